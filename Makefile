@@ -1,0 +1,56 @@
+# Two commands matter on a fresh machine: `make run` and `make test`. `make help` lists the rest.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PORT ?= 8000
+Q ?= giá trị cốt lõi, muộn có ảnh hưởng đến giá trị nào không
+AS ?= acme/lan
+
+.DEFAULT_GOAL := help
+.PHONY: help run ask test check lint format bench lock clean
+
+help: ## list the targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+
+$(VENV)/.runtime: requirements.lock pyproject.toml
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing requirements.lock (first run only)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	@touch $@
+
+$(VENV)/.dev: requirements-dev.lock $(VENV)/.runtime
+	@echo "installing requirements-dev.lock (first run only)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@touch $@
+
+run: $(VENV)/.runtime ## start everything: database, migrations, seed data, API and chat page
+	@$(BIN)/conclave serve --port $(PORT)
+
+ask: $(VENV)/.runtime ## one question in the terminal: make ask Q="..." AS=acme/lan
+	@$(BIN)/conclave ask "$(Q)" --as $(AS)
+
+test: $(VENV)/.dev ## install what tests need and run all of them
+	@$(BIN)/python -m pytest
+
+lint: $(VENV)/.dev ## format check, lint, types, import contract
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+check: lint test ## everything CI runs, and lint
+
+format: $(VENV)/.dev ## format and mend what can be mended
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+bench: $(VENV)/.dev ## measure the flow against a floor of the same embeddings and SQL
+	@$(BIN)/python -m bench.flow
+
+lock: ## write both lock files anew (needs uv)
+	uv pip compile pyproject.toml --python-version 3.11 --universal --generate-hashes --no-emit-index-url --no-header -o requirements.lock
+	uv pip compile pyproject.toml --extra dev -c requirements.lock --python-version 3.11 --universal --generate-hashes --no-emit-index-url --no-header -o requirements-dev.lock
+
+clean: ## remove the environment and the embedded database
+	rm -rf $(VENV) .conclave

@@ -1,0 +1,11 @@
+"""Conclave: department agents that answer from the documents the asker may read.
+
+A question goes in, a plan of department agents is made, the agents work in parallel, a resolver weighs what they
+found, and one answer comes out with its evidence and its whole trace.
+
+Rooms, from the roof down (each imports only what stands below it; `pyproject.toml` holds the contract):
+``cli · main`` → ``api`` → ``flow`` → ``agents`` → ``sessions | tasks`` → ``tools`` → ``retrieval | reasoning`` →
+``journal`` → ``embedding | bus | storage`` → ``settings | telemetry`` → ``events`` → ``domain`` → ``errors``.
+"""
+
+__version__ = "0.1.0"

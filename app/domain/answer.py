@@ -1,0 +1,165 @@
+"""What is said to the caller: agent outputs, the final answer, its trace and its metrics (§3–§7 of the flow).
+
+Optional fields are left out of the JSON unless they were given, as in the seed's own examples: write these records
+with ``to_json``.
+"""
+
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, PlainSerializer
+
+from app.domain.knowledge import Evidence
+from app.domain.record import Record
+
+
+def iso_utc(moment: datetime) -> str:
+    """The seed's timestamp spelling: UTC, whole seconds, ``2025-09-09T09:00:00Z``."""
+    return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+Timestamp = Annotated[datetime, PlainSerializer(iso_utc, when_used="json")]
+Outcome = Literal["answered", "partial", "conflict", "not_found", "chitchat", "refused", "failed"]
+FlowStatus = Literal["done", "failed", "skipped", "handled"]
+Completeness = Literal["comprehensive", "partial_with_context", "partial", "none"]
+Recency = Literal["within_30_days", "within_90_days", "older", "unknown"]
+DomainMatch = Literal["perfect", "general", "none"]
+
+
+def to_json(record: Record) -> dict[str, Any]:
+    """JSON-ready dict of a record, without the optional fields nobody set."""
+    return record.model_dump(mode="json", exclude_unset=True)
+
+
+class ToolTrace(Record):
+    """One tool call as the agent's output reports it."""
+
+    tool: str
+    status: Literal["ok", "failed", "timeout", "skipped"]
+    duration_ms: int
+
+
+class QueryAnswer(Record):
+    """An agent's answer to one of its queries."""
+
+    index: int
+    query: str
+    context: str
+    answer: str
+    evidence: tuple[Evidence, ...]
+
+
+class AgentOutput(Record):
+    """Everything one agent found (§3)."""
+
+    agent: str
+    queries: tuple[QueryAnswer, ...]
+    tool_trace: tuple[ToolTrace, ...]
+
+
+class FlowAction(Record):
+    """One node visit of the run; which optional fields are set depends on `type`."""
+
+    order: int = Field(ge=1)
+    node_id: str
+    type: Literal["router", "permission", "agent_tool", "resolver", "formatter", "error_handler", "chitchat"]
+    agent: str | None = None
+    tool: str | None = None
+    query_index: int | None = None
+    status: FlowStatus
+    started_at: Timestamp | None = None
+    ended_at: Timestamp | None = None
+    duration_ms: int | None = None
+    input_hash: str | None = None
+    output_hash: str | None = None
+    depends_on: tuple[str, ...] | None = None
+    policy: str | None = None
+    resolved_conflicts: int | None = None
+    metadata: dict[str, Any] | None = None
+    details: dict[str, Any] | None = None
+    error_details: dict[str, Any] | None = None
+
+
+class ExecutionMetadata(Record):
+    """What the run did, in numbers."""
+
+    total_duration_ms: int
+    agents_invoked: tuple[str, ...]
+    tools_executed: tuple[str, ...]
+    total_queries: int
+    conflict_resolution_applied: bool
+    department_permission_filtering: bool
+    accessible_departments: tuple[str, ...]
+    degraded: tuple[str, ...] | None = None
+    """What was done in a lesser way and why; absent when nothing was."""
+
+
+class FinalAnswer(Record):
+    """The one answer of a run (§5)."""
+
+    answer: str
+    evidence: tuple[Evidence, ...]
+    reasoning: str
+    confidence_score: float = Field(ge=0, le=1)
+    follow_up_questions: tuple[str, ...]
+    flow_action: tuple[FlowAction, ...]
+    execution_metadata: ExecutionMetadata
+
+
+class PartialResult(Record):
+    """How one agent fared in a run that failed (§6)."""
+
+    status: Literal["success", "failed"]
+    answer: str | None = None
+    error: str | None = None
+
+
+class ErrorAnswer(Record):
+    """The answer of a run that failed, with what could be saved of it (§6)."""
+
+    error: Literal[True] = True
+    error_code: str
+    error_message: str
+    partial_results: dict[str, PartialResult]
+    fallback_answer: str
+    flow_action: tuple[FlowAction, ...]
+
+
+class ToolUsage(Record):
+    """Calls of one tool."""
+
+    calls: int
+    avg_time_ms: int
+
+
+class ContentQuality(Record):
+    """How good the sources of one agent were."""
+
+    completeness: Completeness
+    recency: Recency
+    domain_match: DomainMatch
+
+
+class PerformanceMetrics(Record):
+    """Figures of one run (§7), or of many when aggregated."""
+
+    query_processing_time_ms: int
+    agent_execution_times: dict[str, int]
+    tool_usage_stats: dict[str, ToolUsage]
+    conflict_resolution_time_ms: int
+    cache_hit_ratio: float = Field(ge=0, le=1)
+    content_quality_metrics: dict[str, ContentQuality]
+    """Keyed ``hr_agent``, ``general_agent`` … as in the seed."""
+
+
+class ResolutionRules(Record):
+    """The published weights of conflict resolution (§4.1) and the strategy that uses them."""
+
+    priority_by_domain: dict[str, str] = {
+        "hr_policies": "hr_agent",
+        "it_security": "it_agent",
+        "general_knowledge": "general_agent",
+    }
+    priority_by_scope: dict[str, float] = {"private": 0.9, "internal": 0.7, "public": 0.5}
+    priority_by_recency: dict[str, float] = {"within_30_days": 0.9, "within_90_days": 0.7, "older": 0.5}
+    resolution_strategy: Literal["weighted_scoring"] = "weighted_scoring"

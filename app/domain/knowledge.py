@@ -1,0 +1,133 @@
+"""What was found: passages, evidence, and what an agent says about them."""
+
+from datetime import date, datetime
+from typing import Literal
+from uuid import UUID
+
+from pydantic import Field
+
+from app.domain.principal import Scope
+from app.domain.record import Record
+
+SourceType = Literal["rag", "log", "math", "mcp"]
+Language = Literal["vi", "en"]
+
+
+class Passage(Record):
+    """A found chunk the caller may read, with its document and its scores."""
+
+    chunk_id: UUID
+    document_id: UUID
+    external_id: str
+    title: str
+    section: str
+    """Heading path inside the document, ``Chính sách nghỉ phép › Điều 5``; may be empty."""
+    text: str
+    """The chunk as stored: NFC, with diacritics."""
+    url: str
+    department: str
+    scope: Scope
+    language: str
+    created_at: datetime
+    effective_from: date | None
+    effective_to: date | None
+    authority: str
+    similarity: float
+    """Raw cosine of question and passage under the corpus's embedding model."""
+    text_rank: float
+    """Full-text rank, 0 when no word matched."""
+    relevance_score: float = Field(ge=0, le=1)
+    """Calibrated: an estimate of how likely this passage bears on the question (0–1)."""
+    fused_score: float
+    """Weighted reciprocal-rank sum; orders the passages, means nothing by itself."""
+
+
+class SearchPlan(Record):
+    """How a search was done; reported with its result."""
+
+    strategy: Literal["exact", "ann"]
+    embedding_model: str
+    legs: dict[str, float]
+    """Weight of each fused leg: ``vector``, ``text``, ``folded``."""
+    unaccented: bool
+    """Whether the query was taken as Vietnamese typed without diacritics."""
+    candidates: int
+    """How many passages were considered before cutting to the limit."""
+    duration_ms: float
+    cached: bool = False
+
+
+class SearchResult(Record):
+    """Passages, best first, and how they were found."""
+
+    query: str
+    passages: tuple[Passage, ...]
+    plan: SearchPlan
+
+
+class Evidence(Record):
+    """What an answer cites (§3 and §5 of the flow)."""
+
+    url: str
+    created_at: datetime
+    source_type: SourceType
+    scope: Scope
+    relevance_score: float = Field(ge=0, le=1)
+
+
+class Quote(Record):
+    """An exact span of a passage that carries part of an answer."""
+
+    passage: Passage
+    text: str
+    """Literally contained in ``passage.text`` (or in its section heading)."""
+    score: float = Field(ge=0, le=1)
+    """How well the span answers the question."""
+
+
+class Finding(Record):
+    """One agent's answer to one of its queries, before conflicts are resolved."""
+
+    agent: str
+    index: int = Field(ge=1)
+    query: str
+    context: str
+    """Where the answer comes from, one sentence in the asker's language (document titles)."""
+    answer: str
+    """Empty when nothing was found."""
+    found: bool
+    confidence: float = Field(ge=0, le=1)
+    quotes: tuple[Quote, ...] = ()
+    """What supports the answer, strongest first; every evidence comes from here."""
+    evidence: tuple[Evidence, ...] = ()
+
+
+class DocumentDraft(Record):
+    """A document as it is brought in (`POST /documents`, `conclave ingest`, `seed_data/`)."""
+
+    title: str
+    text: str
+    """Markdown or plain text."""
+    url: str
+    department: str
+    scope: Scope
+    created_at: datetime
+    effective_from: date | None = None
+    effective_to: date | None = None
+    supersedes: str | None = None
+    """external_id of the document this one replaces."""
+    authority: str = "policy"
+    external_id: str
+    """Unique per tenant; the same one again makes a new version."""
+    lang: str = ""
+
+
+class ChunkDraft(Record):
+    """A piece of a document that is embedded and found as one."""
+
+    position: int
+    """0-based order inside the document."""
+    section: str
+    """Heading path, ``Điều 5 › Chuyển phép``."""
+    text: str
+    """NFC; self-contained enough to be quoted."""

@@ -1,0 +1,181 @@
+"""The execution plan: numbered tiers run in order, the steps inside one tier run in parallel.
+
+The JSON is the seeds' (§2.1 of the multi-agent flow); §9.1's spelling, one object a tier, is read as well.
+"""
+
+from collections import Counter
+from typing import Any, Literal, Self
+
+from pydantic import Field, model_serializer, model_validator
+
+from app.domain.principal import Scope
+from app.domain.record import Record
+
+StepStatus = Literal["pending", "in_progress", "completed", "failed", "cancelled"]
+
+ORCHESTRATOR = "orchestrator"
+"""The pseudo agent that merges the agents' findings in the last tier."""
+RAG_TOOL, SUMMARY_TOOL, MATH_TOOL, LOG_TOOL = "rag_tool", "summary_tool", "math_tool", "log_tool"
+
+
+class Step(Record):
+    """One tool call of one agent."""
+
+    agent: str
+    tool: str
+    purpose: str | None = None
+    """What the step is for, in the asker's language; shown in progress messages when present."""
+    message: str
+    status: StepStatus = "pending"
+
+    @property
+    def label(self) -> str:
+        """What a person reads while the step runs."""
+        return self.purpose or self.message
+
+    @model_serializer(mode="wrap")
+    def _without_empty_purpose(self, handler: Any) -> dict[str, Any]:
+        written: dict[str, Any] = handler(self)
+        if self.purpose is None:
+            written.pop("purpose", None)
+        return written
+
+
+class Planning(Record):
+    """Tiers in running order."""
+
+    tiers: tuple[tuple[Step, ...], ...]
+    aggregate_status: StepStatus = "pending"
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_both_spellings(cls, value: Any) -> Any:
+        if not isinstance(value, dict) or "tasks" not in value:
+            return value
+        numbered = {int(number): steps for group in value["tasks"] for number, steps in group.items()}
+        if sorted(numbered) != list(range(1, len(numbered) + 1)):
+            raise ValueError("tiers are numbered 1, 2, 3 … without gaps")
+        rest = {key: item for key, item in value.items() if key != "tasks"}
+        return {"tiers": [numbered[number] for number in sorted(numbered)], **rest}
+
+    @model_serializer(mode="plain")
+    def _write_seed_spelling(self) -> dict[str, Any]:
+        tasks = {str(number): [step.model_dump() for step in tier] for number, tier in enumerate(self.tiers, 1)}
+        return {"tasks": [tasks], "aggregate_status": self.aggregate_status}
+
+
+class ExecutionFlow(Record):
+    """How the plan runs and how disagreement will be settled (one sentence for people)."""
+
+    planning: Planning
+    conflict_resolution: str
+
+
+class AgentPlan(Record):
+    """What one agent is asked: its queries, numbered from 1, and the tools it may use."""
+
+    queries: tuple[str, ...]
+    tools: tuple[str, ...]
+    sequential_tools: tuple[str, ...] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_numbered(cls, value: Any) -> Any:
+        if isinstance(value, dict) and any(isinstance(query, dict) for query in value.get("queries", ())):
+            numbered = [(int(number), text) for query in value["queries"] for number, text in query.items()]
+            return {**value, "queries": [text for _, text in sorted(numbered)]}
+        return value
+
+    @model_serializer(mode="plain")
+    def _write_numbered(self) -> dict[str, Any]:
+        queries = [{str(number): query} for number, query in enumerate(self.queries, 1)]
+        written: dict[str, Any] = {"queries": queries, "tools": list(self.tools)}
+        if self.sequential_tools is not None:
+            written["sequential_tools"] = list(self.sequential_tools)
+        return written
+
+
+class PlanPermission(Record):
+    """The scopes the plan was made for."""
+
+    user_access: tuple[Scope, ...]
+
+
+class Plan(Record):
+    """Semantic routing of a task (§2.1)."""
+
+    original_query: str
+    refined_query: str
+    agents: dict[str, AgentPlan]
+    permission: PlanPermission | None = None
+    execution_flow: ExecutionFlow
+
+    @property
+    def tiers(self) -> tuple[tuple[Step, ...], ...]:
+        """The steps, tier by tier."""
+        return self.execution_flow.planning.tiers
+
+    @property
+    def steps(self) -> tuple["PlannedStep", ...]:
+        """All steps in running order with their numbers and queries."""
+        return number_steps(self)
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> Self:
+        if not any(self.tiers):
+            raise ValueError("a plan needs at least one step")
+        return self
+
+
+class ChitchatPlan(Record):
+    """The other form of §2.1: no plan, a friendly reply."""
+
+    refined_query: str = ""
+    is_chitchat: Literal[True] = True
+    chitchat_response: str
+
+
+class PlannedStep(Record):
+    """A step with what its position in the plan says about it."""
+
+    number: int = Field(ge=1)
+    """1-based position over the whole plan."""
+    tier: int = Field(ge=1)
+    step: Step
+    queries: tuple[tuple[int, str], ...]
+    """(1-based index in the agent's queries, text): the one question a retrieval answers, or all of them."""
+    node_id: str
+    """The seed's name of this step in ``flow_action``: ``general#rag``, ``hr#rag:2``, ``hr#summary``."""
+
+
+RETRIEVAL_TOOLS = (RAG_TOOL, LOG_TOOL)
+"""Tools that answer one query each; the n-th such step of an agent answers the agent's n-th query."""
+
+
+def number_steps(plan: Plan) -> tuple[PlannedStep, ...]:
+    """Number the steps and give each its queries.
+
+    The n-th retrieval step of an agent takes the agent's n-th query; its last one takes all that remain, so no
+    query is lost when a plan names fewer steps than queries. Other tools see all queries of their agent.
+    """
+    retrievals = Counter(step.agent for tier in plan.tiers for step in tier if step.tool in RETRIEVAL_TOOLS)
+    done: Counter[str] = Counter()
+    numbered: list[PlannedStep] = []
+    for tier_number, tier in enumerate(plan.tiers, 1):
+        for step in tier:
+            queries, node_id = _queries_of(plan, step), f"{step.agent}#{step.tool.removesuffix('_tool')}"
+            if step.tool in RETRIEVAL_TOOLS:
+                first, total = done[step.agent], retrievals[step.agent]
+                done[step.agent] += 1
+                if total > 1:
+                    node_id = f"{node_id}:{first + 1}"
+                queries = queries[first:] if first + 1 == total else queries[first : first + 1]
+            numbered.append(
+                PlannedStep(number=len(numbered) + 1, tier=tier_number, step=step, queries=queries, node_id=node_id)
+            )
+    return tuple(numbered)
+
+
+def _queries_of(plan: Plan, step: Step) -> tuple[tuple[int, str], ...]:
+    asked = plan.agents[step.agent].queries if step.agent in plan.agents else (plan.refined_query,)
+    return tuple(enumerate(asked, 1))

@@ -1,0 +1,110 @@
+"""Units of work and conversations as they are stored."""
+
+from datetime import date, datetime
+from enum import StrEnum
+from typing import Any, Literal
+from uuid import UUID
+
+from app.domain.principal import Principal
+from app.domain.record import Record
+
+
+class TaskStatus(StrEnum):
+    """pending → in_progress → completed | failed | cancelled; nothing leaves the last three."""
+
+    PENDING = "pending"
+    IN_PROGRESS = "in_progress"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether the task will never change again."""
+        return self in (TaskStatus.COMPLETED, TaskStatus.FAILED, TaskStatus.CANCELLED)
+
+
+TaskKind = Literal["chat", "step", "ingest"]
+
+
+class NewTask(Record):
+    """What must be known to register a task."""
+
+    task_id: UUID
+    session_id: UUID
+    parent_task_id: UUID | None = None
+    root_task_id: UUID
+    """The chat turn this belongs to; its own id for a root task. Events are numbered per root task."""
+    kind: TaskKind
+    title: str
+    description: str = ""
+    assignee_agent_id: str | None = None
+    request: dict[str, Any] = {}
+    """JSON the handler needs: the chat request of a root task, the planned step of a child."""
+    deadline: datetime | None = None
+
+
+class Task(Record):
+    """A task row. `attempt` is the fence: a writer must name the attempt it was claimed with."""
+
+    task_id: UUID
+    session_id: UUID
+    parent_task_id: UUID | None
+    root_task_id: UUID
+    kind: TaskKind
+    title: str
+    description: str
+    status: TaskStatus
+    assignee_agent_id: str | None
+    request: dict[str, Any]
+    plan: dict[str, Any] | None
+    result: dict[str, Any] | None
+    flow_action: list[dict[str, Any]] | None
+    metadata: dict[str, Any]
+    error_message: str | None
+    attempt: int
+    claimed_by: str | None
+    lease_until: datetime | None
+    deadline: datetime | None
+    created_at: datetime
+    updated_at: datetime
+    completed_at: datetime | None
+    principal: Principal | None
+    """The caller a root task runs as; None on rows where it was not asked for."""
+
+
+class Message(Record):
+    """One turn of a conversation, oldest first in a history."""
+
+    role: Literal["user", "assistant"]
+    content: str
+    timestamp: datetime | None = None
+
+
+class Session(Record):
+    """A conversation as listed to its owner."""
+
+    session_id: UUID
+    title: str
+    """The first question, cut to 200 characters."""
+    status: str
+    active_agent: str | None
+    summary: str | None
+    created_at: datetime
+    updated_at: datetime
+    messages: tuple[Message, ...] = ()
+    """Empty in listings."""
+
+
+class ChatRequest(Record):
+    """A chat turn as it is stored in its root task (§1.1 of the flow, already checked against the token)."""
+
+    query: str
+    history_chat: tuple[Message, ...] = ()
+    """Given by the caller; the session's own history is used when this is empty."""
+    agents: dict[str, Any] | None = None
+    """The optional narrowing of agents and tools, as sent."""
+    mode: Literal["auto", "department", "deep"] = "auto"
+    as_of: date | None = None
+    language: Literal["vi", "en"] | None = None
+    """Forces the language of the answer; None = the language of the question."""

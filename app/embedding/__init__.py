@@ -1,0 +1,38 @@
+"""Port of embedding models: text in, unit vectors out.
+
+Adapters: `nano` (bundled multilingual-e5-small), `openai` (any OpenAI-compatible endpoint); `cached` wraps either.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+Vectors = npt.NDArray[np.float32]
+"""Shape (n, dimensions), rows of Euclidean length 1, in the order of the texts."""
+
+
+class Embedder(Protocol):
+    """Turns text into vectors. Any text is safe: NFC is applied, controls and lone surrogates are dropped."""
+
+    @property
+    def model(self) -> str:
+        """Stored beside every vector; vectors of different models are never compared."""
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector; known only from the model."""
+
+    async def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of questions. Does not block the event loop. Raises `EmbeddingUnavailable`."""
+
+    async def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of stored text, made with the model's passage prefix. Does not block the event loop."""
+
+    async def aclose(self) -> None:
+        """Stop worker threads and connections."""
+
+
+class EmbeddingUnavailable(Exception):
+    """The model could not be reached or gave back something that is not a vector per text."""

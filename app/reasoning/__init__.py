@@ -1,0 +1,175 @@
+"""Port of everything that needs a mind. `local` does it without a model; the LLM adapter stands behind the same port.
+
+Methods are pure questions: they get all they may use as arguments and return records. Passages are untrusted text;
+nothing in them ever chooses a tool, an agent or a permission.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Literal, Protocol
+
+from pydantic import Field
+
+from app.domain.answer import Outcome
+from app.domain.knowledge import Finding, Language, Passage
+from app.domain.plan import Plan
+from app.domain.principal import Scope
+from app.domain.record import Record
+from app.domain.tasks import Message
+
+
+class AgentOffer(Record):
+    """An agent the caller may use, as the planner sees it."""
+
+    name: str
+    description: str
+    tools: dict[str, str]
+    """Tool name to description; only tools the caller may use."""
+    exemplars: tuple[str, ...]
+    """Typical questions and topics of the department, both languages."""
+    departments: tuple[str, ...]
+    """Departments whose documents the agent reads."""
+    is_fallback: bool = False
+    """The agent for questions of no particular domain."""
+
+
+class Classification(Record):
+    """What kind of input this is, and what it asks."""
+
+    kind: Literal["chitchat", "simple", "task"]
+    """``simple`` = one question of one domain that needs no reflection; ``task`` = everything else that is asked."""
+    language: Language
+    """The asker's language; every reply is written in it."""
+    refined_query: str
+    """A self-contained question: history resolved, spelling tidied; empty for chitchat."""
+    sub_queries: tuple[str, ...]
+    """The separate questions inside it, at least one unless chitchat; each self-contained."""
+    chitchat_response: str = ""
+    is_follow_up: bool = False
+    confidence: float = Field(ge=0, le=1)
+
+
+class Probe(Record):
+    """Where the evidence for one sub-query lives: seen by metadata alone, no document text."""
+
+    query: str
+    relevance_by_department: dict[str, float]
+    """Best calibrated relevance among the caller's visible passages of each department (0–1)."""
+
+
+class PlanRequest(Record):
+    """All a planner may know."""
+
+    query: str
+    classification: Classification
+    agents: tuple[AgentOffer, ...]
+    probes: tuple[Probe, ...]
+    user_access: tuple[Scope, ...]
+    max_queries_per_agent: int
+    feedback: str = ""
+    """Why the previous plan was refused; empty at first."""
+
+
+class Review(Record):
+    """A verdict on a plan or a result."""
+
+    approved: bool
+    reason: str = ""
+
+
+class AnswerRequest(Record):
+    """One query and what was found for it."""
+
+    query: str
+    language: Language
+    agent: str
+    index: int
+    passages: tuple[Passage, ...]
+    """Best first."""
+    min_relevance_score: float
+
+
+class Summary(Record):
+    """A summary of findings; keeps numbers and negations."""
+
+    text: str
+    sources: tuple[int, ...]
+    """Positions of the findings it rests on."""
+
+
+class Arguments(Record):
+    """Typed arguments of a tool call, taken from the question and its evidence."""
+
+    values: dict[str, str]
+    """For ``math_tool``: ``expression`` in plain arithmetic (``15000000 / 26 * 3``) and ``unit``; for ``log_tool``:
+    ``terms``, ``level``, ``source``, ``since``, ``until`` (ISO). Only keys that could be filled."""
+    missing: tuple[str, ...] = ()
+    """Operands nobody stated; a tool must refuse rather than invent them."""
+    grounds: tuple[str, ...] = ()
+    """The literal spans the values were read from."""
+
+
+class ResolvedPoint(Record):
+    """A disagreement that was weighed, as the composer tells it."""
+
+    subject: str
+    winner: str
+    """The claim that holds, in the winner's own words."""
+    loser: str
+    winner_title: str
+    loser_title: str
+    reason: str
+    decided: bool
+    """False when the margin was too small: both sides are shown."""
+
+
+class ComposeRequest(Record):
+    """Everything the final answer may be made of."""
+
+    query: str
+    language: Language
+    findings: tuple[Finding, ...]
+    """In plan order, losing claims already marked by `conflicts`."""
+    summaries: tuple[str, ...] = ()
+    computations: tuple[str, ...] = ()
+    """Finished sentences with computed amounts and their formula."""
+    conflicts: tuple[ResolvedPoint, ...] = ()
+    failed_agents: tuple[str, ...] = ()
+    max_follow_up_questions: int = 5
+
+
+class Composition(Record):
+    """The text of the answer and what goes with it."""
+
+    answer: str
+    outcome: Outcome
+    reasoning: str
+    confidence: float = Field(ge=0, le=1)
+    follow_up_questions: tuple[str, ...]
+
+
+class Reasoner(Protocol):
+    """A mind. Implementations never raise for odd input; they say less instead."""
+
+    async def classify(self, query: str, history: Sequence[Message], agents: Sequence[AgentOffer]) -> Classification:
+        """Tell chitchat from questions, resolve references to the history, split into sub-queries."""
+
+    async def plan(self, request: PlanRequest) -> Plan:
+        """Choose agents, queries and tools and order them in tiers. Uses only agents and tools on offer."""
+
+    async def review_plan(self, plan: Plan, request: PlanRequest) -> Review:
+        """Whether the plan covers the question with what is on offer."""
+
+    async def review_finding(self, finding: Finding, language: Language) -> Review:
+        """Whether a finding is grounded in its quotes and says something about its query."""
+
+    async def answer(self, request: AnswerRequest) -> Finding:
+        """Answer one query from its passages with exact quotes, or say that nothing was found."""
+
+    async def summarise(self, query: str, findings: Sequence[Finding], language: Language) -> Summary:
+        """The gist of several findings for one question."""
+
+    async def arguments(self, tool: str, query: str, findings: Sequence[Finding], language: Language) -> Arguments:
+        """Arguments for a tool, each traced to the question or a quote."""
+
+    def compose(self, request: ComposeRequest) -> AsyncIterator[str | Composition]:
+        """Stream the answer's text in pieces; the last item is the whole `Composition`."""

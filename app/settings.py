@@ -1,0 +1,86 @@
+"""Every setting of the service, one field a variable; the defaults are the embedded single-machine service.
+
+Read from the environment with the prefix ``CONCLAVE_`` and from ``.env``. Only `app.main` and `app.cli` import this.
+"""
+
+from pathlib import Path
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from app.domain.answer import ResolutionRules
+
+
+class Settings(BaseSettings):
+    """What an operator may change; units are in the names."""
+
+    model_config = SettingsConfigDict(env_prefix="CONCLAVE_", env_file=".env", extra="ignore", frozen=True)
+
+    data_dir: Path = Path(".conclave")
+    """Where the embedded database, caches and the development secret live."""
+    seed_dir: Path = Path("seed_data")
+    agents_dir: Path | None = None
+    """A folder of further agent YAML files; one file adds a department."""
+
+    database_url: SecretStr = SecretStr("")
+    """``postgresql://…`` of the *app* role; empty = the embedded server."""
+    database_owner_url: SecretStr = SecretStr("")
+    """Role that migrates and administers; empty = the same as ``database_url``."""
+    database_pool_size: int = Field(10, ge=2, le=200)
+
+    bus_url: str = ""
+    """Empty = in process and Postgres; ``redis://…``."""
+    worker_in_process: bool = True
+    worker_max_concurrent_runs: int = Field(20, ge=2)
+
+    llm_base_url: str = ""
+    llm_api_key: SecretStr = SecretStr("")
+    llm_model: str = ""
+
+    embedding_base_url: str = ""
+    """Empty = the bundled multilingual-e5-small."""
+    embedding_model: str = ""
+    embedding_api_key: SecretStr = SecretStr("")
+    embedding_threads: int = Field(2, ge=1, le=64)
+
+    auth_jwt_secret: SecretStr = SecretStr("")
+    """HS256 key, at least 32 bytes; empty = made once into ``data_dir`` (embedded database only)."""
+    auth_jwks_url: str = ""
+    auth_issuer: str = "conclave"
+    auth_audience: str = "conclave"
+    auth_dev_login: bool | None = None
+    """Sign-in links for the demo users; unset = on exactly with the embedded database."""
+
+    max_concurrent_agents: int = Field(5, ge=1, le=100)
+    timeout_per_agent_ms: int = Field(30_000, ge=1)
+    max_retries: int = Field(3, ge=0, le=10)
+    enable_caching: bool = True
+    cache_ttl_seconds: int = Field(3600, ge=0)
+    conflict_resolution_threshold: float = Field(0.1, ge=0, le=1)
+    min_relevance_score: float = Field(0.7, ge=0, le=1)
+    enable_follow_up_questions: bool = True
+    max_follow_up_questions: int = Field(5, ge=0, le=20)
+    max_queries_per_agent: int = Field(10, ge=1, le=100)
+    enable_parallel_execution: bool = True
+    resolution_rules: ResolutionRules = ResolutionRules()
+    resolution_weights: dict[str, float] = {"domain": 0.3, "scope": 0.2, "recency": 0.25, "relevance": 0.25}
+
+    task_deadline_ms: int = Field(90_000, ge=1)
+    task_token_budget: int = Field(20_000, ge=0)
+    task_lease_seconds: int = Field(30, ge=1)
+    max_redispatches: int = Field(3, ge=0, le=20)
+
+    max_body_bytes: int = Field(262_144, ge=1024)
+    """Larger request bodies are refused with 413."""
+    max_query_chars: int = Field(4_000, ge=1)
+    log_level: str = "INFO"
+
+    @property
+    def is_embedded(self) -> bool:
+        """Whether the service brings its own PostgreSQL."""
+        return not self.database_url.get_secret_value()
+
+    @property
+    def dev_login(self) -> bool:
+        """Whether anyone on this machine may sign in as a demo user."""
+        return self.is_embedded if self.auth_dev_login is None else self.auth_dev_login
