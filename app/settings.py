@@ -63,7 +63,7 @@ class Settings(BaseSettings):
     max_queries_per_agent: int = Field(10, ge=1, le=100)
     enable_parallel_execution: bool = True
     resolution_rules: ResolutionRules = ResolutionRules()
-    resolution_weights: dict[str, float] = {"domain": 0.3, "scope": 0.2, "recency": 0.25, "relevance": 0.25}
+    resolution_weights: dict[str, float] = {"domain": 0.35, "scope": 0.25, "recency": 0.25, "relevance": 0.15}
 
     task_deadline_ms: int = Field(90_000, ge=1)
     task_token_budget: int = Field(20_000, ge=0)

@@ -1,0 +1,275 @@
+"""Running one step of a plan: claim, call the tool within its limits, validate, report.
+
+A step is retried inside its own time limit, then its tool's alternative is tried once. It never raises for a failing
+tool: the outcome says what happened. It raises only for a lost claim on the run (`StaleAttempt`) and for cancellation.
+"""
+
+import asyncio
+import hashlib
+import logging
+import random
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from app.domain.answer import iso_utc
+from app.domain.knowledge import Finding
+from app.domain.plan import PlannedStep
+from app.domain.tasks import TaskStatus
+from app.errors import StaleAttempt, ToolFailed, ToolRetry
+from app.events import (
+    AgentResult,
+    AgentTask,
+    NavigationError,
+    RenavigateRequest,
+    ToolRequest,
+    ToolResponse,
+    VerificationDone,
+)
+from app.reasoning import Reasoner
+from app.tasks.registry import TaskRegistry
+from app.tasks.worker import TaskRun
+from app.tools.base import Tool, Toolbox, ToolCall, ToolResult
+
+ErrorType = Literal["timeout", "deadline", "tool_failed", "exception"]
+_BACKOFF_SECONDS = 0.05
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class StepError:
+    """Why a step failed; `message` may be shown to the asker."""
+
+    error_type: ErrorType
+    message: str
+
+
+@dataclass(frozen=True)
+class StepOutcome:
+    """A finished step."""
+
+    step: PlannedStep
+    tool: str
+    """The tool that gave the result or failed last: the planned one, or its alternative."""
+    started_at: datetime
+    ended_at: datetime
+    duration_ms: int
+    input_hash: str
+    output_hash: str | None
+    result: ToolResult | None
+    error: StepError | None
+
+    @property
+    def ok(self) -> bool:
+        """Whether the tool gave a result."""
+        return self.error is None
+
+
+@dataclass(frozen=True)
+class StepOrder:
+    """One step to run, with its limits."""
+
+    run: TaskRun
+    task_id: UUID
+    """The step's own task row."""
+    step: PlannedStep
+    call: ToolCall
+    timeout_seconds: float
+    """For all tries together."""
+    deadline_binds: bool
+    """Whether `timeout_seconds` is what is left of the run rather than the agent's own limit."""
+    max_retries: int
+
+
+class StepRunner:
+    """Runs steps of any agent with the tools of one toolbox."""
+
+    def __init__(
+        self,
+        registry: TaskRegistry,
+        toolbox: Toolbox,
+        reasoner: Reasoner,
+        now: Callable[[], datetime],
+        rng: random.Random | None = None,
+    ):
+        self._registry = registry
+        self._toolbox = toolbox
+        self._reasoner = reasoner
+        self._now = now
+        self._rng = rng or random.Random()
+
+    async def run(self, order: StepOrder) -> StepOutcome:
+        """Run one step to its end and record it; raises `StaleAttempt` when the run was given to somebody else."""
+        planned, writer = order.step, order.run.writer
+        attempt = await self._registry.claim_task(order.call.principal, order.task_id, planned.step.agent)
+        if attempt is None:
+            raise StaleAttempt(f"step {planned.node_id} is held by another run")
+        writer.append(
+            AgentTask(
+                task_id=order.task_id, agent=planned.step.agent, node_id=planned.node_id, tool=planned.step.tool,
+                attempt=attempt,
+            )
+        )  # fmt: skip
+        outcome = await self._attempt(order)
+        await self._record(order, attempt, outcome)
+        return outcome
+
+    async def _attempt(self, order: StepOrder) -> StepOutcome:
+        """The planned tool with its tries, then its alternative once."""
+        started_at, clock = self._now(), time.perf_counter()
+        name, error, result = order.step.step.tool, None, None
+        try:
+            async with asyncio.timeout(order.timeout_seconds):
+                try:
+                    result = await self._with_retries(order, name)
+                except ToolFailed as failure:
+                    name, result = await self._alternative(order, name, failure)
+        except TimeoutError:
+            error = StepError("deadline" if order.deadline_binds else "timeout", "Tool timeout")
+            self._respond(order, name, "timeout", clock, None)
+        except ToolFailed as failure:
+            error = StepError("tool_failed", str(failure))
+        except ToolRetry as failure:
+            error = StepError("tool_failed", str(failure))
+        except StaleAttempt:
+            raise
+        except Exception:  # a tool's bug must not take the other agents' answers with it
+            _log.exception("tool_crashed", extra={"tool": name, "node_id": order.step.node_id})
+            error = StepError("exception", "Tool failed unexpectedly")
+            self._respond(order, name, "failed", clock, None)
+        return StepOutcome(
+            step=order.step,
+            tool=name,
+            started_at=started_at,
+            ended_at=self._now(),
+            duration_ms=_ms_since(clock),
+            input_hash=_input_hash(order.call, order.step.step.tool),
+            output_hash=None if result is None else _output_hash(result),
+            result=result,
+            error=error,
+        )
+
+    async def _with_retries(self, order: StepOrder, name: str) -> ToolResult:
+        """Call a tool until it answers; `ToolRetry` is waited out with jittered, doubling pauses."""
+        tool = self._toolbox[name]
+        for tries_left in range(order.max_retries, -1, -1):
+            try:
+                return await self._call(order, tool)
+            except ToolRetry:
+                if tries_left == 0:
+                    raise
+                pause = _BACKOFF_SECONDS * 2 ** (order.max_retries - tries_left)
+                await asyncio.sleep(pause * self._rng.uniform(0.5, 1.5))
+        raise AssertionError("unreachable: the last try returns or raises")
+
+    async def _alternative(self, order: StepOrder, name: str, failure: ToolFailed) -> tuple[str, ToolResult]:
+        other = self._toolbox[name].alternative
+        if other is None or other not in self._toolbox:
+            raise failure
+        reason = f"{name} failed, trying {other}"
+        order.run.writer.append(RenavigateRequest(node_id=order.step.node_id, reason=reason))
+        return other, await self._call(order, self._toolbox[other])
+
+    async def _call(self, order: StepOrder, tool: Tool) -> ToolResult:
+        """One call, announced and answered in the journal, its findings reviewed."""
+        clock = time.perf_counter()
+        order.run.writer.append(
+            ToolRequest(
+                agent=order.step.step.agent, node_id=order.step.node_id, tool=tool.name,
+                input_hash=_input_hash(order.call, tool.name),
+            )
+        )  # fmt: skip
+        try:
+            result = await self._review(order, await tool(order.call))
+        except (ToolRetry, ToolFailed):
+            self._respond(order, tool.name, "failed", clock, None)
+            raise
+        self._respond(order, tool.name, "ok", clock, _output_hash(result))
+        return result
+
+    def _respond(
+        self, order: StepOrder, tool: str, status: Literal["ok", "failed", "timeout"], clock: float, output: str | None
+    ) -> None:
+        order.run.writer.append(
+            ToolResponse(
+                agent=order.step.step.agent, node_id=order.step.node_id, tool=tool, status=status,
+                duration_ms=_ms_since(clock), output_hash=output,
+            )
+        )  # fmt: skip
+
+    async def _review(self, order: StepOrder, result: ToolResult) -> ToolResult:
+        """The result validator: a finding that its own quotes do not support counts as not found."""
+        kept: list[Finding] = []
+        for finding in result.findings:
+            if not finding.found:
+                kept.append(finding)
+                continue
+            review = await self._reasoner.review_finding(finding, order.call.language)
+            if review.approved:
+                order.run.writer.append(VerificationDone(node_id=order.step.node_id, confidence=finding.confidence))
+                kept.append(finding)
+            else:
+                order.run.writer.append(RenavigateRequest(node_id=order.step.node_id, reason=review.reason))
+                emptied = {"found": False, "answer": "", "confidence": 0.0, "quotes": (), "evidence": ()}
+                kept.append(finding.model_copy(update=emptied))
+        return result.model_copy(update={"findings": tuple(kept)})
+
+    async def _record(self, order: StepOrder, attempt: int, outcome: StepOutcome) -> None:
+        """Write the step's row and its last events."""
+        answer = outcome.result.text if outcome.result else ""
+        status = TaskStatus.COMPLETED if outcome.ok else TaskStatus.FAILED
+        await self._registry.update_status(
+            order.call.principal,
+            order.task_id,
+            attempt,
+            status,
+            result=_stored_result(outcome),
+            error_message=outcome.error.message if outcome.error else None,
+        )
+        if outcome.error:
+            code = "TOOL_TIMEOUT" if outcome.error.error_type in ("timeout", "deadline") else "TOOL_FAILED"
+            order.run.writer.append(
+                NavigationError(node_id=order.step.node_id, error_code=code, message=outcome.error.message)
+            )
+        order.run.writer.append(
+            AgentResult(
+                task_id=order.task_id, agent=order.step.step.agent, node_id=order.step.node_id,
+                status="completed" if outcome.ok else "failed", answer=answer,
+            )
+        )  # fmt: skip
+
+
+def _ms_since(clock: float) -> int:
+    return round((time.perf_counter() - clock) * 1000)
+
+
+def _input_hash(call: ToolCall, tool: str) -> str:
+    asked = "\n".join(text for _, text in call.queries)
+    earlier = "\n".join(finding.answer for finding in call.findings)
+    return _hash(f"{tool}\n{call.message}\n{asked}\n{earlier}")
+
+
+def _output_hash(result: ToolResult) -> str:
+    cited = "\n".join(f"{e.url} {iso_utc(e.created_at)}" for finding in result.findings for e in finding.evidence)
+    return _hash(f"{result.text}\n{cited}")
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _stored_result(outcome: StepOutcome) -> dict[str, object]:
+    """What the step's row keeps: the answer and ids of what it rests on, no copy of document text beyond that."""
+    findings = outcome.result.findings if outcome.result else ()
+    return {
+        "node_id": outcome.step.node_id,
+        "tool": outcome.tool,
+        "duration_ms": outcome.duration_ms,
+        "input_hash": outcome.input_hash,
+        "output_hash": outcome.output_hash,
+        "answer": outcome.result.text if outcome.result else "",
+        "chunks": sorted({str(quote.passage.chunk_id) for finding in findings for quote in finding.quotes}),
+    }

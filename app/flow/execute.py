@@ -1,0 +1,173 @@
+"""Node 3, agent execution: tiers in order, the steps inside a tier in parallel, each step a child task."""
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from itertools import groupby
+from typing import TypeVar
+from uuid import UUID, uuid5
+
+from langgraph.runtime import Runtime
+
+from app.agents.run import StepOrder, StepOutcome
+from app.domain.knowledge import Finding
+from app.domain.plan import ORCHESTRATOR, Plan, PlannedStep
+from app.domain.tasks import NewTask
+from app.events import EndProcess, Handover, PlanReady, StartProcess
+from app.flow import progress
+from app.flow.state import RunContext, RunState
+from app.flow.trace import agent_outputs, findings_of
+from app.tools.base import ToolCall
+
+_Result = TypeVar("_Result")
+_RESERVE_SHARE = 0.1
+"""Part of the run's deadline kept back for weighing and writing the answer."""
+
+
+async def execute(state: RunState, runtime: Runtime[RunContext]) -> RunState:
+    """Run the plan. Failures of single steps are recorded, not raised; the context's outcomes hold all of it."""
+    context, plan = runtime.context, state["plan"]
+    steps = plan.steps
+    await context.ports.registry.save_plan(
+        context.asking.principal, context.run.task.task_id, context.run.attempt, plan.model_dump(mode="json")
+    )
+    task_ids = await _register(context, plan, steps)
+    context.run.writer.append(PlanReady(plan=plan.model_dump(mode="json")))
+    context.run.writer.append(progress.plan_ready(steps))
+    await context.ports.retriever.prepare([text for step in steps for _, text in step.queries])
+    execution = _Execution(context, state, len(steps), task_ids)
+    for _, tier in groupby(steps, key=lambda step: step.tier):
+        await execution.run_tier(list(tier))
+    context.run.writer.append(progress.ready_for_resolution(agent_outputs(context.outcomes)))
+    return {}
+
+
+async def _register(context: RunContext, plan: Plan, steps: Sequence[PlannedStep]) -> dict[int, UUID]:
+    """One task row a step, in one statement; ids are stable within an attempt."""
+    root = context.run.task
+    ids = {step.number: uuid5(root.task_id, f"{context.run.attempt}:{step.number}") for step in steps}
+    await context.ports.registry.register_steps(
+        context.asking.principal,
+        [
+            NewTask(
+                task_id=ids[step.number],
+                session_id=root.session_id,
+                parent_task_id=root.task_id,
+                root_task_id=root.task_id,
+                kind="step",
+                title=step.step.label[:500],
+                description=step.step.message,
+                assignee_agent_id=step.step.agent,
+                request={"node_id": step.node_id, "tool": step.step.tool, "queries": dict(step.queries)},
+                deadline=root.deadline,
+            )
+            for step in steps
+        ],
+    )
+    return ids
+
+
+async def _together(work: Sequence[Coroutine[None, None, _Result]]) -> list[_Result]:
+    """Run side by side; the first exception ends all of them and is raised by itself."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            running = [group.create_task(piece) for piece in work]
+    except ExceptionGroup as failures:
+        raise failures.exceptions[0] from failures
+    return [task.result() for task in running]
+
+
+class _Execution:
+    """The moving parts of one execution: how many steps are done, who has the floor."""
+
+    def __init__(self, context: RunContext, state: RunState, total: int, task_ids: dict[int, UUID]):
+        self._context = context
+        self._state = state
+        self._total = total
+        self._task_ids = task_ids
+        self._done = 0
+        self._spoke_last: str | None = None
+        width = context.limits.max_concurrent_agents if context.limits.enable_parallel_execution else 1
+        self._floor = asyncio.Semaphore(width)
+
+    async def run_tier(self, tier: Sequence[PlannedStep]) -> None:
+        """All steps of a tier, grouped by agent; agents wait for one of ``max_concurrent_agents`` places."""
+        by_agent: dict[str, list[PlannedStep]] = {}
+        for step in tier:
+            by_agent.setdefault(step.step.agent, []).append(step)
+        earlier = tuple(self._context.outcomes)
+        results = await _together([self._run_agent(agent, own, earlier) for agent, own in by_agent.items()])
+        outcomes = sorted((outcome for result in results for outcome in result), key=lambda o: o.step.number)
+        for outcome in outcomes:
+            self._context.trace.step(outcome, _depends_on(outcome.step, earlier))
+
+    async def _run_agent(
+        self, agent: str, steps: Sequence[PlannedStep], earlier: Sequence[StepOutcome]
+    ) -> list[StepOutcome]:
+        writer = self._context.run.writer
+        async with self._floor:
+            if self._spoke_last not in (None, agent):
+                writer.append(Handover(from_agent=self._spoke_last or "", to_agent=agent, reason="next_stage"))
+            self._spoke_last = agent
+            writer.append(StartProcess(agent=agent))
+            if self._context.limits.enable_parallel_execution:
+                outcomes = await _together([self._run_step(step, earlier) for step in steps])
+            else:
+                outcomes = [await self._run_step(step, earlier) for step in steps]
+            writer.append(EndProcess(agent=agent))
+        return outcomes
+
+    async def _run_step(self, step: PlannedStep, earlier: Sequence[StepOutcome]) -> StepOutcome:
+        writer = self._context.run.writer
+        writer.append(progress.executing(step, self._done, self._total))
+        outcome = await self._context.ports.steps.run(self._order(step, earlier))
+        self._done += 1
+        self._context.outcomes.append(outcome)
+        writer.append(progress.completed(step, self._done, self._total, ok=outcome.ok))
+        return outcome
+
+    def _order(self, step: PlannedStep, earlier: Sequence[StepOutcome]) -> StepOrder:
+        limits, asking = self._context.limits, self._context.asking
+        left = self._context.deadline - asyncio.get_running_loop().time()
+        usable = max(left - limits.task_deadline_ms / 1000 * _RESERVE_SHARE, 0.0)
+        agent_limit = self._agent_timeout_ms(step.step.agent) / 1000
+        classification = self._state["classification"]
+        return StepOrder(
+            run=self._context.run,
+            task_id=self._task_ids[step.number],
+            step=step,
+            call=ToolCall(
+                principal=asking.principal,
+                agent=step.step.agent,
+                departments=self._departments(step.step.agent),
+                message=step.step.message,
+                queries=step.queries,
+                refined_query=classification.refined_query,
+                language=classification.language,
+                findings=_findings_for(step, earlier),
+                as_of=asking.request.as_of,
+                now=self._context.ports.now(),
+            ),
+            timeout_seconds=min(agent_limit, usable),
+            deadline_binds=usable < agent_limit,
+            max_retries=limits.max_retries,
+        )
+
+    def _departments(self, agent: str) -> tuple[str, ...]:
+        return () if agent == ORCHESTRATOR else self._context.ports.agents.spec(agent).departments
+
+    def _agent_timeout_ms(self, agent: str) -> int:
+        own = None if agent == ORCHESTRATOR else self._context.ports.agents.spec(agent).timeout_ms
+        return own or self._context.limits.timeout_per_agent_ms
+
+
+def _findings_for(step: PlannedStep, earlier: Sequence[StepOutcome]) -> tuple[Finding, ...]:
+    """What earlier tiers found: everybody's for the orchestrator, the agent's own otherwise."""
+    own = [o for o in earlier if step.step.agent in (ORCHESTRATOR, o.step.step.agent)]
+    return findings_of(own)
+
+
+def _depends_on(step: PlannedStep, earlier: Sequence[StepOutcome]) -> tuple[str, ...]:
+    """The node ids a step drew on; retrieval draws on nothing."""
+    if step.step.tool in ("rag_tool", "log_tool"):
+        return ()
+    return tuple(o.step.node_id for o in earlier if step.step.agent in (ORCHESTRATOR, o.step.step.agent))

@@ -1,0 +1,112 @@
+"""The department flow: ``orchestrator → reflection_router → agent_execution → conflict_resolution → final_response``.
+
+Short paths: chitchat goes straight to the response; a simple question or a single agent straight to execution.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import cast
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+
+from app.domain.plan import ChitchatPlan, Plan
+from app.domain.principal import Principal
+from app.domain.tasks import ChatRequest, Message
+from app.errors import AppError
+from app.flow.execute import execute
+from app.flow.orchestrate import classify, decide, offers_for, orchestrate
+from app.flow.reflect import draft_plan, reflect
+from app.flow.resolve import resolve
+from app.flow.respond import fail, fail_late, respond
+from app.flow.state import Asking, FlowLimits, Ports, RunContext, RunState
+from app.flow.trace import Trace
+from app.tasks.worker import TaskRun
+
+_RECURSION_LIMIT = 12
+"""More node visits than this in one run is a bug (the longest path has five)."""
+_HISTORY_TURNS = 10
+"""How many earlier turns of the session are read."""
+_PATHS: Mapping[str, str] = {
+    "chitchat": "final_response",
+    "direct_execution": "agent_execution",
+    "reflection_needed": "reflection_router",
+}
+
+_Graph = CompiledStateGraph[RunState, RunContext, RunState, RunState]
+
+
+def build_graph() -> _Graph:
+    """Compile the graph; it holds no state and serves every run."""
+    graph: StateGraph[RunState, RunContext, RunState, RunState] = StateGraph(RunState, RunContext)
+    graph.add_node("orchestrator", orchestrate)
+    graph.add_node("reflection_router", reflect)
+    graph.add_node("agent_execution", execute)
+    graph.add_node("conflict_resolution", resolve)
+    graph.add_node("final_response", respond)
+    graph.add_edge(START, "orchestrator")
+    graph.add_conditional_edges("orchestrator", _path, sorted(_PATHS.values()))
+    graph.add_edge("reflection_router", "agent_execution")
+    graph.add_edge("agent_execution", "conflict_resolution")
+    graph.add_edge("conflict_resolution", "final_response")
+    graph.add_edge("final_response", END)
+    return graph.compile()
+
+
+def _path(state: RunState) -> str:
+    return _PATHS[state["decision"]]
+
+
+class DepartmentFlow:
+    """Runs chat tasks; `run` is the worker's handler for them."""
+
+    def __init__(self, ports: Ports, limits: FlowLimits):
+        self._ports = ports
+        self._limits = limits
+        self._graph = build_graph()
+
+    async def run(self, run: TaskRun) -> None:
+        """Take a claimed chat task to its terminal event. Raises `StaleAttempt` when the run was lost to another."""
+        context = await self._context(run)
+        state: RunState = {}
+        try:
+            async with asyncio.timeout_at(context.deadline) as limit:
+                async for seen in self._graph.astream(
+                    {}, context=context, config={"recursion_limit": _RECURSION_LIMIT}, stream_mode="values"
+                ):
+                    state = cast(RunState, seen)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            await fail_late(context, state)
+        except AppError as refusal:
+            await fail(context, state, (), code=refusal.code, message=refusal.detail)
+
+    async def _context(self, run: TaskRun) -> RunContext:
+        request = ChatRequest.model_validate(run.task.request)
+        history = request.history_chat or await self._ports.sessions.history(
+            run.principal, run.task.session_id, limit=_HISTORY_TURNS
+        )
+        now = self._ports.now()
+        limit_seconds = self._limits.task_deadline_ms / 1000
+        if run.task.deadline is not None:
+            limit_seconds = min(limit_seconds, max((run.task.deadline - now).total_seconds(), 0.0))
+        return RunContext(
+            ports=self._ports,
+            limits=self._limits,
+            run=run,
+            asking=Asking(run.principal, request, history),
+            deadline=asyncio.get_running_loop().time() + limit_seconds,
+            trace=Trace(self._ports.now),
+        )
+
+    async def dry_run(
+        self, principal: Principal, request: ChatRequest, history: tuple[Message, ...] = ()
+    ) -> Plan | ChitchatPlan:
+        """The plan a question would get; nothing is executed or stored. Raises `AppError` for unknown agents."""
+        asking = Asking(principal, request, history or request.history_chat)
+        offers = offers_for(self._ports, asking)
+        classification = await classify(self._ports, asking, offers)
+        if decide(classification, offers) == "chitchat":
+            return ChitchatPlan(is_chitchat=True, chitchat_response=classification.chitchat_response)
+        return await draft_plan(self._ports, self._limits, asking, classification, offers)

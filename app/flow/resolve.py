@@ -1,0 +1,160 @@
+"""Node 4, conflict resolution: weigh sources that disagree by domain, scope, recency and relevance (§4 of the flow).
+
+``score = Σ weight × factor``, each factor in 0–1, weights from the settings; the higher score holds when the margin
+reaches ``conflict_resolution_threshold``, else both sides are shown. Everything that was weighed is in the trace.
+"""
+
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from app.domain.knowledge import Finding, Language, Passage
+from app.flow.claims import Claim, Disagreement, disagreements
+from app.flow.state import FlowLimits, RunContext, RunState
+from app.flow.trace import findings_of, recency_of
+from app.flow.wording import reason_for
+from app.reasoning import AnswerRequest, Reasoner, ResolvedPoint
+
+_OUT_OF_DOMAIN = 0.5
+"""Domain factor of a source outside any special department; a specialised department counts 1."""
+
+
+@dataclass(frozen=True)
+class Weighed:
+    """A claim with its four factors (0–1) and their weighted sum."""
+
+    claim: Claim
+    factors: dict[str, float]
+    score: float
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A disagreement after weighing."""
+
+    winner: Weighed
+    loser: Weighed
+    decided: bool
+
+    @property
+    def margin(self) -> float:
+        """How far the winner leads."""
+        return self.winner.score - self.loser.score
+
+
+async def resolve(state: RunState, runtime: Runtime[RunContext]) -> RunState:
+    """Weigh what disagrees among the outcomes; the verdicts go to the composer, the figures to the trace."""
+    context, clock = runtime.context, time.perf_counter()
+    findings = findings_of(context.outcomes)
+    fallback = {name for name in context.ports.agents.names if context.ports.agents.spec(name).is_fallback}
+    now = context.ports.now()
+    verdicts = [judge(found, context.limits, fallback, now) for found in disagreements(findings)]
+    language = state["classification"].language
+    settled = await without_losers(
+        findings, verdicts, context.ports.reasoner, language, context.limits.min_relevance_score
+    )
+    points = tuple(_point(verdict, language) for verdict in verdicts)
+    context.trace.resolver(
+        round((time.perf_counter() - clock) * 1000),
+        context.limits.rules.resolution_strategy,
+        sum(1 for verdict in verdicts if verdict.decided),
+        _published(verdicts, context.limits),
+    )
+    return {"findings": settled, "conflicts": points, "verdicts": tuple(_told(verdict) for verdict in verdicts)}
+
+
+def judge(found: Disagreement, limits: FlowLimits, fallback_departments: set[str], now: datetime) -> Verdict:
+    """Weigh both sides. An equal score goes to the document that took effect later, undecided."""
+    sides = [weigh(claim, limits, fallback_departments, now) for claim in (found.one, found.other)]
+    ordered = sorted(sides, key=lambda side: (side.score, _effective(side.claim.quote.passage)), reverse=True)
+    winner, loser = ordered
+    return Verdict(winner, loser, winner.score - loser.score >= limits.conflict_resolution_threshold)
+
+
+def weigh(claim: Claim, limits: FlowLimits, fallback_departments: set[str], now: datetime) -> Weighed:
+    """The published formula for one source."""
+    passage, rules = claim.quote.passage, limits.rules
+    general = passage.department in fallback_departments
+    factors = {
+        "domain": _OUT_OF_DOMAIN if general else 1.0,
+        "scope": rules.priority_by_scope[passage.scope],
+        "recency": rules.priority_by_recency[recency_of(_effective(passage), now)],
+        "relevance": passage.relevance_score,
+    }
+    score = sum(limits.weights[name] * factor for name, factor in factors.items())
+    return Weighed(claim, factors, round(score, 4))
+
+
+async def without_losers(
+    findings: tuple[Finding, ...], verdicts: list[Verdict], reasoner: Reasoner, language: Language, least: float
+) -> tuple[Finding, ...]:
+    """Findings that no longer state what was overruled: answered again from the passages that hold.
+
+    A finding all of whose quotes were overruled is dropped; the conflict note still cites it.
+    """
+    overruled = {verdict.loser.claim.quote.passage.chunk_id for verdict in verdicts if verdict.decided}
+    settled: list[Finding] = []
+    for finding in findings:
+        kept = {q.passage.chunk_id: q.passage for q in finding.quotes if q.passage.chunk_id not in overruled}
+        if len(kept) == len({q.passage.chunk_id for q in finding.quotes}):
+            settled.append(finding)
+        elif kept:
+            request = AnswerRequest(
+                query=finding.query, language=language, agent=finding.agent, index=finding.index,
+                passages=tuple(kept.values()), min_relevance_score=least,
+            )  # fmt: skip
+            settled.append(await reasoner.answer(request))
+    return tuple(settled)
+
+
+def _effective(passage: Passage) -> datetime:
+    """When the passage's document began to hold."""
+    if passage.effective_from is None:
+        return passage.created_at
+    return datetime.combine(passage.effective_from, datetime.min.time(), UTC)
+
+
+def _point(verdict: Verdict, language: Language) -> ResolvedPoint:
+    winner, loser = verdict.winner.claim, verdict.loser.claim
+    return ResolvedPoint(
+        subject=winner.query,
+        winner=winner.sentence,
+        loser=loser.sentence,
+        winner_title=winner.quote.passage.title,
+        loser_title=loser.quote.passage.title,
+        reason=reason_for(verdict.winner.factors, verdict.loser.factors, winner.quote.passage, language),
+        decided=verdict.decided,
+    )
+
+
+def _published(verdicts: list[Verdict], limits: FlowLimits) -> dict[str, Any]:
+    return {
+        "weights": limits.weights,
+        "threshold": limits.conflict_resolution_threshold,
+        "rules": limits.rules.model_dump(),
+        "conflicts": [_told(verdict) for verdict in verdicts],
+    }
+
+
+def _told(verdict: Verdict) -> dict[str, Any]:
+    return {
+        "winner": _side(verdict.winner),
+        "loser": _side(verdict.loser),
+        "margin": round(verdict.margin, 4),
+        "decided": verdict.decided,
+    }
+
+
+def _side(weighed: Weighed) -> dict[str, Any]:
+    passage = weighed.claim.quote.passage
+    return {
+        "url": passage.url,
+        "title": passage.title,
+        "department": passage.department,
+        "claim": weighed.claim.sentence,
+        "score": weighed.score,
+        "factors": {name: round(factor, 4) for name, factor in weighed.factors.items()},
+    }

@@ -1,0 +1,250 @@
+"""Node 5, final response: write the answer, stream it, and commit it together with the end of the task."""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from langgraph.runtime import Runtime
+
+from app.agents.run import StepOutcome
+from app.domain.answer import (
+    ErrorAnswer,
+    FinalAnswer,
+    Outcome,
+    PartialResult,
+    to_json,
+)
+from app.domain.knowledge import Evidence, Finding
+from app.domain.plan import MATH_TOOL, ORCHESTRATOR, RETRIEVAL_TOOLS, SUMMARY_TOOL, Plan
+from app.domain.tasks import TaskStatus
+from app.errors import ErrorCode
+from app.events import ConflictResolved, FinalReport, TaskFailed, TextDelta
+from app.flow.state import RunContext, RunState
+from app.flow.trace import findings_of
+from app.flow.wording import DEADLINE_MESSAGE, failure_message
+from app.reasoning import ComposeRequest, Composition
+
+_DELTA_CHARS = 48
+"""Text is streamed in pieces of about this length: smooth to read, few rows in the journal."""
+
+
+async def respond(state: RunState, runtime: Runtime[RunContext]) -> RunState:
+    """The last node: chitchat reply, answer, or error answer with what could be saved."""
+    context = runtime.context
+    if state["decision"] == "chitchat":
+        await _say(context, state, _chitchat(state), ())
+    elif failed := failed_outcomes(context.outcomes):
+        await fail(context, state, failed)
+    else:
+        await _answer(context, state)
+    return {}
+
+
+async def _answer(context: RunContext, state: RunState) -> None:
+    clock = time.perf_counter()
+    if state.get("verdicts"):
+        policy = context.limits.rules.resolution_strategy
+        context.run.writer.append(ConflictResolved(conflicts=list(state["verdicts"]), policy=policy))
+    composition = await _compose(context, compose_request(context, state, ()), stream=True)
+    context.trace.formatter(round((time.perf_counter() - clock) * 1000))
+    # The losing side of a conflict stays in the evidence: the answer names it.
+    cited = _evidence(findings_of(context.outcomes)) if composition.outcome != "not_found" else ()
+    await _say(context, state, composition, cited)
+
+
+async def _say(context: RunContext, state: RunState, composition: Composition, evidence: tuple[Evidence, ...]) -> None:
+    """Commit a finished run."""
+    chitchat = composition.outcome == "chitchat"
+    if chitchat:
+        context.run.writer.append(TextDelta(text=composition.answer))
+        context.trace.formatter(0)
+    departments = () if chitchat else context.ports.agents.accessible_departments(context.asking.principal)
+    answer = FinalAnswer(
+        answer=composition.answer,
+        evidence=evidence,
+        reasoning=composition.reasoning,
+        confidence_score=round(composition.confidence, 4),
+        follow_up_questions=composition.follow_up_questions,
+        flow_action=context.trace.actions,
+        execution_metadata=context.trace.execution_metadata(
+            context.outcomes, departments, resolution_applied=bool(state.get("conflicts"))
+        ),
+    )
+    result = _addressed(context, to_json(answer), composition.outcome)
+    await _finish(context, state, TaskStatus.COMPLETED, result, FinalReport(answer=result))
+
+
+async def fail_late(context: RunContext, state: RunState) -> None:
+    """Commit a run that did not end within its deadline."""
+    failed = [outcome for outcome in context.outcomes if not outcome.ok]
+    await fail(context, state, failed, code=ErrorCode.RUN_DEADLINE_EXCEEDED, message=DEADLINE_MESSAGE)
+
+
+async def fail(
+    context: RunContext,
+    state: RunState,
+    failed: Sequence[StepOutcome],
+    *,
+    code: ErrorCode | None = None,
+    message: str | None = None,
+) -> None:
+    """Commit a run that failed: which agents succeeded, and the best answer from what they found (§6)."""
+    fallback = ""
+    if any(outcome.ok for outcome in context.outcomes):
+        agents = tuple(dict.fromkeys(outcome.step.step.agent for outcome in failed))
+        fallback = (await _compose(context, compose_request(context, state, agents), stream=False)).answer
+    code = code or _code_of(failed)
+    context.trace.error_handler(_error_details(failed, code))
+    message = message or failure_message(failed[0].step.step.agent, failed[0].tool)
+    error = ErrorAnswer(
+        error=True,
+        error_code=code.value,
+        error_message=message,
+        partial_results=_partial_results(context.outcomes),
+        fallback_answer=fallback,
+        flow_action=context.trace.actions,
+    )
+    result = _addressed(context, to_json(error), "failed")
+    await _finish(context, state, TaskStatus.FAILED, result, TaskFailed(answer=result), error_message=message)
+
+
+def _code_of(failed: Sequence[StepOutcome]) -> ErrorCode:
+    late = any(outcome.error is not None and outcome.error.error_type == "deadline" for outcome in failed)
+    return ErrorCode.RUN_DEADLINE_EXCEEDED if late else ErrorCode.AGENT_EXECUTION_FAILED
+
+
+def _error_details(failed: Sequence[StepOutcome], code: ErrorCode) -> dict[str, Any]:
+    for outcome in failed:
+        if outcome.error is not None:
+            return {
+                "failed_agent": outcome.step.step.agent,
+                "failed_tool": outcome.tool,
+                "error_type": outcome.error.error_type,
+            }
+    return {"error_type": code.value.lower()}
+
+
+async def _finish(
+    context: RunContext,
+    state: RunState,
+    status: TaskStatus,
+    result: dict[str, Any],
+    event: FinalReport | TaskFailed,
+    error_message: str | None = None,
+) -> None:
+    fallback = [name for name in context.ports.agents.names if context.ports.agents.spec(name).is_fallback]
+    metrics = context.trace.performance(context.outcomes, fallback)
+    await context.ports.registry.finish(
+        context.run,
+        status=status,
+        result=result,
+        flow_action=result["flow_action"],
+        metadata={"outcome": result["outcome"], "performance_metrics": to_json(metrics)},
+        error_message=error_message,
+        event=event,
+        plan=_run_plan(state.get("plan"), context.outcomes),
+    )
+
+
+def _run_plan(plan: Plan | None, outcomes: Sequence[StepOutcome]) -> dict[str, Any] | None:
+    """The plan with the statuses its steps ended in."""
+    if plan is None:
+        return None
+    ended = {outcome.step.number: "completed" if outcome.ok else "failed" for outcome in outcomes}
+    written = plan.model_dump(mode="json")
+    number = 0
+    for tier in written["execution_flow"]["planning"]["tasks"][0].values():
+        for step in tier:
+            number += 1
+            step["status"] = ended.get(number, "cancelled")
+    all_well = all(outcome.ok for outcome in outcomes)
+    written["execution_flow"]["planning"]["aggregate_status"] = "completed" if all_well else "failed"
+    return written
+
+
+def compose_request(context: RunContext, state: RunState, failed_agents: tuple[str, ...]) -> ComposeRequest:
+    """All the answer may be made of; works for a cut run as well."""
+    classification, limits = state["classification"], context.limits
+    findings = state["findings"] if "findings" in state else findings_of(context.outcomes)
+    return ComposeRequest(
+        query=classification.refined_query,
+        language=classification.language,
+        findings=findings,
+        summaries=_texts(context.outcomes, SUMMARY_TOOL),
+        computations=_texts(context.outcomes, MATH_TOOL),
+        conflicts=state.get("conflicts", ()),
+        failed_agents=failed_agents,
+        max_follow_up_questions=limits.max_follow_up_questions if limits.enable_follow_up_questions else 0,
+    )
+
+
+async def _compose(context: RunContext, request: ComposeRequest, *, stream: bool) -> Composition:
+    """Run the composer to its end, streaming its text in pieces of `_DELTA_CHARS`."""
+    held = ""
+    composition: Composition | None = None
+    async for piece in context.ports.reasoner.compose(request):
+        if isinstance(piece, Composition):
+            composition = piece
+            continue
+        held += piece
+        if stream and len(held) >= _DELTA_CHARS:
+            context.run.writer.append(TextDelta(text=held))
+            held = ""
+    if stream and held:
+        context.run.writer.append(TextDelta(text=held))
+    if composition is None:
+        raise RuntimeError("the composer ended without a composition")
+    return composition
+
+
+def failed_outcomes(outcomes: Sequence[StepOutcome]) -> list[StepOutcome]:
+    """Failures that cost an agent its findings; a missing summary or sum only makes the answer partial."""
+    return [o for o in outcomes if not o.ok and o.step.step.tool in RETRIEVAL_TOOLS]
+
+
+def _partial_results(outcomes: Sequence[StepOutcome]) -> dict[str, PartialResult]:
+    findings = findings_of(outcomes)
+    failed = {o.step.step.agent: o.error.message for o in reversed(outcomes) if o.error is not None}
+    results: dict[str, PartialResult] = {}
+    for agent in dict.fromkeys(o.step.step.agent for o in outcomes if o.step.step.agent != ORCHESTRATOR):
+        answers = [finding.answer for finding in findings if finding.agent == agent and finding.found]
+        if agent in failed:
+            results[agent] = PartialResult(status="failed", error=failed[agent])
+        else:
+            results[agent] = PartialResult(status="success", answer="\n".join(answers))
+    return results
+
+
+def _evidence(findings: Sequence[Finding]) -> tuple[Evidence, ...]:
+    """One evidence a url, most relevant first."""
+    best: dict[str, Evidence] = {}
+    for evidence in (e for finding in findings if finding.found for e in finding.evidence):
+        if evidence.url not in best or best[evidence.url].relevance_score < evidence.relevance_score:
+            best[evidence.url] = evidence
+    return tuple(sorted(best.values(), key=lambda e: -e.relevance_score))
+
+
+def _texts(outcomes: Sequence[StepOutcome], tool: str) -> tuple[str, ...]:
+    """What a tool said, in plan order; a refusal that explains itself counts as said."""
+    said: list[str] = []
+    for outcome in sorted(outcomes, key=lambda o: o.step.number):
+        if outcome.step.step.tool != tool:
+            continue
+        if outcome.result is not None and outcome.result.text:
+            said.append(outcome.result.text)
+        elif tool == MATH_TOOL and outcome.error is not None and outcome.error.error_type == "tool_failed":
+            said.append(outcome.error.message)
+    return tuple(said)
+
+
+def _chitchat(state: RunState) -> Composition:
+    found = state["classification"]
+    return Composition(
+        answer=found.chitchat_response, outcome="chitchat", reasoning="", confidence=found.confidence,
+        follow_up_questions=(),
+    )  # fmt: skip
+
+
+def _addressed(context: RunContext, answer: dict[str, Any], outcome: Outcome) -> dict[str, Any]:
+    task = context.run.task
+    return {**answer, "session_id": str(task.session_id), "task_id": str(task.task_id), "outcome": outcome}

@@ -1,0 +1,91 @@
+"""A run's world: what the nodes of the department flow read (context) and hand on (state)."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Literal, TypedDict
+
+from app.agents.registry import AgentRegistry
+from app.agents.run import StepOutcome, StepRunner
+from app.domain.answer import ResolutionRules
+from app.domain.knowledge import Finding
+from app.domain.plan import Plan
+from app.domain.principal import Principal
+from app.domain.record import Record
+from app.domain.tasks import ChatRequest, Message
+from app.flow.trace import Trace
+from app.reasoning import AgentOffer, Classification, Reasoner, ResolvedPoint
+from app.retrieval.search import Retriever
+from app.sessions.session import SessionStore
+from app.tasks.registry import TaskRegistry
+from app.tasks.worker import TaskRun
+
+Decision = Literal["chitchat", "direct_execution", "reflection_needed"]
+
+
+class FlowLimits(Record):
+    """The seed's workflow configuration (§8) and the weights of conflict resolution."""
+
+    max_concurrent_agents: int = 5
+    timeout_per_agent_ms: int = 30_000
+    max_retries: int = 3
+    conflict_resolution_threshold: float = 0.1
+    min_relevance_score: float = 0.7
+    enable_follow_up_questions: bool = True
+    max_follow_up_questions: int = 5
+    max_queries_per_agent: int = 10
+    enable_parallel_execution: bool = True
+    task_deadline_ms: int = 90_000
+    rules: ResolutionRules = ResolutionRules()
+    weights: dict[str, float] = {"domain": 0.35, "scope": 0.25, "recency": 0.25, "relevance": 0.15}
+
+
+@dataclass(frozen=True)
+class Ports:
+    """The rooms below, as the flow uses them; one set for the whole process."""
+
+    registry: TaskRegistry
+    sessions: SessionStore
+    retriever: Retriever
+    reasoner: Reasoner
+    agents: AgentRegistry
+    steps: StepRunner
+    now: Callable[[], datetime]
+
+
+@dataclass(frozen=True)
+class Asking:
+    """A question with its asker: all that planning needs, with or without a run."""
+
+    principal: Principal
+    request: ChatRequest
+    history: tuple[Message, ...]
+    """Oldest first."""
+
+
+@dataclass(frozen=True)
+class RunContext:
+    """One run. The trace and the outcomes are filled as the run goes on, so that a cut run can still tell them."""
+
+    ports: Ports
+    limits: FlowLimits
+    run: TaskRun
+    asking: Asking
+    deadline: float
+    """Event-loop time at which the whole run must have ended."""
+    trace: Trace
+    outcomes: list[StepOutcome] = field(default_factory=list)
+
+
+class RunState(TypedDict, total=False):
+    """What one node leaves for the next."""
+
+    decision: Decision
+    offers: tuple[AgentOffer, ...]
+    classification: Classification
+    plan: Plan
+    findings: tuple[Finding, ...]
+    """After resolution: nothing in them was overruled."""
+    conflicts: tuple[ResolvedPoint, ...]
+    verdicts: tuple[dict[str, Any], ...]
+    """The same conflicts with every score, as published in the trace and the ``conflict_resolved`` event."""

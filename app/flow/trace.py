@@ -1,0 +1,221 @@
+"""The run's own account of itself: ``flow_action`` (§5), ``execution_metadata`` and ``performance_metrics`` (§7)."""
+
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from app.agents.run import StepOutcome
+from app.domain.answer import (
+    AgentOutput,
+    Completeness,
+    ContentQuality,
+    DomainMatch,
+    ExecutionMetadata,
+    FlowAction,
+    PerformanceMetrics,
+    QueryAnswer,
+    Recency,
+    ToolTrace,
+    ToolUsage,
+)
+from app.domain.knowledge import Finding
+from app.domain.plan import ORCHESTRATOR, RETRIEVAL_TOOLS
+
+FINISHED = "done"
+
+
+class Trace:
+    """Collects one run's actions in order; the clock is given."""
+
+    def __init__(self, now: Callable[[], datetime]):
+        self._now = now
+        self._actions: list[FlowAction] = []
+        self.started_at = now()
+        self._clock = time.perf_counter()
+        self.resolution_ms = 0
+        self.degraded: list[str] = []
+
+    def elapsed_ms(self) -> int:
+        """Milliseconds since the run began."""
+        return round((time.perf_counter() - self._clock) * 1000)
+
+    @property
+    def actions(self) -> tuple[FlowAction, ...]:
+        """Everything so far, numbered 1, 2, 3 …"""
+        return tuple(self._actions)
+
+    def _add(self, **fields: Any) -> None:
+        self._actions.append(FlowAction(order=len(self._actions) + 1, **fields))
+
+    def router(self, started_at: datetime, decision: str) -> None:
+        """The orchestrator chose a path."""
+        self._add(
+            node_id="Router", type="router", agent=None, tool=None, status=FINISHED, started_at=started_at,
+            ended_at=self._now(), metadata={"decision": decision},
+        )  # fmt: skip
+
+    def permission(self, started_at: datetime, scopes: Sequence[str], departments: Sequence[str]) -> None:
+        """What the caller may use was settled, before anything ran."""
+        self._add(
+            node_id="PermissionCheck", type="permission", agent=None, tool=None, status=FINISHED,
+            started_at=started_at, ended_at=self._now(),
+            details={"scope": list(scopes), "accessible_departments": list(departments)},
+        )  # fmt: skip
+
+    def step(self, outcome: StepOutcome, depends_on: Sequence[str]) -> None:
+        """A step ended, well or badly."""
+        planned = outcome.step
+        fields: dict[str, Any] = {
+            "node_id": planned.node_id,
+            "type": "agent_tool",
+            "agent": planned.step.agent,
+            "tool": outcome.tool,
+        }
+        if planned.step.tool in RETRIEVAL_TOOLS and planned.queries:
+            fields["query_index"] = planned.queries[0][0]
+        fields |= {
+            "status": FINISHED if outcome.ok else "failed",
+            "started_at": outcome.started_at,
+            "ended_at": outcome.ended_at,
+            "duration_ms": outcome.duration_ms,
+            "input_hash": outcome.input_hash,
+        }
+        if outcome.output_hash is not None:
+            fields["output_hash"] = outcome.output_hash
+        if depends_on:
+            fields["depends_on"] = tuple(depends_on)
+        if outcome.error is not None:
+            fields["error_details"] = {
+                "failed_agent": planned.step.agent,
+                "failed_tool": outcome.tool,
+                "error_type": outcome.error.error_type,
+            }
+        self._add(**fields)
+
+    def resolver(self, duration_ms: int, policy: str, resolved: int, metadata: dict[str, Any]) -> None:
+        """Sources were weighed."""
+        self.resolution_ms = duration_ms
+        self._add(
+            node_id="ConflictResolver", type="resolver", status=FINISHED, policy=policy, duration_ms=duration_ms,
+            resolved_conflicts=resolved, metadata=metadata,
+        )  # fmt: skip
+
+    def formatter(self, duration_ms: int) -> None:
+        """The answer was written."""
+        self._add(node_id="AnswerFormatter", type="formatter", status=FINISHED, duration_ms=duration_ms)
+
+    def error_handler(self, details: dict[str, Any]) -> None:
+        """A failure was turned into an error answer."""
+        self._add(node_id="ErrorHandler", type="error_handler", status="handled", error_details=details)
+
+    def execution_metadata(
+        self, outcomes: Sequence[StepOutcome], departments: Sequence[str], *, resolution_applied: bool
+    ) -> ExecutionMetadata:
+        """The run in numbers (§5)."""
+        agents = dict.fromkeys(o.step.step.agent for o in outcomes if o.step.step.agent != ORCHESTRATOR)
+        queries = {(o.step.step.agent, index) for o in outcomes for index, _ in o.step.queries}
+        optional = {"degraded": tuple(self.degraded)} if self.degraded else {}
+        return ExecutionMetadata(
+            total_duration_ms=self.elapsed_ms(),
+            agents_invoked=tuple(agents),
+            tools_executed=tuple(dict.fromkeys(o.tool for o in outcomes)),
+            total_queries=sum(1 for agent, _ in queries if agent != ORCHESTRATOR),
+            conflict_resolution_applied=resolution_applied,
+            department_permission_filtering=True,
+            accessible_departments=tuple(departments),
+            **optional,
+        )
+
+    def performance(self, outcomes: Sequence[StepOutcome], fallback_agents: Sequence[str]) -> PerformanceMetrics:
+        """The run's figures (§7)."""
+        times: dict[str, int] = {}
+        calls: dict[str, list[int]] = {}
+        for outcome in outcomes:
+            times[outcome.step.step.agent] = times.get(outcome.step.step.agent, 0) + outcome.duration_ms
+            calls.setdefault(outcome.tool, []).append(outcome.duration_ms)
+        results = [o.result for o in outcomes if o.result]
+        lookups = sum(result.cache_lookups for result in results)
+        hits = sum(result.cache_hits for result in results)
+        return PerformanceMetrics(
+            query_processing_time_ms=self.elapsed_ms(),
+            agent_execution_times=times,
+            tool_usage_stats={
+                tool: ToolUsage(calls=len(spent), avg_time_ms=round(sum(spent) / len(spent)))
+                for tool, spent in calls.items()
+            },
+            conflict_resolution_time_ms=self.resolution_ms,
+            cache_hit_ratio=round(hits / lookups, 4) if lookups else 0.0,
+            content_quality_metrics=_content_quality(outcomes, fallback_agents, self._now()),
+        )
+
+
+def findings_of(outcomes: Sequence[StepOutcome]) -> tuple[Finding, ...]:
+    """The agents' findings in plan order, one per agent and query; a later tool's finding replaces an empty one."""
+    kept: dict[tuple[str, int], Finding] = {}
+    for outcome in sorted(outcomes, key=lambda o: o.step.number):
+        for finding in outcome.result.findings if outcome.result else ():
+            key = (finding.agent, finding.index)
+            if key not in kept or (finding.found and not kept[key].found):
+                kept[key] = finding
+    return tuple(kept.values())
+
+
+def agent_outputs(outcomes: Sequence[StepOutcome]) -> tuple[AgentOutput, ...]:
+    """What each agent found, in the seed's shape (§3)."""
+    findings = findings_of(outcomes)
+    agents = dict.fromkeys(o.step.step.agent for o in outcomes if o.step.step.agent != ORCHESTRATOR)
+    return tuple(
+        AgentOutput(
+            agent=agent,
+            queries=tuple(_query_answer(finding) for finding in findings if finding.agent == agent),
+            tool_trace=tuple(_tool_trace(o) for o in outcomes if o.step.step.agent == agent),
+        )
+        for agent in agents
+    )
+
+
+def _query_answer(finding: Finding) -> QueryAnswer:
+    return QueryAnswer(
+        index=finding.index,
+        query=finding.query,
+        context=finding.context,
+        answer=finding.answer,
+        evidence=finding.evidence,
+    )
+
+
+def _tool_trace(outcome: StepOutcome) -> ToolTrace:
+    timed_out = outcome.error is not None and outcome.error.error_type in ("timeout", "deadline")
+    status = "ok" if outcome.ok else "timeout" if timed_out else "failed"
+    return ToolTrace(tool=outcome.tool, status=status, duration_ms=outcome.duration_ms)
+
+
+def recency_of(moment: datetime, now: datetime) -> Recency:
+    """The seed's recency bucket of a source's date (§4.1)."""
+    age_days = (now - moment.astimezone(UTC)).days
+    return "within_30_days" if age_days <= 30 else "within_90_days" if age_days <= 90 else "older"
+
+
+def _content_quality(
+    outcomes: Sequence[StepOutcome], fallback_agents: Sequence[str], now: datetime
+) -> dict[str, ContentQuality]:
+    quality: dict[str, ContentQuality] = {}
+    for output in agent_outputs(outcomes):
+        answered = [query for query in output.queries if query.answer]
+        dates = [evidence.created_at for query in answered for evidence in query.evidence]
+        recency: Recency = recency_of(max(dates), now) if dates else "unknown"
+        domain: DomainMatch = "none" if not answered else "general" if output.agent in fallback_agents else "perfect"
+        completeness = _completeness(len(answered), len(output.queries), with_context=bool(dates))
+        quality[f"{output.agent}_agent"] = ContentQuality(
+            completeness=completeness, recency=recency, domain_match=domain
+        )
+    return quality
+
+
+def _completeness(answered: int, asked: int, *, with_context: bool) -> Completeness:
+    if answered == 0:
+        return "none"
+    if answered == asked:
+        return "comprehensive"
+    return "partial_with_context" if with_context else "partial"
