@@ -31,7 +31,7 @@ from app.events import (
 )
 from app.reasoning import Reasoner
 from app.tasks.registry import TaskRegistry
-from app.tasks.worker import TaskRun
+from app.tasks.run import TaskRun
 from app.tools.base import Tool, Toolbox, ToolCall, ToolResult
 
 ErrorType = Literal["timeout", "deadline", "tool_failed", "exception"]

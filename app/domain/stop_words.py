@@ -27,7 +27,7 @@ ENGLISH_STOP_WORDS = _words(
     """
     a about above after again all also am an and any are as at be because been before being below between both but
     by can could d did do does doing done down during each either else ever every few for from further get gets got
-    had has have having he her here hers him his how i if in into is it its itself just let ll m may me might more
+    had has have having he her here hers him his how i if in into is it its itself just let ll m may many me might more
     most much must my no nor not now of off on once one only or other our ours out over own per please re s same
     shall she should so some such t tell than that the their theirs them then there these they this those through to
     too under until up upon us ve very want was we were what when where whether which while who whom whose why will

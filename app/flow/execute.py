@@ -1,9 +1,8 @@
 """Node 3, agent execution: tiers in order, the steps inside a tier in parallel, each step a child task."""
 
 import asyncio
-from collections.abc import Coroutine, Sequence
+from collections.abc import Sequence
 from itertools import groupby
-from typing import TypeVar
 from uuid import UUID, uuid5
 
 from langgraph.runtime import Runtime
@@ -17,8 +16,8 @@ from app.flow import progress
 from app.flow.state import RunContext, RunState
 from app.flow.trace import agent_outputs, findings_of
 from app.tools.base import ToolCall
+from app.tools.calling import side_by_side
 
-_Result = TypeVar("_Result")
 _RESERVE_SHARE = 0.1
 """Part of the run's deadline kept back for weighing and writing the answer."""
 
@@ -66,16 +65,6 @@ async def _register(context: RunContext, plan: Plan, steps: Sequence[PlannedStep
     return ids
 
 
-async def _together(work: Sequence[Coroutine[None, None, _Result]]) -> list[_Result]:
-    """Run side by side; the first exception ends all of them and is raised by itself."""
-    try:
-        async with asyncio.TaskGroup() as group:
-            running = [group.create_task(piece) for piece in work]
-    except ExceptionGroup as failures:
-        raise failures.exceptions[0] from failures
-    return [task.result() for task in running]
-
-
 class _Execution:
     """The moving parts of one execution: how many steps are done, who has the floor."""
 
@@ -95,7 +84,7 @@ class _Execution:
         for step in tier:
             by_agent.setdefault(step.step.agent, []).append(step)
         earlier = tuple(self._context.outcomes)
-        results = await _together([self._run_agent(agent, own, earlier) for agent, own in by_agent.items()])
+        results = await side_by_side([self._run_agent(agent, own, earlier) for agent, own in by_agent.items()])
         outcomes = sorted((outcome for result in results for outcome in result), key=lambda o: o.step.number)
         for outcome in outcomes:
             self._context.trace.step(outcome, _depends_on(outcome.step, earlier))
@@ -110,7 +99,7 @@ class _Execution:
             self._spoke_last = agent
             writer.append(StartProcess(agent=agent))
             if self._context.limits.enable_parallel_execution:
-                outcomes = await _together([self._run_step(step, earlier) for step in steps])
+                outcomes = await side_by_side([self._run_step(step, earlier) for step in steps])
             else:
                 outcomes = [await self._run_step(step, earlier) for step in steps]
             writer.append(EndProcess(agent=agent))

@@ -21,7 +21,7 @@ from app.flow.resolve import resolve
 from app.flow.respond import fail, fail_late, respond
 from app.flow.state import Asking, FlowLimits, Ports, RunContext, RunState
 from app.flow.trace import Trace
-from app.tasks.worker import TaskRun
+from app.tasks.run import TaskRun
 
 _RECURSION_LIMIT = 12
 """More node visits than this in one run is a bug (the longest path has five)."""

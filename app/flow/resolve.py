@@ -37,12 +37,18 @@ class Verdict:
 
     winner: Weighed
     loser: Weighed
-    decided: bool
+    threshold: float
+    """The margin from which the winner holds."""
+
+    @property
+    def decided(self) -> bool:
+        """Whether the winner holds; otherwise both sides are shown."""
+        return self.margin >= self.threshold
 
     @property
     def margin(self) -> float:
-        """How far the winner leads."""
-        return self.winner.score - self.loser.score
+        """How far the winner leads, to four decimals (binary noise must not decide)."""
+        return round(self.winner.score - self.loser.score, 4)
 
 
 async def resolve(state: RunState, runtime: Runtime[RunContext]) -> RunState:
@@ -71,7 +77,7 @@ def judge(found: Disagreement, limits: FlowLimits, fallback_departments: set[str
     sides = [weigh(claim, limits, fallback_departments, now) for claim in (found.one, found.other)]
     ordered = sorted(sides, key=lambda side: (side.score, _effective(side.claim.quote.passage)), reverse=True)
     winner, loser = ordered
-    return Verdict(winner, loser, winner.score - loser.score >= limits.conflict_resolution_threshold)
+    return Verdict(winner, loser, limits.conflict_resolution_threshold)
 
 
 def weigh(claim: Claim, limits: FlowLimits, fallback_departments: set[str], now: datetime) -> Weighed:
@@ -143,7 +149,7 @@ def _told(verdict: Verdict) -> dict[str, Any]:
     return {
         "winner": _side(verdict.winner),
         "loser": _side(verdict.loser),
-        "margin": round(verdict.margin, 4),
+        "margin": verdict.margin,
         "decided": verdict.decided,
     }
 

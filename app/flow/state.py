@@ -18,7 +18,7 @@ from app.reasoning import AgentOffer, Classification, Reasoner, ResolvedPoint
 from app.retrieval.search import Retriever
 from app.sessions.session import SessionStore
 from app.tasks.registry import TaskRegistry
-from app.tasks.worker import TaskRun
+from app.tasks.run import TaskRun
 
 Decision = Literal["chitchat", "direct_execution", "reflection_needed"]
 

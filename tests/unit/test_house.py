@@ -29,7 +29,7 @@ OWNERS: dict[str, set[str]] = {
     "rich": {"cli"},
     "aiohttp": {"cli"},
     "pydantic_settings": {"settings"},
-    "structlog": {"telemetry", "api", "main"},
+    "structlog": {"telemetry", "api", "main", "tasks"},
     "anyio": {"api"},
     "numpy": {"embedding", "retrieval", "reasoning", "storage", "ingestion"},
     "cachetools": {"embedding", "retrieval", "api"},

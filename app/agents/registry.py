@@ -1,0 +1,181 @@
+"""The agents of this service: the built-in departments and the operator's own files, checked once at start."""
+
+from collections.abc import Hashable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic import Field, TypeAdapter, ValidationError
+
+from app.agents.spec import AgentSpec
+from app.domain.language import clean
+from app.domain.principal import SCOPES, Principal
+from app.domain.record import Record
+from app.errors import AppError, ErrorCode
+from app.reasoning import AgentOffer
+
+DEPARTMENTS = Path(__file__).parent / "departments"
+_MAX_DESCRIPTION_CHARS = 500
+
+
+class AgentFileError(Exception):
+    """An agent file cannot be used; the message names file and key and says what is wrong."""
+
+
+class _RequestedTool(Record):
+    name: str
+    description: str | None = Field(None, max_length=_MAX_DESCRIPTION_CHARS)
+
+
+class _RequestedAgent(Record):
+    """An entry of the caller's ``agents`` object (§1.1 of the flow)."""
+
+    desc: str | None = Field(None, max_length=_MAX_DESCRIPTION_CHARS)
+    tools: tuple[_RequestedTool, ...] | None = None
+    """None = all the agent has."""
+
+
+_REQUESTED = TypeAdapter(dict[str, _RequestedAgent])
+
+
+class AgentRegistry:
+    """Every agent by name: specialised ones first, in alphabetical order, then those that take what is left."""
+
+    def __init__(self, specs: Mapping[str, AgentSpec]):
+        ranked = sorted(specs.values(), key=lambda spec: (spec.is_fallback, spec.name))
+        self._specs = {spec.name: spec for spec in ranked}
+
+    @classmethod
+    def load(cls, folder: Path | None) -> "AgentRegistry":
+        """Read the built-in files and those of `folder` (``*.yaml``, ``*.yml``); blocks shortly.
+
+        Raises `AgentFileError` for a missing folder, a file that is no agent, and a name that is used twice.
+        """
+        specs: dict[str, AgentSpec] = {}
+        files: dict[str, Path] = {}
+        for path in _files(folder):
+            spec = read_spec(path)
+            if spec.name in specs:
+                raise AgentFileError(f"{path}: name: '{spec.name}' is already the name of {files[spec.name]}")
+            specs[spec.name], files[spec.name] = spec, path
+        return cls(specs)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All agents, in the order they are offered."""
+        return tuple(self._specs)
+
+    def spec(self, name: str) -> AgentSpec:
+        """One agent. Raises `KeyError` when there is none of that name."""
+        return self._specs[name]
+
+    def accessible_departments(self, principal: Principal) -> tuple[str, ...]:
+        """Departments some agent reads and of which the caller may read at least one scope."""
+        departments = dict.fromkeys(department for spec in self._specs.values() for department in spec.departments)
+        return tuple(department for department in departments if _may_read_any(principal, department))
+
+    def offers_for(self, principal: Principal, requested: Mapping[str, Any] | None) -> tuple[AgentOffer, ...]:
+        """The agents and tools this caller may use, narrowed to those requested; may be empty.
+
+        Args:
+            principal: Who asks. Agents and tools beyond the caller's rights are left out silently.
+            requested: ``{"hr": {"desc": …, "tools": [{"name": …, "description": …}]}}`` as sent; None or empty = all.
+                A given description replaces the agent's or the tool's own.
+
+        Raises:
+            AppError: ``VALIDATION_FAILED`` (422) for another shape and for unknown agents and tools, by name.
+        """
+        wanted = _read_request(requested) if requested else {name: _RequestedAgent() for name in self._specs}
+        for name, asked in wanted.items():
+            self._check_known(name, asked)
+        offers = (
+            self._offer(spec, principal, wanted[spec.name]) for spec in self._specs.values() if spec.name in wanted
+        )
+        return tuple(offer for offer in offers if offer.tools and offer.departments)
+
+    def _check_known(self, name: str, asked: _RequestedAgent) -> None:
+        if name not in self._specs:
+            raise _refused(f"There is no agent '{_shown(name)}'; the agents are {', '.join(self._specs)}.")
+        own = [tool.name for tool in self._specs[name].tools]
+        for tool in asked.tools or ():
+            if tool.name not in own:
+                raise _refused(f"Agent '{name}' has no tool '{_shown(tool.name)}'; its tools are {', '.join(own)}.")
+
+    def _offer(self, spec: AgentSpec, principal: Principal, asked: _RequestedAgent) -> AgentOffer:
+        tools = {tool.name: tool.told for tool in spec.tools_for(principal)}
+        if asked.tools is not None:
+            told = {tool.name: clean(tool.description or "").strip() for tool in asked.tools}
+            tools = {name: told[name] or own for name, own in tools.items() if name in told}
+        return AgentOffer(
+            name=spec.name,
+            description=clean(asked.desc or "").strip() or spec.description.vi,
+            tools=tools,
+            exemplars=spec.exemplars.all,
+            departments=tuple(filter(lambda department: _may_read_any(principal, department), spec.departments)),
+            is_fallback=spec.is_fallback,
+        )
+
+
+def read_spec(path: Path) -> AgentSpec:
+    """One agent file. Raises `AgentFileError` naming the file and every key that is wrong."""
+    try:
+        written = yaml.load(path.read_text("utf-8"), Loader=_StrictLoader)
+    except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
+        raise AgentFileError(f"{path}: {error}") from error
+    try:
+        return AgentSpec.model_validate(written)
+    except ValidationError as error:
+        raise AgentFileError("\n".join(f"{path}: {problem}" for problem in _problems(error))) from error
+
+
+def _files(folder: Path | None) -> Iterator[Path]:
+    yield from sorted(DEPARTMENTS.glob("*.yaml"))
+    if folder is None:
+        return
+    if not folder.is_dir():
+        raise AgentFileError(f"{folder}: there is no such folder of agent files")
+    yield from sorted(path for path in folder.iterdir() if path.suffix in (".yaml", ".yml"))
+
+
+def _problems(error: ValidationError) -> Iterator[str]:
+    """``tools.0.name: there is no tool 'x'`` for each thing that is wrong."""
+    for problem in error.errors(include_url=False, include_context=False, include_input=False):
+        key = ".".join(map(str, problem["loc"])) or "the file"
+        yield f"{key}: {problem['msg'].removeprefix('Value error, ')}"
+
+
+def _read_request(requested: Mapping[str, Any]) -> dict[str, _RequestedAgent]:
+    try:
+        return _REQUESTED.validate_python(dict(requested))
+    except ValidationError as error:
+        raise _refused(f"agents.{next(_problems(error))}.") from error
+
+
+def _refused(detail: str) -> AppError:
+    return AppError(ErrorCode.VALIDATION_FAILED, detail, status=422)
+
+
+def _shown(name: str) -> str:
+    """A name somebody sent, safe to repeat."""
+    return clean(name)[:60]
+
+
+def _may_read_any(principal: Principal, department: str) -> bool:
+    return any(principal.may_read(scope, department) for scope in SCOPES)
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """Refuses a key that stands twice in one mapping instead of forgetting the first."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen: set[Hashable] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if not isinstance(key, Hashable):
+                continue  # the base class says what is wrong with it
+            if key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key '{key}' stands twice", key_node.start_mark
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep)

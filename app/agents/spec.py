@@ -1,0 +1,151 @@
+"""What an agent is: one record, read from one YAML file. ``docs/agents.schema.json`` describes the file to editors."""
+
+import json
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import Field, field_validator, model_validator
+
+from app.domain.plan import ORCHESTRATOR
+from app.domain.principal import Principal, Scope
+from app.domain.record import Record
+from app.tools import TOOL_NAMES, describe
+
+NAME_PATTERN = r"^[a-z][a-z0-9_]{0,48}$"
+"""Names stand in plans, events and rows: short, lower case, no spaces."""
+SCHEMA_PATH = Path(__file__).parents[2] / "docs" / "agents.schema.json"
+
+
+class Bilingual(Record):
+    """A text in both languages; a plain string in the file stands for both."""
+
+    vi: str = Field(min_length=1)
+    en: str = Field(min_length=1)
+
+
+class Exemplars(Record):
+    """Typical questions and topics of the agent; a plain list in the file may mix the languages."""
+
+    vi: tuple[str, ...] = ()
+    en: tuple[str, ...] = ()
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Both languages, each text once."""
+        return tuple(dict.fromkeys((*self.vi, *self.en)))
+
+    @model_validator(mode="after")
+    def _not_empty(self) -> Self:
+        if not any(text.strip() for text in self.all):
+            raise ValueError("at least one exemplar is needed: questions are routed by them")
+        return self
+
+
+class AgentTool(Record):
+    """A tool the agent may use, and who may use it through this agent; a plain name in the file is enough."""
+
+    name: str
+    description: str = ""
+    """Shown to planners; empty = the tool's own description."""
+    departments: tuple[str, ...] = ()
+    """The caller must belong to one of these, or hold the role ``admin``; empty = everyone."""
+    scopes: tuple[Scope, ...] = ()
+    """The caller must hold all of these; empty = everyone."""
+
+    @field_validator("name")
+    @classmethod
+    def _known(cls, name: str) -> str:
+        if name not in TOOL_NAMES:
+            raise ValueError(f"there is no tool '{name}'; the tools are {', '.join(TOOL_NAMES)}")
+        return name
+
+    @property
+    def told(self) -> str:
+        """The description planners see."""
+        return self.description or describe(self.name)
+
+    def is_for(self, principal: Principal) -> bool:
+        """Whether this caller may use the tool."""
+        belongs = not self.departments or principal.is_admin or bool(principal.departments & set(self.departments))
+        return belongs and principal.scopes >= set(self.scopes)
+
+
+class AgentSpec(Record):
+    """A department agent."""
+
+    name: str = Field(pattern=NAME_PATTERN)
+    """Unique among all agents; also what plans and answers call it."""
+    description: Bilingual
+    """What the agent knows about, as planners and people read it."""
+    tools: tuple[AgentTool, ...] = Field(min_length=1)
+    departments: tuple[str, ...] = ()
+    """Whose documents and logs it reads; empty = the department of its own name."""
+    exemplars: Exemplars
+    instructions: str = ""
+    """How the agent shall answer; for reasoners that follow instructions."""
+    domain: str = ""
+    """Its key in ``priority_by_domain``; empty = ``<name>_policies``."""
+    is_fallback: bool = False
+    """Takes the questions of no particular domain."""
+    token_limit: int = Field(500, ge=1)
+    """Tokens an instruction to this agent may have."""
+    timeout_ms: int | None = Field(None, ge=1)
+    """For one step, all tries together; empty = the service's ``timeout_per_agent_ms``."""
+    max_concurrency: int | None = Field(None, ge=1)
+    """Steps of this agent at the same time; empty = no limit of its own."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_short_forms(cls, value: Any) -> Any:
+        """Let a file say ``description: text``, ``tools: [rag_tool]``, ``exemplars: [text, …]``; fill from the name."""
+        if not isinstance(value, dict):
+            return value
+        read = dict(value)
+        if isinstance(text := read.get("description"), str):
+            read["description"] = {"vi": text, "en": text}
+        if isinstance(texts := read.get("exemplars"), list):
+            read["exemplars"] = {"vi": texts}
+        if isinstance(tools := read.get("tools"), list):
+            read["tools"] = [{"name": tool} if isinstance(tool, str) else tool for tool in tools]
+        if isinstance(name := read.get("name"), str):
+            read["departments"] = read.get("departments") or [name]
+            read["domain"] = read.get("domain") or f"{name}_policies"
+        return read
+
+    @field_validator("name")
+    @classmethod
+    def _free(cls, name: str) -> str:
+        if name == ORCHESTRATOR:
+            raise ValueError(f"'{ORCHESTRATOR}' is the leader's own name")
+        return name
+
+    @field_validator("tools")
+    @classmethod
+    def _each_once(cls, tools: tuple[AgentTool, ...]) -> tuple[AgentTool, ...]:
+        names = [tool.name for tool in tools]
+        if twice := {name for name in names if names.count(name) > 1}:
+            raise ValueError(f"named twice: {', '.join(sorted(twice))}")
+        return tools
+
+    def tools_for(self, principal: Principal) -> tuple[AgentTool, ...]:
+        """The tools this caller may use through this agent, in the file's order."""
+        return tuple(tool for tool in self.tools if tool.is_for(principal))
+
+
+def agent_schema() -> str:
+    """The JSON Schema of an agent file, short forms included, as it stands in `SCHEMA_PATH`."""
+    schema = AgentSpec.model_json_schema()
+    schema["title"] = "Conclave agent"
+    properties = schema["properties"]
+    text, texts = {"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string"}, "minItems": 1}
+    properties["description"] = {"anyOf": [text, properties["description"]]}
+    properties["exemplars"] = {"anyOf": [texts, properties["exemplars"]]}
+    tool_name = {"type": "string", "enum": list(TOOL_NAMES)}
+    properties["tools"]["items"] = {"anyOf": [tool_name, properties["tools"]["items"]]}
+    schema["$defs"]["AgentTool"]["properties"]["name"] = tool_name
+    return json.dumps(schema, ensure_ascii=False, indent=2) + "\n"
+
+
+def write_schema(path: Path = SCHEMA_PATH) -> None:
+    """Write the schema file; a test tells when that is due."""
+    path.write_text(agent_schema(), "utf-8")

@@ -1,0 +1,59 @@
+"""Results of earlier searches. A result belongs to exactly one set of rights at one state of the corpus."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date
+from uuid import UUID
+
+from cachetools import TTLCache
+
+from app.domain.knowledge import SearchResult
+from app.domain.principal import Principal
+
+
+@dataclass(frozen=True)
+class Rights:
+    """Everything about a caller that decides what may be read; two callers with equal rights read the same."""
+
+    tenant_id: UUID
+    scopes: frozenset[str]
+    departments: frozenset[str]
+    roles: frozenset[str]
+
+    @classmethod
+    def of(cls, principal: Principal) -> "Rights":
+        """The rights of one caller."""
+        return cls(principal.tenant_id, principal.scopes, principal.departments, principal.roles)
+
+
+@dataclass(frozen=True)
+class CacheKey:
+    """All a result depends on. Anything new that may change a result must become a field."""
+
+    rights: Rights
+    corpus_version: int
+    space: str
+    """Model and centring of the vectors."""
+    query: str
+    """Normalised."""
+    departments: tuple[str, ...] | None
+    on: date
+    with_superseded: bool
+    limit: int
+
+
+class ResultCache:
+    """A bounded store whose entries end after a while, or at once when the corpus changes."""
+
+    def __init__(self, *, ttl_seconds: int, max_entries: int = 2_000, timer: Callable[[], float]):
+        """`timer` is a monotonic clock in seconds."""
+        self._entries: TTLCache[CacheKey, SearchResult] = TTLCache(max_entries, ttl_seconds, timer)
+
+    def get(self, key: CacheKey) -> SearchResult | None:
+        """The result, marked as cached."""
+        found = self._entries.get(key)
+        return found and found.model_copy(update={"plan": found.plan.model_copy(update={"cached": True})})
+
+    def put(self, key: CacheKey, result: SearchResult) -> None:
+        """Keep a result."""
+        self._entries[key] = result

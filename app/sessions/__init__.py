@@ -1,0 +1,1 @@
+"""Conversations: their history, listing and erasure."""

@@ -1,0 +1,1 @@
+"""PostgreSQL: the only room with SQL. Every function takes a transaction opened for one principal."""

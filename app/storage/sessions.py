@@ -1,0 +1,88 @@
+"""Rows of ``sessions``: a person sees and changes only own conversations.
+
+A session id is the owner's: two people may use the same one without meeting, so ids reveal nothing.
+"""
+
+from datetime import datetime
+from uuid import UUID
+
+from app.domain.tasks import Message, Session
+from app.storage.database import Transaction
+
+_COLUMNS = "session_id, title, status, active_agent, summary, created_at, updated_at"
+_OPEN = """
+insert into sessions (tenant_id, user_id, session_id, title, user_input) values ($1, $2, $3, $4, $5)
+on conflict (tenant_id, user_id, session_id) do update
+    set user_input = excluded.user_input, status = 'running', completed_at = null, updated_at = clock_timestamp()
+"""
+_CLOSE = """
+update sessions set status = $4, final_output = coalesce($5, final_output), active_agent = coalesce($6, active_agent),
+    updated_at = clock_timestamp(), completed_at = clock_timestamp()
+where tenant_id = $1 and user_id = $2 and session_id = $3
+"""
+_HISTORY = """
+select request ->> 'query' as question, created_at, completed_at,
+       coalesce(nullif(result ->> 'answer', ''), nullif(result ->> 'fallback_answer', '')) as answer
+from tasks
+where tenant_id = $1 and user_id = $2 and session_id = $3 and parent_task_id is null and kind = 'chat'
+    and status in ('completed', 'failed')
+order by created_at desc limit $4
+"""
+_PAGE = f"""
+select {_COLUMNS} from sessions
+where tenant_id = $1 and user_id = $2
+    and ($3::timestamptz is null or (updated_at, session_id) < ($3::timestamptz, $4::uuid))
+order by updated_at desc, session_id desc limit $5
+"""
+
+
+async def open_session(tx: Transaction, session_id: UUID, question: str) -> None:
+    """Make the session or note its next question; the first question, cut to 200 characters, names it."""
+    await tx.driver.execute(_OPEN, *_whose(tx), session_id, question[:200], question)
+
+
+async def close_turn(
+    tx: Transaction, session_id: UUID, status: str, final_output: str | None, active_agent: str | None
+) -> None:
+    """Note how the last turn ended."""
+    await tx.driver.execute(_CLOSE, *_whose(tx), session_id, status, final_output, active_agent)
+
+
+async def history(tx: Transaction, session_id: UUID, turns: int) -> tuple[Message, ...]:
+    """Questions and answers of the last finished turns, oldest first; empty for an unknown session."""
+    rows = await tx.driver.fetch(_HISTORY, *_whose(tx), session_id, turns)
+    messages: list[Message] = []
+    for row in reversed(rows):
+        messages.append(Message(role="user", content=row["question"] or "", timestamp=row["created_at"]))
+        if row["answer"] is not None:
+            messages.append(Message(role="assistant", content=row["answer"], timestamp=row["completed_at"]))
+    return tuple(messages)
+
+
+async def find(tx: Transaction, session_id: UUID) -> Session | None:
+    """A session of the caller, without its messages."""
+    row = await tx.driver.fetchrow(
+        f"select {_COLUMNS} from sessions where tenant_id = $1 and user_id = $2 and session_id = $3",
+        *_whose(tx),
+        session_id,
+    )
+    return None if row is None else Session.model_validate(dict(row))
+
+
+async def page(tx: Transaction, behind: tuple[datetime, UUID] | None, limit: int) -> list[Session]:
+    """The caller's sessions, last used first, behind the given (updated_at, session_id)."""
+    since, session_id = behind or (None, None)
+    rows = await tx.driver.fetch(_PAGE, *_whose(tx), since, session_id, limit)
+    return [Session.model_validate(dict(row)) for row in rows]
+
+
+async def delete(tx: Transaction, session_id: UUID) -> bool:
+    """Remove a session with its tasks, journals and contexts; False when the caller has no such session."""
+    done = await tx.driver.execute(
+        "delete from sessions where tenant_id = $1 and user_id = $2 and session_id = $3", *_whose(tx), session_id
+    )
+    return done == "DELETE 1"
+
+
+def _whose(tx: Transaction) -> tuple[UUID, UUID]:
+    return tx.principal.tenant_id, tx.principal.user_id

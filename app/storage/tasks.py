@@ -1,0 +1,217 @@
+"""Rows of ``tasks`` and ``idempotency_keys``. A person sees and changes only own tasks; an administrator of the tenant
+may look at every task of it.
+
+Leases are told by the database's clock, so claimants on different machines agree. A write that names an attempt
+changes nothing once another attempt was claimed.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+import asyncpg
+
+from app.domain.principal import Principal
+from app.domain.tasks import NewTask, Task, TaskStatus
+from app.storage.database import Transaction
+from app.storage.json_text import dump
+
+_COLUMNS = (
+    "task_id, session_id, parent_task_id, root_task_id, kind, title, description, status, assignee_agent_id, request, "
+    "plan, result, flow_action, metadata, error_message, attempt, claimed_by, lease_until, deadline, created_at, "
+    "updated_at, completed_at"
+)
+_INSERT = """
+insert into tasks (tenant_id, user_id, task_id, session_id, parent_task_id, root_task_id, kind, title, description,
+                   assignee_agent_id, request, deadline, principal)
+select $1, $2, * from unnest($3::uuid[], $4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::text[], $9::text[],
+                             $10::text[], $11::jsonb[], $12::timestamptz[], $13::jsonb[])
+on conflict do nothing
+returning task_id
+"""
+_CLAIM = f"""
+update tasks set status = 'in_progress', attempt = attempt + 1, claimed_by = $4,
+    lease_until = clock_timestamp() + make_interval(secs => $5), updated_at = clock_timestamp()
+where tenant_id = $1 and user_id = $2 and task_id = $3
+    and (status = 'pending' or (status = 'in_progress' and lease_until < clock_timestamp()))
+returning {_COLUMNS}, principal
+"""
+_RENEW = """
+update tasks set lease_until = clock_timestamp() + make_interval(secs => $5), updated_at = clock_timestamp()
+where tenant_id = $1 and user_id = $2 and task_id = $3 and attempt = $4 and status = 'in_progress'
+returning true
+"""
+_RELEASE = """
+update tasks set lease_until = clock_timestamp()
+where tenant_id = $1 and user_id = $2 and task_id = $3 and attempt = $4 and status = 'in_progress'
+"""
+_CONCLUDE = """
+update tasks set status = $5, result = $6, error_message = $7, flow_action = coalesce($8::jsonb, flow_action),
+    metadata = metadata || coalesce($9::jsonb, '{}'), plan = coalesce($10::jsonb, plan), lease_until = null,
+    updated_at = clock_timestamp(), completed_at = clock_timestamp()
+where tenant_id = $1 and user_id = $2 and task_id = $3 and attempt = $4 and status = 'in_progress'
+returning session_id
+"""
+_STOP_CHILDREN = """
+update tasks set status = 'cancelled', lease_until = null, updated_at = clock_timestamp(),
+    completed_at = clock_timestamp()
+where tenant_id = $1 and user_id = $2 and root_task_id = $3 and parent_task_id is not null
+    and status in ('pending', 'in_progress')
+"""
+_CANCEL = """
+update tasks set status = 'cancelled', error_message = $4, lease_until = null, updated_at = clock_timestamp(),
+    completed_at = clock_timestamp()
+where tenant_id = $1 and user_id = $2 and task_id = $3 and status in ('pending', 'in_progress')
+returning attempt, session_id
+"""
+_SAVE_PLAN = """
+update tasks set plan = $5, updated_at = clock_timestamp()
+where tenant_id = $1 and user_id = $2 and task_id = $3 and attempt = $4 and status = 'in_progress'
+returning true
+"""
+
+
+async def insert(tx: Transaction, tasks: Sequence[NewTask]) -> int:
+    """Write pending rows in one statement; how many were new. A root row keeps the principal it will run as."""
+    whose = tx.principal.model_dump_json()
+    rows = await tx.driver.fetch(
+        _INSERT,
+        tx.principal.tenant_id,
+        tx.principal.user_id,
+        [task.task_id for task in tasks],
+        [task.session_id for task in tasks],
+        [task.parent_task_id for task in tasks],
+        [task.root_task_id for task in tasks],
+        [task.kind for task in tasks],
+        [task.title for task in tasks],
+        [task.description for task in tasks],
+        [task.assignee_agent_id for task in tasks],
+        [dump(task.request) for task in tasks],
+        [task.deadline for task in tasks],
+        [whose if task.parent_task_id is None else None for task in tasks],
+    )
+    return len(rows)
+
+
+async def claim(tx: Transaction, task_id: UUID, claimant: str, lease_seconds: float) -> Task | None:
+    """Take a pending task, or one whose lease ran out, under the next attempt number; None when it cannot be had."""
+    return _task(await tx.driver.fetchrow(_CLAIM, *_whose(tx), task_id, claimant, lease_seconds))
+
+
+async def renew(tx: Transaction, task_id: UUID, attempt: int, lease_seconds: float) -> bool:
+    """Prolong a lease; False when the attempt no longer holds the task."""
+    return await tx.driver.fetchval(_RENEW, *_whose(tx), task_id, attempt, lease_seconds) is not None
+
+
+async def release(tx: Transaction, task_id: UUID, attempt: int) -> None:
+    """Let the lease run out now, so that the next claimant need not wait."""
+    await tx.driver.execute(_RELEASE, *_whose(tx), task_id, attempt)
+
+
+async def conclude(
+    tx: Transaction,
+    task_id: UUID,
+    attempt: int,
+    status: TaskStatus,
+    *,
+    result: Mapping[str, Any] | None,
+    error_message: str | None,
+    flow_action: Sequence[Mapping[str, Any]] | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    plan: Mapping[str, Any] | None = None,
+) -> bool:
+    """End a task; False, and nothing changed, when the attempt no longer holds it."""
+    found = await tx.driver.fetchval(
+        _CONCLUDE, *_whose(tx), task_id, attempt, status.value, _json(result), error_message, _json(flow_action),
+        _json(metadata), _json(plan),
+    )  # fmt: skip
+    return found is not None
+
+
+async def stop_children(tx: Transaction, root_task_id: UUID) -> None:
+    """Cancel the steps of a run that were never finished."""
+    await tx.driver.execute(_STOP_CHILDREN, *_whose(tx), root_task_id)
+
+
+async def cancel(tx: Transaction, task_id: UUID, reason: str) -> tuple[int, UUID] | None:
+    """Stop a task that has not ended; its attempt and session, or None when it had ended or is not the caller's."""
+    row = await tx.driver.fetchrow(_CANCEL, *_whose(tx), task_id, reason)
+    return None if row is None else (row["attempt"], row["session_id"])
+
+
+async def save_plan(tx: Transaction, task_id: UUID, attempt: int, plan: Mapping[str, Any]) -> bool:
+    """Keep the plan of a running attempt; False when the attempt no longer holds the task."""
+    return await tx.driver.fetchval(_SAVE_PLAN, *_whose(tx), task_id, attempt, _json(plan)) is not None
+
+
+async def find(tx: Transaction, task_id: UUID) -> Task | None:
+    """A task of the caller, or of anybody in the tenant for an administrator."""
+    return _task(
+        await tx.driver.fetchrow(
+            f"select {_COLUMNS}, principal from tasks where tenant_id = $1 and task_id = $2"
+            " and (user_id = $3 or app_is_admin()) order by user_id <> $3 limit 1",
+            tx.principal.tenant_id,
+            task_id,
+            tx.principal.user_id,
+        )
+    )
+
+
+async def lease_remaining(tx: Transaction, task_id: UUID) -> float | None:
+    """Seconds until another attempt may be claimed (0 = now); None when the task has ended or does not exist."""
+    left: float | None = await tx.driver.fetchval(
+        "select greatest(coalesce(extract(epoch from lease_until - clock_timestamp()), 0), 0)::float8 from tasks"
+        " where tenant_id = $1 and user_id = $2 and task_id = $3 and status in ('pending', 'in_progress')",
+        *_whose(tx),
+        task_id,
+    )
+    return left
+
+
+async def children_of(tx: Transaction, task_id: UUID) -> list[Task]:
+    """The steps of a task the caller may see, oldest first."""
+    rows = await tx.driver.fetch(
+        f"select {_COLUMNS}, principal from tasks where tenant_id = $1 and parent_task_id = $2"
+        " order by created_at, attempt, task_id",
+        tx.principal.tenant_id,
+        task_id,
+    )
+    return [task for row in rows if (task := _task(row)) is not None]
+
+
+async def take_key(tx: Transaction, key: str, request_hash: str, task_id: UUID) -> tuple[str, UUID] | None:
+    """Take an idempotency key for a task. None = it is ours; else the hash and task it was taken with before.
+
+    Waits for a concurrent transaction that is taking the same key.
+    """
+    taken = await tx.driver.fetchval(
+        "insert into idempotency_keys (tenant_id, user_id, key, request_hash, task_id) values ($1, $2, $3, $4, $5)"
+        " on conflict do nothing returning true",
+        *_whose(tx), key, request_hash, task_id,
+    )  # fmt: skip
+    if taken:
+        return None
+    row = await tx.driver.fetchrow(
+        "select request_hash, task_id from idempotency_keys where tenant_id = $1 and user_id = $2 and key = $3",
+        *_whose(tx),
+        key,
+    )
+    assert row is not None  # nobody but its owner removes a key, together with its session
+    return row["request_hash"], row["task_id"]
+
+
+def _whose(tx: Transaction) -> tuple[UUID, UUID]:
+    return tx.principal.tenant_id, tx.principal.user_id
+
+
+def _json(value: object) -> str | None:
+    return None if value is None else dump(value)
+
+
+def _task(row: "asyncpg.Record | None") -> Task | None:
+    if row is None:
+        return None
+    values: dict[str, Any] = dict(row)
+    whose = values["principal"]
+    values["principal"] = None if whose is None else Principal.model_validate(whose)
+    return Task.model_validate(values)

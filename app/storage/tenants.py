@@ -1,0 +1,110 @@
+"""Rows of ``tenants`` and ``users``. Everybody sees the own tenant and its people; an administrator changes its
+people; only the operator (maintenance role) makes tenants."""
+
+from uuid import UUID
+
+import asyncpg
+
+from app.domain.principal import Principal, tenant_id_of, user_id_of
+from app.domain.record import Record
+from app.storage.database import OperatorTransaction, Transaction
+
+_USER = "tenant_id, user_id, name, display_name, department, departments, scopes, roles"
+
+
+class Tenant(Record):
+    """A company; nothing of it is ever visible to another one."""
+
+    tenant_id: UUID
+    name: str
+    """Unique; ``acme``. Its id follows from it (`app.domain.principal.tenant_id_of`)."""
+    display_name: str
+    language: str
+
+
+class User(Record):
+    """A person of a tenant and what that person may read."""
+
+    tenant_id: UUID
+    user_id: UUID
+    name: str
+    display_name: str
+    department: str
+    departments: frozenset[str]
+    scopes: frozenset[str]
+    roles: frozenset[str]
+
+    def principal(self) -> Principal:
+        """The person as a caller, with all own rights."""
+        return Principal.model_validate(self.model_dump(exclude={"display_name"}))
+
+
+async def add_tenant(tx: OperatorTransaction, name: str, *, display_name: str = "", language: str = "vi") -> Tenant:
+    """Make a tenant, or update the one of that name."""
+    tenant = Tenant(tenant_id=tenant_id_of(name), name=name, display_name=display_name, language=language)
+    await tx.driver.execute(
+        "insert into tenants (tenant_id, name, display_name, language) values ($1, $2, $3, $4)"
+        " on conflict (tenant_id) do update set display_name = excluded.display_name, language = excluded.language",
+        tenant.tenant_id,
+        name,
+        display_name,
+        language,
+    )
+    return tenant
+
+
+async def tenants(tx: Transaction | OperatorTransaction) -> list[Tenant]:
+    """The tenants the caller may see, by name: the own one, or all for the operator."""
+    rows = await tx.driver.fetch("select tenant_id, name, display_name, language from tenants order by name")
+    return [Tenant.model_validate(dict(row)) for row in rows]
+
+
+async def add_user(
+    tx: Transaction | OperatorTransaction,
+    tenant_id: UUID,
+    name: str,
+    *,
+    department: str,
+    scopes: frozenset[str] | set[str],
+    departments: frozenset[str] | set[str] = frozenset(),
+    roles: frozenset[str] | set[str] = frozenset(),
+    display_name: str = "",
+) -> User:
+    """Make a person, or replace the rights of the one of that name. An administrator does so in the own tenant only."""
+    user = User(
+        tenant_id=tenant_id,
+        user_id=user_id_of(tenant_id, name),
+        name=name,
+        display_name=display_name,
+        department=department,
+        departments=frozenset(departments) | {department},
+        scopes=frozenset(scopes),
+        roles=frozenset(roles),
+    )
+    await tx.driver.execute(
+        f"insert into users ({_USER}) values ($1, $2, $3, $4, $5, $6, $7, $8)"
+        " on conflict (tenant_id, user_id) do update set display_name = excluded.display_name,"
+        " department = excluded.department, departments = excluded.departments, scopes = excluded.scopes,"
+        " roles = excluded.roles",
+        user.tenant_id, user.user_id, name, display_name, department, sorted(user.departments), sorted(user.scopes),
+        sorted(user.roles),
+    )  # fmt: skip
+    return user
+
+
+async def users(tx: Transaction | OperatorTransaction, tenant_id: UUID) -> list[User]:
+    """The people of a tenant, by name; none of another tenant's."""
+    rows = await tx.driver.fetch(f"select {_USER} from users where tenant_id = $1 order by name", tenant_id)
+    return [_user(row) for row in rows]
+
+
+async def user(tx: Transaction | OperatorTransaction, tenant_id: UUID, user_id: UUID) -> User | None:
+    """One person of a tenant."""
+    row = await tx.driver.fetchrow(
+        f"select {_USER} from users where tenant_id = $1 and user_id = $2", tenant_id, user_id
+    )
+    return None if row is None else _user(row)
+
+
+def _user(row: asyncpg.Record) -> User:
+    return User.model_validate(dict(row))

@@ -1,0 +1,54 @@
+"""Delivery of root tasks: a job per root task, put into the database in the same transaction as the task's row.
+
+A job holds ids only, because every process of the service may read it.
+"""
+
+import json
+from datetime import timedelta
+from uuid import UUID
+
+from pgqueuer.adapters.drivers.asyncpg import AsyncpgDriver
+from pgqueuer.domain.types import JobId
+from pgqueuer.queries import Queries
+
+from app.domain.principal import GENERAL, Principal
+from app.domain.record import Record
+from app.storage.database import Transaction
+
+ENTRYPOINT = "run_task"
+
+
+class Job(Record):
+    """Which task to run, and whose it is."""
+
+    tenant_id: UUID
+    user_id: UUID
+    task_id: UUID
+
+    @property
+    def owner(self) -> Principal:
+        """The task's owner without any right to knowledge: enough to claim the task, which knows the real caller."""
+        return Principal(
+            tenant_id=self.tenant_id,
+            user_id=self.user_id,
+            department=GENERAL,
+            departments=frozenset({GENERAL}),
+            scopes=frozenset(),
+        )
+
+
+class JobQueue:
+    """Puts jobs into PgQueuer's table."""
+
+    async def enqueue(self, tx: Transaction, task_id: UUID, *, delay_seconds: float = 0) -> JobId:
+        """Add a job in the caller's transaction; a worker sees it when (and only if) that is committed."""
+        job = Job(tenant_id=tx.principal.tenant_id, user_id=tx.principal.user_id, task_id=task_id)
+        queries = Queries(AsyncpgDriver(tx.driver))
+        delay = timedelta(seconds=delay_seconds) if delay_seconds else None
+        [job_id] = await queries.enqueue(ENTRYPOINT, job.model_dump_json().encode(), execute_after=delay)
+        return job_id
+
+
+def read_job(payload: bytes | None) -> Job:
+    """The job in a payload; raises ``ValueError`` when it is none."""
+    return Job.model_validate(json.loads(payload or b""))

@@ -1,0 +1,253 @@
+"""Exact arithmetic on hostile text, bounded by construction: a tokeniser, a recursive descent parser, fractions.
+
+Nothing here can take long: length, nesting, digits, exponents and the size of every intermediate result are limited
+before the work is done, so it may run on the event loop. `+ - * / % **`, parentheses, unary minus, and percentages
+(``200% * 3``) are all there is.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import StrEnum
+from fractions import Fraction
+
+from app.domain.knowledge import Language
+from app.errors import ToolFailed
+from app.tools.numbers import MAX_DIGITS, format_number
+
+MAX_CHARS = 300
+MAX_DEPTH = 24
+"""Nested parentheses, unary minus signs and stacked powers together."""
+MAX_EXPONENT = 1000
+MAX_BITS = 4096
+"""Of numerator and of denominator, in every intermediate result; (1 + 0,05/12) ^ 360 needs 2,900."""
+MAX_RESULT = 10**24
+
+_TOKEN = re.compile(
+    r"\s*(?:(?P<number>"
+    r"[0-9]{1,3}(?:,[0-9]{3}){2,}(?:\.[0-9]+)?|[0-9]{1,3}(?:,[0-9]{3})+\.[0-9]+"
+    r"|[0-9]{1,3}(?:\.[0-9]{3}){2,}(?:,[0-9]+)?|[0-9]{1,3}(?:\.[0-9]{3})+,[0-9]+"
+    r"|(?:[0-9]+(?:\.[0-9]+)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?"
+    r")(?![0-9A-Za-z_.,])|(?P<operator>\*\*|[-+*/%^()×÷−·]))",
+)
+"""Plain decimals; thousands may be grouped where that cannot be misread (1,000,000 or 1.000,50, not 1,000)."""
+_SPELLINGS = {"^": "**", "×": "*", "·": "*", "÷": "/", "−": "-"}
+_WRITTEN = {"*": " × ", "/": " / ", "+": " + ", "-": " - ", "**": "^", "%": " % "}
+
+
+class Refusal(StrEnum):
+    """Why an expression is not computed."""
+
+    SYNTAX = "syntax"
+    TOO_LONG = "too_long"
+    TOO_BIG = "too_big"
+    DIVISION_BY_ZERO = "division_by_zero"
+    EXPONENT = "exponent"
+
+
+class CannotCalculate(ToolFailed):
+    """The expression is not arithmetic, or costs more than anybody's sum should."""
+
+    def __init__(self, refusal: Refusal):
+        super().__init__(f"cannot calculate: {refusal.value}")
+        self.refusal = refusal
+
+
+@dataclass(frozen=True)
+class Token:
+    """A number (`value` set), an operator, a parenthesis, or the percent sign behind a number (``%%``)."""
+
+    text: str
+    value: Fraction | None = None
+    decimal: Decimal = Decimal(0)
+
+
+@dataclass(frozen=True)
+class Calculation:
+    """A computed expression."""
+
+    value: Fraction
+    """Exact."""
+    tokens: tuple[Token, ...]
+
+    @property
+    def operands(self) -> tuple[Decimal, ...]:
+        """The numbers of the expression in order, each once, as written (``200%`` gives 200)."""
+        return tuple(dict.fromkeys(token.decimal for token in self.tokens if token.value is not None))
+
+    def written(self, language: Language) -> str:
+        """The expression for a person: ``15.000.000 / 26 × 3``."""
+        return "".join(_written(self.tokens, at, language) for at in range(len(self.tokens)))
+
+
+def calculate(expression: str) -> Calculation:
+    """Compute `expression` exactly. Raises `CannotCalculate`, and nothing else, whatever the text is."""
+    if len(expression) > MAX_CHARS:
+        raise CannotCalculate(Refusal.TOO_LONG)
+    tokens = _mark_percentages(_tokens(expression))
+    parser = _Parser(tokens)
+    value = parser.sum(0)
+    if parser.peek() is not None:
+        raise CannotCalculate(Refusal.SYNTAX)
+    if abs(value) >= MAX_RESULT:
+        raise CannotCalculate(Refusal.TOO_BIG)
+    return Calculation(value, tuple(tokens))
+
+
+def rounded(value: Fraction, places: int) -> Decimal:
+    """`value` rounded half away from zero to `places` decimals."""
+    doubled = abs(value.numerator) * 10**places * 2 + value.denominator
+    whole = doubled // (2 * value.denominator)
+    return Decimal(f"{-whole if value < 0 else whole}e-{places}")
+
+
+def _tokens(expression: str) -> list[Token]:
+    tokens: list[Token] = []
+    text, position = expression.rstrip(), 0
+    while position < len(text):
+        match = _TOKEN.match(text, position)
+        if match is None:
+            raise CannotCalculate(Refusal.SYNTAX)
+        tokens.append(_number(match["number"]) if match["number"] else Token(_operator(match["operator"])))
+        position = match.end()
+    return tokens
+
+
+def _operator(text: str) -> str:
+    return _SPELLINGS.get(text, text)
+
+
+def _number(text: str) -> Token:
+    mantissa, _, exponent = text.lower().partition("e")
+    if sum(char.isdigit() for char in mantissa) > MAX_DIGITS or abs(int(exponent or 0)) > MAX_DIGITS:
+        raise CannotCalculate(Refusal.TOO_BIG)
+    decimal = Decimal(f"{_ungrouped(mantissa)}e{exponent or 0}")
+    return Token(text, Fraction(decimal), decimal)
+
+
+def _ungrouped(digits: str) -> str:
+    """Plain decimal of a number that may have grouped thousands (see `_TOKEN`)."""
+    marks = re.findall("[.,]", digits)
+    if len(marks) < 2:
+        return digits
+    if len(set(marks)) == 1:
+        return digits.replace(marks[0], "")
+    return digits.replace(marks[0], "").replace(marks[-1], ".")
+
+
+def _mark_percentages(tokens: Sequence[Token]) -> list[Token]:
+    """Tell ``200% * 3`` from ``17 % 5``: a sign that no operand follows is a percentage.
+
+    ``10% - 3`` could be either and is refused.
+    """
+    marked = list(tokens)
+    for at, token in enumerate(marked):
+        if token.text != "%" or at == 0:
+            continue
+        following = marked[at + 1].text if at + 1 < len(marked) else ")"
+        if following == "-":
+            raise CannotCalculate(Refusal.SYNTAX)
+        if following in (")", "*", "/", "+", "**"):
+            marked[at] = Token("%%")
+    return marked
+
+
+def _written(tokens: Sequence[Token], at: int, language: Language) -> str:
+    token = tokens[at]
+    if token.value is not None:
+        return format_number(token.decimal, language)
+    unary = token.text == "-" and (at == 0 or (tokens[at - 1].value is None and tokens[at - 1].text not in (")", "%%")))
+    if unary or token.text in "()":
+        return token.text
+    return "%" if token.text == "%%" else _WRITTEN[token.text]
+
+
+class _Parser:
+    """Python's precedences: ``-2**2`` is -4, ``2**-1`` is one half, powers bind to the right."""
+
+    def __init__(self, tokens: Sequence[Token]):
+        self._tokens = tokens
+        self._at = 0
+
+    def peek(self) -> str | None:
+        """The next token's text, None at the end."""
+        return self._tokens[self._at].text if self._at < len(self._tokens) else None
+
+    def _take(self) -> Token:
+        if self._at >= len(self._tokens):
+            raise CannotCalculate(Refusal.SYNTAX)
+        self._at += 1
+        return self._tokens[self._at - 1]
+
+    def sum(self, depth: int) -> Fraction:
+        value = self._product(depth)
+        while self.peek() in ("+", "-"):
+            sign = 1 if self._take().text == "+" else -1
+            value = _bounded(value + sign * self._product(depth))
+        return value
+
+    def _product(self, depth: int) -> Fraction:
+        value = self._signed(depth)
+        while self.peek() in ("*", "/", "%"):
+            operator, other = self._take().text, self._signed(depth)
+            value = _bounded(_multiplied(operator, value, other))
+        return value
+
+    def _signed(self, depth: int) -> Fraction:
+        if depth > MAX_DEPTH:
+            raise CannotCalculate(Refusal.TOO_LONG)
+        if self.peek() == "-":
+            self._take()
+            return -self._signed(depth + 1)
+        return self._power(depth)
+
+    def _power(self, depth: int) -> Fraction:
+        base = self._operand(depth)
+        if self.peek() != "**":
+            return base
+        self._take()
+        return _raised(base, self._signed(depth + 1))
+
+    def _operand(self, depth: int) -> Fraction:
+        token = self._take()
+        if token.text == "(":
+            value = self.sum(depth + 1)
+            if self._take().text != ")":
+                raise CannotCalculate(Refusal.SYNTAX)
+        elif token.value is not None:
+            value = token.value
+        else:
+            raise CannotCalculate(Refusal.SYNTAX)
+        if self.peek() == "%%":
+            self._take()
+            value /= 100
+        return value
+
+
+def _multiplied(operator: str, value: Fraction, other: Fraction) -> Fraction:
+    if operator == "*":
+        return value * other
+    if other == 0:
+        raise CannotCalculate(Refusal.DIVISION_BY_ZERO)
+    return value / other if operator == "/" else value % other
+
+
+def _raised(base: Fraction, exponent: Fraction) -> Fraction:
+    if exponent.denominator != 1:
+        raise CannotCalculate(Refusal.EXPONENT)
+    if base == 0 and exponent < 0:
+        raise CannotCalculate(Refusal.DIVISION_BY_ZERO)
+    if abs(exponent) > MAX_EXPONENT or _bits(base) * abs(exponent) > MAX_BITS:
+        raise CannotCalculate(Refusal.TOO_BIG)
+    return Fraction(base**exponent.numerator)
+
+
+def _bounded(value: Fraction) -> Fraction:
+    if _bits(value) > MAX_BITS:
+        raise CannotCalculate(Refusal.TOO_BIG)
+    return value
+
+
+def _bits(value: Fraction) -> int:
+    return max(value.numerator.bit_length(), value.denominator.bit_length())

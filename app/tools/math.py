@@ -1,0 +1,206 @@
+"""`math_tool`: one exact calculation, with every operand traced to the question or to a source."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+
+from app.domain.knowledge import Evidence, Finding, Language, Passage, Quote
+from app.domain.language import clean
+from app.errors import ToolFailed
+from app.reasoning import Arguments, Reasoner
+from app.tools.arithmetic import Calculation, CannotCalculate, Refusal, calculate
+from app.tools.base import ToolCall, ToolResult
+from app.tools.calling import outages_as_retry
+from app.tools.numbers import format_number, numbers_in
+from app.tools.units import is_money, is_shown_exactly, write_amount
+
+_CONVERSIONS = frozenset(map(Decimal, (1, 2, 7, 12, 24, 30, 52, 60, 365, 10, 100, 1_000, 10_000, 1_000_000, 10**9)))
+"""Numbers everybody knows (months of a year, hours of a day, per cent): they need no source."""
+_MAX_NAMES, _MAX_NAME_CHARS = 6, 60
+_QUESTION: dict[Language, str] = {"vi": "câu hỏi", "en": "the question"}
+_AND: dict[Language, str] = {"vi": " và ", "en": " and "}
+_MISSING: dict[Language, str] = {
+    "vi": "Chưa tính được vì thiếu số liệu: {missing}. Vui lòng nêu các số liệu này trong câu hỏi.",
+    "en": "This cannot be calculated yet; missing: {missing}. Please state these figures in the question.",
+}
+_NOTHING: dict[Language, str] = {
+    "vi": "Không thấy phép tính nào làm được từ câu hỏi và các tài liệu tìm thấy.",
+    "en": "The question and the documents found give nothing to calculate.",
+}
+_UNSTATED: dict[Language, str] = {
+    "vi": "Không tính vì không nguồn nào nêu số {operands}.",
+    "en": "Not calculated: no source states {operands}.",
+}
+_REFUSALS: dict[Language, dict[Refusal, str]] = {
+    "vi": {
+        Refusal.SYNTAX: "Không đọc được phép tính.",
+        Refusal.TOO_LONG: "Phép tính quá dài.",
+        Refusal.TOO_BIG: "Phép tính cho số quá lớn hoặc quá chi tiết.",
+        Refusal.DIVISION_BY_ZERO: "Phép tính chia cho 0.",
+        Refusal.EXPONENT: "Chỉ tính được lũy thừa với số mũ nguyên.",
+    },
+    "en": {
+        Refusal.SYNTAX: "The calculation cannot be read.",
+        Refusal.TOO_LONG: "The calculation is too long.",
+        Refusal.TOO_BIG: "The calculation leads to numbers that are too large or too fine.",
+        Refusal.DIVISION_BY_ZERO: "The calculation divides by zero.",
+        Refusal.EXPONENT: "Only powers with a whole exponent can be calculated.",
+    },
+}
+
+
+class _Held:
+    """A quote and the numbers it states; those around it are read when they are needed."""
+
+    def __init__(self, finding: Finding, quote: Quote):
+        self.finding = finding
+        self.quote = quote
+        self.quoted = numbers_in(quote.text)
+
+    @cached_property
+    def surrounding(self) -> frozenset[Decimal]:
+        """Numbers of the rest of the passage and of the finding's answer."""
+        return numbers_in(f"{self.quote.passage.text}\n{self.finding.answer}")
+
+
+@dataclass(frozen=True)
+class _Sourced:
+    """An operand and where it was read; neither question nor quote for the numbers everybody knows."""
+
+    operand: Decimal
+    asked: bool = False
+    holder: _Held | None = None
+
+
+class MathTool:
+    """Calculates exactly (sums, quotients, powers, percentages) from figures of the question and of findings."""
+
+    name = "math_tool"
+    alternative: str | None = None
+    """None: an amount that cannot be calculated must not be guessed by another tool."""
+
+    def __init__(self, reasoner: Reasoner):
+        self._reasoner = reasoner
+
+    async def __call__(self, call: ToolCall) -> ToolResult:
+        """Calculate what the question asks; the text is one sentence with formula, amount and sources.
+
+        Raises `ToolFailed` with a sentence for the asker when operands are missing or stated nowhere, and when the
+        expression is no arithmetic or too costly; `ToolRetry` when the reasoner cannot be reached.
+        """
+        question = call.refined_query or "\n".join(text for _, text in call.queries)
+        with outages_as_retry("The reasoner"):
+            arguments = await self._reasoner.arguments(self.name, question, call.findings, call.language)
+        calculation = _calculated(arguments, call.language)
+        sourced = _sources(calculation, call)
+        unit = " ".join(clean(arguments.values.get("unit", "")).split())
+        text = f"{_equation(calculation, unit, call.language)}{_told_sources(sourced, call.language)}."
+        return ToolResult(text=text, findings=(_finding(call, text, sourced),))
+
+
+def _calculated(arguments: Arguments, language: Language) -> Calculation:
+    if arguments.missing:
+        names = (clean(name)[:_MAX_NAME_CHARS] for name in arguments.missing[:_MAX_NAMES])
+        raise ToolFailed(_MISSING[language].format(missing=", ".join(names)))
+    expression = arguments.values.get("expression", "")
+    if not expression.strip():
+        raise ToolFailed(_NOTHING[language])
+    try:
+        return calculate(expression)
+    except CannotCalculate as refused:
+        raise ToolFailed(_REFUSALS[language][refused.refusal]) from refused
+
+
+def _sources(calculation: Calculation, call: ToolCall) -> tuple[_Sourced, ...]:
+    """Where each operand stands. Raises `ToolFailed` for operands that were made up."""
+    operands = frozenset(calculation.operands)
+    asked = numbers_in("\n".join((call.refined_query, *(text for _, text in call.queries))))
+    held = [_Held(finding, quote) for finding in call.findings for quote in finding.quotes]
+    held.sort(key=lambda holder: -len(holder.quoted & operands))  # the sentence with the formula comes first
+    sourced = tuple(_sourced(operand, asked, held) for operand in calculation.operands)
+    unstated = [s.operand for s in sourced if not s.asked and s.holder is None and s.operand not in _CONVERSIONS]
+    if unstated:
+        told = ", ".join(format_number(operand, call.language) for operand in unstated)
+        raise ToolFailed(_UNSTATED[call.language].format(operands=told))
+    return sourced
+
+
+def _sourced(operand: Decimal, asked: frozenset[Decimal], held: Sequence[_Held]) -> _Sourced:
+    """The question first, then quoted words, then the rest of a quoted passage."""
+    if operand in asked:
+        return _Sourced(operand, asked=True)
+    holders = [holder for holder in held if operand in holder.quoted]
+    if not holders and operand not in _CONVERSIONS:
+        holders = [holder for holder in held if operand in holder.surrounding]
+    return _Sourced(operand, holder=holders[0] if holders else None)
+
+
+def _equation(calculation: Calculation, unit: str, language: Language) -> str:
+    """``15.000.000 / 26 × 3 = 1.730.769 đồng``; ≈ where something other than money had to be rounded."""
+    amount = write_amount(calculation.value, unit, language)
+    sign = "=" if is_money(unit) or is_shown_exactly(calculation.value, unit) else "≈"
+    return f"{calculation.written(language)} {sign} {amount}"
+
+
+def _told_sources(sourced: Sequence[_Sourced], language: Language) -> str:
+    """`` (15.000.000 và 26: “Cách tính …”; 3: câu hỏi)``, empty when no operand needed a source."""
+    by_source: dict[str, list[str]] = {}
+    for item in sourced:
+        if item.holder is not None:
+            source = f"“{item.holder.quote.passage.title}”"
+        elif item.asked:
+            source = _QUESTION[language]
+        else:
+            continue
+        by_source.setdefault(source, []).append(format_number(item.operand, language))
+    told = "; ".join(f"{_listed(operands, language)}: {source}" for source, operands in by_source.items())
+    return f" ({told})" if told else ""
+
+
+def _listed(words: Sequence[str], language: Language) -> str:
+    return ", ".join(words) if len(words) > 2 else _AND[language].join(words)
+
+
+def _finding(call: ToolCall, text: str, sourced: Sequence[_Sourced]) -> Finding:
+    """The calculation as a finding: it cites what its operands were read from and is no surer than that."""
+    index, query = _answered_query(call)
+    holders = [item.holder for item in sourced if item.holder is not None]
+    quotes = tuple(dict.fromkeys(holder.quote for holder in holders))
+    return Finding(
+        agent=call.agent,
+        index=index,
+        query=query,
+        context=", ".join(dict.fromkeys(quote.passage.title for quote in quotes)),
+        answer=text,
+        found=True,
+        confidence=min((holder.finding.confidence for holder in holders), default=1.0),
+        quotes=quotes,
+        evidence=_evidence(quotes),
+    )
+
+
+def _answered_query(call: ToolCall) -> tuple[int, str]:
+    """The first query of the agent that no document answered, else its last one."""
+    answered = {finding.index for finding in call.findings if finding.found and finding.agent == call.agent}
+    for index, query in call.queries:
+        if index not in answered:
+            return index, query
+    return call.queries[-1] if call.queries else (1, call.refined_query)
+
+
+def _evidence(quotes: Sequence[Quote]) -> tuple[Evidence, ...]:
+    """One evidence a document the operands come from."""
+    passages: dict[str, Passage] = {}
+    for quote in quotes:
+        passages.setdefault(quote.passage.url, quote.passage)
+    return tuple(
+        Evidence(
+            url=passage.url,
+            created_at=passage.created_at,
+            source_type="rag",
+            scope=passage.scope,
+            relevance_score=passage.relevance_score,
+        )
+        for passage in passages.values()
+    )

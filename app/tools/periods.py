@@ -1,0 +1,133 @@
+"""Spans of time as people say them, Vietnamese and English: ``hôm qua``, ``tuần trước``, ``last 7 days``, ``12/11``.
+
+Vietnamese phrases are meant in Vietnamese time, English ones in UTC. Dates are written day first in both languages.
+A day, week, month, quarter or year is the calendar's; ``7 ngày qua`` and ``last 24 hours`` end now. A date without a
+year is the last such day that has come.
+"""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime, time, timedelta, timezone, tzinfo
+
+from app.domain.knowledge import Language
+from app.domain.language import fold, normalise
+from app.tools.period_rules import Span, span_of, span_of_days
+
+VIETNAM = timezone(timedelta(hours=7), "Asia/Ho_Chi_Minh")
+"""A fixed offset: Vietnam has known no other since 1975, and it needs no time zone database."""
+MAX_PHRASE_CHARS = 200
+
+_CLOCK = r"(?P<{0}_hour>[0-9]{{1,2}})(?:[h:](?P<{0}_minute>[0-9]{{2}})?| gio)"
+_CLOCKS = re.compile(
+    rf"\b(?:tu |from |between )?{_CLOCK.format('first')} ?(?:den|toi|to|until|and|-) ?{_CLOCK.format('last')}"
+)
+_FROM_TO = re.compile(r"\b(?:tu|from|between)\s(?P<first>.+?)\s(?:den|toi|to|until|till|and)(?: het)?\s(?P<last>.+)")
+_SINCE = re.compile(r"^(?:ke tu|tinh tu|tu|since|from)\s(?P<first>.+)")
+_BEFORE = re.compile(r"^(?:truoc|before|until)\s(?P<last>.+)")
+_BARE_DAY = re.compile(r"(?:ngay )?(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?")
+
+
+@dataclass(frozen=True)
+class Period:
+    """A half-open span ``since <= t < until``; both ends aware, None = open."""
+
+    since: datetime | None = None
+    until: datetime | None = None
+
+    def written(self, language: Language) -> str:
+        """The span for a person, in that person's time; empty when both ends are open."""
+        zone = zone_of(language)
+        since = self.since.astimezone(zone) if self.since else None
+        until = self.until.astimezone(zone) if self.until else None
+        if since and until and since.time() == until.time() == time():
+            return _written_days(since, until, language)
+        start, end = ("từ", "đến") if language == "vi" else ("from", "until")
+        told = [
+            f"{word} {write_day(moment, language)} {moment:%H:%M}"
+            for word, moment in ((start, since), (end, until))
+            if moment
+        ]
+        return " ".join(told)
+
+
+def _written_days(since: datetime, until: datetime, language: Language) -> str:
+    last = until - timedelta(days=1)
+    first_day, last_day = write_day(since, language), write_day(last, language)
+    if last == since:
+        return f"ngày {first_day}" if language == "vi" else f"on {first_day}"
+    if language == "vi":
+        return f"từ ngày {first_day} đến hết ngày {last_day}"
+    return f"from {first_day} to the end of {last_day}"
+
+
+def write_day(moment: datetime, language: Language) -> str:
+    """``12/11/2026`` or ``12 Nov 2026``, of a moment that is already in the person's time zone."""
+    return f"{moment:%d/%m/%Y}" if language == "vi" else f"{moment.day} {moment:%b %Y}"
+
+
+def zone_of(language: Language) -> tzinfo:
+    """The time zone a phrase of this language is meant in."""
+    return VIETNAM if language == "vi" else UTC
+
+
+def resolve_period(phrase: str, now: datetime, language: Language) -> Period | None:
+    """The span `phrase` means at `now` (aware), or None when it means none that is known. Never raises."""
+    text = fold(normalise(phrase[:MAX_PHRASE_CHARS])).lower()
+    local = now.astimezone(zone_of(language))
+    try:
+        found = _clocks(text, local) or _range(text, local)
+        if found is None and (span := span_of(text, local)):
+            found = Period(*span)
+    except (ValueError, OverflowError):  # 31/02, the year 0, 9999 years ago
+        return None
+    return found
+
+
+def read_moment(text: str, language: Language, *, end: bool = False) -> datetime | None:
+    """An ISO date or time, in the language's zone when it names none; None when it is neither.
+
+    Args:
+        text: ``2026-11-12`` or ``2026-11-12T08:30:00+07:00``.
+        language: Whose time zone a bare time is meant in.
+        end: A date without a time means the end of that day.
+    """
+    written = text.strip()
+    try:
+        moment = datetime.fromisoformat(written)
+        if end and len(written) <= len("2026-11-12"):
+            moment += timedelta(days=1)
+    except (ValueError, OverflowError):
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=zone_of(language))
+
+
+def _clocks(text: str, now: datetime) -> Period | None:
+    """``từ 9h đến 10h30 ngày 12/11``; today when no day is named."""
+    match = _CLOCKS.search(text)
+    if match is None:
+        return None
+    day = span_of(text[: match.start()] + text[match.end() :], now) or span_of_days(now.date(), 1, now.tzinfo)
+    first, last = (
+        day[0] + timedelta(hours=int(match[f"{name}_hour"]), minutes=int(match[f"{name}_minute"] or 0))
+        for name in ("first", "last")
+    )
+    return Period(first, last if last > first else last + timedelta(days=1))
+
+
+def _range(text: str, now: datetime) -> Period | None:
+    """``từ A đến B``, ``since A``, ``before B``."""
+    if (match := _FROM_TO.search(text)) and (last := span_of(match["last"], now)):
+        first = _bare_day(match["first"], last) or span_of(match["first"], now)
+        if first and first[0] < last[1]:
+            return Period(first[0], last[1])
+    if (match := _SINCE.search(text)) and (first := span_of(match["first"], now)):
+        return Period(first[0], now)
+    if (match := _BEFORE.search(text)) and (last := span_of(match["last"], now)):
+        return Period(None, last[0])
+    return None
+
+
+def _bare_day(text: str, last: Span) -> Span | None:
+    """``từ ngày 5 đến 12/11``: the first day lies in the month of the last."""
+    match = _BARE_DAY.fullmatch(text.strip())
+    return (last[0].replace(day=int(match["day"])), last[1]) if match else None

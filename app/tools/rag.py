@@ -1,0 +1,74 @@
+"""`rag_tool`: answer each query from the documents the asker may read."""
+
+from datetime import date
+from typing import Protocol
+
+from app.domain.knowledge import Finding, SearchPlan, SearchResult
+from app.domain.principal import Principal
+from app.reasoning import AnswerRequest, Reasoner
+from app.tools.base import ToolCall, ToolResult
+from app.tools.calling import outages_as_retry, side_by_side
+
+PASSAGE_LIMIT = 8
+"""Passages a query is answered from."""
+
+
+class Searcher(Protocol):
+    """What this tool needs of `retrieval.search.Retriever`."""
+
+    async def search(
+        self,
+        principal: Principal,
+        query: str,
+        *,
+        departments: tuple[str, ...] | None,
+        limit: int = 8,
+        as_of: date | None = None,
+    ) -> SearchResult:
+        """Passages the principal may read, best first; None = of every department."""
+
+
+class RagTool:
+    """Finds passages in the company's documents and answers from them with exact quotes."""
+
+    name = "rag_tool"
+    alternative: str | None = None
+    """None: when the documents cannot be read, nothing else can stand in for them."""
+
+    def __init__(self, retriever: Searcher, reasoner: Reasoner, min_relevance_score: float):
+        self._retriever = retriever
+        self._reasoner = reasoner
+        self._min_relevance_score = min_relevance_score
+
+    async def __call__(self, call: ToolCall) -> ToolResult:
+        """Answer all queries side by side; one finding a query, also where nothing was found.
+
+        Raises `ToolRetry` when the database or the embedding model cannot be reached.
+        """
+        answered = await side_by_side([self._answer(call, index, query) for index, query in call.queries])
+        findings = tuple(finding for finding, _ in answered)
+        searches = tuple(plan for _, plan in answered)
+        return ToolResult(
+            text="\n".join(finding.answer for finding in findings if finding.found),
+            findings=findings,
+            cache_hits=sum(plan.cached for plan in searches),
+            cache_lookups=len(searches),
+            searches=searches,
+        )
+
+    async def _answer(self, call: ToolCall, index: int, query: str) -> tuple[Finding, SearchPlan]:
+        with outages_as_retry("The document search"):
+            found = await self._retriever.search(
+                call.principal, query, departments=call.departments or None, limit=PASSAGE_LIMIT, as_of=call.as_of
+            )
+            finding = await self._reasoner.answer(
+                AnswerRequest(
+                    query=query,
+                    language=call.language,
+                    agent=call.agent,
+                    index=index,
+                    passages=found.passages,
+                    min_relevance_score=self._min_relevance_score,
+                )
+            )
+        return finding, found.plan

@@ -1,0 +1,76 @@
+"""One embedded PostgreSQL for the whole run, and a fresh, migrated database for every module that asks for one."""
+
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Callable, Iterator
+from itertools import count
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from app.domain.principal import Principal
+from app.storage.database import Database
+from app.storage.embedded import EmbeddedServer, start_embedded
+from app.storage.migrate import upgrade
+from tests import factories
+
+_TEMPLATE = "conclave_template"
+_numbers = count(1)
+
+
+@pytest.fixture(scope="session")
+def embedded_server() -> Iterator[EmbeddedServer]:
+    """The server; its data directory has a short path and is gone afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix="conclave-test-"))
+    server = start_embedded(folder)
+    try:
+        server.create_database(_TEMPLATE)
+        upgrade(server.url("conclave_owner", _TEMPLATE))
+        yield server
+    finally:
+        server.stop()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="module")
+async def database_name(embedded_server: EmbeddedServer) -> str:
+    """A fresh database with every table and no row."""
+    name = f"test_{next(_numbers)}"
+    superuser = await asyncpg.connect(embedded_server.url("postgres", "postgres"))
+    await superuser.execute(f"create database {name} template {_TEMPLATE} owner conclave_owner")
+    await superuser.close()
+    return name
+
+
+@pytest.fixture(scope="module")
+def owner_url(embedded_server: EmbeddedServer, database_name: str) -> str:
+    return embedded_server.url("conclave_owner", database_name)
+
+
+@pytest.fixture(scope="module")
+def app_url(embedded_server: EmbeddedServer, database_name: str) -> str:
+    return embedded_server.url("conclave_app", database_name)
+
+
+@pytest.fixture(scope="module")
+def maintenance_url(embedded_server: EmbeddedServer, database_name: str) -> str:
+    return embedded_server.url("conclave_maintenance", database_name)
+
+
+@pytest.fixture(scope="module")
+def superuser_url(embedded_server: EmbeddedServer, database_name: str) -> str:
+    return embedded_server.url("postgres", database_name)
+
+
+@pytest.fixture(scope="module")
+async def database(app_url: str) -> AsyncIterator[Database]:
+    """The module's database through the app role."""
+    opened = await Database.connect(app_url)
+    yield opened
+    await opened.dispose()
+
+
+@pytest.fixture
+def principal_factory() -> Callable[..., Principal]:
+    return factories.principal

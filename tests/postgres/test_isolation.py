@@ -1,0 +1,293 @@
+"""Nobody sees a row that is not theirs: the policies alone, without a single WHERE."""
+
+import asyncio
+import os
+import random
+import sys
+from collections.abc import AsyncIterator, Sequence
+from uuid import uuid4
+
+import asyncpg
+import pytest
+
+from app.domain.principal import Principal
+from app.storage.database import Database
+from tests.factories import principal
+from tests.postgres.test_catalogue import TABLES
+from tests.postgres.world import KEYS, World, principals, write_world
+
+SEED = int(os.environ.get("CONCLAVE_TEST_SEED", "0")) or random.SystemRandom().randrange(1, 2**31)
+CHECKS = 20_000
+_SETTINGS = ("app.tenant_id", "app.user_id", "app.scopes", "app.departments", "app.roles")
+
+
+@pytest.fixture(autouse=True)
+def tell_seed() -> None:
+    """A failing run says how to repeat it."""
+    sys.stdout.write(f"CONCLAVE_TEST_SEED={SEED}\n")
+
+
+@pytest.fixture(scope="module")
+def callers() -> Sequence[Principal]:
+    return principals(random.Random(SEED), ("acme", "globex", "initech", "umbrella"), 48)
+
+
+@pytest.fixture(scope="module")
+async def world(superuser: "asyncpg.Connection[asyncpg.Record]", callers: Sequence[Principal]) -> World:
+    return await write_world(superuser, callers, documents_each=2)
+
+
+@pytest.fixture(scope="module")
+async def stranger(app_url: str, world: World) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
+    """The app role on a connection of its own, with no principal."""
+    connection = await asyncpg.connect(app_url)
+    yield connection
+    await connection.close()
+
+
+async def _visible(connection: "asyncpg.Connection[asyncpg.Record]", table: str) -> set[str]:
+    return {row[0] for row in await connection.fetch(f"select ({KEYS[table]})::text from {table}")}
+
+
+def _expected(world: World, table: str, caller: Principal) -> set[str]:
+    """What the house rules say, in Python."""
+    if table in world.knowledge:
+        return {
+            row.key
+            for row in world.knowledge[table]
+            if row.tenant_id == caller.tenant_id
+            and (caller.may_read(row.scope, row.department) or (table == "documents" and caller.is_admin))
+        }
+    if table == "tenants":
+        return {str(caller.tenant_id)}
+    rows = [(key, user) for key, tenant, user in world.personal[table] if tenant == caller.tenant_id]
+    if table == "users" or (caller.is_admin and table in ("tasks", "audit", "embedding_cache")):
+        return {key for key, _ in rows}
+    if table in ("audit", "embedding_cache"):
+        return set()
+    return {key for key, user in rows if user == caller.user_id}
+
+
+class TestUnsetAndEmptySettings:
+    @pytest.mark.parametrize("table", sorted(TABLES))
+    async def test_a_fresh_connection_sees_nothing(
+        self,
+        table: str,
+        stranger: "asyncpg.Connection[asyncpg.Record]",
+        superuser: "asyncpg.Connection[asyncpg.Record]",
+    ) -> None:
+        assert await superuser.fetchval(f"select count(*) from {table}") > 0
+        assert await stranger.fetchval(f"select count(*) from {table}") == 0
+
+    @pytest.mark.parametrize("table", sorted(TABLES))
+    async def test_empty_settings_see_nothing(self, table: str, stranger: "asyncpg.Connection[asyncpg.Record]") -> None:
+        async with stranger.transaction():
+            for name in _SETTINGS:
+                await stranger.execute("select set_config($1, '', true)", name)
+            assert await stranger.fetchval(f"select count(*) from {table}") == 0
+
+    @pytest.mark.parametrize("missing", _SETTINGS[:4])
+    async def test_one_missing_setting_denies_what_depends_on_it(
+        self, missing: str, stranger: "asyncpg.Connection[asyncpg.Record]", callers: Sequence[Principal]
+    ) -> None:
+        who = next(one for one in callers if len(one.scopes) == 3 and not one.is_admin)
+        values = (str(who.tenant_id), str(who.user_id), "{public,internal,private}", "{hr}", "{}")
+        denied = {"app.tenant_id": TABLES, "app.user_id": {"tasks", "events"}, "app.scopes": {"chunks", "documents"}}
+        async with stranger.transaction():
+            for name, value in zip(_SETTINGS, values, strict=True):
+                if name != missing:
+                    await stranger.execute("select set_config($1, $2, true)", name, value)
+            for table in denied.get(missing, ()):
+                assert await stranger.fetchval(f"select count(*) from {table}") == 0, table
+            private = "select count(*) from chunks where scope = 'private' and department <> 'general'"
+            assert await stranger.fetchval(private) == 0 or missing == "app.user_id"
+
+    async def test_a_reused_connection_has_forgotten_its_principal(
+        self, app_url: str, world: World, callers: Sequence[Principal]
+    ) -> None:
+        database = await Database.connect(app_url, pool_size=1)
+        try:
+            async with database.principal_scope(callers[0]) as tx:
+                assert await _visible(tx.driver, "users")
+            async with database.operator_scope() as bare:
+                assert {await bare.driver.fetchval("select current_setting($1, true)", s) for s in _SETTINGS} == {""}
+                for table in TABLES:
+                    assert await _visible(bare.driver, table) == set(), table
+        finally:
+            await database.dispose()
+
+
+class TestRandomCallers:
+    async def test_see_exactly_what_the_rules_say(
+        self, database: Database, world: World, callers: Sequence[Principal]
+    ) -> None:
+        checks = 0
+        for caller in callers:
+            async with database.principal_scope(caller) as tx:
+                for table in sorted(TABLES):
+                    assert await _visible(tx.driver, table) == _expected(world, table, caller), (table, caller)
+                    checks += len(world.knowledge.get(table, world.personal.get(table, callers)))
+        assert checks >= CHECKS
+
+    async def test_cannot_touch_rows_they_do_not_see(
+        self,
+        database: Database,
+        world: World,
+        callers: Sequence[Principal],
+        superuser: "asyncpg.Connection[asyncpg.Record]",
+    ) -> None:
+        before = {table: await superuser.fetchval(f"select count(*) from {table}") for table in TABLES}
+        rng = random.Random(SEED)
+        for caller in rng.sample(list(callers), 12):
+            others = next(one for one in callers if one.tenant_id != caller.tenant_id)
+            for table in sorted(TABLES - {"tenants", "audit"}):
+                async with database.principal_scope(caller) as tx:
+                    hit = await tx.driver.execute(f"delete from {table} where tenant_id = $1", others.tenant_id)
+                    assert hit == "DELETE 0", (table, caller)
+                    moved = f"update {table} set tenant_id = $1 where tenant_id = $2"
+                    assert await tx.driver.execute(moved, caller.tenant_id, others.tenant_id) == "UPDATE 0"
+        assert {table: await superuser.fetchval(f"select count(*) from {table}") for table in TABLES} == before
+
+    async def test_cannot_write_into_another_tenant(
+        self, database: Database, world: World, callers: Sequence[Principal]
+    ) -> None:
+        admin = next(one for one in callers if one.is_admin)
+        other = next(one for one in callers if one.tenant_id != admin.tenant_id)
+        writes = (
+            "insert into sessions (tenant_id, user_id, session_id, user_input) values ($1, $2, $3, '')",
+            "insert into users (tenant_id, user_id, name, department, departments, scopes)"
+            " values ($1, $3, $2::text, 'hr', '{hr}', '{public}')",
+            "insert into system_logs (tenant_id, logged_at, level, source, department, scope, message)"
+            " values ($1, now(), $2::text, $3::text, 'hr', 'public', '')",
+            "insert into audit (tenant_id, user_id, action, target) values ($1, $2, 'x', $3::text)",
+        )
+        for statement in writes:
+            with pytest.raises(asyncpg.InsufficientPrivilegeError):
+                async with database.principal_scope(admin) as tx:
+                    await tx.driver.execute(statement, other.tenant_id, other.user_id, uuid4())
+
+    async def test_who_is_no_administrator_cannot_write_knowledge(
+        self, database: Database, world: World, callers: Sequence[Principal]
+    ) -> None:
+        person = next(one for one in callers if not one.is_admin and one.scopes)
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            async with database.principal_scope(person) as tx:
+                await tx.driver.execute(
+                    "insert into documents (tenant_id, document_id, external_id, title, url, department, scope,"
+                    " created_at) values ($1, $2, '', '', '', 'hr', 'public', now())",
+                    person.tenant_id,
+                    uuid4(),
+                )
+        async with database.principal_scope(person) as tx:
+            assert await tx.driver.execute("update chunks set scope = 'public'") == "UPDATE 0"
+
+    async def test_a_session_id_of_somebody_else_reveals_nothing(
+        self, database: Database, world: World, callers: Sequence[Principal]
+    ) -> None:
+        """A key that is taken by another person can be used without meeting it."""
+        first, second = [one for one in callers if one.tenant_id == callers[0].tenant_id][:2]
+        foreign = next(key for key, _, user in world.personal["sessions"] if user == first.user_id)
+        async with database.principal_scope(second) as tx:
+            await tx.driver.execute(
+                "insert into sessions (tenant_id, user_id, session_id, user_input) values ($1, $2, $3, '')",
+                second.tenant_id, second.user_id, foreign,
+            )  # fmt: skip
+            await tx.driver.execute("delete from sessions where session_id = $1", foreign)
+        async with database.principal_scope(first) as tx:
+            assert foreign in await _visible(tx.driver, "sessions")
+
+
+class TestPublishing:
+    async def test_an_administrator_moves_a_document_it_cannot_read(
+        self,
+        database: Database,
+        superuser: "asyncpg.Connection[asyncpg.Record]",
+        world: World,
+        callers: Sequence[Principal],
+    ) -> None:
+        """The chunks follow their document in the same commit; their text stays hidden from the administrator."""
+        admin = callers[0]
+        secret = next(
+            row for row in world.knowledge["documents"]
+            if row.tenant_id == admin.tenant_id and row.scope == "private" and row.department == "hr"
+        )  # fmt: skip
+        async with database.principal_scope(admin) as tx:
+            changed = "update documents set department = 'it', effective_to = '2026-01-01' where document_id = $1"
+            assert await tx.driver.execute(changed, secret.key) == "UPDATE 1"
+            assert await tx.driver.fetchval("select count(*) from chunks where document_id = $1", secret.key) == 0
+        for table in ("document_versions", "chunks", "chunk_vectors"):
+            row = await superuser.fetchrow(f"select * from {table} where document_id = $1", secret.key)
+            assert row is not None
+            assert (row["department"], row["scope"]) == ("it", "private")
+            assert table == "document_versions" or str(row["effective_to"]) == "2026-01-01"
+        await superuser.execute(
+            "update documents set department = 'hr', effective_to = null where document_id = $1", secret.key
+        )
+
+    async def test_a_new_version_takes_the_old_chunks_away(
+        self, database: Database, superuser: "asyncpg.Connection[asyncpg.Record]"
+    ) -> None:
+        admin = principal("publisher", "admin", "it", ("public",), ("admin",))
+        document_id = uuid4()
+        async with database.principal_scope(admin) as tx:
+            await tx.driver.execute(
+                "insert into documents (tenant_id, document_id, external_id, title, url, department, scope, created_at)"
+                " values ($1, $2, 'd', 'd', '', 'hr', 'private', now())", admin.tenant_id, document_id,
+            )  # fmt: skip
+        for version in (1, 2):
+            async with database.principal_scope(admin) as tx:
+                await tx.driver.execute(
+                    "insert into document_versions (tenant_id, document_id, version, content_hash, text, department,"
+                    " scope, created_by) values ($1, $2, $3, '', '', 'hr', 'private', $1)",
+                    admin.tenant_id, document_id, version,
+                )  # fmt: skip
+                await tx.driver.execute(
+                    "insert into chunks (tenant_id, chunk_id, document_id, version, position, text, tsv, tsv_folded,"
+                    " department, scope, is_current) values ($1, $2, $3, $4, 0, '', '', '', 'hr', 'private', true)",
+                    admin.tenant_id, uuid4(), document_id, version,
+                )  # fmt: skip
+                await tx.driver.execute(
+                    "update documents set current_version = $2 where document_id = $1", document_id, version
+                )
+        chunks = await superuser.fetch("select version, is_current from chunks where document_id = $1", document_id)
+        assert [tuple(row.values()) for row in chunks] == [(2, True)]
+
+
+class TestCancelStorm:
+    async def test_leaves_no_principal_and_no_open_transaction_behind(
+        self, app_url: str, world: World, callers: Sequence[Principal], superuser: "asyncpg.Connection[asyncpg.Record]"
+    ) -> None:
+        """One connection, hundreds of requests cancelled at random moments."""
+        rng = random.Random(SEED)
+        database = await Database.connect(app_url, pool_size=1)
+        failures: list[str] = []
+
+        async def request(caller: Principal) -> None:
+            async with database.principal_scope(caller, durable=rng.random() < 0.5) as tx:
+                seen = await tx.driver.fetch("select tenant_id, pg_sleep(0.0005) from users limit 2")
+                failures.extend("foreign" for row in seen if row["tenant_id"] != caller.tenant_id)
+                await tx.connection.exec_driver_sql("select count(*) from tasks")
+
+        try:
+            for _ in range(30):
+                running = [asyncio.create_task(request(rng.choice(callers))) for _ in range(10)]
+                for task in running:
+                    await asyncio.sleep(rng.random() * 0.002)
+                    task.cancel()
+                    if rng.random() < 0.3:
+                        await asyncio.sleep(0)
+                        task.cancel()
+                await asyncio.gather(*running, return_exceptions=True)
+                async with database.operator_scope() as bare:
+                    left = [await bare.driver.fetchval("select current_setting($1, true)", name) for name in _SETTINGS]
+                    assert set(left) <= {None, ""}
+                    assert await bare.driver.fetchval("select count(*) from users") == 0
+            assert not failures
+            async with asyncio.timeout(5):
+                await request(callers[0])
+        finally:
+            await database.dispose()
+        idle = (
+            "select count(*) from pg_stat_activity where state like 'idle in transaction%' and usename = 'conclave_app'"
+        )
+        assert await superuser.fetchval(idle) == 0

@@ -1,0 +1,170 @@
+"""A small world with rows of several tenants in every table, written past the row policies by the superuser."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import product
+from uuid import UUID, uuid4
+
+import asyncpg
+
+from app.domain.principal import SCOPES, Principal, Scope
+from tests.factories import principal
+
+DEPARTMENTS = ("hr", "it", "finance", "general")
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class KnowledgeRow:
+    """A row that the permission rule speaks about."""
+
+    key: str
+    tenant_id: UUID
+    department: str
+    scope: Scope
+
+
+@dataclass
+class World:
+    """What was written: rows of knowledge and rows of persons, by table."""
+
+    knowledge: dict[str, list[KnowledgeRow]] = field(default_factory=dict)
+    personal: dict[str, list[tuple[str, UUID, UUID]]] = field(default_factory=dict)
+    """(key, tenant, user) by table."""
+
+    def know(self, table: str, row: KnowledgeRow) -> None:
+        self.knowledge.setdefault(table, []).append(row)
+
+    def own(self, table: str, key: object, who: Principal) -> None:
+        self.personal.setdefault(table, []).append((str(key), who.tenant_id, who.user_id))
+
+
+KEYS = {
+    "documents": "document_id", "document_versions": "document_id", "chunks": "chunk_id", "chunk_vectors": "chunk_id",
+    "system_logs": "message", "sessions": "session_id", "tasks": "task_id", "events": "root_task_id",
+    "agent_contexts": "context_data ->> 'key'", "semantic_vectors": "content", "conflicts": "topic",
+    "feedback": "correction", "idempotency_keys": "key", "audit": "target", "embedding_cache": "content_hash",
+    "users": "user_id", "tenants": "tenant_id",
+}  # fmt: skip
+"""An expression that tells the rows of a table apart."""
+
+
+def principals(rng: random.Random, tenants: Sequence[str], count: int) -> list[Principal]:
+    """Callers with random departments, scopes and roles; every tenant has an administrator with public scope only."""
+    made = [principal(tenant, "admin", "general", ("public",), ("admin",)) for tenant in tenants]
+    for number in range(count - len(made)):
+        one = principal(
+            rng.choice(tenants),
+            f"user-{number}",
+            rng.choice(DEPARTMENTS),
+            tuple(scope for scope in SCOPES if rng.random() < 0.6),
+            ("admin",) if rng.random() < 0.1 else (),
+        )
+        further = {name for name in DEPARTMENTS if rng.random() < 0.2}
+        made.append(one.model_copy(update={"departments": one.departments | further}))
+    return made
+
+
+async def write_world(
+    superuser: "asyncpg.Connection[asyncpg.Record]", callers: Sequence[Principal], documents_each: int
+) -> World:
+    """Knowledge of every department and scope for every tenant of `callers`, and personal rows for every caller."""
+    world = World()
+    for tenant_id in dict.fromkeys(caller.tenant_id for caller in callers):
+        await superuser.execute("insert into tenants (tenant_id, name) values ($1, $2)", tenant_id, str(tenant_id))
+        for number, department, scope in product(range(documents_each), DEPARTMENTS, SCOPES):
+            await _write_document(superuser, world, tenant_id, number, department, scope)
+    for caller in callers:
+        await _write_personal(superuser, world, caller)
+    return world
+
+
+async def _write_document(
+    superuser: "asyncpg.Connection[asyncpg.Record]", world: World, tenant_id: UUID, number: int, department: str,
+    scope: Scope,
+) -> None:  # fmt: skip
+    document_id, chunk_id = uuid4(), uuid4()
+    line = f"{department} {scope} {number} {tenant_id}"
+    await superuser.execute(
+        "insert into documents (tenant_id, document_id, external_id, title, url, department, scope, created_at)"
+        " values ($1, $2, $3, $3, '', $4, $5, $6)",
+        tenant_id, document_id, line, department, scope, NOW,
+    )  # fmt: skip
+    await superuser.execute(
+        "insert into document_versions (tenant_id, document_id, version, content_hash, text, department, scope,"
+        " created_by) values ($1, $2, 1, '', $3, $4, $5, $1)",
+        tenant_id, document_id, line, department, scope,
+    )  # fmt: skip
+    await superuser.execute(
+        "insert into chunks (tenant_id, chunk_id, document_id, version, position, text, tsv, tsv_folded, department,"
+        " scope, is_current) values ($1, $2, $3, 1, 0, $4, to_tsvector('simple', $4), '', $5, $6, true)",
+        tenant_id, chunk_id, document_id, line, department, scope,
+    )  # fmt: skip
+    await superuser.execute(
+        "insert into chunk_vectors (tenant_id, chunk_id, document_id, department, scope, is_current, embedding_model,"
+        " embedding) values ($1, $2, $3, $4, $5, true, 'm', '[1,0,0]')",
+        tenant_id, chunk_id, document_id, department, scope,
+    )  # fmt: skip
+    await superuser.execute(
+        "insert into system_logs (tenant_id, logged_at, level, source, department, scope, message)"
+        " values ($1, $2, 'INFO', 's', $3, $4, $5)",
+        tenant_id, NOW, department, scope, line,
+    )  # fmt: skip
+    for table, key in (
+        ("documents", document_id), ("document_versions", document_id), ("chunks", chunk_id),
+        ("chunk_vectors", chunk_id), ("system_logs", line),
+    ):  # fmt: skip
+        world.know(table, KnowledgeRow(str(key), tenant_id, department, scope))
+
+
+async def _write_personal(superuser: "asyncpg.Connection[asyncpg.Record]", world: World, who: Principal) -> None:
+    session_id, task_id, text = uuid4(), uuid4(), f"row of {who.name} in {who.tenant_id}"
+    whose = (who.tenant_id, who.user_id)
+    statements: tuple[tuple[str, str, object, tuple[object, ...]], ...] = (
+        ("sessions", "session_id, user_input) values ($1, $2, $3, '')", session_id, (session_id,)),
+        (
+            "tasks",
+            "task_id, root_task_id, session_id, kind, title) values ($1, $2, $3, $3, $4, 'chat', '')",
+            task_id,
+            (task_id, session_id),
+        ),
+        (
+            "events",
+            "root_task_id, seq, attempt, type, event) values ($1, $2, $3, 1, 1, 'heartbeat', '{}')",
+            task_id,
+            (task_id,),
+        ),
+        (
+            "agent_contexts",
+            "session_id, agent_id, context_data) values ($1, $2, $3, 'hr', jsonb_build_object('key', $4::text))",
+            text,
+            (session_id, text),
+        ),
+        (
+            "semantic_vectors",
+            "session_id, content, embedding_model, embedding) values ($1, $2, $3, $4, 'm', '[1]')",
+            text,
+            (session_id, text),
+        ),
+        ("conflicts", "root_task_id, topic) values ($1, $2, $3, $4)", text, (task_id, text)),
+        ("feedback", "task_id, rating, correction) values ($1, $2, $3, 1, $4)", text, (task_id, text)),
+        ("idempotency_keys", "task_id, key, request_hash) values ($1, $2, $3, $4, '')", text, (task_id, text)),
+        ("audit", "action, target) values ($1, $2, 'look', $3)", text, (text,)),
+        (
+            "users",
+            "name, department, departments, scopes) values ($1, $2, $3, 'hr', '{hr}', '{public}')",
+            who.user_id,
+            (who.name,),
+        ),
+    )
+    for table, rest, key, values in statements:
+        await superuser.execute(f"insert into {table} (tenant_id, user_id, {rest}", *whose, *values)
+        world.own(table, key, who)
+    await superuser.execute(
+        "insert into embedding_cache (tenant_id, embedding_model, content_hash, embedding) values ($1, 'm', $2, '[1]')",
+        who.tenant_id,
+        text,
+    )
+    world.own("embedding_cache", text, who)

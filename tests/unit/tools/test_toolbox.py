@@ -1,0 +1,43 @@
+from typing import cast
+
+import pytest
+
+from app.storage.database import Database
+from app.tools import TOOL_NAMES, build_toolbox, describe
+from app.tools.base import Toolbox
+from tests.unit.tools.recording import RecordingReasoner, RecordingSearcher
+
+
+def toolbox() -> Toolbox:
+    untouched = cast("Database", object())  # building opens no connection
+    return build_toolbox(
+        retriever=RecordingSearcher(), reasoner=RecordingReasoner(), database=untouched, min_relevance_score=0.7
+    )
+
+
+class TestBuildToolbox:
+    def test_holds_every_tool_of_the_catalogue_under_its_own_name(self) -> None:
+        built = toolbox()
+        assert tuple(built) == TOOL_NAMES == ("rag_tool", "summary_tool", "math_tool", "log_tool")
+        assert all(name == tool.name for name, tool in built.items())
+
+    def test_every_alternative_is_another_tool_of_the_box(self) -> None:
+        built = toolbox()
+        alternatives = {name: tool.alternative for name, tool in built.items()}
+        assert alternatives == {"rag_tool": None, "summary_tool": None, "math_tool": None, "log_tool": "rag_tool"}
+        assert all(other is None or (other in built and other != name) for name, other in alternatives.items())
+
+    def test_cannot_be_changed(self) -> None:
+        with pytest.raises(TypeError):
+            toolbox()["rag_tool"] = RecordingReasoner()  # type: ignore[index]  # that it fails is the point
+
+
+class TestDescribe:
+    @pytest.mark.parametrize("name", TOOL_NAMES)
+    def test_every_tool_says_what_it_does_in_one_sentence(self, name: str) -> None:
+        assert describe(name).endswith(".")
+        assert 20 < len(describe(name)) < 150
+
+    def test_raises_for_tools_that_do_not_exist(self) -> None:
+        with pytest.raises(KeyError):
+            describe("sql_tool")
