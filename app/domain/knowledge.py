@@ -33,13 +33,15 @@ class Passage(Record):
     effective_to: date | None
     authority: str
     similarity: float
-    """Raw cosine of question and passage under the corpus's embedding model."""
+    """Cosine of question and passage as they are stored: under a calibrated model centred by language, so that
+    unrelated text lies around 0."""
     text_rank: float
     """Full-text rank, 0 when no word matched."""
     relevance_score: float = Field(ge=0, le=1)
     """Calibrated: an estimate of how likely this passage bears on the question (0–1)."""
     fused_score: float
-    """Weighted reciprocal-rank sum; orders the passages, means nothing by itself."""
+    """Weighted reciprocal-rank sum: chose the passages, which `relevance_score` then orders; means nothing by
+    itself."""
 
 
 class SearchPlan(Record):

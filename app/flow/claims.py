@@ -24,12 +24,15 @@ _NUMBER = r"\d{1,3}(?:[.,]\d{3})+(?!\d)|\d+(?:[.,]\d+)?"
 _AMOUNT = re.compile(
     rf"(?P<money>[£$€])\s?(?P<paid>{_NUMBER})"
     r"|(?P<clock>\b\d{1,2}\s?[:h]\s?\d{2}\b)"
+    r"|\b(?:ngày|day)\s(?P<day>\d{1,2})\b(?![/.,-]?\d)"
     rf"|(?P<number>{_NUMBER})[\s-]*(?P<unit>%|[^\W\d_]+(?:\s[^\W\d_]+)?)"
 )
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+|\n+")
 _SHARED_SUBJECT = 0.5
 """Least overlap coefficient of the two subjects' words for the claims to be about the same thing."""
 _SHARED_WORDS = 2
+LOG_AUTHORITY = "log"
+"""Authority of quotes made from system log lines."""
 
 
 @dataclass(frozen=True)
@@ -55,18 +58,22 @@ class Disagreement:
 
 
 def claims_of(finding: Finding) -> list[Claim]:
-    """Every amount stated in the finding's quotes."""
-    claims: list[Claim] = []
-    for quote in finding.quotes:
-        for sentence in _SENTENCE_END.split(quote.text):
-            for unit, values in _amounts(sentence).items():
-                claims.append(
-                    Claim(
-                        quote=quote, agent=finding.agent, query=finding.query, sentence=sentence.strip(), unit=unit,
-                        values=frozenset(values), subject=_subject(sentence, quote.passage.section, unit),
-                    )
-                )  # fmt: skip
-    return claims
+    """Every amount stated in the finding's quotes; what a log line counts is no policy and is left out."""
+    return [
+        Claim(
+            quote=quote,
+            agent=finding.agent,
+            query=finding.query,
+            sentence=_readable(sentence),
+            unit=unit,
+            values=frozenset(values),
+            subject=_subject(sentence, quote.passage.section, unit),
+        )
+        for quote in finding.quotes
+        if quote.passage.authority != LOG_AUTHORITY
+        for sentence in _SENTENCE_END.split(quote.text)
+        for unit, values in _amounts(sentence).items()
+    ]
 
 
 def disagreements(findings: tuple[Finding, ...]) -> list[Disagreement]:
@@ -91,6 +98,12 @@ def _disagree(one: Claim, other: Claim) -> bool:
     return len(shared) >= _SHARED_WORDS and len(shared) / smaller >= _SHARED_SUBJECT
 
 
+def _readable(sentence: str) -> str:
+    """The sentence as people read it; a table row becomes ``Dưới 3 năm: 14 ngày``."""
+    cells = [cell.strip() for cell in sentence.strip().strip("|").split("|")]
+    return ": ".join(filter(None, cells)).lstrip("-*• ")
+
+
 def _amounts(sentence: str) -> dict[str, set[Decimal]]:
     found: dict[str, set[Decimal]] = {}
     for match in _AMOUNT.finditer(sentence):
@@ -105,6 +118,8 @@ def _read(match: re.Match[str]) -> tuple[str, Decimal]:
     if match["clock"]:
         hour, minute = re.split(r"\s?[:h]\s?", match["clock"])
         return "clock", Decimal(int(hour) * 60 + int(minute))
+    if match["day"]:
+        return "day of the month", Decimal(match["day"])
     if match["money"]:
         return "money", _number(match["paid"])
     words = fold(match["unit"]).lower().split()

@@ -61,8 +61,8 @@ class DepartmentFlow:
     """Runs chat tasks; `run` is the worker's handler for them."""
 
     def __init__(self, ports: Ports, limits: FlowLimits):
-        self._ports = ports
-        self._limits = limits
+        self.ports = ports
+        self.limits = limits
         self._graph = build_graph()
 
     async def run(self, run: TaskRun) -> None:
@@ -84,20 +84,20 @@ class DepartmentFlow:
 
     async def _context(self, run: TaskRun) -> RunContext:
         request = ChatRequest.model_validate(run.task.request)
-        history = request.history_chat or await self._ports.sessions.history(
+        history = request.history_chat or await self.ports.sessions.history(
             run.principal, run.task.session_id, limit=_HISTORY_TURNS
         )
-        now = self._ports.now()
-        limit_seconds = self._limits.task_deadline_ms / 1000
+        now = self.ports.now()
+        limit_seconds = self.limits.task_deadline_ms / 1000
         if run.task.deadline is not None:
             limit_seconds = min(limit_seconds, max((run.task.deadline - now).total_seconds(), 0.0))
         return RunContext(
-            ports=self._ports,
-            limits=self._limits,
+            ports=self.ports,
+            limits=self.limits,
             run=run,
             asking=Asking(run.principal, request, history),
             deadline=asyncio.get_running_loop().time() + limit_seconds,
-            trace=Trace(self._ports.now),
+            trace=Trace(self.ports.now),
         )
 
     async def dry_run(
@@ -105,8 +105,8 @@ class DepartmentFlow:
     ) -> Plan | ChitchatPlan:
         """The plan a question would get; nothing is executed or stored. Raises `AppError` for unknown agents."""
         asking = Asking(principal, request, history or request.history_chat)
-        offers = offers_for(self._ports, asking)
-        classification = await classify(self._ports, asking, offers)
+        offers = offers_for(self.ports, asking)
+        classification = await classify(self.ports, asking, offers)
         if decide(classification, offers) == "chitchat":
             return ChitchatPlan(is_chitchat=True, chitchat_response=classification.chitchat_response)
-        return await draft_plan(self._ports, self._limits, asking, classification, offers)
+        return await draft_plan(self.ports, self.limits, asking, classification, offers)

@@ -5,19 +5,22 @@ reaches ``conflict_resolution_threshold``, else both sides are shown. Everything
 """
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from langgraph.runtime import Runtime
 
-from app.domain.knowledge import Finding, Language, Passage
+from app.domain.knowledge import Evidence, Finding, Language, Passage
 from app.flow.claims import Claim, Disagreement, disagreements
 from app.flow.state import FlowLimits, RunContext, RunState
 from app.flow.trace import findings_of, recency_of
 from app.flow.wording import reason_for
 from app.reasoning import AnswerRequest, Reasoner, ResolvedPoint
 
+_AS_SURE = 0.8
+"""Share of the surest agent's confidence that another agent's finding for the same query needs."""
 _OUT_OF_DOMAIN = 0.5
 """Domain factor of a source outside any special department; a specialised department counts 1."""
 
@@ -54,7 +57,7 @@ class Verdict:
 async def resolve(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     """Weigh what disagrees among the outcomes; the verdicts go to the composer, the figures to the trace."""
     context, clock = runtime.context, time.perf_counter()
-    findings = findings_of(context.outcomes)
+    findings = surest(findings_of(context.outcomes))
     fallback = {name for name in context.ports.agents.names if context.ports.agents.spec(name).is_fallback}
     now = context.ports.now()
     verdicts = [judge(found, context.limits, fallback, now) for found in disagreements(findings)]
@@ -69,7 +72,30 @@ async def resolve(state: RunState, runtime: Runtime[RunContext]) -> RunState:
         sum(1 for verdict in verdicts if verdict.decided),
         _published(verdicts, context.limits),
     )
-    return {"findings": settled, "conflicts": points, "verdicts": tuple(_told(verdict) for verdict in verdicts)}
+    return {
+        "findings": settled,
+        "evidence": cited(findings),
+        "conflicts": points,
+        "verdicts": tuple(_told(verdict) for verdict in verdicts),
+    }
+
+
+def surest(findings: Sequence[Finding]) -> tuple[Finding, ...]:
+    """Without the findings of agents that are far less sure of a query than another agent: they only add noise."""
+    best: dict[str, float] = {}
+    for finding in findings:
+        best[finding.query] = max(best.get(finding.query, 0.0), finding.confidence)
+    return tuple(f for f in findings if not f.found or f.confidence >= _AS_SURE * best[f.query])
+
+
+def cited(findings: Sequence[Finding]) -> tuple[Evidence, ...]:
+    """One evidence a url, most relevant first; the losing side of a conflict stays in, since the answer names it."""
+    best: dict[str, Evidence] = {}
+    for evidence in (evidence for finding in findings if finding.found for evidence in finding.evidence):
+        known = best.get(evidence.url)
+        if known is None or known.relevance_score < evidence.relevance_score:
+            best[evidence.url] = evidence
+    return tuple(sorted(best.values(), key=lambda evidence: -evidence.relevance_score))
 
 
 def judge(found: Disagreement, limits: FlowLimits, fallback_departments: set[str], now: datetime) -> Verdict:

@@ -14,7 +14,7 @@ from app.domain.answer import (
     PartialResult,
     to_json,
 )
-from app.domain.knowledge import Evidence, Finding
+from app.domain.knowledge import Evidence
 from app.domain.plan import MATH_TOOL, ORCHESTRATOR, RETRIEVAL_TOOLS, SUMMARY_TOOL, Plan
 from app.domain.tasks import TaskStatus
 from app.errors import ErrorCode
@@ -47,8 +47,7 @@ async def _answer(context: RunContext, state: RunState) -> None:
         context.run.writer.append(ConflictResolved(conflicts=list(state["verdicts"]), policy=policy))
     composition = await _compose(context, compose_request(context, state, ()), stream=True)
     context.trace.formatter(round((time.perf_counter() - clock) * 1000))
-    # The losing side of a conflict stays in the evidence: the answer names it.
-    cited = _evidence(findings_of(context.outcomes)) if composition.outcome != "not_found" else ()
+    cited = state["evidence"] if composition.outcome != "not_found" else ()
     await _say(context, state, composition, cited)
 
 
@@ -213,15 +212,6 @@ def _partial_results(outcomes: Sequence[StepOutcome]) -> dict[str, PartialResult
         else:
             results[agent] = PartialResult(status="success", answer="\n".join(answers))
     return results
-
-
-def _evidence(findings: Sequence[Finding]) -> tuple[Evidence, ...]:
-    """One evidence a url, most relevant first."""
-    best: dict[str, Evidence] = {}
-    for evidence in (e for finding in findings if finding.found for e in finding.evidence):
-        if evidence.url not in best or best[evidence.url].relevance_score < evidence.relevance_score:
-            best[evidence.url] = evidence
-    return tuple(sorted(best.values(), key=lambda e: -e.relevance_score))
 
 
 def _texts(outcomes: Sequence[StepOutcome], tool: str) -> tuple[str, ...]:

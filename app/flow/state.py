@@ -8,7 +8,7 @@ from typing import Any, Literal, TypedDict
 from app.agents.registry import AgentRegistry
 from app.agents.run import StepOutcome, StepRunner
 from app.domain.answer import ResolutionRules
-from app.domain.knowledge import Finding
+from app.domain.knowledge import Evidence, Finding
 from app.domain.plan import Plan
 from app.domain.principal import Principal
 from app.domain.record import Record
@@ -86,6 +86,8 @@ class RunState(TypedDict, total=False):
     plan: Plan
     findings: tuple[Finding, ...]
     """After resolution: nothing in them was overruled."""
+    evidence: tuple[Evidence, ...]
+    """What the answer cites, most relevant first."""
     conflicts: tuple[ResolvedPoint, ...]
     verdicts: tuple[dict[str, Any], ...]
     """The same conflicts with every score, as published in the trace and the ``conflict_resolved`` event."""

@@ -43,7 +43,7 @@ _BOLD_LINE = re.compile(r"^\s*(?:\*\*|__)(.{1,100}?)(?:\*\*|__)\s*:?\s*$")
 _LEGAL_HEADING = re.compile(
     r"^\s*(?:(phần|chương|part|chapter)|(mục|section)|(điều|article))\s+(?:\d+|[IVXLC]+)\b[^\n]{0,100}$", re.IGNORECASE
 )
-_UNDERLINE = re.compile(r"^ {0,3}(=+|-+)\s*$")
+_UNDERLINE = re.compile(r"^ {0,3}(={2,}|-{2,})\s*$")
 _ITEM = re.compile(r"^(\s*)(?:[-*+•–]|\d{1,3}[.)]|[a-zđ][.)])\s+\S", re.IGNORECASE)
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _RULE = re.compile(r"^ {0,3}([-*_])(?:\s*\1){2,}\s*$")
@@ -59,14 +59,18 @@ def read_sections(text: str, title: str = "") -> tuple[Section, ...]:
     """The sections of a document in order. A first-level heading that repeats `title` opens no section of its own."""
     path: list[tuple[int, str]] = []
     sections: list[Section] = []
-    for heading, body in _by_heading(text.split("\n")):
-        if heading:
-            level, name = heading
-            path = [outer for outer in path if outer[0] < level]
-            if name.casefold() != title.strip().casefold() or level > 1:
-                path.append((level, name))
+    parts = list(_by_heading(text.split("\n")))
+    for (heading, body), (following, _) in zip(parts, [*parts[1:], (None, [])], strict=True):
+        level, name = heading or (0, "")
+        path = [outer for outer in path if outer[0] < level]
+        if name and (level > 1 or name.casefold() != title.strip().casefold()):
+            path.append((level, name))
+        names = tuple(outer for _, outer in path)
         if blocks := tuple(_blocks(body)):
-            sections.append(Section(tuple(name for _, name in path), blocks))
+            sections.append(Section(names, blocks))
+        elif names and (following is None or following[0] <= level):
+            # A heading with nothing under it is all there is of its section.
+            sections.append(Section(names[:-1], (Block(names[-1:], " "),)))
     return tuple(sections)
 
 

@@ -10,6 +10,7 @@ relevance. ``bench/calibrate.py`` fits both and writes ``calibration.json``; a m
 import hashlib
 import math
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
@@ -55,7 +56,7 @@ class Calibration(Record):
     metrics: dict[str, float] = {}
     """How it did there; names as printed by ``bench/calibrate.py``."""
 
-    @property
+    @cached_property
     def space(self) -> str:
         """Name of the vectors as stored: the model, and which means were taken out. Other spaces never compare."""
         if not self.passage_means:

@@ -102,7 +102,7 @@ class Retriever:
             hits = await search_chunks(tx, await self._chunk_query(tx, version, asked, area, max(_RANKED, limit)))
         result = SearchResult(
             query=query,
-            passages=tuple(sorted((self._passage(hit, asked.question) for hit in hits), key=_by_relevance)[:limit]),
+            passages=self._best_passages(hits, asked.question, limit),
             plan=self._plan(asked, hits, (time.perf_counter() - started) * 1000),
         )
         if self._results and key:
@@ -192,9 +192,10 @@ class Retriever:
             self._statistics[key] = known
         return known
 
-    def _passage(self, hit: Hit, question: Question) -> Passage:
-        fields = {name: value for name, value in hit._asdict().items() if name not in ("coverage", "candidates")}
-        return Passage(**fields, relevance_score=self._relevance(hit, question))
+    def _best_passages(self, hits: Sequence[Hit], question: Question, limit: int) -> tuple[Passage, ...]:
+        scored = [(self._relevance(hit, question), hit) for hit in hits]
+        scored.sort(key=lambda pair: (-pair[0], -pair[1].fused_score, pair[1].chunk_id))
+        return tuple(_passage(hit, relevance) for relevance, hit in scored[:limit])
 
     def _best(self, hits: Sequence[DepartmentHit], question: Question) -> dict[str, float]:
         best: dict[str, float] = {}
@@ -211,5 +212,7 @@ class Retriever:
         )
 
 
-def _by_relevance(passage: Passage) -> tuple[float, float, str]:
-    return -passage.relevance_score, -passage.fused_score, str(passage.chunk_id)
+def _passage(hit: Hit, relevance: float) -> Passage:
+    fields = hit._asdict()
+    del fields["coverage"], fields["candidates"]
+    return Passage(**fields, relevance_score=relevance)

@@ -4,6 +4,7 @@ Row policies read who asks from settings that live exactly as long as the transa
 connection between two transactions belongs to nobody and sees no row.
 """
 
+import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -42,6 +43,8 @@ select case
 end
 from pg_roles r where r.rolname = current_user
 """
+_LOSSES = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, SQLAlchemyError)
+"""What a connection raises when it breaks, or cannot be made."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,8 @@ class Database:
     def __init__(self, url: str, engine: AsyncEngine):
         self._url = url
         self._engine = engine
+        self._closing: set[asyncio.Future[None]] = set()
+        """Connections whose borrower went away before getting them."""
 
     @classmethod
     async def connect(cls, url: str, *, pool_size: int = 10) -> "Database":
@@ -88,6 +93,7 @@ class Database:
             pool_size=pool_size,
             max_overflow=0,
             pool_timeout=_POOL_WAIT_SECONDS,
+            pool_use_lifo=True,  # the connection used last knows the statements best
         )
         event.listen(engine.sync_engine, "checkout", _refuse_closed)
         database = cls(url, engine)
@@ -157,19 +163,33 @@ class Database:
                     raise RuntimeError("a failed statement was ignored; the transaction was rolled back")
             except BaseException as error:
                 await _abandon(driver)
-                if driver.is_closed() and isinstance(error, asyncpg.PostgresConnectionError | OSError):
-                    raise _away(error) from error
-                if isinstance(error, asyncpg.AdminShutdownError | asyncpg.CrashShutdownError):
+                if driver.is_closed() and isinstance(error, _LOSSES):
                     raise _away(error) from error
                 raise
         finally:
             await connection.close()
 
     async def _check_out(self) -> AsyncConnection:
+        """A connection of the pool. Cancelling the caller never cancels the pool's own work: a half made checkout
+        would be lost to everybody, so it is finished and given back."""
+        making = asyncio.ensure_future(self._connect())
         try:
-            return await self._engine.connect()
-        except (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, SQLAlchemyError) as error:
+            return await asyncio.shield(making)
+        except asyncio.CancelledError:
+            making.add_done_callback(self._give_back)
+            raise
+        except _LOSSES as error:
             raise _away(error) from error
+
+    async def _connect(self) -> AsyncConnection:
+        return await self._engine.connect()
+
+    def _give_back(self, made: "asyncio.Future[AsyncConnection]") -> None:
+        if made.cancelled() or made.exception() is not None:
+            return
+        closing = asyncio.ensure_future(made.result().close())
+        self._closing.add(closing)
+        closing.add_done_callback(self._closing.discard)
 
 
 async def open_driver(url: str) -> "asyncpg.Connection[asyncpg.Record]":

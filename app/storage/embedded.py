@@ -54,11 +54,16 @@ log_min_error_statement = panic
 log_error_verbosity = terse
 """
 
+_THROWAWAY = """\
+fsync = off
+full_page_writes = off
+"""
+
 _PROVISION = """\
 select format('create role %I login', name) from unnest(array[
   'conclave_owner', 'conclave_app', 'conclave_maintenance']) name
 where not exists (select from pg_roles where rolname = name) \\gexec
-select format('create database %I owner conclave_owner', :'database')
+select format('create database %I owner conclave_owner template %I', :'database', :'template')
 where not exists (select from pg_database where datname = :'database') \\gexec
 \\connect :"database"
 create extension if not exists vector;
@@ -79,6 +84,7 @@ class EmbeddedServer:
     data_dir: Path
     """The cluster's own directory."""
     socket_dir: Path
+    durable: bool
     _account: _Account
     _share: IO[bytes]
     _stopped: bool = field(default=False, init=False)
@@ -102,9 +108,9 @@ class EmbeddedServer:
         """A libpq URL over the unix socket, for one of the three roles or ``postgres``, the superuser."""
         return f"postgresql://{role}@/{database}?host={quote(str(self.socket_dir))}"
 
-    def create_database(self, database: str) -> None:
-        """Make a further, empty database with the same roles (each test module takes its own)."""
-        if not _provision(self.socket_dir, self._account, database):
+    def create_database(self, database: str, template: str = "template1") -> None:
+        """Make a further database with the same roles, empty or a copy of `template` (each test module has one)."""
+        if not _provision(self.socket_dir, self._account, database, template):
             raise _unavailable("it does not answer")
 
     def stop(self) -> None:
@@ -120,26 +126,28 @@ class EmbeddedServer:
                 return
             finally:
                 self._share.close()
-            _run(self._account, "pg_ctl", "stop", "-w", "-m", "fast", "-D", str(self.data_dir), check=False)
+            mode = "fast" if self.durable else "immediate"
+            _run(self._account, "pg_ctl", "stop", "-w", "-m", mode, "-D", str(self.data_dir), check=False)
 
 
-def start_embedded(data_dir: Path) -> EmbeddedServer:
+def start_embedded(data_dir: Path, *, durable: bool = True) -> EmbeddedServer:
     """Start (or join) the server of `data_dir` and make sure its database and roles exist. Blocks about a second.
 
-    Raises `AppError` (503) when the server cannot be started.
+    A server that is not `durable` never waits for the disk; it is for data that dies with the tests. Raises `AppError`
+    (503) when the server cannot be started.
     """
     cluster = data_dir.expanduser().resolve() / "postgres"
     cluster.parent.mkdir(parents=True, exist_ok=True)
     account = _account()
     with _ClusterLock(cluster):
         if not (cluster / "PG_VERSION").exists():
-            _create_cluster(cluster, account)
+            _create_cluster(cluster, account, durable)
         socket_dir = _socket_dir(cluster, account)
         share = (cluster.parent / ".postgres.users").open("wb")
         fcntl.flock(share, fcntl.LOCK_SH)
         if not _provision(socket_dir, account, DATABASE):
-            _start(cluster, socket_dir, account)
-    return EmbeddedServer(cluster, socket_dir, account, share)
+            _start(cluster, socket_dir, account, _SETTINGS if durable else _SETTINGS + _THROWAWAY)
+    return EmbeddedServer(cluster, socket_dir, durable, account, share)
 
 
 def _account() -> _Account:
@@ -169,7 +177,7 @@ class _ClusterLock:
         self._file.close()
 
 
-def _create_cluster(cluster: Path, account: _Account) -> None:
+def _create_cluster(cluster: Path, account: _Account, durable: bool) -> None:
     """Make the cluster beside its place and move it there: a killed ``initdb`` leaves nothing half done."""
     draft = cluster.with_name("postgres.new")
     shutil.rmtree(draft, ignore_errors=True)
@@ -181,6 +189,7 @@ def _create_cluster(cluster: Path, account: _Account) -> None:
     _run(
         account, "initdb", "--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C",
         "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--no-instructions", "-D", str(draft),
+        *(() if durable else ("--no-sync",)),
     )  # fmt: skip
     with (draft / "postgresql.conf").open("a") as conf:
         conf.write("\ninclude_if_exists 'conclave.conf'\n")
@@ -215,9 +224,9 @@ def _socket_dir(cluster: Path, account: _Account) -> Path:
     return folder
 
 
-def _start(cluster: Path, socket_dir: Path, account: _Account) -> None:
+def _start(cluster: Path, socket_dir: Path, account: _Account, tuning: str) -> None:
     settings = cluster / "conclave.conf"
-    settings.write_text(f"{_SETTINGS}unix_socket_directories = '{socket_dir}'\n")
+    settings.write_text(f"{tuning}unix_socket_directories = '{socket_dir}'\n")
     _give(settings, account)
     if account.uid is not None:
         _let_pass(cluster)
@@ -247,11 +256,11 @@ def _remove_stale_pid(cluster: Path) -> None:
         pid_file.unlink()
 
 
-def _provision(socket_dir: Path, account: _Account, database: str) -> bool:
+def _provision(socket_dir: Path, account: _Account, database: str, template: str = "template1") -> bool:
     """Make roles, database and extension where they are missing; False when no server answers."""
     done = _run(
-        account, "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-v", f"database={database}", "-h", str(socket_dir),
-        "-U", "postgres", "-d", "postgres", check=False, script=_PROVISION,
+        account, "psql", "-X", "-q", "-h", str(socket_dir), "-U", "postgres", "-d", "postgres", "-v", "ON_ERROR_STOP=1",
+        "-v", f"database={database}", "-v", f"template={template}", check=False, script=_PROVISION,
     )  # fmt: skip
     if done.returncode not in (0, _NOBODY_ANSWERS):
         raise _unavailable(f"its database could not be made: {done.stderr.strip()}")

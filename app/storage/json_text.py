@@ -1,4 +1,4 @@
-"""JSON as PostgreSQL can store it: jsonb refuses NUL and lone surrogates, which Python's text may hold."""
+"""JSON as PostgreSQL can store it: jsonb refuses NUL, lone surrogates and NaN, which Python writes without a word."""
 
 import json
 import re
@@ -8,8 +8,11 @@ _NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 
 
 def dump(value: object) -> str:
-    """`value` as JSON text for a jsonb column."""
-    return storable(json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str))
+    """`value` as JSON text for a jsonb column; what is no JSON becomes its text, NaN and infinities become null."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    if "NaN" in text or "Infinity" in text:
+        text = json.dumps(json.loads(text, parse_constant=lambda _: None), ensure_ascii=False)
+    return storable(text)
 
 
 def storable(text: str) -> str:

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Lock
 
 from alembic import command
 from alembic.config import Config
@@ -12,6 +13,7 @@ from alembic.script import ScriptDirectory
 from app.storage.database import open_driver
 
 MIGRATIONS = Path(__file__).parents[2] / "migrations"
+_alembic = Lock()
 
 
 def upgrade(owner_url: str, revision: str = "head") -> None:
@@ -51,6 +53,9 @@ def _configuration(url: str) -> Config:
 
 
 def _in_own_thread(run: Callable[[Config, str], None], url: str, revision: str) -> None:
-    """The migrations start an event loop of their own, which cannot be done where one runs already."""
-    with ThreadPoolExecutor(1) as thread:
+    """The migrations start an event loop of their own, which cannot be done where one runs already.
+
+    One at a time: what Alembic is working on is global to the process.
+    """
+    with _alembic, ThreadPoolExecutor(1) as thread:
         thread.submit(run, _configuration(url), revision).result()

@@ -1,8 +1,8 @@
 """Searching the chunks of one tenant: exact vectors and full text, fused by weighted reciprocal rank in one statement.
 
-The plan is chosen by the shape of the query. There is no approximate index on `chunk_vectors`: the principal's visible
-chunks are read through a B-tree that begins with tenant and model and are compared one by one, so recall is 1 and no
-tenant's size or timing shows in another's results.
+Both legs read the principal's visible chunks through a B-tree that begins with the tenant and compare them one by one:
+recall is 1, and no tenant's size shows in another's time. There is no approximate index. The index of words, which all
+tenants share, is not used here: PostgreSQL evaluates ``@@`` only after the row policies, as it is not leakproof.
 """
 
 from collections.abc import Sequence
@@ -94,7 +94,11 @@ def _visible(chunk: str) -> str:
 
 
 def _found(column: str) -> str:
-    """Both legs and their places. `column` is the full-text column: one of two constants, never a value."""
+    """Both legs and their places. `column` is the full-text column: one of two constants, never a value.
+
+    The few chunks found are read by their keys, each table once, before anything is joined: right after a load the
+    planner knows nothing of the tables and would join every found row with every row of the tenant.
+    """
     return f"""
 with asked as materialized (
     select term.query::tsquery as query, term.weight
@@ -118,35 +122,46 @@ by_text as (
         order by strength desc, c.chunk_id limit $15
     ) as matching
 ),
+places as materialized (
+    select coalesce(n.chunk_id, t.chunk_id) as chunk_id, n.place as vector_place, t.place as text_place, t.strength
+    from by_vector n full join by_text t using (chunk_id)
+),
+pieces as materialized (
+    select c.chunk_id, c.document_id, c.section, c.text, c.department, c.scope, c.effective_from, c.effective_to, (
+        select coalesce(sum(a.weight) filter (where c.{column} @@ a.query) / nullif(sum(a.weight), 0), 0) from asked a
+    ) as coverage
+    from chunks c where c.tenant_id = $1 and c.chunk_id = any(array(select chunk_id from places))
+),
+angles as materialized (
+    select v.chunk_id, v.embedding <#> $8::vector as distance
+    from chunk_vectors v
+    where v.tenant_id = $1 and v.chunk_id = any(array(select chunk_id from places)) and v.embedding_model = $7
+),
+papers as materialized (
+    select d.document_id, d.external_id, d.title, d.url, d.lang as language, d.created_at, d.authority
+    from documents d where d.tenant_id = $1 and d.document_id = any(array(select document_id from pieces))
+),
 found as (
-    select c.chunk_id, c.document_id, c.section, c.text, c.department, c.scope, c.effective_from, c.effective_to,
-        d.lang as language, -(v.embedding <#> $8::vector) as similarity, coalesce(t.strength, 0) as text_rank,
-        (select coalesce(sum(a.weight) filter (where c.{column} @@ a.query) / nullif(sum(a.weight), 0), 0)
-            from asked a) as coverage,
-        case when d.lang = $14 then coalesce(($11::float8 + $12::float8) / ($13::integer + n.place), 0)
-            else coalesce($11::float8 / ($13::integer + n.place), 0)
-                + coalesce($12::float8 / ($13::integer + t.place), 0)
+    select pieces.*, papers.external_id, papers.title, papers.url, papers.language, papers.created_at,
+        papers.authority, -angles.distance as similarity, coalesce(places.strength, 0) as text_rank,
+        case when papers.language = $14
+            then coalesce(($11::float8 + $12::float8) / ($13::integer + places.vector_place), 0)
+            else coalesce($11::float8 / ($13::integer + places.vector_place), 0)
+                + coalesce($12::float8 / ($13::integer + places.text_place), 0)
         end as fused_score,
         count(*) over () as candidates
-    from by_vector n full join by_text t using (chunk_id)
-    join chunks c on c.tenant_id = $1 and c.chunk_id = coalesce(n.chunk_id, t.chunk_id)
-    join chunk_vectors v on v.tenant_id = $1 and v.chunk_id = c.chunk_id and v.embedding_model = $7
-    join documents d on d.tenant_id = $1 and d.document_id = c.document_id
+    from places join pieces using (chunk_id) join angles using (chunk_id) join papers using (document_id)
 )"""
 
 
 def _search(column: str) -> str:
-    return f"""{_found(column)}
-select f.chunk_id, f.document_id, d.external_id, d.title, f.section, f.text, d.url, f.department, f.scope, f.language,
-    d.created_at, f.effective_from, f.effective_to, d.authority, f.similarity, f.text_rank, f.coverage, f.fused_score,
-    f.candidates
-from found f join documents d on d.tenant_id = $1 and d.document_id = f.document_id
-order by f.fused_score desc, f.chunk_id limit $16"""
+    columns = ", ".join(Hit._fields)
+    return f"{_found(column)}\nselect {columns} from found order by fused_score desc, chunk_id limit $16"
 
 
 def _departments(column: str) -> str:
-    return f"""{_found(column)}
-select department, language, similarity, coverage from found order by fused_score desc, chunk_id limit $16"""
+    columns = ", ".join(DepartmentHit._fields)
+    return f"{_found(column)}\nselect {columns} from found order by fused_score desc, chunk_id limit $16"
 
 
 SEARCH = {False: _search("tsv"), True: _search("tsv_folded")}

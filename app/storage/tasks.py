@@ -61,7 +61,8 @@ where tenant_id = $1 and user_id = $2 and root_task_id = $3 and parent_task_id i
 _CANCEL = """
 update tasks set status = 'cancelled', error_message = $4, lease_until = null, updated_at = clock_timestamp(),
     completed_at = clock_timestamp()
-where tenant_id = $1 and user_id = $2 and task_id = $3 and status in ('pending', 'in_progress')
+where tenant_id = $1 and user_id = $2 and task_id = $3 and parent_task_id is null
+    and status in ('pending', 'in_progress')
 returning attempt, session_id
 """
 _SAVE_PLAN = """
@@ -134,7 +135,7 @@ async def stop_children(tx: Transaction, root_task_id: UUID) -> None:
 
 
 async def cancel(tx: Transaction, task_id: UUID, reason: str) -> tuple[int, UUID] | None:
-    """Stop a task that has not ended; its attempt and session, or None when it had ended or is not the caller's."""
+    """Stop a root task that has not ended; its attempt and session, or None when it has ended or is somebody else's."""
     row = await tx.driver.fetchrow(_CANCEL, *_whose(tx), task_id, reason)
     return None if row is None else (row["attempt"], row["session_id"])
 

@@ -190,7 +190,7 @@ def _answered_query(call: ToolCall) -> tuple[int, str]:
 
 
 def _evidence(quotes: Sequence[Quote]) -> tuple[Evidence, ...]:
-    """One evidence a document the operands come from."""
+    """One evidence a document the operands come from; ``math`` says that the answer was computed, not quoted."""
     passages: dict[str, Passage] = {}
     for quote in quotes:
         passages.setdefault(quote.passage.url, quote.passage)
@@ -198,7 +198,7 @@ def _evidence(quotes: Sequence[Quote]) -> tuple[Evidence, ...]:
         Evidence(
             url=passage.url,
             created_at=passage.created_at,
-            source_type="rag",
+            source_type="math",
             scope=passage.scope,
             relevance_score=passage.relevance_score,
         )

@@ -26,7 +26,7 @@ _UNIT_MINUTES = {
     "week": 10080, "thang": 43200, "month": 43200, "nam": 525600, "year": 525600,
 }  # fmt: skip
 _DAY_MINUTES = 1440
-_PARTS_OF_DAY = {
+PARTS_OF_DAY = {
     "sang": (5, 12), "morning": (5, 12), "trua": (11, 14), "chieu": (12, 18), "afternoon": (12, 18), "toi": (18, 24),
     "evening": (18, 24), "dem": (18, 30), "night": (18, 30),
 }  # fmt: skip
@@ -105,7 +105,7 @@ def _days_ago(back: int) -> Callable[[Reading], Span]:
 
 def _part_of_day(at: Reading) -> Span:
     """``sáng nay``, ``tối qua``, ``last night``."""
-    start, end = _PARTS_OF_DAY[at.match["part"]]
+    start, end = PARTS_OF_DAY[at.match["part"]]
     day = at.today - timedelta(days=1 if at.says("qua|yesterday|last") else 0)
     midnight, _ = at.days(day)
     return midnight + timedelta(hours=start), midnight + timedelta(hours=end)
@@ -209,7 +209,8 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[Reading], Span]], ...] = tuple(
         (r"\bhom kia\b|\bday before yesterday\b", _days_ago(2)),
         (r"\b(?P<part>sang|trua|chieu|toi|dem) (?:hom |ngay )?(?:nay|qua)\b", _part_of_day),
         (r"\b(?:this|yesterday|last) (?P<part>morning|afternoon|evening|night)\b", _part_of_day),
-        (r"\bhom qua\b|\bngay hom qua\b|\byesterday\b", _days_ago(1)),
+        (r"\bto(?P<part>night)\b", _part_of_day),
+        (r"\bhom qua\b|\byesterday\b", _days_ago(1)),
         (r"\bhom nay\b|\btoday\b", _days_ago(0)),
         (rf"\b(?:last )?{_WEEKDAY}(?: (?:tuan truoc|tuan roi|(?:of )?last week|truoc|qua))?\b", _weekday),
         (rf"\b{_COUNT} ?{_UNIT} (?:truoc|ago)\b", _ago),
@@ -217,12 +218,12 @@ _RULES: tuple[tuple[re.Pattern[str], Callable[[Reading], Span]], ...] = tuple(
         (rf"\b(?:last|past|previous|recent|vong) {_COUNT} ?{_UNIT}\b", _rolling),
         (r"\bcuoi tuan(?: truoc| qua| roi| nay)?\b|\b(?:last |this )?weekend\b", _weekend),
         (r"\b(?:tuan nay|this week)\b", _week(0)),
-        (r"\b(?:tuan (?:truoc|roi)|(?:last|previous) week)\b", _week(1)),
+        (r"\b(?:tuan (?:truoc|(?:vua )?roi)|(?:last|previous) week)\b", _week(1)),
         (r"\b(?:thang nay|this month)\b", _month_back(0)),
-        (r"\b(?:thang (?:truoc|roi)|(?:last|previous) month)\b", _month_back(1)),
+        (r"\b(?:thang (?:truoc|(?:vua )?roi)|(?:last|previous) month)\b", _month_back(1)),
         (r"\b(?:quy nay|this quarter)\b", _quarter(0)),
-        (r"\b(?:quy (?:truoc|roi)|(?:last|previous) quarter)\b", _quarter(1)),
-        (r"\b(?:nam (?:nay|ngoai|truoc|roi)|(?:this|last|previous) year)\b", _year),
+        (r"\b(?:quy (?:truoc|(?:vua )?roi)|(?:last|previous) quarter)\b", _quarter(1)),
+        (r"\b(?:nam (?:nay|ngoai|truoc|(?:vua )?roi)|(?:this|last|previous) year)\b", _year),
         (rf"\b{_UNIT} (?:vua )?qua\b", _rolling),
         (rf"\b(?:past|last) {_UNIT}\b", _rolling),
         (rf"{_NAMED}(?: {_YEAR})?(?!\w)", _named_month),

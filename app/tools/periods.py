@@ -11,7 +11,7 @@ from datetime import UTC, datetime, time, timedelta, timezone, tzinfo
 
 from app.domain.knowledge import Language
 from app.domain.language import fold, normalise
-from app.tools.period_rules import Span, span_of, span_of_days
+from app.tools.period_rules import PARTS_OF_DAY, Span, span_of, span_of_days
 
 VIETNAM = timezone(timedelta(hours=7), "Asia/Ho_Chi_Minh")
 """A fixed offset: Vietnam has known no other since 1975, and it needs no time zone database."""
@@ -21,6 +21,7 @@ _CLOCK = r"(?P<{0}_hour>[0-9]{{1,2}})(?:[h:](?P<{0}_minute>[0-9]{{2}})?| gio)"
 _CLOCKS = re.compile(
     rf"\b(?:tu |from |between )?{_CLOCK.format('first')} ?(?:den|toi|to|until|and|-) ?{_CLOCK.format('last')}"
 )
+_PART = re.compile(rf"^(?:vao |on the |in the )?(?P<part>{'|'.join(PARTS_OF_DAY)})\s(?:of )?(?P<day>.+)")
 _FROM_TO = re.compile(r"\b(?:tu|from|between)\s(?P<first>.+?)\s(?:den|toi|to|until|till|and)(?: het)?\s(?P<last>.+)")
 _SINCE = re.compile(r"^(?:ke tu|tinh tu|tu|since|from)\s(?P<first>.+)")
 _BEFORE = re.compile(r"^(?:truoc|before|until)\s(?P<last>.+)")
@@ -75,7 +76,7 @@ def resolve_period(phrase: str, now: datetime, language: Language) -> Period | N
     text = fold(normalise(phrase[:MAX_PHRASE_CHARS])).lower()
     local = now.astimezone(zone_of(language))
     try:
-        found = _clocks(text, local) or _range(text, local)
+        found = _clocks(text, local) or _part_of_day(text, local) or _range(text, local)
         if found is None and (span := span_of(text, local)):
             found = Period(*span)
     except (ValueError, OverflowError):  # 31/02, the year 0, 9999 years ago
@@ -112,6 +113,16 @@ def _clocks(text: str, now: datetime) -> Period | None:
         for name in ("first", "last")
     )
     return Period(first, last if last > first else last + timedelta(days=1))
+
+
+def _part_of_day(text: str, now: datetime) -> Period | None:
+    """``chiều ngày 12/11``, ``sáng thứ hai``; a part of anything but one day is none."""
+    match = _PART.search(text)
+    day = span_of(match["day"], now) if match else None
+    if match is None or day is None or day[1] - day[0] != timedelta(days=1) or _FROM_TO.search(f"tu {text}"):
+        return None
+    start, end = PARTS_OF_DAY[match["part"]]
+    return Period(day[0] + timedelta(hours=start), day[0] + timedelta(hours=end))
 
 
 def _range(text: str, now: datetime) -> Period | None:

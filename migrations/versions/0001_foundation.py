@@ -20,6 +20,10 @@ begin
     foreach wanted in array array['conclave_app', 'conclave_maintenance'] loop
         if not exists (select from pg_roles where rolname = wanted) then
             execute format('create role %I nologin', wanted);
+            -- Whoever migrates also operates, unless an operator's role was made beforehand.
+            if wanted = 'conclave_maintenance' then
+                execute format('grant %I to current_user', wanted);
+            end if;
         end if;
     end loop;
 end $$;

@@ -21,6 +21,8 @@ class TestDisagreements:
             ("Giờ làm việc bắt đầu lúc 8:30.", "Giờ làm việc bắt đầu từ 8h00 sáng."),
             ("Staff get 27 days of annual leave.", "Permanent staff get 25 days of annual leave."),
             ("The daily meal allowance is £35.", "Daily meal allowance: £30 per person."),
+            ("Lương trả vào ngày 5 hằng tháng.", "Lương được trả vào ngày 10 hằng tháng."),
+            ("| Nghỉ phép năm | 14 ngày |", "Số ngày nghỉ phép năm: 12 ngày."),
             ("Thưởng giới thiệu là 5 triệu đồng.", "Thưởng giới thiệu: 3.000.000 đồng."),
         ],
     )
@@ -34,6 +36,7 @@ class TestDisagreements:
             ("Nhân viên được nghỉ 14 ngày phép năm.", "Báo trước khi thôi việc 30 ngày."),
             ("Thưởng giới thiệu là 3 triệu đồng.", "Thưởng giới thiệu: 3.000.000 đồng."),
             ("Mật khẩu có ít nhất 12 ký tự.", "Mật khẩu đổi sau 180 ngày."),
+            ("Có hiệu lực từ ngày 5/3/2026.", "Có hiệu lực từ ngày 10 hằng tháng."),
             ("Trang 12 của sổ tay nhân viên.", "Trang 14 của sổ tay nhân viên."),
         ],
     )

@@ -58,7 +58,7 @@ class TestMathTool:
         assert found.found
         assert [quote.passage.title for quote in found.quotes] == ["Cách tính chi phí nghỉ phép"]
         assert [evidence.url for evidence in found.evidence] == [FORMULA.url]
-        assert found.evidence[0].source_type == "rag"
+        assert found.evidence[0].source_type == "math"
         assert found.context == "Cách tính chi phí nghỉ phép"
         assert found.confidence == 0.8
 
