@@ -7,7 +7,7 @@ is committed synchronously, together with the task it ends.
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
 from uuid import UUID
@@ -49,7 +49,7 @@ class Journal:
                 return entries
             after = page[-1][0]
 
-    async def follow(self, principal: Principal, task_id: UUID, after: int = 0) -> AsyncIterator[JournalEntry]:
+    async def follow(self, principal: Principal, task_id: UUID, after: int = 0) -> AsyncGenerator[JournalEntry, None]:
         """The entries behind `after`, then new ones as they are committed; ends after the terminal entry.
 
         Raises `AppError` (404) for unknown and foreign tasks, also when the task is erased meanwhile. Holds no
@@ -90,11 +90,12 @@ class JournalWriter:
         self._flusher: asyncio.Task[None] | None = None
         self._stale: StaleAttempt | None = None
         self._closed = False
+        self._ended = False
 
     @property
-    def is_closed(self) -> bool:
-        """Whether the terminal event was appended (or the writer was given up)."""
-        return self._closed
+    def has_ended(self) -> bool:
+        """Whether this attempt committed the run's terminal event."""
+        return self._ended
 
     def append(self, event: Event) -> None:
         """Append an event; it is committed within about 25 ms. Raises `StaleAttempt` once the run was lost."""
@@ -131,7 +132,7 @@ class JournalWriter:
         """
         async with self._flushing:
             yield
-            self._closed = True
+            self._closed = self._ended = True
             self._waiting.clear()
         await self._stop_flushing()
         await self._announce()
@@ -141,7 +142,7 @@ class JournalWriter:
 
         The task must still be in progress there. Raises `StaleAttempt`.
         """
-        last = (self._last_seq + 1, event.type, _json_of(event))
+        last = (self._last_seq + 1, event.type, json_of(event))
         await rows.append(tx, self.task_id, self.attempt, [*self._waiting, last])
 
     async def aclose(self) -> None:
@@ -150,12 +151,12 @@ class JournalWriter:
         await self._stop_flushing()
         try:
             await self.flush()
-        except (StaleAttempt, AppError):
+        except Exception:  # lost to another attempt, or the database is away: the next attempt starts over
             _log.info("events_given_up", extra={"task_id": str(self.task_id), "attempt": self.attempt})
 
     def _enqueue(self, event: Event) -> None:
         self._last_seq += 1
-        self._waiting.append((self._last_seq, event.type, _json_of(event)))
+        self._waiting.append((self._last_seq, event.type, json_of(event)))
 
     async def _flush_soon(self) -> None:
         """Commit batches until nothing is left; an absent database is waited for."""
@@ -169,6 +170,9 @@ class JournalWriter:
                 return
             except AppError:
                 pause = _RETRY_SECONDS
+            except Exception:  # the run finds out when it tries to end
+                _log.exception("events_not_committed", extra={"task_id": str(self.task_id), "attempt": self.attempt})
+                return
 
     async def _stop_flushing(self) -> None:
         if self._flusher is not None:
@@ -179,7 +183,8 @@ class JournalWriter:
         await self.wake.publish(topic_of(self.task_id), {"task_id": str(self.task_id)})
 
 
-def _json_of(event: Event) -> str:
+def json_of(event: Event) -> str:
+    """The event as it is stored."""
     try:
         return storable(event.model_dump_json())
     except ValueError:  # text that is not Unicode

@@ -6,7 +6,6 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from itertools import count
 from pathlib import Path
 
-import asyncpg
 import pytest
 
 from app.domain.principal import Principal
@@ -23,7 +22,7 @@ _numbers = count(1)
 def embedded_server() -> Iterator[EmbeddedServer]:
     """The server; its data directory has a short path and is gone afterwards."""
     folder = Path(tempfile.mkdtemp(prefix="conclave-test-"))
-    server = start_embedded(folder)
+    server = start_embedded(folder, durable=False)
     try:
         server.create_database(_TEMPLATE)
         upgrade(server.url("conclave_owner", _TEMPLATE))
@@ -34,12 +33,10 @@ def embedded_server() -> Iterator[EmbeddedServer]:
 
 
 @pytest.fixture(scope="module")
-async def database_name(embedded_server: EmbeddedServer) -> str:
+def database_name(embedded_server: EmbeddedServer) -> str:
     """A fresh database with every table and no row."""
     name = f"test_{next(_numbers)}"
-    superuser = await asyncpg.connect(embedded_server.url("postgres", "postgres"))
-    await superuser.execute(f"create database {name} template {_TEMPLATE} owner conclave_owner")
-    await superuser.close()
+    embedded_server.create_database(name, _TEMPLATE)
     return name
 
 

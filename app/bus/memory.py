@@ -31,15 +31,15 @@ class MemorySubscription:
         return self._unread.popleft()
 
     async def next_within(self, seconds: float) -> Payload | None:
-        """The next message, or None when none came in time or the bus was closed."""
-        if not self._unread and not self._closed:
-            self._arrived.clear()
-            try:
-                async with asyncio.timeout(seconds):
+        """The next message, or None when none came in time; a closed bus is as quiet as an idle one."""
+        try:
+            async with asyncio.timeout(seconds):
+                while not self._unread:
+                    self._arrived.clear()
                     await self._arrived.wait()
-            except TimeoutError:
-                return None
-        return self._unread.popleft() if self._unread else None
+        except TimeoutError:
+            return None
+        return self._unread.popleft()
 
     def deliver(self, payload: Payload) -> None:
         """Hand over a message without waiting."""

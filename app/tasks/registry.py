@@ -5,6 +5,7 @@ works on a task holds it by a lease and an attempt number; a write of an earlier
 changes nothing.
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -14,9 +15,10 @@ from app.domain.principal import Principal
 from app.domain.tasks import NewTask, Task, TaskStatus
 from app.errors import AppError, ErrorCode, StaleAttempt
 from app.events import FinalReport, TaskAvailable, TaskCancelled, TaskFailed
-from app.journal import Journal, not_found
+from app.journal import Journal, json_of, not_found
 from app.storage import events, sessions, tasks
 from app.storage.database import Database, Transaction
+from app.storage.json_text import dump
 from app.tasks.queue import JobQueue
 from app.tasks.run import TaskRun
 
@@ -52,21 +54,34 @@ class TaskRegistry:
         registered first. Raises `AppError`: IDEMPOTENCY_MISMATCH (422) for a key used with another hash,
         CONFLICT_IN_FLIGHT (409) for a task id that is taken by another request.
         """
-        async with self._database.principal_scope(principal) as tx:
-            if idempotency_key is not None:
-                taken = await tasks.take_key(tx, idempotency_key, request_hash, new_task.task_id)
-                if taken is not None:
-                    return await _repeated(tx, taken, request_hash)
-            question = str(new_task.request.get("query") or new_task.title)
-            await sessions.open_session(tx, new_task.session_id, question)
-            if await tasks.insert(tx, [new_task]):
-                first = TaskAvailable(task_id=new_task.task_id, session_id=new_task.session_id, query=question)
-                await events.append_next(tx, new_task.task_id, 0, first.type, first.model_dump_json())
-                await self._queue.enqueue(tx, new_task.task_id)
-            registered = await tasks.find(tx, new_task.task_id)
-        if registered is None or registered.request != new_task.request:
+        try:
+            async with self._database.principal_scope(principal) as tx:
+                if idempotency_key is not None:
+                    taken = await tasks.take_key(tx, idempotency_key, request_hash, new_task.task_id)
+                    if taken is not None:
+                        return await _repeated(tx, taken, request_hash)
+                await self._insert_root(tx, new_task)
+                registered = await tasks.find(tx, new_task.task_id)
+                assert registered is not None
+                return registered
+        except _TaskIdTaken:
+            return await self._same_as(principal, new_task)
+
+    async def _insert_root(self, tx: Transaction, new_task: NewTask) -> None:
+        question = str(new_task.request.get("query") or new_task.title)
+        await sessions.open_session(tx, new_task.session_id, question)
+        if not await tasks.insert(tx, [new_task]):
+            raise _TaskIdTaken
+        first = TaskAvailable(task_id=new_task.task_id, session_id=new_task.session_id, query=question)
+        await events.append_next(tx, new_task.task_id, 0, first.type, json_of(first))
+        await self._queue.enqueue(tx, new_task.task_id)
+
+    async def _same_as(self, principal: Principal, new_task: NewTask) -> Task:
+        """The task that has the id of `new_task`, if it is the same request."""
+        found = await self.get_task(principal, new_task.task_id)
+        if found.request != json.loads(dump(new_task.request)):
             raise AppError(ErrorCode.CONFLICT_IN_FLIGHT, "This task id is taken.", status=409)
-        return registered
+        return found
 
     async def register_steps(self, principal: Principal, new_tasks: Sequence[NewTask]) -> None:
         """Register the steps of a plan in one statement; steps that are registered already stay as they are."""
@@ -83,6 +98,10 @@ class TaskRegistry:
         """Like `claim_task`, with the whole task."""
         async with self._database.principal_scope(principal, durable=False) as tx:
             return await tasks.claim(tx, task_id, claimant, self.lease_seconds)
+
+    def is_overdue(self, task: Task) -> bool:
+        """Whether a task's deadline has passed by the process's clock."""
+        return task.deadline is not None and task.deadline <= self._clock()
 
     async def renew_lease(self, principal: Principal, task_id: UUID, attempt: int) -> bool:
         """Hold a task longer; False when the attempt does not hold it any more (taken over, cancelled, erased)."""
@@ -161,25 +180,30 @@ class TaskRegistry:
             await sessions.close_turn(tx, task.session_id, status.value, _text_of(result), _agent_of(result))
 
     async def cancel(self, principal: Principal, task_id: UUID, reason: str = "cancelled by its owner") -> Task:
-        """Stop a task of the caller that has not ended; one that has ended stays as it is. Idempotent.
+        """Stop the run a task belongs to; one that has ended stays as it is. Idempotent.
 
         Raises `AppError` (404) for unknown and foreign ids alike, also for an administrator who may only look.
         """
+        root_task_id = (await self.get_task(principal, task_id)).root_task_id
         async with self._database.principal_scope(principal) as tx:
-            stopped = await tasks.cancel(tx, task_id, reason)
+            stopped = await tasks.cancel(tx, root_task_id, reason)
             if stopped is not None:
                 attempt, session_id = stopped
                 event = TaskCancelled(reason=reason)
-                await events.append_next(tx, task_id, attempt, event.type, event.model_dump_json())
-                await tasks.stop_children(tx, task_id)
+                await events.append_next(tx, root_task_id, attempt, event.type, json_of(event))
+                await tasks.stop_children(tx, root_task_id)
                 await sessions.close_turn(tx, session_id, TaskStatus.CANCELLED.value, None, None)
             task = await tasks.find(tx, task_id)
-        if task is None:
+        if task is None or not task.status.is_terminal:
             raise not_found()
         if stopped is not None:
-            await self._journal.announce(task_id)
-            await self._journal.wake.publish(CANCEL_TOPIC, {"task_id": str(task_id)})
+            await self._journal.announce(root_task_id)
+            await self._journal.wake.publish(CANCEL_TOPIC, {"task_id": str(root_task_id)})
         return task
+
+
+class _TaskIdTaken(Exception):
+    """Undoes the transaction that met an existing task."""
 
 
 async def _repeated(tx: Transaction, taken: tuple[str, UUID], request_hash: str) -> Task:

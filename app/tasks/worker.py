@@ -9,6 +9,7 @@ import socket
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import timedelta
+from typing import Protocol
 from uuid import UUID, uuid4
 
 import structlog
@@ -38,6 +39,12 @@ _LEASE_MARGIN_SECONDS = 0.05
 _log = structlog.get_logger(__name__)
 
 
+class _Closable(Protocol):
+    async def close(self) -> None: ...
+
+    def terminate(self) -> None: ...
+
+
 class Worker:
     """Runs tasks of all tenants, each with the rights of the person who registered it."""
 
@@ -57,7 +64,7 @@ class Worker:
         self._handlers = handlers
         self._max_concurrent = max(2, max_concurrent_runs)
         self.worker_id = worker_id or f"{socket.gethostname()}:{uuid4().hex[:8]}"
-        self._runs: dict[UUID, asyncio.Task[None]] = {}
+        self._runs: dict[UUID, asyncio.Task[bool]] = {}
         self._manager: QueueManager | None = None
         self._background: list[asyncio.Task[None]] = []
         self._stopping = asyncio.Event()
@@ -112,7 +119,7 @@ class Worker:
             )
         finally:
             self._manager = None
-            pool.terminate()
+            await _close(pool)
 
     async def _heed_cancels(self) -> None:
         async with self._journal.wake.subscribe(CANCEL_TOPIC) as cancelled:
@@ -146,14 +153,17 @@ class Worker:
         try:
             await asyncio.wait([run])
         finally:
-            self._runs.pop(task.task_id, None)
             renewing.cancel()
+            if self._runs.get(task.task_id) is run:
+                del self._runs[task.task_id]
         if run.cancelled():
             # Its owner cancelled it, another attempt took over, or this worker stops: only the last gives it back.
             await self._registry.release_lease(job.owner, task.task_id, task.attempt)
             await self._give_back(job, 0)
         elif run.exception() is not None:
             await self._give_back(job, _RESTART_SECONDS * 2 ** min(task.attempt, _MAX_DOUBLINGS))
+        elif not run.result():
+            await self._give_back(job, 0)
 
     async def _give_back(self, job: Job, delay_seconds: float) -> None:
         """Leave a task that has not ended to the next attempt, when its lease is over and some time has passed."""
@@ -161,7 +171,7 @@ class Worker:
         if left is not None:
             raise RetryRequested(timedelta(seconds=max(left + _LEASE_MARGIN_SECONDS, delay_seconds)))
 
-    async def _renew(self, job: Job, attempt: int, run: "asyncio.Task[None]") -> None:
+    async def _renew(self, job: Job, attempt: int, run: "asyncio.Task[bool]") -> None:
         """Keep the lease while the run goes on; stop the run when the lease is lost."""
         while True:
             await asyncio.sleep(self._registry.lease_seconds / 3)
@@ -169,22 +179,16 @@ class Worker:
                 if not await self._registry.renew_lease(job.owner, job.task_id, attempt):
                     run.cancel()
                     return
-            except AppError:
-                _log.warning("lease_not_renewed", task_id=job.task_id, attempt=attempt)
+            except Exception as error:
+                _log.warning("lease_not_renewed", task_id=job.task_id, error_class=type(error).__name__)
 
-    async def _run(self, principal: Principal, task: Task) -> None:
-        """Handle a claimed task to its terminal event; what goes wrong is told there and never raised."""
+    async def _run(self, principal: Principal, task: Task) -> bool:
+        """Take a claimed task to its terminal event; whether that was committed here. What goes wrong is told there,
+        and raised only when it cannot be told."""
         writer = await self._journal.writer(principal, task.task_id, task.attempt)
         run = TaskRun(principal=principal, task=task, attempt=task.attempt, writer=writer)
         try:
-            if task.attempt > 1:
-                writer.append(Redispatched(attempt=task.attempt))
-            if task.attempt > 1 + self._registry.max_redispatches:
-                await self._fail(run, ErrorCode.AGENT_EXECUTION_FAILED, "The run was started too often without ending.")
-                return
-            await self._handle(run)
-            if not writer.is_closed:
-                raise RuntimeError("the handler ended without a terminal event")
+            await self._attempt(run)
         except StaleAttempt:
             _log.info("run_lost", task_id=task.task_id, attempt=task.attempt)
         except AppError as error:
@@ -194,6 +198,20 @@ class Worker:
             await self._fail_after(run, error, ErrorCode.INTERNAL, "The run failed unexpectedly.")
         finally:
             await writer.aclose()
+        return writer.has_ended
+
+    async def _attempt(self, run: TaskRun) -> None:
+        if run.attempt > 1:
+            run.writer.append(Redispatched(attempt=run.attempt))
+        if run.attempt > 1 + self._registry.max_redispatches:
+            await self._fail(run, ErrorCode.AGENT_EXECUTION_FAILED, "The run was started too often without ending.")
+            return
+        if self._registry.is_overdue(run.task):
+            await self._fail(run, ErrorCode.RUN_DEADLINE_EXCEEDED, "The run did not start before its deadline.")
+            return
+        await self._handle(run)
+        if not run.writer.has_ended:
+            raise RuntimeError("the handler ended without a terminal event")
 
     async def _handle(self, run: TaskRun) -> None:
         handler = self._handlers.get(run.task.kind)
@@ -206,7 +224,7 @@ class Worker:
         if code is ErrorCode.DATABASE_UNAVAILABLE:
             raise error
         with suppress(StaleAttempt):
-            if not run.writer.is_closed:
+            if not run.writer.has_ended:
                 await self._fail(run, code, message)
 
     async def _fail(self, run: TaskRun, code: ErrorCode, message: str) -> None:
@@ -222,3 +240,12 @@ class Worker:
             run, status=TaskStatus.FAILED, result=result, metadata={"outcome": "failed"}, error_message=message,
             event=TaskFailed(answer=result),
         )  # fmt: skip
+
+
+async def _close(pool: _Closable) -> None:
+    """Close the queue's connections, by force when the database does not answer."""
+    try:
+        async with asyncio.timeout(_RESTART_SECONDS):
+            await pool.close()
+    except Exception:
+        pool.terminate()

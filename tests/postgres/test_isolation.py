@@ -156,15 +156,30 @@ class TestRandomCallers:
         writes = (
             "insert into sessions (tenant_id, user_id, session_id, user_input) values ($1, $2, $3, '')",
             "insert into users (tenant_id, user_id, name, department, departments, scopes)"
-            " values ($1, $3, $2::text, 'hr', '{hr}', '{public}')",
+            " values ($1, $3, 'u' || $2::uuid, 'hr', '{hr}', '{public}')",
             "insert into system_logs (tenant_id, logged_at, level, source, department, scope, message)"
-            " values ($1, now(), $2::text, $3::text, 'hr', 'public', '')",
-            "insert into audit (tenant_id, user_id, action, target) values ($1, $2, 'x', $3::text)",
+            " values ($1, now(), 'u' || $2::uuid, 'u' || $3::uuid, 'hr', 'public', '')",
+            "insert into audit (tenant_id, user_id, action, target) values ($1, $2, 'x', 'u' || $3::uuid)",
         )
         for statement in writes:
             with pytest.raises(asyncpg.InsufficientPrivilegeError):
                 async with database.principal_scope(admin) as tx:
                     await tx.driver.execute(statement, other.tenant_id, other.user_id, uuid4())
+
+    async def test_cannot_write_in_somebody_elses_name(
+        self, database: Database, world: World, callers: Sequence[Principal]
+    ) -> None:
+        """Not even an administrator, and not by handing over an own row."""
+        admin = next(one for one in callers if one.is_admin)
+        other = next(one for one in callers if one.tenant_id == admin.tenant_id and one is not admin)
+        for statement in (
+            "insert into sessions (tenant_id, user_id, session_id, user_input) values ($1, $2, gen_random_uuid(), '')",
+            "update feedback set user_id = $2 where tenant_id = $1",
+            "insert into audit (tenant_id, user_id, action) values ($1, $2, 'x')",
+        ):
+            with pytest.raises(asyncpg.InsufficientPrivilegeError):
+                async with database.principal_scope(admin) as tx:
+                    await tx.driver.execute(statement, other.tenant_id, other.user_id)
 
     async def test_who_is_no_administrator_cannot_write_knowledge(
         self, database: Database, world: World, callers: Sequence[Principal]

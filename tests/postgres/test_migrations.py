@@ -1,0 +1,133 @@
+"""Migrations: up, down, up again; from a shell and in process; the tables as the code describes them."""
+
+import asyncio
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from app.storage import tenants
+from app.storage.database import Database
+from app.storage.embedded import EmbeddedServer, start_embedded
+from app.storage.migrate import current, downgrade, is_current, upgrade
+from tests.postgres.running import LAN, rooms_on
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def empty(embedded_server: EmbeddedServer, request: pytest.FixtureRequest) -> str:
+    """The name of a database nobody migrated yet."""
+    name = f"empty_{abs(hash(request.node.name))}"
+    embedded_server.create_database(name)
+    return name
+
+
+async def _objects(url: str) -> set[str]:
+    """Everything in the schema: tables, columns, indexes, policies, functions, triggers, constraints, grants."""
+    connection = await asyncpg.connect(url)
+    rows = await connection.fetch("""
+        select 'column ' || table_name || '.' || column_name || ' ' || data_type || ' ' || is_nullable as what
+            from information_schema.columns where table_schema = 'public'
+        union all select 'index ' || indexdef from pg_indexes where schemaname = 'public'
+        union all select 'policy ' || tablename || '.' || policyname || ' ' || cmd || coalesce(qual, '') || roles::text
+            from pg_policies
+        union all select 'function ' || proname from pg_proc p where pronamespace = 'public'::regnamespace
+            and not exists (select from pg_depend d where d.objid = p.oid and d.deptype = 'e')
+        union all select 'trigger ' || tgname from pg_trigger where not tgisinternal
+        union all select 'constraint ' || conname from pg_constraint where connamespace = 'public'::regnamespace
+        union all select 'grant ' || grantee || ' ' || table_name || ' ' || privilege_type
+            from information_schema.table_privileges where table_schema = 'public'
+    """)
+    await connection.close()
+    return {row["what"] for row in rows}
+
+
+class TestMigrations:
+    async def test_go_up_down_and_up_to_the_same_schema(self, embedded_server: EmbeddedServer, empty: str) -> None:
+        owner = embedded_server.url("conclave_owner", empty)
+        assert await current(owner) is None
+        await asyncio.to_thread(upgrade, owner)
+        first = await _objects(owner)
+        assert await is_current(embedded_server.url("conclave_app", empty))
+        downgrade(owner, "base")
+        left = {line for line in await _objects(owner) if "alembic_version" not in line}
+        assert left == set()
+        assert not await is_current(owner)
+        upgrade(owner)
+        assert await _objects(owner) == first
+
+    async def test_change_nothing_when_run_again(self, embedded_server: EmbeddedServer, empty: str) -> None:
+        owner = embedded_server.url("conclave_owner", empty)
+        await asyncio.gather(*(asyncio.to_thread(upgrade, owner) for _ in range(3)))
+        upgrade(owner)
+        assert await current(owner) == "0001"
+
+    async def test_run_from_a_shell(self, embedded_server: EmbeddedServer, empty: str) -> None:
+        owner = embedded_server.url("conclave_owner", empty)
+        environment = {**os.environ, "CONCLAVE_DATABASE_OWNER_URL": owner}
+        done = await asyncio.to_thread(
+            subprocess.run, (sys.executable, "-m", "alembic", "upgrade", "head"), cwd=ROOT, env=environment,
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert await is_current(owner)
+
+    async def test_leave_no_half_schema_behind_when_they_fail(
+        self, embedded_server: EmbeddedServer, empty: str
+    ) -> None:
+        owner = embedded_server.url("conclave_owner", empty)
+        connection = await asyncpg.connect(owner)
+        await connection.execute("create table idempotency_keys (in_the_way int)")
+        with pytest.raises(asyncpg.DuplicateTableError):
+            upgrade(owner)
+        tables = "select tablename from pg_tables where schemaname = 'public' and tablename <> 'alembic_version'"
+        assert [row[0] for row in await connection.fetch(tables)] == ["idempotency_keys"]
+        await connection.execute("drop table idempotency_keys")
+        await connection.close()
+        upgrade(owner)
+        assert await is_current(owner)
+
+
+class TestSomebodyElsesServer:
+    """An operator's PostgreSQL: its own role names, and no superuser for us."""
+
+    async def test_makes_the_missing_roles_and_serves_through_a_member_of_them(self) -> None:
+        folder = Path(tempfile.mkdtemp(prefix="conclave-theirs-"))
+        server = start_embedded(folder, durable=False)
+        superuser = await asyncpg.connect(server.url("postgres", "postgres"))
+        try:
+            await superuser.execute("drop database conclave")
+            await superuser.execute("drop role conclave_owner, conclave_app, conclave_maintenance")
+            await superuser.execute("create role their_dba login createrole")
+            await superuser.execute("create database theirs owner their_dba")
+            inside = await asyncpg.connect(server.url("postgres", "theirs"))
+            await inside.execute("create extension vector")
+            await inside.close()
+            await asyncio.to_thread(upgrade, server.url("their_dba", "theirs"))
+            await superuser.execute("create role their_service login in role conclave_app")
+            await self._use(server)
+        finally:
+            await superuser.close()
+            server.stop()
+            shutil.rmtree(folder)
+
+    async def _use(self, server: EmbeddedServer) -> None:
+        operator = await Database.connect(server.url("their_dba", "theirs"))
+        service = await Database.connect(server.url("their_service", "theirs"))
+        try:
+            async with operator.operator_scope() as tx:
+                await tenants.add_tenant(tx, "acme")
+            await service.check_row_security()
+            task = await rooms_on(service).register()
+            async with service.principal_scope(LAN) as tx:
+                assert [one.name for one in await tenants.tenants(tx)] == ["acme"]
+                assert await tx.driver.fetchval("select count(*) from tasks where task_id = $1", task.task_id) == 1
+        finally:
+            await service.dispose()
+            await operator.dispose()
