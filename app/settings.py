@@ -25,7 +25,9 @@ class Settings(BaseSettings):
     database_url: SecretStr = SecretStr("")
     """``postgresql://…`` of the *app* role; empty = the embedded server."""
     database_owner_url: SecretStr = SecretStr("")
-    """Role that migrates and administers; empty = the same as ``database_url``."""
+    """Role that migrates; empty = somebody else migrates this database."""
+    database_operator_url: SecretStr = SecretStr("")
+    """Member of ``conclave_maintenance`` that makes tenants and users; empty = ``database_owner_url``."""
     database_pool_size: int = Field(10, ge=2, le=200)
 
     bus_url: str = ""

@@ -96,7 +96,7 @@ class StepRunner:
         rng: random.Random | None = None,
     ):
         self._registry = registry
-        self._toolbox = toolbox
+        self.toolbox = toolbox
         self._reasoner = reasoner
         self._now = now
         self._rng = rng or random.Random()
@@ -154,7 +154,7 @@ class StepRunner:
 
     async def _with_retries(self, order: StepOrder, name: str) -> ToolResult:
         """Call a tool until it answers; `ToolRetry` is waited out with jittered, doubling pauses."""
-        tool = self._toolbox[name]
+        tool = self.toolbox[name]
         for tries_left in range(order.max_retries, -1, -1):
             try:
                 return await self._call(order, tool)
@@ -166,12 +166,12 @@ class StepRunner:
         raise AssertionError("unreachable: the last try returns or raises")
 
     async def _alternative(self, order: StepOrder, name: str, failure: ToolFailed) -> tuple[str, ToolResult]:
-        other = self._toolbox[name].alternative
-        if other is None or other not in self._toolbox:
+        other = self.toolbox[name].alternative
+        if other is None or other not in self.toolbox:
             raise failure
         reason = f"{name} failed, trying {other}"
         order.run.writer.append(RenavigateRequest(node_id=order.step.node_id, reason=reason))
-        return other, await self._call(order, self._toolbox[other])
+        return other, await self._call(order, self.toolbox[other])
 
     async def _call(self, order: StepOrder, tool: Tool) -> ToolResult:
         """One call, announced and answered in the journal, its findings reviewed."""

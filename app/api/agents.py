@@ -1,0 +1,22 @@
+"""What the caller may use."""
+
+from fastapi import APIRouter
+
+from app.api.deps import Caller, TheRooms
+from app.api.schemas import AgentList, AgentView
+
+router = APIRouter(tags=["agents"])
+
+
+@router.get("/agents", summary="Agents, tools and departments you may use")
+async def agents(caller: Caller, rooms: TheRooms) -> AgentList:
+    """Exactly what a question of yours may be planned with."""
+    offers = rooms.agents.offers_for(caller, None)
+    return AgentList(
+        agents=tuple(
+            AgentView(name=offer.name, description=offer.description, tools=offer.tools, departments=offer.departments)
+            for offer in offers
+        ),
+        departments=tuple(rooms.agents.accessible_departments(caller)),
+        permissions=tuple(sorted(caller.scopes)),
+    )

@@ -1,0 +1,230 @@
+"""Who is calling: a bearer token becomes a `Principal`, here and nowhere else.
+
+Two kinds of tokens: HS256 with this service's own secret, or RS256/ES256 with the keys of a configured JWKS address.
+The algorithm and the address come from the settings, never from a token; of a token's header only ``kid`` is read.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Protocol
+
+import jwt
+import structlog
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from app.domain.principal import SCOPES, Principal, tenant_id_of, user_id_of
+from app.errors import AppError, ErrorCode
+
+MAX_TOKEN_CHARS = 8_192
+LEEWAY_SECONDS = 10
+_MIN_SECRET_BYTES = 32
+_log = structlog.get_logger(__name__)
+
+Key = str | jwt.PyJWK
+Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")]
+Name = Annotated[str, StringConstraints(min_length=1, max_length=200, strip_whitespace=True)]
+
+
+class Claims(BaseModel):
+    """What a token says about its bearer; claims of others are ignored, scopes nobody knows give nothing."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    sub: Name
+    """User: a UUID or a name."""
+    tenant_id: Name
+    """Tenant: a UUID or a name."""
+    name: str = Field("", max_length=200)
+    department: Slug
+    departments: tuple[Slug, ...] = Field((), max_length=64)
+    permissions: tuple[str, ...] = Field((), max_length=64)
+    roles: tuple[Slug, ...] = Field((), max_length=64)
+
+    def principal(self) -> Principal:
+        """The caller these claims describe."""
+        tenant_id = tenant_id_of(self.tenant_id)
+        return Principal(
+            tenant_id=tenant_id,
+            user_id=user_id_of(tenant_id, self.sub),
+            department=self.department,
+            departments=frozenset({self.department, *self.departments}),
+            scopes=frozenset(scope for scope in SCOPES if scope in self.permissions),
+            roles=frozenset(self.roles),
+            name=self.name or self.sub,
+        )
+
+
+class KeySource(Protocol):
+    """Where verification keys come from."""
+
+    algorithms: list[str]
+
+    async def key(self, kid: str | None) -> Key:
+        """The key for a token. Raises `jwt.PyJWTError` when there is none for this `kid`."""
+
+
+class SharedSecret:
+    """One HS256 secret, for tokens this service signs itself."""
+
+    algorithms = ["HS256"]
+
+    def __init__(self, secret: str):
+        if len(secret.encode()) < _MIN_SECRET_BYTES:
+            raise ValueError(f"the signing secret must have at least {_MIN_SECRET_BYTES} bytes")
+        self._secret = secret
+
+    async def key(self, kid: str | None) -> Key:
+        """The secret; `kid` does not matter."""
+        return self._secret
+
+    def sign(self, claims: Claims, *, issuer: str, audience: str, ttl_seconds: int, now: datetime | None = None) -> str:
+        """A token for these claims, valid from now for `ttl_seconds`."""
+        issued = now or datetime.now(UTC)
+        payload = claims.model_dump(mode="json", exclude_defaults=True) | {
+            "iss": issuer,
+            "aud": audience,
+            "iat": issued,
+            "exp": issued + timedelta(seconds=ttl_seconds),
+        }
+        return jwt.encode(payload, self._secret, algorithm="HS256")
+
+
+class PublishedKeys:
+    """The public keys of an identity provider, fetched off the event loop and kept for a bounded time.
+
+    A key set is asked for again after a minute, or at once for an unknown ``kid`` (at most every ten seconds). When
+    the provider cannot be reached the last set serves for another quarter of an hour, then nobody gets in.
+    """
+
+    algorithms = ["RS256", "ES256"]
+
+    def __init__(self, url: str, *, fresh_seconds: float = 60, stale_seconds: float = 900, retry_seconds: float = 10):
+        self._client = jwt.PyJWKClient(url, cache_jwk_set=False, timeout=5)
+        self._fresh_seconds, self._stale_seconds, self._retry_seconds = fresh_seconds, stale_seconds, retry_seconds
+        self._keys: dict[str, jwt.PyJWK] = {}
+        self._fetched_at = self._tried_at = float("-inf")
+        self._fetching = asyncio.Lock()
+        self._renewal: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._renewal.set_result(None)
+
+    async def key(self, kid: str | None) -> Key:
+        """The published key called `kid`. Waits for the network only when the key is unknown or its set outworn."""
+        if kid is None:
+            raise jwt.InvalidTokenError("a token names its key")
+        if not self._holds(kid):
+            await self._refresh()
+        elif time.monotonic() - self._fetched_at > self._fresh_seconds and self._renewal.done():
+            self._renewal = asyncio.ensure_future(self._refresh())
+        if not self._holds(kid):
+            raise jwt.InvalidTokenError("no such key")
+        return self._keys[kid]
+
+    def _holds(self, kid: str) -> bool:
+        return kid in self._keys and time.monotonic() - self._fetched_at <= self._stale_seconds
+
+    async def _refresh(self) -> None:
+        async with self._fetching:
+            if time.monotonic() - self._tried_at < self._retry_seconds:
+                return
+            try:
+                keys = await asyncio.to_thread(self._client.get_signing_keys)
+            except (jwt.PyJWTError, OSError, ValueError) as error:
+                _log.warning("key_set_unavailable", error_class=type(error).__name__)
+            else:
+                self._keys = {key.key_id: key for key in keys if key.key_id and key.algorithm_name in self.algorithms}
+                self._fetched_at = time.monotonic()
+            finally:
+                self._tried_at = time.monotonic()
+
+
+class Authenticator:
+    """Checks tokens. `is_known` tells whether the caller's tenant exists (and the user was not shut out)."""
+
+    def __init__(
+        self, keys: KeySource, *, issuer: str, audience: str, is_known: Callable[[Principal], Awaitable[bool]]
+    ):
+        self._keys = keys
+        self._issuer = issuer
+        self._audience = audience
+        self._is_known = is_known
+
+    async def authenticate(self, authorization: str | None) -> Principal:
+        """The caller behind an ``Authorization`` header. Raises `AppError` UNAUTHENTICATED for anything but a
+        good token; the reasons are not told apart to the caller."""
+        principal = (await self._verified(bearer_token(authorization))).principal()
+        if not await self._is_known(principal):
+            raise unauthenticated()
+        return principal
+
+    async def _verified(self, token: str) -> Claims:
+        try:
+            kid = jwt.get_unverified_header(token).get("kid")
+            payload = jwt.decode(
+                token,
+                await self._keys.key(kid if isinstance(kid, str) else None),
+                algorithms=self._keys.algorithms,
+                issuer=self._issuer,
+                audience=self._audience,
+                leeway=LEEWAY_SECONDS,
+                options={"require": ["exp", "iss", "aud", "sub"]},
+            )
+            return Claims.model_validate(payload)
+        except (jwt.PyJWTError, ValidationError, ValueError, TypeError, RecursionError) as error:
+            _log.info("token_refused", error_class=type(error).__name__)
+            raise unauthenticated() from None
+
+
+class DevLogin:
+    """Tokens for the demo users, for a person sitting at this machine."""
+
+    def __init__(
+        self, users: Mapping[str, Claims], secret: SharedSecret, *, issuer: str, audience: str, ttl_seconds: int
+    ):
+        self._users = dict(users)
+        self._secret, self._issuer, self._audience = secret, issuer, audience
+        self.ttl_seconds = ttl_seconds
+
+    @property
+    def users(self) -> Mapping[str, Claims]:
+        """Demo users by ``tenant/user``."""
+        return self._users
+
+    def token_for(self, user: str) -> str:
+        """A token for a demo user. Raises `AppError` NOT_FOUND for anybody else."""
+        if user not in self._users:
+            raise AppError(ErrorCode.NOT_FOUND, "There is no such demo user.", status=404)
+        claims = self._users[user]
+        return self._secret.sign(claims, issuer=self._issuer, audience=self._audience, ttl_seconds=self.ttl_seconds)
+
+
+def bearer_token(authorization: str | None) -> str:
+    """The token in an ``Authorization`` header; refuses other schemes and oversized tokens before any parsing."""
+    scheme, _, token = (authorization or "").partition(" ")
+    if scheme.lower() != "bearer" or not token or len(token) > MAX_TOKEN_CHARS:
+        raise unauthenticated()
+    return token
+
+
+def unauthenticated() -> AppError:
+    """The one refusal of every bad token."""
+    return AppError(ErrorCode.UNAUTHENTICATED, "A valid bearer token is needed.", status=401)
+
+
+def narrowed_by_context(principal: Principal, context: Mapping[str, Any]) -> Principal:
+    """The principal with the fewer rights a request asked for (``user_context`` of §1.1, only its set fields).
+
+    Raises `AppError` PERMISSION_DENIED when the context names somebody else or asks for more than the token gives.
+    """
+    tenant, user = context.get("tenant_id"), context.get("user_id")
+    is_same = (tenant is None or tenant_id_of(tenant) == principal.tenant_id) and (
+        user is None or user_id_of(principal.tenant_id, user) == principal.user_id
+    )
+    permissions, department = context.get("permissions"), context.get("department")
+    wanted = principal.scopes if permissions is None else frozenset(permissions)
+    if not is_same or not wanted <= principal.scopes or department not in (None, *principal.departments):
+        raise AppError(ErrorCode.PERMISSION_DENIED, "user_context asks for more than the token gives.", status=403)
+    if department is None:
+        return principal.model_copy(update={"scopes": wanted})
+    return principal.narrowed(scopes=wanted, department=department)

@@ -1,0 +1,102 @@
+"""Asking: wait for the answer, watch it come, or see the plan only."""
+
+import json
+from typing import Annotated, Any
+
+from fastapi import APIRouter, Header, Request
+from starlette.responses import Response
+
+from app.api.deps import Caller, TheRooms, check_question
+from app.api.examples import ANSWER, ERROR_ANSWER, PLAN, STREAM
+from app.api.runs import answer_of, as_asked, start_run
+from app.api.schemas import ChatBody, PlanView, Problem
+from app.api.sse import EventStream, JournalStream
+from app.domain.answer import ErrorAnswer, FinalAnswer
+from app.domain.plan import ChitchatPlan, Plan
+
+router = APIRouter(tags=["chat"])
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        min_length=1,
+        max_length=200,
+        pattern=r"^[\x21-\x7e]+$",
+        description="The same key again never starts a second run: the first run's answer comes back.",
+    ),
+]
+_TOKENS_PER_PASSAGE_SET = 2_000
+"""What one retrieval step gives a model to read: eight passages of about 250 tokens."""
+_CHARS_PER_TOKEN = 3
+"""Vietnamese and English text, rounded down so that the estimate errs high."""
+
+
+def _example(value: Any) -> dict[str, Any]:
+    return {"content": {"application/json": {"example": value}}}
+
+
+@router.post(
+    "/chat",
+    summary="Ask and wait for the answer",
+    response_model=None,
+    responses={
+        200: {"model": FinalAnswer, "description": "The answer (§5), with session_id, task_id, outcome"}
+        | _example(ANSWER),
+        502: {"model": ErrorAnswer, "description": "The run failed (§6)"} | _example(ERROR_ANSWER),
+        504: {"model": ErrorAnswer, "description": "The run took too long (§6)"},
+    },
+)
+async def chat(
+    body: ChatBody, caller: Caller, rooms: TheRooms, request: Request, idempotency_key: IdempotencyKey = None
+) -> Response:
+    """Registers a run and answers when it ends. The run goes on when the connection is lost; find it by its task."""
+    run = await start_run(rooms, caller, body, idempotency_key)
+    return await answer_of(rooms, run, request)
+
+
+@router.post(
+    "/chat/stream",
+    summary="Ask and watch the run",
+    response_class=EventStream,
+    response_model=None,
+    responses={
+        200: {
+            "description": "Server-sent events: `id` = seq, `event` = type, `data` = JSON; the first one is "
+            "`task_available`, the last one `final_report`, `task_failed` or `task_cancelled`",
+            "content": {"text/event-stream": {"example": STREAM}},
+        }
+    },
+)
+async def chat_stream(
+    body: ChatBody, caller: Caller, rooms: TheRooms, idempotency_key: IdempotencyKey = None
+) -> Response:
+    """Like `/chat`, as a stream of the run's journal. Come back with `GET /tasks/{task_id}/events` after a loss; the
+    same Idempotency-Key attaches to the same run again."""
+    run = await start_run(rooms, caller, body, idempotency_key)
+    return JournalStream(rooms.journal.follow(run.principal, run.task_id))
+
+
+@router.post(
+    "/plans",
+    summary="See the plan of a question",
+    responses={200: _example(PLAN), 403: {"model": Problem}},
+)
+async def plan(body: ChatBody, caller: Caller, rooms: TheRooms) -> PlanView:
+    """The plan a question would get, and roughly what a language model would read and write for it. Nothing is
+    executed or stored."""
+    check_question(body.query, rooms.limits)
+    principal = as_asked(caller, body)
+    history = await rooms.sessions.history(principal, body.session_id) if body.session_id is not None else ()
+    drafted = await rooms.flow.dry_run(principal, body.request(), history)
+    written = drafted.model_dump(mode="json")
+    return PlanView(
+        plan=written, user_access=tuple(sorted(principal.scopes)), token_estimate=_token_estimate(drafted, written)
+    )
+
+
+def _token_estimate(drafted: Plan | ChitchatPlan, written: dict[str, Any]) -> int:
+    """Tokens a model would read and write: the plan, one set of passages a retrieval query, a text a later step."""
+    if isinstance(drafted, ChitchatPlan):
+        return 0
+    plan_tokens = len(json.dumps(written, ensure_ascii=False)) // _CHARS_PER_TOKEN
+    queries = sum(len(agent.queries) for agent in drafted.agents.values())
+    return plan_tokens + _TOKENS_PER_PASSAGE_SET * queries + 500 * len(drafted.steps)

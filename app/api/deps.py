@@ -1,0 +1,76 @@
+"""What the routes are handed: the rooms below and the caller. Filled by `app.main`, never looked up globally."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import Depends, Request, Security
+from fastapi.security import HTTPBearer
+
+from app.agents.registry import AgentRegistry
+from app.api.auth import Authenticator, DevLogin
+from app.domain.principal import Principal
+from app.errors import AppError, ErrorCode
+from app.flow.graph import DepartmentFlow
+from app.journal import Journal
+from app.retrieval.search import Retriever
+from app.sessions.session import SessionStore
+from app.tasks.registry import TaskRegistry
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one request may bring and how long a run may take."""
+
+    max_body_bytes: int
+    max_query_chars: int
+    task_deadline_ms: int
+
+
+@dataclass(frozen=True)
+class Rooms:
+    """The rooms below the API, one set for the whole process."""
+
+    authenticator: Authenticator
+    dev_login: DevLogin | None
+    """None = nobody may sign in without a token of their own."""
+    registry: TaskRegistry
+    journal: Journal
+    sessions: SessionStore
+    retriever: Retriever
+    agents: AgentRegistry
+    flow: DepartmentFlow
+    limits: Limits
+    now: Callable[[], datetime]
+    readiness: Callable[[], Awaitable[Mapping[str, bool]]]
+    """Named checks of `/ready`; does I/O."""
+
+
+_bearer = HTTPBearer(auto_error=False, bearerFormat="JWT", description="A token of this service or of your provider.")
+
+
+def rooms_of(request: Request) -> Rooms:
+    """The rooms this application was opened with."""
+    rooms = request.app.state.rooms
+    assert isinstance(rooms, Rooms)
+    return rooms
+
+
+def caller_of(request: Request, _scheme: Annotated[object, Security(_bearer)]) -> Principal:
+    """The caller the door let in. Raises `AppError` when a route was reached without passing it."""
+    principal = getattr(request.state, "principal", None)
+    if not isinstance(principal, Principal):
+        raise AppError(ErrorCode.UNAUTHENTICATED, "A valid bearer token is needed.", status=401)
+    return principal
+
+
+TheRooms = Annotated[Rooms, Depends(rooms_of)]
+Caller = Annotated[Principal, Depends(caller_of)]
+
+
+def check_question(query: str, limits: Limits) -> None:
+    """Refuse a question longer than the operator allows."""
+    if len(query) > limits.max_query_chars:
+        detail = f"query: must have at most {limits.max_query_chars} characters."
+        raise AppError(ErrorCode.PAYLOAD_INVALID, detail, status=422)

@@ -1,0 +1,221 @@
+"""The door every HTTP request goes through, before any route: identity of the request, who calls, how much it brings.
+
+Plain ASGI, so that streams are not buffered. Everything below ``/api/`` is closed unless it is named in `OPEN_PATHS`:
+a new route cannot be left open by forgetting something.
+"""
+
+import asyncio
+import re
+import time
+from collections.abc import Awaitable, Callable
+from uuid import uuid4
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.api.problem import problem, problem_of
+from app.domain.principal import Principal
+from app.errors import AppError, ErrorCode
+from app.telemetry import log_context
+
+OPEN_PATHS = frozenset({"/api/v1/auth/dev"})
+"""Paths below ``/api/`` that need no token."""
+SECURITY_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+MAX_JSON_DEPTH = 32
+_BODY_SECONDS = 30
+_DRAINED_BYTES = 16 * 2**20
+_REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
+_JSON_STRUCTURE = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
+_log = structlog.get_logger(__name__)
+
+
+class RequestDoor:
+    """Gives the request an id, adds the security headers, logs one line, and turns unknown errors into a 500."""
+
+    def __init__(self, app: ASGIApp):
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request; other scopes (lifespan) pass."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        asked = Headers(scope=scope).get("x-request-id", "")
+        request_id = asked if _REQUEST_ID.fullmatch(asked) else uuid4().hex
+        answer = _Answer(send, request_id)
+        started = time.perf_counter()
+        with log_context(request_id=request_id):
+            try:
+                await self.app(scope, receive, answer.send)
+            except Exception:
+                _log.exception("request_crashed", method=scope["method"], route=_route_of(scope))
+                if answer.status is None:
+                    await _internal_error()(scope, receive, answer.send)
+            finally:
+                _log_request(scope, answer.status, started)
+
+
+class _Answer:
+    """The sending side of one request: adds headers and remembers the status."""
+
+    def __init__(self, send: Send, request_id: str):
+        self._send, self._request_id = send, request_id
+        self.status: int | None = None
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = MutableHeaders(scope=message)
+            headers["X-Request-ID"] = self._request_id
+            for name, value in SECURITY_HEADERS.items():
+                headers.setdefault(name, value)
+            headers.setdefault("Cache-Control", "no-store")
+        await self._send(message)
+
+
+class AuthenticationGate:
+    """Lets nobody below ``/api/`` without a good token; leaves the `Principal` in the request's state.
+
+    `authenticate` is asked per request, so that it can come up with the service (lifespan) after this is built.
+    """
+
+    def __init__(self, app: ASGIApp, *, authenticate: Callable[[str | None], Awaitable[Principal]]):
+        self.app = app
+        self._authenticate = authenticate
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http" or not scope["path"].startswith("/api/") or scope["path"] in OPEN_PATHS:
+            await self.app(scope, receive, send)
+            return
+        try:
+            principal = await self._authenticate(Headers(scope=scope).get("authorization"))
+        except AppError as error:
+            await _refuse(problem_of(error), scope, receive, send)
+            return
+        scope.setdefault("state", {})["principal"] = principal
+        with log_context(tenant_id=principal.tenant_id, user_id=principal.user_id):
+            await self.app(scope, receive, send)
+
+
+class BodyLimit:
+    """Reads a request's body up to a limit (413 beyond it, while it still streams in) and refuses deep JSON."""
+
+    def __init__(self, app: ASGIApp, *, max_body_bytes: int):
+        self.app = app
+        self._max_body_bytes = max_body_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http" or scope["method"] in ("GET", "HEAD", "OPTIONS"):
+            await self.app(scope, receive, send)
+            return
+        try:
+            async with asyncio.timeout(_BODY_SECONDS):
+                body = await self._read(scope, receive)
+        except TimeoutError:
+            refusal = problem(ErrorCode.PAYLOAD_INVALID, "The body did not arrive in time.", 408)
+        except AppError as error:
+            refusal = problem_of(error)
+        else:
+            if body is not None:
+                await self.app(scope, _replay(body, receive), send)
+            return
+        await _refuse(refusal, scope, receive, send)
+
+    async def _read(self, scope: Scope, receive: Receive) -> bytes | None:
+        if (_declared_bytes(scope) or 0) > self._max_body_bytes:
+            raise self._too_large()
+        body = bytearray()
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return None
+            body += message.get("body", b"")
+            if len(body) > self._max_body_bytes:
+                raise self._too_large()
+            if not message.get("more_body", False):
+                break
+        if is_nested_deeper(bytes(body), MAX_JSON_DEPTH):
+            raise AppError(ErrorCode.PAYLOAD_INVALID, "The JSON is nested too deeply.", status=422)
+        return bytes(body)
+
+    def _too_large(self) -> AppError:
+        detail = f"The body has more than {self._max_body_bytes} bytes."
+        return AppError(ErrorCode.PAYLOAD_TOO_LARGE, detail, status=413)
+
+
+def is_nested_deeper(body: bytes, limit: int) -> bool:
+    """Whether brackets outside strings nest deeper than `limit`; linear in the length, for any bytes."""
+    depth = 0
+    for token in _JSON_STRUCTURE.finditer(body):
+        first = token.group()[:1]
+        if first in b"[{":
+            depth += 1
+            if depth > limit:
+                return True
+        elif first in b"]}":
+            depth -= 1
+    return False
+
+
+def _declared_bytes(scope: Scope) -> int | None:
+    """Length of the body as its sender states it; None for a body of unknown length."""
+    headers = Headers(scope=scope)
+    declared = headers.get("content-length", "")
+    if declared.isdecimal():
+        return int(declared[:20])
+    return None if "transfer-encoding" in headers else 0
+
+
+async def _refuse(response: Response, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer without having read the body. The server reads on behind our back until the body ends, so that an honest
+    client gets to see the answer; one that never ends is cut off instead."""
+    declared = _declared_bytes(scope)
+    if declared is None or declared > _DRAINED_BYTES:
+        response.headers["Connection"] = "close"
+    await response(scope, receive, send)
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    is_sent = False
+
+    async def replayed() -> Message:
+        nonlocal is_sent
+        if is_sent:
+            return await receive()
+        is_sent = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replayed
+
+
+def _internal_error() -> Response:
+    return problem(ErrorCode.INTERNAL, "The service made a mistake; its log names this request's id.", 500)
+
+
+def _route_of(scope: Scope) -> str:
+    """The route's template, with the prefix of the version it was included under."""
+    path = getattr(scope.get("route"), "path", None)
+    if path is None:
+        return "unknown"
+    return f"/api/v1{path}" if scope["path"].startswith("/api/v1/") else str(path)
+
+
+def _log_request(scope: Scope, status: int | None, started: float) -> None:
+    elapsed_ms = round((time.perf_counter() - started) * 1000)
+    quiet = _route_of(scope) in ("/live", "/ready")
+    log = _log.debug if quiet else _log.info
+    log("request", method=scope["method"], route=_route_of(scope), status=status, duration_ms=elapsed_ms)

@@ -1,0 +1,188 @@
+"""Starting a run and waiting for its end. The run lives in the journal: it outlives the request that asked for it."""
+
+import asyncio
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+from fastapi import Request
+from pydantic import ValidationError
+from starlette.responses import JSONResponse, Response
+
+from app.api.auth import narrowed_by_context
+from app.api.deps import Rooms, check_question
+from app.api.problem import problem
+from app.api.schemas import ChatBody
+from app.domain.answer import ErrorAnswer, FinalAnswer, to_json
+from app.domain.principal import Principal
+from app.domain.tasks import ChatRequest, NewTask, Task
+from app.errors import AppError, ErrorCode
+from app.events import Event, FinalReport, TaskCancelled, TaskFailed
+
+_PATIENCE_SECONDS = 15
+"""How much longer than the run's deadline a caller is kept waiting when no worker ends the run."""
+_TITLE_CHARS = 200
+_CLIENT_GONE = 499
+_OWN_FIELDS = ("session_id", "task_id", "outcome")
+"""What the service adds to the seed's answers."""
+_STATUS_OF_FAILURE = {
+    ErrorCode.RUN_DEADLINE_EXCEEDED: 504,
+    ErrorCode.TOOL_TIMEOUT: 504,
+    ErrorCode.AGENT_EXECUTION_FAILED: 502,
+    ErrorCode.TOOL_FAILED: 502,
+    ErrorCode.LLM_UNAVAILABLE: 502,
+    ErrorCode.PERMISSION_DENIED: 403,
+    ErrorCode.VALIDATION_FAILED: 422,
+    ErrorCode.DATABASE_UNAVAILABLE: 503,
+    ErrorCode.OVERLOADED: 503,
+    ErrorCode.TASK_CANCELLED: 409,
+}
+
+
+@dataclass(frozen=True)
+class StartedRun:
+    """A registered root task, and as whom it runs."""
+
+    principal: Principal
+    task_id: UUID
+    session_id: UUID
+    is_repeated: bool
+    """The Idempotency-Key named a run that existed already."""
+
+
+async def start_run(rooms: Rooms, caller: Principal, body: ChatBody, idempotency_key: str | None) -> StartedRun:
+    """Check the question and register its root task; nothing is registered when anything is refused.
+
+    Raises `AppError`: bad or too long question, wider ``user_context``, unknown agent, tool or session, or a key that
+    was used for another question.
+    """
+    check_question(body.query, rooms.limits)
+    if body.mode == "deep":
+        detail = "mode: deep answers are not available in this version; use auto or department."
+        raise AppError(ErrorCode.VALIDATION_FAILED, detail, status=422)
+    principal, request = as_asked(caller, body), body.request()
+    if not rooms.agents.offers_for(principal, request.agents):
+        raise AppError(ErrorCode.PERMISSION_DENIED, "No agent may be used with these rights.", status=403)
+    if body.session_id is not None:
+        await rooms.sessions.get(principal, body.session_id)
+    new_task = _root_task(uuid4(), body.session_id or uuid4(), request, rooms)
+    task = await rooms.registry.register_task(
+        principal, new_task, idempotency_key=idempotency_key, request_hash=_hash_of(principal, body)
+    )
+    return StartedRun(principal, task.task_id, task.session_id, is_repeated=task.task_id != new_task.task_id)
+
+
+def as_asked(caller: Principal, body: ChatBody) -> Principal:
+    """The caller with the fewer rights the body asked for."""
+    if body.user_context is None:
+        return caller
+    return narrowed_by_context(caller, body.user_context.model_dump(exclude_none=True))
+
+
+def _hash_of(principal: Principal, body: ChatBody) -> str:
+    """What makes two requests the same: their bodies, and the rights they are asked with."""
+    asked = body.model_dump_json(exclude={"user_context"})
+    rights = f"{sorted(principal.scopes)} {sorted(principal.departments)}"
+    return hashlib.sha256(f"{rights} {asked}".encode()).hexdigest()
+
+
+def _root_task(task_id: UUID, session_id: UUID, request: ChatRequest, rooms: Rooms) -> NewTask:
+    return NewTask(
+        task_id=task_id,
+        session_id=session_id,
+        root_task_id=task_id,
+        kind="chat",
+        title=request.query[:_TITLE_CHARS],
+        request=request.model_dump(mode="json"),
+        deadline=rooms.now() + timedelta(milliseconds=rooms.limits.task_deadline_ms),
+    )
+
+
+async def answer_of(rooms: Rooms, run: StartedRun, request: Request) -> Response:
+    """Wait for the run's end and answer with it; a caller who hangs up is not waited for, the run goes on."""
+    if run.is_repeated:
+        refuse_while_running(await rooms.registry.get_task(run.principal, run.task_id))
+    ending = asyncio.ensure_future(_ending(rooms, run))
+    gone = asyncio.ensure_future(_hung_up(request))
+    try:
+        await asyncio.wait({ending, gone}, return_when=asyncio.FIRST_COMPLETED)
+        return response_of(await ending, run) if ending.done() else Response(status_code=_CLIENT_GONE)
+    except TimeoutError:
+        detail = "The run was accepted but did not end in time; follow it by its task id."
+        return problem(ErrorCode.RUN_DEADLINE_EXCEEDED, detail, 504, task_id=run.task_id)
+    finally:
+        ending.cancel()
+        gone.cancel()
+
+
+def refuse_while_running(task: Task) -> None:
+    """A repeated request is answered from the finished run; while it still runs the caller is told so."""
+    if not task.status.is_terminal:
+        detail = f"The first request with this key is still running as task {task.task_id}."
+        raise AppError(ErrorCode.CONFLICT_IN_FLIGHT, detail, status=409, retry_after_seconds=1)
+
+
+async def _ending(rooms: Rooms, run: StartedRun) -> Event:
+    async with asyncio.timeout(rooms.limits.task_deadline_ms / 1000 + _PATIENCE_SECONDS):
+        async for entry in rooms.journal.follow(run.principal, run.task_id):
+            if entry.is_terminal:
+                return entry.event
+    raise AppError(ErrorCode.INTERNAL, "The run has no end in its journal.", status=500)
+
+
+async def _hung_up(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
+
+
+def response_of(event: Event, run: StartedRun) -> Response:
+    """The HTTP answer for a run's terminal event."""
+    match event:
+        case FinalReport(answer=answer):
+            return JSONResponse(_addressed(answer, run))
+        case TaskFailed(answer=answer):
+            return JSONResponse(_addressed(answer, run), status_code=status_of_failure(str(answer.get("error_code"))))
+        case TaskCancelled():
+            return JSONResponse(_addressed(_cancelled(), run), status_code=409)
+        case _:
+            raise AssertionError(f"{event.type} does not end a run")
+
+
+def status_of_failure(error_code: str) -> int:
+    """The HTTP status for a failed run's error code."""
+    try:
+        return _STATUS_OF_FAILURE.get(ErrorCode(error_code), 500)
+    except ValueError:
+        return 500
+
+
+def _addressed(answer: Mapping[str, Any], run: StartedRun) -> dict[str, Any]:
+    told = {**answer, "session_id": str(run.session_id), "task_id": str(run.task_id)}
+    return in_seed_order({"outcome": "failed", **told})
+
+
+def in_seed_order(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """An answer with its fields in the order of §5 or §6, ids and outcome last: jsonb does not keep the order."""
+    own = {name: answer[name] for name in _OWN_FIELDS if name in answer}
+    body = {name: item for name, item in answer.items() if name not in own}
+    record = ErrorAnswer if body.get("error") else FinalAnswer
+    try:
+        return {**to_json(record.model_validate(body)), **own}
+    except ValidationError:
+        return {**body, **own}
+
+
+def _cancelled() -> dict[str, Any]:
+    return to_json(
+        ErrorAnswer(
+            error=True,
+            error_code=ErrorCode.TASK_CANCELLED.value,
+            error_message="The task was stopped.",
+            partial_results={},
+            fallback_answer="",
+            flow_action=(),
+        )
+    )

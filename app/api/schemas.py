@@ -1,0 +1,278 @@
+"""The bodies of HTTP requests and answers. They never travel below this room: routes turn them into domain records.
+
+Unknown fields are refused. Text is checked for what no store or model can carry (lone surrogates, NUL) and brought
+to NFC; limits that an operator may set are checked by the routes.
+"""
+
+import unicodedata
+from datetime import date, datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from app.domain.tasks import ChatRequest, Message
+
+_INVISIBLE = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
+
+
+def _carried(text: str) -> str:
+    if "\x00" in text:
+        raise ValueError("must not contain NUL characters")
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError("must be valid Unicode") from error
+    return unicodedata.normalize("NFC", text)
+
+
+def _not_blank(text: str) -> str:
+    if all(unicodedata.category(character) in _INVISIBLE for character in text):
+        raise ValueError("must not be blank")
+    return text
+
+
+Text = Annotated[str, AfterValidator(_carried)]
+Question = Annotated[str, Field(min_length=1), AfterValidator(_carried), AfterValidator(_not_blank)]
+Label = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_carried)]
+
+
+class Body(BaseModel):
+    """A request body: unknown fields are an error, so a misspelt right or limit is never silently ignored."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class View(BaseModel):
+    """What the API shows; the docstrings of its fields are their descriptions in the API's documentation."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+class HistoryTurn(Body):
+    """An earlier turn of the conversation, as the client remembers it."""
+
+    role: Literal["user", "assistant"]
+    content: Text = Field(max_length=20_000)
+    timestamp: Label | None = None
+    """ISO 8601; anything else is taken as unknown."""
+
+    def message(self) -> Message:
+        """The turn as a domain record."""
+        try:
+            moment = datetime.fromisoformat(self.timestamp) if self.timestamp else None
+        except ValueError:
+            moment = None
+        return Message(role=self.role, content=self.content, timestamp=moment)
+
+
+class UserContext(Body):
+    """Whom the client believes to act for. It can only narrow what the token gives, never widen it."""
+
+    user_id: Label | None = None
+    tenant_id: Label | None = None
+    permissions: tuple[Label, ...] | None = Field(None, max_length=16)
+    department: Label | None = None
+
+
+class ToolOfferBody(Body):
+    """A tool an agent may use for this question."""
+
+    name: Label
+    description: Text = Field("", max_length=500)
+
+
+class AgentOfferBody(Body):
+    """An agent that may be used for this question."""
+
+    desc: Text = Field("", max_length=500)
+    tools: tuple[ToolOfferBody, ...] | None = Field(None, max_length=32)
+
+
+class ChatBody(Body):
+    """A question (§1.1 of the flow)."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"query": "giá trị cốt lõi, muộn có ảnh hưởng đến giá trị nào không"},
+                {
+                    "query": "How many days of annual leave do I have after five years?",
+                    "history_chat": [{"role": "user", "content": "Hello"}],
+                    "user_context": {"permissions": ["public", "internal"], "department": "hr"},
+                    "agents": {"hr": {"desc": "leave, pay, lateness", "tools": [{"name": "rag_tool"}]}},
+                    "mode": "department",
+                    "as_of": "2026-06-30",
+                },
+            ]
+        }
+    )
+
+    query: Question
+    history_chat: tuple[HistoryTurn, ...] = Field((), max_length=50)
+    """Oldest first; when empty the session's own history is used."""
+    user_context: UserContext | None = None
+    agents: dict[Label, AgentOfferBody] | None = Field(None, min_length=1, max_length=32)
+    """Only these agents and tools are used; they must exist."""
+    session_id: UUID | None = None
+    """One of the caller's sessions; a new one is opened when absent."""
+    mode: Literal["auto", "department", "deep"] = "auto"
+    as_of: date | None = None
+    """Answer by the rules in force on this day instead of today's."""
+
+    def request(self) -> ChatRequest:
+        """The question as it is stored with its task."""
+        return ChatRequest(
+            query=self.query,
+            history_chat=tuple(turn.message() for turn in self.history_chat),
+            agents=None if self.agents is None else {name: _offer(agent) for name, agent in self.agents.items()},
+            mode=self.mode,
+            as_of=self.as_of,
+        )
+
+
+def _offer(agent: AgentOfferBody) -> dict[str, Any]:
+    return agent.model_dump(mode="json", exclude_none=True)
+
+
+class SearchBody(Body):
+    """A search without an answer."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"query": "quy định đi muộn", "departments": ["hr"], "limit": 5}]}
+    )
+
+    query: Question
+    departments: tuple[Label, ...] | None = Field(None, min_length=1, max_length=32)
+    """Only these departments; None = every department the caller may read."""
+    limit: int = Field(8, ge=1, le=50)
+    as_of: date | None = None
+
+
+class DevLoginBody(Body):
+    """Which demo user to sign in as."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"user": "acme/lan"}]})
+
+    user: Label
+
+
+class DevToken(View):
+    """A token for the API, to be sent as ``Authorization: Bearer …``."""
+
+    token: str
+    expires_in_seconds: int
+
+
+class DemoUser(View):
+    """A demo user anybody on this machine may sign in as."""
+
+    user: str
+    name: str
+    tenant: str
+    department: str
+    permissions: tuple[str, ...]
+    roles: tuple[str, ...]
+
+
+class Problem(View):
+    """An error (RFC 9457, ``application/problem+json``)."""
+
+    type: str
+    title: str
+    status: int
+    code: str
+    """One of the service's stable error codes."""
+    detail: str
+    task_id: UUID | None = None
+
+
+class PlanView(View):
+    """A plan that was not carried out."""
+
+    plan: dict[str, Any]
+    """§2.1 of the flow: a task's plan, or the chitchat form."""
+    user_access: tuple[str, ...]
+    token_estimate: int
+    """Tokens a language model would read and write for this plan; 0 for chitchat."""
+
+
+class TaskView(View):
+    """A task as its owner sees it."""
+
+    task_id: UUID
+    session_id: UUID
+    parent_task_id: UUID | None
+    root_task_id: UUID
+    kind: str
+    title: str
+    description: str
+    status: str
+    agent: str | None
+    attempt: int
+    plan: dict[str, Any] | None
+    result: dict[str, Any] | None
+    flow_action: list[dict[str, Any]] | None
+    metadata: dict[str, Any]
+    error_message: str | None
+    created_at: datetime
+    updated_at: datetime
+    completed_at: datetime | None
+    children: tuple["TaskView", ...] = ()
+    """One task a plan step, in the order they were registered."""
+
+
+class MessageView(View):
+    """One turn of a conversation."""
+
+    role: Literal["user", "assistant"]
+    content: str
+    timestamp: datetime | None
+
+
+class SessionView(View):
+    """A conversation."""
+
+    session_id: UUID
+    title: str
+    status: str
+    active_agent: str | None
+    summary: str | None
+    created_at: datetime
+    updated_at: datetime
+    messages: tuple[MessageView, ...] | None = None
+    """Absent in listings."""
+
+
+class SessionPage(View):
+    """Conversations, last used first."""
+
+    sessions: tuple[SessionView, ...]
+    next_cursor: str | None
+    """Ask again with ``?cursor=`` for the next page; null at the end."""
+
+
+class AgentView(View):
+    """An agent the caller may use."""
+
+    name: str
+    description: str
+    tools: dict[str, str]
+    """Tool name to description."""
+    departments: tuple[str, ...]
+
+
+class AgentList(View):
+    """What the caller may use."""
+
+    agents: tuple[AgentView, ...]
+    departments: tuple[str, ...]
+    """Departments the caller may read something of."""
+    permissions: tuple[str, ...]
+
+
+class Readiness(View):
+    """Whether the service can take questions."""
+
+    status: Literal["ready", "not_ready"]
+    checks: dict[str, bool]

@@ -1,0 +1,115 @@
+"""Asking from the terminal, in this process or through a server: the same events, shown the same way."""
+
+import json
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Protocol
+
+from rich.console import Console
+from rich.live import Live
+
+from app.api.runs import in_seed_order, start_run
+from app.api.schemas import ChatBody
+from app.api.sse import frame
+from app.cli.display import RunView, show_answer
+from app.cli.output import opened, print_json
+from app.cli.remote import RemoteConclave, Told
+from app.main import Services
+from app.settings import Settings
+
+
+class Line(Protocol):
+    """A way to ask: in process, or a server."""
+
+    def ask(self, body: Mapping[str, Any]) -> AsyncIterator[Told]:
+        """The run's events up to its end."""
+
+
+@dataclass(frozen=True)
+class LocalLine:
+    """Asks in this process: the task is registered, queued and run like any other."""
+
+    services: Services
+    user: str
+
+    async def ask(self, body: Mapping[str, Any]) -> AsyncIterator[Told]:
+        """The run's events."""
+        rooms = self.services.rooms
+        principal = (await self.services.claims_of(self.user)).principal()
+        run = await start_run(rooms, principal, ChatBody.model_validate(body), None)
+        async for entry in rooms.journal.follow(run.principal, run.task_id):
+            yield entry.seq, entry.event.type, json.loads(str(frame(entry).data))
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where a question goes: a server when one is named, else this process."""
+
+    user: str
+    server: str = ""
+    token: str = ""
+
+
+@asynccontextmanager
+async def open_line(target: Target, settings: Settings, console: Console) -> AsyncIterator[Line]:
+    """A line to `target`. Without a token a server is asked for a demo user's, which only works on its own machine."""
+    async with AsyncExitStack() as stack:
+        if target.server:
+            remote = await stack.enter_async_context(RemoteConclave(target.server, target.token))
+            if not target.token:
+                await remote.sign_in(target.user)
+            yield remote
+        else:
+            services = await stack.enter_async_context(opened(settings, console, work=True))
+            yield LocalLine(services, target.user)
+
+
+def body_of(
+    query: str, *, session_id: str | None = None, deep: bool = False, as_of: date | None = None
+) -> dict[str, Any]:
+    """The request body of a question."""
+    body: dict[str, Any] = {"query": query, "mode": "deep" if deep else "auto"}
+    if session_id is not None:
+        body["session_id"] = session_id
+    if as_of is not None:
+        body["as_of"] = as_of.isoformat()
+    return body
+
+
+async def ask_as_json(line: Line, body: Mapping[str, Any], out: Console) -> dict[str, Any]:
+    """Print every event as one JSON line, then the answer alone. Returns the answer."""
+    answer: dict[str, Any] = {}
+    async for seq, kind, event in line.ask(body):
+        print_json(out, {"seq": seq, "event": kind, "data": event})
+        answer = ending_of(kind, event) or answer
+    print_json(out, answer)
+    return answer
+
+
+async def ask_and_show(line: Line, body: Mapping[str, Any], out: Console, progress: Console) -> dict[str, Any]:
+    """Show the run while it goes on `progress`, then the answer on `out`. Returns the answer."""
+    view, answer = RunView(str(body["query"])), dict[str, Any]()
+    with Live(view, console=progress, transient=True, refresh_per_second=12):
+        async for _, kind, event in line.ask(body):
+            view.take(kind, event)
+            answer = ending_of(kind, event) or answer
+    show_answer(out, answer, view)
+    return answer
+
+
+def ending_of(kind: str, event: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer inside a terminal event; empty for every other event."""
+    match kind:
+        case "final_report" | "task_failed":
+            return in_seed_order(event["answer"])
+        case "task_cancelled":
+            return {
+                "error": True,
+                "error_code": "TASK_CANCELLED",
+                "error_message": event["reason"],
+                "outcome": "failed",
+            }
+        case _:
+            return {}

@@ -1,0 +1,99 @@
+"""The API of a running server, as the command line uses it."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Mapping
+from types import TracebackType
+from typing import Any, Self
+
+import aiohttp
+
+from app.errors import AppError, ErrorCode
+from app.events import TERMINAL_EVENTS
+
+Told = tuple[int, str, dict[str, Any]]
+"""seq, event type, JSON data."""
+_RECONNECTS = 6
+_LINE_BYTES = 2**20
+"""An event is one line; the largest is an answer with its whole trace."""
+
+
+class RemoteConclave:
+    """One server, one token. Use as an async context manager."""
+
+    def __init__(self, server: str, token: str = ""):
+        self._base = server.rstrip("/") + "/api/v1"
+        self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        # No total limit: the server ends every run; a silent line is cut after two missed pings.
+        timeout = aiohttp.ClientTimeout(total=None, connect=10, sock_read=30)
+        self._http = aiohttp.ClientSession(timeout=timeout, read_bufsize=_LINE_BYTES)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self._http.close()
+
+    async def sign_in(self, user: str) -> None:
+        """Sign in as a demo user; works only on the server's own machine. Raises `AppError`."""
+        async with self._http.post(f"{self._base}/auth/dev", json={"user": user}) as response:
+            await _refuse_problem(response)
+            self._headers = {"Authorization": f"Bearer {(await response.json())['token']}"}
+
+    async def ask(self, body: Mapping[str, Any]) -> AsyncIterator[Told]:
+        """Ask and yield the run's events until its end; a lost line is taken up again where it broke.
+
+        Raises `AppError`, or `aiohttp.ClientError` when the server stays away.
+        """
+        task_id, seen, tries = "", 0, 0
+        while True:
+            try:
+                async for seq, kind, event in self._stream(body, task_id, seen):
+                    task_id, seen, tries = str(event.get("task_id", task_id)) if seq == 1 else task_id, seq, 0
+                    yield seq, kind, event
+                    if kind in TERMINAL_EVENTS:
+                        return
+            except (aiohttp.ClientError, TimeoutError):
+                if not task_id or tries >= _RECONNECTS:
+                    raise
+            tries += 1
+            await asyncio.sleep(min(2.0**tries, 8.0) / 4)
+
+    async def _stream(self, body: Mapping[str, Any], task_id: str, seen: int) -> AsyncIterator[Told]:
+        """The run's events behind `seen`; without a task the question is asked first."""
+        if task_id:
+            headers = {**self._headers, "Last-Event-ID": str(seen)}
+            request = self._http.get(f"{self._base}/tasks/{task_id}/events", headers=headers)
+        else:
+            request = self._http.post(f"{self._base}/chat/stream", json=body, headers=self._headers)
+        async with request as response:
+            await _refuse_problem(response)
+            async for event in _events(response.content):
+                yield event
+
+
+async def _refuse_problem(response: aiohttp.ClientResponse) -> None:
+    if response.status < 400:
+        return
+    try:
+        told = json.loads(await response.text())
+        code, detail = ErrorCode(told["code"]), str(told["detail"])
+    except (ValueError, KeyError, TypeError):
+        code, detail = ErrorCode.INTERNAL, f"The server answered {response.status}."
+    raise AppError(code, detail, status=response.status)
+
+
+async def _events(lines: aiohttp.StreamReader) -> AsyncIterator[Told]:
+    fields: dict[str, str] = {}
+    async for raw in lines:
+        line = raw.decode().rstrip("\r\n")
+        if line:
+            name, _, value = line.partition(":")
+            fields[name] = fields.get(name, "") + value.removeprefix(" ")
+        elif "event" in fields:
+            yield int(fields["id"]), fields["event"], json.loads(fields["data"])
+            fields = {}
+        else:
+            fields = {}

@@ -1,0 +1,72 @@
+"""The HTTP application: routes, the door before them, and the services behind them for as long as it runs."""
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from fastapi import APIRouter, FastAPI
+from starlette.middleware import Middleware
+
+from app import __version__, telemetry
+from app.api import agents, chat, operations, search, sessions, signin, tasks
+from app.api.door import AuthenticationGate, BodyLimit, RequestDoor
+from app.api.problem import install_problem_handlers
+from app.domain.principal import Principal
+from app.main.services import Services
+from app.settings import Settings
+
+_DESCRIPTION = (
+    "Department agents that answer from the documents the asker may read, with evidence, plan and reasons. "
+    "Errors are problem+json with a stable `code`; foreign and unknown ids give the same 404."
+)
+
+
+def serve_app() -> FastAPI:
+    """The application of a server process, with logs set up; settings come from the environment."""
+    settings = Settings()
+    telemetry.configure(settings.log_level)
+    return create_app(settings)
+
+
+def create_app(settings: Settings | None = None, *, services: Services | None = None) -> FastAPI:
+    """The application. It opens its own services for its lifetime unless it is given some that are open already."""
+    settings = settings or (services.settings if services is not None else Settings())
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with AsyncExitStack() as stack:
+            opened = services
+            if opened is None:
+                opened = await Services.open(settings, work=settings.worker_in_process)
+                stack.push_async_callback(opened.aclose)
+            app.state.rooms = opened.rooms
+            yield
+
+    async def authenticate(authorization: str | None) -> Principal:
+        found: Principal = await app.state.rooms.authenticator.authenticate(authorization)
+        return found
+
+    app = FastAPI(
+        title="Conclave",
+        version=__version__,
+        description=_DESCRIPTION,
+        lifespan=lifespan,
+        docs_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        middleware=[
+            Middleware(RequestDoor),
+            Middleware(AuthenticationGate, authenticate=authenticate),
+            Middleware(BodyLimit, max_body_bytes=settings.max_body_bytes),
+        ],
+    )
+    install_problem_handlers(app)
+    app.include_router(operations.router)
+    app.include_router(_version_1())
+    return app
+
+
+def _version_1() -> APIRouter:
+    router = APIRouter(prefix="/api/v1")
+    for room in (chat, tasks, sessions, search, agents, signin):
+        router.include_router(room.router)
+    return router

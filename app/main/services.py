@@ -1,0 +1,268 @@
+"""Everything a process of Conclave needs, opened in order and put away in the reverse order."""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+import structlog
+
+from app.agents.registry import AgentRegistry
+from app.agents.run import StepRunner
+from app.api.auth import Claims
+from app.api.deps import Limits, Rooms
+from app.bus.postgres import PostgresBus
+from app.embedding import Embedder
+from app.embedding.cached import CachedEmbedder
+from app.embedding.nano import NanoEmbedder
+from app.embedding.openai import OpenAIEmbedder
+from app.errors import AppError, ErrorCode
+from app.flow.graph import DepartmentFlow
+from app.flow.state import FlowLimits, Ports
+from app.ingestion.pipeline import Ingestion
+from app.journal import Journal
+from app.main.identity import Directory, authenticator, dev_login, key_source
+from app.main.seeding import Progress, SeedReport, plant_once, plant_seed
+from app.reasoning.local import LocalReasoner
+from app.retrieval.calibration import load_calibration
+from app.retrieval.search import Retriever
+from app.sessions.session import SessionStore
+from app.settings import Settings
+from app.storage import migrate
+from app.storage.database import Database
+from app.storage.embedded import start_embedded
+from app.storage.notifications import NotificationChannel
+from app.tasks.queue import JobQueue
+from app.tasks.registry import TaskRegistry
+from app.tasks.run import TaskRun
+from app.tasks.worker import Worker
+from app.telemetry import log_context
+from app.tools import build_toolbox
+
+_log = structlog.get_logger(__name__)
+_STOP_SECONDS = 4
+"""For runs to end at shutdown; what is left is given back to the queue."""
+_READY_SECONDS = 2
+"""How long the answer of `/ready` is kept: it opens a connection, and anybody may ask."""
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """Where the database is, by role."""
+
+    app: str
+    owner: str
+    """Migrates; empty = somebody else does."""
+    operator: str
+    """Makes tenants and users; empty = not possible from here."""
+
+
+class Readiness:
+    """The checks behind `/ready`."""
+
+    def __init__(self, addresses: Addresses, database: Database, embedder: Embedder):
+        self._addresses, self._database, self._embedder = addresses, database, embedder
+        self._found: Mapping[str, bool] = {}
+        self._asked_at = float("-inf")
+        self._asking = asyncio.Lock()
+
+    async def __call__(self) -> Mapping[str, bool]:
+        """Named checks; asked at most every two seconds, however many ask."""
+        async with self._asking:
+            if time.monotonic() - self._asked_at > _READY_SECONDS:
+                self._found, self._asked_at = await self._ask(), time.monotonic()
+            return self._found
+
+    async def _ask(self) -> Mapping[str, bool]:
+        try:
+            migrated = await migrate.is_current(self._addresses.app)
+            await self._database.check_row_security()
+            bound = reachable = True
+        except Exception as error:  # whatever goes wrong here, the service is not ready
+            _log.warning("not_ready", error_class=type(error).__name__)
+            migrated = bound = reachable = False
+        loaded = self._embedder.dimensions > 0
+        return {"database": reachable, "migrations": migrated, "row_security": bound, "embedder": loaded}
+
+
+class Services:
+    """The rooms of one process; `open` and `aclose`."""
+
+    def __init__(self, settings: Settings, stack: AsyncExitStack):
+        """Use `open`."""
+        self.settings = settings
+        self._stack = stack
+        self.addresses: Addresses
+        self.database: Database
+        self.embedder: Embedder
+        self.directory: Directory
+        self.ingestion: Ingestion
+        self.rooms: Rooms
+        self.worker: Worker
+        self._reasoner: LocalReasoner
+
+    @classmethod
+    async def open(cls, settings: Settings, *, work: bool = True, on_seed: Progress | None = None) -> "Services":
+        """Open everything: database (migrated when its owner's address is known), model, rooms and, with `work`, the
+        worker. An embedded database that was never filled gets the demo data first.
+
+        Raises `AppError` when the database is away, its role would not be bound by row security, or no safe signing
+        secret is configured.
+        """
+        services = cls(settings, AsyncExitStack())
+        try:
+            await services._open_storage()
+            await services._open_model()
+            await services._open_rooms()
+            if settings.is_embedded:
+                space = load_calibration(services.embedder.model).space
+                await plant_once(settings.data_dir, space, lambda: services.seed(on_seed))
+            if work:
+                await services._warm_up()
+                await services.worker.start()
+                services._stack.push_async_callback(services.worker.stop, _STOP_SECONDS)
+        except BaseException:
+            await services.aclose()
+            raise
+        return services
+
+    async def aclose(self) -> None:
+        """Stop the worker (runs get a few seconds, the rest goes back to the queue), then close everything else."""
+        await self._stack.aclose()
+
+    @property
+    def demo_users(self) -> tuple[str, ...]:
+        """``tenant/user`` of everybody who may sign in without a token; empty where that is off."""
+        return () if self.rooms.dev_login is None else tuple(self.rooms.dev_login.users)
+
+    async def claims_of(self, user: str) -> Claims:
+        """What the database says about ``tenant/user``. Raises `AppError` NOT_FOUND."""
+        return await self.directory.claims_of(user)
+
+    async def open_operator(self) -> Database:
+        """A small pool of the operator's role, closed with the services. Raises `AppError` when its address is not
+        known."""
+        if not self.addresses.operator:
+            detail = "Set CONCLAVE_DATABASE_OPERATOR_URL to change tenants and users of an external database."
+            raise AppError(ErrorCode.PERMISSION_DENIED, detail, status=403)
+        operator = await Database.connect(self.addresses.operator, pool_size=2)
+        self._stack.push_async_callback(operator.dispose)
+        return operator
+
+    async def seed(self, on_progress: Progress | None = None, folder: Path | None = None) -> SeedReport:
+        """Bring the demo companies in."""
+        operator = await self.open_operator()
+        return await plant_seed(folder or self.settings.seed_dir, self.database, operator, self.ingestion, on_progress)
+
+    async def _warm_up(self) -> None:
+        """Have the vectors ready that every question is compared with: kept ones now, the agents' in the background."""
+        await self._reasoner.warm()
+        specs = [self.rooms.agents.spec(name) for name in self.rooms.agents.names]
+        texts = [text for spec in specs for text in (*spec.exemplars.all, spec.description.vi)]
+        warming = asyncio.ensure_future(self.embedder.embed_queries(texts))
+
+        async def stop() -> None:
+            warming.cancel()
+            await asyncio.gather(warming, return_exceptions=True)
+
+        self._stack.push_async_callback(stop)
+
+    async def _open_storage(self) -> None:
+        settings = self.settings
+        if settings.is_embedded:
+            server = await asyncio.to_thread(start_embedded, settings.data_dir)
+            self._stack.push_async_callback(asyncio.to_thread, server.stop)
+            self.addresses = Addresses(server.app_url, server.owner_url, server.maintenance_url)
+        else:
+            owner = settings.database_owner_url.get_secret_value()
+            operator = settings.database_operator_url.get_secret_value() or owner
+            self.addresses = Addresses(settings.database_url.get_secret_value(), owner, operator)
+        if self.addresses.owner:
+            await asyncio.to_thread(migrate.upgrade, self.addresses.owner)
+        self.database = await Database.connect(self.addresses.app, pool_size=settings.database_pool_size)
+        self._stack.push_async_callback(self.database.dispose)
+        await self.database.check_row_security()
+        self.directory = Directory(self.database)
+
+    async def _open_model(self) -> None:
+        settings = self.settings
+        inner: Embedder
+        if settings.embedding_base_url:
+            inner = await OpenAIEmbedder.connect(
+                settings.embedding_base_url,
+                settings.embedding_model,
+                api_key=settings.embedding_api_key.get_secret_value(),
+            )
+        else:
+            inner = await asyncio.to_thread(lambda: NanoEmbedder(threads=settings.embedding_threads))
+        self.embedder = CachedEmbedder(inner)
+        self._stack.push_async_callback(self.embedder.aclose)
+
+    async def _open_rooms(self) -> None:
+        settings, calibration = self.settings, load_calibration(self.embedder.model)
+        self.ingestion = Ingestion(self.database, self.embedder, calibration=calibration)
+        bus = await PostgresBus.open(NotificationChannel(self.addresses.app))
+        self._stack.push_async_callback(bus.aclose)
+        journal = Journal(self.database, bus)
+        registry = TaskRegistry(
+            self.database, journal, JobQueue(), now, settings.task_lease_seconds, settings.max_redispatches
+        )
+        retriever = Retriever(
+            self.database,
+            self.embedder,
+            calibration,
+            caching=settings.enable_caching,
+            cache_ttl_seconds=settings.cache_ttl_seconds,
+        )
+        reasoner = LocalReasoner(self.embedder, settings.data_dir / "vectors")
+        toolbox = build_toolbox(
+            retriever=retriever,
+            reasoner=reasoner,
+            database=self.database,
+            min_relevance_score=settings.min_relevance_score,
+        )
+        agents, sessions = AgentRegistry.load(settings.agents_dir), SessionStore(self.database)
+        steps = StepRunner(registry, toolbox, reasoner, now)
+        flow = DepartmentFlow(
+            Ports(registry, sessions, retriever, reasoner, agents, steps, now), _flow_limits(settings)
+        )
+        keys = key_source(settings)
+        self.rooms = Rooms(
+            authenticator=authenticator(settings, keys, self.directory),
+            dev_login=dev_login(settings, keys),
+            registry=registry,
+            journal=journal,
+            sessions=sessions,
+            retriever=retriever,
+            agents=agents,
+            flow=flow,
+            limits=Limits(settings.max_body_bytes, settings.max_query_chars, settings.task_deadline_ms),
+            readiness=Readiness(self.addresses, self.database, self.embedder),
+            now=now,
+        )
+
+        async def run_chat(run: TaskRun) -> None:
+            with log_context(task_id=run.task.task_id, session_id=run.task.session_id, attempt=run.attempt):
+                await flow.run(run)
+
+        self._reasoner = reasoner
+        self.worker = Worker(
+            self.database,
+            registry,
+            journal,
+            {"chat": run_chat},
+            max_concurrent_runs=settings.worker_max_concurrent_runs,
+        )
+
+
+def now() -> datetime:
+    """The clock of the process."""
+    return datetime.now(UTC)
+
+
+def _flow_limits(settings: Settings) -> FlowLimits:
+    named = settings.model_dump(include=FlowLimits.model_fields.keys() & type(settings).model_fields.keys())
+    return FlowLimits(**named, rules=settings.resolution_rules, weights=settings.resolution_weights)

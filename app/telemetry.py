@@ -1,0 +1,168 @@
+"""Structured logs: one JSON object a line, with request and task ids and never the text of a question or a document.
+
+Only the fields of `ALLOWED_FIELDS` get out, values are cut, and an exception is told by its types and places in the
+code: its message may quote what somebody wrote. Every room logs through ``structlog.get_logger(__name__)``.
+"""
+
+import logging
+import sys
+from collections.abc import Iterator, MutableMapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import TracebackType
+from typing import Any, TextIO
+from uuid import UUID
+
+import structlog
+from structlog.contextvars import bound_contextvars
+from structlog.types import Processor
+
+from app.errors import AppError
+
+ALLOWED_FIELDS = frozenset({
+    "agent", "agents", "attempt", "calls", "channel", "chunks", "code", "conflicts", "count", "decision", "department",
+    "deadline_ms", "delay_seconds", "documents", "duration_ms", "entries", "error_class", "error_code", "error_type",
+    "exception", "handler", "job_id", "kind", "lease_seconds", "level", "limit", "method", "model", "node", "node_id",
+    "outcome", "pending", "queue", "reason", "request_id", "revision", "root_task_id", "route", "seconds", "seq",
+    "session_id", "setting", "stage", "state", "status", "steps", "task_id", "tenant_id", "tier", "tiers", "tool",
+    "user_id", "version", "worker", "worker_id",
+})  # fmt: skip
+"""Ids, enumerations, counts and durations. Add a field only when its value can never be somebody's text."""
+
+_ALWAYS = frozenset({"event", "logger", "timestamp"})
+_LIBRARIES = (
+    "uvicorn", "uvicorn.error", "uvicorn.access", "asyncio", "pgqueuer", "sqlalchemy", "alembic", "sse_starlette",
+    "aiohttp", "httpx", "openai",
+)  # fmt: skip
+"""They log through our handler, warnings and worse only; the server's start and stop lines are wanted."""
+_MAX_TEXT = 200
+_MAX_FRAMES = 8
+_MAX_CAUSES = 3
+
+EventDict = MutableMapping[str, Any]
+
+
+def configure(level: str = "INFO", stream: TextIO | None = None) -> None:
+    """Send the logs of this process, ours and the libraries', to `stream` (default: standard error) as JSON lines."""
+    shared: list[Processor] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_logger_name,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+    ]
+    structlog.configure(
+        processors=[structlog.stdlib.filter_by_level, *shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.stdlib.BoundLogger,
+        cache_logger_on_first_use=False,
+    )
+    formatter = structlog.stdlib.ProcessorFormatter(
+        foreign_pre_chain=[*shared, _foreign_event],
+        processors=[
+            structlog.stdlib.ProcessorFormatter.remove_processors_meta,
+            _exception_shape,
+            keep_allowed,
+            structlog.processors.JSONRenderer(),
+        ],
+    )
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(formatter)
+    logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
+    for name in ("uvicorn.access", "uvicorn.error", "uvicorn", "asyncio", "pgqueuer", "sqlalchemy", "aiohttp"):
+        library = logging.getLogger(name)
+        library.handlers.clear()
+        library.propagate = True
+    for chatty in (
+        "uvicorn.access",
+        "pgqueuer",
+        "sqlalchemy",
+        "asyncio",
+        "sse_starlette",
+        "alembic",
+        "httpx",
+        "openai",
+    ):
+        logging.getLogger(chatty).setLevel(logging.WARNING)
+
+
+@contextmanager
+def log_context(**ids: UUID | str | int) -> Iterator[None]:
+    """Give every line logged inside, in this task and the tasks it starts, these ids."""
+    with bound_contextvars(**{name: str(value) for name, value in ids.items()}):
+        yield
+
+
+def keep_allowed(_logger: Any, _method: str, event: EventDict) -> EventDict:
+    """Drop the fields that are not on the list, cut the others, and name what was dropped."""
+    kept: EventDict = {"event": _cut(str(event.get("event", "")))}
+    dropped = []
+    for name, value in event.items():
+        if name in _ALWAYS and name != "event":
+            kept[name] = str(value)
+        elif name in ALLOWED_FIELDS:
+            kept[name] = _plain(value)
+        elif name not in _ALWAYS:
+            dropped.append(_cut(name))
+    if dropped:
+        kept["dropped_fields"] = sorted(dropped)
+    return kept
+
+
+def describe_exception(error: BaseException) -> dict[str, Any]:
+    """Types and code places of an exception and its causes, without any message."""
+    told: dict[str, Any] = {"type": type(error).__qualname__, "at": _places(error.__traceback__)}
+    if isinstance(error, AppError):
+        told["code"] = error.code.value
+    causes: list[str] = []
+    cause = error.__cause__ or error.__context__
+    while cause is not None and len(causes) < _MAX_CAUSES:
+        causes.append(type(cause).__qualname__)
+        cause = cause.__cause__ or cause.__context__
+    return {**told, "caused_by": causes} if causes else told
+
+
+def _places(traceback: TracebackType | None) -> list[str]:
+    places = []
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        places.append(f"{'/'.join(Path(code.co_filename).parts[-2:])}:{traceback.tb_lineno} {code.co_name}")
+        traceback = traceback.tb_next
+    return places[-_MAX_FRAMES:]
+
+
+def _exception_shape(_logger: Any, _method: str, event: EventDict) -> EventDict:
+    info = event.pop("exc_info", None)
+    if info is True:
+        info = sys.exc_info()
+    error = info[1] if isinstance(info, tuple) else info
+    if isinstance(error, BaseException):
+        event["exception"] = describe_exception(error)
+    event.pop("stack_info", None)
+    return event
+
+
+def _foreign_event(_logger: Any, _method: str, event: EventDict) -> EventDict:
+    """A library's message: its template only, because the values put into it may be somebody's text."""
+    record = event.get("_record")
+    if isinstance(record, logging.LogRecord):
+        if not record.name.startswith(("app", "uvicorn")):
+            event["event"] = str(record.msg)
+        if record.exc_info:
+            event["exc_info"] = record.exc_info
+    return event
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case None | bool() | int() | float():
+            return value
+        case dict():
+            return {_cut(str(key)): _plain(item) for key, item in list(value.items())[:20]}
+        case list() | tuple() | set() | frozenset():
+            return [_plain(item) for item in list(value)[:20]]
+        case _:
+            return _cut(str(value))
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _MAX_TEXT else text[: _MAX_TEXT - 1] + "…"

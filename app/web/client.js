@@ -1,0 +1,95 @@
+// Talking to the API: the token, JSON calls, and a question's event stream that survives lost connections.
+
+const BASE = "/api/v1";
+const MAX_RECONNECTS = 8;
+const TERMINAL = new Set(["final_report", "task_failed", "task_cancelled"]);
+
+export class ApiProblem extends Error {
+  constructor(status, body) {
+    super(body?.detail || body?.error_message || `HTTP ${status}`);
+    this.status = status;
+    this.code = body?.code || body?.error_code || "";
+  }
+}
+
+export const session = {
+  get token() { return sessionStorage.getItem("conclave.token"); },
+  get user() { return sessionStorage.getItem("conclave.user") || ""; },
+  keep(token, user) {
+    sessionStorage.setItem("conclave.token", token);
+    sessionStorage.setItem("conclave.user", user);
+  },
+  forget() {
+    sessionStorage.removeItem("conclave.token");
+    sessionStorage.removeItem("conclave.user");
+  },
+};
+
+export async function call(method, path, body) {
+  const response = await send(method, path, body, {});
+  return response.status === 204 ? null : response.json();
+}
+
+async function send(method, path, body, headers, signal) {
+  const sent = { Accept: "application/json", ...headers };
+  if (session.token) sent.Authorization = `Bearer ${session.token}`;
+  if (body !== undefined) sent["Content-Type"] = "application/json";
+  const response = await fetch(BASE + path, { method, headers: sent, body: body === undefined ? undefined : JSON.stringify(body), signal });
+  if (!response.ok) throw new ApiProblem(response.status, await response.json().catch(() => null));
+  return response;
+}
+
+// Ask a question; yields {seq, type, data} in order, reconnecting by seq, until the one terminal event.
+export async function* ask(body, onLost) {
+  const key = crypto.randomUUID ? crypto.randomUUID() : `${Date.now()}-${Math.random()}`;
+  let taskId = null;
+  let seen = 0;
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      const response = taskId === null
+        ? await send("POST", "/chat/stream", body, { Accept: "text/event-stream", "Idempotency-Key": key })
+        : await send("GET", `/tasks/${taskId}/events`, undefined, { Accept: "text/event-stream", "Last-Event-ID": String(seen) });
+      for await (const event of readEvents(response.body)) {
+        if (event.seq <= seen) continue;
+        seen = event.seq;
+        attempt = 0;
+        if (event.type === "task_available") taskId = event.data.task_id;
+        yield event;
+        if (TERMINAL.has(event.type)) return;
+      }
+    } catch (error) {
+      if (error instanceof ApiProblem && error.status < 500 && error.status !== 429) throw error;
+      if (attempt >= MAX_RECONNECTS) throw error;
+    }
+    onLost();
+    await new Promise((resolve) => setTimeout(resolve, Math.min(8000, 300 * 2 ** attempt)));
+  }
+}
+
+async function* readEvents(stream) {
+  const reader = stream.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const blocks = (rest + value).split("\n\n");
+    rest = blocks.pop();
+    for (const block of blocks) {
+      const event = parseBlock(block);
+      if (event !== null) yield event;
+    }
+  }
+}
+
+function parseBlock(block) {
+  const fields = { data: [] };
+  for (const line of block.split("\n")) {
+    const at = line.indexOf(":");
+    if (at <= 0) continue;
+    const value = line.slice(at + 1).replace(/^ /, "");
+    if (line.slice(0, at) === "data") fields.data.push(value);
+    else fields[line.slice(0, at)] = value;
+  }
+  if (!fields.event) return null;
+  return { seq: Number(fields.id), type: fields.event, data: JSON.parse(fields.data.join("\n")) };
+}

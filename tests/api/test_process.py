@@ -1,0 +1,235 @@
+"""The `conclave` command as people run it: real processes, one data directory, signals."""
+
+import asyncio
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+from asyncio.subprocess import PIPE, Process
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.api.sse_reader import TERMINAL, Seen, events_of
+
+LEASE_SECONDS = 2
+QUESTION = "đi muộn bị xử lý thế nào và mật khẩu dài bao nhiêu ký tự?"
+
+
+@pytest.fixture(scope="module")
+def environment(small_seed: Path) -> Iterator[dict[str, str]]:
+    """A data directory of its own, with the small seed."""
+    folder = Path(tempfile.mkdtemp(prefix="conclave-cli-"))
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("CONCLAVE_")}
+    yield {
+        **kept,
+        "CONCLAVE_DATA_DIR": str(folder / "data"),
+        "CONCLAVE_SEED_DIR": str(small_seed),
+        "CONCLAVE_TASK_LEASE_SECONDS": str(LEASE_SECONDS),
+        "COLUMNS": "160",
+        "PYTHONPATH": os.pathsep.join(sys.path),
+    }
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+async def start(environment: dict[str, str], *arguments: str) -> Process:
+    command = "from app.cli import main; main()"
+    return await asyncio.create_subprocess_exec(
+        sys.executable, "-c", command, *arguments, env=environment, stdin=PIPE, stdout=PIPE, stderr=PIPE
+    )
+
+
+async def run(environment: dict[str, str], *arguments: str) -> tuple[int, str, str]:
+    """Exit code, standard output and standard error of a command."""
+    process = await start(environment, *arguments)
+    out, err = await asyncio.wait_for(process.communicate(), 90)
+    assert process.returncode is not None
+    return process.returncode, out.decode(), err.decode()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+@asynccontextmanager
+async def server(environment: dict[str, str], port: int) -> AsyncIterator[tuple[Process, httpx.AsyncClient]]:
+    """A serving process that is ready, and a client signed in as acme/lan."""
+    process = await start(environment, "serve", "--port", str(port))
+    async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=30) as http:
+        try:
+            await ready(http, process)
+            token = (await http.post("/api/v1/auth/dev", json={"user": "acme/lan"})).json()["token"]
+            http.headers["Authorization"] = f"Bearer {token}"
+            yield process, http
+        finally:
+            if process.returncode is None:
+                process.kill()
+            await process.communicate()
+
+
+async def ready(http: httpx.AsyncClient, process: Process) -> None:
+    async with asyncio.timeout(90):
+        while process.returncode is None:
+            try:
+                if (await http.get("/ready")).status_code == 200:
+                    return
+            except httpx.TransportError:
+                await asyncio.sleep(0.1)
+        raise AssertionError((await process.communicate())[1].decode())
+
+
+async def first_event(http: httpx.AsyncClient, question: str) -> Seen:
+    async with http.stream("POST", "/api/v1/chat/stream", json={"query": question}) as response:
+        async for event in events_of(response):
+            return event
+    raise AssertionError("the stream was empty")
+
+
+async def journal(http: httpx.AsyncClient, task_id: str) -> list[Seen]:
+    async with http.stream("GET", f"/api/v1/tasks/{task_id}/events") as response:
+        return [event async for event in events_of(response)]
+
+
+class TestServe:
+    async def test_brings_everything_up_answers_and_goes_down_in_time(self, environment: dict[str, str]) -> None:
+        port = free_port()
+        async with server(environment, port) as (process, http):
+            assert (await http.get("/")).status_code == 200
+            code, out, err = await run(environment, "ask", QUESTION, "--json", "--server", f"http://127.0.0.1:{port}")
+            lines = [json.loads(line) for line in out.splitlines()]
+            assert (code, err) == (0, "")
+            assert lines[0]["event"] == "task_available" and lines[-1]["outcome"] in ("answered", "partial", "conflict")
+            stream = asyncio.ensure_future(http.get(f"/api/v1/tasks/{lines[-1]['task_id']}/events"))
+            code, _, err = await run(environment, "serve", "--port", str(port))
+            assert code == 3 and "taken" in err
+            await stream
+            process.send_signal(signal.SIGTERM)
+            told = (await asyncio.wait_for(process.communicate(), 15))[1].decode()
+        assert process.returncode == 0
+        assert f"http://127.0.0.1:{port}/?as=acme/lan" in told
+        logged = [json.loads(line) for line in told.splitlines() if line.startswith("{")]
+        assert logged and not [line for line in logged if line["level"] in ("error", "critical")]
+        assert "Traceback" not in told and QUESTION not in told
+
+    async def test_what_was_accepted_survives_kill_minus_nine(self, environment: dict[str, str]) -> None:
+        async with server({**environment, "CONCLAVE_WORKER_IN_PROCESS": "false"}, free_port()) as (process, http):
+            accepted = [await first_event(http, QUESTION)]
+            process.kill()
+        async with server(environment, free_port()) as (process, http):
+            # Together they keep the model busy for a while, so most of them are cut in the middle.
+            asked = (first_event(http, f"{QUESTION} {number} ngày?") for number in range(6))
+            accepted += await asyncio.gather(*asked)
+            process.kill()
+        async with server(environment, free_port()) as (_, http):
+            for first in accepted:
+                seen = await journal(http, first.data["task_id"])
+                assert seen[0] == first
+                assert [event.seq for event in seen] == list(range(1, len(seen) + 1))
+                assert [event.type for event in seen if event.type in TERMINAL] == ["final_report"]
+                text = "".join(event.data["text"] for event in _last_attempt(seen) if event.type == "text_delta")
+                assert text == seen[-1].data["answer"]["answer"]
+
+
+def _last_attempt(seen: list[Seen]) -> list[Seen]:
+    restarts = [number for number, event in enumerate(seen) if event.type == "redispatched"]
+    return seen[restarts[-1] :] if restarts else seen
+
+
+class TestAsk:
+    async def test_works_in_process(self, environment: dict[str, str]) -> None:
+        code, out, err = await run(environment, "ask", QUESTION, "--as", "acme/lan", "--json")
+        lines: list[dict[str, Any]] = [json.loads(line) for line in out.splitlines()]
+        assert code == 0, err
+        assert [line["seq"] for line in lines[:-1]] == list(range(1, len(lines)))
+        assert lines[-1].keys() >= {"answer", "evidence", "flow_action", "session_id", "task_id", "outcome"}
+        assert lines[-1] == {**lines[-2]["data"]["answer"]}
+
+    async def test_shows_plan_answer_evidence_and_flow(self, environment: dict[str, str]) -> None:
+        code, out, _ = await run(environment, "ask", QUESTION)
+        assert code == 0
+        assert all(part in out for part in ("Plan", "Answer", "Evidence", "Flow", "rag_tool", "session"))
+        assert "\x1b" not in out, "no colours into a pipe"
+
+    @pytest.mark.parametrize(
+        ("arguments", "expected"),
+        [
+            (("ask", " "), (2, "PAYLOAD_INVALID")),
+            (("ask", "hi", "--deep"), (2, "VALIDATION_FAILED")),
+            (("ask", "hi", "--as", "acme/nobody"), (1, "NOT_FOUND")),
+            (("ask", "hi", "--server", "http://127.0.0.1:9"), (3, "OVERLOADED")),
+        ],
+    )
+    async def test_tells_failures_by_code(
+        self, environment: dict[str, str], arguments: tuple[str, ...], expected: tuple[int, str]
+    ) -> None:
+        code, out, _ = await run(environment, *arguments, "--json")
+        assert (code, json.loads(out.splitlines()[-1])["error_code"]) == expected
+
+    async def test_refuses_an_external_database_without_a_secret(self, environment: dict[str, str]) -> None:
+        outside = {**environment, "CONCLAVE_DATABASE_URL": "postgresql://app@127.0.0.1:9/conclave"}
+        code, _, err = await run(outside, "token", "--department", "hr", "--permissions", "public")
+        assert code == 2 and "CONCLAVE_AUTH_JWT_SECRET" in err
+        code, _, err = await run({**outside, "CONCLAVE_AUTH_JWT_SECRET": "x" * 40}, "ask", "hi")
+        assert code == 3 and "DATABASE_UNAVAILABLE" in err
+
+    async def test_chat_keeps_the_conversation(self, environment: dict[str, str]) -> None:
+        process = await start(environment, "chat", "--as", "acme/lan")
+        out, err = await asyncio.wait_for(process.communicate("xin chào\ncảm ơn nhé\n\n".encode()), 60)
+        sessions = re.findall(r"session ([0-9a-f-]{36})", " ".join(out.decode().split()))
+        assert process.returncode == 0, err
+        assert len(sessions) == 2 and len(set(sessions)) == 1
+
+
+class TestWorker:
+    async def test_runs_what_a_server_without_one_accepted(self, environment: dict[str, str]) -> None:
+        async with server({**environment, "CONCLAVE_WORKER_IN_PROCESS": "false"}, free_port()) as (_, http):
+            accepted = await first_event(http, "xin chào")
+            working = await start(environment, "worker")
+            seen = await asyncio.wait_for(journal(http, accepted.data["task_id"]), 30)
+            working.send_signal(signal.SIGTERM)
+            told = (await asyncio.wait_for(working.communicate(), 15))[1].decode()
+        assert seen[-1].type == "final_report" and working.returncode == 0
+        assert told.startswith("worker ") and "Traceback" not in told
+
+
+class TestOperator:
+    async def test_token_prints_the_token_alone(self, environment: dict[str, str]) -> None:
+        arguments = ("--tenant", "acme", "--user", "lan", "--department", "hr", "--permissions", "public,internal")
+        code, out, err = await run(environment, "token", *arguments)
+        assert (code, err) == (0, "") and out.count(".") == 2 and len(out.split()) == 1
+
+    async def test_a_new_tenant_reads_what_is_ingested_for_it(
+        self, environment: dict[str, str], tmp_path: Path
+    ) -> None:
+        rule = tmp_path / "parking.md"
+        rule.write_text("# Parking\n\nBicycles are parked in hall seven from Monday to Friday.\n", "utf-8")
+        assert (await run(environment, "tenant", "add", "initech", "--language", "en"))[0] == 0
+        added = await run(environment, "user", "add", "initech/bill", "--permissions", "public,internal")
+        assert added[0] == 0, added
+        code, out, err = await run(environment, "ingest", str(rule), "--tenant", "initech", "--json")
+        assert code == 0 and json.loads(out)["published"] == 1, err
+        asked = await run(environment, "ask", "Where are bicycles parked?", "--as", "initech/bill", "--json")
+        assert asked[0] == 0 and "hall seven" in json.loads(asked[1].splitlines()[-1])["answer"]
+
+    async def test_doctor_hides_secrets_and_checks(self, environment: dict[str, str]) -> None:
+        hidden = {
+            **environment,
+            "CONCLAVE_AUTH_JWT_SECRET": "secret-" * 10,
+            "CONCLAVE_BUS_URL": "redis://u:hunter2@h/0",
+        }
+        code, out, _ = await run(hidden, "doctor", "--json")
+        found = json.loads(out)
+        assert code == 0 and set(found["checks"].values()) == {True}
+        assert "secret-" not in out and "hunter2" not in out
+        assert (await run(environment, "db", "check"))[:2] == (0, "current\n")

@@ -1,0 +1,128 @@
+"""The whole surface, read from OpenAPI: who may enter, what errors look like, what travels in headers."""
+
+from typing import Any
+
+import httpx
+import pytest
+
+PUBLIC = {("get", "/live"), ("get", "/ready"), ("get", "/api/v1/auth/dev"), ("post", "/api/v1/auth/dev")}
+"""Everything that answers without a token; a new route is closed unless it is added here on purpose."""
+PAGES = ("/", "/docs", "/openapi.json", "/web/app.js", "/web/style.css", "/web/icon.svg")
+
+
+@pytest.fixture(scope="session")
+async def openapi(address: str) -> dict[str, Any]:
+    async with httpx.AsyncClient() as http:
+        found: dict[str, Any] = (await http.get(f"{address}/openapi.json")).json()
+        return found
+
+
+def routes(openapi: dict[str, Any]) -> list[tuple[str, str]]:
+    return [(method, path) for path, methods in openapi["paths"].items() for method in methods]
+
+
+def filled(path: str) -> str:
+    unknown = "00000000-0000-4000-8000-000000000000"
+    return path.replace("{task_id}", unknown).replace("{session_id}", unknown)
+
+
+class TestEveryRoute:
+    async def test_is_documented(self, openapi: dict[str, Any]) -> None:
+        expected = {
+            ("post", "/api/v1/chat"),
+            ("post", "/api/v1/chat/stream"),
+            ("post", "/api/v1/plans"),
+            ("post", "/api/v1/search"),
+            ("get", "/api/v1/tasks/{task_id}"),
+            ("get", "/api/v1/tasks/{task_id}/events"),
+            ("post", "/api/v1/tasks/{task_id}/cancel"),
+            ("get", "/api/v1/sessions"),
+            ("get", "/api/v1/sessions/{session_id}"),
+            ("delete", "/api/v1/sessions/{session_id}"),
+            ("get", "/api/v1/agents"),
+        }
+        assert set(routes(openapi)) == expected | PUBLIC
+        for method, path in routes(openapi):
+            assert openapi["paths"][path][method]["summary"]
+            assert ("security" in openapi["paths"][path][method]) == ((method, path) not in PUBLIC)
+
+    async def test_gives_nobody_401_unless_it_is_public(
+        self, openapi: dict[str, Any], address: str, nobody: httpx.AsyncClient
+    ) -> None:
+        for method, path in routes(openapi):
+            for body in (None, {}, {"query": "hi"}, {"user": "acme/lan"}):
+                answer = await nobody.request(method, address + filled(path), json=body)
+                if (method, path) in PUBLIC:
+                    assert answer.status_code in (200, 422), path
+                else:
+                    assert (answer.status_code, answer.json()["code"]) == (401, "UNAUTHENTICATED"), path
+
+    async def test_gives_the_same_404_for_unknown_ids(
+        self, openapi: dict[str, Any], address: str, lan: httpx.AsyncClient
+    ) -> None:
+        with_ids = [(method, path) for method, path in routes(openapi) if "{" in path]
+        assert len(with_ids) == 5
+        for method, path in with_ids:
+            answer = await lan.request(method, address + filled(path))
+            assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND"), path
+            malformed = await lan.request(method, address + path.replace("{task_id}", "1").replace("{session_id}", "1"))
+            assert (malformed.status_code, malformed.json()["code"]) == (422, "PAYLOAD_INVALID"), path
+
+    async def test_refuses_other_methods_with_a_problem(
+        self, openapi: dict[str, Any], address: str, lan: httpx.AsyncClient
+    ) -> None:
+        for path, methods in openapi["paths"].items():
+            unused = next(method for method in ("patch", "put") if method not in methods)
+            answer = await lan.request(unused, address + filled(path))
+            assert answer.status_code == 405
+            assert answer.headers["content-type"] == "application/problem+json"
+            assert answer.headers["allow"]
+
+    async def test_names_its_request(self, address: str, nobody: httpx.AsyncClient) -> None:
+        given = await nobody.get(f"{address}/live", headers={"X-Request-ID": "abc-12345678"})
+        assert given.headers["x-request-id"] == "abc-12345678"
+        made = await nobody.get(f"{address}/live", headers={"X-Request-ID": "a b; c"})
+        assert len(made.headers["x-request-id"]) == 32
+
+
+class TestOpenApi:
+    async def test_shows_examples_in_both_languages(self, openapi: dict[str, Any]) -> None:
+        examples = openapi["components"]["schemas"]["ChatBody"]["examples"]
+        assert any("giá trị" in example["query"] for example in examples)
+        assert any("annual leave" in example["query"] for example in examples)
+        answers = openapi["paths"]["/api/v1/chat"]["post"]["responses"]
+        assert answers["200"]["content"]["application/json"]["example"]["outcome"] == "answered"
+        assert answers["502"]["content"]["application/json"]["example"]["error_code"] == "AGENT_EXECUTION_FAILED"
+        stream = openapi["paths"]["/api/v1/chat/stream"]["post"]["responses"]["200"]["content"]
+        assert list(stream) == ["text/event-stream"]
+
+
+class TestPages:
+    @pytest.mark.parametrize("path", PAGES)
+    async def test_are_served_with_a_policy_that_allows_nothing_from_outside(
+        self, address: str, nobody: httpx.AsyncClient, path: str
+    ) -> None:
+        answer = await nobody.get(address + path)
+        assert answer.status_code == 200
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy and "'unsafe" not in policy and "http" not in policy
+        assert "frame-ancestors 'none'" in policy
+        assert answer.headers["x-content-type-options"] == "nosniff"
+
+    @pytest.mark.parametrize("path", PAGES[:2] + PAGES[3:])
+    async def test_ask_no_other_machine_for_anything(self, address: str, nobody: httpx.AsyncClient, path: str) -> None:
+        text = (await nobody.get(address + path)).text.replace("http://www.w3.org/2000/svg", "")
+        assert "http://" not in text and "https://" not in text and "//cdn" not in text
+        assert "innerHTML" not in text and "<script>" not in text and " style=" not in text and "onclick=" not in text
+
+    @pytest.mark.parametrize("name", ["..%2fmain%2fhttp.py", "../main/http.py", "%2e%2e/settings.py", "x.js", "app.py"])
+    async def test_are_the_only_files_there_are(self, address: str, nobody: httpx.AsyncClient, name: str) -> None:
+        assert (await nobody.get(f"{address}/web/{name}")).status_code == 404
+
+
+class TestHealth:
+    async def test_live_and_ready(self, address: str, nobody: httpx.AsyncClient) -> None:
+        assert (await nobody.get(f"{address}/live")).json() == {"status": "ok"}
+        ready = await nobody.get(f"{address}/ready")
+        assert (ready.status_code, ready.json()["status"]) == (200, "ready")
+        assert ready.json()["checks"] == {"database": True, "migrations": True, "row_security": True, "embedder": True}
