@@ -105,9 +105,12 @@ def _show_success(console: Console, answer: Mapping[str, Any], conflicts: Iterab
 
 
 def _conflict_line(conflict: Mapping[str, Any]) -> Text:
-    winner, loser = (conflict.get(f"{side}_title") or conflict.get(side) or "?" for side in ("winner", "loser"))
-    verb = "over" if conflict.get("decided", True) else "against (undecided)"
-    return _text(f"⚖ {conflict.get('subject', '')}: {winner} {verb} {loser}", "yellow")
+    """Both sides with their scores: `⚖ Notice (3 days, 0.90) over Policy (2 days, 0.80)`."""
+    winner, loser = (
+        f"{side['title']} ({side['claim']} · {side['score']:.2f})" for side in (conflict["winner"], conflict["loser"])
+    )
+    verb = "over" if conflict["decided"] else "against (undecided)"
+    return _text(f"⚖ {winner} {verb} {loser}", "yellow")
 
 
 def _show_failure(console: Console, answer: Mapping[str, Any]) -> None:

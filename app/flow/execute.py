@@ -83,20 +83,25 @@ class _Execution:
         by_agent: dict[str, list[PlannedStep]] = {}
         for step in tier:
             by_agent.setdefault(step.step.agent, []).append(step)
+        self._hand_over(tuple(by_agent))
         earlier = tuple(self._context.outcomes)
         results = await side_by_side([self._run_agent(agent, own, earlier) for agent, own in by_agent.items()])
         outcomes = sorted((outcome for result in results for outcome in result), key=lambda o: o.step.number)
         for outcome in outcomes:
             self._context.trace.step(outcome, _depends_on(outcome.step, earlier))
 
+    def _hand_over(self, agents: Sequence[str]) -> None:
+        """Tell who takes over when the tier before belonged to others."""
+        first, last = agents[0], self._spoke_last
+        if last is not None and last not in agents:
+            self._context.run.writer.append(Handover(from_agent=last, to_agent=first, reason="next_stage"))
+        self._spoke_last = agents[-1]
+
     async def _run_agent(
         self, agent: str, steps: Sequence[PlannedStep], earlier: Sequence[StepOutcome]
     ) -> list[StepOutcome]:
         writer = self._context.run.writer
         async with self._floor:
-            if self._spoke_last not in (None, agent):
-                writer.append(Handover(from_agent=self._spoke_last or "", to_agent=agent, reason="next_stage"))
-            self._spoke_last = agent
             writer.append(StartProcess(agent=agent))
             if self._context.limits.enable_parallel_execution:
                 outcomes = await side_by_side([self._run_step(step, earlier) for step in steps])

@@ -59,8 +59,7 @@ async def resolve(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     context, clock = runtime.context, time.perf_counter()
     findings = surest(findings_of(context.outcomes))
     fallback = {name for name in context.ports.agents.names if context.ports.agents.spec(name).is_fallback}
-    now = context.ports.now()
-    verdicts = [judge(found, context.limits, fallback, now) for found in disagreements(findings)]
+    verdicts = [judge(found, context.limits, fallback) for found in disagreements(findings)]
     language = state["classification"].language
     settled = await without_losers(
         findings, verdicts, context.ports.reasoner, language, context.limits.min_relevance_score
@@ -98,22 +97,26 @@ def cited(findings: Sequence[Finding]) -> tuple[Evidence, ...]:
     return tuple(sorted(best.values(), key=lambda evidence: -evidence.relevance_score))
 
 
-def judge(found: Disagreement, limits: FlowLimits, fallback_departments: set[str], now: datetime) -> Verdict:
-    """Weigh both sides. An equal score goes to the document that took effect later, undecided."""
-    sides = [weigh(claim, limits, fallback_departments, now) for claim in (found.one, found.other)]
-    ordered = sorted(sides, key=lambda side: (side.score, _effective(side.claim.quote.passage)), reverse=True)
-    winner, loser = ordered
+def judge(found: Disagreement, limits: FlowLimits, fallback_departments: set[str]) -> Verdict:
+    """Weigh both sides; of equal ones the document that took effect later is named first, undecided.
+
+    Recency counts from the newer of the two, not from today: an old policy and a still older one differ as much as a
+    new and an old one do.
+    """
+    newest = max(_effective(claim.quote.passage) for claim in (found.one, found.other))
+    sides = [weigh(claim, limits, fallback_departments, newest) for claim in (found.one, found.other)]
+    winner, loser = sorted(sides, key=lambda side: (side.score, _effective(side.claim.quote.passage)), reverse=True)
     return Verdict(winner, loser, limits.conflict_resolution_threshold)
 
 
-def weigh(claim: Claim, limits: FlowLimits, fallback_departments: set[str], now: datetime) -> Weighed:
+def weigh(claim: Claim, limits: FlowLimits, fallback_departments: set[str], newest: datetime) -> Weighed:
     """The published formula for one source."""
     passage, rules = claim.quote.passage, limits.rules
     general = passage.department in fallback_departments
     factors = {
         "domain": _OUT_OF_DOMAIN if general else 1.0,
         "scope": rules.priority_by_scope[passage.scope],
-        "recency": rules.priority_by_recency[recency_of(_effective(passage), now)],
+        "recency": rules.priority_by_recency[recency_of(_effective(passage), newest)],
         "relevance": passage.relevance_score,
     }
     score = sum(limits.weights[name] * factor for name, factor in factors.items())

@@ -101,7 +101,8 @@ class Arguments(Record):
 
     values: dict[str, str]
     """For ``math_tool``: ``expression`` in plain arithmetic (``15000000 / 26 * 3``) and ``unit``; for ``log_tool``:
-    ``terms``, ``level``, ``source``, ``since``, ``until`` (ISO). Only keys that could be filled."""
+    ``terms`` (words of the messages), ``level``, ``source``, and the time: ``period``, the literal phrase (``hôm qua``,
+    ``last 7 days``), or ``since`` and ``until`` (ISO). Only keys that could be filled."""
     missing: tuple[str, ...] = ()
     """Operands nobody stated; a tool must refuse rather than invent them."""
     grounds: tuple[str, ...] = ()

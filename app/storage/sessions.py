@@ -26,6 +26,7 @@ select request ->> 'query' as question, created_at, completed_at,
 from tasks
 where tenant_id = $1 and user_id = $2 and session_id = $3 and parent_task_id is null and kind = 'chat'
     and status in ('completed', 'failed')
+    and principal -> 'scopes' <@ to_jsonb($5::text[]) and principal -> 'departments' <@ to_jsonb($6::text[])
 order by created_at desc limit $4
 """
 _PAGE = f"""
@@ -49,8 +50,13 @@ async def close_turn(
 
 
 async def history(tx: Transaction, session_id: UUID, turns: int) -> tuple[Message, ...]:
-    """Questions and answers of the last finished turns, oldest first; empty for an unknown session."""
-    rows = await tx.driver.fetch(_HISTORY, *_whose(tx), session_id, turns)
+    """Questions and answers of the last finished turns, oldest first; empty for an unknown session.
+
+    A turn that was answered with wider rights than the caller has now is left out: its answer may quote what may no
+    longer be read.
+    """
+    rights = sorted(tx.principal.scopes), sorted(tx.principal.departments)
+    rows = await tx.driver.fetch(_HISTORY, *_whose(tx), session_id, turns, *rights)
     messages: list[Message] = []
     for row in reversed(rows):
         messages.append(Message(role="user", content=row["question"] or "", timestamp=row["created_at"]))

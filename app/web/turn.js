@@ -175,10 +175,11 @@ function titleOf(url) {
 
 function conflictsNode(conflicts) {
   if (!conflicts?.length) return null;
-  const items = conflicts.map((item) => el("li", {},
-    el("b", {}, String(item.subject ?? "")), el("br"),
-    `${item.winner_title ?? item.winner ?? ""} ${item.decided === false ? `(${word("undecided")})` : word("wins")} ${word("over")} ${item.loser_title ?? item.loser ?? ""}`,
-    item.reason ? el("span", { class: "fact" }, ` — ${item.reason}`) : null));
+  const side = ({ title, claim, score, factors }) => el("div", {},
+    el("b", {}, title), `: ${claim} `,
+    el("span", { class: "fact" }, `${score.toFixed(2)} = ${Object.entries(factors).map(([name, value]) => `${name} ${value.toFixed(2)}`).join(" · ")}`));
+  const items = conflicts.map(({ winner, loser, decided }) => el("li", {},
+    side(winner), el("em", {}, decided ? `${word("wins")} ${word("over")}` : `(${word("undecided")})`), side(loser)));
   return detailsNode("conflicts", el("ul", {}, ...items));
 }
 

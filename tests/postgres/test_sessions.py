@@ -36,6 +36,14 @@ class TestHistory:
         task = await rooms.register(query="now")
         assert await store.history(LAN, task.session_id) == ()
 
+    async def test_leaves_out_what_was_answered_with_wider_rights(self, rooms: Rooms, store: SessionStore) -> None:
+        run = await rooms.begin()
+        await rooms.complete(run, "something private")
+        narrowed = LAN.narrowed(scopes=("public", "internal"), department="hr")
+        assert await store.history(narrowed, run.task.session_id) == ()
+        assert (await store.get(narrowed, run.task.session_id)).messages == ()
+        assert len(await store.history(LAN, run.task.session_id)) == 2
+
     async def test_is_empty_for_somebody_elses_and_for_unknown_sessions(
         self, rooms: Rooms, store: SessionStore
     ) -> None:

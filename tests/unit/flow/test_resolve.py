@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from app.flow.claims import disagreements
 from app.flow.resolve import Verdict, judge
 from app.flow.state import FlowLimits
-from tests.factories import NOW, finding, passage
+from tests.factories import finding, passage
 
 LIMITS = FlowLimits()
 OLD, NEW = "Nhân viên được nghỉ 12 ngày phép năm.", "Nhân viên được nghỉ 14 ngày phép năm."
@@ -15,7 +15,7 @@ OLD, NEW = "Nhân viên được nghỉ 12 ngày phép năm.", "Nhân viên đư
 def verdict(old: dict[str, object], new: dict[str, object], limits: FlowLimits = LIMITS) -> Verdict:
     both = finding(passage(OLD, document="old", **old), passage(NEW, document="new", **new))
     [found] = disagreements((both,))
-    return judge(found, limits, {"general"}, NOW)
+    return judge(found, limits, {"general"})
 
 
 class TestJudge:
@@ -35,8 +35,20 @@ class TestJudge:
         assert found.decided
         assert found.winner.claim.sentence == NEW
 
+    def test_recency_counts_from_the_newer_source(self) -> None:
+        found = verdict({"effective_from": date(2021, 1, 1)}, {"effective_from": date(2023, 1, 1)})
+        assert found.decided
+        assert found.winner.claim.sentence == NEW
+
+    def test_a_newer_public_text_does_not_overrule_an_older_private_one(self) -> None:
+        found = verdict(
+            {"effective_from": date(2024, 1, 1), "scope": "private"},
+            {"effective_from": date(2025, 1, 1), "scope": "public"},
+        )
+        assert not found.decided
+
     def test_equal_sources_stay_undecided_and_the_later_is_named_first(self) -> None:
-        found = verdict({"effective_from": date(2024, 1, 1)}, {"effective_from": date(2025, 1, 1)})
+        found = verdict({"effective_from": date(2025, 1, 1)}, {"effective_from": date(2025, 1, 20)})
         assert not found.decided
         assert found.winner.claim.sentence == NEW
 

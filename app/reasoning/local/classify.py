@@ -1,0 +1,155 @@
+"""What kind of input this is: small talk, one plain question, or a task; with references to the history resolved."""
+
+import re
+from collections.abc import Sequence
+
+from app.domain.knowledge import Language
+from app.domain.language import guess_language, is_unaccented_vietnamese, normalise
+from app.domain.tasks import Message
+from app.embedding import EmbeddingUnavailable
+from app.reasoning import AgentOffer, Classification
+from app.reasoning.local.chitchat import Talk, addressed_talk, fixed_talk, reply
+from app.reasoning.local.cues import alternatives
+from app.reasoning.local.decompose import sub_queries_of
+from app.reasoning.local.exemplars import ExemplarBank
+from app.reasoning.local.follow_up import resolve, standing_question
+from app.reasoning.local.intents import intents_of
+from app.reasoning.local.pure_arithmetic import pure_expression
+from app.reasoning.local.wording import Part, lower_first, tidy
+
+_TALK_MARGIN = 0.012
+"""How much nearer small talk must be than questions; a question taken for small talk is the worse mistake."""
+_SUBJECT_MARGIN = 0.05
+"""The same for text that names something of the office."""
+_CLEAR_MARGIN = 0.02
+_CLAUSE_END = re.compile(r"(?<=[.!?])\s+|,\s+|\s+[–-]\s+|\n+")
+_COURTESY = re.compile(rf"^(?:{alternatives('classify.courtesy')})[\s,:.!-]+", re.IGNORECASE)
+_ORDER = re.compile(rf"^(?:please )?(?:{alternatives('classify.order')})\b", re.IGNORECASE)
+_OWN_AFFAIR = re.compile(alternatives("classify.own_affair"), re.IGNORECASE)
+"""The asker's own affairs: what to do, what is mine."""
+_SUBJECT, _LONG_WORDS = 0.9, 10
+_SHORT_CLAUSE_WORDS = 10
+_MAX_CLAUSES = 3
+
+
+class Classifier:
+    """Tells small talk from questions by rules first and by nearness to known utterances where rules are silent."""
+
+    def __init__(self, bank: ExemplarBank):
+        self._bank = bank
+
+    async def classify(self, query: str, history: Sequence[Message], agents: Sequence[AgentOffer]) -> Classification:
+        """Classify one utterance; embeds it only when rules do not decide."""
+        text = normalise(query)
+        language = _language_of(text, history)
+        standing = standing_question(history)
+        leans = (
+            bool(standing) and not (fixed_talk(text) or addressed_talk(text)) and resolve(text, standing) is not None
+        )
+        talk = None if leans else await self._talk_of(text, has_history=bool(standing))
+        if talk:
+            return Classification(
+                kind="chitchat", language=language, refined_query="", sub_queries=(),
+                chitchat_response=reply(talk, language, agents), confidence=0.95,
+            )  # fmt: skip
+        return _question(await self._without_courtesies(text), language, standing)
+
+    async def _talk_of(self, text: str, *, has_history: bool) -> Talk | None:
+        if not any(char.isalnum() for char in text):
+            return "greeting"
+        if pure_expression(text):
+            return None
+        fixed = fixed_talk(text)
+        if fixed:
+            return fixed
+        clauses = [clause for clause in _CLAUSE_END.split(text) if clause.strip(" .!?,")]
+        if len(clauses) > 1 and len(clauses) <= _MAX_CLAUSES:
+            kinds = [await self._talk_of_clause(clause, has_history=has_history) for clause in clauses]
+            return next(kind for kind in kinds if kind) if all(kinds) else None
+        return await self._talk_of_clause(text, has_history=has_history)
+
+    async def _talk_of_clause(self, text: str, *, has_history: bool) -> Talk | None:
+        """Small talk of one kind, or None; what rules cannot tell is decided by the exemplars."""
+        known = fixed_talk(text) or addressed_talk(text)
+        if known:
+            return known
+        if intents_of(text) or _ORDER.match(text) or is_unaccented_vietnamese(text):
+            # Vectors of Vietnamese without diacritics point anywhere; what rules do not know is taken for a question.
+            return None
+        part = Part.of(text)
+        subject = any(term.concepts and term.weight >= _SUBJECT for term in part.terms)
+        particular = part.asks and (
+            has_history or any(t.is_name for t in part.terms) or len(text.split()) > _LONG_WORDS
+        )
+        needed = _SUBJECT_MARGIN if subject or particular or _OWN_AFFAIR.search(text) else _TALK_MARGIN
+        try:
+            near = await self._bank.nearness(text)
+        except EmbeddingUnavailable:
+            return None
+        return near.talk if near.margin > needed else None
+
+    async def _without_courtesies(self, text: str) -> str:
+        """The question without greetings and remarks in front of it."""
+        rest = _stripped(text)
+        for _ in range(_MAX_CLAUSES):
+            mark = _CLAUSE_END.search(rest)
+            if mark is None or len(rest[: mark.start()].split()) > _SHORT_CLAUSE_WORDS:
+                return rest
+            if not await self._is_remark(rest[: mark.start()]) or not rest[mark.end() :].strip(" ?!."):
+                return rest
+            rest = _stripped(rest[mark.end() :])
+        return rest
+
+    async def _is_remark(self, clause: str) -> bool:
+        if fixed_talk(clause) or addressed_talk(clause):
+            return True
+        part = Part.of(clause)
+        if (
+            part.asks
+            or any(term.concepts and term.weight >= _SUBJECT for term in part.terms)
+            or is_unaccented_vietnamese(clause)
+        ):
+            return False
+        try:
+            return (await self._bank.nearness(clause)).margin > _CLEAR_MARGIN
+        except EmbeddingUnavailable:
+            return False
+
+
+def _stripped(text: str) -> str:
+    while (shorter := _COURTESY.sub("", text).lstrip(" ,.!:-")) != text and shorter:
+        text = shorter
+    return text
+
+
+def _question(text: str, language: Language, standing: str) -> Classification:
+    resolved = resolve(text, standing) if standing else None
+    asked = resolved or text
+    parts = (asked,) if pure_expression(asked) else sub_queries_of(asked, language)
+    plain = len(parts) == 1 and not intents_of(asked) and not pure_expression(asked)
+    return Classification(
+        kind="simple" if plain else "task",
+        language=language,
+        refined_query=_joined(parts, language) if len(parts) > 1 else parts[0],
+        sub_queries=parts,
+        is_follow_up=resolved is not None,
+        confidence=0.8 if resolved else 0.9,
+    )
+
+
+def _joined(parts: Sequence[str], language: Language) -> str:
+    """The sub-queries as one sentence."""
+    word = " và " if language == "vi" else " and "
+    bare = [part.rstrip("?") for part in parts]
+    told = ", ".join([bare[0], *map(lower_first, bare[1:-1])]) + f",{word}{lower_first(bare[-1])}"
+    return tidy(told, question=any(Part.of(part).asks for part in parts))
+
+
+def _language_of(text: str, history: Sequence[Message]) -> Language:
+    """The language of the text; of the conversation when the text is too short to tell."""
+    words = text.split()
+    if len(words) <= 2 and text.isascii() and not fixed_talk(text):
+        earlier = [message.content for message in history if message.role == "user"]
+        if earlier:
+            return guess_language(earlier[-1])
+    return guess_language(text)

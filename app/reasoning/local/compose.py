@@ -1,0 +1,207 @@
+"""The final answer, written from findings, computations and weighed conflicts; streamed piece by piece."""
+
+import re
+from collections.abc import AsyncIterator, Iterator, Sequence
+from dataclasses import dataclass
+
+from app.domain.answer import Outcome
+from app.domain.knowledge import Finding, Language, Quote
+from app.reasoning import ComposeRequest, Composition, ResolvedPoint
+from app.reasoning.local.further_questions import further_questions
+from app.reasoning.local.intents import intents_of
+from app.reasoning.local.phrases import COMPOSED, listed, titles_of
+from app.reasoning.local.plan_wording import shown
+from app.reasoning.local.rendering import render
+from app.reasoning.local.terms import bag_of, coverage, terms_of
+
+_PIECE = re.compile(r"(?:\S+\s*){1,3}")
+_ASKED_SHARE = 0.6
+_NOT_FOUND_CONFIDENCE = 0.3
+_UNDECIDED = 0.8
+_AS_SURE = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """A query with what was found for it."""
+
+    query: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def found(self) -> tuple[Finding, ...]:
+        """The findings that hold something; a far less certain one adds noise where another agent knows."""
+        surest = max((finding.confidence for finding in self.findings if finding.found), default=0.0)
+        return tuple(f for f in self.findings if f.found and f.confidence >= _AS_SURE * surest)
+
+
+async def compose(request: ComposeRequest) -> AsyncIterator[str | Composition]:
+    """Stream the text in pieces of a few words, then the whole composition."""
+    composition = composed(request)
+    for piece in _PIECE.finditer(composition.answer):
+        yield piece[0]
+    yield composition
+
+
+def composed(request: ComposeRequest) -> Composition:
+    """The whole answer at once."""
+    told = _by_query(request)
+    outcome = _outcome(request, told)
+    if outcome == "not_found":
+        return Composition(
+            answer=_nothing(request), outcome=outcome, reasoning=COMPOSED[request.language]["nothing_reason"],
+            confidence=min(_NOT_FOUND_CONFIDENCE, max((f.confidence for f in request.findings), default=0.0)),
+            follow_up_questions=(),
+        )  # fmt: skip
+    paragraphs = [*_answers(request, told), *_computed(request), *_conflicts(request), *_gaps(request, told)]
+    return Composition(
+        answer="\n\n".join(paragraph for paragraph in paragraphs if paragraph),
+        outcome=outcome,
+        reasoning=_reasoning(request),
+        confidence=round(_confidence(request, told), 4),
+        follow_up_questions=further_questions(
+            request.query, request.findings, request.language, request.max_follow_up_questions
+        ),
+    )
+
+
+def _by_query(request: ComposeRequest) -> list[_Told]:
+    """Findings grouped by what was asked, in plan order; a computation told elsewhere is left out."""
+    groups: dict[str, list[Finding]] = {}
+    for finding in request.findings:
+        if finding.answer and finding.answer in request.computations:
+            continue
+        groups.setdefault(finding.query, []).append(finding)
+    return [_Told(query, tuple(findings)) for query, findings in groups.items()]
+
+
+def _outcome(request: ComposeRequest, told: Sequence[_Told]) -> Outcome:
+    if not any(group.found for group in told) and not request.computations:
+        return "not_found"
+    if any(not point.decided for point in request.conflicts):
+        return "conflict"
+    return "partial" if request.failed_agents or _unanswered(request, told) else "answered"
+
+
+def _unanswered(request: ComposeRequest, told: Sequence[_Told]) -> list[str]:
+    """Parts of the question nobody answered; queries the planner added by itself are not missed."""
+    if request.computations and not any(group.found for group in told):
+        return []
+    return [group.query for group in told if not group.found and _was_asked(group.query, request.query)]
+
+
+def _was_asked(query: str, question: str) -> bool:
+    terms = terms_of(query)
+    return coverage(terms, [term.weight for term in terms], bag_of(question)) >= _ASKED_SHARE
+
+
+def _answers(request: ComposeRequest, told: Sequence[_Told]) -> Iterator[str]:
+    """The findings, each query under its own heading when there are several."""
+    summary = request.summaries[-1] if request.summaries and "summary" in intents_of(request.query) else ""
+    if summary:
+        yield summary
+        return
+    answered = [(group.query, text) for group, text in _without_repetition(told, request.language) if text]
+    for query, text in answered:
+        yield f"**{query.strip()}**\n{text}" if len(answered) > 1 else text
+
+
+def _without_repetition(told: Sequence[_Told], language: Language) -> Iterator[tuple[_Told, str]]:
+    """Each group with its text; spans quoted for an earlier query are not quoted again."""
+    seen: set[tuple[str, str]] = set()
+    for group in told:
+        fresh: list[Quote] = []
+        texts: list[str] = []
+        for finding in group.found:
+            own = [quote for quote in finding.quotes if _key(quote) not in seen]
+            seen |= {_key(quote) for quote in own}
+            if finding.answer == render(finding.quotes):
+                fresh += own
+            elif own or not finding.quotes:
+                texts.append(finding.answer)
+        yield group, "\n\n".join(filter(None, [_attributed(fresh, language), *dict.fromkeys(texts)]))
+
+
+def _key(quote: Quote) -> tuple[str, str]:
+    return str(quote.passage.document_id), quote.text
+
+
+def _attributed(quotes: Sequence[Quote], language: Language) -> str:
+    """The quotes as text; each document is named when there are several."""
+    by_title: dict[str, list[Quote]] = {}
+    for quote in quotes:
+        by_title.setdefault(quote.passage.title, []).append(quote)
+    if len(by_title) < 2:
+        return render(quotes)
+    attribution = COMPOSED[language]["according_to"]
+    return "\n\n".join(f"{attribution.format(title=title)}{_joint(text)}{text}" for title, text in _rendered(by_title))
+
+
+def _rendered(by_title: dict[str, list[Quote]]) -> Iterator[tuple[str, str]]:
+    for title, quotes in by_title.items():
+        yield title, render(quotes)
+
+
+def _joint(text: str) -> str:
+    return "\n" if "\n" in text else " "
+
+
+def _computed(request: ComposeRequest) -> Iterator[str]:
+    for computation in request.computations:
+        calculates = any(sign in computation for sign in "=≈")
+        yield COMPOSED[request.language]["computed"].format(text=computation) if calculates else computation
+
+
+def _conflicts(request: ComposeRequest) -> Iterator[str]:
+    texts = COMPOSED[request.language]
+    for point in request.conflicts:
+        yield texts["decided" if point.decided else "undecided"].format(**_conflict_values(point))
+
+
+def _conflict_values(point: ResolvedPoint) -> dict[str, str]:
+    return {
+        "winner": point.winner.strip().rstrip("."), "loser": point.loser.strip().rstrip("."), "reason": point.reason,
+        "winner_title": point.winner_title, "loser_title": point.loser_title,
+    }  # fmt: skip
+
+
+def _gaps(request: ComposeRequest, told: Sequence[_Told]) -> Iterator[str]:
+    texts = COMPOSED[request.language]
+    missing = _unanswered(request, told)
+    if missing:
+        yield texts["missing"].format(queries="; ".join(query.rstrip("?") for query in missing))
+    if request.failed_agents:
+        agents = listed([shown(agent) for agent in request.failed_agents], request.language)
+        yield texts["failed"].format(agents=agents)
+
+
+def _nothing(request: ComposeRequest) -> str:
+    """What was searched and whom to ask."""
+    texts = COMPOSED[request.language]
+    agents = list(dict.fromkeys(finding.agent for finding in request.findings))
+    failed = [texts["failed"].format(agents=listed([shown(a) for a in request.failed_agents], request.language))]
+    searched = texts["searched"].format(agents=listed([shown(a) for a in agents], request.language)) if agents else ""
+    told = texts["nothing"].format(query=request.query.rstrip("?"), searched=searched)
+    return " ".join([told, *(failed if request.failed_agents else ())])
+
+
+def _reasoning(request: ComposeRequest) -> str:
+    texts = COMPOSED[request.language]
+    decided = next((point for point in request.conflicts if point.decided), None)
+    if decided:
+        return texts["preferred"].format(title=decided.winner_title, reason=decided.reason)
+    titles = list(dict.fromkeys(q.passage.title for f in request.findings if f.found for q in f.quotes))
+    if not titles:
+        return texts["computed_reason"]
+    return texts["sources"].format(titles=titles_of(titles, request.language))
+
+
+def _confidence(request: ComposeRequest, told: Sequence[_Told]) -> float:
+    """Mean over what was asked of the surest finding; unanswered parts count nothing."""
+    best = [max((finding.confidence for finding in group.found), default=0.0) for group in told]
+    counted = [
+        value for value, group in zip(best, told, strict=True) if value or _was_asked(group.query, request.query)
+    ]
+    mean = sum(counted) / len(counted) if counted else 1.0
+    undecided = any(not point.decided for point in request.conflicts)
+    return mean * (_UNDECIDED if undecided else 1.0) * (_UNDECIDED if request.failed_agents else 1.0)

@@ -1,0 +1,55 @@
+"""The words by which questions and answers are recognised, read from ``cues.txt``.
+
+One regular expression a line, grouped in ``[sections]`` named after the module that uses them; lines starting with
+``#`` are comments. Lines are alternatives, tried from the top; spaces at their ends are written ``\\s``.
+"""
+
+import re
+from functools import cache
+from importlib.resources import files
+
+from app.domain.language import fold
+
+_HEAD = re.compile(r"\[([a-z_.]+)\]")
+Pair = tuple[re.Pattern[str], re.Pattern[str]]
+"""A cue with diacritics, and as it looks without them; indexed by whether the text is folded."""
+
+
+@cache
+def _sections() -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    own: list[str] = []
+    for line in files(__package__).joinpath("cues.txt").read_text("utf-8").splitlines():
+        head = _HEAD.fullmatch(line.strip())
+        if head:
+            own = found.setdefault(head[1], [])
+        elif line.strip() and not line.startswith("#"):
+            own.append(line)
+    return {name: tuple(section) for name, section in found.items()}
+
+
+def alternatives(section: str) -> str:
+    """The lines of a section as one regular expression, to be put into a group."""
+    return "|".join(_sections()[section])
+
+
+def lines(section: str) -> tuple[str, ...]:
+    """The lines of a section, for patterns that are used one by one."""
+    return _sections()[section]
+
+
+def cue(section: str) -> Pair:
+    """The section as a pattern that begins at a word, in both spellings; case does not matter."""
+    written = alternatives(section)
+    return re.compile(rf"\b(?:{written})", re.IGNORECASE), re.compile(rf"\b(?:{fold(written)})", re.IGNORECASE)
+
+
+def word_list(section: str) -> frozenset[str]:
+    """The words of a section of plain words."""
+    return frozenset(word for line in _sections()[section] for word in line.split())
+
+
+def named_patterns(section: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """The lines ``name = pattern`` of a section, in order."""
+    parts = (line.partition(" = ") for line in _sections()[section])
+    return tuple((name, re.compile(pattern)) for name, _, pattern in parts)

@@ -1,0 +1,210 @@
+"""Understanding a question from the conversation before it: “còn nhân viên thử việc thì sao?”."""
+
+import re
+from collections.abc import Sequence
+from itertools import takewhile
+
+from app.domain.language import fold, guess_language, normalise
+from app.domain.tasks import Message
+from app.reasoning.local.cues import alternatives
+from app.reasoning.local.decompose import sub_queries_of
+from app.reasoning.local.glossary import stemmed
+from app.reasoning.local.wording import Part, lower_first, tidy, topic_of, without_asking
+
+_REMEMBERED = 6
+"""Earlier questions that are looked at."""
+_WHAT_ABOUT = re.compile(
+    r"^(?:(?:thế|the|vậy|vay|à|ok|dạ|and|so|but|then)[,\s]+)*"
+    r"(?:còn|con|what about|how about|what if it is|and what about|what of)\s+"
+    r"(?P<topic>.+?)(?:\s+(?:(?:thì|thi) (?:sao|thế nào|the nao)|ra sao|thế nào|the nao|sao))?\s*[?!.]*$",
+    re.IGNORECASE,
+)
+_SO_WHAT = re.compile(
+    r"^(?:(?:thế|the|vậy|vay|and|so|but|then)[,\s]+)+(?P<topic>.+?)(?:\s+(?:thì sao|thi sao|ra sao))?\s*[?!.]*$",
+    re.IGNORECASE,
+)
+_ENDS_THI_SAO = re.compile(r"^(?P<topic>.+?)\s+(?:thì sao|thi sao)\s*[?!.]*$", re.IGNORECASE)
+_AND = re.compile(r"^(?:and|và|va|còn|con|thế|the|vậy|vay|so|but|or|hoặc)[,\s]+", re.IGNORECASE)
+_IF = re.compile(r"^(?:nếu|neu|if|when|khi|trường hợp|after|before|during|in|on|for|with|at)\b", re.IGNORECASE)
+_PREPOSITION = re.compile(rf"^(?:{alternatives('follow_up.preposition')})\b", re.IGNORECASE)
+_PRONOUN = re.compile(rf"\b(?:{alternatives('follow_up.pronoun')})\b", re.IGNORECASE)
+_DUMMY = re.compile(rf"\b(?:{alternatives('follow_up.dummy')})\b", re.IGNORECASE)
+_OF = re.compile(r"^[\w-]+ of (.+)$", re.IGNORECASE)
+_THING = re.compile(rf"\b(?:{alternatives('follow_up.thing')})\s+(?:đó|này)\b", re.IGNORECASE)
+_ADDED = re.compile(r", (?:đối với|for) [^,?]+\?$")
+_FREE_WORDS, _FREE_WHEN_OPENED = 1.4, {"vi": 2.3, "en": 1.8}
+"""A question naming less than this leans on the one before it; after “thế”, “còn”, “and” sooner."""
+_HEAD_WORDS = 2
+_PROPERTY = 0.5
+_BOUNDARIES = frozenset(
+    [
+        "duoc",
+        "co",
+        "phai",
+        "bi",
+        "thi",
+        "la",
+        "can",
+        "nen",
+        "se",
+        "da",
+        "huong",
+        "gom",
+        "chiem",
+        "trong",
+        "khi",
+        "cua",
+        "o",
+        "tai",
+        "do",
+        "get",
+        "gets",
+        "have",
+        "has",
+        "is",
+        "are",
+        "in",
+        "on",
+        "for",
+        "during",
+    ]
+)
+_ROLE = re.compile(
+    rf"\b(?:(?!{alternatives('follow_up.not_a_role')})\w+[- ])?(?:{alternatives('follow_up.role')})\b(?: on \w+)?",
+    re.IGNORECASE,
+)
+_NAME = re.compile(r"[A-ZĐ][\wÀ-ỹ.]*(?:\s[A-ZĐ][\wÀ-ỹ.]*)*")
+_TAIL_EN = re.compile(
+    r"\s(?:on|in|at|during|after|before|within|under)\s(?:(?!on |in |at |during |after |before )[\w-]+\s?){1,4}$",
+    re.IGNORECASE,
+)
+
+
+def standing_question(history: Sequence[Message]) -> str:
+    """The last question of the history made self-contained; empty when nothing was asked yet."""
+    standing = ""
+    for message in [message for message in history if message.role == "user"][-_REMEMBERED:]:
+        text = normalise(message.content)
+        resolved = resolve(text, standing) if standing else None
+        if resolved or Part.of(text).weight >= 1:
+            standing = resolved or text
+    return standing
+
+
+def resolve(text: str, standing: str) -> str | None:
+    """`text` with what it leaves out taken from the `standing` question; None when it leaves nothing out."""
+    spelt = normalise(text)
+    about = _topic_asked_about(spelt)
+    if about is not None:
+        return _applied_to(standing, about)
+    if _leans_by_pronoun(spelt):
+        return _with_topic(spelt, topic_of(standing))
+    opened = _AND.match(spelt)
+    bare = _AND.sub("", spelt)
+    own = Part.of(bare)
+    if opened and not own.asks:
+        return _applied_to(standing, bare.rstrip(" ?!."))
+    if own.weight < (_FREE_WHEN_OPENED[guess_language(spelt)] if opened else _FREE_WORDS) and (opened or own.asks):
+        return _leaning(bare, standing)
+    return _leaning(bare, standing) if opened and (_IF.match(bare) or _PREPOSITION.match(bare)) else None
+
+
+def _topic_asked_about(text: str) -> str | None:
+    """X of “còn X thì sao?”, “what about X?”; None when the text asks something of its own."""
+    mark = _WHAT_ABOUT.match(text) or _ENDS_THI_SAO.match(text)
+    if mark is None:
+        mark = _SO_WHAT.match(text)
+        if mark is None or Part.of(mark["topic"]).asks:
+            return None
+    topic = _AND.sub("", mark["topic"]).strip(" ,")
+    inner = Part.of(topic)
+    return None if inner.asks and inner.weight >= _FREE_WORDS and not _ENDS_THI_SAO.match(text) else topic
+
+
+def _applied_to(standing: str, topic: str) -> str:
+    """The standing question asked about `topic`: in place of the phrase it parallels, else added to it."""
+    question = _ADDED.sub("?", sub_queries_of(standing, guess_language(standing))[0])
+    if Part.of(topic).asks and not _PREPOSITION.match(topic):
+        return _leaning(topic, standing)
+    for parallel in (_same_head, _same_role, _other_name, _same_place):
+        replaced, by = parallel(question.rstrip("?"), topic)
+        if replaced:
+            return tidy(question.replace(replaced, _cased(by, replaced), 1), question=True)
+    joint = " " if _PREPOSITION.match(topic) else ", đối với " if guess_language(question) == "vi" else ", for "
+    return tidy(f"{question.rstrip('?')}{joint}{topic}", question=True)
+
+
+_Swap = tuple[str, str]
+"""The words to be replaced (empty = none) and what takes their place."""
+
+
+def _same_head(question: str, topic: str) -> _Swap:
+    """“nhân viên chính thức” and “nhân viên thử việc”: phrases that begin alike."""
+    bare = _PREPOSITION.sub("", topic).strip()
+    words, head = question.split(), [_plain(word) for word in bare.split()[:_HEAD_WORDS]]
+    for at in range(len(words)):
+        if len(head) == _HEAD_WORDS and [_plain(word) for word in words[at : at + _HEAD_WORDS]] == head:
+            phrase = list(takewhile(lambda word: _plain(word) not in _BOUNDARIES, words[at:]))
+            if not Part.of(" ".join(phrase)).asks:
+                return " ".join(phrase), bare
+    return "", ""
+
+
+def _same_role(question: str, topic: str) -> _Swap:
+    """“permanent staff” and “people on probation”: both name who is meant."""
+    asked, meant = _ROLE.search(question), _ROLE.search(topic)
+    return (asked[0], _PREPOSITION.sub("", topic).strip()) if asked and meant else ("", "")
+
+
+def _other_name(question: str, topic: str) -> _Swap:
+    """“London” and “Toronto”, “Hà Nội” and “TP.HCM”: the only name of the question gives way to another."""
+    bare = _PREPOSITION.sub("", topic).strip()
+    names = [mark[0] for mark in _NAME.finditer(question) if mark.start() or " " in mark[0]]
+    is_other = bool(_NAME.fullmatch(bare)) and len(names) == 1 and stemmed(names[0]) != stemmed(bare)
+    return (names[0], bare) if is_other else ("", "")
+
+
+def _same_place(question: str, topic: str) -> _Swap:
+    """“on weekdays” and “on public holidays”, “during probation” and “after five years”: what stands last."""
+    tail = _TAIL_EN.search(question)
+    return (tail[0].strip(), topic) if tail and _TAIL_EN.fullmatch(f" {topic}") else ("", "")
+
+
+def _plain(word: str) -> str:
+    return fold(word).lower().strip(",.?!")
+
+
+def _cased(topic: str, replaced: str) -> str:
+    return topic[0].upper() + topic[1:] if replaced[:1].isupper() else topic
+
+
+def _leans_by_pronoun(text: str) -> bool:
+    bare = _DUMMY.sub("", text)
+    return bool(_PRONOUN.search(bare)) and Part.of(_PRONOUN.sub("", bare)).weight < 2 * _FREE_WORDS
+
+
+def _with_topic(text: str, topic: str) -> str:
+    """The pronoun replaced by what was spoken of."""
+    owned = _OF.match(topic)
+    if owned and Part.of(_PRONOUN.sub("", text)).weight >= _PROPERTY:
+        topic = owned[1]  # “the maximum there” asks for another property of band E4, not of its midpoint
+    if not topic:
+        return tidy(text, question=True)
+    mark = _THING.search(text) or _PRONOUN.search(_DUMMY.sub(lambda dummy: "·" * len(dummy[0]), text))
+    if mark is None:
+        return tidy(f"{text.rstrip('?')} ({topic})", question=True)
+    if mark[0].lower() == "there":
+        return tidy(f"{text[: mark.start()]}for {topic}{text[mark.end() :]}", question=True)
+    return tidy(f"{_AND.sub('', text[: mark.start()])}{lower_first(topic)}{text[mark.end() :]}", question=True)
+
+
+def _leaning(text: str, standing: str) -> str:
+    """A question that says too little, put behind what the standing one is about."""
+    head = re.split(r"\s+(?:thì|thi)\s+", text)[0]
+    replaced, by = _other_name(standing, head) if _PREPOSITION.match(head) else ("", "")
+    if replaced:
+        return tidy(standing.replace(replaced, by, 1), question=True)
+    if guess_language(standing) == "vi":
+        return tidy(f"{without_asking(standing)}: {lower_first(_AND.sub('', text))}", question=True)
+    topic = topic_of(standing)
+    return tidy(f"{_AND.sub('', text).rstrip('?')} ({lower_first(topic)})" if topic else text, question=True)

@@ -1,0 +1,152 @@
+"""Office vocabulary of both languages: phrases that mean the same thing share a concept.
+
+The phrases live in ``glossary.jsonl``, one group a line: Vietnamese, English, and how much the concept tells (1 =
+names a subject; 0.15 = stands in every policy). Looking up is plain dictionary work, so it costs no embedding.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from app.domain.language import fold, words
+
+_LONGEST = 5
+_IRREGULAR = {
+    "paid": "pay", "bought": "buy", "sent": "send", "spent": "spend", "kept": "keep", "told": "tell", "gave": "giv",
+    "given": "giv", "took": "tak", "taken": "tak", "made": "mak", "written": "writ", "wrote": "writ", "held": "hold",
+    "left": "leav", "met": "meet", "flew": "fly", "flown": "fly", "drove": "driv", "driven": "driv", "chosen": "choos",
+    "began": "begin", "begun": "begin", "became": "becom", "stole": "steal", "lost": "los", "children": "child",
+}  # fmt: skip
+"""Forms no ending can be cut from; to the stem of their word."""
+_KEEPS_ITS_S = ("ss", "us", "is", "os")
+Phrase = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A phrase found in a row of stems."""
+
+    start: int
+    end: int
+    """Position after the last word."""
+    concepts: frozenset[int]
+
+
+@dataclass(frozen=True)
+class Glossary:
+    """Phrases by their stems, exact and without diacritics."""
+
+    exact: dict[Phrase, frozenset[int]]
+    folded: dict[Phrase, frozenset[int]]
+    weights: tuple[float, ...]
+    """By concept, 0–1."""
+
+    def matches(self, stems: Sequence[str], *, folded: bool) -> Iterator[Match]:
+        """Longest phrases first come, left to right, without overlap. `stems` are folded when `folded`."""
+        phrases = self.folded if folded else self.exact
+        starts = _first_words(folded)
+        at = 0
+        while at < len(stems):
+            longest = starts.get(stems[at], 0)
+            for size in range(min(longest, len(stems) - at), 0, -1):
+                concepts = phrases.get(tuple(stems[at : at + size]))
+                if concepts:
+                    yield Match(at, at + size, concepts)
+                    at += size
+                    break
+            else:
+                at += 1
+
+    def mentioned(self, stems: Sequence[str], *, folded: bool) -> frozenset[int]:
+        """Every concept named anywhere, also inside a longer phrase."""
+        phrases = self.folded if folded else self.exact
+        starts = _first_words(folded)
+        found: set[int] = set()
+        for at, first in enumerate(stems):
+            for size in range(1, min(starts.get(first, 0), len(stems) - at) + 1):
+                found |= phrases.get(tuple(stems[at : at + size]), frozenset())
+        return frozenset(found)
+
+    def weight(self, concepts: frozenset[int]) -> float:
+        """The most telling concept counts."""
+        return max((self.weights[concept] for concept in concepts), default=1.0)
+
+
+@cache
+def glossary() -> Glossary:
+    """The glossary of the package, read once per process."""
+    exact: dict[Phrase, set[int]] = {}
+    folded: dict[Phrase, set[int]] = {}
+    weights: list[float] = []
+    for line in files(__package__).joinpath("glossary.jsonl").read_text("utf-8").splitlines():
+        group = json.loads(line)
+        concept = len(weights)
+        weights.append(float(group["weight"]))
+        for phrase in (*group["vi"], *group["en"]):
+            stems = stemmed(phrase)
+            exact.setdefault(stems, set()).add(concept)
+            bare = stemmed(fold(phrase))
+            # A single bare syllable means too many things: "muon" is late, to want and to borrow.
+            if len(bare) > 1 or stems == bare:
+                folded.setdefault(bare, set()).add(concept)
+    return Glossary(
+        {phrase: frozenset(ids) for phrase, ids in exact.items()},
+        {phrase: frozenset(ids) for phrase, ids in folded.items()},
+        tuple(weights),
+    )
+
+
+@cache
+def _first_words(folded: bool) -> dict[str, int]:
+    """First stem of every phrase, with the length of the longest phrase that begins so."""
+    known = glossary().folded if folded else glossary().exact
+    longest: dict[str, int] = {}
+    for phrase in known:
+        longest[phrase[0]] = min(max(longest.get(phrase[0], 0), len(phrase)), _LONGEST)
+    return longest
+
+
+def stemmed(text: str) -> Phrase:
+    """The words of `text` in order, English endings cut off (policies, policy → polici)."""
+    return tuple(stem(word) for word in words(text))
+
+
+@cache
+def stem(word: str) -> str:
+    """A light English stem; Vietnamese syllables and numbers stay as they are."""
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    if len(word) < 4 or not word.isascii() or not word.isalpha():
+        return word
+    return _bare_end(_without_ending(_singular(word)))
+
+
+def _singular(word: str) -> str:
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "shes", "ches", "xes", "zes")):
+        return word[:-2]
+    if word.endswith("s") and not word.endswith(_KEEPS_ITS_S):
+        return word[:-1]
+    return word
+
+
+def _without_ending(word: str) -> str:
+    for ending in ("ing", "ied", "ed"):
+        root = word.removesuffix(ending)
+        if root != word and len(root) >= 3 and any(vowel in root for vowel in "aeiouy"):
+            return root + "y" if ending == "ied" else _undoubled(root)
+    return word
+
+
+def _undoubled(root: str) -> str:
+    return root[:-1] if root[-1] == root[-2] and root[-1] not in "lsz" else root
+
+
+def _bare_end(word: str) -> str:
+    if word.endswith("e") and len(word) > 4:
+        return word[:-1]
+    # Four letters may be a Vietnamese syllable: thay is not thai.
+    return word[:-1] + "i" if word.endswith("y") and len(word) > 4 else word

@@ -1,0 +1,96 @@
+"""Arguments of a log search: which machine, how bad, what kind of event, and the span of time in the asker's words."""
+
+import re
+
+from app.domain.language import fold, normalise
+from app.reasoning import Arguments
+from app.reasoning.local.cues import alternatives, lines, named_patterns
+
+_HOST = re.compile(r"\b[a-z]{2,}(?:-[a-z]+)*-\d{1,3}\b", re.IGNORECASE)
+_ADDRESS = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b")
+_STATUS = re.compile(r"\b(?:http\s*)?([45]\d{2})\b", re.IGNORECASE)
+_USER = re.compile(r"\b(?:user|tai khoan|nguoi dung|account)\s+([a-z][a-z0-9._-]{1,30})\b")
+_NOT_A_USER = frozenset(
+    [
+        "nao",
+        "bi",
+        "cua",
+        "khong",
+        "duoc",
+        "co",
+        "dang",
+        "has",
+        "is",
+        "was",
+        "are",
+        "had",
+        "with",
+        "locked",
+        "did",
+        "who",
+        "which",
+        "that",
+        "of",
+    ]
+)
+_EVENTS = named_patterns("log.events")
+"""The words systems write for an event, and what people call it (folded)."""
+_LEVELS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"nghiem trong|critical|fatal"), "critical"),
+    (re.compile(r"canh bao|warnings?"), "warning"),
+    (re.compile(r"\bloi\b|\berrors?\b"), "error"),
+)
+_UNIT, _DATE = rf"(?:{alternatives('log.unit')})", rf"(?:{alternatives('log.date')})"
+_MONTHS = "jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec"
+_PERIODS = tuple(
+    re.compile(pattern.format(unit=_UNIT, date=_DATE, month=_MONTHS), re.IGNORECASE) for pattern in lines("log.periods")
+)
+"""Tried in this order: the first phrase found is the span asked for."""
+
+
+def log_arguments(query: str) -> Arguments:
+    """Terms, level, source and ``period`` (the literal phrase; the tool knows the clock). Only what the query says."""
+    text = normalise(query)
+    values: dict[str, str] = {}
+    grounds: list[str] = []
+    host, period = _HOST.search(text), _period_of(text)
+    if host:
+        values["source"] = host[0].lower()
+        grounds.append(host[0])
+    if period:
+        values["period"] = period
+        grounds.append(period)
+    rest = text
+    for known in filter(None, (host[0] if host else "", period)):
+        rest = rest.replace(known, " ")
+    rest = fold(rest).lower()
+    terms, said = _terms_of(rest)
+    if terms:
+        values["terms"] = terms
+        grounds.append(said)
+    level = "" if terms else next((name for pattern, name in _LEVELS if pattern.search(rest)), "")
+    if level:
+        values["level"] = level
+    return Arguments(values=values, grounds=tuple(grounds))
+
+
+def _period_of(text: str) -> str:
+    for pattern in _PERIODS:
+        mark = pattern.search(text)
+        if mark:
+            return mark[0].strip()
+    return ""
+
+
+def _terms_of(rest: str) -> tuple[str, str]:
+    """(words to look for, what in the question stands for them)."""
+    for pattern in (_ADDRESS, _STATUS):
+        mark = pattern.search(rest)
+        if mark:
+            return mark[mark.lastindex or 0], mark[0]
+    event = next(((words, mark[0]) for words, pattern in _EVENTS if (mark := pattern.search(rest))), None)
+    user = _USER.search(rest)
+    named = user[1] if user and user[1] not in _NOT_A_USER else ""
+    if event:
+        return f"{event[0]} {named}".strip(), event[1]
+    return (named, user[0]) if named and user else ("", "")

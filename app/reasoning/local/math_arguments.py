@@ -1,0 +1,199 @@
+"""Arguments of a calculation: a sum of the question itself, or a document's formula with the asker's figures in it."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from app.domain.knowledge import Finding, Language, Passage
+from app.domain.language import is_unaccented_vietnamese, normalise
+from app.reasoning import Arguments
+from app.reasoning.local.formula import Formula, formulas_in, kind_of_amount
+from app.reasoning.local.numbers import Amount, amounts_in, plain
+from app.reasoning.local.pure_arithmetic import pure_expression
+from app.reasoning.local.sentences import Unit, units_of
+from app.reasoning.local.terms import bag_of, coverage, terms_of
+
+_CURRENCIES = ("VND", "GBP", "USD", "EUR", "CAD")
+_CURRENCY_SIGNS = (
+    ("VND", re.compile(r"đồng|\bVND\b|₫")),
+    ("GBP", re.compile("£|GBP")),
+    ("USD", re.compile(r"\$|USD")),
+    ("EUR", re.compile("€|EUR")),
+)
+_QUOTED, _NAMED = 0.15, 0.3
+"""What a formula gains by standing in a quote, and by being written in words rather than as an example."""
+_OTHER_PASSAGE = 0.02
+_RELEVANT = 0.3
+_HOURLY = re.compile(r"lương giờ|tiền giờ|mỗi giờ|một giờ|/giờ|hourly|per hour|an hour|/h\b", re.IGNORECASE)
+_PRO_RATA = re.compile(r"tỷ lệ|tỉ lệ|pro.?rata|tương ứng|theo tháng", re.IGNORECASE)
+_YEARLY = re.compile(r"mỗi năm|một năm|hằng năm|hàng năm|/năm|a year|per year|annual", re.IGNORECASE)
+_EXAMPLE = re.compile(r"ví dụ|example", re.IGNORECASE)
+_MONTHS = Decimal(12)
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """A formula with where it stands."""
+
+    formula: Formula
+    passage: Passage
+    unit: Unit
+    weight: float
+    order: int
+    """Position of its passage among those quoted."""
+
+
+def math_arguments(query: str, findings: Sequence[Finding], language: Language) -> Arguments:
+    """The expression to compute, with its unit; or what is missing for it. Nothing is ever made up."""
+    pure = pure_expression(query)
+    if pure:
+        return _arguments(pure.expression, pure.unit, pure.grounds)
+    question = normalise(query)
+    stated = _stated(question, language)
+    sources = _sources(question, findings)
+    for source in (source for source in sources if source.formula.is_named):
+        found = _bound(source, sources, question, stated, language)
+        if found:
+            return found
+    own = _own_relation(question, stated, language)
+    if own:
+        return own
+    example = next((source for source in sources if not source.formula.is_named), None)
+    return _from_example(example, question, stated, language) if example else Arguments(values={})
+
+
+def _arguments(expression: str, unit: str, grounds: Sequence[str]) -> Arguments:
+    values = {"expression": expression} | ({"unit": unit} if unit else {})
+    return Arguments(values=values, grounds=tuple(dict.fromkeys(grounds)))
+
+
+def _stated(question: str, language: Language) -> list[tuple[str, Amount]]:
+    """The amounts of the question with their kinds, in order."""
+    return [
+        (kind_of_amount(amount, " ".join(question[: amount.start].split()[-3:])), amount)
+        for amount in amounts_in(question, language)
+    ]
+
+
+def _sources(question: str, findings: Sequence[Finding]) -> list[_Source]:
+    """Formulas of the quoted passages, those that bear on the question first."""
+    quoted = {quote.text for finding in findings for quote in finding.quotes}
+    passages = {quote.passage.chunk_id: quote.passage for finding in findings for quote in finding.quotes}
+    folded = is_unaccented_vietnamese(question)
+    terms = [term for term in terms_of(question, folded) if not any(word.isdigit() for word in term.stems)]
+    weights = [term.weight for term in terms]
+    found: list[_Source] = []
+    for order, passage in enumerate(passages.values()):
+        language: Language = "en" if passage.language == "en" else "vi"
+        for unit in units_of(passage.text):
+            about = bag_of(f"{unit.text} {unit.heading} {passage.section} {passage.title}", folded)
+            relevant = coverage(terms, weights, about)
+            for formula in formulas_in(unit.text, language) if relevant >= _RELEVANT else ():
+                bonus = _QUOTED * any(unit.text in text for text in quoted) + _NAMED * formula.is_named
+                found.append(_Source(formula, passage, unit, relevant + bonus - _OTHER_PASSAGE * order, order))
+    return sorted(found, key=lambda source: -source.weight)
+
+
+def _bound(
+    source: _Source, sources: Sequence[_Source], question: str, stated: Sequence[tuple[str, Amount]], language: Language
+) -> Arguments | None:
+    """A named formula with the asker's figures; a worked example of the same document when none were given."""
+    names = [(at, operand) for at, operand in enumerate(source.formula.operands) if operand.value is None]
+    values: dict[int, Decimal] = {}
+    grounds: list[str] = [source.formula.text]
+    left = list(stated)
+    for at, operand in names:
+        fitting = next((pair for pair in left if pair[0] == operand.kind and operand.kind), None)
+        if fitting:
+            left.remove(fitting)
+            values[at] = fitting[1].value
+            grounds.append(fitting[1].text)
+    unit = _unit_of(source, question, language)
+    if len(values) == len(names):
+        return _arguments(source.formula.filled(values), unit, grounds)
+    if values:
+        return Arguments(
+            values={}, missing=tuple(o.text for at, o in names if at not in values), grounds=tuple(grounds)
+        )
+    example = _example_of(source, sources)
+    return (
+        _arguments(example.formula.filled({}), example.formula.result_unit or unit, [example.formula.text])
+        if example
+        else (Arguments(values={}, missing=tuple(operand.text for _, operand in names), grounds=tuple(grounds)))
+    )
+
+
+def _example_of(source: _Source, sources: Sequence[_Source]) -> _Source | None:
+    """A worked example that calculates like the formula and comes from the same document: one called so, if any."""
+    alike = [
+        other
+        for other in sources
+        if not other.formula.is_named
+        and other.passage.document_id == source.passage.document_id
+        and other.formula.signs == source.formula.signs
+    ]
+    called = [other for other in alike if _EXAMPLE.search(f"{other.unit.heading} {other.passage.section}")]
+    return min(called or alike, key=lambda other: (other.order, other.unit.start), default=None)
+
+
+def _from_example(
+    source: _Source, question: str, stated: Sequence[tuple[str, Amount]], language: Language
+) -> Arguments:
+    """A worked example, with the asker's figures in place of those of the same kind."""
+    formula = source.formula
+    kinds = [operand.kind or _kind_nearby(operand.value, source) for operand in formula.operands]
+    values: dict[int, Decimal] = {}
+    grounds = [formula.text]
+    for kind, amount in stated:
+        place = next((at for at, own in enumerate(kinds) if own == kind and kind and at not in values), None)
+        if place is not None:
+            values[place] = amount.value
+            grounds.append(amount.text)
+    if values and len(values) < sum(bool(kind) for kind in kinds):
+        missing = [formula.operands[at].text for at, kind in enumerate(kinds) if kind and at not in values]
+        return Arguments(values={}, missing=tuple(missing), grounds=tuple(grounds))
+    return _arguments(formula.filled(values), formula.result_unit or _unit_of(source, question, language), grounds)
+
+
+def _kind_nearby(value: Decimal | None, source: _Source) -> str:
+    """What kind of amount an example's number is, where its heading or sentence names it with a unit."""
+    language: Language = "en" if source.passage.language == "en" else "vi"
+    around = amounts_in(f"{source.unit.heading}. {source.unit.text}", language)
+    named = (kind_of_amount(amount, "") for amount in around if amount.value == value and amount.unit)
+    return next(named, "")
+
+
+def _unit_of(source: _Source, question: str, language: Language) -> str:
+    """The currency the document or the question speaks of, for formulas about money."""
+    kinds = {operand.kind for operand in source.formula.operands}
+    if "money" not in kinds:
+        return ""
+    for text in (question, source.passage.text):
+        for unit, pattern in _CURRENCY_SIGNS:
+            if pattern.search(text):
+                return unit
+    return "VND" if language == "vi" else ""
+
+
+def _own_relation(question: str, stated: Sequence[tuple[str, Amount]], language: Language) -> Arguments | None:
+    """Relations the words of the question state by themselves: hourly pay × hours × rate, a yearly amount pro rata."""
+    by_kind: dict[str, list[Amount]] = {}
+    for kind, amount in stated:
+        by_kind.setdefault(kind, []).append(amount)
+    if any(len(amounts) > 1 for amounts in by_kind.values()):
+        return None
+    money, hours, rate = (by_kind.get(kind, [None])[0] for kind in ("money", "hour", "%"))
+    if money and hours and _HOURLY.search(question):
+        used = [money, hours, *([rate] if rate else [])]
+        expression = " * ".join(
+            [plain(money.value), plain(hours.value), *([f"{plain(rate.value)} / 100"] if rate else [])]
+        )
+        return _arguments(
+            expression, money.unit or ("VND" if language == "vi" else ""), [amount.text for amount in used]
+        )
+    days, months = (by_kind.get(kind, [None])[0] for kind in ("day", "month"))
+    if days and months and _PRO_RATA.search(question) and _YEARLY.search(question):
+        expression = f"{plain(days.value)} / {plain(_MONTHS)} * {plain(months.value)}"
+        return _arguments(expression, "day", [days.text, months.text])
+    return None

@@ -1,0 +1,172 @@
+"""What kind of answer a question wants: a number of something, a time, a person, steps, a list, yes or no."""
+
+import re
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Literal
+
+from app.domain.knowledge import Language
+from app.domain.language import guess_language, is_unaccented_vietnamese, normalise, words
+from app.reasoning.local.cues import cue
+from app.reasoning.local.numbers import amounts_in
+from app.reasoning.local.terms import Bag, Term, bag_of, terms_of
+
+Kind = Literal[
+    "overview",
+    "compare",
+    "formula",
+    "quantity",
+    "when",
+    "who",
+    "where",
+    "how_to",
+    "consequence",
+    "list",
+    "yes_no",
+    "definition",
+    "why",
+    "open",
+]
+Measure = Literal["duration", "money", "percent", "clock", "date", "times", "count", "phone"]
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question with everything the answer is measured against."""
+
+    text: str
+    language: Language
+    folded: bool
+    """Typed in Vietnamese without diacritics: compare folded text only."""
+    kind: Kind
+    measures: frozenset[Measure]
+    """What kinds of figure would answer it; empty when none is asked for."""
+    terms: tuple[Term, ...]
+    bag: Bag
+    sides: tuple[tuple[Term, ...], ...] = ()
+    """What is set side by side (“P1 và P2”): the terms that tell each side, two of them; else empty."""
+
+
+_KINDS: tuple[tuple[str, Kind], ...] = (
+    ("question.overview", "overview"),
+    ("question.compare", "compare"),
+    ("question.formula", "formula"),
+    ("question.enumeration", "list"),
+    ("question.how_to", "how_to"),
+    ("question.consequence", "consequence"),
+    ("question.quantity", "quantity"),
+    ("question.when", "when"),
+    ("question.who", "who"),
+    ("question.where", "where"),
+    ("question.why", "why"),
+    ("question.list", "list"),
+    ("question.yes_no", "yes_no"),
+    ("question.definition", "definition"),
+)
+"""In the order they are tried: the first that matches names the kind."""
+_CUES = tuple((kind, cue(section)) for section, kind in _KINDS)
+_MEASURES: tuple[Measure, ...] = ("percent", "money", "clock", "times", "duration", "date", "count")
+_MEASURE_CUES = tuple((measure, cue(f"measure.{measure}")) for measure in _MEASURES)
+_ASKING, _PHONE_ASKED = cue("question.asking"), cue("question.phone")
+_PART_JOINT = re.compile(r"\s*,\s*(?:và |va |and )?|\s+(?:và|va|and)\s+", re.IGNORECASE)
+_SCENE, _FIGURE = 0.35, 0.15
+
+
+@lru_cache(maxsize=1024)
+def read_question(text: str, language: Language | None = None) -> Question:
+    """Read a question; `language` overrides the guess."""
+    spelt = normalise(text)
+    folded = is_unaccented_vietnamese(spelt)
+    asked = _asked_part(spelt)
+    kind = _kind_of(asked, folded)
+    return Question(
+        text=spelt,
+        language=language or guess_language(spelt),
+        folded=folded,
+        kind=kind,
+        measures=_measures_of(asked, folded) if kind in ("quantity", "when", "who", "where") else frozenset(),
+        terms=_framed_terms(spelt, folded),
+        bag=bag_of(spelt, folded),
+        sides=_sides_of(spelt, folded) if kind in ("compare", "quantity", "when") else (),
+    )
+
+
+def further_parts(question: Question) -> tuple[Question, ...]:
+    """What else a question asks about the same subject: “đến khi nào *và tối đa mấy ngày*”. Same terms, other kind."""
+    pieces = [piece for piece in _PART_JOINT.split(question.text) if piece.strip(" ?")]
+    read = [read_question(piece, question.language) for piece in pieces[1:] if asks(piece.rstrip(" ?"))]
+    return tuple(
+        replace(question, kind=part.kind, measures=part.measures, sides=())
+        for part in read
+        if part.measures != question.measures or part.kind != question.kind
+    )
+
+
+def _asked_part(text: str) -> str:
+    """What stands after “scene: ”; the whole text when there is no scene."""
+    frame, colon, rest = text.partition(": ")
+    return rest if colon and rest and not asks(frame) else text
+
+
+def _framed_terms(text: str, folded: bool) -> tuple[Term, ...]:
+    """The terms; what stands before a colon only sets the scene and weighs less."""
+    rest = _asked_part(text)
+    asked = terms_of(rest, folded)
+    known = {term.stems for term in asked}
+    scene = (term for term in terms_of(text.removesuffix(rest), folded) if term.stems not in known)
+    return (*(replace(term, weight=term.weight * _SCENE) for term in scene), *_without_amounts(text, asked))
+
+
+def _without_amounts(text: str, terms: tuple[Term, ...]) -> tuple[Term, ...]:
+    """Figures of amounts (“7 năm”, “£8,000”) hardly count as words: ranges and equal amounts are compared instead."""
+    stated = {digits for amount in amounts_in(text) if amount.unit for digits in words(amount.text) if digits.isdigit()}
+    return tuple(replace(term, weight=_FIGURE, is_name=False) if set(term.stems) <= stated else term for term in terms)
+
+
+def asks(text: str) -> bool:
+    """Whether the text holds any asking word or a question mark."""
+    spelt = normalise(text)
+    folded = is_unaccented_vietnamese(spelt)
+    return (
+        "?" in spelt
+        or bool(_ASKING[folded].search(spelt))
+        or any(pattern[folded].search(spelt) for _, pattern in _CUES)
+    )
+
+
+def _kind_of(text: str, folded: bool) -> Kind:
+    return next((kind for kind, pattern in _CUES if pattern[folded].search(text)), "open")
+
+
+def _measures_of(text: str, folded: bool) -> frozenset[Measure]:
+    if _PHONE_ASKED[folded].search(text):
+        return frozenset({"phone"})
+    found = [measure for measure, pattern in _MEASURE_CUES if pattern[folded].search(text)]
+    # “bao nhiêu” alone counts anything; a named measure says more.
+    return frozenset(found) if found == ["count"] else frozenset(found) - {"count"}
+
+
+_BETWEEN = re.compile(r"\b(?:giữa|giua|between|of|hơn,|hon,|sánh|sanh|compare)\s+", re.IGNORECASE)
+_AND = re.compile(r"\s+(?:và|va|hay|hoặc|với|voi|so với|and|or|vs\.?|versus|than|to)\s+", re.IGNORECASE)
+_SIDE_WORDS = 4
+
+
+def _sides_of(text: str, folded: bool) -> tuple[tuple[Term, ...], ...]:
+    """The two things around the last “và”, “hay”, “and” …, told apart by the words only one of them has."""
+    connectors = list(_AND.finditer(text))
+    if not connectors:
+        return ()
+    mark = connectors[-1]
+    before = _BETWEEN.split(text[: mark.start()])[-1].split()[-_SIDE_WORDS:]
+    after = text[mark.end() :].split()[:_SIDE_WORDS]
+    # A word in front keeps a capital from looking like the start of a sentence.
+    left, right = (_keys(terms_of(" ".join(["a", *side]), folded)) for side in (before, after))
+    shared = {term.stems for term in left} & {term.stems for term in right}
+    sides = tuple(tuple(term for term in side if term.stems not in shared) for side in (left, right))
+    return sides if all(sides) else ()
+
+
+def _keys(terms: tuple[Term, ...]) -> tuple[Term, ...]:
+    """The names among the terms when there are any, else the last two."""
+    named = tuple(term for term in terms if term.is_name)
+    return named or terms[-2:]

@@ -1,0 +1,76 @@
+"""`LocalReasoner`: the port of everything that needs a mind, done without a language model."""
+
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+from app.domain.knowledge import Finding, Language
+from app.domain.plan import Plan
+from app.domain.tasks import Message
+from app.embedding import Embedder
+from app.reasoning import (
+    AgentOffer,
+    AnswerRequest,
+    Arguments,
+    Classification,
+    ComposeRequest,
+    Composition,
+    PlanRequest,
+    Review,
+    Summary,
+)
+from app.reasoning.local.answer import answer
+from app.reasoning.local.arguments import arguments
+from app.reasoning.local.classify import Classifier
+from app.reasoning.local.compose import compose
+from app.reasoning.local.exemplars import ExemplarBank
+from app.reasoning.local.plan import Planner
+from app.reasoning.local.review import review_finding, review_plan
+from app.reasoning.local.routing import Router
+from app.reasoning.local.summarise import summarise
+
+
+class LocalReasoner:
+    """Embeddings, lexical rules and the passages themselves; Vietnamese and English. Implements `Reasoner`."""
+
+    def __init__(self, embedder: Embedder, cache_dir: Path | None = None):
+        """`cache_dir` keeps the vectors of the exemplar utterances between processes."""
+        self._embedder = embedder
+        self._bank = ExemplarBank(embedder, cache_dir)
+        self._classifier = Classifier(self._bank)
+        self._planner = Planner(Router(embedder))
+
+    async def warm(self) -> None:
+        """Make the exemplars' vectors now (about 5 s once, nothing when kept) instead of at the first question."""
+        await self._bank.vectors()
+
+    async def classify(self, query: str, history: Sequence[Message], agents: Sequence[AgentOffer]) -> Classification:
+        """Small talk, a plain question or a task; with the history resolved and the separate questions inside."""
+        return await self._classifier.classify(query, history, agents)
+
+    async def plan(self, request: PlanRequest) -> Plan:
+        """Agents by what they are for and by where the evidence lives; tools and tiers by rule."""
+        return await self._planner.plan(request)
+
+    async def review_plan(self, plan: Plan, request: PlanRequest) -> Review:
+        """Whether the plan covers the question with what is on offer."""
+        return review_plan(plan, request)
+
+    async def review_finding(self, finding: Finding, language: Language) -> Review:
+        """Whether a finding is grounded in its quotes."""
+        return review_finding(finding, language)
+
+    async def answer(self, request: AnswerRequest) -> Finding:
+        """Exact quotes that answer the query, or nothing found."""
+        return await answer(request, self._embedder)
+
+    async def summarise(self, query: str, findings: Sequence[Finding], language: Language) -> Summary:
+        """The most telling spans of the findings."""
+        return summarise(query, findings, language)
+
+    async def arguments(self, tool: str, query: str, findings: Sequence[Finding], language: Language) -> Arguments:
+        """Arguments of ``math_tool`` and ``log_tool``."""
+        return arguments(tool, query, findings, language)
+
+    def compose(self, request: ComposeRequest) -> AsyncIterator[str | Composition]:
+        """The answer's text in pieces, then the whole composition."""
+        return compose(request)

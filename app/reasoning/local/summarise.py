@@ -1,0 +1,88 @@
+"""The gist of several findings: their best spans, spread over what was asked, nothing said twice.
+
+Spans are never shortened, so numbers, negations and conditions stay with what they belong to.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.domain.knowledge import Finding, Language
+from app.reasoning import Summary
+from app.reasoning.local.numbers import numbers_of
+from app.reasoning.local.rendering import readable, units_covered
+from app.reasoning.local.terms import Bag, bag_of, coverage, terms_of
+
+_MAX_POINTS = 5
+_RELEVANCE = 0.7
+"""Against novelty, as in maximal marginal relevance."""
+_SAME = 0.75
+_MIN_GAIN = 0.15
+
+
+@dataclass(frozen=True, slots=True)
+class _Point:
+    text: str
+    bag: Bag
+    relevance: float
+    source: int
+    order: int
+
+
+def summarise(query: str, findings: Sequence[Finding], language: Language) -> Summary:
+    """The chosen points in the order they were found, one a line when there are several."""
+    del language  # the points are quotes: they keep the language of their documents
+    points = _points(query, findings)
+    chosen = sorted(_most_telling(points), key=lambda point: point.order)
+    lines = [point.text for point in chosen]
+    text = "\n".join(f"- {line}" for line in lines) if len(lines) > 1 else "".join(lines)
+    return Summary(text=text, sources=tuple(sorted({point.source for point in chosen})))
+
+
+def _points(query: str, findings: Sequence[Finding]) -> list[_Point]:
+    terms = terms_of(query)
+    weights = [term.weight for term in terms]
+    points: list[_Point] = []
+    for source, finding in enumerate(findings):
+        for text, score in _told(finding) if finding.found else ():
+            bag = bag_of(text)
+            relevance = 0.5 * coverage(terms, weights, bag) + 0.5 * score * finding.confidence
+            points.append(_Point(text, bag, relevance, source, len(points)))
+    return points
+
+
+def _told(finding: Finding) -> list[tuple[str, float]]:
+    """(readable span, score) of a finding; its answer when it has no quotes."""
+    if not finding.quotes:
+        return [(finding.answer, 1.0)]
+    told: list[tuple[str, float]] = []
+    for quote in finding.quotes:
+        units = units_covered(quote.passage.text, quote.text)
+        told += [(readable(unit), quote.score) for unit in units] or [(quote.text, quote.score)]
+    return [(text, score) for text, score in told if not text.rstrip("* ").endswith(":")]
+
+
+def _most_telling(points: Sequence[_Point]) -> list[_Point]:
+    chosen: list[_Point] = []
+    left = list(points)
+    while left and len(chosen) < _MAX_POINTS:
+        gains = [_RELEVANCE * point.relevance - (1 - _RELEVANCE) * _nearness(point, chosen) for point in left]
+        best = max(range(len(left)), key=gains.__getitem__)
+        point = left.pop(best)
+        if chosen and gains[best] < _MIN_GAIN:
+            break
+        if not any(_repeats(point, other) for other in chosen):
+            chosen.append(point)
+    return chosen
+
+
+def _nearness(point: _Point, chosen: Sequence[_Point]) -> float:
+    return max((_shared(point.bag, other.bag) for other in chosen), default=0.0)
+
+
+def _repeats(point: _Point, other: _Point) -> bool:
+    """Nearly the same words and no number of its own."""
+    return _shared(point.bag, other.bag) >= _SAME and numbers_of(point.text) <= numbers_of(other.text)
+
+
+def _shared(one: Bag, other: Bag) -> float:
+    return len(one.stems & other.stems) / max(1, min(len(one.stems), len(other.stems)))

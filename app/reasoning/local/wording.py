@@ -1,0 +1,125 @@
+"""Small things about sentences that several steps share: clauses, topics, tidy spelling."""
+
+import re
+from dataclasses import dataclass
+
+from app.domain.language import fold, guess_language, is_unaccented_vietnamese, normalise
+from app.reasoning.local.cues import alternatives
+from app.reasoning.local.glossary import glossary, stemmed
+from app.reasoning.local.question import asks
+from app.reasoning.local.terms import Term, terms_of
+
+_SELF_CONTAINED = 1.4
+"""Weight of terms (a named subject has 1) that lets a part of a question stand alone."""
+_PHRASE, _SYLLABLE = 1.3, 0.5
+_IMPERATIVE = re.compile(
+    rf"^(?:hãy |giúp (?:tôi|mình) |please |can you |could you )?(?:{alternatives('wording.imperative')})\b",
+    re.IGNORECASE,
+)
+_ASKING, _BEFORE_ASKING = alternatives("wording.asking"), alternatives("wording.before_asking")
+_ASKING_VI = re.compile(rf"\s+(?:(?:{_BEFORE_ASKING})\s+)*(?:{_ASKING})(?![\w])", re.IGNORECASE)
+_ASKING_FOLDED = re.compile(rf"\s+(?:(?:{fold(_BEFORE_ASKING)})\s+)*(?:{fold(_ASKING)})(?![\w])", re.IGNORECASE)
+_PREDICATE = re.compile(rf"\s+(?:{alternatives('wording.predicate')})\s", re.IGNORECASE)
+_PREDICATE_FOLDED = re.compile(r"\s+(?:duoc|co|phai|bi|thi|la|can|nen|se|da|huong|gom|chiem|ap dung|bat dau)\s", re.I)
+_QUESTION_START_EN = re.compile(
+    r"^(?:(?:and|so|but|then|also|ok|okay|please|can you tell me|could you tell me|tell me|do you know)\s+)*"
+    r"(?:what|which|how (?:many|much|long|often|soon|fast|quickly|far|do|does|can|is|are|to)|when|where|who|whom|why|"
+    r"is|are|was|were|do|does|did|can|could|may|must|should|will|would|has|have|am)\b\s*",
+    re.IGNORECASE,
+)
+_YES_NO_EN = re.compile(
+    r"^(?:is|are|was|were|do|does|did|can|could|may|must|should|will|would|has|have)\b", re.IGNORECASE
+)
+_SUBJECT_WORDS = 3
+_FUNCTION_EN = re.compile(rf"^(?:{alternatives('wording.function_en')})\b\s*", re.IGNORECASE)
+_SUBJECT_END_EN = re.compile(rf"\s+(?:{alternatives('wording.subject_end_en')})\b", re.IGNORECASE)
+_LATE_ALONE = re.compile(r"^(muộn|trễ)(?=\s)", re.IGNORECASE)
+_TRAILING = re.compile(r"[\s?!.,;:…]+$")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of an utterance between two separators."""
+
+    text: str
+    asks: bool
+    terms: tuple[Term, ...]
+
+    @classmethod
+    def of(cls, text: str) -> "Part":
+        """Read a piece; a question mark alone does not make it a question."""
+        bare = text.rstrip(" ?!.")
+        return cls(text, asks(bare), terms_of(bare, is_unaccented_vietnamese(bare)))
+
+    @property
+    def weight(self) -> float:
+        """How much it names, the asking words aside: 1 for a subject; a lone Vietnamese syllable is half a word."""
+        is_vietnamese = guess_language(self.text) == "vi"
+        return sum(_worth(term, is_vietnamese) for term in self.terms)
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether it names enough to be searched for by itself."""
+        return self.weight >= _SELF_CONTAINED
+
+
+def _worth(term: Term, is_vietnamese: bool) -> float:
+    weight = min(term.weight, 1.0)
+    if term.concepts or term.is_name:
+        return weight * (_PHRASE if len(term.stems) > 1 else 1.0)
+    return weight * (_SYLLABLE if is_vietnamese else 1.0)
+
+
+def tidy(text: str, *, question: bool) -> str:
+    """A sentence with a capital letter and, when it asks, exactly one question mark at its end."""
+    bare = _TRAILING.sub("", normalise(text))
+    bare = _LATE_ALONE.sub(lambda mark: f"đi {mark[1].lower()}", bare)
+    if not bare:
+        return ""
+    ends_asking = question and not (_IMPERATIVE.match(bare) and not text.rstrip().endswith("?"))
+    return bare[0].upper() + bare[1:] + ("?" if ends_asking else "")
+
+
+def lower_first(text: str) -> str:
+    """`text` for the middle of a sentence; names and acronyms keep their capital."""
+    first = text.split(" ", 1)[0]
+    return text if sum(map(str.isupper, first)) > 1 or any(map(str.isdigit, first)) else text[:1].lower() + text[1:]
+
+
+def without_asking(text: str) -> str:
+    """A Vietnamese question cut before its asking words: what it is about and what happens to it."""
+    bare = _TRAILING.sub("", text)
+    pattern = _ASKING_FOLDED if is_unaccented_vietnamese(bare) else _ASKING_VI
+    mark = pattern.search(bare)
+    return bare[: mark.start()].strip(" ,") if mark else bare
+
+
+def topic_of(question: str) -> str:
+    """The phrase a question is about: its subject, without what is asked of it. May be empty."""
+    bare = _TRAILING.sub("", normalise(question))
+    if _QUESTION_START_EN.match(bare):
+        return _english_topic(bare)
+    stem = without_asking(bare)
+    folded = is_unaccented_vietnamese(bare)
+    mark = (_PREDICATE_FOLDED if folded else _PREDICATE).search(f"{stem} ")
+    topic = stem[: mark.start()].strip() if mark and mark.start() > 0 else stem
+    return topic if Part.of(topic).weight else stem
+
+
+def _until_subject(text: str) -> str:
+    """The words up to the end of the first thing the glossary knows: “study leave reduce my …” is about study leave."""
+    words = _FUNCTION_EN.sub("", text).split()
+    stems = [stemmed(word)[0] if stemmed(word) else "" for word in words]
+    first = next(glossary().matches(stems, folded=False), None)
+    return " ".join(words[: first.end]) if first and first.start < _SUBJECT_WORDS else ""
+
+
+def _english_topic(question: str) -> str:
+    rest = _QUESTION_START_EN.sub("", question)
+    if _YES_NO_EN.match(question) and (subject := _until_subject(rest)):
+        return subject
+    while (cut := _FUNCTION_EN.sub("", rest)) != rest:
+        rest = cut
+    mark = _SUBJECT_END_EN.search(rest)
+    topic = rest[: mark.start()] if mark and mark.start() > 0 else rest
+    return topic.strip() if Part.of(topic).weight else rest.strip()

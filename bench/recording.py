@@ -1,0 +1,80 @@
+"""Recording a run's statements and replaying them on a bare asyncpg connection: the floor of the same work.
+
+Every statement the service sends on its own connections is kept with its arguments. A replay sends the same
+statements in the same order, with the run's ids replaced by fresh ones, so that inserts insert and updates update.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID, uuid4
+
+import asyncpg
+
+from app.storage import database
+
+Connection = "asyncpg.Connection[asyncpg.Record]"
+
+
+@dataclass
+class Recorder:
+    """Keeps what is sent while it is recording."""
+
+    is_recording: bool = False
+    statements: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)
+
+    def watch(self, connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+        """Listen to one connection for good."""
+        connection.add_query_logger(self._keep)
+
+    def _keep(self, logged: Any) -> None:
+        if self.is_recording:
+            self.statements.append((logged.query, tuple(logged.args or ())))
+
+    def start(self) -> None:
+        """Forget what was kept and begin."""
+        self.statements, self.is_recording = [], True
+
+    def stop(self) -> None:
+        """Keep nothing more."""
+        self.is_recording = False
+
+
+def record_connections(recorder: Recorder) -> None:
+    """Make every connection the service opens from now on tell `recorder`."""
+    open_driver = database.open_driver
+
+    async def watched(url: str) -> "asyncpg.Connection[asyncpg.Record]":
+        connection = await open_driver(url)
+        recorder.watch(connection)
+        return connection
+
+    database.open_driver = watched
+
+
+async def replay(
+    connection: "asyncpg.Connection[asyncpg.Record]", statements: Sequence[tuple[str, tuple[Any, ...]]], ids: set[UUID]
+) -> float:
+    """Send the statements again, one after the other, with fresh ids; seconds taken."""
+    fresh = {known: uuid4() for known in ids}
+    renewed = [(query, tuple(_renewed(argument, fresh) for argument in arguments)) for query, arguments in statements]
+    clock = time.perf_counter()
+    for query, arguments in renewed:
+        if arguments:
+            await connection.fetch(query, *arguments)
+        else:
+            await connection.execute(query)
+    return time.perf_counter() - clock
+
+
+def _renewed(argument: Any, fresh: Mapping[UUID, UUID]) -> Any:
+    if isinstance(argument, UUID):
+        return fresh.get(argument, argument)
+    if isinstance(argument, str):
+        for known, new in fresh.items():
+            argument = argument.replace(str(known), str(new))
+        return argument
+    if isinstance(argument, list | tuple):
+        return type(argument)(_renewed(item, fresh) for item in argument)
+    return argument

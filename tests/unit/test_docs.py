@@ -1,0 +1,53 @@
+"""What the documents say exists, exists: commands, settings, files."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from app.cli import app as command_line
+from app.settings import Settings
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+EXTERNAL = {"POSTGRES_PASSWORD", "CONCLAVE_APP_PASSWORD", "CONCLAVE_SERVER", "CONCLAVE_TOKEN", "CONCLAVE_TEST_HOUSE"}
+
+
+def ids(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", PAGES, ids=ids)
+class TestPages:
+    def test_every_make_target_named_exists(self, page: Path) -> None:
+        targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
+        named = set(re.findall(r"(?:^|`)make ([a-z-]+)", page.read_text("utf-8"), re.MULTILINE))
+        assert named <= targets
+
+    def test_every_command_named_exists(self, page: Path) -> None:
+        commands = {
+            command.name or command.callback.__name__
+            for command in command_line.registered_commands
+            if command.callback
+        }
+        commands |= {group.name for group in command_line.registered_groups if group.name}
+        named = set(re.findall(r"`conclave ([a-z]+)", page.read_text("utf-8")))
+        assert named <= commands
+
+    def test_every_setting_named_exists(self, page: Path) -> None:
+        fields = {f"CONCLAVE_{name.upper()}" for name in Settings.model_fields}
+        named = set(re.findall(r"CONCLAVE_[A-Z_]+[A-Z]", page.read_text("utf-8")))
+        assert named <= fields | EXTERNAL
+
+    def test_every_link_leads_somewhere(self, page: Path) -> None:
+        links = re.findall(r"\]\((?!https?://|#)([^)#]+)", page.read_text("utf-8"))
+        assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+class TestMakefile:
+    def test_every_target_is_described(self) -> None:
+        text = (ROOT / "Makefile").read_text("utf-8")
+        phony = re.search(r"^\.PHONY: (.*)$", text, re.MULTILINE)
+        assert phony is not None
+        described = set(re.findall(r"^([a-z-]+):.*## ", text, re.MULTILINE))
+        assert set(phony[1].split()) == described
