@@ -55,7 +55,7 @@ def questions(kinds: Sequence[str]) -> list[dict[str, Any]]:
     return [row for row in rows if not kinds or row["kind"] in kinds]
 
 
-def judge(question: dict[str, Any], answer: dict[str, Any], urls: dict[str, str], seconds: float) -> Judged:
+def judge(question: dict[str, Any], urls: dict[str, str], answer: dict[str, Any], seconds: float) -> Judged:
     """Compare an answer with what the question set expects."""
     expected = {urls[name] for name in question["expect_documents"]}
     cited = {evidence["url"] for evidence in answer.get("evidence", [])}
@@ -136,9 +136,8 @@ async def measure(arguments: argparse.Namespace, out: Console) -> None:
     try:
         seed = await asyncio.to_thread(read_seed, SEED)
         urls = {draft.external_id: draft.url for tenant in seed.tenants for draft in tenant.documents}
-        judged = []
-        for question in track(questions(arguments.kind), "asking", console=out):
-            judged.append(judge(question, *await _asked(services, question, urls)))
+        asked = track(questions(arguments.kind), "asking", console=out)
+        judged = [judge(question, urls, *await ask(services, question)) for question in asked]
     finally:
         await services.aclose()
     for one in judged if arguments.wrong else ():
@@ -147,13 +146,6 @@ async def measure(arguments: argparse.Namespace, out: Console) -> None:
     out.print(markdown(judged))
     if arguments.markdown:
         arguments.markdown.write_text(markdown(judged) + "\n", "utf-8")
-
-
-async def _asked(
-    services: Services, question: dict[str, Any], urls: dict[str, str]
-) -> tuple[dict[str, Any], dict[str, str], float]:
-    answer, seconds = await ask(services, question)
-    return answer, urls, seconds
 
 
 def _shown(one: Judged) -> dict[str, Any]:
