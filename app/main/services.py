@@ -158,17 +158,9 @@ class Services:
         return await plant_seed(folder or self.settings.seed_dir, self.database, operator, self.ingestion, on_progress)
 
     async def _warm_up(self) -> None:
-        """Have the vectors ready that every question is compared with: kept ones now, the agents' in the background."""
-        await self._reasoner.warm()
-        specs = [self.rooms.agents.spec(name) for name in self.rooms.agents.names]
-        texts = [text for spec in specs for text in (*spec.exemplars.all, spec.description.vi)]
-        warming = asyncio.ensure_future(self.embedder.embed_queries(texts))
-
-        async def stop() -> None:
-            warming.cancel()
-            await asyncio.gather(warming, return_exceptions=True)
-
-        self._stack.push_async_callback(stop)
+        """Have the vectors ready that every question is compared with; made once, then read from the data folder."""
+        agents = self.rooms.agents
+        await self._reasoner.warm([agents.spec(name).exemplars.all for name in agents.names])
 
     async def _open_storage(self) -> None:
         settings = self.settings

@@ -17,6 +17,7 @@ from app.reasoning.local.selection import select
 _NEAR, _WELL_COVERED = 3, 0.8
 _SURELY_RELEVANT, _HOPELESS, _DOUBTFUL = 0.7, 0.1, 0.5
 _EXAMPLE = re.compile(r"ví dụ|example", re.IGNORECASE)
+_FORMULA_AMONG = 20
 _COMPARED = 8
 """Pieces compared by embedding when words cannot choose; each costs about 25 ms."""
 
@@ -25,6 +26,7 @@ async def answer(request: AnswerRequest, embedder: Embedder) -> Finding:
     """The finding of one query; embeds pieces of passages only across languages or when words tell too little."""
     question = read_question(request.query, request.language)
     ranked = scored(question, candidates_of(request.passages, question))
+    ranked = _formula_first(question, ranked)
     sure = confidence(question, ranked, request.min_relevance_score)
     if _needs_likeness(question, ranked, sure):
         ranked = await _compared(request.query, ranked, embedder)
@@ -51,6 +53,15 @@ def _further(question: Question, ranked: Sequence[Candidate]) -> list[Candidate]
         return []
     parts = [scored(part, ranked)[0] for part in further_parts(question)]
     return [*parts, *_worked_example(question, ranked)]
+
+
+def _formula_first(question: Question, ranked: list[Candidate]) -> list[Candidate]:
+    """Who asks how something is calculated gets the formula itself before any example of it."""
+    if question.kind != "formula":
+        return ranked
+    near = ranked[:_FORMULA_AMONG]
+    named = [c for c in near if any(f.is_named for f in formulas_in(c.unit.text, question.language))]
+    return [*named[:1], *(c for c in ranked if c not in named[:1])]
 
 
 def _worked_example(question: Question, ranked: Sequence[Candidate]) -> list[Candidate]:

@@ -1,21 +1,18 @@
 """Utterances with known kinds, and how near a new one is to them.
 
-The utterances are in ``exemplars.jsonl``. Their vectors are made once per process and, when a folder is given, kept
-there by model and content, so that a restart costs nothing.
+The utterances are in ``exemplars.jsonl``; their vectors are kept, so that a restart costs nothing.
 """
 
-import asyncio
-import hashlib
 import json
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from pathlib import Path
 
 import numpy as np
 
 from app.domain.knowledge import Language
 from app.embedding import Embedder, Vectors
+from app.embedding.kept import KeptVectors
 from app.reasoning.local.chitchat import Talk
 
 _NEIGHBOURS = 3
@@ -49,17 +46,15 @@ def exemplars() -> tuple[Exemplar, ...]:
 
 
 class ExemplarBank:
-    """The vectors of the exemplars."""
+    """How near an utterance is to the exemplars."""
 
-    def __init__(self, embedder: Embedder, folder: Path | None = None):
-        """`folder` keeps the vectors between processes; it is made when needed."""
+    def __init__(self, embedder: Embedder, kept: KeptVectors):
+        """`kept` holds the exemplars' own vectors."""
         self._embedder = embedder
-        self._folder = folder
-        self._vectors: Vectors | None = None
-        self._making = asyncio.Lock()
+        self._kept = kept
 
     async def nearness(self, text: str) -> Nearness:
-        """Compare a text with the exemplars; embeds the text, and the exemplars the first time."""
+        """Compare a text with the exemplars; embeds the text, and the exemplars the first time ever."""
         own = (await self._embedder.embed_queries([text]))[0]
         cosine = (await self.vectors()) @ own
         is_talk = np.array([exemplar.talk is not None for exemplar in exemplars()])
@@ -68,32 +63,5 @@ class ExemplarBank:
         return Nearness(float(talk - task), nearest.talk or "smalltalk")
 
     async def vectors(self) -> Vectors:
-        """One row an exemplar; read from the folder, or embedded (about 10 ms each) and kept."""
-        async with self._making:
-            if self._vectors is None:
-                self._vectors = await asyncio.to_thread(self._read) if self._folder else None
-            if self._vectors is None:
-                self._vectors = await self._embedder.embed_queries([exemplar.text for exemplar in exemplars()])
-                if self._folder:
-                    await asyncio.to_thread(self._keep, self._vectors)
-            return self._vectors
-
-    @property
-    def _path(self) -> Path:
-        content = "\n".join(exemplar.text for exemplar in exemplars())
-        digest = hashlib.sha256(f"{self._embedder.model}\n{content}".encode()).hexdigest()[:16]
-        return (self._folder or Path()) / f"exemplars-{digest}.npy"
-
-    def _read(self) -> Vectors | None:
-        try:
-            kept: Vectors = np.load(self._path, allow_pickle=False)
-        except (OSError, ValueError):
-            return None
-        return kept if kept.shape == (len(exemplars()), self._embedder.dimensions) else None
-
-    def _keep(self, vectors: Vectors) -> None:
-        """Write beside the final name first: another process never reads half a file."""
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        draft = self._path.with_suffix(f".{id(self)}.tmp.npy")
-        np.save(draft, vectors)
-        draft.replace(self._path)
+        """One row an exemplar."""
+        return await self._kept.of([exemplar.text for exemplar in exemplars()])

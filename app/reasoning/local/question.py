@@ -157,13 +157,19 @@ def _sides_of(text: str, folded: bool) -> tuple[tuple[Term, ...], ...]:
     if not connectors:
         return ()
     mark = connectors[-1]
-    before = _BETWEEN.split(text[: mark.start()])[-1].split()[-_SIDE_WORDS:]
+    before = _BETWEEN.split(_uncapitalised(text[: mark.start()]))[-1].split()[-_SIDE_WORDS:]
     after = text[mark.end() :].split()[:_SIDE_WORDS]
     # A word in front keeps a capital from looking like the start of a sentence.
     left, right = (_keys(terms_of(" ".join(["a", *side]), folded)) for side in (before, after))
     shared = {term.stems for term in left} & {term.stems for term in right}
     sides = tuple(tuple(term for term in side if term.stems not in shared) for side in (left, right))
     return sides if all(sides) else ()
+
+
+def _uncapitalised(text: str) -> str:
+    """The first word as it would stand inside a sentence; acronyms and codes keep their capitals."""
+    first = text.split(" ", 1)[0]
+    return text if first[1:] != first[1:].lower() or any(map(str.isdigit, first)) else text[:1].lower() + text[1:]
 
 
 def _keys(terms: tuple[Term, ...]) -> tuple[Term, ...]:

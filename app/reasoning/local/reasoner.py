@@ -1,12 +1,13 @@
 """`LocalReasoner`: the port of everything that needs a mind, done without a language model."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from pathlib import Path
 
 from app.domain.knowledge import Finding, Language
 from app.domain.plan import Plan
 from app.domain.tasks import Message
 from app.embedding import Embedder
+from app.embedding.kept import KeptVectors
 from app.reasoning import (
     AgentOffer,
     AnswerRequest,
@@ -33,15 +34,22 @@ class LocalReasoner:
     """Embeddings, lexical rules and the passages themselves; Vietnamese and English. Implements `Reasoner`."""
 
     def __init__(self, embedder: Embedder, cache_dir: Path | None = None):
-        """`cache_dir` keeps the vectors of the exemplar utterances between processes."""
+        """`cache_dir` keeps the vectors of exemplars between processes."""
         self._embedder = embedder
-        self._bank = ExemplarBank(embedder, cache_dir)
+        self._kept = KeptVectors(embedder, cache_dir)
+        self._bank = ExemplarBank(embedder, self._kept)
         self._classifier = Classifier(self._bank)
-        self._planner = Planner(Router(embedder))
+        self._planner = Planner(Router(embedder, self._kept))
 
-    async def warm(self) -> None:
-        """Make the exemplars' vectors now (about 5 s once, nothing when kept) instead of at the first question."""
+    async def warm(self, agents: Iterable[Sequence[str]] = ()) -> None:
+        """Make the exemplars' vectors now (some 8 s once, nothing when kept) instead of at the first question.
+
+        Args:
+            agents: The exemplars of each agent.
+        """
         await self._bank.vectors()
+        for exemplars in agents:
+            await self._kept.of(exemplars)
 
     async def classify(self, query: str, history: Sequence[Message], agents: Sequence[AgentOffer]) -> Classification:
         """Small talk, a plain question or a task; with the history resolved and the separate questions inside."""

@@ -7,6 +7,7 @@ import numpy as np
 
 from app.domain.language import is_unaccented_vietnamese
 from app.embedding import Embedder, EmbeddingUnavailable, Vectors
+from app.embedding.kept import KeptVectors
 from app.reasoning import AgentOffer, Probe
 from app.reasoning.local.terms import bag_of, coverage, terms_of
 
@@ -30,11 +31,12 @@ class Route:
 
 
 class Router:
-    """Routes queries among offered agents; keeps the vectors of their exemplars."""
+    """Routes queries among offered agents."""
 
-    def __init__(self, embedder: Embedder):
+    def __init__(self, embedder: Embedder, kept: KeptVectors):
+        """`kept` holds the vectors of the agents' exemplars."""
         self._embedder = embedder
-        self._vectors: dict[tuple[str, ...], Vectors] = {}
+        self._kept = kept
 
     async def route(self, queries: Sequence[str], agents: Sequence[AgentOffer], probes: Sequence[Probe]) -> list[Route]:
         """One route a query; the fallback agent where nothing points anywhere. Embeds queries (cached) and, once,
@@ -58,10 +60,9 @@ class Router:
         return [_softmax({a.name: _nearest(own, v) for a, own in zip(agents, stored, strict=True)}) for v in vectors]
 
     async def _exemplars(self, agent: AgentOffer) -> Vectors:
-        texts = (*agent.exemplars, agent.description)
-        if texts not in self._vectors:
-            self._vectors[texts] = await self._embedder.embed_queries(texts)
-        return self._vectors[texts]
+        """One row an exemplar, then the description, which a caller may have worded (so it is not kept)."""
+        told = await self._embedder.embed_queries([agent.description])
+        return np.concatenate([await self._kept.of(agent.exemplars), told])
 
 
 def _nearest(stored: Vectors, vector: Vectors) -> float:

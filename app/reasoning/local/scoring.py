@@ -230,11 +230,9 @@ def _range_verdict(scale: Scale, unit: Unit, passage: Passage) -> tuple[float, f
         for found in ranges_in(text, language)
         if found.unit == amount.unit or (unit.kind == "row" and not found.unit)
     ]
-    stated = {(amount.value, amount.unit) for amount in amounts_in(text, language)}
-    if any((amount.value, amount.unit) in stated for amount in scale.conditions):
-        return 1.0, 0.0
     if not judged:
-        return 0.0, 0.0
+        stated = {(amount.value, amount.unit) for amount in amounts_in(text, language)}
+        return float(any((amount.value, amount.unit) in stated for amount in scale.conditions)), 0.0
     return (1.0, 0.0) if any(judged) else (0.0, 1.0)
 
 

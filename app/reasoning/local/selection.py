@@ -24,7 +24,7 @@ _WHOLE_ANSWERS = (*_BLOCK_KINDS, "formula", "definition")
 """Share of the best merit that a further piece needs."""
 _ALSO = 0.5
 _PARALLEL, _ASKS_IT = 0.5, 0.4
-_AS_WELL, _AS_CLEARLY, _AS_GOOD = 0.7, 0.65, 0.55
+_AS_WELL, _AS_CLEARLY, _AS_GOOD = 0.65, 0.55, 0.5
 """What another document's piece needs to confirm or contradict: share of the best one's coverage and merit."""
 _SAME_WORDS = 0.7
 _EXCEPTION = re.compile(rf"^(?:{alternatives('selection.exception')})\b", re.IGNORECASE)
@@ -154,7 +154,8 @@ def _span(question: Question, candidate: Candidate) -> tuple[int, int]:
             return unit.start, _fitting_end(unit, listed, _MAX_BLOCK_CHARS)
     titled = candidate.features.heading >= _SAME_QUESTION and not question.measures
     if unit.kind != "sentence":
-        wants_all = len(block) > 1 and (question.kind in _BLOCK_KINDS or titled)
+        in_steps = unit.kind == "step" and question.kind == "formula"
+        wants_all = len(block) > 1 and (question.kind in _BLOCK_KINDS or titled or in_steps)
         return (
             (block[0].start, _fitting_end(block[0], block, _MAX_BLOCK_CHARS)) if wants_all else (unit.start, unit.end)
         )

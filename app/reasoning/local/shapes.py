@@ -45,6 +45,7 @@ _FORMULAS = (
     (0.2, re.compile(r"công thức|formula|nhân với|chia cho|multipl|divid", re.IGNORECASE)),
 )
 """A formula in words, a worked example, a mention; with what each is worth."""
+_STEP_OF_CALCULATION = 0.3
 _NONE = re.compile(alternatives("question.none"), re.IGNORECASE)
 """“Nobody gets any” answers “how many” too."""
 _SANCTION = re.compile(alternatives("shapes.sanction"), re.IGNORECASE)
@@ -64,7 +65,8 @@ def fits(question: Question, unit: Unit) -> float:
         case "consequence":
             return 1.0 if _SANCTION.search(unit.text) else 0.0
         case "formula":
-            return next((worth for worth, pattern in _FORMULAS if pattern.search(unit.text)), -0.5)
+            worth = next((worth for worth, pattern in _FORMULAS if pattern.search(unit.text)), -0.5)
+            return worth + _STEP_OF_CALCULATION if unit.kind == "step" and worth > 0 else worth
         case "how_to":
             return 0.6 if unit.kind == "step" else 0.0
         case "list":
