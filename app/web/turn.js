@@ -177,7 +177,7 @@ function conflictsNode(conflicts) {
   if (!conflicts?.length) return null;
   const side = ({ title, claim, score, factors }) => el("div", {},
     el("b", {}, title), `: ${claim} `,
-    el("span", { class: "fact" }, `${score.toFixed(2)} = ${Object.entries(factors).map(([name, value]) => `${name} ${value.toFixed(2)}`).join(" · ")}`));
+    el("span", { class: "fact" }, `${score.toFixed(2)}: ${Object.entries(factors).map(([name, value]) => `${name} ${value.toFixed(2)}`).join(" · ")}`));
   const items = conflicts.map(({ winner, loser, decided }) => el("li", {},
     side(winner), el("em", {}, decided ? `${word("wins")} ${word("over")}` : `(${word("undecided")})`), side(loser)));
   return detailsNode("conflicts", el("ul", {}, ...items));

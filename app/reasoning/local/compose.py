@@ -103,7 +103,7 @@ def _answers(request: ComposeRequest, told: Sequence[_Told]) -> Iterator[str]:
         return
     answered = [(group.query, text) for group, text in _without_repetition(told, request.language) if text]
     for query, text in answered:
-        yield f"**{query.strip()}**\n{text}" if len(answered) > 1 else text
+        yield f"**{query.strip()}**\n\n{text}" if len(answered) > 1 else text
 
 
 def _without_repetition(told: Sequence[_Told], language: Language) -> Iterator[tuple[_Told, str]]:

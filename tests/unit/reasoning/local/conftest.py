@@ -1,0 +1,53 @@
+"""The bundled model, loaded once, and the demonstration's documents cut as ingestion cuts them."""
+
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import pytest
+
+from app.agents.registry import AgentRegistry
+from app.domain.knowledge import Passage
+from app.embedding.cached import CachedEmbedder
+from app.embedding.nano import NanoEmbedder
+from app.ingestion.chunk import chunk
+from app.ingestion.seed import read_document
+from app.reasoning import AgentOffer, AnswerRequest
+from app.reasoning.local import LocalReasoner
+from tests import factories
+
+SEED = Path(__file__).parents[4] / "seed_data"
+
+
+@pytest.fixture(scope="session")
+async def embedder() -> AsyncIterator[CachedEmbedder]:
+    made = CachedEmbedder(NanoEmbedder())
+    yield made
+    await made.aclose()
+
+
+@pytest.fixture(scope="session")
+def reasoner(embedder: CachedEmbedder, tmp_path_factory: pytest.TempPathFactory) -> LocalReasoner:
+    return LocalReasoner(embedder, tmp_path_factory.mktemp("vectors"))
+
+
+@pytest.fixture(scope="session")
+def offers() -> tuple[AgentOffer, ...]:
+    """Every built-in agent with all its tools."""
+    return AgentRegistry.load(None).offers_for(factories.principal(), None)
+
+
+def seed_passages(*names: str) -> tuple[Passage, ...]:
+    """The chunks of demonstration documents (``acme/hr/annual-leave-2026``), all equally relevant."""
+    found: list[Passage] = []
+    for name in names:
+        path = SEED / f"{name}.md"
+        draft = read_document(path, path.parent.name)
+        for piece in chunk(draft.text, draft.title):
+            changes = {"title": draft.title, "section": piece.section, "language": draft.lang}
+            found.append(factories.passage(piece.text, document=draft.external_id, url=draft.url, **changes))
+    return tuple(found)
+
+
+def request(query: str, passages: Sequence[Passage], language: str = "vi") -> AnswerRequest:
+    values = {"query": query, "language": language, "agent": "hr", "index": 1, "min_relevance_score": 0.7}
+    return AnswerRequest.model_validate({**values, "passages": tuple(passages)})

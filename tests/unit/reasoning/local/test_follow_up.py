@@ -1,0 +1,59 @@
+import pytest
+
+from app.domain.tasks import Message
+from app.reasoning.local.follow_up import resolve, standing_question
+
+
+def asked(*questions: str) -> list[Message]:
+    return [Message(role="user", content=question) for question in questions]
+
+
+class TestResolve:
+    @pytest.mark.parametrize(
+        ("standing", "said", "meant"),
+        [
+            (
+                "Nhân viên chính thức được nghỉ bao nhiêu ngày phép năm?",
+                "còn nhân viên thử việc thì sao?",
+                "Nhân viên thử việc được nghỉ bao nhiêu ngày phép năm?",
+            ),
+            (
+                "How many days of annual leave do permanent staff get?",
+                "and what about people on probation?",
+                "How many days of annual leave do people on probation get?",
+            ),
+            ("What is the hotel limit for London?", "And in Toronto?", "What is the hotel limit for Toronto?"),
+            (
+                "What is the overtime rate on weekdays?",
+                "And on public holidays?",
+                "What is the overtime rate on public holidays?",
+            ),
+            ("Does study leave reduce my annual leave?", "how do I ask for it?", "How do I ask for study leave?"),
+            ("Hà Nội có mấy trụ sạc?", "Còn ở TP.HCM thì mấy trụ?", "TP.HCM có mấy trụ sạc?"),
+        ],
+    )
+    def test_what_is_left_out_comes_from_the_question_before(self, standing: str, said: str, meant: str) -> None:
+        assert resolve(said, standing) == meant
+
+    def test_a_pronoun_takes_the_subject_spoken_of(self) -> None:
+        resolved = resolve("nó có áp dụng cho thứ bảy không?", "Giờ làm việc bắt đầu lúc mấy giờ?")
+        assert resolved == "Giờ làm việc có áp dụng cho thứ bảy không?"
+
+    @pytest.mark.parametrize(
+        "said", ["Quên mật khẩu thì làm thế nào?", "How do I book a meeting room?", "Ai duyệt chuyến công tác nước ngoài?"]
+    )
+    def test_a_question_that_says_everything_is_left_alone(self, said: str) -> None:
+        assert resolve(said, "Nghỉ phép năm được bao nhiêu ngày?") is None
+
+
+class TestStandingQuestion:
+    def test_follow_ups_in_the_history_are_resolved_one_after_another(self) -> None:
+        history = asked("Làm thêm giờ ngày thường được trả bao nhiêu phần trăm?", "Thế ngày Chủ nhật thì sao?")
+        assert "Làm thêm giờ" in standing_question(history)
+        assert "Chủ nhật" in standing_question(history)
+
+    def test_small_talk_does_not_replace_the_question(self) -> None:
+        assert standing_question(asked("Phụ cấp ăn trưa bao nhiêu?", "ok")) == "Phụ cấp ăn trưa bao nhiêu?"
+
+    def test_nothing_asked_is_nothing(self) -> None:
+        assert standing_question([]) == ""

@@ -1,0 +1,183 @@
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from app.domain.plan import Plan
+from app.reasoning import AgentOffer, PlanRequest, Probe
+from app.reasoning.local import LocalReasoner
+
+DEMO = "giá trị cốt lõi, muộn có ảnh hưởng đến giá trị nào không"
+LEAVE_COST = "Tính toán chi phí nghỉ phép và so sánh với chính sách công ty"
+
+
+async def planned(
+    reasoner: LocalReasoner,
+    offers: Sequence[AgentOffer],
+    query: str,
+    evidence: Mapping[str, float] | Sequence[Mapping[str, float]] = (),
+    *,
+    limit: int = 10,
+    feedback: str = "",
+) -> tuple[Plan, PlanRequest]:
+    """The plan of a query; `evidence` by department for all sub-queries, or one mapping each."""
+    classification = await reasoner.classify(query, [], offers)
+    each = [evidence] * len(classification.sub_queries) if isinstance(evidence, Mapping) else evidence
+    probes = [
+        Probe(query=one, relevance_by_department=dict(found))
+        for one, found in zip(classification.sub_queries, each, strict=False)
+    ]
+    request = PlanRequest(
+        query=query,
+        classification=classification,
+        agents=tuple(offers),
+        probes=tuple(probes),
+        user_access=("public", "private"),
+        max_queries_per_agent=limit,
+        feedback=feedback,
+    )
+    return await reasoner.plan(request), request
+
+
+def tiers_of(plan: Plan) -> list[list[str]]:
+    return [[f"{step.agent}#{step.tool.removesuffix('_tool')}" for step in tier] for tier in plan.tiers]
+
+
+class TestDemoQuestion:
+    async def test_two_departments_search_in_parallel_then_summary_then_orchestrator(
+        self, reasoner: LocalReasoner, offers: tuple[AgentOffer, ...]
+    ) -> None:
+        evidence = [{"general": 0.99, "hr": 0.7}, {"hr": 0.99, "general": 0.8}]
+        plan, request = await planned(reasoner, offers, DEMO, evidence)
+        assert tiers_of(plan) == [
+            ["general#rag", "hr#rag", "hr#rag"],
+            ["hr#summary"],
+            ["orchestrator#summary"],
+        ]
+        assert plan.agents["general"].queries == ("Giá trị cốt lõi của công ty là gì?",)
+        assert plan.agents["hr"].queries == (
+            "Đi muộn có ảnh hưởng đến giá trị nào không?",
+            "Hậu quả và hình thức xử lý khi đi muộn",
+        )
+        assert {step.step.status for step in plan.steps} == {"pending"}
+        assert (await reasoner.review_plan(plan, request)).approved
+
+    async def test_it_is_written_as_the_seed_writes_it(
+        self, reasoner: LocalReasoner, offers: tuple[AgentOffer, ...]
+    ) -> None:
+        plan, _ = await planned(reasoner, offers, DEMO, {"general": 0.9, "hr": 0.6})
+        written = plan.model_dump(mode="json")
+        assert written["permission"] == {"user_access": ["public", "private"]}
+        assert written["agents"]["general"]["queries"][0] == {"1": "Giá trị cốt lõi của công ty là gì?"}
+        assert set(written["execution_flow"]["planning"]["tasks"][0]) == {"1", "2", "3"}
+        assert Plan.model_validate(written) == plan
+
+
+class TestCalculation:
+    async def test_an_order_to_calculate_searches_digests_and_calculates(
+        self, reasoner: LocalReasoner, offers: tuple[AgentOffer, ...]
+    ) -> None:
+        plan, _ = await planned(reasoner, offers, LEAVE_COST, {"hr": 0.95})
+        assert tiers_of(plan) == [["hr#rag"], ["hr#summary"], ["hr#math"]]
+        assert plan.agents["hr"].queries == (
+            "Tìm chính sách nghỉ phép của công ty",
+            "Tính toán chi phí nghỉ phép dựa trên lương cơ bản",
+        )
+        assert plan.agents["hr"].tools == ("rag_tool", "math_tool")
+        assert plan.agents["hr"].sequential_tools == ("rag_tool", "summary_tool", "math_tool")
+        assert all(step.step.purpose for step in plan.steps)
+
+    async def test_the_queries_follow_what_is_to_be_calculated(
+        self, reasoner: LocalReasoner, offers: tuple[AgentOffer, ...]
+    ) -> None:
+        plan, _ = await planned(reasoner, offers, "Calculate the cost of overtime and compare it with the rules")
+        assert plan.agents["hr"].queries == (
+            "Find the company policy on overtime",
+            "Calculate the cost of overtime from the basic salary",
+        )
+
+    @pytest.mark.parametrize("sum_", ["2+4 = ?", "tính 15% của 20 triệu", "add 45 to 87 plus 54"])
+    async def test_a_bare_sum_needs_the_calculator_alone(
+        self, reasoner: LocalReasoner, offers: tuple[AgentOffer, ...], sum_: str
+    ) -> None:
+        plan, request = await planned(reasoner, offers, sum_)
+        assert [step.step.tool for step in plan.steps] == ["math_tool"]
+        assert (await reasoner.review_plan(plan, request)).approved
+
+
+class TestRouting:
+    async def test_a_plain_question_is_one_search_of_one_agent(
+        self, reasoner: LocalReasoner, offers: tuple[AgentOffer, ...]
+    ) -> None:
+        plan, _ = await planned(reasoner, offers, "Quên mật khẩu thì làm thế nào?", {"it": 0.98, "hr": 0.4})
+        assert tiers_of(plan) == [["it#rag"]]
+
+    async def test_a_second_agent_is_asked_when_its_documents_say_as_much(
+        self, reasoner: LocalReasoner, offers: tuple[AgentOffer, ...]
+    ) -> None:
+        question = "Phụ cấp công tác trong nước một ngày là bao nhiêu?"
+        plan, _ = await planned(reasoner, offers, question, {"hr": 0.99, "general": 0.98, "it": 0.2})
+        assert set(plan.agents) == {"hr", "general"}
+
+    async def test_log_questions_go_to_the_agent_that_reads_logs(
+        self, reasoner: LocalReasoner, offers: tuple[AgentOffer, ...]
+    ) -> None:
+        plan, _ = await planned(reasoner, offers, "Hôm qua máy chủ nào lỗi đăng nhập nhiều nhất?", {"it": 0.5})
+        assert tiers_of(plan) == [["it#log"]]
+
+    async def test_what_belongs_nowhere_goes_to_the_fallback_agent(
+        self, reasoner: LocalReasoner, offers: tuple[AgentOffer, ...]
+    ) -> None:
+        plan, _ = await planned(reasoner, offers, "Ai vô địch World Cup 2022?", {"hr": 0.1, "it": 0.05})
+        assert set(plan.agents) == {"general"}
+
+    async def test_only_offered_agents_and_tools_are_named(
+        self, reasoner: LocalReasoner, offers: tuple[AgentOffer, ...]
+    ) -> None:
+        narrow = [
+            offer.model_copy(update={"tools": {"rag_tool": ""}}) for offer in offers if offer.name in ("hr", "general")
+        ]
+        for question in (DEMO, LEAVE_COST, "Hôm qua máy chủ nào lỗi đăng nhập nhiều nhất?", "2+4"):
+            plan, request = await planned(reasoner, narrow, question, {"hr": 0.9, "general": 0.9})
+            assert {s.step.tool for s in plan.steps if s.step.agent != "orchestrator"} == {"rag_tool"}
+            assert (await reasoner.review_plan(plan, request)).approved
+
+    async def test_no_agent_is_asked_more_than_its_limit(
+        self, reasoner: LocalReasoner, offers: tuple[AgentOffer, ...]
+    ) -> None:
+        plan, request = await planned(reasoner, offers, DEMO, {"hr": 0.99}, limit=1)
+        assert all(len(agent.queries) <= 1 for agent in plan.agents.values())
+        assert request.max_queries_per_agent == 1
+
+    async def test_english_questions_get_english_texts(
+        self, reasoner: LocalReasoner, offers: tuple[AgentOffer, ...]
+    ) -> None:
+        question = "What are our core values, and does being late affect any of them?"
+        plan, _ = await planned(reasoner, offers, question, [{"general": 0.9}, {"hr": 0.9}])
+        texts = [step.step.message for step in plan.steps] + [plan.execution_flow.conflict_resolution]
+        assert all(text.isascii() for text in texts)
+
+
+class TestReviewPlan:
+    async def test_a_sub_query_nobody_is_asked_is_named(
+        self, reasoner: LocalReasoner, offers: tuple[AgentOffer, ...]
+    ) -> None:
+        plan, request = await planned(reasoner, offers, DEMO, [{"general": 0.9}, {"hr": 0.9}])
+        cut = plan.model_copy(update={"agents": {"general": plan.agents["general"]}})
+        verdict = await reasoner.review_plan(cut, request)
+        assert not verdict.approved
+        assert "Đi muộn" in verdict.reason
+
+    async def test_a_tool_that_is_not_on_offer_is_refused(
+        self, reasoner: LocalReasoner, offers: tuple[AgentOffer, ...]
+    ) -> None:
+        plan, request = await planned(reasoner, offers, LEAVE_COST, {"hr": 0.9})
+        narrow = request.model_copy(update={"agents": tuple(o for o in offers if o.name != "hr")})
+        verdict = await reasoner.review_plan(plan, narrow)
+        assert not verdict.approved
+        assert "hr/rag_tool" in verdict.reason
+
+    async def test_after_a_refusal_the_fallback_agent_is_asked_everything_too(
+        self, reasoner: LocalReasoner, offers: tuple[AgentOffer, ...]
+    ) -> None:
+        plan, request = await planned(reasoner, offers, DEMO, {"hr": 0.99}, feedback="Chưa có agent nào được hỏi")
+        assert set(request.classification.sub_queries) <= set(plan.agents["general"].queries)

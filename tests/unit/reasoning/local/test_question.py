@@ -1,0 +1,60 @@
+import pytest
+
+from app.reasoning.local.question import further_parts, read_question
+
+
+class TestKind:
+    @pytest.mark.parametrize(
+        ("text", "kind"),
+        [
+            ("Giá trị cốt lõi của công ty là gì?", "definition"),
+            ("Nghỉ phép năm được bao nhiêu ngày?", "quantity"),
+            ("nghi phep nam duoc bao nhieu ngay", "quantity"),
+            ("How much notice must I give?", "quantity"),
+            ("Giờ làm việc bắt đầu lúc mấy giờ?", "when"),
+            ("Ai duyệt đơn nghỉ trên 5 ngày?", "who"),
+            ("Quên mật khẩu thì làm thế nào?", "how_to"),
+            ("How do I book annual leave?", "how_to"),
+            ("Công ty có những hình thức kỷ luật nào?", "list"),
+            ("Đi muộn có bị trừ tiền không?", "yes_no"),
+            ("Can I carry over unused leave?", "yes_no"),
+            ("Sự cố P1 và P2 khác nhau thế nào?", "compare"),
+            ("Cách tính chi phí nghỉ phép như thế nào?", "formula"),
+            ("Tóm tắt chính sách làm việc từ xa", "overview"),
+            ("Mất thẻ thì bị xử lý thế nào?", "consequence"),
+        ],
+    )
+    def test_is_read_from_the_asking_words(self, text: str, kind: str) -> None:
+        assert read_question(text).kind == kind
+
+    @pytest.mark.parametrize(
+        ("text", "measure"),
+        [
+            ("Phụ cấp ăn trưa là bao nhiêu tiền?", "money"),
+            ("Xin nghỉ phép phải báo trước bao lâu?", "duration"),
+            ("Lương thử việc bằng bao nhiêu phần trăm?", "percent"),
+            ("How often must I change my password?", "times"),
+            ("What time does the office open?", "clock"),
+            ("Gọi số nào khi mất laptop?", "phone"),
+        ],
+    )
+    def test_the_kind_of_figure_is_known(self, text: str, measure: str) -> None:
+        assert measure in read_question(text).measures
+
+    def test_a_scene_before_a_colon_weighs_less_than_what_is_asked(self) -> None:
+        question = read_question("Somebody is leaving: when is the account closed?")
+        weights = {term.text: term.weight for term in question.terms}
+        assert weights["leaving"] < weights["account"]
+        assert question.kind == "when"
+
+    def test_things_side_by_side_are_told_apart(self) -> None:
+        sides = read_question("Sự cố P1 và P2 khác nhau thế nào về thời gian khôi phục?").sides
+        assert [[term.text for term in side] for side in sides] == [["p1"], ["p2"]]
+
+
+class TestFurtherParts:
+    def test_a_leaning_second_question_is_a_part_with_the_same_terms(self) -> None:
+        question = read_question("Phép chưa dùng được chuyển sang năm sau đến khi nào và tối đa mấy ngày?")
+        [part] = further_parts(question)
+        assert part.measures == {"duration"}
+        assert part.terms == question.terms
