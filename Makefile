@@ -4,7 +4,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8000
 Q ?= giá trị cốt lõi, muộn có ảnh hưởng đến giá trị nào không
-AS ?= acme/lan
+ASKER ?= acme/lan
+# Handed over in the environment: no question can break out of its quotes.
+export Q ASKER
 
 .DEFAULT_GOAL := help
 .PHONY: help run ask test check lint format bench lock clean
@@ -27,8 +29,8 @@ $(VENV)/.dev: requirements-dev.lock $(VENV)/.runtime
 run: $(VENV)/.runtime ## start everything: database, migrations, seed data, API and chat page
 	@$(BIN)/conclave serve --port $(PORT)
 
-ask: $(VENV)/.runtime ## one question in the terminal: make ask Q="..." AS=acme/lan
-	@$(BIN)/conclave ask "$(Q)" --as $(AS)
+ask: $(VENV)/.runtime ## one question in the terminal: make ask Q="..." ASKER=acme/lan
+	@$(BIN)/conclave ask "$$Q" --as "$$ASKER"
 
 test: $(VENV)/.dev ## install what tests need and run all of them
 	@$(BIN)/python -m pytest

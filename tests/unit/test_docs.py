@@ -1,6 +1,7 @@
 """What the documents say exists, exists: commands, settings, files."""
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -51,3 +52,16 @@ class TestMakefile:
         assert phony is not None
         described = set(re.findall(r"^([a-z-]+):.*## ", text, re.MULTILINE))
         assert set(phony[1].split()) == described
+
+    def test_ask_hands_over_question_and_asker(self, tmp_path: Path) -> None:
+        """Run by make itself, with a command of the same name that prints what it is given."""
+        told = tmp_path / "bin" / "conclave"
+        told.parent.mkdir()
+        told.write_text('#!/bin/sh\nprintf "%s|" "$@"\n', "utf-8")
+        told.chmod(0o755)
+        (tmp_path / ".runtime").touch()
+        question = 'nói "gì" đó; $(false) `false`'
+        command = ["make", "-s", "ask", f"VENV={tmp_path}", f"Q={question.replace('$', '$$')}"]
+        for extra, asker in (([], "acme/lan"), (["ASKER=globex/tom"], "globex/tom")):
+            run = subprocess.run([*command, *extra], cwd=ROOT, capture_output=True, text=True, check=True, timeout=30)
+            assert run.stdout == f"ask|{question}|--as|{asker}|"
