@@ -75,7 +75,7 @@ def _worked_example(question: Question, ranked: Sequence[Candidate]) -> list[Can
         and any(not formula.is_named for formula in formulas_in(candidate.unit.text, question.language))
     ]
     called = [candidate for candidate in shown if _EXAMPLE.search(candidate.unit.heading)]
-    return (called or shown)[:1]
+    return sorted(called or shown, key=lambda candidate: (candidate.rank, candidate.unit.start))[:1]
 
 
 def evidence_of(quotes: Sequence[Quote]) -> tuple[Evidence, ...]:

@@ -10,7 +10,7 @@ from app.reasoning import AgentOffer
 from app.reasoning.local.cues import alternatives
 from app.reasoning.local.phrases import listed
 
-Talk = Literal["greeting", "thanks", "goodbye", "identity", "ability", "mood", "complaint", "smalltalk"]
+Talk = Literal["greeting", "thanks", "agreement", "goodbye", "identity", "ability", "mood", "complaint", "smalltalk"]
 
 _POLITE = rf"(?: (?:{alternatives('chitchat.polite')}))*"
 _FOR_WHAT = r"(?: (?:vi|for|da) [^,.!?]{1,40})?"
@@ -18,6 +18,7 @@ _BEFORE_THANKS, _THANKS = alternatives("chitchat.before_thanks"), alternatives("
 _FIXED: tuple[tuple[Talk, re.Pattern[str]], ...] = (
     ("greeting", re.compile(rf"(?:{alternatives('chitchat.greeting')}){_POLITE}")),
     ("thanks", re.compile(rf"(?:{_BEFORE_THANKS})?(?:{_THANKS}){_POLITE}{_FOR_WHAT}")),
+    ("agreement", re.compile(rf"(?:{alternatives('chitchat.agreement')}){_POLITE}")),
     ("goodbye", re.compile(rf"(?:{alternatives('chitchat.goodbye')}){_POLITE}")),
 )
 _SECTIONS: tuple[tuple[str, Talk], ...] = (
@@ -36,6 +37,10 @@ _REPLIES: dict[Talk, dict[Language, str]] = {
     "thanks": {
         "vi": "Không có gì, rất vui được giúp bạn. Bạn cứ hỏi tiếp khi cần nhé.",
         "en": "You're welcome, glad to help. Just ask whenever you need something else.",
+    },
+    "agreement": {
+        "vi": "Vâng, bạn cứ hỏi tiếp khi cần nhé.",
+        "en": "All right. Just ask whenever you need something else.",
     },
     "goodbye": {"vi": "Tạm biệt, chúc bạn một ngày làm việc hiệu quả!", "en": "Goodbye, and have a good day!"},
     "identity": {
@@ -80,6 +85,11 @@ def addressed_talk(text: str) -> Talk | None:
     if len(bare.split()) > _LONGEST_REMARK:
         return None
     return next((talk for talk, pattern in _ADDRESSED if pattern.search(bare)), None)
+
+
+def is_small_talk(text: str) -> bool:
+    """Whether it is a set phrase, or said to the assistant about itself, and so asks nothing of the documents."""
+    return fixed_talk(text) is not None or addressed_talk(text) is not None
 
 
 def reply(talk: Talk, language: Language, agents: Sequence[AgentOffer]) -> str:

@@ -6,6 +6,7 @@ from itertools import takewhile
 
 from app.domain.language import fold, guess_language, normalise
 from app.domain.tasks import Message
+from app.reasoning.local.chitchat import is_small_talk
 from app.reasoning.local.cues import alternatives
 from app.reasoning.local.decompose import sub_queries_of
 from app.reasoning.local.glossary import stemmed
@@ -85,6 +86,8 @@ def standing_question(history: Sequence[Message]) -> str:
     standing = ""
     for message in [message for message in history if message.role == "user"][-_REMEMBERED:]:
         text = normalise(message.content)
+        if is_small_talk(text):
+            continue
         resolved = resolve(text, standing) if standing else None
         if resolved or Part.of(text).weight >= 1:
             standing = resolved or text

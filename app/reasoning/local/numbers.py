@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 
@@ -166,6 +166,7 @@ _OPEN_LOW = re.compile(r"(?:trên|hơn|quá|over|above|more than|exceeding)\s*$"
 _CLOSED_LOW = re.compile(r"(?:từ đủ|từ|at least|ít nhất|from)\s*$", re.IGNORECASE)
 _OPEN_HIGH = re.compile(r"(?:dưới|chưa đến|chưa đủ|under|below|less than|fewer than)\s*$", re.IGNORECASE)
 _CLOSED_HIGH = re.compile(r"(?:đến|tối đa|không quá|up to|at most|no more than|not more than)\s*$", re.IGNORECASE)
+_A_LITTLE = Decimal("0.001")
 _UPWARDS = re.compile(r"^\s*(?:trở lên|or more|or over|and above|and over|or longer|\+)", re.IGNORECASE)
 
 
@@ -210,6 +211,15 @@ def _single(text: str, amount: Amount) -> Range | None:
     if _CLOSED_HIGH.search(before):
         return Range(None, value, False, True, unit)
     return None
+
+
+def strictly(text: str, amount: Amount) -> Amount:
+    """The amount a little beyond itself where `text` says “more than” or “less than” it; else as it stands."""
+    open_ended = _single(text, amount)
+    if open_ended is None or open_ended.holds(amount):
+        return amount
+    step = max(amount.value, Decimal(1)) * _A_LITTLE
+    return replace(amount, value=amount.value + (step if open_ended.low is not None else -step))
 
 
 def numbers_of(text: str, language: Language = "vi") -> frozenset[Decimal]:

@@ -62,7 +62,10 @@ class Planner:
         return _assembled(request, asked, tiers, wording, sequential="calculation" in wanted)
 
     async def _asked(self, request: PlanRequest) -> list[_Asked]:
-        """Queries by agent, agents in the order of their first query."""
+        """Queries by agent, agents in the order of their first query.
+
+        After a refused plan the fallback agent is asked every separate question too, as it stands.
+        """
         language = request.classification.language
         sub_queries = request.classification.sub_queries or (request.query,)
         routes = await self._router.route(sub_queries, request.agents, request.probes)
@@ -76,6 +79,9 @@ class Planner:
             for position, name in enumerate(_readers(route.agents, request.agents)):
                 queries = _expanded(route.query, language, leading=position == 0)
                 documents.setdefault(name, []).extend(queries)
+        if request.feedback:
+            last_resort = _readers([a.name for a in request.agents if a.is_fallback], request.agents)[0]
+            documents.setdefault(last_resort, []).extend(sub_queries)
         names = dict.fromkeys([*documents, *logs])
         return [_Asked(offers[n], _unique(documents.get(n, ())), _unique(logs.get(n, ()))) for n in names]
 

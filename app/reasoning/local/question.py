@@ -92,14 +92,18 @@ def read_question(text: str, language: Language | None = None) -> Question:
 
 
 def further_parts(question: Question) -> tuple[Question, ...]:
-    """What else a question asks about the same subject: “đến khi nào *và tối đa mấy ngày*”. Same terms, other kind."""
+    """The things a question asks about one subject: “đến khi nào *và tối đa mấy ngày*”. Same terms, other kinds; the
+    first as well when what it asks differs from the whole. Empty when only one thing is asked."""
     pieces = [piece for piece in _PART_JOINT.split(question.text) if piece.strip(" ?")]
     read = [read_question(piece, question.language) for piece in pieces[1:] if asks(piece.rstrip(" ?"))]
-    return tuple(
+    later = tuple(
         replace(question, kind=part.kind, measures=part.measures, sides=())
         for part in read
         if part.measures != question.measures or part.kind != question.kind
     )
+    own = question.measures.difference(*(part.measures for part in later))
+    first = (replace(question, measures=own, sides=()),) if own and own != question.measures else ()
+    return (*first, *later)
 
 
 def _asked_part(text: str) -> str:

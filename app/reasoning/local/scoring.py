@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from app.domain.knowledge import Language, Passage
 from app.reasoning.local.cues import alternatives
-from app.reasoning.local.numbers import Amount, amounts_in, ranges_in
+from app.reasoning.local.numbers import Amount, amounts_in, ranges_in, strictly
 from app.reasoning.local.question import Question
 from app.reasoning.local.sentences import Unit, bare_heading, units_of, with_heading
 from app.reasoning.local.shapes import fits
@@ -151,6 +151,8 @@ class Scale:
     """Weight of the question's neighbouring words."""
     conditions: tuple[Amount, ...]
     """Amounts the asker states (“nghỉ 4 ngày”, “£8,000”): a range that holds them is the right row."""
+    bounds: tuple[Amount, ...]
+    """The same, a little beyond themselves after “more than” and “less than”: row “3 to 5 days” is not “over 5”."""
 
     @classmethod
     def of(cls, question: Question, candidates: Sequence[Candidate]) -> "Scale":
@@ -159,7 +161,8 @@ class Scale:
         size = len(bags) + 1
         pairs = {pair: math.log(size / (1 + sum(pair in bag.pairs for bag in bags))) for pair in question.bag.pairs}
         stated = tuple(amount for amount in amounts_in(question.text, question.language) if amount.unit)
-        return cls(question, rarity(question.terms, bags), pairs, stated)
+        bounds = tuple(strictly(question.text, amount) for amount in stated)
+        return cls(question, rarity(question.terms, bags), pairs, stated, bounds)
 
     def coverage(self, bag: Bag) -> float:
         """Share of the question's weight that `bag` mentions, 0–1."""
@@ -224,11 +227,12 @@ def _range_verdict(scale: Scale, unit: Unit, passage: Passage) -> tuple[float, f
         return 0.0, 0.0
     text = unit.cells[0] if unit.kind == "row" and unit.cells else unit.text
     language: Language = "en" if passage.language == "en" else "vi"
+    is_row = unit.kind == "row"
     judged = [
         found.holds(amount)
-        for amount in scale.conditions
+        for amount in (scale.bounds if is_row else {*scale.conditions, *scale.bounds})
         for found in ranges_in(text, language)
-        if found.unit == amount.unit or (unit.kind == "row" and not found.unit)
+        if found.unit == amount.unit or (is_row and not found.unit)
     ]
     if not judged:
         stated = {(amount.value, amount.unit) for amount in amounts_in(text, language)}

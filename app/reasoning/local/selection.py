@@ -18,11 +18,10 @@ _SAME_QUESTION = 0.7
 """A heading that matches this well asks what was asked: what stands under it is the answer."""
 _BLOCK_KINDS = ("how_to", "list", "consequence")
 _LOOKED_AT, _TABLES = 60, 2
-_CLOSE = 0.9
+_CLOSE, _ALSO = 0.9, 0.5
+"""Share of the best merit that a further piece needs, and that a piece for what else is asked needs."""
 _WHOLE_ANSWERS = (*_BLOCK_KINDS, "formula", "definition")
 """Kinds whose best piece is the answer; what comes close in the same document only adds noise."""
-"""Share of the best merit that a further piece needs."""
-_ALSO = 0.5
 _PARALLEL, _ASKS_IT = 0.5, 0.4
 _AS_WELL, _AS_CLEARLY, _AS_GOOD = 0.65, 0.55, 0.5
 """What another document's piece needs to confirm or contradict: share of the best one's coverage and merit."""
@@ -39,7 +38,8 @@ def select(question: Question, ranked: Sequence[Candidate], further: Sequence[Ca
         return ()
     sided = _best_of_sides(question, ranked)
     first, *rest = sided or _leading(question, ranked)
-    also = [c for c in further if c.features.fits > 0 and c.merit >= _ALSO * first.merit]
+    enough = 0.0 if question.kind == "formula" else _ALSO * first.merit  # an example seldom repeats the question
+    also = [c for c in further if c.features.fits > 0 and c.merit >= enough]
     return tuple(_quotes(question, [first, *also, *rest]))
 
 

@@ -32,8 +32,8 @@ def reasoner(embedder: CachedEmbedder, tmp_path_factory: pytest.TempPathFactory)
 
 @pytest.fixture(scope="session")
 def offers() -> tuple[AgentOffer, ...]:
-    """Every built-in agent with all its tools."""
-    return AgentRegistry.load(None).offers_for(factories.principal(), None)
+    """Every built-in agent with all its tools, as a member of it is offered them."""
+    return AgentRegistry.load(None).offers_for(factories.principal(department="it"), None)
 
 
 def seed_passages(*names: str) -> tuple[Passage, ...]:

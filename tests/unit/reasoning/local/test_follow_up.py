@@ -40,7 +40,8 @@ class TestResolve:
         assert resolved == "Giờ làm việc có áp dụng cho thứ bảy không?"
 
     @pytest.mark.parametrize(
-        "said", ["Quên mật khẩu thì làm thế nào?", "How do I book a meeting room?", "Ai duyệt chuyến công tác nước ngoài?"]
+        "said",
+        ["Quên mật khẩu thì làm thế nào?", "How do I book a meeting room?", "Ai duyệt chuyến công tác nước ngoài?"],
     )
     def test_a_question_that_says_everything_is_left_alone(self, said: str) -> None:
         assert resolve(said, "Nghỉ phép năm được bao nhiêu ngày?") is None
@@ -52,8 +53,9 @@ class TestStandingQuestion:
         assert "Làm thêm giờ" in standing_question(history)
         assert "Chủ nhật" in standing_question(history)
 
-    def test_small_talk_does_not_replace_the_question(self) -> None:
-        assert standing_question(asked("Phụ cấp ăn trưa bao nhiêu?", "ok")) == "Phụ cấp ăn trưa bao nhiêu?"
+    @pytest.mark.parametrize("said", ["ok", "cảm ơn nhé", "vâng ạ", "bạn là ai?"])
+    def test_small_talk_does_not_replace_the_question(self, said: str) -> None:
+        assert standing_question(asked("Phụ cấp ăn trưa bao nhiêu?", said)) == "Phụ cấp ăn trưa bao nhiêu?"
 
     def test_nothing_asked_is_nothing(self) -> None:
         assert standing_question([]) == ""

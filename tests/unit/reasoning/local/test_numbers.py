@@ -3,7 +3,7 @@ from decimal import Decimal
 import pytest
 
 from app.domain.knowledge import Language
-from app.reasoning.local.numbers import amounts_in, plain, ranges_in
+from app.reasoning.local.numbers import amounts_in, plain, ranges_in, strictly
 
 
 class TestAmounts:
@@ -52,3 +52,17 @@ class TestRanges:
         [found] = ranges_in(text, "vi")
         assert all(found.holds(amounts_in(one, "vi")[0]) for one in inside)
         assert not any(found.holds(amounts_in(one, "vi")[0]) for one in outside)
+
+    @pytest.mark.parametrize(
+        ("text", "row", "held"),
+        [
+            ("nghỉ trên 5 ngày", "3 đến 5 ngày", False),
+            ("nghỉ trên 5 ngày", "Trên 5 ngày", True),
+            ("nghỉ 5 ngày", "3 đến 5 ngày", True),
+            ("under 3 years", "1 to 3 years", True),
+            ("under 3 years", "3 years or more", False),
+        ],
+    )
+    def test_more_than_an_amount_lies_beyond_it(self, text: str, row: str, held: bool) -> None:
+        amount = strictly(text, amounts_in(text)[0])
+        assert ranges_in(row)[0].holds(amount) == held

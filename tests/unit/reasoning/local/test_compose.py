@@ -1,0 +1,161 @@
+from app.domain.knowledge import Finding, Language
+from app.reasoning import ComposeRequest, Composition, ResolvedPoint
+from app.reasoning.local import LocalReasoner
+from app.reasoning.local.rendering import render
+from tests import factories
+from tests.unit.reasoning.local.conftest import request, seed_passages
+
+VALUES_ASKED, LATE_ASKED = "Giá trị cốt lõi của công ty là gì?", "Đi muộn có ảnh hưởng đến giá trị nào không?"
+CONSEQUENCES = "Hậu quả và hình thức xử lý khi đi muộn"
+DEMO = "giá trị cốt lõi, muộn có ảnh hưởng đến giá trị nào không"
+POINT = ResolvedPoint(
+    subject="ngày phép",
+    winner="Nhân viên được nghỉ 14 ngày phép năm.",
+    loser="Nhân viên được nghỉ 12 ngày phép năm.",
+    winner_title="Chính sách 2026",
+    loser_title="Chính sách 2024",
+    reason="tài liệu mới hơn",
+    decided=True,
+)
+
+
+def found(text: str, query: str, *, agent: str = "hr", title: str = "Chính sách nghỉ phép") -> Finding:
+    made = factories.finding(factories.passage(text, document=title, title=title), agent=agent, query=query)
+    return made.model_copy(update={"answer": render(made.quotes)})
+
+
+def nothing(query: str, *, agent: str = "hr") -> Finding:
+    return factories.finding(agent=agent, query=query)
+
+
+LEAVE = found("Nhân viên được nghỉ 14 ngày phép năm.", "Nghỉ phép năm được bao nhiêu ngày?")
+
+
+async def composed(
+    reasoner: LocalReasoner, *findings: Finding, query: str = "", language: Language = "vi", **rest: object
+) -> Composition:
+    """The composition; on the way the streamed pieces must join to its answer."""
+    values = {"query": query or findings[0].query, "language": language, "findings": findings, **rest}
+    pieces = [piece async for piece in reasoner.compose(ComposeRequest.model_validate(values))]
+    whole = pieces.pop()
+    assert isinstance(whole, Composition)
+    assert "".join(str(piece) for piece in pieces) == whole.answer
+    assert len(pieces) > 1
+    return whole
+
+
+class TestAnswered:
+    async def test_one_finding_is_told_without_a_heading(self, reasoner: LocalReasoner) -> None:
+        whole = await composed(reasoner, LEAVE)
+        assert whole.answer == "Nhân viên được nghỉ 14 ngày phép năm."
+        assert whole.outcome == "answered"
+        assert whole.confidence == LEAVE.confidence
+        assert whole.reasoning.startswith("Câu trả lời trích nguyên văn từ “Chính sách nghỉ phép”")
+
+    async def test_the_demo_question_names_the_values_and_what_lateness_does(self, reasoner: LocalReasoner) -> None:
+        values = seed_passages("acme/general/core-values")
+        lateness = seed_passages("acme/hr/punctuality-2026")
+        findings = [
+            await reasoner.answer(request(query, passages))
+            for query, passages in ((VALUES_ASKED, values), (LATE_ASKED, lateness), (CONSEQUENCES, lateness))
+        ]
+        whole = await composed(reasoner, *findings, query=DEMO)
+        assert whole.outcome == "answered"
+        for said in ("Khách hàng trước tiên", "Chính trực", "Hợp tác", "Kỷ luật", "khiển trách", "nhắc nhở"):
+            assert said.lower() in whole.answer.lower()
+        assert "ảnh hưởng trực tiếp đến giá trị cốt lõi Kỷ luật" in whole.answer
+        assert f"**{VALUES_ASKED}**" in whole.answer
+
+    async def test_the_same_span_is_not_told_twice(self, reasoner: LocalReasoner) -> None:
+        again = LEAVE.model_copy(update={"query": "Phép năm mấy ngày?", "index": 2})
+        whole = await composed(reasoner, LEAVE, again, query="Nghỉ phép năm?")
+        assert whole.answer.count("14 ngày") == 1
+
+    async def test_documents_are_told_apart_by_title(self, reasoner: LocalReasoner) -> None:
+        other = found("Nhân viên kho được nghỉ 16 ngày phép năm.", LEAVE.query, title="Quy định kho")
+        whole = await composed(reasoner, LEAVE, other)
+        assert "Theo “Chính sách nghỉ phép”:" in whole.answer
+        assert "Theo “Quy định kho”:" in whole.answer
+
+    async def test_a_far_less_certain_finding_of_another_agent_is_left_out(self, reasoner: LocalReasoner) -> None:
+        guess = found("Phòng họp mở đến 18 giờ mỗi ngày.", LEAVE.query, agent="general", title="Phòng họp")
+        whole = await composed(reasoner, LEAVE, guess.model_copy(update={"confidence": 0.55}))
+        assert "Phòng họp" not in whole.answer
+
+    async def test_computed_amounts_are_told_with_their_formula(self, reasoner: LocalReasoner) -> None:
+        sum_ = "15.000.000 / 26 × 3 = 1.730.769 đồng"
+        whole = await composed(reasoner, LEAVE, computations=(sum_,))
+        assert f"Tính toán: {sum_}" in whole.answer
+        alone = await composed(reasoner, query="15.000.000 / 26 × 3", computations=(sum_,))
+        assert alone.outcome == "answered"
+
+    async def test_a_summary_that_was_asked_for_is_the_answer(self, reasoner: LocalReasoner) -> None:
+        gist = "- 14 ngày phép năm\n- chuyển tối đa 5 ngày"
+        whole = await composed(reasoner, LEAVE, query="Tóm tắt quy định nghỉ phép", summaries=(gist,))
+        assert whole.answer == gist
+
+    async def test_an_english_asker_is_answered_in_english(self, reasoner: LocalReasoner) -> None:
+        whole = await composed(reasoner, LEAVE, query="How much leave do I get?", language="en")
+        assert whole.reasoning.startswith("The answer quotes “Chính sách nghỉ phép”")
+
+
+class TestPartial:
+    async def test_the_part_nobody_answered_is_named(self, reasoner: LocalReasoner) -> None:
+        query = f"{LEAVE.query} Và bãi gửi xe ở đâu?"
+        whole = await composed(reasoner, LEAVE, nothing("Bãi gửi xe ở đâu?", agent="general"), query=query)
+        assert whole.outcome == "partial"
+        assert "Chưa tìm thấy trong tài liệu bạn được xem: Bãi gửi xe ở đâu." in whole.answer
+        assert whole.confidence < LEAVE.confidence
+
+    async def test_a_query_the_planner_added_is_not_missed(self, reasoner: LocalReasoner) -> None:
+        assert (await composed(reasoner, LEAVE, nothing(CONSEQUENCES))).outcome == "answered"
+
+    async def test_an_agent_that_failed_is_named(self, reasoner: LocalReasoner) -> None:
+        whole = await composed(reasoner, LEAVE, failed_agents=("it",))
+        assert whole.outcome == "partial"
+        assert "Agent IT chưa trả lời được" in whole.answer
+
+
+class TestConflict:
+    async def test_a_decided_point_says_what_was_not_followed_and_why(self, reasoner: LocalReasoner) -> None:
+        whole = await composed(reasoner, LEAVE, conflicts=(POINT,))
+        assert whole.outcome == "answered"
+        assert "“Chính sách 2024” nói khác (Nhân viên được nghỉ 12 ngày phép năm)" in whole.answer
+        assert whole.reasoning == "Ưu tiên “Chính sách 2026” vì tài liệu mới hơn."
+
+    async def test_an_undecided_point_shows_both_sides(self, reasoner: LocalReasoner) -> None:
+        point = POINT.model_copy(update={"decided": False})
+        whole = await composed(reasoner, LEAVE, conflicts=(point,))
+        assert whole.outcome == "conflict"
+        assert "14 ngày" in whole.answer
+        assert "12 ngày" in whole.answer
+        assert whole.confidence < LEAVE.confidence
+
+
+class TestNotFound:
+    async def test_it_says_what_was_searched_and_whom_to_ask(self, reasoner: LocalReasoner) -> None:
+        whole = await composed(reasoner, nothing("Công ty có mấy máy bay?", agent="general"))
+        assert whole.outcome == "not_found"
+        assert whole.confidence <= 0.3
+        assert "Công ty có mấy máy bay" in whole.answer
+        assert "đã tìm ở general" in whole.answer.lower()
+        assert "hỏi trực tiếp bộ phận phụ trách" in whole.answer
+        assert whole.follow_up_questions == ()
+
+    async def test_without_any_finding_it_is_said_too(self, reasoner: LocalReasoner) -> None:
+        whole = await composed(reasoner, query="Is there a gym?", language="en", failed_agents=("hr",))
+        assert whole.outcome == "not_found"
+        assert "The HR agent could not answer right now" in whole.answer
+
+
+class TestFollowUpQuestions:
+    async def test_they_come_from_headings_not_yet_answered(self, reasoner: LocalReasoner) -> None:
+        passages = seed_passages("acme/hr/annual-leave-2026")
+        finding = await reasoner.answer(request("Kết hôn được nghỉ mấy ngày?", passages))
+        whole = await composed(reasoner, finding, max_follow_up_questions=2)
+        assert 1 <= len(whole.follow_up_questions) <= 2
+        assert all(question.endswith("?") for question in whole.follow_up_questions)
+        assert not any("kết hôn" in question.lower() for question in whole.follow_up_questions)
+
+    async def test_none_are_made_when_none_are_wanted(self, reasoner: LocalReasoner) -> None:
+        assert (await composed(reasoner, LEAVE, max_follow_up_questions=0)).follow_up_questions == ()
