@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from app.domain.knowledge import Evidence, Finding, Quote
-from app.embedding import Embedder
+from app.embedding import Embedder, EmbeddingUnavailable
 from app.reasoning import AnswerRequest
 from app.reasoning.local.confidence import FOUND, confidence
 from app.reasoning.local.formula import formulas_in
@@ -105,7 +105,11 @@ def _needs_likeness(question: Question, ranked: Sequence[Candidate], sure: float
 
 
 async def _compared(query: str, ranked: Sequence[Candidate], embedder: Embedder) -> list[Candidate]:
+    """The candidates with the likeness of the nearest ones; as they are while the model is away: words decide then."""
     nearest = list(ranked[:_COMPARED])
-    vector = (await embedder.embed_queries([query]))[0]
-    vectors = await embedder.embed_passages([f"{c.unit.heading}: {readable(c.unit)}" for c in nearest])
+    try:
+        vector = (await embedder.embed_queries([query]))[0]
+        vectors = await embedder.embed_passages([f"{c.unit.heading}: {readable(c.unit)}" for c in nearest])
+    except EmbeddingUnavailable:
+        return list(ranked)
     return [*with_likeness(nearest, [float(value) for value in vectors @ vector]), *ranked[_COMPARED:]]

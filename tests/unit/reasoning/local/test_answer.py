@@ -2,7 +2,7 @@ import json
 from collections.abc import Sequence
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from app.domain.knowledge import Finding
@@ -216,6 +216,7 @@ class TestAlways:
         text=st.text(alphabet=st.characters(codec="utf-8"), min_size=1, max_size=300)
         | st.lists(st.sampled_from(["| a | 12 |", "|---|", "- x:", "1. y", "# Z", "2) 5%", "", "```"])).map("\n".join),
     )
+    @example(query="0:1", text="0")
     async def test_odd_input_is_survived_and_never_misquoted(self, query: str, text: str) -> None:
         finding = await LocalReasoner(_NoEmbedder()).answer(request(query, [factories.passage(text or "x")]))
         assert all(quote.text in quote.passage.text for quote in finding.quotes)
