@@ -8,6 +8,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 from app.domain.principal import Principal
 from app.storage.database import Database
@@ -15,7 +16,7 @@ from app.storage.embedded import EmbeddedServer, start_embedded
 from app.storage.migrate import upgrade
 from tests import factories
 
-# CI judges a change by the same examples every time; everybody else's runs look for new ones and print what repeats them.
+# CI judges a change by the same examples every time; other runs look for new ones and print what repeats them.
 settings.register_profile("ci", derandomize=True)
 if os.environ.get("CI"):
     settings.load_profile("ci")
