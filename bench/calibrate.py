@@ -26,9 +26,10 @@ import numpy.typing as npt
 
 from app.domain.knowledge import Passage
 from app.domain.language import guess_language, is_unaccented_vietnamese
-from app.embedding import Vectors
+from app.embedding import Embedder, Vectors
 from app.embedding.cached import CachedEmbedder
 from app.embedding.nano import NanoEmbedder
+from app.embedding.onnx import OnnxEmbedder
 from app.retrieval.calibration import Calibration, Curve, read_calibrations, write_calibrations
 from app.retrieval.search import Retriever
 from bench.corpora import Asked, loaded, read_lines, seed_questions, xquad_documents, xquad_questions
@@ -62,9 +63,9 @@ class Case(NamedTuple):
     found: tuple[Found, ...]
 
 
-async def calibrate(eval_folder: Path, seed_folder: Path, every: int) -> Calibration:
+async def calibrate(bundled: Embedder, eval_folder: Path, seed_folder: Path, every: int) -> Calibration:
     """Load the corpora, ask everything, fit, and print how it does."""
-    embedder = CachedEmbedder(NanoEmbedder(), max_entries=50_000)
+    embedder = CachedEmbedder(bundled, max_entries=50_000)
     query_means, passage_means = await _means(embedder, eval_folder)
     # A curve that shows the coverage itself: what was found can then be read from what the retriever returns.
     shown = Curve(cosine=0, coverage=1, constant=0)
@@ -276,9 +277,12 @@ if __name__ == "__main__":
     parser.add_argument("--eval", type=Path, default=Path("../shared/eval"))
     parser.add_argument("--seed", type=Path, default=Path("seed_data"))
     parser.add_argument("--every", type=int, default=1, help="ask every n-th question of XQuAD")
+    parser.add_argument("--models", type=Path, default=Path(".conclave/models"), help="where the bundled model is kept")
+    parser.add_argument("--engine", choices=["onnx", "nano"], default="onnx")
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
-    result = asyncio.run(calibrate(given.eval, given.seed, given.every))
+    engine = OnnxEmbedder.open(given.models) if given.engine == "onnx" else NanoEmbedder()
+    result = asyncio.run(calibrate(engine, given.eval, given.seed, given.every))
     _say(result.model_dump_json(include={"accented", "unaccented", "assumed_coverage"}))
     if given.write:
         _store(result)

@@ -6,7 +6,8 @@ import numpy as np
 from cachetools import LRUCache
 
 from app.domain.language import normalise
-from app.embedding import Embedder, Vectors
+from app.embedding import Embedder, EmbeddingUnavailable, Vectors
+from app.telemetry import count_lookups, count_outage
 
 _Row = Vectors
 """One vector, shape (dimensions,)."""
@@ -38,19 +39,32 @@ class CachedEmbedder:
         keys = [(normalise(text), self.model) for text in texts]
         found = {key: row for key in keys if (row := self._rows.get(key)) is not None}
         missing = [key for key in dict.fromkeys(keys) if key not in found]
+        count_lookups(sum(key in found for key in keys), len(keys))
         if missing:
-            rows = await self._inner.embed_queries([text for text, _ in missing])
+            rows = await _counting_outages(self._inner.embed_queries([text for text, _ in missing]))
             found.update(zip(missing, rows, strict=True))
             self._rows.update((key, row.copy()) for key, row in zip(missing, rows, strict=True))
         return _stack([found[key] for key in keys], self.dimensions)
 
     async def embed_passages(self, texts: Sequence[str]) -> Vectors:
         """Vectors of stored text; a text that comes twice is computed once."""
-        return await _distinct(self._inner.embed_passages, texts, self.dimensions)
+        return await _counting_outages(_distinct(self._inner.embed_passages, texts, self.dimensions))
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """As the inner embedder counts."""
+        return self._inner.count_tokens(texts)
 
     async def aclose(self) -> None:
         """Close the inner embedder."""
         await self._inner.aclose()
+
+
+async def _counting_outages(embedding: Awaitable[Vectors]) -> Vectors:
+    try:
+        return await embedding
+    except EmbeddingUnavailable:
+        count_outage()
+        raise
 
 
 async def _distinct(

@@ -11,6 +11,8 @@ from app.domain.language import normalise
 from app.embedding import Vectors
 
 MODEL = "multilingual-e5-small-q4"
+_FRAME_TOKENS = 4
+"""What the engine counts around a text: begin, ``passage``, ``:``, end."""
 
 
 class NanoEmbedder:
@@ -44,6 +46,10 @@ class NanoEmbedder:
     async def embed_passages(self, texts: Sequence[str]) -> Vectors:
         """Vectors of stored text."""
         return await self._embed(self._passages, self._engine.passage, texts)
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """As the engine counts, without the prefix and the two special tokens."""
+        return [self._engine.token_count(spelt) - _FRAME_TOKENS if (spelt := normalise(text)) else 0 for text in texts]
 
     async def aclose(self) -> None:
         """Drop what is queued and let the threads end after the text they are at."""

@@ -4,14 +4,19 @@ import asyncio
 import time
 import unicodedata
 from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
 
 import numpy as np
 import pytest
 import pytest_asyncio
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
+from app.domain.language import guess_language
 from app.embedding import Embedder, EmbeddingUnavailable, Vectors
 from app.embedding.cached import CachedEmbedder
 from app.embedding.nano import NanoEmbedder
+from app.embedding.onnx import OnnxEmbedder
 from app.embedding.openai import OpenAIEmbedder
 from tests.conformance.embedding_server import FAULTS, EmbeddingServer
 
@@ -23,6 +28,13 @@ OTHER = "Máy chủ thư điện tử được sao lưu mỗi đêm lúc 2 giờ
 @pytest_asyncio.fixture(scope="module")
 async def nano() -> AsyncIterator[NanoEmbedder]:
     embedder = NanoEmbedder(threads=2)
+    yield embedder
+    await embedder.aclose()
+
+
+@pytest_asyncio.fixture(scope="module")
+async def onnx(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[OnnxEmbedder]:
+    embedder = await asyncio.to_thread(OnnxEmbedder.open, tmp_path_factory.mktemp("models"), threads=2)
     yield embedder
     await embedder.aclose()
 
@@ -49,9 +61,11 @@ async def remote(server: EmbeddingServer) -> AsyncIterator[OpenAIEmbedder]:
     await embedder.aclose()
 
 
-@pytest.fixture(params=["nano", "openai", "cached"])
-def embedder(request: pytest.FixtureRequest, nano: NanoEmbedder, remote: OpenAIEmbedder) -> Embedder:
-    adapters: dict[str, Embedder] = {"nano": nano, "openai": remote, "cached": CachedEmbedder(nano)}
+@pytest.fixture(params=["nano", "onnx", "openai", "cached"])
+def embedder(
+    request: pytest.FixtureRequest, nano: NanoEmbedder, onnx: OnnxEmbedder, remote: OpenAIEmbedder
+) -> Embedder:
+    adapters: dict[str, Embedder] = {"nano": nano, "onnx": onnx, "openai": remote, "cached": CachedEmbedder(onnx)}
     return adapters[str(request.param)]
 
 
@@ -106,6 +120,12 @@ class TestEveryEmbedder:
         vectors = await embedder.embed_passages([LEAVE * 60])
         assert np.isclose(np.linalg.norm(vectors), 1, atol=1e-5)
 
+    async def test_counts_more_tokens_in_more_text(self, embedder: Embedder) -> None:
+        none, one, many = embedder.count_tokens(["", LEAVE, LEAVE * 50])
+        assert none == 0
+        assert 10 <= one <= 30
+        assert many == pytest.approx(50 * one, rel=0.1)
+
     async def test_does_not_block_the_event_loop(self, embedder: Embedder) -> None:
         longest, before, working = 0.0, time.perf_counter(), True
 
@@ -124,6 +144,49 @@ class TestEveryEmbedder:
         assert longest < elapsed / 2
 
 
+def _real_texts() -> list[str]:
+    """Vietnamese and English of many lengths, words to pages."""
+    corpus = Path(__file__).parents[2] / "seed_data"
+    texts = [path.read_text("utf-8") for path in sorted(corpus.rglob("*.md"))]
+    assert texts
+    spoken = {
+        language: "\n".join(text for text in texts if guess_language(text) == language) for language in ("vi", "en")
+    }
+    cuts = [(start, size) for start in (0, 5_000) for size in (12, 40, 120, 400, 1_000)] + [(9_000, 3_500)]
+    return [whole[start : start + size] for whole in spoken.values() for start, size in cuts]
+
+
+class TestOnnxEmbedder:
+    async def test_agrees_with_the_engine_the_weights_are_from(self, onnx: OnnxEmbedder, nano: NanoEmbedder) -> None:
+        texts = _real_texts()
+        assert max(onnx.count_tokens(texts)) > 512
+        for ours, theirs in (
+            (await onnx.embed_passages(texts), await nano.embed_passages(texts)),
+            (await onnx.embed_queries(texts[:20]), await nano.embed_queries(texts[:20])),
+        ):
+            assert np.einsum("ij,ij->i", ours, theirs).min() >= 0.99
+
+    async def test_has_a_name_of_its_own(self, onnx: OnnxEmbedder, nano: NanoEmbedder) -> None:
+        assert onnx.model != nano.model
+        assert onnx.dimensions == nano.dimensions
+
+    async def test_gives_the_same_bits_whatever_else_is_asked(self, onnx: OnnxEmbedder) -> None:
+        alone = np.concatenate([await onnx.embed_passages([text]) for text in (LEAVE, OTHER)])
+        together = await onnx.embed_passages([LEAVE * 40, LEAVE, QUESTION, OTHER])
+        assert np.array_equal(alone, together[[1, 3]])
+
+    async def test_reads_markers_of_the_model_as_text(self, onnx: OnnxEmbedder) -> None:
+        assert onnx.count_tokens(["<s>", "</s>", "<pad>", "<unk>", "<mask>"]) == [pytest.approx(3, abs=1)] * 5
+
+    @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @given(text=st.text(st.characters(codec=None), max_size=200))
+    async def test_gives_a_unit_vector_for_any_text(self, onnx: OnnxEmbedder, text: str) -> None:
+        for vectors in (await onnx.embed_queries([text]), await onnx.embed_passages([text])):
+            assert np.isfinite(vectors).all()
+            assert np.isclose(np.linalg.norm(vectors), 1, atol=1e-5)
+        assert onnx.count_tokens([text])[0] >= 0
+
+
 class _Counting:
     """The bundled model, with a record of what it was asked."""
 
@@ -140,6 +203,9 @@ class _Counting:
     async def embed_passages(self, texts: Sequence[str]) -> Vectors:
         self.asked += texts
         return await self._inner.embed_passages(texts)
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        return self._inner.count_tokens(texts)
 
     async def aclose(self) -> None:
         """Nothing of its own to close."""
