@@ -1,0 +1,15 @@
+"""Files in, Markdown out: what a file is (`sniff`), what it says (`Parser`), and why it could not be read.
+
+Bytes from outside are opened in a process of their own without files, network or children, and killed at its limits
+(`zygote`, `confine`). Everything below `formats` runs only there.
+"""
+
+from app.ingestion.parsing.advice import ParseFailed
+from app.ingestion.parsing.outcome import FileKind, ParsedFile, ParseFailure, ParseLimits, ParseWarning, WarningCode
+from app.ingestion.parsing.parser import Parser
+from app.ingestion.parsing.sniff import sniff
+
+__all__ = [
+    "FileKind", "ParseFailed", "ParseFailure", "ParseLimits", "ParseWarning", "ParsedFile", "Parser", "WarningCode",
+    "sniff",
+]  # fmt: skip

@@ -1,0 +1,198 @@
+"""The text of a file while it is being read: blocks of Markdown in order, where pages begin, what to warn of."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Any
+
+from app.domain.language import clean
+from app.ingestion.parsing.advice import ParseFailed
+from app.ingestion.parsing.legacy import KEPT_SOFT_HYPHEN, SOFT_HYPHEN, from_legacy_fonts
+from app.ingestion.parsing.outcome import FileKind, ParseFailure, ParseLimits, WarningCode
+
+MAX_LINE_CHARS = 20_000
+_MAX_TITLE_CHARS = 300
+_MIN_CHARACTERS = 4
+"""Letters and digits a text must have to be one."""
+_TAGS = re.compile("[\U000e0001-\U000e007f]+")
+"""Tag characters: a whole sentence can be spelt in them, and nobody sees it."""
+_BLANK_LINES = re.compile(r"\n{3,}")
+_SENTENCE_END = re.compile(r"[.!?…;](?=\s)")
+_UNREADABLE = "\ufffd"
+
+
+class Draft:
+    """Collects what a reader finds. Raises `ParseFailed` (TOO_MUCH_TEXT) when the limit is passed."""
+
+    def __init__(self, limits: ParseLimits):
+        self.limits = limits
+        self.title = ""
+        self.warnings: Counter[WarningCode] = Counter()
+        self._parts: list[tuple[str, str]] = []
+        """Each with what stands before it."""
+        self._page_parts: list[int] = []
+        """Index of the part that each page begins with."""
+        self._first_heading = ""
+        self._chars = 0
+        self._last_is_item = False
+
+    @property
+    def room(self) -> int:
+        """Characters that may still be added."""
+        return self.limits.output_chars - self._chars
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing was added yet."""
+        return not self._parts
+
+    def warn(self, code: WarningCode, count: int = 1) -> None:
+        """Count something to warn of; a count of 0 is nothing."""
+        if count:
+            self.warnings[code] += count
+
+    def begin_page(self) -> None:
+        """What is added from here on stands on the next page, slide or sheet."""
+        self._page_parts.append(len(self._parts))
+
+    def heading(self, level: int, text: str) -> None:
+        """A heading of level 1–6; one that is too long to be a heading becomes a paragraph."""
+        text = one_line(self._cleaned(text)).strip("# ")
+        if len(text) > _MAX_TITLE_CHARS:
+            self.paragraph(text)
+        elif text:
+            self._first_heading = self._first_heading or text
+            self._add(f"{'#' * min(max(level, 1), 6)} {text}")
+
+    def paragraph(self, text: str) -> None:
+        """Running text; its line ends are kept, empty lines are not."""
+        self._add(_lines(self._cleaned(text)))
+
+    def continue_paragraph(self, text: str) -> None:
+        """The rest of the paragraph that was added last."""
+        self._add(_lines(self._cleaned(text)), " ")
+
+    def item(self, text: str, depth: int = 0, mark: str = "-") -> None:
+        """One item of a list; items that follow one another stand together."""
+        text = one_line(self._cleaned(text))
+        if text:
+            self._add(f"{'  ' * min(depth, 8)}{mark} {text}", "\n" if self._last_is_item else "\n\n")
+            self._last_is_item = True
+
+    def table(self, rows: Iterable[Sequence[str]]) -> None:
+        """A table whose first row is its header; one with a single row or column becomes paragraphs."""
+        cells = _trimmed([[one_line(self._cleaned(cell)) for cell in row] for row in rows])
+        if len(cells) < 2 or len(cells[0]) < 2:
+            for row in cells:
+                for cell in row:
+                    self._add(cell)
+            return
+        lines = [_row(row) for row in cells]
+        self._add("\n".join([lines[0], "|" + "---|" * len(cells[0]), *lines[1:]]))
+
+    def continue_table(self, rows: Iterable[Sequence[str]]) -> None:
+        """Further rows of the table that was added last; as many columns as it has."""
+        lines = [_row([one_line(self._cleaned(cell)) for cell in row]) for row in rows]
+        self._add("\n".join(lines), "\n")
+
+    def verbatim(self, text: str) -> None:
+        """Text that is Markdown or plain already: lines stay as they are, but for blanks at their ends."""
+        lines = (line.rstrip() for line in self._cleaned(text).replace("\xa0", " ").split("\n"))
+        self._add(_BLANK_LINES.sub("\n\n", "\n".join(lines)).strip("\n"))
+
+    def finish(self, kind: FileKind) -> dict[str, Any]:
+        """The fields of a `ParsedFile`, warnings as counts. Raises `ParseFailed` (NO_TEXT)."""
+        self._mend_legacy_fonts()
+        text, pages = self._joined()
+        if len(list(islice(filter(str.isalnum, text), _MIN_CHARACTERS))) < _MIN_CHARACTERS:
+            raise ParseFailed(ParseFailure.NO_TEXT)
+        self.warn(WarningCode.UNREADABLE_CHARACTERS, text.count(_UNREADABLE))
+        title = one_line(clean(self.title))[:_MAX_TITLE_CHARS].strip()
+        return {
+            "kind": kind.value,
+            "title": title or self._first_heading,
+            "text": text,
+            "pages": pages,
+            "warnings": {code.value: count for code, count in self.warnings.items()},
+        }
+
+    def _joined(self) -> tuple[str, list[int]]:
+        written: list[str] = []
+        starts: list[int] = []
+        length = 0
+        for before, text in self._parts:
+            glue = before if written else ""
+            starts.append(length + len(glue))
+            written += glue, text
+            length += len(glue) + len(text)
+        starts.append(length)
+        return "".join(written), [starts[at] for at in self._page_parts]
+
+    def _mend_legacy_fonts(self) -> None:
+        mended, is_changed = from_legacy_fonts([text for _, text in self._parts])
+        self.warn(WarningCode.ENCODING_GUESSED, int(is_changed))
+        self._parts = [(before, text) for (before, _), text in zip(self._parts, mended, strict=True)]
+
+    def _cleaned(self, text: str) -> str:
+        if not text.isascii():
+            self.warn(WarningCode.HIDDEN_TEXT_DROPPED, len(_TAGS.findall(text)))
+            text = text.replace(SOFT_HYPHEN, KEPT_SOFT_HYPHEN)
+        return clean(text)
+
+    def _add(self, text: str, before: str = "\n\n") -> None:
+        self._last_is_item = False
+        if not text:
+            return
+        if len(text) > self.room:
+            raise ParseFailed(ParseFailure.TOO_MUCH_TEXT)
+        text = break_long_lines(text)
+        self._chars += len(text) + len(before)
+        self._parts.append((before, text))
+
+
+def one_line(text: str) -> str:
+    """`text` with every run of white space as one space."""
+    return " ".join(text.split())
+
+
+def break_long_lines(text: str, limit: int = MAX_LINE_CHARS) -> str:
+    """Lines over `limit` broken after a sentence, else at a space, else where the limit falls."""
+    if len(text) <= limit:
+        return text
+    return "\n".join(piece for line in text.split("\n") for piece in _broken(line, limit))
+
+
+def _broken(line: str, limit: int) -> list[str]:
+    pieces: list[str] = []
+    at = 0
+    while len(line) - at > limit:
+        end = _break_before(line, at, at + limit)
+        pieces.append(line[at:end].rstrip())
+        at = end
+    return [*pieces, line[at:].lstrip() if pieces else line]
+
+
+def _break_before(line: str, start: int, end: int) -> int:
+    """Where to break between `start` and `end`: as late as possible, but in the last half."""
+    middle = (start + end) // 2
+    ends = [match.end() for match in _SENTENCE_END.finditer(line, middle, end)]
+    space = line.rfind(" ", middle, end)
+    return ends[-1] if ends else space if space > 0 else end
+
+
+def _lines(text: str) -> str:
+    return "\n".join(filter(None, map(one_line, text.split("\n"))))
+
+
+def _row(cells: Sequence[str]) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def _trimmed(rows: list[list[str]]) -> list[list[str]]:
+    """Rows of equal length, without rows and columns that are empty."""
+    rows = [row for row in rows if any(row)]
+    width = max(map(len, rows), default=0)
+    rows = [row + [""] * (width - len(row)) for row in rows]
+    used = [at for at in range(width) if any(row[at] for row in rows)]
+    return [[row[at] for at in used] for row in rows]

@@ -1,0 +1,114 @@
+"""How reading a file ends: as a `ParsedFile`, or as `ParseFailed` with one code of a closed set. Nothing in between."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from app.domain.record import Record
+
+MEBIBYTE = 1024 * 1024
+
+
+class FileKind(StrEnum):
+    """The formats that can be read."""
+
+    PDF = "pdf"
+    DOCX = "docx"
+    PPTX = "pptx"
+    XLSX = "xlsx"
+    CSV = "csv"
+    HTML = "html"
+    MARKDOWN = "markdown"
+    TEXT = "text"
+    EML = "eml"
+
+
+class ParseFailure(StrEnum):
+    """Why a file gave no text at all."""
+
+    UNSUPPORTED = "UNSUPPORTED"
+    WRONG_TYPE = "WRONG_TYPE"
+    """Two formats in one file: readers would disagree on what it says."""
+    ENCRYPTED = "ENCRYPTED"
+    NO_TEXT = "NO_TEXT"
+    DAMAGED = "DAMAGED"
+    DTD_FORBIDDEN = "DTD_FORBIDDEN"
+    ARCHIVE_BOMB = "ARCHIVE_BOMB"
+    ARCHIVE_UNSAFE = "ARCHIVE_UNSAFE"
+    TOO_MANY_PAGES = "TOO_MANY_PAGES"
+    TOO_MUCH_TEXT = "TOO_MUCH_TEXT"
+    TIME_LIMIT = "TIME_LIMIT"
+    MEMORY_LIMIT = "MEMORY_LIMIT"
+    CRASHED = "CRASHED"
+
+
+class WarningCode(StrEnum):
+    """What a reader of the answer should know about how the text was won."""
+
+    HIDDEN_TEXT_DROPPED = "HIDDEN_TEXT_DROPPED"
+    REVIEW_MARKS_DROPPED = "REVIEW_MARKS_DROPPED"
+    TEXT_UNDER_IMAGE = "TEXT_UNDER_IMAGE"
+    """A scan with an invisible layer of recognised text, which was taken."""
+    PAGES_WITHOUT_TEXT = "PAGES_WITHOUT_TEXT"
+    PAGES_UNREADABLE = "PAGES_UNREADABLE"
+    TRUNCATED_PAGES = "TRUNCATED_PAGES"
+    TRUNCATED_SHEETS = "TRUNCATED_SHEETS"
+    UNREADABLE_CHARACTERS = "UNREADABLE_CHARACTERS"
+    ENCODING_GUESSED = "ENCODING_GUESSED"
+    ATTACHMENTS_NOT_READ = "ATTACHMENTS_NOT_READ"
+
+
+PARTIAL = frozenset(
+    {
+        WarningCode.PAGES_WITHOUT_TEXT,
+        WarningCode.PAGES_UNREADABLE,
+        WarningCode.TRUNCATED_PAGES,
+        WarningCode.TRUNCATED_SHEETS,
+        WarningCode.UNREADABLE_CHARACTERS,
+    }
+)
+"""With one of these, something that a person sees in the file is missing in the text."""
+
+
+class ParseWarning(Record):
+    """One remark on a file that was read."""
+
+    code: WarningCode
+    count: int
+    """How many times: pieces of text, pages, sheets, characters; see the advice."""
+    advice: str
+    """English: what happened and what can be done."""
+    advice_vi: str
+    """The same in Vietnamese."""
+
+
+class ParsedFile(Record):
+    """What a file says, as Markdown."""
+
+    kind: FileKind
+    title: str
+    """From the metadata or the first heading; empty when there is neither."""
+    text: str
+    """Headings as ``#``, tables with their header row, lists; NFC, nothing invisible, lines up to 20,000 long."""
+    pages: tuple[int, ...] = ()
+    """Where in `text` page, slide or sheet 1, 2, … begins; never falling; empty for formats without pages."""
+    warnings: tuple[ParseWarning, ...] = ()
+    is_partial: bool = False
+    """Whether something visible is missing: unreadable or scanned pages, a limit that was reached."""
+
+
+@dataclass(frozen=True)
+class ParseLimits:
+    """What one file may cost. Beyond any of these it ends with the code of that limit."""
+
+    cpu_seconds: int = 20
+    wall_seconds: float = 30.0
+    memory_bytes: int = 512 * MEBIBYTE
+    """Resident memory of the reading process, about 70 MiB of it for the libraries."""
+    output_chars: int = 5_000_000
+    pages: int = 2_000
+    archive_entries: int = 10_000
+    inflated_bytes: int = 200 * 1_000_000
+    """All parts of an archive that are unpacked, together."""
+    sheet_rows: int = 50_000
+    sheet_columns: int = 256
+    """A longer or wider sheet is cut, and the file is partial."""

@@ -1,0 +1,76 @@
+"""Bytes in, the fields of a `ParsedFile` out: chooses the reader, and names what went wrong. Runs in the sandbox."""
+
+import io
+import zipfile
+from collections.abc import Callable
+from typing import Any
+
+from app.ingestion.parsing.advice import ParseFailed
+from app.ingestion.parsing.archive import office_kind, rebuilt
+from app.ingestion.parsing.draft import Draft
+from app.ingestion.parsing.formats.delimited import read_delimited
+from app.ingestion.parsing.formats.mail import read_mail
+from app.ingestion.parsing.formats.pdf import read_pdf
+from app.ingestion.parsing.formats.plain import read_markdown, read_plain
+from app.ingestion.parsing.formats.sheets import read_sheets
+from app.ingestion.parsing.formats.slides import read_slides
+from app.ingestion.parsing.formats.web_page import read_web_page
+from app.ingestion.parsing.formats.word import read_word
+from app.ingestion.parsing.outcome import FileKind, ParseFailure, ParseLimits
+
+_READERS: dict[FileKind, Callable[[bytes, Draft], None]] = {
+    FileKind.PDF: read_pdf,
+    FileKind.CSV: read_delimited,
+    FileKind.HTML: read_web_page,
+    FileKind.MARKDOWN: read_markdown,
+    FileKind.TEXT: read_plain,
+    FileKind.EML: read_mail,
+}
+_OFFICE_READERS: dict[FileKind, Callable[[io.BytesIO, Draft], None]] = {
+    FileKind.DOCX: read_word,
+    FileKind.PPTX: read_slides,
+    FileKind.XLSX: read_sheets,
+}
+_ARCHIVE_END = b"PK\x05\x06"
+_TAIL_BYTES = 66_000
+_PDF_MARK = b"%PDF-"
+
+
+def read_file(content: bytes, kind: FileKind, limits: ParseLimits) -> dict[str, Any]:
+    """The fields of a `ParsedFile`, warnings as counts. Raises `ParseFailed`, `MemoryError`, and `PermissionError`.
+
+    Whatever else a library raises about hostile bytes says one thing: the file is damaged.
+    """
+    draft = Draft(limits)
+    try:
+        return draft.finish(_read(content, kind, draft))
+    except (ParseFailed, MemoryError, PermissionError):
+        raise
+    except Exception as error:
+        raise ParseFailed(ParseFailure.DAMAGED, type(error).__name__) from error
+
+
+def _read(content: bytes, kind: FileKind, draft: Draft) -> FileKind:
+    _refuse_two_formats(content, kind)
+    if kind not in _OFFICE_READERS:
+        _READERS[kind](content, draft)
+        return kind
+    archive = rebuilt(content, draft.limits)
+    found = office_kind(archive)
+    if found is None:
+        raise ParseFailed(ParseFailure.UNSUPPORTED, "no office file")
+    archive.seek(0)
+    _OFFICE_READERS[found](archive, draft)
+    return found
+
+
+def _refuse_two_formats(content: bytes, kind: FileKind) -> None:
+    """A file that two programs open as two different documents is refused."""
+    if kind is FileKind.PDF:
+        before = content[: max(content.find(_PDF_MARK), 0)].lower()
+        is_double = b"<html" in before or b"<body" in before or b"<!doctype" in before
+        is_double = is_double or (_ARCHIVE_END in content[-_TAIL_BYTES:] and zipfile.is_zipfile(io.BytesIO(content)))
+    else:
+        is_double = _PDF_MARK in content[:1024] and b"%%EOF" in content[-_TAIL_BYTES:]
+    if is_double:
+        raise ParseFailed(ParseFailure.WRONG_TYPE)
