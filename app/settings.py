@@ -74,6 +74,10 @@ class Settings(BaseSettings):
 
     max_body_bytes: int = Field(262_144, ge=1024)
     """Larger request bodies are refused with 413."""
+    max_upload_bytes: int = Field(52_428_800, ge=1024)
+    """Larger files are refused with 413; only administrators bring files in."""
+    ingestion_max_concurrent: int = Field(4, ge=1, le=64)
+    """Documents read at a time by all workers together."""
     max_query_chars: int = Field(4_000, ge=1)
     log_level: str = "INFO"
 

@@ -13,6 +13,9 @@ from app.api.auth import Authenticator, DevLogin
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
 from app.flow.graph import DepartmentFlow
+from app.ingestion.catalogue import Catalogue
+from app.ingestion.health import Health
+from app.ingestion.pipeline import Ingestion
 from app.journal import Journal
 from app.retrieval.search import Retriever
 from app.sessions.session import SessionStore
@@ -24,6 +27,7 @@ class Limits:
     """What one request may bring and how long a run may take."""
 
     max_body_bytes: int
+    max_upload_bytes: int
     max_query_chars: int
     task_deadline_ms: int
 
@@ -41,6 +45,9 @@ class Rooms:
     retriever: Retriever
     agents: AgentRegistry
     flow: DepartmentFlow
+    ingestion: Ingestion
+    catalogue: Catalogue
+    health: Health
     limits: Limits
     now: Callable[[], datetime]
     readiness: Callable[[], Awaitable[Mapping[str, bool]]]

@@ -33,7 +33,11 @@ SECURITY_HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+DOCUMENTS_PATH = "/api/v1/documents"
 MAX_JSON_DEPTH = 32
+_MAX_DOCUMENT_JSON_BYTES = 4 * 2**20
+_FORM_BYTES = 65_536
+"""What a form may weigh besides its file."""
 _BODY_SECONDS = 30
 _DRAINED_BYTES = 16 * 2**20
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
@@ -111,20 +115,27 @@ class AuthenticationGate:
 
 
 class BodyLimit:
-    """Reads a request's body up to a limit (413 beyond it, while it still streams in) and refuses deep JSON."""
+    """Reads a request's body up to a limit (413 beyond it, while it still streams in) and refuses deep JSON.
 
-    def __init__(self, app: ASGIApp, *, max_body_bytes: int):
+    An administrator may bring larger bodies to `DOCUMENTS_PATH`; a form is counted while the route reads it.
+    """
+
+    def __init__(self, app: ASGIApp, *, max_body_bytes: int, max_upload_bytes: int = 0):
         self.app = app
-        self._max_body_bytes = max_body_bytes
+        self._max_body_bytes, self._max_upload_bytes = max_body_bytes, max(max_upload_bytes, max_body_bytes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
         if scope["type"] != "http" or scope["method"] in ("GET", "HEAD", "OPTIONS"):
             await self.app(scope, receive, send)
             return
+        limit = self._limit_of(scope)
+        if limit > self._max_body_bytes and _is_form(scope):
+            await self._pass_counted(scope, receive, send)
+            return
         try:
             async with asyncio.timeout(_BODY_SECONDS):
-                body = await self._read(scope, receive)
+                body = await _read_body(scope, receive, limit)
         except TimeoutError:
             refusal = problem(ErrorCode.PAYLOAD_INVALID, "The body did not arrive in time.", 408)
         except AppError as error:
@@ -135,26 +146,59 @@ class BodyLimit:
             return
         await _refuse(refusal, scope, receive, send)
 
-    async def _read(self, scope: Scope, receive: Receive) -> bytes | None:
-        if (_declared_bytes(scope) or 0) > self._max_body_bytes:
-            raise self._too_large()
-        body = bytearray()
-        while True:
-            message = await receive()
-            if message["type"] == "http.disconnect":
-                return None
-            body += message.get("body", b"")
-            if len(body) > self._max_body_bytes:
-                raise self._too_large()
-            if not message.get("more_body", False):
-                break
-        if is_nested_deeper(bytes(body), MAX_JSON_DEPTH):
-            raise AppError(ErrorCode.PAYLOAD_INVALID, "The JSON is nested too deeply.", status=422)
-        return bytes(body)
+    def _limit_of(self, scope: Scope) -> int:
+        principal = scope.get("state", {}).get("principal")
+        if scope["path"] != DOCUMENTS_PATH or not isinstance(principal, Principal) or not principal.is_admin:
+            return self._max_body_bytes
+        return self._max_upload_bytes if _is_form(scope) else min(self._max_upload_bytes, _MAX_DOCUMENT_JSON_BYTES)
 
-    def _too_large(self) -> AppError:
-        detail = f"The body has more than {self._max_body_bytes} bytes."
-        return AppError(ErrorCode.PAYLOAD_TOO_LARGE, detail, status=413)
+    async def _pass_counted(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let the route read the body itself, as a stream, up to the limit."""
+        limit, read = self._max_upload_bytes, 0
+        if (_declared_bytes(scope) or 0) > limit + _FORM_BYTES:
+            await _refuse(problem_of(_too_large(limit)), scope, receive, send)
+            return
+
+        async def counted() -> Message:
+            nonlocal read
+            try:
+                async with asyncio.timeout(_BODY_SECONDS):
+                    message = await receive()
+            except TimeoutError as error:
+                detail = "The body did not arrive in time."
+                raise AppError(ErrorCode.PAYLOAD_INVALID, detail, status=408) from error
+            read += len(message.get("body", b""))
+            if read > limit + _FORM_BYTES:
+                raise _too_large(limit)
+            return message
+
+        await self.app(scope, counted, send)
+
+
+async def _read_body(scope: Scope, receive: Receive, limit: int) -> bytes | None:
+    if (_declared_bytes(scope) or 0) > limit:
+        raise _too_large(limit)
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        body += message.get("body", b"")
+        if len(body) > limit:
+            raise _too_large(limit)
+        if not message.get("more_body", False):
+            break
+    if is_nested_deeper(bytes(body), MAX_JSON_DEPTH):
+        raise AppError(ErrorCode.PAYLOAD_INVALID, "The JSON is nested too deeply.", status=422)
+    return bytes(body)
+
+
+def _is_form(scope: Scope) -> bool:
+    return Headers(scope=scope).get("content-type", "").lower().startswith("multipart/form-data")
+
+
+def _too_large(limit: int) -> AppError:
+    return AppError(ErrorCode.PAYLOAD_TOO_LARGE, f"The body has more than {limit} bytes.", status=413)
 
 
 def is_nested_deeper(body: bytes, limit: int) -> bool:

@@ -24,6 +24,8 @@ class Passage(Record):
     """Heading path inside the document, ``Chính sách nghỉ phép › Điều 5``; may be empty."""
     text: str
     """The chunk as stored: NFC, with diacritics."""
+    page: int | None = None
+    """1-based page, slide or sheet of the original; None for formats without pages."""
     url: str
     department: str
     scope: Scope
@@ -40,21 +42,33 @@ class Passage(Record):
     relevance_score: float = Field(ge=0, le=1)
     """Calibrated: an estimate of how likely this passage bears on the question (0–1)."""
     fused_score: float
-    """Weighted reciprocal-rank sum: chose the passages, which `relevance_score` then orders; means nothing by
+    """Weighted reciprocal-rank sum: chose the passages, which relevance and places then order; means nothing by
     itself."""
+
+    @property
+    def address(self) -> str:
+        """The document's address with the page, ``…/handbook.pdf#page=3`` (RFC 8118); without one for other formats."""
+        return self.url if self.page is None or "#" in self.url else f"{self.url}#page={self.page}"
 
 
 class SearchPlan(Record):
     """How a search was done; reported with its result."""
 
     strategy: Literal["exact", "ann"]
+    """Every visible chunk compared, or the tenant's own approximate index walked."""
     embedding_model: str
     legs: dict[str, float]
     """Weight of each fused leg: ``vector``, ``text``, ``folded``."""
     unaccented: bool
     """Whether the query was taken as Vietnamese typed without diacritics."""
+    by_words_alone: bool = False
+    """Vectors were left out: the tenant's are of another model until they are computed anew."""
+    visible: int | None = None
+    """Chunks the caller may see in what was searched, counted at this state of the corpus."""
     candidates: int
     """How many passages were considered before cutting to the limit."""
+    returned: int = 0
+    """How many were given back."""
     duration_ms: float
     cached: bool = False
 
@@ -133,3 +147,5 @@ class ChunkDraft(Record):
     """Heading path, ``Điều 5 › Chuyển phép``."""
     text: str
     """NFC; self-contained enough to be quoted."""
+    page: int | None = Field(default=None, ge=1)
+    """1-based page, slide or sheet it begins on; None for formats without pages."""

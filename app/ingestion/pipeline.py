@@ -1,42 +1,37 @@
-"""From drafts to searchable documents: chunk, embed what is new, publish each document in one transaction."""
+"""Bringing documents in: uploads one at a time through all stages, or many complete drafts at once."""
 
 import asyncio
-import hashlib
 import time
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
-from uuid import uuid5
+from itertools import islice
+from uuid import UUID, uuid4
 
-import numpy as np
-
-from app.domain.knowledge import ChunkDraft, DocumentDraft
-from app.domain.language import clean, guess_language, normalise
+from app.domain.documents import DocumentStatus, Progress, Upload
+from app.domain.knowledge import DocumentDraft
+from app.domain.language import clean, guess_language
 from app.domain.principal import Principal
 from app.domain.record import Record
-from app.embedding import Embedder, Vectors
+from app.embedding import Embedder
 from app.errors import AppError, ErrorCode
-from app.ingestion.chunk import chunk
+from app.ingestion.intake import Intake, as_upload, content_hash, document_id_of, note_arrival, tidy
+from app.ingestion.parsing import FileKind, Parser
+from app.ingestion.passages import Passage, Passages
+from app.ingestion.stages import Examine, Published, Stages, Tell
 from app.retrieval.calibration import Calibration, load_calibration
-from app.retrieval.text import index_text
-from app.storage.database import Database
-from app.storage.documents import (
-    ChunkRow,
-    DocumentRow,
-    cached_embeddings,
-    publish_document,
-    remember_embeddings,
-    stored_documents,
-)
+from app.storage.arrivals import known_documents, take_up
+from app.storage.database import Database, Transaction
+from app.storage.publishing import ChunkRow, DocumentRow, Publication, changes_one_at_a_time, publish
 
-Progress = Callable[[int, int, str], None]
+DocumentsDone = Callable[[int, int, str], None]
 """Told after each document: how many are done, of how many, and the title."""
 
-_DOCUMENTS_AT_ONCE = 3
+_PUBLISHED_TOGETHER = 64
+"""Passages of small documents that share their transactions."""
+_GROUPS_AT_ONCE = 3
 """Enough that the embedder's threads never wait for the database."""
-_REVISION = 1
-"""Raise it when the same text would be cut or indexed differently: every document is then published anew."""
 
 
 class IngestReport(Record):
@@ -57,8 +52,9 @@ class _Prepared:
     """A draft after everything that needs neither model nor database."""
 
     draft: DocumentDraft
-    chunks: tuple[ChunkDraft, ...]
     content_hash: str
+    passages: list[Passage] = field(default_factory=list)
+    """Of those that will be published."""
 
 
 @dataclass
@@ -67,7 +63,7 @@ class _Run:
 
     principal: Principal
     total: int
-    on_progress: Progress | None
+    on_progress: DocumentsDone | None
     done: int = 0
     chunks: int = 0
     embedded: int = 0
@@ -78,6 +74,10 @@ class _Run:
             self.on_progress(self.done, self.total, title)
 
 
+async def _nothing_to_examine(_principal: Principal, _document_id: UUID) -> None:
+    return
+
+
 class Ingestion:
     """Brings documents in for a tenant. The principal must be one of its administrators."""
 
@@ -86,17 +86,40 @@ class Ingestion:
         database: Database,
         embedder: Embedder,
         *,
+        parser: Parser | None = None,
         calibration: Calibration | None = None,
+        examine: Examine = _nothing_to_examine,
         today: Callable[[], date] = lambda: datetime.now(UTC).date(),
     ):
         """`calibration` says in which space vectors are stored; unset = the one fitted for the embedder's model."""
         self._database = database
-        self._embedder = embedder
-        self._calibration = calibration or load_calibration(embedder.model)
+        self._passages = Passages(database, embedder, calibration or load_calibration(embedder.model))
         self._today = today
+        self._examine = examine
+        self.parser = parser or Parser()
+        self.intake = Intake(self._passages.space)
+        self._stages = Stages(database, self._passages, self.parser, examine, today)
+
+    async def process(self, principal: Principal, document_id: UUID, task_id: UUID, tell: Tell) -> Published:
+        """See `Stages.process`."""
+        return await self._stages.process(principal, document_id, task_id, tell)
+
+    async def bring_in(self, principal: Principal, upload: Upload, tell: Tell) -> Published:
+        """Take an upload in and through all its stages, here and now. Raises `AppError` and `EmbeddingUnavailable`."""
+        self.intake.check(principal, upload)
+        task_id = uuid4()
+        async with self._database.principal_scope(principal) as tx:
+            arrival = await self.intake.take_in(tx, upload, task_id)
+        if arrival.version is None:
+            await tell(Progress(stage=DocumentStatus.READY))
+        return await self.process(principal, arrival.document_id, task_id, tell)
+
+    async def aclose(self) -> None:
+        """Stop the processes that read files."""
+        await self.parser.aclose()
 
     async def ingest(
-        self, principal: Principal, drafts: Sequence[DocumentDraft], on_progress: Progress | None = None
+        self, principal: Principal, drafts: Sequence[DocumentDraft], on_progress: DocumentsDone | None = None
     ) -> IngestReport:
         """Publish the drafts that are new or have changed. Nothing is written when one of them cannot be accepted.
 
@@ -104,11 +127,11 @@ class Ingestion:
         `PERMISSION_DENIED` for a caller who does not administer the tenant; and `EmbeddingUnavailable`. Documents
         published before such a failure stay, so the same call again does what is left.
         """
-        if not principal.is_admin:
-            raise AppError(ErrorCode.PERMISSION_DENIED, "Only an administrator brings documents in.", status=403)
         started = time.perf_counter()
-        prepared = await asyncio.to_thread(_prepare, drafts)
-        pending = await self._changed(principal, prepared)
+        self._check(principal, drafts)
+        prepared = await asyncio.to_thread(lambda: [_read(draft) for draft in drafts])
+        changed = await self._changed(principal, prepared)
+        pending = await asyncio.to_thread(lambda: [self._cut(one) for one in changed])
         run = _Run(principal, len(prepared), on_progress)
         waiting = {one.draft.external_id for one in pending}
         for one in prepared:
@@ -123,22 +146,36 @@ class Ingestion:
             seconds=time.perf_counter() - started,
         )
 
+    def _check(self, principal: Principal, drafts: Sequence[DocumentDraft]) -> None:
+        twice = [name for name, times in Counter(draft.external_id for draft in drafts).items() if times > 1]
+        if twice:
+            raise AppError(ErrorCode.DOCUMENT_REJECTED, f"The external_id {twice[0]!r} comes twice in one request.")
+        if not principal.is_admin:
+            raise AppError(ErrorCode.PERMISSION_DENIED, "Only an administrator brings documents in.", status=403)
+
+    def _cut(self, one: _Prepared) -> _Prepared:
+        passages = self._passages.cut(one.draft)
+        if not passages:
+            raise AppError(ErrorCode.DOCUMENT_REJECTED, f"The document {one.draft.external_id!r} has no text.")
+        return replace(one, passages=passages)
+
     async def _changed(self, principal: Principal, prepared: Sequence[_Prepared]) -> list[_Prepared]:
         async with self._database.principal_scope(principal) as tx:
             names = [one.draft.external_id for one in prepared]
-            stored = await stored_documents(tx, names, self._calibration.space)
+            stored = await known_documents(tx, names, self._passages.space)
         known = {name: one.content_hash for name, one in stored.items() if one.has_vectors}
         return [one for one in prepared if known.get(one.draft.external_id) != one.content_hash]
 
     async def _publish_all(self, run: _Run, pending: Sequence[_Prepared]) -> None:
-        waiting = iter(pending)
+        waiting = _groups(pending)
 
         async def work() -> None:
-            for one in waiting:
-                await self._publish(run, one)
-                run.finished(one.draft.title)
+            for group in waiting:
+                await self._publish(run, group)
+                for one in group:
+                    run.finished(one.draft.title)
 
-        workers = [asyncio.create_task(work()) for _ in range(min(_DOCUMENTS_AT_ONCE, len(pending)))]
+        workers = [asyncio.create_task(work()) for _ in range(_GROUPS_AT_ONCE)]
         try:
             await asyncio.gather(*workers)
         finally:
@@ -146,73 +183,38 @@ class Ingestion:
                 worker.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
 
-    async def _publish(self, run: _Run, one: _Prepared) -> None:
-        draft = one.draft
-        passages = [_passage(draft, piece) for piece in one.chunks]
-        vectors = await self._vectors(run, draft.lang, passages)
-        document_id = uuid5(run.principal.tenant_id, f"document:{draft.external_id}")
-        rows = [
-            _row(piece, passage, vector) for piece, passage, vector in zip(one.chunks, passages, vectors, strict=True)
-        ]
-        document = DocumentRow(document_id, **draft.model_dump(exclude={"text"}))
+    async def _publish(self, run: _Run, group: Sequence[_Prepared]) -> None:
+        passages = [passage for one in group for passage in one.passages]
+        vectors, fresh = await self._passages.embed(run.principal, passages)
+        rows = iter(await self._passages.rows(passages, vectors))
         async with self._database.principal_scope(run.principal) as tx:
-            await publish_document(
-                tx,
-                document,
-                content_hash=one.content_hash,
-                text=draft.text,
-                embedding_model=self._calibration.space,
-                chunks=rows,
-                today=self._today(),
-            )
-        run.chunks += len(rows)
-
-    async def _vectors(self, run: _Run, language: str, passages: Sequence[str]) -> Vectors:
-        """Vectors of the passages as they are stored; the model is asked only for text it has not seen before."""
-        hashes = [hashlib.sha256(normalise(passage).encode()).hexdigest() for passage in passages]
-        model = self._embedder.model
-        async with self._database.principal_scope(run.principal) as tx:
-            known = await cached_embeddings(tx, model, hashes)
-        missing = {name: passage for name, passage in zip(hashes, passages, strict=True) if name not in known}
-        if missing:
-            computed = await self._embedder.embed_passages(list(missing.values()))
-            fresh = dict(zip(missing, computed, strict=True))
-            async with self._database.principal_scope(run.principal, durable=False) as tx:
-                await remember_embeddings(tx, model, fresh)
-            known.update(fresh)
-            run.embedded += len(fresh)
-        raw = np.stack([known[name] for name in hashes])
-        return self._calibration.centre_passages(raw, [language] * len(passages))
+            await changes_one_at_a_time(tx)
+            publications = [await _take_up(tx, one, list(islice(rows, len(one.passages)))) for one in group]
+            await publish(tx, publications, embedding_model=self._passages.space, today=self._today())
+        run.chunks += len(passages)
+        run.embedded += fresh
 
 
-def _prepare(drafts: Sequence[DocumentDraft]) -> list[_Prepared]:
-    twice = [name for name, times in Counter(draft.external_id for draft in drafts).items() if times > 1]
-    if twice:
-        raise AppError(ErrorCode.DOCUMENT_REJECTED, f"The external_id {twice[0]!r} comes twice in one request.")
-    return [_prepare_one(draft) for draft in drafts]
+async def _take_up(tx: Transaction, one: _Prepared, chunks: Sequence[ChunkRow]) -> Publication:
+    draft, document_id = one.draft, document_id_of(tx.principal, one.draft.external_id)
+    version = await take_up(tx, document_id, draft, content_hash=one.content_hash, kind=FileKind.MARKDOWN.value)
+    await note_arrival(tx, document_id, version, draft)
+    return Publication(DocumentRow(document_id, **draft.model_dump(exclude={"text"})), version, chunks)
 
 
-def _prepare_one(draft: DocumentDraft) -> _Prepared:
-    text, title = clean(draft.text), " ".join(clean(draft.title).split())
-    pieces = chunk(text, title)
-    if not pieces:
-        raise AppError(ErrorCode.DOCUMENT_REJECTED, f"The document {draft.external_id!r} has no text.")
-    tidy = draft.model_copy(update={"text": text, "title": title, "lang": draft.lang or guess_language(text)})
-    content = f"{_REVISION} {tidy.model_dump_json()}"
-    return _Prepared(tidy, pieces, hashlib.sha256(content.encode()).hexdigest())
+def _read(draft: DocumentDraft) -> _Prepared:
+    text = clean(draft.text)
+    whole = tidy(draft.model_copy(update={"text": text, "lang": draft.lang or guess_language(text)}))
+    return _Prepared(whole, content_hash(as_upload(draft), whole))
 
 
-def _passage(draft: DocumentDraft, piece: ChunkDraft) -> str:
-    """What a chunk is found by: a chunk alone rarely says what it is about."""
-    return "\n".join(part for part in (draft.title, piece.section, piece.text) if part)
-
-
-def _row(piece: ChunkDraft, passage: str, vector: Vectors) -> ChunkRow:
-    return ChunkRow(
-        position=piece.position,
-        section=piece.section,
-        text=piece.text,
-        words=index_text(passage),
-        folded_words=index_text(passage, folded=True),
-        vector=vector,
-    )
+def _groups(pending: Sequence[_Prepared]) -> Iterator[list[_Prepared]]:
+    """Neighbours together until they are enough for a transaction of their own."""
+    group: list[_Prepared] = []
+    for one in pending:
+        group.append(one)
+        if sum(len(each.passages) for each in group) >= _PUBLISHED_TOGETHER:
+            yield group
+            group = []
+    if group:
+        yield group

@@ -1,10 +1,7 @@
 """Everything a process of Conclave needs, opened in order and put away in the reverse order."""
 
 import asyncio
-import time
-from collections.abc import Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,19 +12,27 @@ from app.agents.run import StepRunner
 from app.api.auth import Claims
 from app.api.deps import Limits, Rooms
 from app.bus.postgres import PostgresBus
-from app.embedding import Embedder
+from app.domain.tasks import TaskKind
+from app.embedding import Embedder, EmbeddingUnavailable
 from app.embedding.cached import CachedEmbedder
 from app.embedding.nano import NanoEmbedder
+from app.embedding.onnx import OnnxEmbedder
 from app.embedding.openai import OpenAIEmbedder
 from app.errors import AppError, ErrorCode
 from app.flow.graph import DepartmentFlow
 from app.flow.state import FlowLimits, Ports
+from app.ingestion.catalogue import Catalogue
+from app.ingestion.health import Health
 from app.ingestion.pipeline import Ingestion
 from app.journal import Journal
 from app.main.identity import Directory, authenticator, dev_login, key_source
+from app.main.ingesting import run_ingestion
+from app.main.readiness import Addresses, Readiness
 from app.main.seeding import Progress, SeedReport, plant_once, plant_seed
 from app.reasoning.local import LocalReasoner
-from app.retrieval.calibration import load_calibration
+from app.reasoning.local.concepts import concepts_in
+from app.retrieval.cache import Corpus
+from app.retrieval.calibration import Calibration, load_calibration
 from app.retrieval.search import Retriever
 from app.sessions.session import SessionStore
 from app.settings import Settings
@@ -37,7 +42,7 @@ from app.storage.embedded import start_embedded
 from app.storage.notifications import NotificationChannel
 from app.tasks.queue import JobQueue
 from app.tasks.registry import TaskRegistry
-from app.tasks.run import TaskRun
+from app.tasks.run import Handler, TaskRun
 from app.tasks.worker import Worker
 from app.telemetry import log_context
 from app.tools import build_toolbox
@@ -45,47 +50,6 @@ from app.tools import build_toolbox
 _log = structlog.get_logger(__name__)
 _STOP_SECONDS = 4
 """For runs to end at shutdown; what is left is given back to the queue."""
-_READY_SECONDS = 2
-"""How long the answer of `/ready` is kept: it opens a connection, and anybody may ask."""
-
-
-@dataclass(frozen=True)
-class Addresses:
-    """Where the database is, by role."""
-
-    app: str
-    owner: str
-    """Migrates; empty = somebody else does."""
-    operator: str
-    """Makes tenants and users; empty = not possible from here."""
-
-
-class Readiness:
-    """The checks behind `/ready`."""
-
-    def __init__(self, addresses: Addresses, database: Database, embedder: Embedder):
-        self._addresses, self._database, self._embedder = addresses, database, embedder
-        self._found: Mapping[str, bool] = {}
-        self._asked_at = float("-inf")
-        self._asking = asyncio.Lock()
-
-    async def __call__(self) -> Mapping[str, bool]:
-        """Named checks; asked at most every two seconds, however many ask."""
-        async with self._asking:
-            if time.monotonic() - self._asked_at > _READY_SECONDS:
-                self._found, self._asked_at = await self._ask(), time.monotonic()
-            return self._found
-
-    async def _ask(self) -> Mapping[str, bool]:
-        try:
-            migrated = await migrate.is_current(self._addresses.app)
-            await self._database.check_row_security()
-            bound = reachable = True
-        except Exception as error:  # whatever goes wrong here, the service is not ready
-            _log.warning("not_ready", error_class=type(error).__name__)
-            migrated = bound = reachable = False
-        loaded = self._embedder.dimensions > 0
-        return {"database": reachable, "migrations": migrated, "row_security": bound, "embedder": loaded}
 
 
 class Services:
@@ -100,6 +64,8 @@ class Services:
         self.embedder: Embedder
         self.directory: Directory
         self.ingestion: Ingestion
+        self.catalogue: Catalogue
+        self.health: Health
         self.rooms: Rooms
         self.worker: Worker
         self._reasoner: LocalReasoner
@@ -189,13 +155,24 @@ class Services:
                 api_key=settings.embedding_api_key.get_secret_value(),
             )
         else:
-            inner = await asyncio.to_thread(lambda: NanoEmbedder(threads=settings.embedding_threads))
+            threads = settings.embedding_threads
+            try:
+                inner = await asyncio.to_thread(OnnxEmbedder.open, settings.data_dir / "models", threads=threads)
+            except EmbeddingUnavailable as error:
+                inner = await asyncio.to_thread(lambda: NanoEmbedder(threads=threads))
+                _log.warning("slower_embedder", model=inner.model, reason=str(error))
         self.embedder = CachedEmbedder(inner)
         self._stack.push_async_callback(self.embedder.aclose)
 
+    def _open_ingestion(self, calibration: Calibration) -> None:
+        self.health = Health(self.database, calibration.space, concepts=concepts_in)
+        self.ingestion = Ingestion(self.database, self.embedder, calibration=calibration, examine=self.health.examine)
+        self._stack.push_async_callback(self.ingestion.aclose)
+        self.catalogue = Catalogue(self.database)
+
     async def _open_rooms(self) -> None:
         settings, calibration = self.settings, load_calibration(self.embedder.model)
-        self.ingestion = Ingestion(self.database, self.embedder, calibration=calibration)
+        self._open_ingestion(calibration)
         bus = await PostgresBus.open(NotificationChannel(self.addresses.app))
         self._stack.push_async_callback(bus.aclose)
         journal = Journal(self.database, bus)
@@ -218,9 +195,9 @@ class Services:
         )
         agents, sessions = AgentRegistry.load(settings.agents_dir), SessionStore(self.database)
         steps = StepRunner(registry, toolbox, reasoner, now)
-        flow = DepartmentFlow(
-            Ports(registry, sessions, retriever, reasoner, agents, steps, now), _flow_limits(settings)
-        )
+        corpus = Corpus(self.database, calibration.space)
+        ports = Ports(registry, sessions, retriever, corpus, reasoner, agents, steps, now)
+        flow = DepartmentFlow(ports, _flow_limits(settings))
         keys = key_source(settings)
         self.rooms = Rooms(
             authenticator=authenticator(settings, keys, self.directory),
@@ -231,28 +208,44 @@ class Services:
             retriever=retriever,
             agents=agents,
             flow=flow,
-            limits=Limits(settings.max_body_bytes, settings.max_query_chars, settings.task_deadline_ms),
+            ingestion=self.ingestion,
+            catalogue=self.catalogue,
+            health=self.health,
+            limits=_limits(settings),
             readiness=Readiness(self.addresses, self.database, self.embedder),
             now=now,
         )
-
-        async def run_chat(run: TaskRun) -> None:
-            with log_context(task_id=run.task.task_id, session_id=run.task.session_id, attempt=run.attempt):
-                await flow.run(run)
 
         self._reasoner = reasoner
         self.worker = Worker(
             self.database,
             registry,
             journal,
-            {"chat": run_chat},
+            self._handlers(),
             max_concurrent_runs=settings.worker_max_concurrent_runs,
+            max_ingestions=settings.ingestion_max_concurrent,
         )
+
+    def _handlers(self) -> dict[TaskKind, Handler]:
+        async def run_chat(run: TaskRun) -> None:
+            with log_context(task_id=run.task.task_id, session_id=run.task.session_id, attempt=run.attempt):
+                await self.rooms.flow.run(run)
+
+        async def ingest(run: TaskRun) -> None:
+            await run_ingestion(run, self.ingestion, self.rooms.registry)
+
+        return {"chat": run_chat, "ingest": ingest}
 
 
 def now() -> datetime:
     """The clock of the process."""
     return datetime.now(UTC)
+
+
+def _limits(settings: Settings) -> Limits:
+    return Limits(
+        settings.max_body_bytes, settings.max_upload_bytes, settings.max_query_chars, settings.task_deadline_ms
+    )
 
 
 def _flow_limits(settings: Settings) -> FlowLimits:

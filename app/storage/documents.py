@@ -1,181 +1,160 @@
-"""Documents and their chunks: what is stored, and publishing a new version in one step.
+"""The catalogue of documents: listing, changing, deleting, versions.
 
-Only administrators write here (the row policies say so as well). Reading a document's text follows the permission rule.
+The permission rule decides who sees a document; an administrator sees every document of the tenant, but the text of
+none beyond own rights. Only administrators change anything.
 """
 
-from collections.abc import Sequence
-from datetime import date, datetime
-from typing import NamedTuple
-from uuid import UUID, uuid5
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
 
-import numpy as np
-import numpy.typing as npt
-from pgvector import Vector
+import asyncpg
 
-from app.domain.principal import Scope
+from app.domain.documents import DocumentView, VersionView
 from app.storage.database import Transaction
+from app.storage.json_text import dump
 
-
-class StoredDocument(NamedTuple):
-    """What must be known of a document to tell whether it has to be published again."""
-
-    external_id: str
-    version: int
-    content_hash: str | None
-    """Of the current version; None when the principal may not read it."""
-    has_vectors: bool
-    """Whether its chunks have vectors of the model that was asked about."""
-
-
-class DocumentRow(NamedTuple):
-    """A document as it will stand in the database; field names are columns."""
-
-    document_id: UUID
-    external_id: str
-    title: str
-    url: str
-    department: str
-    scope: Scope
-    lang: str
-    authority: str
-    created_at: datetime
-    effective_from: date | None
-    effective_to: date | None
-    supersedes: str | None
-
-
-class ChunkRow(NamedTuple):
-    """A chunk with everything it is found by."""
-
-    position: int
-    section: str
-    text: str
-    words: str
-    """Text form of a ``tsvector``."""
-    folded_words: str
-    vector: npt.NDArray[np.float32]
-    """Unit length, in the space the version is published in."""
-
-
-_STORED = """
-select d.external_id, d.current_version as version, v.content_hash,
-    exists (select from chunk_vectors c where c.tenant_id = d.tenant_id and c.document_id = d.document_id
-        and c.embedding_model = $3) as has_vectors
+_STOPPED = """not d.status = any('{ready,partial,failed}') and v.task_id is not null and app_is_admin()
+        and (t.task_id is null or t.status in ('failed', 'cancelled'))"""
+"""Nobody is at work on it any more, and nobody could say so: its task was cancelled, or died too often."""
+_VIEW = f"""
+select d.document_id, d.external_id, d.title, d.url, d.department, d.scope, d.lang, d.authority, d.created_at,
+    d.effective_from, d.effective_to, d.supersedes, d.current_version, d.updated_at,
+    case when app_is_admin() then d.latest_version else d.current_version end as latest_version,
+    case when {_STOPPED} then 'failed' when app_is_admin() then d.status else coalesce(v.status, 'ready') end as status,
+    case when {_STOPPED} then 'STOPPED' when app_is_admin() then d.status_code else '' end as status_code,
+    case when {_STOPPED} then 'The work on it was stopped. Bring it in again.' when app_is_admin() then d.status_detail
+        else '' end as status_detail,
+    coalesce(v.kind, '') as kind, coalesce(v.file_name, '') as file_name, coalesce(v.byte_count, 0) as byte_count,
+    coalesce(v.warnings, '[]') as warnings, coalesce(v.chunks_total, 0) as chunks_total,
+    coalesce(v.chunks_embedded, 0) as chunks_embedded, v.heartbeat_at,
+    case when app_is_admin() then v.task_id end as task_id
 from documents d
-left join document_versions v
-    on v.tenant_id = d.tenant_id and v.document_id = d.document_id and v.version = d.current_version
-where d.tenant_id = $1 and d.external_id = any($2::text[])
+left join document_versions v on v.tenant_id = d.tenant_id and v.document_id = d.document_id
+    and v.version = case when app_is_admin() then d.latest_version else d.current_version end
+left join tasks t on t.tenant_id = v.tenant_id and t.task_id = v.task_id and t.user_id = v.created_by
+where d.tenant_id = $1 and (app_is_admin() or d.current_version > 0)
 """
-_CACHED = """
-select content_hash, embedding from embedding_cache
-where tenant_id = $1 and embedding_model = $2 and content_hash = any($3::text[])
+_FIND = f"{_VIEW} and d.document_id = $2"
+_PAGE = f"""
+select * from ({_VIEW}
+    and ($2::text is null or d.department = $2)
+    and ($4::timestamptz is null or (d.updated_at, d.document_id) < ($4::timestamptz, $5::uuid))
+) seen
+where $3::text is null or status = $3
+order by updated_at desc, document_id desc limit $6
 """
-_REMEMBER = """
-insert into embedding_cache (tenant_id, embedding_model, content_hash, embedding)
-select $1, $2, fresh.content_hash, fresh.embedding
-from unnest($3::text[], $4::vector[]) as fresh (content_hash, embedding)
-on conflict do nothing
-"""
-_ONE_AT_A_TIME = "select pg_advisory_xact_lock(hashtextextended('documents ' || $1::uuid::text, 0))"
-"""Publishing closes other documents too: two of them in different order would wait for each other."""
-_UPSERT = """
-insert into documents (tenant_id, document_id, external_id, title, url, department, scope, lang, authority, created_at,
-    effective_from, effective_to, supersedes)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)
-on conflict (tenant_id, document_id) do update set title = excluded.title, url = excluded.url,
-    department = excluded.department, scope = excluded.scope, lang = excluded.lang, authority = excluded.authority,
-    created_at = excluded.created_at, effective_from = excluded.effective_from, effective_to = excluded.effective_to,
-    supersedes = excluded.supersedes, is_current = true, updated_at = now()
-returning current_version + 1
-"""
-_VERSION = """
-insert into document_versions (tenant_id, document_id, version, content_hash, text, department, scope, created_by)
-values ($1, $2, $3, $4, $5, $6, $7, $8)
-"""
-_CHUNKS = """
-insert into chunks (tenant_id, chunk_id, document_id, version, position, section, text, tsv, tsv_folded, department,
-    scope, effective_from, effective_to)
-select $1, c.chunk_id, $2, $3, c.position, c.section, c.text, c.words::tsvector, c.folded_words::tsvector,
-    $4, $5, $6, $7
-from unnest($8::uuid[], $9::integer[], $10::text[], $11::text[], $12::text[], $13::text[])
-    as c (chunk_id, position, section, text, words, folded_words)
-"""
-_VECTORS = """
-insert into chunk_vectors (tenant_id, chunk_id, document_id, department, scope, effective_from, effective_to,
-    embedding_model, embedding)
-select $1, c.chunk_id, $2, $3, $4, $5, $6, $7, c.embedding
-from unnest($8::uuid[], $9::vector[]) as c (chunk_id, embedding)
-"""
-_PUBLISH = """
-update documents set current_version = $3, status = 'ready', status_detail = '', updated_at = now()
+_AMEND = """
+update documents set url = coalesce($3, url), department = coalesce($4, department), scope = coalesce($5, scope),
+    lang = coalesce($6, lang), authority = coalesce($7, authority),
+    effective_from = case when $12 ? 'effective_from' then $8::date else effective_from end,
+    own_effective_to = case when $12 ? 'effective_to' then $9::date else own_effective_to end,
+    supersedes = case when $12 ? 'supersedes' then $10 else supersedes end,
+    created_at = coalesce($11, created_at), amended = amended || $12::jsonb, updated_at = now()
 where tenant_id = $1 and document_id = $2
+returning coalesce(effective_from <= own_effective_to, true)
 """
-_CLOSE_SUPERSEDED = """
-update documents o
-set effective_to = least(coalesce(o.effective_to, 'infinity'), n.began - 1),
-    is_current = o.is_current and n.began > $3, updated_at = now()
-from (
-    select supersedes, min(coalesce(effective_from, created_at::date)) as began,
-        bool_or(external_id = $2) as by_this
-    from documents where tenant_id = $1 and supersedes is not null group by supersedes
-) n
-where o.tenant_id = $1 and o.external_id = n.supersedes and (o.external_id = $2 or n.by_this)
+_VERSIONS = """
+select v.version, v.status, v.status_code, v.status_detail, v.title, v.effective_from, v.effective_to, v.file_name,
+    v.kind, v.byte_count, v.created_at, v.published_at, v.version = d.current_version as is_current, v.text, v.draft,
+    before.text as text_before, before.draft as draft_before
+from document_versions v join documents d using (tenant_id, document_id)
+left join lateral (
+    select b.text, b.draft from document_versions b
+    where b.tenant_id = v.tenant_id and b.document_id = v.document_id and b.version < v.version
+        and b.published_at is not null
+    order by b.version desc limit 1
+) before on true
+where v.tenant_id = $1 and v.document_id = $2 and (app_is_admin() or v.published_at is not null)
+order by v.version desc limit $3
 """
 
 
-async def stored_documents(
-    tx: Transaction, external_ids: Sequence[str], embedding_model: str
-) -> dict[str, StoredDocument]:
-    """Those of the named documents that are there, by external id."""
-    rows = await tx.driver.fetch(_STORED, tx.principal.tenant_id, list(external_ids), embedding_model)
-    return {row["external_id"]: StoredDocument(**row) for row in rows}
+class VersionText(NamedTuple):
+    """A version with what it says."""
+
+    view: VersionView
+    text: str
+    draft: dict[str, Any]
+    text_before: str | None
+    """Of the version that was found until this one was published; None for the first."""
+    draft_before: dict[str, Any] | None
 
 
-async def cached_embeddings(
-    tx: Transaction, model: str, content_hashes: Sequence[str]
-) -> dict[str, npt.NDArray[np.float32]]:
-    """Vectors the tenant has had computed before, by content hash."""
-    rows = await tx.driver.fetch(_CACHED, tx.principal.tenant_id, model, list(content_hashes))
-    return {row["content_hash"]: row["embedding"].to_numpy() for row in rows}
+async def find(tx: Transaction, document_id: UUID) -> DocumentView | None:
+    """A document the caller may see."""
+    return _view(await tx.driver.fetchrow(_FIND, tx.principal.tenant_id, document_id))
 
 
-async def remember_embeddings(tx: Transaction, model: str, vectors: dict[str, npt.NDArray[np.float32]]) -> None:
-    """Keep computed vectors, as the model gave them, by content hash."""
-    rows = list(map(Vector, vectors.values()))
-    await tx.driver.execute(_REMEMBER, tx.principal.tenant_id, model, list(vectors), rows)
-
-
-async def publish_document(
+async def page(
     tx: Transaction,
-    document: DocumentRow,
     *,
-    content_hash: str,
-    text: str,
-    embedding_model: str,
-    chunks: Sequence[ChunkRow],
-    today: date,
-) -> int:
-    """Write document, version, chunks and vectors; the version before vanishes from search in the same commit.
+    department: str | None,
+    status: str | None,
+    behind: tuple[datetime, UUID] | None,
+    limit: int,
+) -> list[DocumentView]:
+    """The documents the caller may see, last changed first, behind the given (updated_at, document_id)."""
+    since, document_id = behind or (None, None)
+    rows = await tx.driver.fetch(_PAGE, tx.principal.tenant_id, department, status, since, document_id, limit)
+    return [view for row in rows if (view := _view(row)) is not None]
 
-    A document that `document` supersedes is closed on the day before it begins, whichever of the two came first. Gives
-    the version number back.
+
+async def amend(tx: Transaction, document_id: UUID, changes: Mapping[str, Any]) -> bool:
+    """Change fields of a document and, in the same commit, who may read its chunks and when they are in force; False
+    when it would end before it begins, which must not be committed.
+
+    `changes` names only what changes; a date or `supersedes` may be None. The caller holds `changes_one_at_a_time`
+    and settles what is superseded afterwards.
     """
-    tenant = tx.principal.tenant_id
-    await tx.driver.execute(_ONE_AT_A_TIME, tenant)
-    version: int = await tx.driver.fetchval(_UPSERT, tenant, *document)
-    rights = (document.department, document.scope)
-    period = (document.effective_from, document.effective_to)
-    await tx.driver.execute(
-        _VERSION, tenant, document.document_id, version, content_hash, text, *rights, tx.principal.user_id
+    named = ("url", "department", "scope", "lang", "authority", "effective_from", "effective_to", "supersedes")
+    values = [changes.get(name) for name in (*named, "created_at")]
+    said = dump(dict(changes))
+    is_sound: bool = await tx.driver.fetchval(_AMEND, tx.principal.tenant_id, document_id, *values, said)
+    return is_sound
+
+
+async def delete(tx: Transaction, document_id: UUID) -> bool:
+    """Remove a document with its versions, chunks, vectors, kept embeddings and original files; False = not there."""
+    done = await tx.driver.execute(
+        "delete from documents where tenant_id = $1 and document_id = $2", tx.principal.tenant_id, document_id
     )
-    ids = [uuid5(document.document_id, f"{version}:{one.position}") for one in chunks]
-    positions, sections, texts, words, folded, vectors = (list(column) for column in zip(*chunks, strict=True))
-    await tx.driver.execute(
-        _CHUNKS, tenant, document.document_id, version, *rights, *period, ids, positions, sections, texts, words, folded
+    return done == "DELETE 1"
+
+
+async def versions(tx: Transaction, document_id: UUID, limit: int) -> list[VersionText]:
+    """The versions whose text the caller may read, newest first."""
+    rows = await tx.driver.fetch(_VERSIONS, tx.principal.tenant_id, document_id, limit)
+    found: list[VersionText] = []
+    for row in rows:
+        fields = dict(row)
+        said = [fields.pop(name) for name in ("text", "draft", "text_before", "draft_before")]
+        found.append(VersionText(VersionView.model_validate(fields), *said))
+    return found
+
+
+async def external_ids(tx: Transaction, prefix: str) -> dict[str, UUID]:
+    """Documents whose external id begins with `prefix`, by external id."""
+    rows = await tx.driver.fetch(
+        "select external_id, document_id from documents where tenant_id = $1 and starts_with(external_id, $2)",
+        tx.principal.tenant_id,
+        prefix,
     )
+    return {row["external_id"]: row["document_id"] for row in rows}
+
+
+async def note(tx: Transaction, action: str, target: str, details: Mapping[str, Any]) -> None:
+    """Write to the audit, in the caller's transaction, that the caller did something. No document text belongs here."""
     await tx.driver.execute(
-        _VECTORS, tenant, document.document_id, *rights, *period, embedding_model, ids, list(map(Vector, vectors))
+        "insert into audit (tenant_id, user_id, action, target, details) values ($1, $2, $3, $4, $5)",
+        tx.principal.tenant_id,
+        tx.principal.user_id,
+        action,
+        target,
+        dump(dict(details)),
     )
-    await tx.driver.execute(_PUBLISH, tenant, document.document_id, version)
-    await tx.driver.execute(_CLOSE_SUPERSEDED, tenant, document.external_id, today)
-    return version
+
+
+def _view(row: "asyncpg.Record | None") -> DocumentView | None:
+    return None if row is None else DocumentView.model_validate(dict(row))

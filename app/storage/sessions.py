@@ -11,7 +11,8 @@ from app.storage.database import Transaction
 
 _COLUMNS = "session_id, title, status, active_agent, summary, created_at, updated_at"
 _OPEN = """
-insert into sessions (tenant_id, user_id, session_id, title, user_input) values ($1, $2, $3, $4, $5)
+insert into sessions (tenant_id, user_id, session_id, title, user_input, metadata)
+values ($1, $2, $3, $4, $5, case when $6 = '' then '{}' else jsonb_build_object('kind', $6::text) end)
 on conflict (tenant_id, user_id, session_id) do update
     set user_input = excluded.user_input, status = 'running', completed_at = null, updated_at = clock_timestamp()
 """
@@ -31,15 +32,18 @@ order by created_at desc limit $4
 """
 _PAGE = f"""
 select {_COLUMNS} from sessions
-where tenant_id = $1 and user_id = $2
+where tenant_id = $1 and user_id = $2 and not metadata ? 'kind'
     and ($3::timestamptz is null or (updated_at, session_id) < ($3::timestamptz, $4::uuid))
 order by updated_at desc, session_id desc limit $5
 """
 
 
-async def open_session(tx: Transaction, session_id: UUID, question: str) -> None:
-    """Make the session or note its next question; the first question, cut to 200 characters, names it."""
-    await tx.driver.execute(_OPEN, *_whose(tx), session_id, question[:200], question)
+async def open_session(tx: Transaction, session_id: UUID, question: str, kind: str = "") -> None:
+    """Make the session or note its next question; the first question, cut to 200 characters, names it.
+
+    A session with a `kind` is no conversation and is not listed.
+    """
+    await tx.driver.execute(_OPEN, *_whose(tx), session_id, question[:200], question, kind)
 
 
 async def close_turn(

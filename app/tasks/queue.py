@@ -15,7 +15,8 @@ from app.domain.principal import GENERAL, Principal
 from app.domain.record import Record
 from app.storage.database import Transaction
 
-ENTRYPOINT = "run_task"
+CHAT, INGESTION = "run_task", "ingest_document"
+"""The two lines jobs wait in: a folder full of documents must not keep a question waiting."""
 
 
 class Job(Record):
@@ -40,12 +41,12 @@ class Job(Record):
 class JobQueue:
     """Puts jobs into PgQueuer's table."""
 
-    async def enqueue(self, tx: Transaction, task_id: UUID, *, delay_seconds: float = 0) -> JobId:
+    async def enqueue(self, tx: Transaction, task_id: UUID, line: str = CHAT, *, delay_seconds: float = 0) -> JobId:
         """Add a job in the caller's transaction; a worker sees it when (and only if) that is committed."""
         job = Job(tenant_id=tx.principal.tenant_id, user_id=tx.principal.user_id, task_id=task_id)
         queries = Queries(AsyncpgDriver(tx.driver))
         delay = timedelta(seconds=delay_seconds) if delay_seconds else None
-        [job_id] = await queries.enqueue(ENTRYPOINT, job.model_dump_json().encode(), execute_after=delay)
+        [job_id] = await queries.enqueue(line, job.model_dump_json().encode(), execute_after=delay)
         return job_id
 
 

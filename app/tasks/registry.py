@@ -6,7 +6,7 @@ changes nothing.
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -19,7 +19,7 @@ from app.journal import Journal, json_of, not_found
 from app.storage import events, sessions, tasks
 from app.storage.database import Database, Transaction
 from app.storage.json_text import dump
-from app.tasks.queue import JobQueue
+from app.tasks.queue import CHAT, INGESTION, JobQueue
 from app.tasks.run import TaskRun
 
 CANCEL_TOPIC = "task_cancelled"
@@ -46,9 +46,16 @@ class TaskRegistry:
         self.max_redispatches = max_redispatches
 
     async def register_task(
-        self, principal: Principal, new_task: NewTask, *, idempotency_key: str | None = None, request_hash: str = ""
+        self,
+        principal: Principal,
+        new_task: NewTask,
+        *,
+        idempotency_key: str | None = None,
+        request_hash: str = "",
+        within: Callable[[Transaction], Awaitable[object]] | None = None,
     ) -> Task:
-        """Register a root task, its session, its first event and its job in one transaction.
+        """Register a root task, its session, its first event and its job in one transaction, and in the same one do
+        what is `within` (once: not again for a request that was registered before).
 
         The same idempotency key with the same hash, or the same task id with the same request, gives the task that was
         registered first. Raises `AppError`: IDEMPOTENCY_MISMATCH (422) for a key used with another hash,
@@ -61,6 +68,8 @@ class TaskRegistry:
                     if taken is not None:
                         return await _repeated(tx, taken, request_hash)
                 await self._insert_root(tx, new_task)
+                if within is not None:
+                    await within(tx)
                 registered = await tasks.find(tx, new_task.task_id)
                 assert registered is not None
                 return registered
@@ -69,12 +78,13 @@ class TaskRegistry:
 
     async def _insert_root(self, tx: Transaction, new_task: NewTask) -> None:
         question = str(new_task.request.get("query") or new_task.title)
-        await sessions.open_session(tx, new_task.session_id, question)
+        kind = "" if new_task.kind == "chat" else new_task.kind
+        await sessions.open_session(tx, new_task.session_id, question, kind)
         if not await tasks.insert(tx, [new_task]):
             raise _TaskIdTaken
         first = TaskAvailable(task_id=new_task.task_id, session_id=new_task.session_id, query=question)
         await events.append_next(tx, new_task.task_id, 0, first.type, json_of(first))
-        await self._queue.enqueue(tx, new_task.task_id)
+        await self._queue.enqueue(tx, new_task.task_id, INGESTION if new_task.kind == "ingest" else CHAT)
 
     async def _same_as(self, principal: Principal, new_task: NewTask) -> Task:
         """The task that has the id of `new_task`, if it is the same request."""

@@ -26,7 +26,7 @@ from app.errors import AppError, ErrorCode, StaleAttempt
 from app.events import Redispatched, TaskFailed
 from app.journal import Journal
 from app.storage.database import Database
-from app.tasks.queue import ENTRYPOINT, Job, read_job
+from app.tasks.queue import CHAT, INGESTION, Job, read_job
 from app.tasks.registry import CANCEL_TOPIC, TaskRegistry
 from app.tasks.run import Handler, TaskRun
 
@@ -56,13 +56,16 @@ class Worker:
         handlers: Mapping[TaskKind, Handler],
         *,
         max_concurrent_runs: int = 20,
+        max_ingestions: int = 4,
         worker_id: str | None = None,
     ):
+        """`max_ingestions` documents are read at a time by all workers together, however many wait."""
         self._database = database
         self._registry = registry
         self._journal = journal
         self._handlers = handlers
         self._max_concurrent = max(2, max_concurrent_runs)
+        self._max_ingestions = max_ingestions
         self.worker_id = worker_id or f"{socket.gethostname()}:{uuid4().hex[:8]}"
         self._runs: dict[UUID, asyncio.Task[bool]] = {}
         self._manager: QueueManager | None = None
@@ -106,7 +109,8 @@ class Worker:
         pool = await self._database.open_driver_pool(_POOL_SIZE)
         try:
             manager = QueueManager(Queries(AsyncpgPoolDriver(pool)))
-            manager.entrypoint(ENTRYPOINT, accepts_context=False)(self._take)
+            manager.entrypoint(CHAT, accepts_context=False)(self._take)
+            manager.entrypoint(INGESTION, accepts_context=False, concurrency_limit=self._max_ingestions)(self._take)
             self._manager = manager
             if self._stopping.is_set():
                 return

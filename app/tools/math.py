@@ -190,13 +190,13 @@ def _answered_query(call: ToolCall) -> tuple[int, str]:
 
 
 def _evidence(quotes: Sequence[Quote]) -> tuple[Evidence, ...]:
-    """One evidence a document the operands come from; ``math`` says that the answer was computed, not quoted."""
+    """One evidence a document or page the operands come from; ``math`` says that it was computed, not quoted."""
     passages: dict[str, Passage] = {}
     for quote in quotes:
-        passages.setdefault(quote.passage.url, quote.passage)
+        passages.setdefault(quote.passage.address, quote.passage)
     return tuple(
         Evidence(
-            url=passage.url,
+            url=passage.address,
             created_at=passage.created_at,
             source_type="math",
             scope=passage.scope,

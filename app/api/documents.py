@@ -1,0 +1,288 @@
+"""Documents: bringing them in, looking, changing, deleting, comparing versions, and what is wrong with them."""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from datetime import date, datetime
+from typing import Annotated, Any
+from urllib.parse import quote
+from uuid import UUID, uuid4, uuid5
+
+from fastapi import APIRouter, Header, Query, Request
+from pydantic import ValidationError
+from starlette.datastructures import UploadFile
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+from starlette.responses import Response
+
+from app.api.deps import Caller, TheRooms
+from app.api.problem import describe_validation
+from app.api.schemas import Body, Label, Problem, Text, View
+from app.domain.documents import DocumentFields, DocumentStatus, DocumentView, Upload, VersionView
+from app.domain.health import HealthReport
+from app.domain.principal import Principal, Scope
+from app.domain.tasks import NewTask
+from app.errors import AppError, ErrorCode
+from app.ingestion.intake import document_id_of, external_id_of
+
+router = APIRouter(prefix="/documents", tags=["documents"])
+_MAX_FIELDS = 20
+_COMPARED_AT_ONCE = 50
+_NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"model": Problem}}
+
+
+class DocumentBody(Body):
+    """A document as JSON, or the fields beside ``file`` in a form. What is left out stays as it was."""
+
+    title: Text | None = None
+    url: Text | None = None
+    department: Label | None = None
+    """Needed for a document that is not there yet."""
+    scope: Scope | None = None
+    """Needed for a document that is not there yet."""
+    created_at: datetime | None = None
+    effective_from: date | None = None
+    """In force from this day; a version that begins later leaves the one before for the days until then."""
+    effective_to: date | None = None
+    supersedes: Text | None = None
+    """external_id of the document this one replaces."""
+    authority: Label | None = None
+    external_id: Text | None = None
+    """Unique in the company; the same one again makes a new version."""
+    lang: Label | None = None
+
+    def fields(self) -> DocumentFields:
+        """What was said, as a domain record."""
+        said = self.model_dump(include=self.model_fields_set & DocumentFields.model_fields.keys())
+        return DocumentFields.model_validate(said)
+
+
+class TextDocumentBody(DocumentBody):
+    """A document whose text is sent as it is: Markdown or plain text."""
+
+    text: Text
+
+
+class AmendBody(Body):
+    """What is to change; a field that is left out stays. A date or ``supersedes`` may be null."""
+
+    url: Text | None = None
+    department: Label | None = None
+    scope: Scope | None = None
+    authority: Label | None = None
+    lang: Label | None = None
+    created_at: datetime | None = None
+    effective_from: date | None = None
+    effective_to: date | None = None
+    supersedes: Text | None = None
+
+
+class Accepted(View):
+    """A document on its way; follow ``/api/v1/tasks/{task_id}/events``."""
+
+    document_id: UUID
+    task_id: UUID
+
+
+class DocumentPage(View):
+    """Documents, last changed first."""
+
+    documents: tuple[DocumentView, ...]
+    next_cursor: str | None
+    """Ask again with ``?cursor=`` for the next page; null at the end."""
+
+
+class VersionList(View):
+    """Versions, newest first."""
+
+    versions: tuple[VersionView, ...]
+
+
+_FORM = {
+    "type": "object",
+    "required": ["file"],
+    "properties": {
+        "file": {"type": "string", "format": "binary"},
+        **{name: {"type": "string"} for name in DocumentBody.model_fields},
+    },
+}
+_BODIES = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "application/json": {"schema": TextDocumentBody.model_json_schema()},
+            "multipart/form-data": {"schema": _FORM},
+        },
+    }
+}
+
+
+@router.post(
+    "",
+    summary="Bring a document in",
+    status_code=202,
+    openapi_extra=_BODIES,
+    responses={code: {"model": Problem} for code in (403, 409, 413, 415, 422)},
+)
+async def bring_in(
+    request: Request,
+    response: Response,
+    caller: Caller,
+    rooms: TheRooms,
+    idempotency_key: Annotated[str | None, Header(min_length=1, max_length=200)] = None,
+) -> Accepted:
+    """A file (multipart, with fields beside it) or a text (JSON). The original is stored and read by a worker; the
+    version before stays visible until the new one is complete. The same bytes and fields again are no work."""
+    upload = await _upload_of(request)
+    rooms.ingestion.intake.check(caller, upload)
+    task_id, document_id = uuid4(), document_id_of(caller, external_id_of(upload))
+    task = await rooms.registry.register_task(
+        caller,
+        _task(caller, task_id, document_id),
+        idempotency_key=idempotency_key,
+        request_hash=_hash_of(upload),
+        within=lambda tx: rooms.ingestion.intake.take_in(tx, upload, task_id),
+    )
+    response.headers["Location"] = f"/api/v1/documents/{task.request['document_id']}"
+    return Accepted(document_id=UUID(task.request["document_id"]), task_id=task.task_id)
+
+
+@router.get("", summary="Documents you may see")
+async def listing(
+    caller: Caller,
+    rooms: TheRooms,
+    department: Annotated[str | None, Query(max_length=64)] = None,
+    status: DocumentStatus | None = None,
+    cursor: Annotated[str | None, Query(max_length=200)] = None,
+    limit: Annotated[int, Query(ge=1, le=100)] = 20,
+) -> DocumentPage:
+    """Last changed first, a page at a time. Administrators see every document of the company, with its stage."""
+    stage = status.value if status else None
+    found, further = await rooms.catalogue.page(caller, department=department, status=stage, cursor=cursor, limit=limit)
+    return DocumentPage(documents=tuple(found), next_cursor=further)
+
+
+@router.get("/health", summary="Contradictions, duplicates, stale documents", responses={403: {"model": Problem}})
+async def health(
+    caller: Caller,
+    rooms: TheRooms,
+    cursor: Annotated[str | None, Query(max_length=300)] = None,
+    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+) -> HealthReport:
+    """What an administrator should look at, gravest first, each with advice in both languages. Documents that nobody
+    with these rights has compared yet are compared now, some at a time."""
+    if cursor is None:
+        await rooms.health.catch_up(caller, limit=_COMPARED_AT_ONCE)
+    return await rooms.health.report(caller, limit=limit, cursor=cursor)
+
+
+@router.get("/{document_id}", summary="A document and its stage", responses=_NOT_FOUND)
+async def document(document_id: UUID, caller: Caller, rooms: TheRooms) -> DocumentView:
+    """Fields, status of the newest version, counts, and the reason of a failure with advice."""
+    return await rooms.catalogue.find(caller, document_id)
+
+
+@router.patch("/{document_id}", summary="Change who may read it and when it holds", responses=_NOT_FOUND)
+async def amend(document_id: UUID, body: AmendBody, caller: Caller, rooms: TheRooms) -> DocumentView:
+    """Scope, department and dates change on all chunks at once; the next question sees it."""
+    changes: Mapping[str, Any] = body.model_dump(mode="python", include=body.model_fields_set)
+    for name in ("url", "department", "scope", "authority", "lang", "created_at"):
+        if name in changes and changes[name] is None:
+            raise AppError(ErrorCode.PAYLOAD_INVALID, f"{name}: must not be null.", status=422)
+    return await rooms.catalogue.amend(caller, document_id, changes)
+
+
+@router.delete(
+    "/{document_id}", summary="Delete a document", status_code=204, response_class=Response, responses=_NOT_FOUND
+)
+async def delete(document_id: UUID, caller: Caller, rooms: TheRooms) -> None:
+    """Its versions, chunks, vectors and original files are gone with the answer."""
+    await rooms.catalogue.delete(caller, document_id)
+
+
+@router.get("/{document_id}/versions", summary="Versions and their differences", responses=_NOT_FOUND)
+async def versions(
+    document_id: UUID, caller: Caller, rooms: TheRooms, limit: Annotated[int, Query(ge=1, le=50)] = 10
+) -> VersionList:
+    """Newest first, each with the lines and fields that differ from the version before it."""
+    return VersionList(versions=tuple(await rooms.catalogue.versions(caller, document_id, limit)))
+
+
+@router.get(
+    "/{document_id}/original",
+    summary="The file as it came",
+    response_class=Response,
+    responses={200: {"content": {"application/octet-stream": {}}}, **_NOT_FOUND},
+)
+async def original(document_id: UUID, caller: Caller, rooms: TheRooms) -> Response:
+    """The bytes of the version that is found; always as a download, never shown by the browser."""
+    content, file_name = await rooms.catalogue.original(caller, document_id)
+    disposition = f"attachment; filename*=UTF-8''{quote(file_name or 'document')}"
+    headers = {"Content-Disposition": disposition, "Content-Security-Policy": "default-src 'none'; sandbox"}
+    return Response(content, media_type="application/octet-stream", headers=headers)
+
+
+def _task(caller: Principal, task_id: UUID, document_id: UUID) -> NewTask:
+    """The task of one arrival. Neither it nor its journal names what is in the document: both outlive its deletion."""
+    return NewTask(
+        task_id=task_id,
+        session_id=uuid5(caller.user_id, "documents"),
+        root_task_id=task_id,
+        kind="ingest",
+        title="document",
+        request={"document_id": str(document_id)},
+    )
+
+
+def _hash_of(upload: Upload) -> str:
+    described = upload.model_dump_json(exclude={"content"})
+    content = hashlib.sha256(upload.content or b"").hexdigest()
+    return hashlib.sha256(f"{content} {described}".encode()).hexdigest()
+
+
+async def _upload_of(request: Request) -> Upload:
+    kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    if kind == "multipart/form-data":
+        return await _from_form(request)
+    if kind == "application/json":
+        return _from_json(await request.body())
+    detail = "Send a file as multipart/form-data or a text as application/json."
+    raise AppError(ErrorCode.PAYLOAD_INVALID, detail, status=415)
+
+
+def _from_json(body: bytes) -> Upload:
+    try:
+        document = TextDocumentBody.model_validate(json.loads(body))
+    except ValidationError as error:
+        raise AppError(ErrorCode.PAYLOAD_INVALID, describe_validation(error.errors()), status=422) from error
+    except (ValueError, RecursionError) as error:
+        raise AppError(ErrorCode.PAYLOAD_INVALID, "The body is not JSON.", status=422) from error
+    return _checked(document, text=document.text)
+
+
+async def _from_form(request: Request) -> Upload:
+    try:
+        form = await request.form(max_files=1, max_fields=_MAX_FIELDS)
+    except ClientDisconnect as error:
+        raise AppError(ErrorCode.PAYLOAD_INVALID, "The form did not arrive whole.", status=400) from error
+    except HTTPException as error:
+        raise AppError(ErrorCode.PAYLOAD_INVALID, f"The form cannot be read: {error.detail}", status=422) from error
+    try:
+        file = form.get("file")
+        if not isinstance(file, UploadFile):
+            raise AppError(ErrorCode.PAYLOAD_INVALID, "file: the form holds no file.", status=422)
+        fields = {name: value for name, value in form.multi_items() if name != "file" and value != ""}
+        try:
+            document = DocumentBody.model_validate(fields)
+        except ValidationError as error:
+            raise AppError(ErrorCode.PAYLOAD_INVALID, describe_validation(error.errors()), status=422) from error
+        return _checked(document, content=await file.read(), file_name=file.filename or "")
+    finally:
+        await form.close()
+
+
+def _checked(document: DocumentBody, **rest: Any) -> Upload:
+    try:
+        return Upload(fields=document.fields(), **rest)
+    except ValidationError as error:
+        raise AppError(ErrorCode.PAYLOAD_INVALID, describe_validation(error.errors()), status=422) from error

@@ -1,0 +1,155 @@
+"""The documents of a tenant as their administrator handles them: look, change, delete, compare versions."""
+
+import asyncio
+import base64
+import binascii
+import difflib
+import json
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime
+from typing import Any
+from uuid import UUID
+
+from app.domain.documents import DocumentView, TextChange, VersionView
+from app.domain.principal import Principal
+from app.errors import AppError, ErrorCode
+from app.ingestion.intake import aware, check_department
+from app.storage import arrivals, documents
+from app.storage.database import Database, Transaction
+from app.storage.documents import VersionText
+from app.storage.publishing import changes_one_at_a_time, settle
+
+_COMPARED_LINES = 5_000
+"""Of each version; comparing takes time that grows faster than their number."""
+_CHANGES_SHOWN = 100
+_CHANGED_LINES_SHOWN = 40
+_SHOWN_FIELDS = (
+    "title", "url", "department", "scope", "lang", "authority", "effective_from", "effective_to", "supersedes",
+)  # fmt: skip
+
+
+class Catalogue:
+    """Documents by id. Foreign, unknown and unreadable ids give the same 404."""
+
+    def __init__(self, database: Database, today: Callable[[], date] = lambda: datetime.now(UTC).date()):
+        self._database, self._today = database, today
+
+    async def find(self, principal: Principal, document_id: UUID) -> DocumentView:
+        """A document. Raises `AppError` (404)."""
+        async with self._database.principal_scope(principal, durable=False) as tx:
+            return await _found(tx, document_id)
+
+    async def page(
+        self, principal: Principal, *, department: str | None, status: str | None, cursor: str | None, limit: int
+    ) -> tuple[list[DocumentView], str | None]:
+        """Documents the caller may see, last changed first, and where the next page begins.
+
+        Raises `AppError` (PAYLOAD_INVALID) for a cursor that was not given out here.
+        """
+        behind = None if cursor is None else _read_cursor(cursor)
+        async with self._database.principal_scope(principal, durable=False) as tx:
+            found = await documents.page(tx, department=department, status=status, behind=behind, limit=limit + 1)
+        shown = found[:limit]
+        return shown, _cursor(shown[-1]) if len(found) > limit else None
+
+    async def amend(self, principal: Principal, document_id: UUID, changes: Mapping[str, Any]) -> DocumentView:
+        """Change fields (`changes` names only those); who may read the chunks changes in the same commit.
+
+        Holds for a version on its way too. Raises `AppError`.
+        """
+        _demand_admin(principal)
+        if "department" in changes:
+            check_department(changes["department"])
+        if "created_at" in changes:
+            changes = {**changes, "created_at": aware(changes["created_at"])}
+        async with self._database.principal_scope(principal) as tx:
+            await changes_one_at_a_time(tx)
+            before = await _found(tx, document_id)
+            if changes:
+                if not await documents.amend(tx, document_id, changes):
+                    detail = "effective_to: must not be before effective_from."
+                    raise AppError(ErrorCode.PAYLOAD_INVALID, detail, status=422)
+                affected = {before.external_id, before.supersedes, changes.get("supersedes")}
+                await settle(tx, affected, self._today())
+                await documents.note(tx, "document_changed", str(document_id), dict(changes))
+            return await _found(tx, document_id)
+
+    async def delete(self, principal: Principal, document_id: UUID) -> None:
+        """Remove a document with everything made from it; what it superseded holds again. Raises `AppError`."""
+        _demand_admin(principal)
+        async with self._database.principal_scope(principal) as tx:
+            await changes_one_at_a_time(tx)
+            gone = await _found(tx, document_id)
+            await documents.delete(tx, document_id)
+            await settle(tx, {gone.supersedes}, self._today())
+            await documents.note(tx, "document_deleted", str(document_id), {"versions": gone.latest_version})
+
+    async def original(self, principal: Principal, document_id: UUID) -> tuple[bytes, str]:
+        """(bytes, file name) of the version that is found. Raises `AppError` (404), also when it was no file."""
+        async with self._database.principal_scope(principal, durable=False) as tx:
+            view = await _found(tx, document_id)
+            found = await arrivals.original_of(tx, document_id, view.current_version or view.latest_version)
+        if found is None:
+            raise _not_found()
+        return found
+
+    async def versions(self, principal: Principal, document_id: UUID, limit: int) -> list[VersionView]:
+        """Versions whose text the caller may read, newest first, each compared with the published one before it."""
+        async with self._database.principal_scope(principal, durable=False) as tx:
+            await _found(tx, document_id)
+            found = await documents.versions(tx, document_id, limit)
+        return [await asyncio.to_thread(_compared, one) for one in found]
+
+
+def _compared(version: VersionText) -> VersionView:
+    if version.text_before is None or version.draft_before is None or not version.text:
+        return version.view
+    before, now = version.draft_before, version.draft
+    changes, is_cut = text_changes(version.text_before, version.text)
+    fields = {name: (before.get(name), now.get(name)) for name in _SHOWN_FIELDS if before.get(name) != now.get(name)}
+    return version.view.model_copy(update={"changes": changes, "is_cut": is_cut, "changed_fields": fields})
+
+
+def text_changes(before: str, now: str) -> tuple[tuple[TextChange, ...], bool]:
+    """(runs of lines that differ, in order; whether some were left out). Blank lines do not count."""
+    old, new = ([line.strip() for line in text.splitlines() if line.strip()] for text in (before, now))
+    is_cut = max(len(old), len(new)) > _COMPARED_LINES
+    old, new = old[:_COMPARED_LINES], new[:_COMPARED_LINES]
+    steps = difflib.SequenceMatcher(None, old, new).get_opcodes()
+    runs = [
+        TextChange(removed=tuple(old[a:b][:_CHANGED_LINES_SHOWN]), added=tuple(new[c:d][:_CHANGED_LINES_SHOWN]))
+        for kind, a, b, c, d in steps
+        if kind != "equal"
+    ]
+    longest = max((max(b - a, d - c) for kind, a, b, c, d in steps if kind != "equal"), default=0)
+    is_cut = is_cut or len(runs) > _CHANGES_SHOWN or longest > _CHANGED_LINES_SHOWN
+    return tuple(runs[:_CHANGES_SHOWN]), is_cut
+
+
+async def _found(tx: Transaction, document_id: UUID) -> DocumentView:
+    view = await documents.find(tx, document_id)
+    if view is None:
+        raise _not_found()
+    return view
+
+
+def _demand_admin(principal: Principal) -> None:
+    if not principal.is_admin:
+        raise AppError(ErrorCode.PERMISSION_DENIED, "Only an administrator changes documents.", status=403)
+
+
+def _not_found() -> AppError:
+    return AppError(ErrorCode.NOT_FOUND, "There is no such document.", status=404)
+
+
+def _cursor(last: DocumentView) -> str:
+    text = json.dumps([last.updated_at.isoformat(), str(last.document_id)])
+    return base64.urlsafe_b64encode(text.encode()).decode()
+
+
+def _read_cursor(cursor: str) -> tuple[datetime, UUID]:
+    try:
+        moment, document_id = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+        return datetime.fromisoformat(moment), UUID(document_id)
+    except (ValueError, TypeError, AttributeError, binascii.Error, UnicodeError) as error:
+        raise AppError(ErrorCode.PAYLOAD_INVALID, "cursor: is not one of this listing.", status=422) from error

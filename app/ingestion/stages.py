@@ -1,0 +1,217 @@
+"""One version through its stages: parsed, chunked, embedded, published. Every stage can be begun again.
+
+What is done is kept: the text that was read stands in the version, each batch of vectors in the tenant's cache. A
+process that dies loses at most one batch; nothing is seen of a version before all of it is.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from uuid import UUID
+
+import structlog
+
+from app.domain.documents import DocumentStatus, ParseNote, Progress
+from app.domain.knowledge import DocumentDraft
+from app.domain.language import guess_language
+from app.domain.principal import Principal
+from app.domain.record import Record
+from app.ingestion.intake import tidy
+from app.ingestion.parsing import ParseFailed, Parser
+from app.ingestion.passages import Passage, Passages
+from app.storage import arrivals
+from app.storage.arrivals import ArrivedVersion
+from app.storage.database import Database, Transaction
+from app.storage.publishing import DocumentRow, Publication, changes_one_at_a_time, publish
+
+Tell = Callable[[Progress], Awaitable[None]]
+"""Told at the beginning of every stage and after every batch of vectors."""
+Examine = Callable[[Principal, UUID], Awaitable[object]]
+"""Looks at a document that was just published (contradictions, duplicates)."""
+_log = structlog.get_logger(__name__)
+
+
+class Published(Record):
+    """How one version ended."""
+
+    document_id: UUID
+    version: int | None
+    """None = nothing had changed, or the document is gone."""
+    status: DocumentStatus
+    code: str = ""
+    """Why it failed or is partial, or ``UNCHANGED``."""
+    detail: str = ""
+    """What to do about it."""
+    chunks: int = 0
+    embedded: int = 0
+    """Passages the model had to be asked for."""
+
+
+class _Stopped(Exception):
+    """The version must not go on: deleted, or a newer one arrived."""
+
+
+@dataclass(frozen=True)
+class _Read:
+    """What a version says."""
+
+    draft: DocumentDraft
+    pages: Sequence[int]
+    warnings: Sequence[ParseNote]
+    is_partial: bool
+
+
+@dataclass(frozen=True)
+class _Work:
+    principal: Principal
+    version: ArrivedVersion
+    tell: Tell
+
+
+class Stages:
+    """Takes arrived versions to their end. The principals are the administrators who brought them in."""
+
+    def __init__(
+        self, database: Database, passages: Passages, parser: Parser, examine: Examine, today: Callable[[], date]
+    ):
+        self._database, self._passages, self._parser = database, passages, parser
+        self._examine, self._today = examine, today
+
+    async def process(self, principal: Principal, document_id: UUID, task_id: UUID, tell: Tell) -> Published:
+        """Take the version that arrived with `task_id` from where it stands to its end; safe to be called again.
+
+        A file that cannot be read ends as ``failed`` with a code and advice. Raises `AppError` (503) and
+        `EmbeddingUnavailable`: the same call goes on later.
+        """
+        async with self._database.principal_scope(principal) as tx:
+            version = await arrivals.arrived(tx, document_id, task_id)
+        if version is None:
+            return Published(document_id=document_id, version=None, status=DocumentStatus.READY, code="UNCHANGED")
+        if version.status.is_final:
+            return await self._as_it_ended(principal, version)
+        try:
+            return await self._through(_Work(principal, version, tell))
+        except ParseFailed as failure:
+            return await self._failed(principal, version, str(failure.code), failure.advice)
+        except _Stopped:
+            detail = "A newer version arrived, or the document was deleted, before this one was published."
+            return await self._failed(principal, version, "SUPERSEDED", detail)
+
+    async def _as_it_ended(self, principal: Principal, version: ArrivedVersion) -> Published:
+        """An attempt before this one ended the version, but could not say so any more."""
+        if version.status is not DocumentStatus.FAILED:
+            await self._look_at(principal, version.document_id)
+        code = "PARTIAL" if version.status is DocumentStatus.PARTIAL else version.status_code
+        return Published(
+            document_id=version.document_id, version=version.version, status=version.status, code=code,
+            detail=version.status_detail, chunks=version.chunks_total,
+        )  # fmt: skip
+
+    async def _through(self, work: _Work) -> Published:
+        read = await self._read(work)
+        await self._stage(work, DocumentStatus.CHUNKING)
+        passages = await asyncio.to_thread(self._passages.cut, read.draft, read.pages)
+        if not passages:
+            advice = "The file holds no text that could be found. If it is a scan, run text recognition on it first."
+            return await self._failed(work.principal, work.version, "NO_TEXT", advice)
+        try:
+            return await self._publish(work, read, passages)
+        except _Stopped:
+            await self._passages.forget(work.principal, passages)
+            raise
+
+    async def _read(self, work: _Work) -> _Read:
+        """What the version says, read from its file unless an earlier attempt did."""
+        version = work.version
+        draft = version.draft
+        if version.is_parsed:
+            draft = draft.model_copy(update={"lang": draft.lang or guess_language(draft.text)})
+            return _Read(draft, version.pages, version.warnings, version.is_partial)
+        await self._stage(work, DocumentStatus.PARSING)
+        async with self._database.principal_scope(work.principal) as tx:
+            original = await arrivals.original_of(tx, version.document_id, version.version)
+        if original is None:
+            raise _Stopped
+        parsed = await self._parser.parse(*original)
+        title = draft.title or parsed.title or version.file_name.rpartition(".")[0] or version.file_name
+        lang = draft.lang or guess_language(parsed.text)
+        draft = tidy(draft.model_copy(update={"text": parsed.text, "title": title, "lang": lang}))
+        notes = tuple(ParseNote(code=str(one.code), advice=one.advice, count=one.count) for one in parsed.warnings)
+        async with self._database.principal_scope(work.principal) as tx:
+            await arrivals.save_parsed(
+                tx, version, draft, kind=parsed.kind.value, pages=parsed.pages, warnings=notes,
+                is_partial=parsed.is_partial,
+            )  # fmt: skip
+        return _Read(draft, parsed.pages, notes, parsed.is_partial)
+
+    async def _publish(self, work: _Work, read: _Read, passages: Sequence[Passage]) -> Published:
+        draft, total = read.draft, len(passages)
+        await self._stage(work, DocumentStatus.EMBEDDING, passages=[one.hash for one in passages])
+
+        async def note(tx: Transaction, embedded: int) -> None:
+            await self._note(tx, work, DocumentStatus.EMBEDDING, embedded=embedded)
+
+        async def told(embedded: int) -> None:
+            await work.tell(Progress(stage=DocumentStatus.EMBEDDING, chunks_total=total, chunks_embedded=embedded))
+
+        vectors, fresh = await self._passages.embed(work.principal, passages, note, told)
+        rows = await self._passages.rows(passages, vectors)
+        status = DocumentStatus.PARTIAL if read.is_partial else DocumentStatus.READY
+        detail = " ".join(note.advice for note in read.warnings) if read.is_partial else ""
+        version = work.version
+        async with self._database.principal_scope(work.principal) as tx:
+            document = await _as_amended(tx, version, draft)
+            publication = Publication(document, version.version, rows, status, detail)
+            await publish(tx, [publication], embedding_model=self._passages.space, today=self._today())
+        await work.tell(Progress(stage=status, chunks_total=total, chunks_embedded=total))
+        await self._look_at(work.principal, version.document_id)
+        return Published(
+            document_id=version.document_id, version=version.version, status=status,
+            code="PARTIAL" if read.is_partial else "", detail=detail, chunks=total, embedded=fresh,
+        )  # fmt: skip
+
+    async def _look_at(self, principal: Principal, document_id: UUID) -> None:
+        try:
+            await self._examine(principal, document_id)
+        except Exception as error:  # the document is published; what is missing is advice about it
+            _log.warning("document_not_examined", document_id=document_id, error_class=type(error).__name__)
+
+    async def _stage(self, work: _Work, stage: DocumentStatus, passages: Sequence[str] | None = None) -> None:
+        async with self._database.principal_scope(work.principal, durable=False) as tx:
+            await self._note(tx, work, stage, passages=passages, embedded=None if passages is None else 0)
+        await work.tell(Progress(stage=stage, chunks_total=len(passages or ())))
+
+    async def _note(
+        self,
+        tx: Transaction,
+        work: _Work,
+        stage: DocumentStatus,
+        *,
+        passages: Sequence[str] | None = None,
+        embedded: int | None = None,
+    ) -> None:
+        version = work.version
+        is_there = await arrivals.set_stage(
+            tx, version.document_id, version.version, stage, passages=passages, chunks_embedded=embedded
+        )
+        if not is_there:
+            raise _Stopped
+
+    async def _failed(self, principal: Principal, version: ArrivedVersion, code: str, detail: str) -> Published:
+        status = DocumentStatus.FAILED
+        async with self._database.principal_scope(principal) as tx:
+            await arrivals.set_stage(tx, version.document_id, version.version, status, code=code, detail=detail)
+        return Published(
+            document_id=version.document_id, version=version.version, status=status, code=code, detail=detail
+        )
+
+
+async def _as_amended(tx: Transaction, version: ArrivedVersion, draft: DocumentDraft) -> DocumentRow:
+    """The document as it will stand, with what an administrator changed meanwhile. Raises `_Stopped`."""
+    await changes_one_at_a_time(tx)
+    amended = await arrivals.amendments(tx, version.document_id, version.version)
+    if amended is None:
+        raise _Stopped
+    as_it_stands = DocumentDraft.model_validate({**draft.model_dump(), **amended})
+    return DocumentRow(version.document_id, **as_it_stands.model_dump(exclude={"text"}))

@@ -1,0 +1,189 @@
+"""Publishing a version: its chunks become what is found, and what it replaces vanishes in the same commit.
+
+Only administrators write here (the row policies say so as well).
+"""
+
+from collections.abc import Collection, Sequence
+from datetime import date, datetime
+from typing import NamedTuple
+from uuid import UUID, uuid5
+
+import numpy as np
+import numpy.typing as npt
+from pgvector import Vector
+
+from app.domain.documents import DocumentStatus
+from app.domain.principal import Scope
+from app.storage.database import Transaction
+
+
+class DocumentRow(NamedTuple):
+    """A document as it will stand in the database; field names are columns."""
+
+    document_id: UUID
+    external_id: str
+    title: str
+    url: str
+    department: str
+    scope: Scope
+    lang: str
+    authority: str
+    created_at: datetime
+    effective_from: date | None
+    effective_to: date | None
+    supersedes: str | None
+
+
+class ChunkRow(NamedTuple):
+    """A chunk with everything it is found by."""
+
+    position: int
+    section: str
+    page: int | None
+    text: str
+    words: str
+    """Text form of a ``tsvector``."""
+    folded_words: str
+    passage_hash: str
+    """Of what was embedded; names its vector in the tenant's cache."""
+    vector: npt.NDArray[np.float32]
+    """Unit length, in the space the version is published in."""
+
+
+class Publication(NamedTuple):
+    """A stored version that is ready to be found."""
+
+    document: DocumentRow
+    version: int
+    chunks: Sequence[ChunkRow]
+    status: DocumentStatus = DocumentStatus.READY
+    status_detail: str = ""
+
+
+_CACHED = """
+select content_hash, embedding from embedding_cache
+where tenant_id = $1 and embedding_model = $2 and content_hash = any($3::text[])
+"""
+_REMEMBER = """
+insert into embedding_cache (tenant_id, embedding_model, content_hash, embedding)
+select $1, $2, fresh.content_hash, fresh.embedding
+from unnest($3::text[], $4::vector[]) as fresh (content_hash, embedding)
+on conflict do nothing
+"""
+_FORGET = """
+delete from embedding_cache where tenant_id = $1 and content_hash = any($2::text[])
+    and content_hash not in (select passage_hash from chunks where tenant_id = $1 and passage_hash = any($2::text[]))
+"""
+_CHANGES_ONE_AT_A_TIME = "select pg_advisory_xact_lock(hashtextextended('documents ' || $1::uuid::text, 0))"
+_CHUNKS = """
+insert into chunks (tenant_id, chunk_id, document_id, version, position, section, page, text, tsv, tsv_folded,
+    passage_hash, department, scope, effective_from, effective_to, is_current)
+select $1, c.chunk_id, $2, $3, c.position, c.section, c.page, c.text, c.words::tsvector, c.folded_words::tsvector,
+    c.passage_hash, $4, $5, $6, $7, true
+from unnest($8::uuid[], $9::integer[], $10::text[], $11::integer[], $12::text[], $13::text[], $14::text[], $15::text[])
+    as c (chunk_id, position, section, page, text, words, folded_words, passage_hash)
+"""
+_VECTORS = """
+insert into chunk_vectors (tenant_id, chunk_id, document_id, department, scope, effective_from, effective_to,
+    is_current, embedding_model, embedding)
+select $1, c.chunk_id, $2, $3, $4, $5, $6, true, $7, c.embedding
+from unnest($8::uuid[], $9::vector[]) as c (chunk_id, embedding)
+"""
+_PUBLISH = """
+with done as (
+    update document_versions set status = $14, status_code = '', status_detail = $15, chunks_total = cardinality($16::text[]),
+        chunks_embedded = cardinality($16::text[]), passages = $16::text[], heartbeat_at = now(), published_at = now()
+    where tenant_id = $1 and document_id = $2 and version = $3
+), before as (
+    select supersedes from documents where tenant_id = $1 and document_id = $2
+)
+update documents set title = $4, url = $5, department = $6, scope = $7, lang = $8, authority = $9, created_at = $10,
+    effective_from = $11, effective_to = $12, own_effective_to = $12, supersedes = $13, current_version = $3,
+    is_current = true,
+    status = case when latest_version = $3 then $14 else status end,
+    status_code = case when latest_version = $3 then '' else status_code end,
+    status_detail = case when latest_version = $3 then $15 else status_detail end, updated_at = now()
+where tenant_id = $1 and document_id = $2
+returning (select supersedes from before)
+"""
+_SETTLE = """
+update documents o set effective_to = least(o.own_effective_to, n.began - 1), updated_at = now(),
+    is_current = coalesce(n.began > $3, true)
+from (
+    select named.external_id, (
+        select min(document_begins(new.tenant_id, new.document_id)) from documents new
+        where new.tenant_id = $1 and new.supersedes = named.external_id and new.external_id <> named.external_id
+            and new.current_version > 0
+    ) as began
+    from unnest($2::text[]) as named (external_id)
+) n
+where o.tenant_id = $1 and o.external_id = n.external_id
+    and (o.effective_to, o.is_current)
+        is distinct from (least(o.own_effective_to, n.began - 1), coalesce(n.began > $3, true))
+"""
+
+
+async def cached_embeddings(
+    tx: Transaction, model: str, content_hashes: Sequence[str]
+) -> dict[str, npt.NDArray[np.float32]]:
+    """Vectors the tenant has had computed before, by content hash."""
+    rows = await tx.driver.fetch(_CACHED, tx.principal.tenant_id, model, list(content_hashes))
+    return {row["content_hash"]: row["embedding"].to_numpy() for row in rows}
+
+
+async def remember_embeddings(tx: Transaction, model: str, vectors: dict[str, npt.NDArray[np.float32]]) -> None:
+    """Keep computed vectors, as the model gave them, by content hash."""
+    rows = list(map(Vector, vectors.values()))
+    await tx.driver.execute(_REMEMBER, tx.principal.tenant_id, model, list(vectors), rows)
+
+
+async def forget_embeddings(tx: Transaction, content_hashes: Sequence[str]) -> None:
+    """Drop kept vectors of text that stands in no chunk the caller may read."""
+    await tx.driver.execute(_FORGET, tx.principal.tenant_id, list(content_hashes))
+
+
+async def changes_one_at_a_time(tx: Transaction) -> None:
+    """Wait until no other transaction changes documents of the tenant, and let the others wait for this one.
+
+    Publishing closes other documents too: two of them in different order would wait for each other for ever.
+    """
+    await tx.driver.execute(_CHANGES_ONE_AT_A_TIME, tx.principal.tenant_id)
+
+
+async def publish(tx: Transaction, publications: Sequence[Publication], *, embedding_model: str, today: date) -> None:
+    """Write chunks and vectors of stored versions and let them be found; what they replace vanishes in the commit.
+
+    A version before one of them that began earlier stays for the days before this one begins. A document that another
+    one supersedes is closed on the day before that begins, whichever of the two came first. The caller holds
+    `changes_one_at_a_time`.
+    """
+    affected: set[str | None] = set()
+    for one in publications:
+        await _write_chunks(tx, one, embedding_model)
+        fields = one.document._asdict()
+        document_id, external_id = fields.pop("document_id"), fields.pop("external_id")
+        hashes = [chunk.passage_hash for chunk in one.chunks]
+        before: str | None = await tx.driver.fetchval(
+            _PUBLISH, tx.principal.tenant_id, document_id, one.version, *fields.values(), one.status.value,
+            one.status_detail, hashes,
+        )  # fmt: skip
+        affected |= {external_id, before, one.document.supersedes}
+    await settle(tx, affected, today)
+
+
+async def _write_chunks(tx: Transaction, one: Publication, embedding_model: str) -> None:
+    tenant, document = tx.principal.tenant_id, one.document
+    rights, period = (document.department, document.scope), (document.effective_from, document.effective_to)
+    ids = [uuid5(document.document_id, f"{one.version}:{chunk.position}") for chunk in one.chunks]
+    *columns, vectors = (list(column) for column in zip(*one.chunks, strict=True))
+    await tx.driver.execute(_CHUNKS, tenant, document.document_id, one.version, *rights, *period, ids, *columns)
+    await tx.driver.execute(
+        _VECTORS, tenant, document.document_id, *rights, *period, embedding_model, ids, list(map(Vector, vectors))
+    )
+
+
+async def settle(tx: Transaction, external_ids: Collection[str | None], today: date) -> None:
+    """Close each named document on the day before the first one that supersedes it begins, or open it again when
+    nothing does any more."""
+    names = [name for name in external_ids if name]
+    await tx.driver.execute(_SETTLE, tx.principal.tenant_id, names, today)
