@@ -1,0 +1,172 @@
+"""Comparing two passages that lie near one another: do they contradict each other, do they repeat each other?
+
+The limits are measured (decision 0014): what counts as likely here is right about two times in three.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import product
+
+from app.domain.claims import Claim, Weight, claims_in, likeness, subject_words
+from app.domain.language import words
+from app.storage.neighbours import PassageRow
+
+LEAST_SIMILARITY = 0.45
+"""Cosine (centred by language) below which passages are not compared; the least near pair of passages with a planted
+contradiction lies at 0.47."""
+LIKELY = 0.16
+"""Least score of a contradiction."""
+_SURROUNDINGS = 0.6
+"""How much what a claim stands under counts, against 1 for its own clause."""
+_NEARNESS = 1.5
+"""Exponent of the passages' similarity in the score."""
+_OTHER_WORDS_BESIDE = 0.35
+"""What is left of a score when nothing next to the amounts is the same (“14 ngày phép”, “báo trước 30 ngày”)."""
+_OTHER_DAYS = 0.4
+"""And when only one of them counts working days."""
+_CONCEPT_WEIGHT = 6.0
+"""A concept of the glossary tells as much as a rare word."""
+_ACROSS = 0.65
+"""Cosine of a passage and its own translation (median on XQuAD 0.63): as near as two languages come."""
+_SHARED_CONCEPTS = 2
+"""Across languages one concept in common (“budget”) is too little."""
+_PRIOR = 50
+"""Passages every word is thought to be absent from, so that a small corpus has rare words too."""
+_CLAIMS = 40
+"""Of a passage, in order; more stand only in tables of figures."""
+_SHINGLE = 3
+_REPEATED = 0.8
+"""Least share of the rows of three words that two passages have in common to say the same."""
+_REPEATED_WORDS = 12
+"""A shorter passage (a greeting, a contact) may stand in many documents."""
+
+Concepts = Callable[[str], frozenset[str]]
+"""The concepts a text names, the same ones whatever its language."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Stated:
+    """A claim with what it is recognised by."""
+
+    claim: Claim
+    words: frozenset[str]
+    subject: frozenset[str]
+    concepts: frozenset[str]
+    wider_concepts: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A passage after everything that needs no other passage."""
+
+    passage: PassageRow
+    stated: tuple[_Stated, ...]
+    shingles: frozenset[tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Two claims that exclude each other and are likely about the same thing."""
+
+    one: Claim
+    other: Claim
+    score: float
+
+
+def no_concepts(_text: str) -> frozenset[str]:
+    """For a house without a glossary: passages in two languages are compared by the words they share (names, codes)."""
+    return frozenset()
+
+
+def read(passage: PassageRow, concepts: Concepts) -> Reading:
+    """Claims and rows of words of a passage; CPU only."""
+    spoken = words(passage.text)
+    rows = frozenset(zip(*(spoken[at:] for at in range(_SHINGLE)), strict=False))
+    stated = tuple(_stated(claim, concepts) for claim in claims_in(passage.text, passage.section)[:_CLAIMS])
+    return Reading(passage, stated, rows if len(spoken) >= _REPEATED_WORDS else frozenset())
+
+
+def subject_words_of(readings: Iterable[Reading]) -> frozenset[str]:
+    """The words whose weight is needed to compare the readings."""
+    return frozenset().union(*(stated.subject | stated.words for reading in readings for stated in reading.stated))
+
+
+def weigh_by(found: Collection[str], passages: int, counts: Mapping[str, int]) -> Weight:
+    """Inverse document frequency of the words `found`; the index knows English words in the singular."""
+
+    def rarity(word: str) -> float:
+        count = max(counts.get(word, 0), counts.get(word.removesuffix("s"), 0))
+        return math.log((passages + _PRIOR) / (min(count, passages) + 1))
+
+    weights = {word: rarity(word) for word in found}
+    return lambda word: weights.get(word, _CONCEPT_WEIGHT)
+
+
+def index_forms(found: Collection[str]) -> frozenset[str]:
+    """The spellings under which the counts of words are looked up for `weigh_by`."""
+    return frozenset(found) | {word.removesuffix("s") for word in found}
+
+
+def contradictions(one: Reading, other: Reading, similarity: float, weight: Weight) -> list[Contradiction]:
+    """The best contradiction of each unit.
+
+    A claim is held against the one it is most like on the other side: where that one agrees, or speaks of another
+    case, nothing is said.
+    """
+    scores = _scores(one, other, similarity, weight)
+    best: dict[tuple[str, int], float] = defaultdict(float)
+    for (at, there), score in scores.items():
+        best["one", at] = max(best["one", at], score)
+        best["other", there] = max(best["other", there], score)
+    found: dict[str, Contradiction] = {}
+    for (at, there), score in sorted(scores.items(), key=lambda item: -item[1]):
+        mine, theirs = one.stated[at].claim, other.stated[there].claim
+        is_best = score >= max(best["one", at], best["other", there])
+        if score >= LIKELY and is_best and mine.excludes(theirs):
+            found.setdefault(mine.unit, Contradiction(mine, theirs, min(score, 1.0)))
+    return list(found.values())
+
+
+def _scores(one: Reading, other: Reading, similarity: float, weight: Weight) -> dict[tuple[int, int], float]:
+    """How likely each claim of `one` is about the same thing as each of `other`, by their places; equal units only."""
+    crosses = one.passage.lang != other.passage.lang
+    nearness = min(max(similarity / (_ACROSS if crosses else 1.0), 0.0), 1.0) ** _NEARNESS
+    return {
+        (at, there): _same_thing(mine, theirs, weight, crosses=crosses) * nearness
+        for (at, mine), (there, theirs) in product(enumerate(one.stated), enumerate(other.stated))
+        if mine.claim.unit == theirs.claim.unit
+    }
+
+
+def repeats(one: Reading, other: Reading) -> bool:
+    """Whether the passages say nearly the same in the same words."""
+    together = len(one.shingles | other.shingles)
+    return together > 0 and len(one.shingles & other.shingles) / together >= _REPEATED
+
+
+def _stated(claim: Claim, concepts: Concepts) -> _Stated:
+    return _Stated(
+        claim,
+        subject_words(claim.clause, claim.unit),
+        claim.subject,
+        frozenset(f"#{name}" for name in concepts(claim.clause)),
+        frozenset(f"#{name}" for name in concepts(claim.surroundings)),
+    )
+
+
+def _same_thing(one: _Stated, other: _Stated, weight: Weight, *, crosses: bool) -> float:
+    """How likely two claims are about the same thing, 0–1."""
+    mine, theirs, wider, their_wider = one.words, other.words, one.subject, other.subject
+    doubt = 1.0 if crosses or one.claim.beside & other.claim.beside else _OTHER_WORDS_BESIDE
+    doubt *= 1.0 if one.claim.is_working_time == other.claim.is_working_time else _OTHER_DAYS
+    if crosses:
+        # Words of the other language never match; what does are names, and the concepts both languages share.
+        shared, wider_shared = mine & theirs, wider & their_wider
+        mine, theirs = one.concepts | shared, other.concepts | shared
+        wider, their_wider = one.wider_concepts | wider_shared, other.wider_concepts | wider_shared
+        if len(one.concepts & other.concepts) < _SHARED_CONCEPTS:
+            return 0.0
+    near = likeness(mine, theirs, weight) + _SURROUNDINGS * likeness(wider, their_wider, weight)
+    return doubt * near / (1 + _SURROUNDINGS)

@@ -1,0 +1,167 @@
+"""What is wrong with the documents of a tenant: contradictions and duplicates among neighbours, and what is stale.
+
+A document is compared when it was published, by the rights of whoever brought it in: nobody's work ever touches text
+that person may not read. What was left out for that reason, or was there before, is `NOT_COMPARED` for administrators
+who may read more, and `catch_up` compares it by their rights.
+"""
+
+import asyncio
+import base64
+import binascii
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, date, datetime
+from uuid import UUID
+
+from app.domain.health import HealthItem, HealthKind, HealthReport, Side
+from app.domain.principal import Principal
+from app.errors import AppError, ErrorCode
+from app.ingestion import advice
+from app.ingestion.comparison import (
+    LEAST_SIMILARITY,
+    Concepts,
+    Reading,
+    index_forms,
+    no_concepts,
+    read,
+    subject_words_of,
+    weigh_by,
+)
+from app.ingestion.findings import Copies, contradiction_rows
+from app.storage import health
+from app.storage.database import Database
+from app.storage.health import FindingRow, ItemRow, Place, StaleRules
+from app.storage.neighbours import Neighbour, PassageRow, count_words, lengths, neighbours, passages_of
+
+_NEIGHBOURS = 5
+"""Of each passage; bounds the work of a document together with the next two."""
+_PASSAGES = 1_000
+"""Of a document, from its beginning; a longer one is compared by these."""
+_AT_ONCE = 50
+"""Passages whose neighbours are read in one transaction."""
+_FINDINGS = 100
+"""Of a document, the surest; more would not be read."""
+_STALE = StaleRules(soon_days=30, old_months=18)
+
+
+class Health:
+    """Compares documents and reports on them. The principals are administrators; each sees what they may read."""
+
+    def __init__(
+        self,
+        database: Database,
+        space: str,
+        *,
+        concepts: Concepts = no_concepts,
+        today: Callable[[], date] = lambda: datetime.now(UTC).date(),
+    ):
+        """`space` names the stored vectors that are compared; `concepts` lets claims of two languages meet."""
+        self._database, self._space, self._concepts, self._today = database, space, concepts, today
+
+    async def examine(self, principal: Principal, document_id: UUID) -> int:
+        """Compare a document with its neighbours; its findings replace those of the last time. Gives their number.
+
+        Asks no model. Does nothing for a document that is not there, or that changed meanwhile: that change has it
+        examined again. Raises `AppError` (403).
+        """
+        _demand_admin(principal)
+        async with self._database.principal_scope(principal, durable=False) as tx:
+            version = await health.current_version(tx, document_id)
+            mine = await passages_of(tx, document_id, self._today(), _PASSAGES)
+        if not version:
+            return 0
+        found = await self._compare(principal, mine)
+        async with self._database.principal_scope(principal) as tx:
+            is_done = await health.replace_findings(tx, document_id, version, found)
+        return len(found) if is_done else 0
+
+    async def catch_up(self, principal: Principal, *, limit: int = 50) -> int:
+        """Examine documents that nobody with the caller's rights has compared yet; gives how many, at most `limit`."""
+        _demand_admin(principal)
+        async with self._database.principal_scope(principal, durable=False) as tx:
+            waiting = await health.pending(tx, self._today(), limit)
+        for document_id in waiting:
+            await self.examine(principal, document_id)
+        return len(waiting)
+
+    async def report(self, principal: Principal, *, limit: int = 50, cursor: str | None = None) -> HealthReport:
+        """What is wrong, gravest first. Raises `AppError`: 403, and 422 for a cursor that was not given out here."""
+        _demand_admin(principal)
+        behind = None if cursor is None else _read_cursor(cursor)
+        async with self._database.principal_scope(principal, durable=False) as tx:
+            rows, counts = await health.page(tx, _STALE, self._today(), behind, limit + 1)
+        shown = rows[:limit]
+        return HealthReport(
+            items=tuple(map(_item, shown)),
+            counts={kind: counts[kind] for kind in HealthKind if kind in counts},
+            next_cursor=_cursor(shown[-1]) if len(rows) > limit else None,
+        )
+
+    async def _compare(self, principal: Principal, mine: Sequence[PassageRow]) -> list[FindingRow]:
+        found: list[FindingRow] = []
+        copies = Copies(mine)
+        for start in range(0, len(mine), _AT_ONCE):
+            batch = mine[start : start + _AT_ONCE]
+            async with self._database.principal_scope(principal, durable=False) as tx:
+                near = await neighbours(
+                    tx, [one.chunk_id for one in batch], self._space, self._today(), most=_NEIGHBOURS,
+                    least_similarity=LEAST_SIMILARITY,
+                )  # fmt: skip
+            if near:
+                readings = await asyncio.to_thread(self._read, [*batch, *(one.passage for one in near)])
+                found += await self._contradictions(principal, near, readings)
+                await asyncio.to_thread(copies.add, near, readings)
+        async with self._database.principal_scope(principal, durable=False) as tx:
+            repeated = copies.rows(await lengths(tx, copies.documents, self._today()))
+        surest = sorted(found, key=lambda one: (-one.score, one.finding_id))[:_FINDINGS]
+        return [*surest, *repeated]
+
+    def _read(self, passages: Iterable[PassageRow]) -> dict[UUID, Reading]:
+        distinct = dict.fromkeys(passages)
+        # Concepts serve claims of two languages only, and finding them is half of the work.
+        concepts = self._concepts if len({one.lang for one in distinct}) > 1 else no_concepts
+        return {one.chunk_id: read(one, concepts) for one in distinct}
+
+    async def _contradictions(
+        self, principal: Principal, near: Sequence[Neighbour], readings: Mapping[UUID, Reading]
+    ) -> list[FindingRow]:
+        words = subject_words_of(readings.values())
+        async with self._database.principal_scope(principal, durable=False) as tx:
+            counts = await count_words(tx, index_forms(words), self._today())
+        pairs = [(readings[one.chunk_id], readings[one.passage.chunk_id], one.similarity) for one in near]
+        return await asyncio.to_thread(contradiction_rows, pairs, weigh_by(words, *counts))
+
+
+def _item(row: ItemRow) -> HealthItem:
+    kind = HealthKind(row.kind)
+    one = _side(row, "")
+    other = None if row.other_document_id is None else _side(row, "other_")
+    if other is None:
+        told = advice.about(kind, one.title, row.detail, row.day)
+    elif kind is HealthKind.CONTRADICTION:
+        told = advice.contradiction(one, other, row.unit)
+    else:
+        told = advice.duplicate(one, other, row.score)
+    return HealthItem(kind=kind, document=one, other=other, unit=row.unit, score=min(row.score, 1.0), advice=told)
+
+
+def _side(row: ItemRow, prefix: str) -> Side:
+    fields = {name: getattr(row, prefix + name) for name in Side.model_fields}
+    return Side.model_validate(fields | {"section": fields["section"] or ""})
+
+
+def _demand_admin(principal: Principal) -> None:
+    if not principal.is_admin:
+        raise AppError(ErrorCode.PERMISSION_DENIED, "Only an administrator looks after documents.", status=403)
+
+
+def _cursor(last: ItemRow) -> str:
+    return base64.urlsafe_b64encode(json.dumps([last.rank, last.weight, str(last.key)]).encode()).decode()
+
+
+def _read_cursor(cursor: str) -> Place:
+    try:
+        rank, weight, key = json.loads(base64.urlsafe_b64decode(cursor.encode()))
+        return int(rank), float(weight), UUID(key)
+    except (ValueError, TypeError, AttributeError, OverflowError, binascii.Error) as error:
+        raise AppError(ErrorCode.PAYLOAD_INVALID, "cursor: is not one of this report.", status=422) from error

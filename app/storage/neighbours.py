@@ -1,0 +1,139 @@
+"""Passages near one another, by the vectors they are stored with; the model is not asked.
+
+Every statement names the permission rule itself; the row policies say the same again. What the caller may not read is
+not compared.
+"""
+
+from collections.abc import Collection, Sequence
+from datetime import date
+from typing import NamedTuple
+from uuid import UUID
+
+from app.domain.principal import Scope
+from app.storage.database import Transaction
+
+_SAMPLE = 500
+"""Passages whose words are counted; all of a small corpus."""
+
+
+class PassageRow(NamedTuple):
+    """A passage in force, as it is compared; field names are columns."""
+
+    chunk_id: UUID
+    document_id: UUID
+    section: str
+    text: str
+    lang: str
+
+
+class Neighbour(NamedTuple):
+    """A passage of another document near one that was asked about."""
+
+    chunk_id: UUID
+    """Which was asked about."""
+    similarity: float
+    """Cosine of the stored vectors."""
+    passage: PassageRow
+
+
+def readable(row: str) -> str:
+    """The permission rule for a table with a chunk's or document's rights; $1 to $3 of every statement here."""
+    return f"""{row}.tenant_id = $1 and {row}.scope = any($2::text[])
+        and ({row}.scope <> 'private' or {row}.department = 'general' or {row}.department = any($3::text[]))"""
+
+
+def in_force(chunk: str) -> str:
+    """Today ($4) or later."""
+    return f"{chunk}.is_current and coalesce({chunk}.effective_to, 'infinity') >= $4::date"
+
+
+def at_one_time(one: str, other: str) -> str:
+    """Whether two rows with periods are in force on a common day."""
+    return f"""coalesce({one}.effective_from, '-infinity') <= coalesce({other}.effective_to, 'infinity')
+        and coalesce({other}.effective_from, '-infinity') <= coalesce({one}.effective_to, 'infinity')"""
+
+
+_PASSAGES = f"""
+select c.chunk_id, c.document_id, c.section, c.text, d.lang
+from chunks c join documents d on d.tenant_id = c.tenant_id and d.document_id = c.document_id
+where {readable("c")} and {in_force("c")} and c.document_id = $5
+order by c.version desc, c.position limit $6
+"""
+_NEIGHBOURS = f"""
+with mine as materialized (
+    select v.chunk_id, v.document_id, v.embedding, v.effective_from, v.effective_to
+    from chunk_vectors v where {readable("v")} and v.chunk_id = any($5::uuid[]) and v.embedding_model = $6
+),
+related as materialized (
+    select o.document_id from documents d join documents o on o.tenant_id = d.tenant_id
+    where d.tenant_id = $1 and d.document_id in (select document_id from mine)
+        and (o.document_id = d.document_id or o.external_id = d.supersedes or o.supersedes = d.external_id)
+),
+near as materialized (
+    select mine.chunk_id, n.chunk_id as other_chunk_id, -n.distance as similarity
+    from mine cross join lateral (
+        select v.chunk_id, v.embedding <#> mine.embedding as distance
+        from chunk_vectors v
+        where {readable("v")} and {in_force("v")} and v.embedding_model = $6 and {at_one_time("v", "mine")}
+            and v.document_id <> all(array(select document_id from related))
+        order by distance, v.chunk_id limit $7
+    ) n
+    where n.distance <= -$8::float8
+)
+select near.chunk_id as mine, near.similarity, c.chunk_id, c.document_id, c.section, c.text, d.lang
+from near
+join chunks c on c.tenant_id = $1 and c.chunk_id = near.other_chunk_id
+join documents d on d.tenant_id = $1 and d.document_id = c.document_id
+order by near.chunk_id, near.similarity desc, c.chunk_id
+"""
+_WORDS = f"""
+with sampled as materialized (
+    select c.tsv_folded as words from chunks c where {readable("c")} and {in_force("c")}
+    order by c.chunk_id limit {_SAMPLE}
+)
+select null as word, count(*) as chunks from sampled
+union all
+select lexeme, count(*) from sampled, unnest(words) where lexeme = any($5::text[]) group by lexeme
+"""
+_LENGTHS = f"""
+select c.document_id, sum(length(c.text))::integer as letters from chunks c
+where {readable("c")} and {in_force("c")} and c.document_id = any($5::uuid[]) group by c.document_id
+"""
+
+
+async def passages_of(tx: Transaction, document_id: UUID, today: date, limit: int) -> list[PassageRow]:
+    """The document's passages that are or will be in force and the caller may read."""
+    rows = await tx.driver.fetch(_PASSAGES, *reader(tx), today, document_id, limit)
+    return [PassageRow(**row) for row in rows]
+
+
+async def neighbours(
+    tx: Transaction, chunk_ids: Sequence[UUID], space: str, today: date, *, most: int, least_similarity: float
+) -> list[Neighbour]:
+    """For each passage of one document the nearest of other documents in force at the same time, nearest first.
+
+    Documents that one of the two replaces do not count. Reads stored vectors of `space` only.
+    """
+    rows = await tx.driver.fetch(_NEIGHBOURS, *reader(tx), today, list(chunk_ids), space, most, least_similarity)
+    return [
+        Neighbour(row["mine"], row["similarity"], PassageRow(*(row[name] for name in PassageRow._fields)))
+        for row in rows
+    ]
+
+
+async def count_words(tx: Transaction, words: Collection[str], today: date) -> tuple[int, dict[str, int]]:
+    """(passages looked at, in how many of them each folded word stands) for a sample of what the caller may read."""
+    rows = await tx.driver.fetch(_WORDS, *reader(tx), today, list(words))
+    counts: dict[str | None, int] = {row["word"]: row["chunks"] for row in rows}
+    return counts.pop(None), {word: count for word, count in counts.items() if word is not None}
+
+
+async def lengths(tx: Transaction, document_ids: Collection[UUID], today: date) -> dict[UUID, int]:
+    """How many letters the readable passages in force of each document have."""
+    rows = await tx.driver.fetch(_LENGTHS, *reader(tx), today, list(document_ids))
+    return {row["document_id"]: row["letters"] for row in rows}
+
+
+def reader(tx: Transaction) -> tuple[UUID, list[Scope], list[str]]:
+    """The parameters $1 to $3 of `_readable`."""
+    return tx.principal.tenant_id, sorted(tx.principal.scopes), sorted(tx.principal.departments)
