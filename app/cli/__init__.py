@@ -25,7 +25,9 @@ app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_
 app.add_typer(admin.tenant_commands, name="tenant")
 app.add_typer(admin.user_commands, name="user")
 app.add_typer(admin.db_commands, name="db")
+app.add_typer(documents.document_commands, name="documents")
 app.command("ingest")(documents.ingest)
+app.command("explain-access")(documents.explain_access)
 
 AsUser = Annotated[str, typer.Option("--as", metavar="TENANT/USER", help="Who asks.")]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object a line; the last line is the result.")]

@@ -34,7 +34,7 @@ class RunView:
         match kind:
             case "plan_ready":
                 self.plan = Plan.model_validate(event["plan"])
-                self.statuses = {step.node_id: "pending" for step in self.plan.steps}
+                self.statuses = {step.node_id: step.step.status for step in self.plan.steps}
             case "progress":
                 self.percentage = float(event["output"].get("progress_percentage", self.percentage))
                 self.message = str(event["output"].get("progress_message", ""))

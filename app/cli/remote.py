@@ -1,13 +1,17 @@
 """The API of a running server, as the command line uses it."""
 
 import asyncio
+import base64
+import binascii
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from types import TracebackType
 from typing import Any, Self
+from uuid import UUID
 
 import aiohttp
 
+from app.domain.principal import tenant_id_of
 from app.errors import AppError, ErrorCode
 from app.events import TERMINAL_EVENTS
 
@@ -16,6 +20,8 @@ Told = tuple[int, str, dict[str, Any]]
 _RECONNECTS = 6
 _LINE_BYTES = 2**20
 """An event is one line; the largest is an answer with its whole trace."""
+_BUSY = (429, 503)
+_MAX_WAIT_SECONDS = 30.0
 
 
 class RemoteConclave:
@@ -42,12 +48,78 @@ class RemoteConclave:
             await _refuse_problem(response)
             self._headers = {"Authorization": f"Bearer {(await response.json())['token']}"}
 
-    async def ask(self, body: Mapping[str, Any]) -> AsyncIterator[Told]:
+    @property
+    def tenant_id(self) -> UUID | None:
+        """The tenant of the token; None when only the server can read it."""
+        try:
+            payload = self._headers["Authorization"].split(".")[1]
+            claims = json.loads(base64.urlsafe_b64decode(payload + "=" * (-len(payload) % 4)))
+            return tenant_id_of(str(claims["tenant_id"]))
+        except (KeyError, IndexError, ValueError, TypeError, binascii.Error):
+            return None
+
+    async def send(
+        self,
+        method: str,
+        path: str,
+        *,
+        body: Mapping[str, Any] | None = None,
+        form: Callable[[], aiohttp.FormData] | None = None,
+        params: Mapping[str, str] | None = None,
+        idempotency_key: str = "",
+    ) -> dict[str, Any]:
+        """One request and its JSON answer, {} when there is none. With an idempotency key it is sent again when the
+        line breaks or the server is busy.
+
+        Raises `AppError`, or `aiohttp.ClientError` when the server stays away.
+        """
+        for tries in range(1, _RECONNECTS + 1 if idempotency_key else 1):
+            try:
+                return await self._send(method, path, body, form, params, idempotency_key)
+            except (aiohttp.ClientError, TimeoutError):
+                wait = _pause(tries)
+            except AppError as error:
+                if error.status not in _BUSY:
+                    raise
+                wait = min(error.retry_after_seconds or _pause(tries), _MAX_WAIT_SECONDS)
+            await asyncio.sleep(wait)
+        return await self._send(method, path, body, form, params, idempotency_key)
+
+    async def _send(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None,
+        form: Callable[[], aiohttp.FormData] | None,
+        params: Mapping[str, str] | None,
+        idempotency_key: str,
+    ) -> dict[str, Any]:
+        headers = {**self._headers, **({"Idempotency-Key": idempotency_key} if idempotency_key else {})}
+        async with self._http.request(
+            method,
+            f"{self._base}{path}",
+            json=body,
+            data=form() if form else None,
+            params=params,
+            headers=headers,
+            expect100=form is not None,  # a file that would be refused is not even sent
+        ) as response:
+            await _refuse_problem(response)
+            return {} if response.status == 204 else dict(await response.json())
+
+    def ask(self, body: Mapping[str, Any]) -> AsyncIterator[Told]:
         """Ask and yield the run's events until its end; a lost line is taken up again where it broke.
 
         Raises `AppError`, or `aiohttp.ClientError` when the server stays away.
         """
-        task_id, seen, tries = "", 0, 0
+        return self._run(body, "")
+
+    def follow(self, task_id: str) -> AsyncIterator[Told]:
+        """The events of a task that was registered already, from the first one to its end; like `ask`."""
+        return self._run({}, task_id)
+
+    async def _run(self, body: Mapping[str, Any], task_id: str) -> AsyncIterator[Told]:
+        seen, tries = 0, 0
         while True:
             try:
                 async for seq, kind, event in self._stream(body, task_id, seen):
@@ -59,7 +131,7 @@ class RemoteConclave:
                 if not task_id or tries >= _RECONNECTS:
                     raise
             tries += 1
-            await asyncio.sleep(min(2.0**tries, 8.0) / 4)
+            await asyncio.sleep(_pause(tries))
 
     async def _stream(self, body: Mapping[str, Any], task_id: str, seen: int) -> AsyncIterator[Told]:
         """The run's events behind `seen`; without a task the question is asked first."""
@@ -74,6 +146,11 @@ class RemoteConclave:
                 yield event
 
 
+def _pause(tries: int) -> float:
+    """Seconds before trying again."""
+    return min(2.0**tries, 8.0) / 4
+
+
 async def _refuse_problem(response: aiohttp.ClientResponse) -> None:
     if response.status < 400:
         return
@@ -82,7 +159,8 @@ async def _refuse_problem(response: aiohttp.ClientResponse) -> None:
         code, detail = ErrorCode(told["code"]), str(told["detail"])
     except (ValueError, KeyError, TypeError):
         code, detail = ErrorCode.INTERNAL, f"The server answered {response.status}."
-    raise AppError(code, detail, status=response.status)
+    wait = response.headers.get("Retry-After", "")
+    raise AppError(code, detail, status=response.status, retry_after_seconds=int(wait) if wait.isdecimal() else None)
 
 
 async def _events(lines: aiohttp.StreamReader) -> AsyncIterator[Told]:

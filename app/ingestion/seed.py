@@ -15,6 +15,7 @@ from app.domain.knowledge import DocumentDraft
 from app.domain.principal import GENERAL, SCOPES, Principal, Scope, tenant_id_of, user_id_of
 from app.domain.record import Record
 from app.errors import AppError, ErrorCode
+from app.ingestion.files import front_matter
 from app.storage.logs import LogLine
 
 
@@ -127,18 +128,13 @@ def _documents(folder: Path) -> Iterator[DocumentDraft]:
 
 
 def _front_matter(path: Path) -> tuple[dict[str, Any], str]:
-    head, fence, text = path.read_text("utf-8").removeprefix("\ufeff").partition("\n---\n")
-    if not head.startswith("---\n") or not fence:
+    try:
+        found = front_matter(path.read_text("utf-8"))
+    except ValueError as error:
+        raise _refused(path, str(error)) from error
+    if found is None:
         raise _refused(path, "it must begin with front matter between two lines of ---")
-    fields: dict[str, Any] = {}
-    for line in head.removeprefix("---\n").split("\n"):
-        key, colon, value = line.partition(":")
-        if not line.strip():
-            continue
-        if not colon:
-            raise _refused(path, f"front matter line {line!r} is not 'key: value'")
-        fields[key.strip()] = value.strip().strip("\"'")
-    return {key: value for key, value in fields.items() if value}, text
+    return found
 
 
 def _logs(path: Path) -> Iterator[LogLine]:

@@ -218,7 +218,7 @@ class TestOperator:
         added = await run(environment, "user", "add", "initech/bill", "--permissions", "public,internal")
         assert added[0] == 0, added
         code, out, err = await run(environment, "ingest", str(rule), "--tenant", "initech", "--json")
-        assert code == 0 and json.loads(out)["published"] == 1, err
+        assert code == 0 and json.loads(out.splitlines()[-1])["published"] == 1, err
         asked = await run(environment, "ask", "Where are bicycles parked?", "--as", "initech/bill", "--json")
         assert asked[0] == 0 and "hall seven" in json.loads(asked[1].splitlines()[-1])["answer"]
 

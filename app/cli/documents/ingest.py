@@ -1,0 +1,151 @@
+"""`conclave ingest`: files, folders and JSON lines become documents of a tenant; a folder may be kept in step."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+from uuid import UUID
+
+import typer
+from rich.console import Console
+
+from app.cli.documents.bringing import bring_all, retire_all
+from app.cli.documents.display import Report, print_table, text
+from app.cli.documents.library import Library, Target, open_library
+from app.cli.documents.steps import Said, Steps, steps_for, sync_steps
+from app.cli.output import FAILED, OK, finish, print_json
+from app.domain.documents import DocumentFields
+from app.domain.principal import GENERAL
+from app.ingestion.manifest import FolderRules, Manifest, read_manifest, sync_name
+from app.settings import Settings
+
+_FORMATS_TOLD = "Folders or files: PDF, DOCX, PPTX, XLSX, CSV, HTML, Markdown, TXT, EML, and JSONL of documents."
+Day = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"])]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON object a document; the last line is the result.")]
+Server = Annotated[str, typer.Option(envvar="CONCLAVE_SERVER", help="Through this server instead of this process.")]
+Token = Annotated[str, typer.Option(envvar="CONCLAVE_TOKEN", help="An administrator's bearer token for --server.")]
+Tenant = Annotated[str, typer.Option(help="Whose documents.")]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the command line asks for."""
+
+    paths: Sequence[Path]
+    said: Said
+    is_sync: bool
+    is_dry: bool
+    allow_retire_all: bool
+
+
+def ingest(
+    paths: Annotated[list[Path], typer.Argument(exists=True, help=_FORMATS_TOLD)],
+    tenant: Tenant,
+    department: Annotated[str, typer.Option(help="For files that do not say theirs.")] = GENERAL,
+    scope: Annotated[str, typer.Option(help="public, internal or private; if the file is silent.")] = "internal",
+    title: Annotated[str, typer.Option(help="Of a single file.")] = "",
+    effective_from: Day = None,
+    effective_to: Day = None,
+    supersedes: Annotated[str, typer.Option(help="external_id of the document this one replaces.")] = "",
+    authority: Annotated[str, typer.Option()] = "policy",
+    external_id: Annotated[str, typer.Option(help="Of a single file; the same one again is a new version.")] = "",
+    watch_once: Annotated[bool, typer.Option("--watch-once", help="Bring one folder in step.")] = False,
+    allow_retire_all: Annotated[
+        bool, typer.Option("--allow-retire-all", help="Retire also when most of the folder is gone.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done.")] = False,
+    as_json: AsJson = False,
+    server: Server = "",
+    token: Token = "",
+) -> None:
+    """Bring documents in; what has not changed is skipped. The same external_id again makes a new version."""
+    base = {
+        "department": department, "scope": scope, "effective_from": effective_from and effective_from.date(),
+        "effective_to": effective_to and effective_to.date(), "supersedes": supersedes, "authority": authority,
+    }  # fmt: skip
+    said = Said(_set(base), _set({"title": title, "external_id": external_id}))
+    DocumentFields.model_validate({**said.base, **said.only})
+    wanted = Wanted(paths, said, watch_once, dry_run, allow_retire_all)
+    _check_usage(wanted)
+    finish(_ingest(Target(tenant, server, token), wanted, as_json))
+
+
+def _set(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value}
+
+
+def _check_usage(wanted: Wanted) -> None:
+    is_one_folder = len(wanted.paths) == 1 and wanted.paths[0].is_dir()
+    if wanted.is_sync and not is_one_folder:
+        raise typer.BadParameter("--watch-once needs exactly one folder")
+    if wanted.said.only and (is_one_folder or len(wanted.paths) > 1):
+        raise typer.BadParameter("--title and --external-id are for a single file")
+    if wanted.allow_retire_all and not wanted.is_sync:
+        raise typer.BadParameter("--allow-retire-all goes with --watch-once")
+
+
+async def _ingest(target: Target, wanted: Wanted, as_json: bool) -> int:
+    # A mistake in the manifest is told before anything is opened.
+    manifest = read_manifest(wanted.paths[0]) if wanted.is_sync else Manifest()
+    progress, out = Console(stderr=True), Console()
+    async with open_library(target, Settings(), progress) as library:
+        steps, known = await prepare(library, wanted, manifest)
+        if wanted.is_dry:
+            return _show(steps, out, progress, as_json)
+        return await carry_out(library, steps, known, out, progress, as_json)
+
+
+async def prepare(library: Library, wanted: Wanted, manifest: Manifest) -> tuple[Steps, dict[str, UUID]]:
+    """What is to be done, and what of the folder is in the catalogue already."""
+    if not wanted.is_sync:
+        return await asyncio.to_thread(steps_for, wanted.paths, wanted.said), {}
+    folder = wanted.paths[0]
+    rules = FolderRules(sync_name(folder, manifest), manifest, wanted.said.base, await library.departments())
+    known = await library.known(rules.prefix)
+    steps = await asyncio.to_thread(sync_steps, folder, rules, known.keys(), allow_retire_all=wanted.allow_retire_all)
+    return steps, known
+
+
+async def carry_out(
+    library: Library, steps: Steps, known: Mapping[str, UUID], out: Console, progress: Console, as_json: bool
+) -> int:
+    """Do it, show it, and give the exit code. Raises `AppError` when something fails for every document."""
+    report = Report(len(steps.entries), progress, out if as_json else None)
+    try:
+        with report:
+            for outcome in steps.left_out:
+                report.end(outcome)
+            await bring_all(library, steps.entries, report)
+            await retire_all(library, {one: known[one] for one in steps.plan.retire}, steps.prefix, report)
+    finally:
+        if not as_json:
+            report.print(out)
+    _tell_notes(steps, progress)
+    if as_json:
+        print_json(out, {**report.summary(), "withheld": len(steps.plan.withheld), "notes": list(steps.notes)})
+    return FAILED if report.has_failed or steps.plan.withheld else OK
+
+
+def _show(steps: Steps, out: Console, progress: Console, as_json: bool) -> int:
+    """Tell what would be done; 1 when some of it could not be."""
+    lines = list(steps.lines())
+    counts = Counter(line["step"] for line in lines)
+    if as_json:
+        for line in lines:
+            print_json(out, line)
+        print_json(out, {**counts, "notes": list(steps.notes)})
+    else:
+        columns = ("document", "step", "department", "scope", "effective_from", "detail")
+        print_table(out, columns, ([str(line.get(name) or "") for name in columns] for line in lines))
+        told = ", ".join(f"{count} to {step}" for step, count in counts.items()) or "nothing to do"
+        out.print(text(f"{told}; nothing was changed"))
+    _tell_notes(steps, progress)
+    return FAILED if counts["refuse"] or counts["withhold"] else OK
+
+
+def _tell_notes(steps: Steps, progress: Console) -> None:
+    for note in steps.notes:
+        progress.print(text(f"! {note}.", "yellow"))
