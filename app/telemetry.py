@@ -1,13 +1,16 @@
-"""Structured logs: one JSON object a line, with request and task ids and never the text of a question or a document.
+"""Structured logs, and how much the caches of the process served one run.
 
-Only the fields of `ALLOWED_FIELDS` get out, values are cut, and an exception is told by its types and places in the
-code: its message may quote what somebody wrote. Every room logs through ``structlog.get_logger(__name__)``.
+A log line is one JSON object with request and task ids, never the text of a question or a document. Only the fields of
+`ALLOWED_FIELDS` get out, values are cut, and an exception is told by its types and places in the code: its message may
+quote what somebody wrote. Every room logs through ``structlog.get_logger(__name__)``.
 """
 
 import logging
 import sys
 from collections.abc import Iterator, MutableMapping
 from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, TextIO
@@ -90,6 +93,48 @@ def log_context(**ids: UUID | str | int) -> Iterator[None]:
     """Give every line logged inside, in this task and the tasks it starts, these ids."""
     with bound_contextvars(**{name: str(value) for name, value in ids.items()}):
         yield
+
+
+@dataclass
+class CacheUse:
+    """What one run asked of the caches (whole answers, search results, question vectors) and how often they knew."""
+
+    lookups: int = 0
+    hits: int = 0
+    outages: int = 0
+    """Calls a model failed, also those somebody got along without."""
+
+    @property
+    def hit_ratio(self) -> float:
+        """Hits a lookup, 0–1; 0 when nothing was looked up."""
+        return self.hits / self.lookups if self.lookups else 0.0
+
+
+_cache_use: ContextVar[CacheUse | None] = ContextVar("cache_use", default=None)
+
+
+@contextmanager
+def counting_cache_use() -> Iterator[CacheUse]:
+    """Count what is looked up inside, in this task and the tasks it starts."""
+    use = CacheUse()
+    token = _cache_use.set(use)
+    try:
+        yield use
+    finally:
+        _cache_use.reset(token)
+
+
+def count_lookups(hits: int, lookups: int = 1) -> None:
+    """A cache was asked for `lookups` things and had `hits` of them."""
+    if use := _cache_use.get():
+        use.lookups += lookups
+        use.hits += hits
+
+
+def count_outage() -> None:
+    """A model did not answer."""
+    if use := _cache_use.get():
+        use.outages += 1
 
 
 def keep_allowed(_logger: Any, _method: str, event: EventDict) -> EventDict:

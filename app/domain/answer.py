@@ -4,12 +4,12 @@ Optional fields are left out of the JSON unless they were given, as in the seed'
 with ``to_json``.
 """
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, PlainSerializer
 
-from app.domain.knowledge import Evidence
+from app.domain.knowledge import Evidence, SearchPlan
 from app.domain.record import Record
 
 
@@ -62,7 +62,7 @@ class FlowAction(Record):
 
     order: int = Field(ge=1)
     node_id: str
-    type: Literal["router", "permission", "agent_tool", "resolver", "formatter", "error_handler", "chitchat"]
+    type: Literal["router", "permission", "agent_tool", "resolver", "formatter", "error_handler", "chitchat", "cache"]
     agent: str | None = None
     tool: str | None = None
     query_index: int | None = None
@@ -92,6 +92,12 @@ class ExecutionMetadata(Record):
     accessible_departments: tuple[str, ...]
     degraded: tuple[str, ...] | None = None
     """What was done in a lesser way and why; absent when nothing was."""
+    as_of: date | None = None
+    """The day whose documents were read; absent when those of today were."""
+    cached: bool | None = None
+    """Whether the answer was remembered: agents, tools and queries are those that once found it. Absent when not."""
+    searches: tuple[SearchPlan, ...] | None = None
+    """How passages were searched for, a plan a query; absent when nothing was."""
 
 
 class FinalAnswer(Record):
@@ -148,6 +154,7 @@ class PerformanceMetrics(Record):
     tool_usage_stats: dict[str, ToolUsage]
     conflict_resolution_time_ms: int
     cache_hit_ratio: float = Field(ge=0, le=1)
+    """Hits a lookup over every cache the run asked: whole answers, search results, question vectors."""
     content_quality_metrics: dict[str, ContentQuality]
     """Keyed ``hr_agent``, ``general_agent`` … as in the seed."""
 

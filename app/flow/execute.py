@@ -138,7 +138,7 @@ class _Execution:
                 refined_query=classification.refined_query,
                 language=classification.language,
                 findings=_findings_for(step, earlier),
-                as_of=asking.request.as_of,
+                as_of=asking.searched_on(classification),
                 now=self._context.ports.now(),
             ),
             timeout_seconds=min(agent_limit, usable),

@@ -1,9 +1,11 @@
 """The department flow: ``orchestrator → reflection_router → agent_execution → conflict_resolution → final_response``.
 
-Short paths: chitchat goes straight to the response; a simple question or a single agent straight to execution.
+Short paths: chitchat goes straight to the response; a simple question or a single agent straight to execution; a
+question that was answered before, with the same rights over the same documents, to ``remembered_answer``.
 """
 
 import asyncio
+import time
 from collections.abc import Mapping
 from typing import cast
 
@@ -17,17 +19,21 @@ from app.errors import AppError
 from app.flow.execute import execute
 from app.flow.orchestrate import classify, decide, offers_for, orchestrate
 from app.flow.reflect import draft_plan, reflect
+from app.flow.remembered import AnswerMemory, Circumstances, fingerprint, fingerprint_of_agents
 from app.flow.resolve import resolve
 from app.flow.respond import fail, fail_late, respond
+from app.flow.retell import retell
 from app.flow.state import Asking, FlowLimits, Ports, RunContext, RunState
 from app.flow.trace import Trace
 from app.tasks.run import TaskRun
+from app.telemetry import CacheUse, counting_cache_use
 
 _RECURSION_LIMIT = 12
 """More node visits than this in one run is a bug (the longest path has five)."""
 _HISTORY_TURNS = 10
 """How many earlier turns of the session are read."""
 _PATHS: Mapping[str, str] = {
+    "remembered": "remembered_answer",
     "chitchat": "final_response",
     "direct_execution": "agent_execution",
     "reflection_needed": "reflection_router",
@@ -44,12 +50,14 @@ def build_graph() -> _Graph:
     graph.add_node("agent_execution", execute)
     graph.add_node("conflict_resolution", resolve)
     graph.add_node("final_response", respond)
+    graph.add_node("remembered_answer", retell)
     graph.add_edge(START, "orchestrator")
     graph.add_conditional_edges("orchestrator", _path, sorted(_PATHS.values()))
     graph.add_edge("reflection_router", "agent_execution")
     graph.add_edge("agent_execution", "conflict_resolution")
     graph.add_edge("conflict_resolution", "final_response")
     graph.add_edge("final_response", END)
+    graph.add_edge("remembered_answer", END)
     return graph.compile()
 
 
@@ -63,11 +71,15 @@ class DepartmentFlow:
     def __init__(self, ports: Ports, limits: FlowLimits):
         self.ports = ports
         self.limits = limits
+        self._memory = _memory(ports, limits)
         self._graph = build_graph()
 
     async def run(self, run: TaskRun) -> None:
         """Take a claimed chat task to its terminal event. Raises `StaleAttempt` when the run was lost to another."""
-        context = await self._context(run)
+        with counting_cache_use() as caches:
+            await self._run(await self._context(run, caches))
+
+    async def _run(self, context: RunContext) -> None:
         state: RunState = {}
         try:
             async with asyncio.timeout_at(context.deadline) as limit:
@@ -82,7 +94,7 @@ class DepartmentFlow:
         except AppError as refusal:
             await fail(context, state, (), code=refusal.code, message=refusal.detail)
 
-    async def _context(self, run: TaskRun) -> RunContext:
+    async def _context(self, run: TaskRun, caches: CacheUse) -> RunContext:
         request = ChatRequest.model_validate(run.task.request)
         history = request.history_chat or await self.ports.sessions.history(
             run.principal, run.task.session_id, limit=_HISTORY_TURNS
@@ -95,18 +107,33 @@ class DepartmentFlow:
             ports=self.ports,
             limits=self.limits,
             run=run,
-            asking=Asking(run.principal, request, history),
+            asking=Asking(run.principal, request, history, now.date()),
             deadline=asyncio.get_running_loop().time() + limit_seconds,
-            trace=Trace(self.ports.now),
+            trace=Trace(self.ports.now, caches),
+            memory=self._memory,
         )
 
     async def dry_run(
         self, principal: Principal, request: ChatRequest, history: tuple[Message, ...] = ()
     ) -> Plan | ChitchatPlan:
         """The plan a question would get; nothing is executed or stored. Raises `AppError` for unknown agents."""
-        asking = Asking(principal, request, history or request.history_chat)
+        asking = Asking(principal, request, history or request.history_chat, self.ports.now().date())
         offers = offers_for(self.ports, asking)
         classification = await classify(self.ports, asking, offers)
         if decide(classification, offers) == "chitchat":
             return ChitchatPlan(is_chitchat=True, chitchat_response=classification.chitchat_response)
         return await draft_plan(self.ports, self.limits, asking, classification, offers)
+
+
+def _memory(ports: Ports, limits: FlowLimits) -> AnswerMemory:
+    """A memory of the flow's own: no other flow, with other tools or settings, ever reads it."""
+    return AnswerMemory(
+        Circumstances(
+            space=ports.corpus.space,
+            mind=ports.reasoner.identity,
+            agents=fingerprint_of_agents(ports.agents),
+            limits=fingerprint(limits.model_dump_json()),
+        ),
+        ttl_seconds=limits.cache_ttl_seconds,
+        timer=time.monotonic,
+    )

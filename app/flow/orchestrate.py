@@ -3,27 +3,44 @@
 from langgraph.runtime import Runtime
 
 from app.errors import AppError, ErrorCode
+from app.flow.recall import key_of
 from app.flow.reflect import draft_plan
 from app.flow.state import Asking, Decision, Ports, RunContext, RunState
 from app.reasoning import AgentOffer, Classification
 
 
 async def orchestrate(state: RunState, runtime: Runtime[RunContext]) -> RunState:
-    """Settle the caller's agents, classify the question, and plan at once where no reflection is needed."""
+    """Settle the caller's agents, then look whether the answer is known already; if not classify the question, and
+    plan at once where no reflection is needed."""
     context = runtime.context
     started_at = context.ports.now()
     offers = offers_for(context.ports, context.asking)
+    key = await key_of(context)
+    known = context.memory.get(key) if key else None
+    if known:
+        context.trace.router(started_at, "remembered", known.as_of)
+        if known.plan:
+            _settle_permission(context)
+        return {"decision": "remembered", "offers": offers, "remembered": known}
     classification = await classify(context.ports, context.asking, offers)
     decision = decide(classification, offers)
-    context.trace.router(started_at, decision)
+    found: RunState = {
+        "decision": decision, "offers": offers, "classification": classification, "answer_key": key,
+    }  # fmt: skip
     if decision == "chitchat":
-        return {"decision": decision, "offers": offers, "classification": classification}
-    departments = context.ports.agents.accessible_departments(context.asking.principal)
-    context.trace.permission(context.ports.now(), sorted(context.asking.principal.scopes), departments)
-    found: RunState = {"decision": decision, "offers": offers, "classification": classification}
+        context.trace.router(started_at, decision, None)
+        return found
+    context.trace.router(started_at, decision, context.asking.as_of(classification))
+    _settle_permission(context)
     if decision == "direct_execution":
         found["plan"] = await draft_plan(context.ports, context.limits, context.asking, classification, offers)
     return found
+
+
+def _settle_permission(context: RunContext) -> None:
+    principal = context.asking.principal
+    departments = context.ports.agents.accessible_departments(principal)
+    context.trace.permission(context.ports.now(), sorted(principal.scopes), departments)
 
 
 def offers_for(ports: Ports, asking: Asking) -> tuple[AgentOffer, ...]:
@@ -39,7 +56,7 @@ def offers_for(ports: Ports, asking: Asking) -> tuple[AgentOffer, ...]:
 
 async def classify(ports: Ports, asking: Asking, offers: tuple[AgentOffer, ...]) -> Classification:
     """Ask the reasoner; a language forced by the request wins."""
-    found = await ports.reasoner.classify(asking.request.query, asking.history, offers)
+    found = await ports.reasoner.classify(asking.request.query, asking.history, offers, today=asking.today)
     if asking.request.language is None:
         return found
     return found.model_copy(update={"language": asking.request.language})

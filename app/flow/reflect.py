@@ -45,7 +45,7 @@ async def plan_request(
 ) -> PlanRequest:
     """Gather what a planner may know; embeds the sub-queries once for the whole run."""
     sub_queries = classification.sub_queries or (classification.refined_query,)
-    found = await ports.retriever.probe(asking.principal, sub_queries, as_of=asking.request.as_of)
+    found = await ports.retriever.probe(asking.principal, sub_queries, as_of=asking.searched_on(classification))
     return PlanRequest(
         query=asking.request.query,
         classification=classification,

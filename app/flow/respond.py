@@ -1,7 +1,7 @@
 """Node 5, final response: write the answer, stream it, and commit it together with the end of the task."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from langgraph.runtime import Runtime
@@ -15,13 +15,14 @@ from app.domain.answer import (
     to_json,
 )
 from app.domain.knowledge import Evidence
-from app.domain.plan import MATH_TOOL, ORCHESTRATOR, RETRIEVAL_TOOLS, SUMMARY_TOOL, Plan
+from app.domain.plan import MATH_TOOL, ORCHESTRATOR, RAG_TOOL, RETRIEVAL_TOOLS, SUMMARY_TOOL, Plan
 from app.domain.tasks import TaskStatus
 from app.errors import ErrorCode
 from app.events import ConflictResolved, FinalReport, TaskFailed, TextDelta
+from app.flow.recall import keep
 from app.flow.state import RunContext, RunState
 from app.flow.trace import findings_of
-from app.flow.wording import DEADLINE_MESSAGE, failure_message
+from app.flow.wording import DEADLINE_MESSAGE, as_of_lead, failure_message
 from app.reasoning import ComposeRequest, Composition
 
 _DELTA_CHARS = 48
@@ -45,14 +46,14 @@ async def _answer(context: RunContext, state: RunState) -> None:
     if state.get("verdicts"):
         policy = context.limits.rules.resolution_strategy
         context.run.writer.append(ConflictResolved(conflicts=list(state["verdicts"]), policy=policy))
-    composition = await _compose(context, compose_request(context, state, ()), stream=True)
+    composition = await _compose(context, state, (), stream=True)
     context.trace.formatter(round((time.perf_counter() - clock) * 1000))
     cited = state["evidence"] if composition.outcome != "not_found" else ()
     await _say(context, state, composition, cited)
 
 
 async def _say(context: RunContext, state: RunState, composition: Composition, evidence: tuple[Evidence, ...]) -> None:
-    """Commit a finished run."""
+    """Commit a finished run, and remember it."""
     chitchat = composition.outcome == "chitchat"
     if chitchat:
         context.run.writer.append(TextDelta(text=composition.answer))
@@ -69,8 +70,14 @@ async def _say(context: RunContext, state: RunState, composition: Composition, e
             context.outcomes, departments, resolution_applied=bool(state.get("conflicts"))
         ),
     )
-    result = _addressed(context, to_json(answer), composition.outcome)
-    await _finish(context, state, TaskStatus.COMPLETED, result, FinalReport(answer=result))
+    await commit(context, answer, composition.outcome, _run_plan(state.get("plan"), context.outcomes))
+    keep(context, state, composition, evidence)
+
+
+async def commit(context: RunContext, answer: FinalAnswer, outcome: Outcome, plan: dict[str, Any] | None) -> None:
+    """End a run with its answer; `plan` is the plan as it ended."""
+    result = _addressed(context, to_json(answer), outcome)
+    await _finish(context, plan, TaskStatus.COMPLETED, result, FinalReport(answer=result))
 
 
 async def fail_late(context: RunContext, state: RunState) -> None:
@@ -91,7 +98,7 @@ async def fail(
     fallback = ""
     if any(outcome.ok for outcome in context.outcomes):
         agents = tuple(dict.fromkeys(outcome.step.step.agent for outcome in failed))
-        fallback = (await _compose(context, compose_request(context, state, agents), stream=False)).answer
+        fallback = (await _compose(context, state, agents, stream=False)).answer
     code = code or _code_of(failed)
     context.trace.error_handler(_error_details(failed, code))
     message = message or failure_message(failed[0].step.step.agent, failed[0].tool)
@@ -104,7 +111,8 @@ async def fail(
         flow_action=context.trace.actions,
     )
     result = _addressed(context, to_json(error), "failed")
-    await _finish(context, state, TaskStatus.FAILED, result, TaskFailed(answer=result), error_message=message)
+    plan = _run_plan(state.get("plan"), context.outcomes)
+    await _finish(context, plan, TaskStatus.FAILED, result, TaskFailed(answer=result), error_message=message)
 
 
 def _code_of(failed: Sequence[StepOutcome]) -> ErrorCode:
@@ -125,7 +133,7 @@ def _error_details(failed: Sequence[StepOutcome], code: ErrorCode) -> dict[str, 
 
 async def _finish(
     context: RunContext,
-    state: RunState,
+    plan: dict[str, Any] | None,
     status: TaskStatus,
     result: dict[str, Any],
     event: FinalReport | TaskFailed,
@@ -141,7 +149,7 @@ async def _finish(
         metadata={"outcome": result["outcome"], "performance_metrics": to_json(metrics)},
         error_message=error_message,
         event=event,
-        plan=_run_plan(state.get("plan"), context.outcomes),
+        plan=plan,
     )
 
 
@@ -150,13 +158,17 @@ def _run_plan(plan: Plan | None, outcomes: Sequence[StepOutcome]) -> dict[str, A
     if plan is None:
         return None
     ended = {outcome.step.number: "completed" if outcome.ok else "failed" for outcome in outcomes}
+    return ended_plan(plan, ended, all_well=all(outcome.ok for outcome in outcomes))
+
+
+def ended_plan(plan: Plan, ended: Mapping[int, str], *, all_well: bool) -> dict[str, Any]:
+    """A plan with the status of each step by its number; a step that is not named was cancelled."""
     written = plan.model_dump(mode="json")
     number = 0
     for tier in written["execution_flow"]["planning"]["tasks"][0].values():
         for step in tier:
             number += 1
             step["status"] = ended.get(number, "cancelled")
-    all_well = all(outcome.ok for outcome in outcomes)
     written["execution_flow"]["planning"]["aggregate_status"] = "completed" if all_well else "failed"
     return written
 
@@ -177,9 +189,13 @@ def compose_request(context: RunContext, state: RunState, failed_agents: tuple[s
     )
 
 
-async def _compose(context: RunContext, request: ComposeRequest, *, stream: bool) -> Composition:
-    """Run the composer to its end, streaming its text in pieces of `_DELTA_CHARS`."""
-    held = ""
+async def _compose(
+    context: RunContext, state: RunState, failed_agents: tuple[str, ...], *, stream: bool
+) -> Composition:
+    """Run the composer to its end, streaming its text in pieces of `_DELTA_CHARS`; the day that was asked for is named
+    first."""
+    request, lead = compose_request(context, state, failed_agents), _lead(context, state)
+    held = lead
     composition: Composition | None = None
     async for piece in context.ports.reasoner.compose(request):
         if isinstance(piece, Composition):
@@ -193,7 +209,15 @@ async def _compose(context: RunContext, request: ComposeRequest, *, stream: bool
         context.run.writer.append(TextDelta(text=held))
     if composition is None:
         raise RuntimeError("the composer ended without a composition")
-    return composition
+    return composition.model_copy(update={"answer": f"{lead}{composition.answer}"}) if lead else composition
+
+
+def _lead(context: RunContext, state: RunState) -> str:
+    """As of which day the answer speaks; empty when today's documents were read, or none."""
+    as_of = context.asking.as_of(state["classification"])
+    if as_of is None or not any(outcome.tool == RAG_TOOL for outcome in context.outcomes):
+        return ""
+    return f"{as_of_lead(as_of.day, state['classification'].language)}\n\n"
 
 
 def failed_outcomes(outcomes: Sequence[StepOutcome]) -> list[StepOutcome]:

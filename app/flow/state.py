@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, Literal, TypedDict
 
 from app.agents.registry import AgentRegistry
@@ -13,18 +13,20 @@ from app.domain.plan import Plan
 from app.domain.principal import Principal
 from app.domain.record import Record
 from app.domain.tasks import ChatRequest, Message
+from app.flow.remembered import AnswerKey, AnswerMemory, Remembered
 from app.flow.trace import Trace
-from app.reasoning import AgentOffer, Classification, Reasoner, ResolvedPoint
+from app.reasoning import AgentOffer, AsOf, Classification, Reasoner, ResolvedPoint
+from app.retrieval.cache import Corpus
 from app.retrieval.search import Retriever
 from app.sessions.session import SessionStore
 from app.tasks.registry import TaskRegistry
 from app.tasks.run import TaskRun
 
-Decision = Literal["chitchat", "direct_execution", "reflection_needed"]
+Decision = Literal["remembered", "chitchat", "direct_execution", "reflection_needed"]
 
 
 class FlowLimits(Record):
-    """The seed's workflow configuration (§8) and the weights of conflict resolution."""
+    """The seed's workflow configuration (§8), the weights of conflict resolution, and how long answers are kept."""
 
     max_concurrent_agents: int = 5
     timeout_per_agent_ms: int = 30_000
@@ -36,6 +38,8 @@ class FlowLimits(Record):
     max_queries_per_agent: int = 10
     enable_parallel_execution: bool = True
     task_deadline_ms: int = 90_000
+    enable_caching: bool = True
+    cache_ttl_seconds: int = 3600
     rules: ResolutionRules = ResolutionRules()
     weights: dict[str, float] = {"domain": 0.35, "scope": 0.25, "recency": 0.25, "relevance": 0.15}
 
@@ -47,6 +51,7 @@ class Ports:
     registry: TaskRegistry
     sessions: SessionStore
     retriever: Retriever
+    corpus: Corpus
     reasoner: Reasoner
     agents: AgentRegistry
     steps: StepRunner
@@ -61,6 +66,18 @@ class Asking:
     request: ChatRequest
     history: tuple[Message, ...]
     """Oldest first."""
+    today: date
+
+    def as_of(self, classification: Classification) -> AsOf | None:
+        """The day whose documents answer, when it is not today's by default: the request's own, else the question's."""
+        if self.request.as_of is not None:
+            return AsOf(day=self.request.as_of, words="")
+        return classification.as_of
+
+    def searched_on(self, classification: Classification) -> date | None:
+        """The day that is searched; None = today, without what was superseded."""
+        asked = self.as_of(classification)
+        return None if asked is None or asked.day == self.today else asked.day
 
 
 @dataclass(frozen=True)
@@ -74,6 +91,7 @@ class RunContext:
     deadline: float
     """Event-loop time at which the whole run must have ended."""
     trace: Trace
+    memory: AnswerMemory
     outcomes: list[StepOutcome] = field(default_factory=list)
 
 
@@ -81,6 +99,10 @@ class RunState(TypedDict, total=False):
     """What one node leaves for the next."""
 
     decision: Decision
+    answer_key: AnswerKey | None
+    """What the answer is remembered by; None = not at all."""
+    remembered: Remembered
+    """The answer, when it is known already."""
     offers: tuple[AgentOffer, ...]
     classification: Classification
     plan: Plan

@@ -21,6 +21,8 @@ from app.domain.answer import (
 )
 from app.domain.knowledge import Finding
 from app.domain.plan import ORCHESTRATOR, RETRIEVAL_TOOLS
+from app.reasoning import AsOf
+from app.telemetry import CacheUse
 
 FINISHED = "done"
 
@@ -28,13 +30,16 @@ FINISHED = "done"
 class Trace:
     """Collects one run's actions in order; the clock is given."""
 
-    def __init__(self, now: Callable[[], datetime]):
+    def __init__(self, now: Callable[[], datetime], caches: CacheUse):
+        """`caches` is counted up while the run goes on."""
         self._now = now
+        self.caches = caches
         self._actions: list[FlowAction] = []
         self.started_at = now()
         self._clock = time.perf_counter()
         self.resolution_ms = 0
         self.degraded: list[str] = []
+        self.as_of: AsOf | None = None
 
     def elapsed_ms(self) -> int:
         """Milliseconds since the run began."""
@@ -48,12 +53,20 @@ class Trace:
     def _add(self, **fields: Any) -> None:
         self._actions.append(FlowAction(order=len(self._actions) + 1, **fields))
 
-    def router(self, started_at: datetime, decision: str) -> None:
-        """The orchestrator chose a path."""
+    def router(self, started_at: datetime, decision: str, as_of: AsOf | None) -> None:
+        """The orchestrator chose a path, and the day whose documents are read when it is not today."""
+        dated = {"as_of": as_of.day.isoformat(), "as_of_words": as_of.words} if as_of else {}
+        self.as_of = as_of
         self._add(
             node_id="Router", type="router", agent=None, tool=None, status=FINISHED, started_at=started_at,
-            ended_at=self._now(), metadata={"decision": decision},
+            ended_at=self._now(), metadata={"decision": decision, **dated},
         )  # fmt: skip
+
+    def recalled(self, resolution: FlowAction | None) -> None:
+        """The answer was remembered; so is how its sources were weighed, if they disagreed."""
+        self._add(node_id="AnswerCache", type="cache", status=FINISHED, metadata={"cached": True})
+        if resolution is not None:
+            self._actions.append(resolution.model_copy(update={"order": len(self._actions) + 1, "duration_ms": 0}))
 
     def permission(self, started_at: datetime, scopes: Sequence[str], departments: Sequence[str]) -> None:
         """What the caller may use was settled, before anything ran."""
@@ -101,6 +114,11 @@ class Trace:
             resolved_conflicts=resolved, metadata=metadata,
         )  # fmt: skip
 
+    @property
+    def resolution(self) -> FlowAction | None:
+        """The resolver's action, once it has come."""
+        return next((action for action in self._actions if action.type == "resolver"), None)
+
     def formatter(self, duration_ms: int) -> None:
         """The answer was written."""
         self._add(node_id="AnswerFormatter", type="formatter", status=FINISHED, duration_ms=duration_ms)
@@ -115,7 +133,11 @@ class Trace:
         """The run in numbers (§5)."""
         agents = dict.fromkeys(o.step.step.agent for o in outcomes if o.step.step.agent != ORCHESTRATOR)
         queries = {(o.step.step.agent, index) for o in outcomes for index, _ in o.step.queries}
-        optional = {"degraded": tuple(self.degraded)} if self.degraded else {}
+        optional: dict[str, Any] = {"degraded": tuple(self.degraded)} if self.degraded else {}
+        if self.as_of is not None:
+            optional["as_of"] = self.as_of.day
+        if searches := tuple(plan for o in outcomes if o.result for plan in o.result.searches):
+            optional["searches"] = searches
         return ExecutionMetadata(
             total_duration_ms=self.elapsed_ms(),
             agents_invoked=tuple(agents),
@@ -134,9 +156,6 @@ class Trace:
         for outcome in outcomes:
             times[outcome.step.step.agent] = times.get(outcome.step.step.agent, 0) + outcome.duration_ms
             calls.setdefault(outcome.tool, []).append(outcome.duration_ms)
-        results = [o.result for o in outcomes if o.result]
-        lookups = sum(result.cache_lookups for result in results)
-        hits = sum(result.cache_hits for result in results)
         return PerformanceMetrics(
             query_processing_time_ms=self.elapsed_ms(),
             agent_execution_times=times,
@@ -145,7 +164,7 @@ class Trace:
                 for tool, spent in calls.items()
             },
             conflict_resolution_time_ms=self.resolution_ms,
-            cache_hit_ratio=round(hits / lookups, 4) if lookups else 0.0,
+            cache_hit_ratio=round(self.caches.hit_ratio, 4),
             content_quality_metrics=_content_quality(outcomes, fallback_agents, self._now()),
         )
 

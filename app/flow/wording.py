@@ -1,5 +1,7 @@
 """The few sentences the flow itself says, in both languages."""
 
+from datetime import date
+
 from app.domain.knowledge import Language, Passage
 
 _FACTOR_REASONS: dict[Language, dict[str, str]] = {
@@ -34,6 +36,13 @@ def reason_for(winner: dict[str, float], loser: dict[str, float], passage: Passa
         if lead >= _TOLD_DIFFERENCE
     ]
     return ", ".join(told) or _EVEN[language]
+
+
+def as_of_lead(day: date, language: Language) -> str:
+    """The line above an answer from the documents of another day."""
+    if language == "vi":
+        return f"Theo các tài liệu có hiệu lực ngày {day:%d/%m/%Y}:"
+    return f"According to the documents in force on {day.day} {day:%B %Y}:"
 
 
 def failure_message(agent: str, tool: str) -> str:

@@ -5,6 +5,7 @@ nothing in them ever chooses a tool, an agent or a permission.
 """
 
 from collections.abc import AsyncIterator, Sequence
+from datetime import date
 from typing import Literal, Protocol
 
 from pydantic import Field
@@ -32,6 +33,14 @@ class AgentOffer(Record):
     """The agent for questions of no particular domain."""
 
 
+class AsOf(Record):
+    """A day whose rules are asked for, instead of today's."""
+
+    day: date
+    words: str
+    """What in the question says so: ``ngày 1/3/2025``, ``last year``."""
+
+
 class Classification(Record):
     """What kind of input this is, and what it asks."""
 
@@ -45,6 +54,8 @@ class Classification(Record):
     """The separate questions inside it, at least one unless chitchat; each self-contained."""
     chitchat_response: str = ""
     is_follow_up: bool = False
+    as_of: AsOf | None = None
+    """The day whose rules the question asks for; its words are left out of the queries. None = today's."""
     confidence: float = Field(ge=0, le=1)
 
 
@@ -151,8 +162,17 @@ class Composition(Record):
 class Reasoner(Protocol):
     """A mind. Implementations never raise for odd input; they say less instead."""
 
-    async def classify(self, query: str, history: Sequence[Message], agents: Sequence[AgentOffer]) -> Classification:
-        """Tell chitchat from questions, resolve references to the history, split into sub-queries."""
+    @property
+    def identity(self) -> str:
+        """Which mind this is, its model and the version of its rules or prompts: others may answer differently."""
+
+    async def classify(
+        self, query: str, history: Sequence[Message], agents: Sequence[AgentOffer], *, today: date | None = None
+    ) -> Classification:
+        """Tell chitchat from questions, resolve references to the history, split into sub-queries.
+
+        With `today` it is also read whether the rules of another day are asked for.
+        """
 
     async def plan(self, request: PlanRequest) -> Plan:
         """Choose agents, queries and tools and order them in tiers. Uses only agents and tools on offer."""

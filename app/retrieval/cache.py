@@ -1,4 +1,7 @@
-"""Results of earlier searches. A result belongs to exactly one set of rights at one state of the corpus."""
+"""Results of earlier searches, and what they and whole answers may be remembered by.
+
+Whatever is remembered belongs to exactly one set of rights at one state of the corpus.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,6 +12,9 @@ from cachetools import TTLCache
 
 from app.domain.knowledge import SearchResult
 from app.domain.principal import Principal
+from app.storage.database import Database
+from app.storage.search import corpus_version
+from app.telemetry import count_lookups
 
 
 @dataclass(frozen=True)
@@ -24,6 +30,21 @@ class Rights:
     def of(cls, principal: Principal) -> "Rights":
         """The rights of one caller."""
         return cls(principal.tenant_id, principal.scopes, principal.departments, principal.roles)
+
+
+class Corpus:
+    """The documents of every tenant as far as remembering needs to know them: which state they are in."""
+
+    def __init__(self, database: Database, space: str):
+        """`space` names the vectors they are searched by: model and centring."""
+        self._database = database
+        self.space = space
+
+    async def version(self, principal: Principal) -> int | None:
+        """The present state of the caller's tenant, read from the database each time: a change is seen by the next
+        question in every process. None when the tenant is not registered."""
+        async with self._database.principal_scope(principal, durable=False) as tx:
+            return await corpus_version(tx)
 
 
 @dataclass(frozen=True)
@@ -52,6 +73,7 @@ class ResultCache:
     def get(self, key: CacheKey) -> SearchResult | None:
         """The result, marked as cached."""
         found = self._entries.get(key)
+        count_lookups(found is not None)
         return found and found.model_copy(update={"plan": found.plan.model_copy(update={"cached": True})})
 
     def put(self, key: CacheKey, result: SearchResult) -> None:

@@ -39,8 +39,6 @@ class ToolResult(Record):
     text: str
     """The tool's answer in the asker's language; may be empty when nothing was found."""
     findings: tuple[Finding, ...] = ()
-    cache_hits: int = 0
-    cache_lookups: int = 0
     searches: tuple[SearchPlan, ...] = ()
 
 

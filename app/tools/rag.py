@@ -51,8 +51,6 @@ class RagTool:
         return ToolResult(
             text="\n".join(finding.answer for finding in findings if finding.found),
             findings=findings,
-            cache_hits=sum(plan.cached for plan in searches),
-            cache_lookups=len(searches),
             searches=searches,
         )
 

@@ -32,7 +32,8 @@ export class Turn {
   tierNode(tier, number) {
     const list = el("ul", { class: "steps" });
     for (const step of tier) {
-      const mark = el("span", { class: "mark", "data-status": "pending" }, wordIn("status", "pending"));
+      const status = step.status ?? "pending";
+      const mark = el("span", { class: "mark", "data-status": status }, wordIn("status", status));
       this.steps.set(step.nodeId, mark);
       list.append(el("li", {}, el("b", {}, step.agent), " · ", el("code", {}, step.tool), " ", mark, el("br"), step.purpose || step.message));
     }

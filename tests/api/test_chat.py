@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
+from itertools import count
 from random import Random
 from typing import Any
 
@@ -17,6 +18,12 @@ from tests.api.sse_reader import TERMINAL, Seen, events_of
 DEMO = "giá trị cốt lõi, muộn có ảnh hưởng đến giá trị nào không"
 OWN = ("session_id", "task_id", "outcome")
 Client = httpx.AsyncClient
+_marks = count(1)
+
+
+def afresh() -> str:
+    """`DEMO` as nobody has written it before, so that it is not answered from memory."""
+    return DEMO + "?" * next(_marks)
 
 
 async def stream(client: Client, method: str, path: str, stop_after: int | None = None, **options: Any) -> list[Seen]:
@@ -66,7 +73,7 @@ class TestChat:
         }
 
     async def test_shows_the_task_behind_an_answer(self, lan: Client) -> None:
-        answer = (await lan.post("/chat", json={"query": DEMO})).json()
+        answer = (await lan.post("/chat", json={"query": afresh()})).json()
         task = (await lan.get(f"/tasks/{answer['task_id']}")).json()
         assert (task["status"], task["kind"], task["session_id"]) == ("completed", "chat", answer["session_id"])
         assert Plan.model_validate(task["plan"]).steps
@@ -165,13 +172,14 @@ class TestHangingUp:
     @pytest.mark.parametrize("path", ["/chat", "/chat/stream"])
     async def test_does_not_stop_the_run(self, lan: Client, gate: Gate, path: str) -> None:
         headers = {"Idempotency-Key": f"hung-up{path.replace('/', '-')}"}
-        asking = asyncio.ensure_future(lan.post(path, json={"query": DEMO}, headers=headers))
+        asked = {"query": afresh()}
+        asking = asyncio.ensure_future(lan.post(path, json=asked, headers=headers))
         await asyncio.wait_for(gate.reached.wait(), 10)
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
         await asyncio.sleep(0.2)
         gate.open.set()
-        seen = await stream(lan, "POST", "/chat/stream", json={"query": DEMO}, headers=headers)
+        seen = await stream(lan, "POST", "/chat/stream", json=asked, headers=headers)
         assert seen[-1].type == "final_report"
         assert "redispatched" not in {event.type for event in seen}
 
@@ -192,7 +200,8 @@ class TestRepeating:
 
     async def test_many_at_once_start_one_run(self, lan: Client, gate: Gate) -> None:
         headers = {"Idempotency-Key": "once-3"}
-        waiting = [asyncio.ensure_future(lan.post("/chat", json={"query": DEMO}, headers=headers)) for _ in range(12)]
+        asked = {"query": afresh()}
+        waiting = [asyncio.ensure_future(lan.post("/chat", json=asked, headers=headers)) for _ in range(12)]
         await asyncio.wait_for(gate.reached.wait(), 10)
         done, _ = await asyncio.wait(waiting, timeout=3)
         gate.open.set()
@@ -202,7 +211,7 @@ class TestRepeating:
         assert len(accepted) == 1 and len(refused) == 11 and len(done) == 11
         assert {answer.json()["code"] for answer in refused} == {"CONFLICT_IN_FLIGHT"}
         assert all(answer.headers["retry-after"] for answer in refused)
-        attached = await stream(lan, "POST", "/chat/stream", json={"query": DEMO}, headers=headers)
+        attached = await stream(lan, "POST", "/chat/stream", json=asked, headers=headers)
         assert attached[0].data["task_id"] == accepted[0].json()["task_id"]
 
     async def test_a_key_belongs_to_one_person(self, client_of: Callable[[str], Client]) -> None:
@@ -214,11 +223,11 @@ class TestRepeating:
 
 class TestStopping:
     async def test_ends_the_run_with_one_terminal_event(self, lan: Client, gate: Gate) -> None:
-        waiting = asyncio.ensure_future(lan.post("/chat", json={"query": DEMO}))
+        waiting = asyncio.ensure_future(lan.post("/chat", json={"query": afresh()}))
         await asyncio.wait_for(gate.reached.wait(), 10)
         [session] = (await lan.get("/sessions?limit=1")).json()["sessions"]
         assert session["status"] == "running"
-        [first] = await stream(lan, "POST", "/chat/stream", stop_after=1, json={"query": DEMO})
+        [first] = await stream(lan, "POST", "/chat/stream", stop_after=1, json={"query": afresh()})
         task_id = first.data["task_id"]
         stopped = await lan.post(f"/tasks/{task_id}/cancel")
         assert (stopped.status_code, stopped.json()["status"]) == (200, "cancelled")
@@ -230,9 +239,10 @@ class TestStopping:
 
     async def test_answers_the_waiting_caller_with_the_error_shape(self, lan: Client, gate: Gate) -> None:
         headers = {"Idempotency-Key": "stopped-1"}
-        waiting = asyncio.ensure_future(lan.post("/chat", json={"query": DEMO}, headers=headers))
+        asked = {"query": afresh()}
+        waiting = asyncio.ensure_future(lan.post("/chat", json=asked, headers=headers))
         await asyncio.wait_for(gate.reached.wait(), 10)
-        [first] = await stream(lan, "POST", "/chat/stream", stop_after=1, json={"query": DEMO}, headers=headers)
+        [first] = await stream(lan, "POST", "/chat/stream", stop_after=1, json=asked, headers=headers)
         await lan.post(f"/tasks/{first.data['task_id']}/cancel")
         answer = await waiting
         body = answer.json()

@@ -2,12 +2,14 @@
 
 import re
 from collections.abc import Sequence
+from datetime import date
 
 from app.domain.knowledge import Language
 from app.domain.language import guess_language, is_unaccented_vietnamese, normalise
 from app.domain.tasks import Message
 from app.embedding import EmbeddingUnavailable
-from app.reasoning import AgentOffer, Classification
+from app.reasoning import AgentOffer, AsOf, Classification
+from app.reasoning.local.as_of import as_of_in, moved_to, without
 from app.reasoning.local.chitchat import Talk, addressed_talk, fixed_talk, reply
 from app.reasoning.local.cues import alternatives
 from app.reasoning.local.decompose import sub_queries_of
@@ -38,8 +40,10 @@ class Classifier:
     def __init__(self, bank: ExemplarBank):
         self._bank = bank
 
-    async def classify(self, query: str, history: Sequence[Message], agents: Sequence[AgentOffer]) -> Classification:
-        """Classify one utterance; embeds it only when rules do not decide."""
+    async def classify(
+        self, query: str, history: Sequence[Message], agents: Sequence[AgentOffer], today: date | None
+    ) -> Classification:
+        """Classify one utterance; embeds it only when rules do not decide. Without `today` no day is read in it."""
         text = normalise(query)
         language = _language_of(text, history)
         standing = standing_question(history)
@@ -52,7 +56,7 @@ class Classifier:
                 kind="chitchat", language=language, refined_query="", sub_queries=(),
                 chitchat_response=reply(talk, language, agents), confidence=0.95,
             )  # fmt: skip
-        return _question(await self._without_courtesies(text), language, standing)
+        return _question(await self._without_courtesies(text), language, standing, today)
 
     async def _talk_of(self, text: str, *, has_history: bool) -> Talk | None:
         if not any(char.isalnum() for char in text):
@@ -122,9 +126,10 @@ def _stripped(text: str) -> str:
     return text
 
 
-def _question(text: str, language: Language, standing: str) -> Classification:
-    resolved = resolve(text, standing) if standing else None
-    asked = resolved or text
+def _question(text: str, language: Language, standing: str, today: date | None) -> Classification:
+    moved = moved_to(text, standing, today) if standing and today else None
+    resolved = moved[0] if moved else resolve(text, standing) if standing else None
+    asked, as_of = moved or _dated(resolved or text, today)
     parts = (asked,) if pure_expression(asked) else sub_queries_of(asked, language)
     plain = len(parts) == 1 and not intents_of(asked) and not pure_expression(asked)
     return Classification(
@@ -133,8 +138,15 @@ def _question(text: str, language: Language, standing: str) -> Classification:
         refined_query=_joined(parts, language) if len(parts) > 1 else parts[0],
         sub_queries=parts,
         is_follow_up=resolved is not None,
+        as_of=as_of,
         confidence=0.8 if resolved else 0.9,
     )
+
+
+def _dated(text: str, today: date | None) -> tuple[str, AsOf | None]:
+    """The question without the day whose rules it asks for, and that day."""
+    as_of = as_of_in(text, today) if today else None
+    return (without(text, as_of), as_of) if as_of else (text, None)
 
 
 def _joined(parts: Sequence[str], language: Language) -> str:

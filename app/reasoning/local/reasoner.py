@@ -1,8 +1,10 @@
 """`LocalReasoner`: the port of everything that needs a mind, done without a language model."""
 
 from collections.abc import AsyncIterator, Iterable, Sequence
+from datetime import date
 from pathlib import Path
 
+from app import __version__
 from app.domain.knowledge import Finding, Language
 from app.domain.plan import Plan
 from app.domain.tasks import Message
@@ -51,9 +53,16 @@ class LocalReasoner:
         for exemplars in agents:
             await self._kept.of(exemplars)
 
-    async def classify(self, query: str, history: Sequence[Message], agents: Sequence[AgentOffer]) -> Classification:
+    @property
+    def identity(self) -> str:
+        """The rules of this release and the model that measures likeness."""
+        return f"local/{__version__}/{self._embedder.model}"
+
+    async def classify(
+        self, query: str, history: Sequence[Message], agents: Sequence[AgentOffer], *, today: date | None = None
+    ) -> Classification:
         """Small talk, a plain question or a task; with the history resolved and the separate questions inside."""
-        return await self._classifier.classify(query, history, agents)
+        return await self._classifier.classify(query, history, agents, today)
 
     async def plan(self, request: PlanRequest) -> Plan:
         """Agents by what they are for and by where the evidence lives; tools and tiers by rule."""

@@ -78,7 +78,13 @@ class RecordingReasoner:
             raise self._arguments
         return self._arguments
 
-    async def classify(self, query: str, history: Sequence[Message], agents: Sequence[AgentOffer]) -> Classification:
+    @property
+    def identity(self) -> str:
+        return "recording"
+
+    async def classify(
+        self, query: str, history: Sequence[Message], agents: Sequence[AgentOffer], *, today: date | None = None
+    ) -> Classification:
         nothing_asked("classify")
 
     async def plan(self, request: PlanRequest) -> Plan:

@@ -60,9 +60,9 @@ class TestRagTool:
         assert result.text == ""
         assert [found.found for found in result.findings] == [False]
 
-    async def test_counts_cache_hits(self) -> None:
+    async def test_tells_which_searches_were_remembered(self) -> None:
         result = await tool(RecordingSearcher(cached=frozenset({"a"})))(call("a", "b"))
-        assert (result.cache_hits, result.cache_lookups) == (1, 2)
+        assert [plan.cached for plan in result.searches] == [True, False]
 
     async def test_does_nothing_without_queries(self) -> None:
         result = await tool(RecordingSearcher())(call())

@@ -9,6 +9,7 @@ from app.agents.registry import AgentRegistry
 from app.domain.knowledge import Passage
 from app.embedding.cached import CachedEmbedder
 from app.embedding.nano import NanoEmbedder
+from app.embedding.tokenizer import count_tokens, load_tokenizer
 from app.ingestion.chunk import chunk
 from app.ingestion.seed import read_document
 from app.reasoning import AgentOffer, AnswerRequest
@@ -36,13 +37,17 @@ def offers() -> tuple[AgentOffer, ...]:
     return AgentRegistry.load(None).offers_for(factories.principal(department="it"), None)
 
 
+def _count_tokens(texts: Sequence[str]) -> list[int]:
+    return [count_tokens(load_tokenizer(), text) for text in texts]
+
+
 def seed_passages(*names: str) -> tuple[Passage, ...]:
     """The chunks of demonstration documents (``acme/hr/annual-leave-2026``), all equally relevant."""
     found: list[Passage] = []
     for name in names:
         path = SEED / f"{name}.md"
         draft = read_document(path, path.parent.name)
-        for piece in chunk(draft.text, draft.title):
+        for piece in chunk(draft.text, draft.title, count_tokens=_count_tokens):
             changes = {"title": draft.title, "section": piece.section, "language": draft.lang}
             found.append(factories.passage(piece.text, document=draft.external_id, url=draft.url, **changes))
     return tuple(found)

@@ -28,6 +28,9 @@ class _NoEmbedder:
     async def embed_passages(self, texts: Sequence[str]) -> Vectors:
         raise EmbeddingUnavailable("away")
 
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        return [len(text.split()) for text in texts]
+
     async def aclose(self) -> None:
         return None
 

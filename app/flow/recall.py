@@ -1,0 +1,76 @@
+"""Remembering a run's answer: by what, when it may be, and what of it."""
+
+import json
+
+from app.agents.run import StepOutcome
+from app.domain.knowledge import Evidence
+from app.domain.language import normalise
+from app.domain.plan import MATH_TOOL, RAG_TOOL, SUMMARY_TOOL
+from app.flow.remembered import AnswerKey, Remembered
+from app.flow.state import RunContext, RunState
+from app.flow.trace import agent_outputs
+from app.reasoning import Composition
+from app.retrieval.cache import Rights
+
+_TIMELESS = frozenset({RAG_TOOL, SUMMARY_TOOL, MATH_TOOL})
+"""Tools whose results change only with the documents. Logs grow without telling."""
+_WHOLE = frozenset({"answered", "partial", "conflict", "not_found", "chitchat"})
+
+
+async def key_of(context: RunContext) -> AnswerKey | None:
+    """What this run's answer is remembered by; None when it is not to be.
+
+    Reads the state of the corpus from the database: an answer is given again only while no document has changed. A
+    change during the run is no danger: its answer is then kept under a state nobody will read again.
+    """
+    asking = context.asking
+    if not context.limits.enable_caching or asking.history:
+        return None
+    version = await context.ports.corpus.version(asking.principal)
+    if version is None:
+        return None
+    request = asking.request
+    return AnswerKey(
+        circumstances=context.memory.circumstances,
+        rights=Rights.of(asking.principal),
+        corpus_version=version,
+        query=normalise(request.query),
+        agents_asked=json.dumps(request.agents, sort_keys=True),
+        mode=request.mode,
+        language=request.language,
+        as_of=request.as_of,
+        today=asking.today,
+    )
+
+
+def keep(context: RunContext, state: RunState, composition: Composition, evidence: tuple[Evidence, ...]) -> None:
+    """Remember the answer of a run that has ended, if it was whole and nothing in it changes by itself."""
+    key = state.get("answer_key")
+    if key is None or not _is_lasting(context, composition):
+        return
+    as_of = context.asking.as_of(state["classification"])
+    answer = Remembered(
+        composition=composition,
+        evidence=evidence,
+        plan=state.get("plan"),
+        as_of=as_of,
+        outputs=tuple(output.model_copy(update={"tool_trace": ()}) for output in agent_outputs(context.outcomes)),
+        resolution=context.trace.resolution,
+        verdicts=state.get("verdicts", ()),
+        metadata=context.trace.execution_metadata(
+            context.outcomes, (), resolution_applied=bool(state.get("conflicts"))
+        ),
+    )
+    context.memory.put(key, answer)
+
+
+def _is_lasting(context: RunContext, composition: Composition) -> bool:
+    """Whether every part did its work, in the planned way, with tools that give the same tomorrow."""
+    lesser = context.trace.degraded or context.trace.caches.outages
+    return composition.outcome in _WHOLE and not lesser and all(_is_timeless(outcome) for outcome in context.outcomes)
+
+
+def _is_timeless(outcome: StepOutcome) -> bool:
+    if outcome.result is None or outcome.tool not in _TIMELESS or outcome.tool != outcome.step.step.tool:
+        return False
+    return not any(search.by_words_alone for search in outcome.result.searches)

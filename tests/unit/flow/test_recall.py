@@ -1,0 +1,86 @@
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from app.agents.run import StepError, StepOutcome
+from app.domain.answer import Outcome
+from app.domain.knowledge import SearchPlan
+from app.domain.plan import PlannedStep, Step
+from app.domain.tasks import ChatRequest
+from app.flow.recall import keep
+from app.flow.state import Asking, FlowLimits, RunContext, RunState
+from app.flow.trace import Trace
+from app.reasoning import Classification, Composition
+from app.telemetry import CacheUse
+from app.tools.base import ToolResult
+from tests import factories
+from tests.unit.flow.test_remembered import ONE, TODAY, memory
+
+SEARCH = SearchPlan(
+    strategy="exact", embedding_model="e5", legs={"vector": 1.0}, unaccented=False, candidates=3, duration_ms=1.0
+)
+
+
+def outcome(tool: str = "rag_tool", planned: str = "rag_tool", *, ok: bool = True, **search: Any) -> StepOutcome:
+    """A step of the hr agent that ended."""
+    step = PlannedStep(
+        number=1, tier=1, step=Step(agent="hr", tool=planned, message="m"), queries=((1, "q"),), node_id="hr#rag"
+    )
+    result = ToolResult(
+        text="t", findings=(factories.finding(factories.passage("t")),), searches=(SEARCH.model_copy(update=search),)
+    )
+    return StepOutcome(
+        step=step, tool=tool, started_at=factories.NOW, ended_at=factories.NOW, duration_ms=1, input_hash="i",
+        output_hash="o", result=result if ok else None, error=None if ok else StepError("timeout", "Tool timeout"),
+    )  # fmt: skip
+
+
+def is_kept(*outcomes: StepOutcome, said: Outcome = "answered", degraded: str = "", outages: int = 0) -> bool:
+    """Whether the answer of a run with these steps is there afterwards."""
+    trace = Trace(lambda: datetime(2026, 11, 21, tzinfo=UTC), CacheUse(outages=outages))
+    trace.degraded += [degraded] if degraded else []
+    context = SimpleNamespace(
+        asking=Asking(factories.principal(), ChatRequest(query="q"), (), TODAY),
+        limits=FlowLimits(),
+        memory=memory(),
+        trace=trace,
+        outcomes=list(outcomes),
+    )
+    found = Classification(kind="simple", language="vi", refined_query="q", sub_queries=("q",), confidence=1.0)
+    state: RunState = {"answer_key": ONE, "classification": found}
+    composition = Composition(answer="a", outcome=said, reasoning="", confidence=0.9, follow_up_questions=())
+    keep(cast(RunContext, context), state, composition, ())
+    return context.memory.get(ONE) is not None
+
+
+class TestKeep:
+    @pytest.mark.parametrize("said", ["answered", "partial", "conflict", "not_found"])
+    def test_whole_answers_are_kept(self, said: Outcome) -> None:
+        assert is_kept(outcome(), outcome("summary_tool", "summary_tool"), outcome("math_tool", "math_tool"), said=said)
+
+    def test_small_talk_is_kept(self) -> None:
+        assert is_kept(said="chitchat")
+
+    @pytest.mark.parametrize("said", ["failed", "refused"])
+    def test_failures_and_refusals_are_not(self, said: Outcome) -> None:
+        assert not is_kept(outcome(), said=said)
+
+    @pytest.mark.parametrize(
+        "other",
+        [
+            outcome("log_tool", "log_tool"),
+            outcome("python_tool", "python_tool"),
+            outcome("rag_tool", "log_tool"),
+            outcome("summary_tool", "summary_tool", ok=False),
+            outcome(by_words_alone=True),
+        ],
+        ids=["logs", "a tool not known to be timeless", "an alternative", "a failed step", "words alone"],
+    )
+    def test_one_step_that_is_not_whole_or_not_lasting_is_enough_to_forget(self, other: StepOutcome) -> None:
+        assert not is_kept(outcome(), other)
+
+    def test_nothing_done_in_a_lesser_way_is_kept(self) -> None:
+        assert not is_kept(outcome(), degraded="plan_review")
+        assert not is_kept(outcome(), outages=1)
