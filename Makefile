@@ -9,7 +9,7 @@ ASKER ?= acme/lan
 export Q ASKER
 
 .DEFAULT_GOAL := help
-.PHONY: help run ask test check lint format bench lock clean
+.PHONY: help run ask test check lint format bench eval lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -47,8 +47,13 @@ format: $(VENV)/.dev ## format and mend what can be mended
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
 
-bench: $(VENV)/.dev ## measure the flow against a floor of the same embeddings and SQL
+bench: $(VENV)/.dev ## measure the flow, documents coming in, and search at size against bare floors
 	@$(BIN)/python -m bench.flow
+	@$(BIN)/python -m bench.ingest
+	@$(BIN)/python -m bench.size
+
+eval: $(VENV)/.dev ## recall and MRR in both languages, by vectors, by words and fused
+	@$(BIN)/python -m bench.retrieval
 
 lock: ## write both lock files anew (needs uv)
 	uv pip compile pyproject.toml --python-version 3.11 --universal --generate-hashes --no-emit-index-url --no-header -o requirements.lock

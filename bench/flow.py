@@ -14,6 +14,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -25,7 +26,7 @@ from app.api.schemas import ChatBody
 from app.domain.principal import Principal
 from app.embedding import Embedder, Vectors
 from app.embedding.cached import CachedEmbedder
-from app.embedding.nano import NanoEmbedder
+from app.embedding.onnx import OnnxEmbedder
 from app.events import AgentTask, FinalReport
 from app.main import Services
 from app.main import services as composition
@@ -62,6 +63,10 @@ class CountingEmbedder:
     async def embed_passages(self, texts: Sequence[str]) -> Vectors:
         """Pass through."""
         return await self._inner.embed_passages(texts)
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """Pass through."""
+        return self._inner.count_tokens(texts)
 
     async def aclose(self) -> None:
         """Pass through."""
@@ -175,10 +180,10 @@ async def measure(rounds: int, data_dir: Path, out: Console) -> None:
     """Open the service over the seed data, warm up, measure."""
     recorder = Recorder()
     record_connections(recorder)
-    embedder = CountingEmbedder(NanoEmbedder(threads=2))
+    embedder = CountingEmbedder(OnnxEmbedder.open(data_dir / "models", threads=2))
     cache = Forgetful(embedder)
     # The two seams of the bench: the service's own embedder, watched; its cache, emptied for cold rounds.
-    vars(composition)["NanoEmbedder"] = lambda **_: embedder
+    vars(composition)["OnnxEmbedder"] = SimpleNamespace(open=lambda *_, **__: embedder)
     vars(composition)["CachedEmbedder"] = lambda _: cache
     with out.status("opening the service and its seed data (about a minute the first time)"):
         services = await Services.open(Settings(data_dir=data_dir, enable_caching=False))

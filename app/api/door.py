@@ -154,13 +154,18 @@ class BodyLimit:
 
     async def _pass_counted(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Let the route read the body itself, as a stream, up to the limit."""
-        limit, read = self._max_upload_bytes, 0
+        limit, read, is_read = self._max_upload_bytes, 0, False
         if (_declared_bytes(scope) or 0) > limit + _FORM_BYTES:
             await _refuse(problem_of(_too_large(limit)), scope, receive, send)
             return
 
+        async def answered(message: Message) -> None:
+            if message["type"] == "http.response.start" and not is_read:
+                _cut_off_endless(scope, MutableHeaders(scope=message))
+            await send(message)
+
         async def counted() -> Message:
-            nonlocal read
+            nonlocal read, is_read
             try:
                 async with asyncio.timeout(_BODY_SECONDS):
                     message = await receive()
@@ -170,9 +175,10 @@ class BodyLimit:
             read += len(message.get("body", b""))
             if read > limit + _FORM_BYTES:
                 raise _too_large(limit)
+            is_read = not message.get("more_body", False)
             return message
 
-        await self.app(scope, counted, send)
+        await self.app(scope, counted, answered)
 
 
 async def _read_body(scope: Scope, receive: Receive, limit: int) -> bytes | None:
@@ -225,12 +231,17 @@ def _declared_bytes(scope: Scope) -> int | None:
 
 
 async def _refuse(response: Response, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer without having read the body. The server reads on behind our back until the body ends, so that an honest
-    client gets to see the answer; one that never ends is cut off instead."""
+    """Answer without having read the body."""
+    _cut_off_endless(scope, response.headers)
+    await response(scope, receive, send)
+
+
+def _cut_off_endless(scope: Scope, headers: MutableHeaders) -> None:
+    """The server reads on behind our back until the body ends, so that an honest client gets to see the answer; a
+    body that may never end is cut off instead."""
     declared = _declared_bytes(scope)
     if declared is None or declared > _DRAINED_BYTES:
-        response.headers["Connection"] = "close"
-    await response(scope, receive, send)
+        headers["Connection"] = "close"
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

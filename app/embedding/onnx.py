@@ -1,4 +1,4 @@
-"""The bundled multilingual-e5-small on onnxruntime: the weights of `nano`, six to ten times as fast.
+"""The bundled multilingual-e5-small on onnxruntime: the weights of `nano`, four to ten times as fast.
 
 The first process that opens it builds a model file (a second, 23 MB) that all later ones read.
 """

@@ -18,7 +18,7 @@ INPUT, OUTPUT = "words", "pooled"
 
 _STEPS = 63
 """Largest weight as a whole number. Seven bits instead of eight: processors without the newer dot-product instructions
-add pairs of products in 16 bits, which eight bits overflow. So all processors find the same, at 0.0005 of cosine."""
+add pairs of products in 16 bits, which eight bits overflow. So all processors agree, at 0.0005 of cosine."""
 _UNEVEN = frozenset(("l0", "l4", "l5"))
 """Layers whose inner activations have a few numbers far above the rest. One scale for all of them cost half of the
 whole model's accuracy (cosine 0.9962 instead of 0.9982); the finer way in these three costs a tenth of the speed."""

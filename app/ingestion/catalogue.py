@@ -5,8 +5,9 @@ import base64
 import binascii
 import difflib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
+from itertools import takewhile
 from typing import Any
 from uuid import UUID
 
@@ -19,8 +20,8 @@ from app.storage.database import Database, Transaction
 from app.storage.documents import VersionText
 from app.storage.publishing import changes_one_at_a_time, settle
 
-_COMPARED_LINES = 5_000
-"""Of each version; comparing takes time that grows faster than their number."""
+_COMPARED_LINES = 1_000
+"""Of each version, from the first that differs; comparing takes time that grows faster than their number."""
 _CHANGES_SHOWN = 100
 _CHANGED_LINES_SHOWN = 40
 _SHOWN_FIELDS = (
@@ -113,6 +114,10 @@ def _compared(version: VersionText) -> VersionView:
 def text_changes(before: str, now: str) -> tuple[tuple[TextChange, ...], bool]:
     """(runs of lines that differ, in order; whether some were left out). Blank lines do not count."""
     old, new = ([line.strip() for line in text.splitlines() if line.strip()] for text in (before, now))
+    same = _shared(old, new)
+    old, new = old[same:], new[same:]
+    same = _shared(old[::-1], new[::-1])
+    old, new = old[: len(old) - same], new[: len(new) - same]
     is_cut = max(len(old), len(new)) > _COMPARED_LINES
     old, new = old[:_COMPARED_LINES], new[:_COMPARED_LINES]
     steps = difflib.SequenceMatcher(None, old, new).get_opcodes()
@@ -124,6 +129,11 @@ def text_changes(before: str, now: str) -> tuple[tuple[TextChange, ...], bool]:
     longest = max((max(b - a, d - c) for kind, a, b, c, d in steps if kind != "equal"), default=0)
     is_cut = is_cut or len(runs) > _CHANGES_SHOWN or longest > _CHANGED_LINES_SHOWN
     return tuple(runs[:_CHANGES_SHOWN]), is_cut
+
+
+def _shared(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many lines both begin with."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
 
 
 async def _found(tx: Transaction, document_id: UUID) -> DocumentView:

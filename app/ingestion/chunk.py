@@ -1,107 +1,233 @@
-"""Cutting a document into chunks: along its headings, never inside a sentence, a list item or a table row."""
+"""Cutting a document into chunks: along its headings, sized in tokens of the model that embeds them.
 
-from collections.abc import Iterator
+What is too long under one heading is cut by semantic-text-splitter: between paragraphs where possible, else between
+lines, sentences, words. A chunk is one literal span of the document; a piece of a cut table has the table's header in
+front.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import takewhile
 from math import ceil
 from typing import NamedTuple
 
+from semantic_text_splitter import TextSplitter
+
 from app.domain.knowledge import ChunkDraft
 from app.domain.language import clean
-from app.ingestion.blocks import Block, Section, read_sections
+from app.ingestion.sections import LETTER, WINDOW, Heading, Section, Table, read_sections, read_tables, windows
 
-MIN_WORDS, MAX_WORDS = 40, 180
-"""A smaller section is put together with its neighbour; a larger one is cut. One sentence may exceed the limit.
+TokenCounter = Callable[[Sequence[str]], list[int]]
+"""Length of each text in the embedding model's tokens, without special ones."""
 
-Measured on the demonstration documents: larger chunks lose the first place to others more often, smaller ones are torn
-from what they speak about.
-"""
-_JOINED_WORDS, _TINY_WORDS = 140, 20
-"""Small sections grow together up to the first; those with no heading in common only if one is below the second."""
 PATH_SEPARATOR = " › "
 
+_MODEL_TOKENS = 500
+"""What the model reads of a passage (512) less its prefix and special tokens."""
+_LEAST_ROOM = 64
+"""Tokens a chunk may have however long its title and headings are."""
+_WIDEST_GAP = 1000
+"""Characters of headings and empty lines between two sections that may become one chunk."""
+_WRAPPED = 60
+"""Characters of a line that may have been ended by the width of the page."""
 
-class _Part(NamedTuple):
-    path: tuple[str, ...]
-    text: str
-
-    @property
-    def words(self) -> int:
-        return len(self.text.split())
+_LINE_END = re.compile(r"(?<![\n:;|])\n(?!\s|[-*+•–|#>`~]|\w{1,3}[.)]\s)")
+"""Between two lines of which neither is empty, a list item, a table row or the like."""
+_ANNOUNCED = re.compile(r":\n\n")
 
 
-def chunk(text: str, title: str = "") -> tuple[ChunkDraft, ...]:
-    """The chunks of a Markdown or plain text in order; none for a text without words. Same text, same chunks."""
-    parts = [part for section in read_sections(clean(text), title) for part in _cut(section)]
+class Sizing(NamedTuple):
+    """Sizes in tokens. The defaults did best in `bench.chunking`."""
+
+    most: int = 256
+    """No chunk is larger, unless it is one word or a table row with its header."""
+    small: int = 56
+    """A smaller section is put together with its neighbour under the same parent heading."""
+    tiny: int = 28
+    """A smaller section is put together with its neighbour even if they have no heading in common."""
+    together: int = 200
+    """Sections grow together up to this."""
+    overlap: int = 76
+    """What a piece of a cut section may repeat of the piece before it: whole sentences, short lines and paragraphs."""
+
+
+SIZING = Sizing()
+
+
+def chunk(
+    text: str, title: str = "", *, count_tokens: TokenCounter, pages: Sequence[int] = (), sizing: Sizing = SIZING
+) -> tuple[ChunkDraft, ...]:
+    """The chunks of a Markdown or plain text in order; none for a text without words. Same text, same chunks.
+
+    `pages` are the places in `text` where page 1, 2, … begin; such a text must have been cleaned before. Takes CPU
+    time in proportion to the text, whatever the text.
+    """
+    whole = text if pages else "".join(clean(text[start:end]) for start, end in windows(text, 0, len(text)))
+    cutter = _Cutter(whole, title, count_tokens, _Words(count_tokens), sizing)
+    parts = [part for section in read_sections(whole, title) for part in cutter.cut(section)]
     return tuple(
-        ChunkDraft(position=position, section=PATH_SEPARATOR.join(part.path), text=part.text)
-        for position, part in enumerate(_put_together(parts))
+        ChunkDraft(
+            position=position,
+            section=PATH_SEPARATOR.join(heading.name for heading in part.path),
+            text=cutter.text_of(part),
+            page=max(1, bisect_right(pages, part.start)) if pages else None,
+        )
+        for position, part in enumerate(cutter.put_together(parts))
     )
 
 
-def _cut(section: Section) -> Iterator[_Part]:
-    """Parts of at most `MAX_WORDS`, cut between blocks where possible, else between their pieces."""
-    texts = [text for block in section.blocks for text in _split(block)]
-    for group in _pack(texts, "\n\n"):
-        yield _Part(section.path, group)
+class _Words:
+    """Tokens of a text as the sum of its words' tokens, each word counted once: no token spans two words.
+
+    The splitter asks for the length of four or so overlapping spans for every piece it cuts.
+    """
+
+    _LONGEST, _MOST = 40, 200_000
+    """Characters of a word, and words, that are remembered."""
+
+    def __init__(self, count_tokens: TokenCounter):
+        self._count_tokens = count_tokens
+        self._known: dict[str, int] = {}
+
+    def tokens(self, text: str) -> int:
+        """Exact where the model cuts text into words first, else an estimate."""
+        words = text.split()
+        try:
+            return sum([self._known[word] for word in words])
+        except KeyError:
+            return self._learn(words)
+
+    def _learn(self, words: Sequence[str]) -> int:
+        if len(self._known) > self._MOST:
+            self._known.clear()
+        missing = list({word: None for word in words if word not in self._known})
+        counted = dict(zip(missing, self._count_tokens(missing), strict=True))
+        total = sum(counted[word] if word in counted else self._known[word] for word in words)
+        self._known.update((word, tokens) for word, tokens in counted.items() if len(word) <= self._LONGEST)
+        return total
 
 
-def _split(block: Block) -> list[str]:
-    if _words(block.text) <= MAX_WORDS:
-        return [block.text]
-    room = MAX_WORDS - _words(block.lead)
-    return [block.join(tuple(group)) for group in _groups(block.pieces, max(room, MIN_WORDS))]
+class _Part(NamedTuple):
+    """A span of the document on its way to be a chunk."""
+
+    path: tuple[Heading, ...]
+    start: int
+    end: int
+    tokens: int
+    header: slice | None = None
+    """The header of the table whose rows it has."""
 
 
-def _pack(texts: list[str], glue: str) -> list[str]:
-    return [glue.join(group) for group in _groups(texts, MAX_WORDS)]
+@dataclass(frozen=True)
+class _Cutter:
+    text: str
+    title: str
+    count_tokens: TokenCounter
+    words: _Words
+    sizing: Sizing
+
+    def text_of(self, part: _Part) -> str:
+        """What the chunk says."""
+        own = self.text[part.start : part.end]
+        return f"{self.text[part.header].strip()}\n{own}" if part.header else own
+
+    def cut(self, section: Section) -> Iterator[_Part]:
+        """The section as one part if it fits; else in pieces, tables that do not fit apart."""
+        path, start, end = section
+        limit, tokens = self._room(path), self._tokens(start, end)
+        if end - start <= WINDOW and tokens <= limit:
+            yield from self._part(path, start, end, tokens)
+            return
+        for table in read_tables(self.text, start, end):
+            if self._tokens(table.start, table.end) > limit:
+                yield from self._pieces(path, start, table.start, limit)
+                yield from self._rows(path, table, limit)
+                start = table.end
+        yield from self._pieces(path, start, end, limit)
+
+    def put_together(self, parts: Sequence[_Part]) -> list[_Part]:
+        """Join small parts to their neighbours."""
+        joined: list[_Part] = []
+        for part in parts:
+            taken_until = joined[-2].end if len(joined) > 1 else 0
+            both = self._join(joined[-1], part, taken_until) if joined else None
+            if both:
+                joined[-1] = both
+            else:
+                joined.append(part)
+        return joined
+
+    def _tokens(self, start: int, end: int) -> int:
+        return sum(self.count_tokens([self.text[first:after] for first, after in windows(self.text, start, end)]))
+
+    def _room(self, path: tuple[Heading, ...]) -> int:
+        """Tokens left for the text: title and headings are embedded with it."""
+        names = [self.title, *(heading.name for heading in path)]
+        beside = sum(map(len, names))  # a token has at least one character
+        if self.sizing.most + beside > _MODEL_TOKENS:
+            beside = sum(self.count_tokens(names))
+        return min(self.sizing.most, max(_LEAST_ROOM, _MODEL_TOKENS - beside))
+
+    def _part(self, path: tuple[Heading, ...], start: int, end: int, tokens: int) -> Iterator[_Part]:
+        """The span without the white space around it; nothing if there is no word in it."""
+        own = self.text[start:end]
+        if LETTER.search(own):
+            start += len(own) - len(own.lstrip())
+            yield _Part(path, start, start + len(own.strip()), tokens)
+
+    def _pieces(
+        self, path: tuple[Heading, ...], start: int, end: int, limit: int, overlap: int | None = None
+    ) -> Iterator[_Part]:
+        """Parts of about equal size of at most `limit` tokens."""
+        shared = min(self.sizing.overlap if overlap is None else overlap, limit // 2)
+        for first, after in windows(self.text, start, end):
+            window = self.text[first:after]
+            tokens = max(1, self.words.tokens(window))
+            parts = max(1, ceil((tokens - shared) / (limit - shared)))
+            aim = ceil((tokens + (parts - 1) * shared) / parts)
+            splitter = TextSplitter.from_callback(self.words.tokens, (aim, limit), min(shared, aim - 1))
+            for offset, piece in splitter.chunk_indices(_as_blocks(window)):
+                begin = first + offset
+                yield from self._part(path, begin, begin + len(piece), self.words.tokens(piece))
+
+    def _rows(self, path: tuple[Heading, ...], table: Table, limit: int) -> Iterator[_Part]:
+        """A table cut between rows, its header in front of every piece; a header of half the size is text as any."""
+        header = self._tokens(table.start, table.rows)
+        rows = list(self._pieces(path, table.rows, table.end, limit - header, 0)) if header * 2 <= limit else []
+        if not rows:
+            yield from self._pieces(path, table.start, table.end, limit, 0)
+        for part in rows:
+            yield part._replace(header=slice(table.start, table.rows), tokens=part.tokens + header)
+
+    def _join(self, first: _Part, second: _Part, taken_until: int) -> _Part | None:
+        """One part under the headings both share, with the headings below in its text; None if they stay apart.
+
+        The headings of `first` can be had only if they stand directly above it, after `taken_until`.
+        """
+        pairs = zip(first.path, second.path, strict=False)
+        shared = tuple(heading for heading, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        small = self.sizing.small if shared else self.sizing.tiny
+        if min(first.tokens, second.tokens) >= small or first.tokens + second.tokens > self.sizing.together:
+            return None
+        if second.header or len(shared) < max(len(first.path), len(second.path)) - 1:
+            return None
+        start = first.path[len(shared)].start if len(first.path) > len(shared) else first.start
+        if start < taken_until or second.start - first.end > _WIDEST_GAP or second.end - start > WINDOW:
+            return None
+        beside = self.count_tokens([self.text[start : first.start], self.text[first.end : second.start]])
+        tokens = first.tokens + second.tokens + sum(beside)
+        return _Part(shared, start, second.end, tokens, first.header) if tokens <= self.sizing.most else None
 
 
-def _groups(texts: list[str] | tuple[str, ...], limit: int) -> Iterator[list[str]]:
-    """Neighbours together up to `limit` words, in groups of about equal size."""
-    total = sum(map(_words, texts))
-    aim = total / max(1, ceil(total / limit))
-    group: list[str] = []
-    filled = 0
-    for text in texts:
-        size = _words(text)
-        if group and (filled + size > limit or filled >= aim):
-            yield group
-            group, filled = [], 0
-        group.append(text)
-        filled += size
-    if group:
-        yield group
+def _as_blocks(text: str) -> str:
+    """The text, character for character, as the splitter should see it: line ends only between lines that stand alone,
+    and no empty line between “the following cases:” and what follows."""
 
+    def end(match: re.Match[str]) -> str:
+        at = match.start()
+        is_full = at >= _WRAPPED and "\n" not in text[at - _WRAPPED : at]
+        return " " if is_full or text[at + 1 : at + 2].islower() else "\n"
 
-def _put_together(parts: list[_Part]) -> list[_Part]:
-    """Join a small part to its neighbour under the same parent heading."""
-    joined: list[_Part] = []
-    for part in parts:
-        if joined and _belong(joined[-1], part):
-            joined[-1] = _join(joined[-1], part)
-        else:
-            joined.append(part)
-    return joined
-
-
-def _belong(first: _Part, second: _Part) -> bool:
-    shared = _shared(first, second)
-    small = MIN_WORDS if shared else _TINY_WORDS
-    is_small = min(first.words, second.words) < small and first.words + second.words <= _JOINED_WORDS
-    return is_small and len(shared) >= max(len(first.path), len(second.path)) - 1
-
-
-def _join(first: _Part, second: _Part) -> _Part:
-    """One part under the shared heading; the headings below it become lines of the text."""
-    shared = len(_shared(first, second))
-    texts = [*first.path[shared:], first.text, *second.path[shared:], second.text]
-    return _Part(first.path[:shared], "\n\n".join(texts))
-
-
-def _shared(first: _Part, second: _Part) -> tuple[str, ...]:
-    same = takewhile(lambda pair: pair[0] == pair[1], zip(first.path, second.path, strict=False))
-    return tuple(heading for heading, _ in same)
-
-
-def _words(text: str) -> int:
-    return len(text.split())
+    return _ANNOUNCED.sub(": \n", _LINE_END.sub(end, text))

@@ -13,7 +13,7 @@ from app.domain.knowledge import DocumentDraft
 from app.domain.language import clean
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
-from app.ingestion.parsing import FileKind, sniff
+from app.ingestion.parsing import FileKind, ParseFailure, sniff
 from app.storage.arrivals import KnownDocument, known_documents, take_up
 from app.storage.database import Transaction
 from app.storage.documents import note
@@ -23,6 +23,8 @@ REVISION = 2
 """Raise it when the same text would be cut or indexed differently: every document is then published anew."""
 _SNIFFED_BYTES = 65_536
 _DEPARTMENT = re.compile(r"[a-z][a-z0-9_-]{0,63}")
+_UNREADABLE = frozenset(ParseFailure) - {ParseFailure.TIME_LIMIT, ParseFailure.MEMORY_LIMIT, ParseFailure.CRASHED}
+"""Failures that lie in the file itself; the others may pass."""
 _SAID = ("title", "url", "department", "scope", "lang", "authority", "effective_from", "effective_to", "supersedes")
 _KEPT = tuple(name for name in _SAID if name != "lang")
 """Stay as they are when a new version does not speak of them; its language is that of its own text."""
@@ -73,7 +75,7 @@ class Intake:
         document_id = known.document_id if known else document_id_of(tx.principal, name)
         draft = self._draft(upload, name, document_id, known)
         digest = content_hash(upload, draft)
-        if known and known.content_hash == digest and known.has_vectors:
+        if known and known.content_hash == digest and _is_settled(known):
             return Arrival(document_id, None)
         kind = kind_of(upload)
         version = await take_up(
@@ -121,6 +123,11 @@ async def note_arrival(tx: Transaction, document_id: UUID, version: int, draft: 
     """Write to the audit who brought which version in, and for whom to read."""
     details = {"version": version, "department": draft.department, "scope": draft.scope}
     await note(tx, "document_brought_in", str(document_id), details)
+
+
+def _is_settled(known: KnownDocument) -> bool:
+    """Whether the same upload again would end as it did: published where it is searched, or not to be read at all."""
+    return known.failed_with in _UNREADABLE if known.failed_with else known.has_vectors
 
 
 def tidy(draft: DocumentDraft) -> DocumentDraft:

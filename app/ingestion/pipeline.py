@@ -163,7 +163,7 @@ class Ingestion:
         async with self._database.principal_scope(principal) as tx:
             names = [one.draft.external_id for one in prepared]
             stored = await known_documents(tx, names, self._passages.space)
-        known = {name: one.content_hash for name, one in stored.items() if one.has_vectors}
+        known = {name: one.content_hash for name, one in stored.items() if one.has_vectors and not one.failed_with}
         return [one for one in prepared if known.get(one.draft.external_id) != one.content_hash]
 
     async def _publish_all(self, run: _Run, pending: Sequence[_Prepared]) -> None:

@@ -20,7 +20,7 @@ from app.domain.record import Record
 from app.ingestion.intake import tidy
 from app.ingestion.parsing import ParseFailed, Parser
 from app.ingestion.passages import Passage, Passages
-from app.storage import arrivals
+from app.storage import arrivals, documents
 from app.storage.arrivals import ArrivedVersion
 from app.storage.database import Database, Transaction
 from app.storage.publishing import DocumentRow, Publication, changes_one_at_a_time, publish
@@ -87,7 +87,7 @@ class Stages:
         async with self._database.principal_scope(principal) as tx:
             version = await arrivals.arrived(tx, document_id, task_id)
         if version is None:
-            return Published(document_id=document_id, version=None, status=DocumentStatus.READY, code="UNCHANGED")
+            return await self._unchanged(principal, document_id)
         if version.status.is_final:
             return await self._as_it_ended(principal, version)
         try:
@@ -97,6 +97,17 @@ class Stages:
         except _Stopped:
             detail = "A newer version arrived, or the document was deleted, before this one was published."
             return await self._failed(principal, version, "SUPERSEDED", detail)
+
+    async def _unchanged(self, principal: Principal, document_id: UUID) -> Published:
+        """The same came again: it stands as it stood, also when it could not be read."""
+        async with self._database.principal_scope(principal) as tx:
+            view = await documents.find(tx, document_id)
+        if view is not None and view.status is DocumentStatus.FAILED:
+            code, detail = view.status_code, view.status_detail
+            return Published(
+                document_id=document_id, version=None, status=DocumentStatus.FAILED, code=code, detail=detail
+            )
+        return Published(document_id=document_id, version=None, status=DocumentStatus.READY, code="UNCHANGED")
 
     async def _as_it_ended(self, principal: Principal, version: ArrivedVersion) -> Published:
         """An attempt before this one ended the version, but could not say so any more."""

@@ -23,6 +23,8 @@ class KnownDocument(NamedTuple):
     content_hash: str
     """Of the newest version; "" when it was not published, its document was changed since, or the caller may not
     read it."""
+    failed_with: str
+    """Code of the newest version's failure; "" when it did not fail."""
     has_vectors: bool
     """Whether its chunks have vectors of the space that was asked about."""
     fields: dict[str, Any]
@@ -52,7 +54,9 @@ class ArrivedVersion(NamedTuple):
 _KNOWN = """
 select d.document_id, d.current_version, d.latest_version, d.external_id, d.title, d.url, d.department, d.scope, d.lang,
     d.authority, d.created_at, d.effective_from, d.own_effective_to as effective_to, d.supersedes,
-    case when v.published_at is not null and d.amended = '{}' then v.content_hash else '' end as content_hash,
+    case when (v.published_at is not null or v.status = 'failed') and d.amended = '{}' then v.content_hash else '' end
+        as content_hash,
+    case when v.status = 'failed' then v.status_code else '' end as failed_with,
     exists (select from chunk_vectors c where c.tenant_id = d.tenant_id and c.document_id = d.document_id
         and c.embedding_model = $3) as has_vectors
 from documents d
@@ -122,7 +126,7 @@ async def known_documents(tx: Transaction, external_ids: list[str], embedding_mo
     return {
         row["external_id"]: KnownDocument(
             row["document_id"], row["current_version"], row["latest_version"], row["content_hash"] or "",
-            row["has_vectors"], {name: row[name] for name in _FIELDS},
+            row["failed_with"], row["has_vectors"], {name: row[name] for name in _FIELDS},
         )
         for row in rows
     }  # fmt: skip

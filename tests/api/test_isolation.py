@@ -1,6 +1,6 @@
 """Nobody sees what belongs to somebody else: random requests of every user against every id there is."""
 
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -10,7 +10,7 @@ import httpx
 import pytest
 
 from app.api.auth import SharedSecret
-from app.domain.principal import Principal
+from app.domain.principal import Principal, Scope
 from app.ingestion.seed import SEED_USERS
 from app.main import Services
 from tests.api.conftest import SECRET
@@ -22,6 +22,7 @@ QUERIES = (
     "giá trị cốt lõi", "đi muộn bị phạt thế nào", "mật khẩu dài bao nhiêu ký tự", "gửi xe ở đâu", "di muon",
     "lateness and attendance", "how do I connect to the VPN", "password", "private salary discipline", "globex", "acme",
 )  # fmt: skip
+UNKNOWN = "5f0d5a51-7e57-4b1d-8f0e-3a1c2d4e5f60"
 Client = httpx.AsyncClient
 
 
@@ -33,6 +34,42 @@ class Run:
     task_id: str
     child_id: str | None
     session_id: str
+
+
+@dataclass(frozen=True)
+class Paper:
+    """A document of the seed, as the tests know it."""
+
+    document_id: UUID
+    external_id: str
+    tenant_id: UUID
+    department: str
+    scope: Scope
+
+    def is_listed_for(self, user: Principal) -> bool:
+        is_own = user.tenant_id == self.tenant_id
+        return is_own and (user.is_admin or user.may_read(self.scope, self.department))
+
+
+@pytest.fixture(scope="module")
+async def papers(house: Services, client_of: Callable[[str], Client]) -> AsyncIterator[list[Paper]]:
+    """Every document of both companies, and some that only few may read."""
+    written = (("acme/admin", "hr", "private"), ("acme/admin", "it", "private"), ("globex/admin", "hr", "private"))
+    made = []
+    for user, department, scope in written:
+        name = f"{user.partition('/')[0]}-{department}"
+        body = {"external_id": name, "department": department, "scope": scope, "text": "Bí mật."}
+        accepted = (await client_of(user).post("/documents", json=body)).json()
+        await client_of(user).get(f"/tasks/{accepted['task_id']}/events")
+        made.append((user, accepted["document_id"]))
+    found: list[Paper] = []
+    for user in ("acme/admin", "globex/admin"):
+        async with house.database.principal_scope(USERS[user]) as tx:
+            rows = await tx.driver.fetch("select document_id, external_id, tenant_id, department, scope from documents")
+        found += [Paper(**row) for row in rows]
+    yield found
+    for user, document_id in made:
+        await client_of(user).delete(f"/documents/{document_id}")
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +168,63 @@ class TestIsolation:
                 assert run.owner.split("/")[0] in evidence["url"]
 
 
+class TestDocuments:
+    async def test_are_answered_by_the_rules_and_foreign_ones_like_unknown_ones(
+        self, client_of: Callable[[str], Client], papers: list[Paper]
+    ) -> None:
+        unknown = {user: (await client_of(user).get(f"/documents/{UNKNOWN}")).text for user in USERS}
+        assert len(papers) > 8
+        for user, principal in USERS.items():
+            http = client_of(user)
+            for paper in papers:
+                where = f"/documents/{paper.document_id}"
+                is_listed = paper.is_listed_for(principal)
+                for path in (where, f"{where}/versions"):
+                    answer = await http.get(path)
+                    assert answer.status_code == (200 if is_listed else 404), (user, paper)
+                    assert is_listed or answer.text == unknown[user]
+                if not (is_listed and principal.is_admin):
+                    for method, body in (("PATCH", {"scope": "public"}), ("DELETE", None)):
+                        answer = await http.request(method, where, json=body)
+                        assert answer.status_code == (404 if principal.is_admin else 403), (user, paper)
+                        assert paper.external_id not in answer.text
+
+    async def test_are_listed_for_those_who_may_know_of_them(
+        self, client_of: Callable[[str], Client], papers: list[Paper]
+    ) -> None:
+        for user, principal in USERS.items():
+            listed = (await client_of(user).get("/documents?limit=100")).json()["documents"]
+            expected = {str(paper.document_id) for paper in papers if paper.is_listed_for(principal)}
+            assert {one["document_id"] for one in listed} == expected, user
+
+    async def test_of_a_name_that_is_taken_elsewhere_are_documents_of_their_own(
+        self, client_of: Callable[[str], Client], papers: list[Paper]
+    ) -> None:
+        """Nobody learns that another company has a document of this name, and nobody replaces it."""
+        body = {"external_id": "acme-it", "department": "it", "scope": "public", "text": "Ours."}
+        accepted = (await client_of("globex/admin").post("/documents", json=body)).json()
+        await client_of("globex/admin").get(f"/tasks/{accepted['task_id']}/events")
+        theirs = next(paper for paper in papers if paper.external_id == "acme-it")
+        assert accepted["document_id"] != str(theirs.document_id)
+        view = (await client_of("acme/admin").get(f"/documents/{theirs.document_id}")).json()
+        assert (view["scope"], view["latest_version"]) == ("private", 1)
+        await client_of("globex/admin").delete(f"/documents/{accepted['document_id']}")
+
+    async def test_on_their_way_are_followed_by_nobody_else(self, client_of: Callable[[str], Client]) -> None:
+        body = {"external_id": "secret-task", "department": "hr", "scope": "private", "text": "Bí mật."}
+        accepted = (await client_of("acme/admin").post("/documents", json=body)).json()
+        for user in USERS.keys() - {"acme/admin"}:
+            for path in (f"/tasks/{accepted['task_id']}", f"/tasks/{accepted['task_id']}/events"):
+                assert (await client_of(user).get(path)).status_code == 404, user
+            assert (await client_of(user).post(f"/tasks/{accepted['task_id']}/cancel")).status_code == 404
+        events = parse((await client_of("acme/admin").get(f"/tasks/{accepted['task_id']}/events")).text)
+        assert events[-1].type == "final_report"
+        assert not any("Bí mật" in str(event.data) or "secret-task" in str(event.data) for event in events)
+        listed = (await client_of("acme/admin").get("/sessions")).json()["sessions"]
+        assert not any(one["title"] == "document" for one in listed)
+        await client_of("acme/admin").delete(f"/documents/{accepted['document_id']}")
+
+
 class TestLostRights:
     async def test_a_run_is_hidden_from_a_token_with_fewer_rights(
         self, house: Services, address: str, runs: list[Run]
@@ -159,7 +253,7 @@ def requests_for(run: Run) -> list[tuple[str, str, str]]:
 
 async def unknown_answers(client: Client) -> dict[str, tuple[int, str]]:
     """What this caller is told about an id that does not exist, by kind of request."""
-    nowhere = Run("", "5f0d5a51-7e57-4b1d-8f0e-3a1c2d4e5f60", None, "5f0d5a51-7e57-4b1d-8f0e-3a1c2d4e5f60")
+    nowhere = Run("", UNKNOWN, None, UNKNOWN)
     told = {}
     for method, path, kind in requests_for(nowhere):
         answer = await client.request(method, path)

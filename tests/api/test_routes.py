@@ -1,5 +1,7 @@
 """The whole surface, read from OpenAPI: who may enter, what errors look like, what travels in headers."""
 
+import re
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -7,6 +9,7 @@ import pytest
 
 PUBLIC = {("get", "/live"), ("get", "/ready"), ("get", "/api/v1/auth/dev"), ("post", "/api/v1/auth/dev")}
 """Everything that answers without a token; a new route is closed unless it is added here on purpose."""
+IDS = re.compile(r"{(task|session|document)_id}")
 PAGES = ("/", "/docs", "/openapi.json", "/web/app.js", "/web/style.css", "/web/icon.svg")
 
 
@@ -22,8 +25,7 @@ def routes(openapi: dict[str, Any]) -> list[tuple[str, str]]:
 
 
 def filled(path: str) -> str:
-    unknown = "00000000-0000-4000-8000-000000000000"
-    return path.replace("{task_id}", unknown).replace("{session_id}", unknown)
+    return IDS.sub("00000000-0000-4000-8000-000000000000", path)
 
 
 class TestEveryRoute:
@@ -40,6 +42,14 @@ class TestEveryRoute:
             ("get", "/api/v1/sessions/{session_id}"),
             ("delete", "/api/v1/sessions/{session_id}"),
             ("get", "/api/v1/agents"),
+            ("post", "/api/v1/documents"),
+            ("get", "/api/v1/documents"),
+            ("get", "/api/v1/documents/health"),
+            ("get", "/api/v1/documents/{document_id}"),
+            ("patch", "/api/v1/documents/{document_id}"),
+            ("delete", "/api/v1/documents/{document_id}"),
+            ("get", "/api/v1/documents/{document_id}/versions"),
+            ("get", "/api/v1/documents/{document_id}/original"),
         }
         assert set(routes(openapi)) == expected | PUBLIC
         for method, path in routes(openapi):
@@ -57,22 +67,26 @@ class TestEveryRoute:
                 else:
                     assert (answer.status_code, answer.json()["code"]) == (401, "UNAUTHENTICATED"), path
 
+    @pytest.mark.parametrize("user", ["acme/lan", "acme/admin"])
     async def test_gives_the_same_404_for_unknown_ids(
-        self, openapi: dict[str, Any], address: str, lan: httpx.AsyncClient
+        self, openapi: dict[str, Any], address: str, client_of: Callable[[str], httpx.AsyncClient], user: str
     ) -> None:
-        with_ids = [(method, path) for method, path in routes(openapi) if "{" in path]
-        assert len(with_ids) == 5
+        http, with_ids = client_of(user), [(method, path) for method, path in routes(openapi) if "{" in path]
+        assert len(with_ids) == 10
         for method, path in with_ids:
-            answer = await lan.request(method, address + filled(path))
-            assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND"), path
-            malformed = await lan.request(method, address + path.replace("{task_id}", "1").replace("{session_id}", "1"))
+            body = {"scope": "public"} if method == "patch" else None
+            answer = await http.request(method, address + filled(path), json=body)
+            is_admins = "{document_id}" in path and method in ("patch", "delete")
+            expected = (403, "PERMISSION_DENIED") if is_admins and user == "acme/lan" else (404, "NOT_FOUND")
+            assert (answer.status_code, answer.json()["code"]) == expected, path
+            malformed = await http.request(method, address + IDS.sub("1", path), json=body)
             assert (malformed.status_code, malformed.json()["code"]) == (422, "PAYLOAD_INVALID"), path
 
     async def test_refuses_other_methods_with_a_problem(
         self, openapi: dict[str, Any], address: str, lan: httpx.AsyncClient
     ) -> None:
         for path, methods in openapi["paths"].items():
-            unused = next(method for method in ("patch", "put") if method not in methods)
+            unused = next(method for method in ("put", "patch") if method not in methods)
             answer = await lan.request(unused, address + filled(path))
             assert answer.status_code == 405
             assert answer.headers["content-type"] == "application/problem+json"

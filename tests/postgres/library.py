@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from typing import Any
+from zlib import crc32
+
+import numpy as np
 
 from app.domain.knowledge import DocumentDraft
 from app.domain.principal import Principal
@@ -106,6 +109,31 @@ def admin(tenant: str = "acme") -> Principal:
     return everything.model_copy(update={"departments": frozenset({"general", "hr", "it"})})
 
 
+class WordEmbedder:
+    """Vectors of the words alone: costs nothing, and is the same in every process."""
+
+    model, dimensions = "words", 48
+
+    async def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        return np.stack([self._vector(text) for text in texts])
+
+    async def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        return await self.embed_queries(texts)
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        return [len(text.split()) for text in texts]
+
+    async def aclose(self) -> None:
+        """Nothing to stop."""
+
+    def _vector(self, text: str) -> Vectors:
+        counts = np.full(self.dimensions, 0.01, np.float32)
+        for word in text.lower().split():
+            counts[crc32(word.encode()) % self.dimensions] += 1
+        unit: Vectors = counts / np.linalg.norm(counts)
+        return unit
+
+
 class CountingEmbedder:
     """An embedder that counts the passages it was asked for, and can be told to fail."""
 
@@ -124,6 +152,9 @@ class CountingEmbedder:
             raise self.failure
         self.passages += texts
         return await self._inner.embed_passages(texts)
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        return self._inner.count_tokens(texts)
 
     async def aclose(self) -> None:
         """The inner embedder belongs to somebody else."""

@@ -6,15 +6,20 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from datetime import date
 from pathlib import Path
+from uuid import UUID, uuid4
 
 import asyncpg
 import pytest
 
+from app.domain.principal import Principal
+from app.ingestion.catalogue import Catalogue
 from app.storage import tenants
 from app.storage.database import Database
 from app.storage.embedded import EmbeddedServer, start_embedded
 from app.storage.migrate import current, downgrade, is_current, upgrade
+from tests.factories import principal
 from tests.postgres.running import LAN, rooms_on
 
 ROOT = Path(__file__).parents[2]
@@ -66,7 +71,7 @@ class TestMigrations:
         owner = embedded_server.url("conclave_owner", empty)
         await asyncio.gather(*(asyncio.to_thread(upgrade, owner) for _ in range(3)))
         upgrade(owner)
-        assert await current(owner) == "0001"
+        assert await is_current(owner)
 
     async def test_run_from_a_shell(self, embedded_server: EmbeddedServer, empty: str) -> None:
         owner = embedded_server.url("conclave_owner", empty)
@@ -92,6 +97,67 @@ class TestMigrations:
         await connection.close()
         upgrade(owner)
         assert await is_current(owner)
+
+
+class TestDocumentsThatAreThere:
+    """What an installation holds that was made before versions arrived in stages."""
+
+    async def test_are_kept_on_the_way_up_and_down(self, embedded_server: EmbeddedServer, empty: str) -> None:
+        owner, reader = embedded_server.url("conclave_owner", empty), principal(scopes=("public",))
+        await asyncio.to_thread(upgrade, owner, "0001")
+        superuser = await asyncpg.connect(embedded_server.url("postgres", empty))
+        service = await Database.connect(embedded_server.url("conclave_app", empty))
+        try:
+            document_id = await _write_old_document(superuser, reader)
+            await asyncio.to_thread(upgrade, owner)
+            catalogue = Catalogue(service)
+            seen = await catalogue.find(reader, document_id)
+            assert (seen.status, seen.current_version, seen.latest_version) == ("ready", 2, 2)
+            assert seen.effective_to == date(2026, 12, 31)
+            assert [one.version for one in await catalogue.versions(reader, document_id, 10)] == [2, 1]
+            # A version that has not come to its end, and one that stands for days of its own.
+            await superuser.execute(
+                "insert into document_versions (tenant_id, document_id, version, content_hash, department, scope,"
+                " created_by, status) values ($1, $2, 3, '', 'hr', 'public', $1, 'parsing')",
+                reader.tenant_id, document_id,
+            )  # fmt: skip
+            await superuser.execute(
+                "insert into chunks (tenant_id, chunk_id, document_id, version, position, text, tsv, tsv_folded,"
+                " department, scope) values ($1, $1, $2, 1, 0, 'old', '', '', 'hr', 'public')",
+                reader.tenant_id, document_id,
+            )  # fmt: skip
+            await asyncio.to_thread(downgrade, owner, "0001")
+            versions = "select array_agg(version order by version) from {} where document_id = $1"
+            assert await superuser.fetchval(versions.format("document_versions"), document_id) == [1, 2]
+            assert await superuser.fetchval(versions.format("chunks"), document_id) == [2]
+            await asyncio.to_thread(upgrade, owner)
+            assert (await catalogue.find(reader, document_id)).current_version == 2
+        finally:
+            await service.dispose()
+            await superuser.close()
+
+
+async def _write_old_document(superuser: "asyncpg.Connection[asyncpg.Record]", reader: Principal) -> UUID:
+    document_id, tenant = uuid4(), reader.tenant_id
+    await superuser.execute("insert into tenants (tenant_id, name) values ($1, 'acme')", tenant)
+    await superuser.execute(
+        "insert into documents (tenant_id, document_id, external_id, title, url, department, scope, created_at,"
+        " effective_to, status, current_version)"
+        " values ($1, $2, 'd', 'd', '', 'hr', 'public', now(), '2026-12-31', 'ready', 2)",
+        tenant, document_id,
+    )  # fmt: skip
+    for version in (1, 2):
+        await superuser.execute(
+            "insert into document_versions (tenant_id, document_id, version, content_hash, text, department, scope,"
+            " created_by) values ($1, $2, $3, '', '', 'hr', 'public', $1)",
+            tenant, document_id, version,
+        )  # fmt: skip
+    await superuser.execute(
+        "insert into chunks (tenant_id, chunk_id, document_id, version, position, text, tsv, tsv_folded, department,"
+        " scope, is_current) values ($1, $2, $2, 2, 0, 'new', '', '', 'hr', 'public', true)",
+        tenant, document_id,
+    )  # fmt: skip
+    return document_id
 
 
 class TestSomebodyElsesServer:

@@ -258,11 +258,14 @@ class TestCrashing:
     async def test_no_registered_task_is_lost_in_a_series_of_kills(
         self, rooms: Rooms, app_url: str, superuser: "asyncpg.Connection[asyncpg.Record]"
     ) -> None:
+        running = "select exists (select from tasks where task_id = any($1) and status = 'in_progress')"
         async with asyncio.timeout(60):
             tasks = [await rooms.register() for _ in range(12)]
             for _ in range(2):
                 async with worker_process(app_url, patience_seconds=0.25) as worker:
-                    await asyncio.sleep(0.35)
+                    registered = [task.task_id for task in tasks]
+                    while not await superuser.fetchval(running, registered):  # noqa: ASYNC110 - the state is elsewhere
+                        await asyncio.sleep(0.02)
                     worker.send_signal(signal.SIGKILL)
                 tasks += [await rooms.register() for _ in range(4)]
             async with worker_process(app_url, patience_seconds=0):

@@ -2,9 +2,9 @@
 
 import random
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from itertools import product
+from itertools import pairwise, product
 from uuid import UUID, uuid4
 
 import asyncpg
@@ -24,6 +24,12 @@ class KnowledgeRow:
     tenant_id: UUID
     department: str
     scope: Scope
+    is_on_its_way: bool = False
+    """A version that is not published yet: only administrators see it."""
+
+    def is_seen_by(self, caller: Principal) -> bool:
+        is_known = caller.tenant_id == self.tenant_id and caller.may_read(self.scope, self.department)
+        return is_known and (caller.is_admin or not self.is_on_its_way)
 
 
 @dataclass
@@ -33,6 +39,8 @@ class World:
     knowledge: dict[str, list[KnowledgeRow]] = field(default_factory=dict)
     personal: dict[str, list[tuple[str, UUID, UUID]]] = field(default_factory=dict)
     """(key, tenant, user) by table."""
+    findings: list[tuple[KnowledgeRow, KnowledgeRow]] = field(default_factory=list)
+    """The two chunks of each; the first one's key is the finding's."""
 
     def know(self, table: str, row: KnowledgeRow) -> None:
         self.knowledge.setdefault(table, []).append(row)
@@ -42,7 +50,9 @@ class World:
 
 
 KEYS = {
-    "documents": "document_id", "document_versions": "document_id", "chunks": "chunk_id", "chunk_vectors": "chunk_id",
+    "documents": "document_id", "document_versions": "document_id || ' ' || version",
+    "document_originals": "document_id || ' ' || version", "chunks": "chunk_id", "chunk_vectors": "chunk_id",
+    "document_findings": "chunk_id", "document_examinations": "document_id",
     "system_logs": "message", "sessions": "session_id", "tasks": "task_id", "events": "root_task_id",
     "agent_contexts": "context_data ->> 'key'", "semantic_vectors": "content", "conflicts": "topic",
     "feedback": "correction", "idempotency_keys": "key", "audit": "target", "embedding_cache": "content_hash",
@@ -76,6 +86,7 @@ async def write_world(
         await superuser.execute("insert into tenants (tenant_id, name) values ($1, $2)", tenant_id, str(tenant_id))
         for number, department, scope in product(range(documents_each), DEPARTMENTS, SCOPES):
             await _write_document(superuser, world, tenant_id, number, department, scope)
+        await _write_findings(superuser, world, tenant_id)
     for caller in callers:
         await _write_personal(superuser, world, caller)
     return world
@@ -88,15 +99,12 @@ async def _write_document(
     document_id, chunk_id = uuid4(), uuid4()
     line = f"{department} {scope} {number} {tenant_id}"
     await superuser.execute(
-        "insert into documents (tenant_id, document_id, external_id, title, url, department, scope, created_at)"
-        " values ($1, $2, $3, $3, '', $4, $5, $6)",
+        "insert into documents (tenant_id, document_id, external_id, title, url, department, scope, created_at,"
+        " current_version) values ($1, $2, $3, $3, '', $4, $5, $6, 1)",
         tenant_id, document_id, line, department, scope, NOW,
     )  # fmt: skip
-    await superuser.execute(
-        "insert into document_versions (tenant_id, document_id, version, content_hash, text, department, scope,"
-        " created_by) values ($1, $2, 1, '', $3, $4, $5, $1)",
-        tenant_id, document_id, line, department, scope,
-    )  # fmt: skip
+    for version in range(1, number + 2):
+        await _write_version(superuser, world, KnowledgeRow(str(document_id), tenant_id, department, scope), version)
     await superuser.execute(
         "insert into chunks (tenant_id, chunk_id, document_id, version, position, text, tsv, tsv_folded, department,"
         " scope, is_current) values ($1, $2, $3, 1, 0, $4, to_tsvector('simple', $4), '', $5, $6, true)",
@@ -113,10 +121,50 @@ async def _write_document(
         tenant_id, NOW, department, scope, line,
     )  # fmt: skip
     for table, key in (
-        ("documents", document_id), ("document_versions", document_id), ("chunks", chunk_id),
-        ("chunk_vectors", chunk_id), ("system_logs", line),
+        ("documents", document_id), ("chunks", chunk_id), ("chunk_vectors", chunk_id), ("system_logs", line),
     ):  # fmt: skip
         world.know(table, KnowledgeRow(str(key), tenant_id, department, scope))
+
+
+async def _write_version(
+    superuser: "asyncpg.Connection[asyncpg.Record]", world: World, document: KnowledgeRow, version: int
+) -> None:
+    """A version with its original; all but the first are still on their way."""
+    await superuser.execute(
+        "insert into document_versions (tenant_id, document_id, version, content_hash, text, department, scope,"
+        " created_by, published_at) values ($1, $2::text::uuid, $3::integer, '', $4, $4, $5, $1,"
+        " case when $3 = 1 then now() end)",
+        document.tenant_id, document.key, version, document.department, document.scope,
+    )  # fmt: skip
+    await superuser.execute(
+        "insert into document_originals (tenant_id, document_id, version, content, sha256)"
+        " values ($1, $2::text::uuid, $3, 'bytes', '')",
+        document.tenant_id, document.key, version,
+    )  # fmt: skip
+    row = replace(document, key=f"{document.key} {version}", is_on_its_way=version > 1)
+    world.know("document_versions", row)
+    world.know("document_originals", row)
+
+
+async def _write_findings(superuser: "asyncpg.Connection[asyncpg.Record]", world: World, tenant_id: UUID) -> None:
+    """Every chunk contradicts the next one, and every document was compared."""
+    documents, chunks = (
+        [row for row in world.knowledge[table] if row.tenant_id == tenant_id] for table in ("documents", "chunks")
+    )
+    for (document, other), (chunk, against) in zip(pairwise(documents), pairwise(chunks), strict=True):
+        await superuser.execute(
+            "insert into document_findings (tenant_id, finding_id, kind, document_id, chunk_id, other_document_id,"
+            " other_chunk_id, sentence, other_sentence, similarity, score) values ($1, gen_random_uuid(), 'duplicate',"
+            " $2::text::uuid, $3::text::uuid, $4::text::uuid, $5::text::uuid, '', '', 1, 1)",
+            tenant_id, document.key, chunk.key, other.key, against.key,
+        )  # fmt: skip
+        world.findings.append((chunk, against))
+    for document in documents:
+        await superuser.execute(
+            "insert into document_examinations (tenant_id, document_id, version, scopes, departments)"
+            " values ($1, $2::text::uuid, 1, '{}', '{}')",
+            tenant_id, document.key,
+        )  # fmt: skip
 
 
 async def _write_personal(superuser: "asyncpg.Connection[asyncpg.Record]", world: World, who: Principal) -> None:

@@ -32,7 +32,7 @@ class TestPages:
             if command.callback
         }
         commands |= {group.name for group in command_line.registered_groups if group.name}
-        named = set(re.findall(r"`conclave ([a-z]+)", page.read_text("utf-8")))
+        named = set(re.findall(r"`conclave ([a-z-]+)", page.read_text("utf-8")))
         assert named <= commands
 
     def test_every_setting_named_exists(self, page: Path) -> None:

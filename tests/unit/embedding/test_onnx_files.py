@@ -4,14 +4,17 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
+from structlog.testing import capture_logs
 
-from app.embedding import EmbeddingUnavailable, Vectors, onnx
+from app.embedding import EmbeddingUnavailable, Vectors, nano, onnx
 from app.embedding.onnx import OnnxEmbedder
+from app.main import Services
+from app.settings import Settings
 
 TEXT = "Nhân viên được nghỉ 12 ngày phép mỗi năm."
 
@@ -113,3 +116,15 @@ class TestWhenItCannotRun:
         monkeypatch.setattr(onnx, "_kept", lambda folder, weights: b"no model")
         with pytest.raises(EmbeddingUnavailable, match="cannot run"):
             OnnxEmbedder.open(tmp_path)
+
+    async def test_leaves_the_service_with_the_slower_engine(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(onnx, "onnxruntime", None)
+        async with AsyncExitStack() as stack:
+            services = Services(Settings(data_dir=tmp_path, embedding_base_url=""), stack)
+            with capture_logs() as logs:
+                await services._open_model()
+            assert services.embedder.model == nano.MODEL
+            assert np.isclose(np.linalg.norm(await services.embedder.embed_queries([TEXT])), 1, atol=1e-5)
+        assert [line["event"] for line in logs] == ["slower_embedder"]

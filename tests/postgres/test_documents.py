@@ -1,0 +1,594 @@
+"""Documents through their stages, their versions and days, changes of their rights, and their end."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from datetime import UTC, date, datetime, timedelta
+from itertools import count
+from typing import Any, TypeAlias
+from uuid import UUID, uuid4
+
+import asyncpg
+import pytest
+
+from app.domain.documents import DocumentFields, DocumentStatus, Progress, Upload, VersionView
+from app.domain.principal import Principal
+from app.embedding import EmbeddingUnavailable, Vectors
+from app.errors import AppError, ErrorCode
+from app.ingestion.parsing import Parser
+from app.ingestion.passages import BATCH
+from app.storage.database import Database
+from tests.factories import principal
+from tests.postgres.arriving import Desk, file_upload, text_upload
+from tests.postgres.library import TODAY, add_tenants, admin, draft
+
+Superuser: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+_numbers = count(1)
+DAY = timedelta(days=1)
+Y2025, Y2026, Y2027 = date(2025, 1, 1), date(2026, 1, 1), date(2027, 1, 1)
+LONG = "\n\n".join(
+    f"## Mục {number}\n\n" + f"Quy định nghỉ phép số {number} của công ty. " * 20 for number in range(80)
+)
+"""Three batches of passages."""
+
+
+@pytest.fixture(scope="module")
+async def parser() -> AsyncIterator[Parser]:
+    """The processes that read files."""
+    opened = Parser()
+    yield opened
+    await opened.aclose()
+
+
+@pytest.fixture
+async def desk(database: Database, maintenance_url: str, parser: Parser) -> Desk:
+    """With a tenant nobody used before."""
+    name = f"documents-{next(_numbers)}"
+    await add_tenants(maintenance_url, name)
+    return Desk.of(database, admin(name), parser)
+
+
+@pytest.fixture
+def clerk(desk: Desk) -> Principal:
+    """An administrator who may read public documents only."""
+    return principal(str(desk.owner.tenant_id), "clerk", "general", ("public",), ("admin",))
+
+
+async def refusal(action: Any) -> AppError:
+    with pytest.raises(AppError) as caught:
+        await action
+    return caught.value
+
+
+async def rows_of(superuser: Superuser, desk: Desk, table: str, columns: str = "count(*)") -> list[tuple[Any, ...]]:
+    query = f"select {columns} from {table} where tenant_id = $1 order by 1"
+    return [tuple(row) for row in await superuser.fetch(query, desk.owner.tenant_id)]
+
+
+class TestStages:
+    async def test_are_told_in_order_with_counts(self, desk: Desk) -> None:
+        told: list[Progress] = []
+        done = await desk.bring(file_upload("sổ tay.md", LONG), told=told)
+        total = done.chunks
+        assert total > 2 * BATCH and (done.status, done.embedded, done.version) == ("ready", total, 1)
+        assert [stage.stage.value for stage in told] == [
+            "parsing", "chunking", "embedding", "embedding", "embedding", "embedding", "ready",
+        ]  # fmt: skip
+        assert [stage.chunks_embedded for stage in told] == [0, 0, 0, BATCH, 2 * BATCH, total, total]
+        percentages = [stage.percentage for stage in told]
+        assert percentages == sorted(percentages) and percentages[-1] == 100
+        view = await desk.catalogue.find(desk.owner, done.document_id)
+        assert (view.status, view.chunks_total, view.chunks_embedded) == ("ready", total, total)
+        assert (view.title, view.file_name, view.lang) == ("Mục 0", "sổ tay.md", "vi")
+
+    @pytest.mark.parametrize(
+        "upload",
+        [file_upload("a.md", "Nghỉ phép năm: 12 ngày."), text_upload("a", "Nghỉ phép năm: 12 ngày.", title="Phép")],
+        ids=["file", "text"],
+    )
+    async def test_same_again_is_no_work(self, desk: Desk, superuser: Superuser, upload: Upload) -> None:
+        first = await desk.bring(upload)
+        asked = len(desk.embedder.passages)
+        told: list[Progress] = []
+        again = await desk.bring(upload, told=told)
+        assert (again.document_id, again.version, again.code) == (first.document_id, None, "UNCHANGED")
+        assert len(desk.embedder.passages) == asked and [stage.stage for stage in told] == [DocumentStatus.READY]
+        assert await rows_of(superuser, desk, "document_versions", "version") == [(1,)]
+
+    @pytest.mark.parametrize("change", [{"scope": "internal"}, {"effective_from": Y2026}, {"title": "Phép năm"}])
+    async def test_same_bytes_with_another_field_ask_the_model_little(self, desk: Desk, change: dict[str, Any]) -> None:
+        await desk.bring(file_upload("a.md", "Nghỉ phép năm: 12 ngày.", title="Phép"))
+        again = await desk.bring(file_upload("a.md", "Nghỉ phép năm: 12 ngày.", **({"title": "Phép"} | change)))
+        assert again.version == 2 and again.embedded == ("title" in change)
+
+    async def test_a_language_nobody_named_is_that_of_the_newest_text(self, desk: Desk) -> None:
+        first = await desk.bring(text_upload("a", "Nhân viên được nghỉ phép mười hai ngày mỗi năm."))
+        await desk.bring(text_upload("a", "Employees have twelve days of annual leave in every year."))
+        assert (await desk.catalogue.find(desk.owner, first.document_id)).lang == "en"
+
+    async def test_what_is_left_out_stays_as_it_was(self, desk: Desk) -> None:
+        fields = {"scope": "private", "effective_from": Y2026, "authority": "law", "url": "https://x.example"}
+        first = await desk.bring(text_upload("a", "Nghỉ phép năm.", title="Phép", **fields))
+        await desk.bring(Upload(fields=DocumentFields(external_id="a"), text="Nghỉ phép năm: 14 ngày."))
+        view = await desk.catalogue.find(desk.owner, first.document_id)
+        assert (view.title, view.current_version) == ("Phép", 2)
+        assert {name: getattr(view, name) for name in fields} == fields
+
+    async def test_a_file_without_text_fails_with_advice_and_leaves_the_version_before(self, desk: Desk) -> None:
+        first = await desk.bring(file_upload("a.md", "Nghỉ phép năm: 12 ngày."))
+        failed = await desk.bring(file_upload("a.md", "---\n\n---\n"))
+        assert (failed.status, failed.code) == ("failed", "NO_TEXT") and failed.detail
+        view = await desk.catalogue.find(desk.owner, first.document_id)
+        assert (view.status, view.status_code, view.status_detail) == ("failed", "NO_TEXT", failed.detail)
+        assert (view.current_version, view.latest_version) == (1, 2)
+        assert await desk.found() == ["Nghỉ phép năm: 12 ngày."]
+        visitor = desk.reader("public")
+        assert (await desk.catalogue.find(visitor, first.document_id)).status == "ready"
+
+    async def test_the_same_unreadable_file_is_not_read_again(self, desk: Desk, superuser: Superuser) -> None:
+        failed = await desk.bring(file_upload("a.md", "---\n\n---\n"))
+        again = await desk.bring(file_upload("a.md", "---\n\n---\n"))
+        assert (again.version, again.status, again.code) == (None, "failed", "NO_TEXT")
+        assert again.detail == failed.detail
+        assert await rows_of(superuser, desk, "document_versions", "version") == [(1,)]
+
+    async def test_an_absent_model_costs_nothing_that_was_done(self, desk: Desk) -> None:
+        document_id, task_id = await desk.arrive(text_upload("a", LONG))
+        made = desk.embedder.embed_passages
+
+        async def away_after_one(texts: Sequence[str]) -> Vectors:
+            if desk.embedder.passages:
+                raise EmbeddingUnavailable("away")
+            return await made(texts)
+
+        desk.embedder.embed_passages = away_after_one  # type: ignore[method-assign]
+        for _ in range(2):
+            with pytest.raises(EmbeddingUnavailable):
+                await desk.work(document_id, task_id)
+        assert len(desk.embedder.passages) == BATCH
+        view = await desk.catalogue.find(desk.owner, document_id)
+        assert (view.chunks_embedded, view.current_version) == (BATCH, 0)
+        desk.embedder.embed_passages = made  # type: ignore[method-assign]
+        done = await desk.work(document_id, task_id)
+        assert done.chunks == len(desk.embedder.passages) and done.embedded == done.chunks - BATCH
+
+    @pytest.mark.parametrize("text", ["Nghỉ phép năm: 12 ngày.", "---\n"], ids=["published", "failed"])
+    async def test_an_attempt_that_comes_too_late_tells_how_it_ended(self, desk: Desk, text: str) -> None:
+        document_id, task_id = await desk.arrive(file_upload("a.md", text))
+        first = await desk.work(document_id, task_id)
+        again = await desk.work(document_id, task_id)
+        assert again == first.model_copy(update={"embedded": 0})
+
+    async def test_what_was_stopped_can_be_brought_in_again(self, desk: Desk) -> None:
+        upload = file_upload("a.md", "Nghỉ phép năm: 14 ngày.")
+        await desk.bring(file_upload("a.md", "Nghỉ phép năm: 12 ngày."))
+        document_id, _ = await desk.arrive(upload)  # and nobody works on it
+        view = await desk.catalogue.find(desk.owner, document_id)
+        assert (view.status, view.status_code) == ("failed", "STOPPED") and view.status_detail
+        assert (await desk.bring(upload)).version == 3
+        assert await desk.found() == ["Nghỉ phép năm: 14 ngày."]
+
+    async def test_only_the_newest_arrival_is_published(self, desk: Desk) -> None:
+        older = await desk.arrive(text_upload("a", "Nghỉ phép năm: 12 ngày."))
+        newer = await desk.arrive(text_upload("a", "Nghỉ phép năm: 14 ngày."))
+        assert (await desk.work(*newer)).status == "ready"
+        late = await desk.work(*older)
+        assert (late.status, late.code) == ("failed", "SUPERSEDED")
+        assert await desk.found() == ["Nghỉ phép năm: 14 ngày."]
+
+    async def test_bulk_ingestion_overtakes_what_waits(self, desk: Desk) -> None:
+        waiting = await desk.arrive(text_upload("a", "Nghỉ phép năm: 12 ngày."))
+        await desk.ingestion.ingest(desk.owner, [draft("a", "Phép", "Nghỉ phép năm: 14 ngày.")])
+        assert (await desk.work(*waiting)).code == "SUPERSEDED"
+        assert await desk.found() == ["Nghỉ phép năm: 14 ngày."]
+
+
+class TestRefusal:
+    @pytest.mark.parametrize(
+        ("upload", "status", "named"),
+        [
+            (Upload(fields=DocumentFields(external_id="a"), text="x"), 422, "department"),
+            (Upload(fields=DocumentFields(external_id="a", department="hr"), text="x"), 422, "scope"),
+            (Upload(fields=DocumentFields(department="hr", scope="public"), text="x"), 422, "external_id"),
+            (text_upload("a", "\u200b \n"), 422, "text"),
+            (file_upload("a.md", b""), 422, "file"),
+            (file_upload("a.md", b"\x7fELF\x00\x01\x02"), 415, "file"),
+            (text_upload("a", "x", department="Hr; drop"), 422, "department"),
+            (text_upload("a", "x", effective_from=Y2026, effective_to=Y2025), 422, "effective_to"),
+        ],
+    )
+    async def test_names_the_field(self, desk: Desk, upload: Upload, status: int, named: str) -> None:
+        error = await refusal(desk.bring(upload))
+        assert (error.status, error.code) == (status, ErrorCode.DOCUMENT_REJECTED)
+        assert error.detail.startswith(f"{named}:")
+
+    async def test_of_a_period_that_ends_before_the_kept_beginning(self, desk: Desk) -> None:
+        await desk.bring(text_upload("a", "x", effective_to=Y2026))
+        error = await refusal(desk.bring(text_upload("a", "y", effective_from=Y2027)))
+        assert error.detail.startswith("effective_to:")
+
+    async def test_of_who_does_not_administer(self, desk: Desk) -> None:
+        error = await refusal(desk.bring(text_upload("a", "x"), desk.reader("public", "internal", "private")))
+        assert (error.status, error.code) == (403, ErrorCode.PERMISSION_DENIED)
+
+
+class TestVersions:
+    async def test_a_version_without_days_takes_the_place_of_the_one_before(
+        self, desk: Desk, superuser: Superuser
+    ) -> None:
+        for days in (12, 14):
+            await desk.bring(text_upload("a", f"Nghỉ phép năm: {days} ngày."))
+        for as_of in (None, Y2025, Y2027):
+            assert await desk.found(as_of=as_of) == ["Nghỉ phép năm: 14 ngày."]
+        assert await rows_of(superuser, desk, "chunks", "version") == [(2,)]
+        assert await rows_of(superuser, desk, "chunk_vectors") == [(1,)]
+
+    async def test_a_later_version_leaves_the_days_before_it(self, desk: Desk) -> None:
+        await desk.bring(text_upload("a", "Nghỉ phép năm: 12 ngày.", effective_from=Y2025))
+        await desk.bring(text_upload("a", "Nghỉ phép năm: 14 ngày.", effective_from=Y2026))
+        assert await desk.found() == ["Nghỉ phép năm: 14 ngày."]
+        assert await desk.found(as_of=Y2026) == ["Nghỉ phép năm: 14 ngày."]
+        assert await desk.found(as_of=Y2026 - DAY) == ["Nghỉ phép năm: 12 ngày."]
+        assert await desk.found(as_of=Y2025 - DAY) == []
+
+    async def test_a_version_of_the_future_leaves_today_to_the_one_before(self, desk: Desk) -> None:
+        await desk.bring(text_upload("a", "Nghỉ phép năm: 12 ngày."))
+        await desk.bring(text_upload("a", "Nghỉ phép năm: 16 ngày.", effective_from=Y2027))
+        assert await desk.found() == ["Nghỉ phép năm: 12 ngày."]
+        assert await desk.found(as_of=Y2027 - DAY) == ["Nghỉ phép năm: 12 ngày."]
+        assert await desk.found(as_of=Y2027) == ["Nghỉ phép năm: 16 ngày."]
+
+    async def test_a_version_that_corrects_the_beginning_of_another_leaves_nothing_of_it(
+        self, desk: Desk, superuser: Superuser
+    ) -> None:
+        await desk.bring(text_upload("a", "Nghỉ phép năm: 12 ngày."))
+        await desk.bring(text_upload("a", "Nghỉ phép năm: 14 ngày.", effective_from=Y2027))
+        await desk.bring(text_upload("a", "Nghỉ phép năm: 15 ngày.", effective_from=Y2026))
+        assert await desk.found() == await desk.found(as_of=Y2027) == ["Nghỉ phép năm: 15 ngày."]
+        assert await desk.found(as_of=Y2026 - DAY) == ["Nghỉ phép năm: 12 ngày."]
+        assert await rows_of(superuser, desk, "chunks", "version") == [(1,), (3,)]
+
+    async def test_two_documents_never_speak_for_the_same_day(self, desk: Desk) -> None:
+        """Also when the one that takes the other's place has versions with days of their own."""
+        await desk.bring(text_upload("old", "Nghỉ phép năm: 10 ngày."))
+        await desk.bring(text_upload("new", "Nghỉ phép năm: 12 ngày.", effective_from=Y2026, supersedes="old"))
+        await desk.bring(text_upload("new", "Nghỉ phép năm: 16 ngày.", effective_from=Y2027))
+        assert await desk.found() == ["Nghỉ phép năm: 12 ngày."]
+        assert await desk.found(as_of=Y2026) == ["Nghỉ phép năm: 12 ngày."]
+        assert await desk.found(as_of=Y2026 - DAY) == ["Nghỉ phép năm: 10 ngày."]
+        assert await desk.found(as_of=Y2027) == ["Nghỉ phép năm: 16 ngày."]
+
+    async def test_a_document_that_closes_takes_its_older_versions_with_it(self, desk: Desk) -> None:
+        await desk.bring(text_upload("old", "Nghỉ phép năm: 10 ngày."))
+        await desk.bring(text_upload("old", "Nghỉ phép năm: 11 ngày.", effective_from=date(2026, 7, 1)))
+        successor = await desk.bring(
+            text_upload("new", "Nghỉ phép năm: 12 ngày.", effective_from=date(2026, 3, 1), supersedes="old")
+        )
+        for as_of in (date(2026, 3, 1), date(2026, 6, 30), date(2026, 7, 1)):
+            assert await desk.found(as_of=as_of) == ["Nghỉ phép năm: 12 ngày."]
+        assert await desk.found(as_of=date(2026, 2, 28)) == ["Nghỉ phép năm: 10 ngày."]
+        await desk.catalogue.delete(desk.owner, successor.document_id)
+        assert await desk.found() == await desk.found(as_of=date(2026, 7, 1)) == ["Nghỉ phép năm: 11 ngày."]
+        assert await desk.found(as_of=date(2026, 6, 30)) == ["Nghỉ phép năm: 10 ngày."]
+
+    @pytest.mark.parametrize("end", ["delete", "amend", "version"])
+    async def test_what_was_superseded_holds_again_when_nothing_supersedes_it(self, desk: Desk, end: str) -> None:
+        await desk.bring(text_upload("old", "Nghỉ phép năm: 10 ngày.", effective_to=Y2027))
+        new = await desk.bring(text_upload("new", "Nghỉ việc riêng.", effective_from=Y2026, supersedes="old"))
+        assert await desk.found() == ["Nghỉ việc riêng."]
+        match end:
+            case "delete":
+                await desk.catalogue.delete(desk.owner, new.document_id)
+            case "amend":
+                await desk.catalogue.amend(desk.owner, new.document_id, {"supersedes": None})
+            case _:
+                await desk.bring(text_upload("new", "Nghỉ việc riêng: 3 ngày.", supersedes=None))
+        assert "Nghỉ phép năm: 10 ngày." in await desk.found()
+        assert "Nghỉ phép năm: 10 ngày." in await desk.found(as_of=Y2027)
+        assert "Nghỉ phép năm: 10 ngày." not in await desk.found(as_of=Y2027 + DAY)
+
+    async def test_a_document_that_names_itself_stays_found(self, desk: Desk) -> None:
+        await desk.bring(text_upload("a", "Nghỉ phép năm: 12 ngày.", supersedes="a"))
+        assert await desk.found() == ["Nghỉ phép năm: 12 ngày."]
+
+
+class TestComparing:
+    async def test_shows_the_lines_and_fields_that_differ(self, desk: Desk) -> None:
+        done = await desk.bring(text_upload("a", "# Phép\n\nMười hai ngày.\n\nBáo trước.", title="Phép"))
+        await desk.bring(text_upload("a", "# Phép\n\nMười bốn ngày.\n\nBáo trước.\n\nHết.", effective_from=Y2026))
+        second, first = await desk.catalogue.versions(desk.owner, done.document_id, 10)
+        assert (second.version, second.is_current, first.is_current, first.changes) == (2, True, False, ())
+        assert [(change.removed, change.added) for change in second.changes] == [
+            (("Mười hai ngày.",), ("Mười bốn ngày.",)), ((), ("Hết.",)),
+        ]  # fmt: skip
+        assert second.changed_fields == {"effective_from": (None, "2026-01-01")} and not second.is_cut
+
+    async def test_compares_with_what_was_found_before(self, desk: Desk) -> None:
+        """A version that failed in between says nothing."""
+        done = await desk.bring(file_upload("a.md", "Mười hai ngày."))
+        await desk.bring(file_upload("a.md", "---"))
+        await desk.bring(file_upload("a.md", "Mười hai ngày.\n\nHết."))
+        [third] = await desk.catalogue.versions(desk.owner, done.document_id, 1)
+        assert [(change.removed, change.added) for change in third.changes] == [((), ("Hết.",))]
+
+    async def test_is_for_those_who_may_read(self, desk: Desk, clerk: Principal) -> None:
+        done = await desk.bring(text_upload("a", "Lương bậc 3.", scope="private"))
+        await desk.arrive(text_upload("a", "Lương bậc 4.", scope="private"))
+
+        async def seen(who: Principal) -> list[int]:
+            return [one.version for one in await desk.catalogue.versions(who, done.document_id, 10)]
+
+        assert await seen(desk.owner) == [2, 1]
+        assert await seen(desk.reader("private")) == [1]
+        assert await seen(clerk) == []
+        for outsider in (desk.reader("public"), desk.reader("private", department="it"), admin("elsewhere")):
+            assert (await refusal(seen(outsider))).status == 404
+
+
+class TestAmending:
+    async def test_reaches_every_row_and_every_process_at_once(
+        self, desk: Desk, superuser: Superuser, app_url: str
+    ) -> None:
+        visitor = desk.reader("public")
+        done = await desk.bring(text_upload("a", LONG))
+        elsewhere = Desk.of(await Database.connect(app_url, pool_size=2), desk.owner, caching=True)
+        try:
+            assert len(await elsewhere.found(visitor)) == len(await elsewhere.found(visitor)) > 40
+            await desk.catalogue.amend(desk.owner, done.document_id, {"scope": "private", "department": "it"})
+            assert await elsewhere.found(visitor) == []
+        finally:
+            await elsewhere.database.dispose()
+        for table in ("documents", "document_versions", "chunks", "chunk_vectors"):
+            assert await rows_of(superuser, desk, table, "distinct department, scope") == [("it", "private")]
+
+    async def test_is_never_seen_half_done(self, desk: Desk) -> None:
+        """Readers ask all the time: all chunks or none."""
+        visitor = desk.reader("public")
+        done = await desk.bring(text_upload("a", LONG[: len(LONG) // 4]))
+        whole = len(await desk.found(visitor))
+        moving = asyncio.create_task(self._move_to_and_fro(desk, done.document_id))
+        seen: set[int] = set()
+        while not moving.done():
+            seen.add(len(await desk.found(visitor)))
+        await moving
+        assert whole > 5 and seen <= {0, whole}
+
+    async def _move_to_and_fro(self, desk: Desk, document_id: UUID) -> None:
+        for scope in ("private", "public") * 8:
+            await desk.catalogue.amend(desk.owner, document_id, {"scope": scope})
+
+    async def test_of_days_moves_the_days_of_the_version_before(self, desk: Desk) -> None:
+        await desk.bring(text_upload("a", "Nghỉ phép năm: 12 ngày."))
+        done = await desk.bring(text_upload("a", "Nghỉ phép năm: 14 ngày.", effective_from=Y2026))
+        await desk.catalogue.amend(desk.owner, done.document_id, {"effective_from": Y2027})
+        assert await desk.found() == ["Nghỉ phép năm: 12 ngày."]
+        view = await desk.catalogue.amend(desk.owner, done.document_id, {"effective_to": Y2027})
+        assert (view.effective_from, view.effective_to) == (Y2027, Y2027)
+        assert await desk.found(as_of=Y2027 + DAY) == []
+        await desk.catalogue.amend(desk.owner, done.document_id, {"effective_to": None})
+        assert await desk.found(as_of=Y2027 + DAY) == ["Nghỉ phép năm: 14 ngày."]
+
+    @pytest.mark.parametrize("scope_before", ["public", "private"])
+    async def test_holds_for_a_version_on_its_way(self, desk: Desk, scope_before: str) -> None:
+        """The public never sees it, in no table and at no time."""
+        visitor, public_admin = desk.reader("public"), admin(str(desk.owner.tenant_id))
+        public_admin = public_admin.model_copy(update={"scopes": frozenset({"public"}), "user_id": uuid4()})
+        await desk.bring(text_upload("a", "Nghỉ phép năm: 12 ngày.", scope=scope_before))
+        document_id, task_id = await desk.arrive(text_upload("a", "Nghỉ phép năm: 14 ngày.", scope="public"))
+        await desk.catalogue.amend(desk.owner, document_id, {"scope": "private"})
+        for _ in range(2):
+            for table in ("document_versions", "chunks", "chunk_vectors"):
+                for person in (visitor, public_admin):
+                    async with desk.database.principal_scope(person) as tx:
+                        assert await tx.driver.fetchval(f"select count(*) from {table}") == 0, (table, person)
+            await desk.work(document_id, task_id)
+        assert await desk.found(visitor) == [] and await desk.found() == ["Nghỉ phép năm: 14 ngày."]
+
+    async def test_of_something_else_does_not_widen_a_version_on_its_way(self, desk: Desk) -> None:
+        visitor = desk.reader("public")
+        await desk.bring(text_upload("a", "Nghỉ phép năm: 12 ngày.", scope="public"))
+        document_id, task_id = await desk.arrive(text_upload("a", "Nghỉ phép năm: 14 ngày.", scope="private"))
+        await desk.catalogue.amend(desk.owner, document_id, {"effective_from": Y2026})
+        async with desk.database.principal_scope(visitor) as tx:
+            texts = [row["text"] for row in await tx.driver.fetch("select text from document_versions")]
+        assert texts == ["Nghỉ phép năm: 12 ngày."]
+        await desk.work(document_id, task_id)
+        assert await desk.found(visitor) == []
+        assert (await desk.catalogue.find(desk.owner, document_id)).effective_from == Y2026
+
+    @pytest.mark.parametrize(
+        ("changes", "code"),
+        [
+            ({"department": "Hr; drop"}, ErrorCode.DOCUMENT_REJECTED),
+            ({"effective_to": Y2025}, ErrorCode.PAYLOAD_INVALID),
+            ({"effective_from": Y2027 + DAY}, ErrorCode.PAYLOAD_INVALID),
+        ],
+    )
+    async def test_is_refused_and_changes_nothing(self, desk: Desk, changes: dict[str, Any], code: ErrorCode) -> None:
+        done = await desk.bring(text_upload("a", "Nghỉ phép năm.", effective_from=Y2026, effective_to=Y2027))
+        before = await desk.catalogue.find(desk.owner, done.document_id)
+        error = await refusal(desk.catalogue.amend(desk.owner, done.document_id, {"scope": "private"} | changes))
+        assert (error.code, error.status) == (code, 422)
+        assert await desk.catalogue.find(desk.owner, done.document_id) == before
+
+    async def test_takes_a_moment_without_a_zone_as_utc(self, desk: Desk) -> None:
+        document_id, task_id = await desk.arrive(text_upload("a", "Nghỉ phép năm."))
+        moment = datetime(2026, 3, 1, 12)  # noqa: DTZ001
+        await desk.catalogue.amend(desk.owner, document_id, {"created_at": moment})
+        await desk.work(document_id, task_id)
+        view = await desk.catalogue.find(desk.owner, document_id)
+        assert view.created_at == moment.replace(tzinfo=UTC)
+
+    async def test_is_for_administrators_of_the_tenant(self, desk: Desk) -> None:
+        done = await desk.bring(text_upload("a", "Nghỉ phép năm."))
+        for change in (desk.catalogue.amend, desk.catalogue.delete):
+            arguments: list[Any] = [{"scope": "private"}] if change == desk.catalogue.amend else []
+            assert (await refusal(change(desk.reader("public"), done.document_id, *arguments))).status == 403
+            assert (await refusal(change(admin("elsewhere"), done.document_id, *arguments))).status == 404
+            assert (await refusal(change(desk.owner, uuid4(), *arguments))).status == 404
+
+
+class TestDeleting:
+    TABLES = (
+        "documents", "document_versions", "document_originals", "chunks", "chunk_vectors", "embedding_cache",
+        "document_findings", "document_examinations",
+    )  # fmt: skip
+
+    async def test_leaves_nothing_behind(self, desk: Desk, superuser: Superuser) -> None:
+        """Nothing of older versions, of one that failed, and of one on its way."""
+        for text in (LONG, "Nghỉ phép năm: 12 ngày.", "---"):
+            done = await desk.bring(file_upload("a.md", text))
+        waiting = await desk.arrive(file_upload("a.md", LONG.replace("công ty", "tập đoàn")))
+        desk.embedder.failure = EmbeddingUnavailable("away")
+        with pytest.raises(EmbeddingUnavailable):
+            await desk.work(*waiting)
+        assert [(await rows_of(superuser, desk, table))[0][0] > 0 for table in self.TABLES[:6]] == [True] * 6
+        await desk.catalogue.delete(desk.owner, done.document_id)
+        for table in self.TABLES:
+            assert await rows_of(superuser, desk, table) == [(0,)], table
+        assert (await desk.work(*waiting)).version is None
+        assert (await refusal(desk.catalogue.find(desk.owner, done.document_id))).status == 404
+
+    async def test_keeps_the_vectors_that_another_document_needs(self, desk: Desk) -> None:
+        done = await desk.bring(text_upload("a", "Nghỉ phép năm.\n\n" + LONG, title="Phép"))
+        await desk.bring(text_upload("b", LONG, title="Phép"))
+        await desk.catalogue.delete(desk.owner, done.document_id)
+        desk.embedder.passages.clear()
+        assert (await desk.bring(text_upload("c", LONG, title="Phép"))).embedded == 0
+        assert (await desk.bring(text_upload("d", "Nghỉ phép năm.\n\n" + LONG, title="Phép"))).embedded == 1
+
+    async def test_ends_what_is_being_worked_on(self, desk: Desk, superuser: Superuser) -> None:
+        document_id, task_id = await desk.arrive(file_upload("a.md", LONG))
+        made = desk.embedder.embed_passages
+
+        async def deleted_meanwhile(texts: Sequence[str]) -> Vectors:
+            if len(desk.embedder.passages) == BATCH:
+                await desk.catalogue.delete(desk.owner, document_id)
+            return await made(texts)
+
+        desk.embedder.embed_passages = deleted_meanwhile  # type: ignore[method-assign]
+        done = await desk.work(document_id, task_id)
+        assert (done.status, done.code, len(desk.embedder.passages)) == ("failed", "SUPERSEDED", 2 * BATCH)
+        for table in self.TABLES:
+            assert await rows_of(superuser, desk, table) == [(0,)], table
+
+    async def test_and_changing_while_stages_go_on_never_block_each_other(self, desk: Desk) -> None:
+        """Whoever locks a document and its versions does it in the same order."""
+        uploads = [text_upload(f"a{number}", f"Nghỉ phép năm {number}.") for number in range(4)]
+
+        async def change(document_id: UUID) -> None:
+            for scope in ("private", "public") * 6:
+                await desk.catalogue.amend(desk.owner, document_id, {"scope": scope})
+
+        for _ in range(3):
+            arrived = [await desk.arrive(upload) for upload in uploads]
+            async with asyncio.timeout(30):
+                done = await asyncio.gather(*(desk.work(*one) for one in arrived), *(change(one) for one, _ in arrived))
+            assert {one.status for one in done if one is not None} == {"ready"}
+
+
+class TestAdministratorWithFewRights:
+    async def test_brings_in_what_it_cannot_read(self, desk: Desk, clerk: Principal) -> None:
+        done = await desk.bring(file_upload("luong.md", "Lương bậc 3: 32 triệu.", scope="private"), clerk)
+        assert done.status == "ready"
+        assert await desk.found(clerk, query="Lương bậc") == []
+        assert await desk.found(query="Lương bậc") == ["Lương bậc 3: 32 triệu."]
+        assert await self._seen(desk, clerk, done.document_id) == (["Lương bậc 3: 32 triệu."], True)
+
+    async def test_reads_nothing_of_what_others_brought_in(self, desk: Desk, clerk: Principal) -> None:
+        done = await desk.bring(file_upload("luong.md", "Lương bậc 3: 32 triệu.", scope="private"))
+        await desk.arrive(file_upload("luong.md", "Lương bậc 3: 35 triệu.", scope="private"))
+        assert (await desk.catalogue.find(clerk, done.document_id)).title == "luong"
+        assert await self._seen(desk, clerk, done.document_id) == ([], False)
+        await desk.bring(file_upload("luong.md", "Lương bậc 3: 36 triệu.", scope="private"), clerk)
+        texts, has_original = await self._seen(desk, clerk, done.document_id)
+        assert has_original and not any("32" in text or "35" in text for text in texts)
+
+    async def test_changes_and_deletes_it_all_the_same(
+        self, desk: Desk, clerk: Principal, superuser: Superuser
+    ) -> None:
+        done = await desk.bring(file_upload("luong.md", "Lương bậc 3: 32 triệu.", scope="private"))
+        await desk.catalogue.amend(clerk, done.document_id, {"department": "it", "effective_from": Y2026})
+        assert await rows_of(superuser, desk, "chunk_vectors", "department, scope") == [("it", "private")]
+        assert await desk.found(desk.reader("private", department="it"), query="Lương") == ["Lương bậc 3: 32 triệu."]
+        assert await desk.found(desk.reader("private"), query="Lương") == []
+        await desk.catalogue.delete(clerk, done.document_id)
+        for table in TestDeleting.TABLES:
+            assert await rows_of(superuser, desk, table) == [(0,)], table
+
+    async def _seen(self, desk: Desk, who: Principal, document_id: UUID) -> tuple[list[str], bool]:
+        """(texts the versions show, whether there is an original)."""
+        versions: list[VersionView] = await desk.catalogue.versions(who, document_id, 10)
+        async with desk.database.principal_scope(who) as tx:
+            texts = [
+                row["text"] for row in await tx.driver.fetch("select text from document_versions order by version")
+            ]
+            originals = await tx.driver.fetchval("select count(*) from document_originals")
+        assert len(versions) == len(texts) == originals
+        try:
+            await desk.catalogue.original(who, document_id)
+        except AppError as error:
+            assert error.status == 404
+            return texts, False
+        return texts, True
+
+
+class TestListing:
+    async def test_finds_by_the_status_it_shows(self, desk: Desk) -> None:
+        await desk.bring(text_upload("ready", "Nghỉ phép năm."))
+        await desk.bring(file_upload("failed.md", "---"))
+        await desk.arrive(text_upload("stopped", "Nghỉ phép năm."))
+
+        async def named(who: Principal, status: str) -> list[str]:
+            found, _ = await desk.catalogue.page(who, department=None, status=status, cursor=None, limit=10)
+            assert {view.status.value for view in found} <= {status}
+            return sorted(view.external_id for view in found)
+
+        assert await named(desk.owner, "ready") == ["ready"]
+        assert await named(desk.owner, "failed") == ["hr/failed.md", "stopped"]
+        assert await named(desk.owner, "received") == []
+        assert await named(desk.reader("public"), "failed") == []
+
+    async def test_tells_nobody_else_that_a_new_version_failed(self, desk: Desk) -> None:
+        visitor = desk.reader("public")
+        await desk.bring(file_upload("a.md", "Nghỉ phép năm."))
+        await desk.bring(file_upload("a.md", "---"))
+        for status, expected in (("failed", 0), ("ready", 1)):
+            found, _ = await desk.catalogue.page(visitor, department=None, status=status, cursor=None, limit=10)
+            assert len(found) == expected
+            assert all((view.latest_version, view.status_code, view.task_id) == (1, "", None) for view in found)
+
+    async def test_goes_through_all_pages(self, desk: Desk) -> None:
+        for number in range(7):
+            await desk.bring(text_upload(f"{number}", "Nghỉ phép năm.", department="hr" if number else "it"))
+        seen: list[str] = []
+        cursor: str | None = None
+        while True:
+            found, cursor = await desk.catalogue.page(desk.owner, department="hr", status=None, cursor=cursor, limit=2)
+            seen += [view.external_id for view in found]
+            if cursor is None:
+                break
+        assert seen == ["6", "5", "4", "3", "2", "1"]
+        for nonsense in ("x", "W10=", "bnVsbA==", "eyJhIjoxfQ=="):
+            asked = desk.catalogue.page(desk.owner, department=None, status=None, cursor=nonsense, limit=2)
+            assert (await refusal(asked)).status == 422
+
+
+class TestAudit:
+    async def test_says_who_did_what_and_nothing_of_the_text(self, desk: Desk, superuser: Superuser) -> None:
+        done = await desk.bring(text_upload("a", "Nghỉ phép năm.", title="Bí mật"))
+        await desk.catalogue.amend(desk.owner, done.document_id, {"scope": "private"})
+        await desk.catalogue.delete(desk.owner, done.document_id)
+        await desk.ingestion.ingest(desk.owner, [draft("b", "Bí mật", "Nghỉ phép năm.")])
+        rows = await superuser.fetch(
+            "select user_id, action, target, details::text from audit where tenant_id = $1 order by audit_id",
+            desk.owner.tenant_id,
+        )
+        assert [row["action"] for row in rows] == [
+            "document_brought_in", "document_changed", "document_deleted", "document_brought_in",
+        ]  # fmt: skip
+        assert {row["target"] for row in rows[:3]} == {str(done.document_id)}
+        assert {row["user_id"] for row in rows} == {desk.owner.user_id}
+        assert not any("Bí mật" in str(dict(row)) or "Nghỉ" in str(dict(row)) for row in rows)
+
+
+assert TODAY < Y2027
