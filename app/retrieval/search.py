@@ -1,11 +1,10 @@
 """Finding the passages a person may read that bear on a question."""
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-
-from cachetools import LRUCache
+from typing import TypeVar
 
 from app.domain.knowledge import Passage, SearchPlan, SearchResult
 from app.domain.language import normalise
@@ -13,18 +12,22 @@ from app.domain.principal import Principal
 from app.embedding import Embedder, Vectors
 from app.retrieval.cache import CacheKey, ResultCache, Rights
 from app.retrieval.calibration import Calibration
-from app.retrieval.fusion import RANK_CONSTANT, Legs, legs_of
-from app.retrieval.text import Question, TermStatistics, read_question, weigh
+from app.retrieval.fusion import RANK_CONSTANT, Legs, best_first, legs_of
+from app.retrieval.strategy import telling_clauses, vector_leg
+from app.retrieval.text import Question, read_question, weigh
+from app.retrieval.view import Area, CorpusView
 from app.storage.database import Database, Transaction
 from app.storage.search import (
     ChunkQuery,
     DepartmentHit,
     Hit,
-    corpus_version,
-    count_words,
+    SearchState,
     search_chunks,
     search_departments,
+    search_state,
 )
+
+_AnyHit = TypeVar("_AnyHit", Hit, DepartmentHit)
 
 _CANDIDATES = 50
 """Taken from each leg before they are fused."""
@@ -41,17 +44,16 @@ class _Asked:
     text: str
     question: Question
     vector: Vectors
-    """One vector, in the space of the stored ones."""
+    """One vector, in the space of the calibration."""
     legs: Legs
+    by_words_alone: bool = False
+    """The tenant's vectors lie in another space: they cannot be compared with the question's."""
 
-
-@dataclass(frozen=True)
-class _Area:
-    """Which of the visible documents are searched."""
-
-    departments: tuple[str, ...] | None
-    on: date
-    with_superseded: bool
+    def within(self, state: SearchState, space: str) -> "_Asked":
+        """The question as it can be asked of a tenant."""
+        if state.space == space:
+            return self
+        return replace(self, by_words_alone=True, legs=Legs(0.0, self.legs.text, None, self.legs.is_folded))
 
 
 class Retriever:
@@ -74,7 +76,7 @@ class Retriever:
         self._calibration = calibration
         self._today = today
         self._results = ResultCache(ttl_seconds=cache_ttl_seconds, timer=timer) if caching else None
-        self._statistics: LRUCache[tuple[Rights, int, bool, date], TermStatistics] = LRUCache(64)
+        self._view = CorpusView()
 
     async def search(
         self,
@@ -85,7 +87,7 @@ class Retriever:
         limit: int = 8,
         as_of: date | None = None,
     ) -> SearchResult:
-        """The passages `principal` may read that bear most on `query`, most relevant first.
+        """The passages `principal` may read that bear most on `query`, best first (`fusion`).
 
         `departments` narrows the search (None = all that may be read; one the principal may not read finds nothing).
         Documents in force today are searched; with `as_of` those in force on that day, also if superseded since.
@@ -93,18 +95,30 @@ class Retriever:
         """
         started = time.perf_counter()
         asked = (await self._read([query]))[0]
-        area = _Area(departments and tuple(sorted(departments)), as_of or self._today(), as_of is not None)
+        area = Area(departments and tuple(sorted(departments)), as_of or self._today(), as_of is not None)
         async with self._database.principal_scope(principal, durable=False) as tx:
-            version = await corpus_version(tx)
-            key = self._key(principal, version, asked, area, limit)
+            state = await search_state(tx, self._calibration.space)
+            key = self._key(principal, state, asked, area, limit)
             if self._results and key and (known := self._results.get(key)):
                 return known.model_copy(update={"query": query})
-            hits = await search_chunks(tx, await self._chunk_query(tx, version, asked, area, max(_RANKED, limit)))
-        result = SearchResult(
-            query=query,
-            passages=self._best_passages(hits, asked.question, limit),
-            plan=self._plan(asked, hits, (time.perf_counter() - started) * 1000),
+            asked = asked.within(state, self._calibration.space)
+            visible = await self._view.visible(tx, state, area)
+            wanted = await self._chunk_query(tx, state, asked, area, visible)
+            wanted = wanted._replace(candidates=max(_CANDIDATES, limit), limit=max(_RANKED, limit))
+            wanted, hits = await _find(search_chunks, tx, wanted, visible)
+        passages = self._best_passages(hits, asked, limit)
+        plan = SearchPlan(
+            strategy="ann" if wanted.vector_leg == "ann" else "exact",
+            embedding_model=self._calibration.space,
+            legs=asked.legs.named(),
+            unaccented=asked.question.is_unaccented,
+            by_words_alone=asked.by_words_alone,
+            visible=visible,
+            candidates=hits[0].candidates if hits else 0,
+            returned=len(passages),
+            duration_ms=(time.perf_counter() - started) * 1000,
         )
+        result = SearchResult(query=query, passages=passages, plan=plan)
         if self._results and key:
             self._results.put(key, result)
         return result
@@ -114,13 +128,16 @@ class Retriever:
     ) -> tuple[dict[str, float], ...]:
         """For each query the best relevance among the visible passages of each department; reads no document text."""
         prepared = await self._read(queries)
-        area = _Area(None, as_of or self._today(), as_of is not None)
+        area = Area(None, as_of or self._today(), as_of is not None)
         found: list[dict[str, float]] = []
         async with self._database.principal_scope(principal, durable=False) as tx:
-            version = await corpus_version(tx)
-            for asked in prepared:
-                wanted = await self._chunk_query(tx, version, asked, area, 2 * _CANDIDATES)
-                found.append(self._best(await search_departments(tx, wanted), asked.question))
+            state = await search_state(tx, self._calibration.space)
+            visible = await self._view.visible(tx, state, area)
+            for one in prepared:
+                asked = one.within(state, self._calibration.space)
+                wanted = await self._chunk_query(tx, state, asked, area, visible)
+                _, hits = await _find(search_departments, tx, wanted, visible)
+                found.append(self._best(hits, asked))
         return tuple(found)
 
     async def prepare(self, queries: Sequence[str]) -> None:
@@ -134,14 +151,12 @@ class Retriever:
         vectors = self._calibration.centre_queries(raw, [question.language for question in questions])
         return [_Asked(*one, legs_of(one[1])) for one in zip(texts, questions, vectors, strict=True)]
 
-    def _key(
-        self, principal: Principal, version: int | None, asked: _Asked, area: _Area, limit: int
-    ) -> CacheKey | None:
-        if version is None:
+    def _key(self, principal: Principal, state: SearchState, asked: _Asked, area: Area, limit: int) -> CacheKey | None:
+        if state.corpus_version is None:
             return None
         return CacheKey(
             rights=Rights.of(principal),
-            corpus_version=version,
+            corpus_version=state.corpus_version,
             space=self._calibration.space,
             query=asked.text,
             departments=area.departments,
@@ -151,15 +166,18 @@ class Retriever:
         )
 
     async def _chunk_query(
-        self, tx: Transaction, version: int | None, asked: _Asked, area: _Area, limit: int
+        self, tx: Transaction, state: SearchState, asked: _Asked, area: Area, visible: int
     ) -> ChunkQuery:
         legs = asked.legs
-        terms = weigh(asked.question, await self._words(tx, version, folded=legs.is_folded))
+        statistics = await self._view.words(tx, state, self._today(), folded=legs.is_folded)
+        terms = weigh(asked.question, statistics)
+        # A tenant with an index of its own for vectors has one for words, too.
+        in_shared_lists = state.indexed_chunks is None and await self._view.words_are_indexed(tx)
         return ChunkQuery(
             vector=asked.vector,
             embedding_model=self._calibration.space,
             terms=[(term.query, weight) for term, weight in terms],
-            match=" | ".join(term.query for term, _ in terms if len(term.words) == 1),
+            clauses=telling_clauses(terms, statistics, visible),
             is_folded=legs.is_folded,
             vector_weight=legs.vector,
             text_weight=legs.text,
@@ -169,50 +187,48 @@ class Retriever:
             on=area.on,
             with_superseded=area.with_superseded,
             candidates=_CANDIDATES,
-            limit=limit,
+            limit=2 * _CANDIDATES,
+            vector_leg="off" if asked.by_words_alone else vector_leg(visible, state.indexed_chunks, _CANDIDATES),
+            word_leg="lookup" if in_shared_lists else "rows",
         )
 
-    def _plan(self, asked: _Asked, hits: Sequence[Hit], duration_ms: float) -> SearchPlan:
-        return SearchPlan(
-            strategy="exact",
-            embedding_model=self._calibration.space,
-            legs=asked.legs.named(),
-            unaccented=asked.question.is_unaccented,
-            candidates=hits[0].candidates if hits else 0,
-            duration_ms=duration_ms,
-        )
+    def _best_passages(self, hits: Sequence[Hit], asked: _Asked, limit: int) -> tuple[Passage, ...]:
+        relevances = [self._relevance(hit, asked) for hit in hits]
+        order = best_first(hits, relevances, asked.legs)
+        return tuple(_passage(hits[at], relevances[at]) for at in order[:limit])
 
-    async def _words(self, tx: Transaction, version: int | None, *, folded: bool) -> TermStatistics:
-        """How common words are among what the principal may read; counted once for each state of the corpus."""
-        today = self._today()
-        key = (Rights.of(tx.principal), version or 0, folded, today)
-        known = self._statistics.get(key) if version is not None else None
-        if known is None:
-            known = TermStatistics(*await count_words(tx, folded=folded, on=today))
-            self._statistics[key] = known
-        return known
-
-    def _best_passages(self, hits: Sequence[Hit], question: Question, limit: int) -> tuple[Passage, ...]:
-        scored = [(self._relevance(hit, question), hit) for hit in hits]
-        scored.sort(key=lambda pair: (-pair[0], -pair[1].fused_score, pair[1].chunk_id))
-        return tuple(_passage(hit, relevance) for relevance, hit in scored[:limit])
-
-    def _best(self, hits: Sequence[DepartmentHit], question: Question) -> dict[str, float]:
+    def _best(self, hits: Sequence[DepartmentHit], asked: _Asked) -> dict[str, float]:
         best: dict[str, float] = {}
         for hit in hits:
-            best[hit.department] = max(best.get(hit.department, 0.0), self._relevance(hit, question))
+            best[hit.department] = max(best.get(hit.department, 0.0), self._relevance(hit, asked))
         return best
 
-    def _relevance(self, hit: Hit | DepartmentHit, question: Question) -> float:
+    def _relevance(self, hit: Hit | DepartmentHit, asked: _Asked) -> float:
+        question = asked.question
         return self._calibration.relevance(
             hit.similarity,
             hit.coverage,
             same_language=hit.language == question.language,
-            unaccented=question.is_unaccented,
+            # Where the vector says nothing, the words decide as they do for questions without diacritics.
+            unaccented=question.is_unaccented or asked.by_words_alone,
         )
+
+
+async def _find(
+    search: Callable[[Transaction, ChunkQuery], Awaitable[list[_AnyHit]]],
+    tx: Transaction,
+    wanted: ChunkQuery,
+    visible: int,
+) -> tuple[ChunkQuery, list[_AnyHit]]:
+    """What was found, and how. An index walk that ends early is made good by reading every visible chunk."""
+    hits = await search(tx, wanted)
+    if wanted.vector_leg == "ann" and (hits[0].nearest if hits else 0) < min(wanted.candidates, visible):
+        wanted = wanted._replace(vector_leg="exact")
+        hits = await search(tx, wanted)
+    return wanted, hits
 
 
 def _passage(hit: Hit, relevance: float) -> Passage:
     fields = hit._asdict()
-    del fields["coverage"], fields["candidates"]
+    del fields["coverage"], fields["candidates"], fields["nearest"]
     return Passage(**fields, relevance_score=relevance)

@@ -53,6 +53,10 @@ class TermStatistics(NamedTuple):
         fewest = min(self.counts.get(word, 0) for word in term.words)
         return fewest > max(_FREQUENT_COUNT, _FREQUENT_SHARE * self.chunks)
 
+    def share(self, word: str) -> float:
+        """Share of the chunks a word stands in (0–1); one that was not seen is taken for half a chunk."""
+        return max(self.counts.get(word, 0), 0.5) / max(self.chunks, 1)
+
     def _word_weight(self, word: str) -> float:
         count = self.counts.get(word, 0)
         return math.log(1 + (self.chunks - count + 0.5) / (count + 0.5))

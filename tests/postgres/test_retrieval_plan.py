@@ -11,7 +11,7 @@ import pytest_asyncio
 
 from app.domain.principal import Principal
 from app.storage.database import Database
-from app.storage.search import SEARCH, ChunkQuery, arguments, search_chunks
+from app.storage.search import ChunkQuery, arguments, search_chunks, statement
 from tests.factories import principal
 
 Superuser: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
@@ -66,7 +66,7 @@ def query(words: list[str], **changes: Any) -> ChunkQuery:
     vector = np.ones(8, np.float32) / np.float32(np.sqrt(8))
     values: dict[str, Any] = {
         "vector": vector, "embedding_model": MODEL, "terms": [(f"'{word}'", 1.0) for word in words],
-        "match": " | ".join(f"'{word}'" for word in words), "is_folded": False, "vector_weight": 1.0,
+        "clauses": [(word,) for word in words], "is_folded": False, "vector_weight": 1.0,
         "text_weight": 1.0, "rank_constant": 60, "other_language": "", "departments": None, "on": date(2026, 11, 21),
         "with_superseded": False, "candidates": 50, "limit": 40,
     }  # fmt: skip
@@ -85,7 +85,7 @@ async def plan_of(database: Database, asker: Principal, wanted: ChunkQuery, runs
     async with database.principal_scope(asker) as tx:
         for _ in range(runs):
             explained = await tx.driver.fetchval(
-                f"explain (analyze, format json) {SEARCH[wanted.is_folded]}", *arguments(tx, wanted)
+                f"explain (analyze, format json) {statement(wanted)}", *arguments(tx, wanted)
             )
     return list(scans(explained[0]["Plan"]))
 
@@ -111,7 +111,7 @@ class TestTenthRun:
             for _ in range(10):
                 await search_chunks(tx, query(["word9"]))
             plans = await tx.driver.fetch("select statement, generic_plans, custom_plans from pg_prepared_statements")
-        (search,) = [plan for plan in plans if plan["statement"] == SEARCH[False]]
+        (search,) = [plan for plan in plans if plan["statement"] == statement(query(["word9"]))]
         assert (search["generic_plans"], search["custom_plans"]) == (0, 10)
 
 
