@@ -244,7 +244,7 @@ class Peer:
 
     async def aclose(self) -> None:
         """End its input."""
-        await self._process.communicate()
+        await self._process.communicate(b"")
 
 
 class Bench:

@@ -42,7 +42,7 @@ class Sizing(NamedTuple):
     """Sizes in tokens. The defaults did best in `bench.chunking`."""
 
     most: int = 256
-    """No chunk is larger, unless it is one word or a table row with its header."""
+    """No chunk is larger."""
     small: int = 56
     """A smaller section is put together with its neighbour under the same parent heading."""
     tiny: int = 28

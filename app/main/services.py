@@ -4,6 +4,7 @@ import asyncio
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from pathlib import Path
+from uuid import UUID
 
 import structlog
 
@@ -12,6 +13,7 @@ from app.agents.run import StepRunner
 from app.api.auth import Claims
 from app.api.deps import Limits, Rooms
 from app.bus.postgres import PostgresBus
+from app.domain.principal import Principal
 from app.domain.tasks import TaskKind
 from app.embedding import Embedder, EmbeddingUnavailable
 from app.embedding.cached import CachedEmbedder
@@ -24,7 +26,9 @@ from app.flow.state import FlowLimits, Ports
 from app.ingestion.catalogue import Catalogue
 from app.ingestion.health import Health
 from app.ingestion.pipeline import Ingestion
+from app.ingestion.reembed import Reembedding
 from app.journal import Journal
+from app.main.balancing import Balancing
 from app.main.identity import Directory, authenticator, dev_login, key_source
 from app.main.ingesting import run_ingestion
 from app.main.readiness import Addresses, Readiness
@@ -66,6 +70,7 @@ class Services:
         self.ingestion: Ingestion
         self.catalogue: Catalogue
         self.health: Health
+        self.reembedding: Reembedding
         self.rooms: Rooms
         self.worker: Worker
         self._reasoner: LocalReasoner
@@ -166,8 +171,16 @@ class Services:
 
     def _open_ingestion(self, calibration: Calibration) -> None:
         self.health = Health(self.database, calibration.space, concepts=concepts_in)
-        self.ingestion = Ingestion(self.database, self.embedder, calibration=calibration, examine=self.health.examine)
+        balancing = Balancing(self.addresses.owner)
+        self._stack.push_async_callback(balancing.aclose)
+
+        async def after_publishing(principal: Principal, document_id: UUID) -> None:
+            balancing.nudge(principal.tenant_id)
+            await self.health.examine(principal, document_id)
+
+        self.ingestion = Ingestion(self.database, self.embedder, calibration=calibration, examine=after_publishing)
         self._stack.push_async_callback(self.ingestion.aclose)
+        self.reembedding = Reembedding(self.database, self.embedder, calibration=calibration)
         self.catalogue = Catalogue(self.database)
 
     async def _open_rooms(self) -> None:

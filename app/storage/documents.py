@@ -144,6 +144,14 @@ async def external_ids(tx: Transaction, prefix: str) -> dict[str, UUID]:
     return {row["external_id"]: row["document_id"] for row in rows}
 
 
+async def departments(tx: Transaction) -> frozenset[str]:
+    """Every department a document of the tenant that the caller may see belongs to."""
+    rows = await tx.driver.fetch(
+        "select distinct department from documents where tenant_id = $1", tx.principal.tenant_id
+    )
+    return frozenset(row["department"] for row in rows)
+
+
 async def note(tx: Transaction, action: str, target: str, details: Mapping[str, Any]) -> None:
     """Write to the audit, in the caller's transaction, that the caller did something. No document text belongs here."""
     await tx.driver.execute(

@@ -19,6 +19,7 @@ from typing import IO, NamedTuple
 from urllib.parse import quote
 
 from app.errors import AppError, ErrorCode
+from app.storage.provisioning import provisioning_script
 
 DATABASE = "conclave"
 _PROGRAMS = ("pginstall18", "bin")
@@ -58,24 +59,6 @@ _THROWAWAY = """\
 fsync = off
 full_page_writes = off
 """
-
-_PROVISION = """\
-select format('create role %I login', name) from unnest(array[
-  'conclave_owner', 'conclave_app', 'conclave_maintenance']) name
-where not exists (select from pg_roles where rolname = name) \\gexec
-select format('create database %I owner conclave_owner template %I', :'database', :'template')
-where not exists (select from pg_database where datname = :'database') \\gexec
-\\connect :"database"
-create extension if not exists vector;
-select coalesce(not proleakproof, true) as untrusted
-from (select to_regprocedure('word_lookup.of_tenant(uuid, tsvector)') as oid) f left join pg_proc using (oid) \\gset
-\\if :untrusted
-{trust}
-\\endif
-"""
-_SQL = Path(__file__).parents[2] / "migrations" / "sql"
-_TRUST = ("0004_word_lookup.sql", "superuser.sql")
-"""What lets row policies and word indexes work together; only a superuser can say so."""
 
 
 class _Account(NamedTuple):
@@ -266,11 +249,9 @@ def _remove_stale_pid(cluster: Path) -> None:
 
 def _provision(socket_dir: Path, account: _Account, database: str, template: str = "template1") -> bool:
     """Make roles, database and extension where they are missing; False when no server answers."""
-    trust = "\n".join((_SQL / name).read_text("utf-8") for name in _TRUST)
-    script = _PROVISION.replace("{trust}", trust)
     done = _run(
         account, "psql", "-X", "-q", "-h", str(socket_dir), "-U", "postgres", "-d", "postgres", "-v", "ON_ERROR_STOP=1",
-        "-v", f"database={database}", "-v", f"template={template}", check=False, script=script,
+        "-v", f"database={database}", "-v", f"template={template}", check=False, script=provisioning_script(),
     )  # fmt: skip
     if done.returncode not in (0, _NOBODY_ANSWERS):
         raise _unavailable(f"its database could not be made: {done.stderr.strip()}")

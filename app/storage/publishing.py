@@ -92,7 +92,8 @@ from unnest($8::uuid[], $9::vector[]) as c (chunk_id, embedding)
 _PUBLISH = """
 with done as (
     update document_versions set status = $14, status_code = '', status_detail = $15,
-        chunks_total = cardinality($16::text[]), chunks_embedded = cardinality($16::text[]), passages = $16::text[], heartbeat_at = now(), published_at = now()
+        chunks_total = cardinality($16::text[]), chunks_embedded = cardinality($16::text[]), passages = $16::text[],
+        heartbeat_at = now(), published_at = now()
     where tenant_id = $1 and document_id = $2 and version = $3
 ), before as (
     select supersedes from documents where tenant_id = $1 and document_id = $2

@@ -18,7 +18,15 @@ from app.storage import large_tenants
 from app.storage.database import Database
 from app.storage.large_tenants import balance, demote, promote
 from app.storage.migrate import downgrade, upgrade
-from app.storage.search import ChunkQuery, SearchState, arguments, search_chunks, search_state, statement
+from app.storage.search import (
+    ChunkQuery,
+    SearchState,
+    arguments,
+    search_chunks,
+    search_state,
+    statement,
+    words_are_indexed,
+)
 from bench.size.corpus import MODEL, TENANTS, Ask, Corpus, make_corpus, reader
 from bench.size.loading import load
 from tests.postgres.crowd import DIMENSIONS, LARGEST, MIDDLE, SECOND, SMALLEST, TODAY, KnownQuestions, retriever_of
@@ -182,6 +190,25 @@ class TestFinding:
             lists = asked(corpus, tenant, vector_leg="off")
             async with database.principal_scope(reader(tenant)) as tx:
                 assert await search_chunks(tx, lists) == await search_chunks(tx, lists._replace(word_leg="rows"))
+
+
+@pytest.mark.usefixtures("crowd")
+class TestWithoutTheSuperusersWord:
+    async def test_words_are_found_by_reading(
+        self, corpus: Corpus, database: Database, questions: KnownQuestions, superuser: Superuser
+    ) -> None:
+        ask = corpus.ask(MIDDLE, reader(MIDDLE))
+        questions.learn(ask)
+        trusted = await retriever_of(database, questions).search(ask.principal, ask.text, departments=None)
+        await superuser.execute("alter function word_lookup.of_tenant(uuid, tsvector) not leakproof")
+        try:
+            async with database.principal_scope(ask.principal) as tx:
+                assert not await words_are_indexed(tx)
+            plain = await retriever_of(database, questions).search(ask.principal, ask.text, departments=None)
+        finally:
+            await superuser.execute("alter function word_lookup.of_tenant(uuid, tsvector) leakproof")
+        assert plain.passages == trusted.passages
+        assert any(passage.text_rank for passage in plain.passages)
 
 
 @pytest.mark.usefixtures("balanced")

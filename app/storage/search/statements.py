@@ -143,7 +143,10 @@ def _column(*, folded: bool) -> str:
 
 @cache
 def statistics_statement(*, folded: bool) -> str:
-    """One row: how many chunks were looked at, the words in them, in how many of them each stands."""
+    """One row: how many chunks were looked at, the words in them, in how many of them each stands.
+
+    A word that came once in a sample of many chunks says as little as one that did not come.
+    """
     return f"""
 with sampled as materialized (
     select c.{_column(folded=folded)} as words from chunks c where {visible("c")}
@@ -151,7 +154,7 @@ with sampled as materialized (
 ),
 counted as (
     select word, count(*) as chunks from (select unnest(tsvector_to_array(words)) as word from sampled) as one
-    group by word
+    group by word having count(*) > 1 or (select count(*) from sampled) < {STATISTICS_SAMPLE}
 )
 select (select count(*) from sampled) as sampled, array_agg(word) as words, array_agg(chunks) as chunks from counted"""
 
