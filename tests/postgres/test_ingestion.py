@@ -157,7 +157,7 @@ class TestIngest:
         self, ingestion: Ingestion, retriever: Retriever, owner: Principal
     ) -> None:
         await ingestion.ingest(owner, [draft("dirty", "Ghi\x00 chú", "Máy in\u200b ở\x00 tầng \ud83d4.\r\nHết.")])
-        assert await found(retriever, owner, "máy in") == {"dirty": "Máy in ở tầng 4. Hết."}
+        assert await found(retriever, owner, "máy in") == {"dirty": "Máy in ở tầng 4.\nHết."}
 
     async def test_notes_the_language_nobody_named(
         self, ingestion: Ingestion, owner: Principal, superuser: Superuser
