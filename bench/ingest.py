@@ -4,8 +4,8 @@ The embedder costs nothing here: it hands out vectors that are ready. The floor 
 same words with the same code, in one process, and writes the same rows with bare asyncpg COPY, a transaction a
 document, as the owner, into tables with the same columns and indexes but without row security, triggers and foreign
 keys; it keeps no vectors for the next time, looks nothing up and tells nobody. ``--peer-python`` names the Python of an
-environment with ``langchain-postgres``, which splits and stores the same texts in its own way. All take turns; medians
-of the rounds are printed.
+environment with ``langchain-postgres``, which splits and stores the same texts in its own way, without word indexes,
+versions or rights. All take turns; medians of the rounds are printed.
 """
 
 import argparse

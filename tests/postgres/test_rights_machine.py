@@ -9,6 +9,7 @@ from itertools import count
 from typing import Any, TypeVar
 from uuid import UUID
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
@@ -272,13 +273,14 @@ def _serials(rows: Any) -> set[int]:
 
 
 class TestRights:
+    @pytest.mark.timeout(400)
     def test_hold_after_every_step(self, app_url: str, maintenance_url: str) -> None:
         Machine.world = World(app_url, maintenance_url)
         try:
             run_state_machine_as_test(
                 Machine,
                 settings=settings(
-                    max_examples=12, stateful_step_count=15, deadline=None, print_blob=True,
+                    max_examples=24, stateful_step_count=15, deadline=None, print_blob=True,
                     # Shrinking would take minutes: what failed first is told at once.
                     phases=(Phase.explicit, Phase.reuse, Phase.generate), suppress_health_check=list(HealthCheck),
                 ),
