@@ -1,12 +1,17 @@
 """Bringing documents in for tests: a tenant's administrator, uploads, and what is found afterwards."""
 
+from collections.abc import Awaitable
 from dataclasses import dataclass
-from datetime import date
-from typing import Any
+from datetime import date, timedelta
+from typing import Any, TypeAlias
 from uuid import UUID, uuid4
+
+import asyncpg
+import pytest
 
 from app.domain.documents import DocumentFields, Progress, Upload
 from app.domain.principal import Principal
+from app.errors import AppError
 from app.ingestion.catalogue import Catalogue
 from app.ingestion.intake import Arrival
 from app.ingestion.parsing import FileKind, ParsedFile, Parser
@@ -18,7 +23,14 @@ from app.storage.database import Database
 from tests.factories import principal
 from tests.postgres.library import CountingEmbedder, WordEmbedder, today
 
+Superuser: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
+DAY = timedelta(days=1)
+Y2025, Y2026, Y2027 = date(2025, 1, 1), date(2026, 1, 1), date(2027, 1, 1)
 QUESTION = "Quy định nghỉ phép năm"
+LONG = "\n\n".join(
+    f"## Mục {number}\n\n" + f"Quy định nghỉ phép số {number} của công ty. " * 20 for number in range(80)
+)
+"""Three batches of passages."""
 
 
 def text_upload(external_id: str, text: str, **fields: Any) -> Upload:
@@ -95,3 +107,16 @@ class Desk:
         """The texts of all passages, sorted."""
         result = await self.retriever.search(asker or self.owner, query, departments=None, limit=50, as_of=as_of)
         return sorted(passage.text for passage in result.passages)
+
+
+async def refusal(action: Awaitable[object]) -> AppError:
+    """The error of something that must be refused."""
+    with pytest.raises(AppError) as caught:
+        await action
+    return caught.value
+
+
+async def rows_of(superuser: Superuser, desk: Desk, table: str, columns: str = "count(*)") -> list[tuple[Any, ...]]:
+    """What really stands in a table, of the desk's tenant."""
+    query = f"select {columns} from {table} where tenant_id = $1 order by 1"
+    return [tuple(row) for row in await superuser.fetch(query, desk.owner.tenant_id)]

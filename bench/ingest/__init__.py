@@ -1,0 +1,1 @@
+"""Bringing documents in, set against bare COPY and a framework: ``python -m bench.ingest``."""
