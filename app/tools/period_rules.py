@@ -1,17 +1,12 @@
 """The phrases that name one span of time, as rules over folded lower-case text; `periods` puts them together."""
 
-import calendar
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, tzinfo
 
-_MONTH_NAMES = {
-    name.lower(): number
-    for names in (calendar.month_name, calendar.month_abbr)
-    for number, name in enumerate(names)
-    if name
-} | {"sept": 9}
+from app.domain.months import MONTH_NAMES
+
 _WEEKDAYS = {
     "thu hai": 0, "thu 2": 0, "monday": 0, "thu ba": 1, "thu 3": 1, "tuesday": 1, "thu tu": 2, "thu 4": 2,
     "wednesday": 2, "thu nam": 3, "thu 5": 3, "thursday": 3, "thu sau": 4, "thu 6": 4, "friday": 4, "thu bay": 5,
@@ -38,7 +33,7 @@ _WEEKDAY = rf"(?P<weekday>{'|'.join(_WEEKDAYS)})"
 _DAY = r"(?P<day>[0-9]{1,2})"
 _MONTH = r"(?P<month>[0-9]{1,2})"
 _YEAR = r"(?P<year>[0-9]{4})"
-_NAMED = rf"\b(?P<named>{'|'.join(_MONTH_NAMES)})\b\.?"
+_NAMED = rf"\b(?P<named>{'|'.join(MONTH_NAMES)})\b\.?"
 _ORDINAL = r"(?:st|nd|rd|th)?"
 _PAST = "qua|gan day|gan nhat|vua qua|vua roi|tro lai"
 
@@ -77,7 +72,7 @@ class Reading:
     def month(self) -> int:
         """The month that is named or numbered."""
         named = self.group("named")
-        return _MONTH_NAMES[named] if named else int(self.group("month") or 0)
+        return MONTH_NAMES[named] if named else int(self.group("month") or 0)
 
     def days(self, first: date, count: int = 1) -> Span:
         """`count` whole days from `first` on."""

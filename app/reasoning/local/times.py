@@ -12,22 +12,17 @@ from datetime import date, timedelta
 from typing import Literal
 
 from app.domain.language import fold
+from app.domain.months import MONTH_NAMES
 from app.reasoning.local.cues import alternatives
 
 Grain = Literal["day", "month", "year"]
 
-_NAMES = {
-    name.lower(): number
-    for names in (calendar.month_name, calendar.month_abbr)
-    for number, name in enumerate(names)
-    if name
-} | {"sept": 9}
 _ROMAN = {"i": 1, "ii": 2, "iii": 3, "iv": 4}
 _NUMBERS = {"mot": 1, "hai": 2, "ba": 3, "bon": 4, "one": 1, "two": 2, "three": 3, "four": 4}
 _D = r"(?P<day>0?[1-9]|[12][0-9]|3[01])"
 _M = r"(?P<month>0?[1-9]|1[0-2])"
 _Y = r"(?P<year>(?:19|20)[0-9]{2})"
-_NAMED = rf"(?P<named>{'|'.join(sorted(_NAMES, key=len, reverse=True))})\b\.?"
+_NAMED = rf"(?P<named>{'|'.join(sorted(MONTH_NAMES, key=len, reverse=True))})\b\.?"
 _TH = r"(?:st|nd|rd|th)?"
 _LAST_YEAR = r"(?P<last_year>nam (?:ngoai|truoc|roi|vua roi|vua qua)|(?:of )?(?:last|the previous) year)"
 _OF_YEAR = rf"(?:(?: nam |,? ?/ ?|, | of | ){_Y}| {_LAST_YEAR})"
@@ -118,7 +113,7 @@ def _year_of(mark: re.Match[str], today: date) -> int | None:
 def _month_of(mark: re.Match[str]) -> int:
     groups = mark.groupdict()
     named = groups.get("named")
-    return _NAMES[named] if named else int(groups["month"])
+    return MONTH_NAMES[named] if named else int(groups["month"])
 
 
 def _day(mark: re.Match[str], today: date) -> _Reading:
