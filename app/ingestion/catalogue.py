@@ -1,16 +1,16 @@
 """The documents of a tenant as their administrator handles them: look, change, delete, compare versions."""
 
 import asyncio
-import base64
-import binascii
 import difflib
-import json
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from itertools import takewhile
 from typing import Any
 from uuid import UUID
 
+from pydantic import AwareDatetime, TypeAdapter
+
+from app.domain.cursor import read_cursor, write_cursor
 from app.domain.documents import DocumentView, TextChange, VersionView
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
@@ -27,6 +27,8 @@ _CHANGED_LINES_SHOWN = 40
 _SHOWN_FIELDS = (
     "title", "url", "department", "scope", "lang", "authority", "effective_from", "effective_to", "supersedes",
 )  # fmt: skip
+_PLACE: TypeAdapter[tuple[AwareDatetime, UUID]] = TypeAdapter(tuple[AwareDatetime, UUID])
+"""When a document was last changed, and its id."""
 
 
 class Catalogue:
@@ -47,11 +49,13 @@ class Catalogue:
 
         Raises `AppError` (PAYLOAD_INVALID) for a cursor that was not given out here.
         """
-        behind = None if cursor is None else _read_cursor(cursor)
+        behind = None if cursor is None else read_cursor(_PLACE, cursor)
         async with self._database.principal_scope(principal, durable=False) as tx:
             found = await documents.page(tx, department=department, status=status, behind=behind, limit=limit + 1)
         shown = found[:limit]
-        return shown, _cursor(shown[-1]) if len(found) > limit else None
+        if len(found) <= limit:
+            return shown, None
+        return shown, write_cursor(_PLACE, (shown[-1].updated_at, shown[-1].document_id))
 
     async def amend(self, principal: Principal, document_id: UUID, changes: Mapping[str, Any]) -> DocumentView:
         """Change fields (`changes` names only those); who may read the chunks changes in the same commit.
@@ -150,16 +154,3 @@ def _demand_admin(principal: Principal) -> None:
 
 def _not_found() -> AppError:
     return AppError(ErrorCode.NOT_FOUND, "There is no such document.", status=404)
-
-
-def _cursor(last: DocumentView) -> str:
-    text = json.dumps([last.updated_at.isoformat(), str(last.document_id)])
-    return base64.urlsafe_b64encode(text.encode()).decode()
-
-
-def _read_cursor(cursor: str) -> tuple[datetime, UUID]:
-    try:
-        moment, document_id = json.loads(base64.urlsafe_b64decode(cursor.encode()))
-        return datetime.fromisoformat(moment), UUID(document_id)
-    except (ValueError, TypeError, AttributeError, binascii.Error, UnicodeError) as error:
-        raise AppError(ErrorCode.PAYLOAD_INVALID, "cursor: is not one of this listing.", status=422) from error

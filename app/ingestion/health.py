@@ -6,13 +6,14 @@ who may read more, and `catch_up` compares it by their rights.
 """
 
 import asyncio
-import base64
-import binascii
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, date, datetime
+from typing import Annotated
 from uuid import UUID
 
+from pydantic import Field, FiniteFloat, TypeAdapter
+
+from app.domain.cursor import read_cursor, write_cursor
 from app.domain.health import HealthItem, HealthKind, HealthReport, Side
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
@@ -42,6 +43,7 @@ _AT_ONCE = 50
 _FINDINGS = 100
 """Of a document, the surest; more would not be read."""
 _STALE = StaleRules(soon_days=30, old_months=18)
+_PLACE: TypeAdapter[Place] = TypeAdapter(tuple[Annotated[int, Field(ge=0, le=100)], FiniteFloat, UUID])
 
 
 class Health:
@@ -87,7 +89,7 @@ class Health:
     async def report(self, principal: Principal, *, limit: int = 50, cursor: str | None = None) -> HealthReport:
         """What is wrong, gravest first. Raises `AppError`: 403, and 422 for a cursor that was not given out here."""
         _demand_admin(principal)
-        behind = None if cursor is None else _read_cursor(cursor)
+        behind = None if cursor is None else read_cursor(_PLACE, cursor)
         async with self._database.principal_scope(principal, durable=False) as tx:
             rows, counts = await health.page(tx, _STALE, self._today(), behind, limit + 1)
         shown = rows[:limit]
@@ -156,12 +158,4 @@ def _demand_admin(principal: Principal) -> None:
 
 
 def _cursor(last: ItemRow) -> str:
-    return base64.urlsafe_b64encode(json.dumps([last.rank, last.weight, str(last.key)]).encode()).decode()
-
-
-def _read_cursor(cursor: str) -> Place:
-    try:
-        rank, weight, key = json.loads(base64.urlsafe_b64decode(cursor.encode()))
-        return int(rank), float(weight), UUID(key)
-    except (ValueError, TypeError, AttributeError, OverflowError, binascii.Error) as error:
-        raise AppError(ErrorCode.PAYLOAD_INVALID, "cursor: is not one of this report.", status=422) from error
+    return write_cursor(_PLACE, (last.rank, last.weight, last.key))

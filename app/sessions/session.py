@@ -1,10 +1,10 @@
 """Conversations of one person: listing, history, erasure. Nobody else sees them, administrators neither."""
 
-import base64
-import binascii
-from datetime import datetime
 from uuid import UUID
 
+from pydantic import AwareDatetime, TypeAdapter
+
+from app.domain.cursor import read_cursor, write_cursor
 from app.domain.principal import Principal
 from app.domain.tasks import Message, Session
 from app.errors import AppError, ErrorCode
@@ -13,6 +13,8 @@ from app.storage.database import Database
 
 _MAX_TURNS = 200
 """Turns of a conversation that are shown."""
+_PLACE: TypeAdapter[tuple[AwareDatetime, UUID]] = TypeAdapter(tuple[AwareDatetime, UUID])
+"""When a session was last used, and its id."""
 
 
 class SessionStore:
@@ -33,11 +35,13 @@ class SessionStore:
 
         Raises `AppError` (422) for a cursor that was not given out here.
         """
-        behind = None if cursor is None else _read_cursor(cursor)
+        behind = None if cursor is None else read_cursor(_PLACE, cursor)
         async with self._database.principal_scope(principal) as tx:
             found = await sessions.page(tx, behind, limit + 1)
         page = tuple(found[:limit])
-        return page, _cursor_behind(page[-1]) if len(found) > limit else None
+        if len(found) <= limit:
+            return page, None
+        return page, write_cursor(_PLACE, (page[-1].updated_at, page[-1].session_id))
 
     async def get(self, principal: Principal, session_id: UUID) -> Session:
         """A session with its messages. Raises `AppError` (404) for unknown and foreign ids alike."""
@@ -53,21 +57,6 @@ class SessionStore:
         async with self._database.principal_scope(principal) as tx:
             if not await sessions.delete(tx, session_id):
                 raise _not_found()
-
-
-def _cursor_behind(session: Session) -> str:
-    return base64.urlsafe_b64encode(f"{session.updated_at.isoformat()}|{session.session_id}".encode()).decode()
-
-
-def _read_cursor(cursor: str) -> tuple[datetime, UUID]:
-    try:
-        moment, _, session_id = base64.urlsafe_b64decode(cursor.encode()).decode().partition("|")
-        when = datetime.fromisoformat(moment)
-        if when.tzinfo is None:
-            raise ValueError("no time zone")
-        return when, UUID(session_id)
-    except (ValueError, binascii.Error) as error:
-        raise AppError(ErrorCode.PAYLOAD_INVALID, "cursor: not one of this list.", status=422) from error
 
 
 def _not_found() -> AppError:

@@ -116,7 +116,17 @@ class TestBadInput:
         answer = await lan.post("/search", json=body)
         assert (answer.status_code, answer.json()["code"]) == (422, "PAYLOAD_INVALID")
 
-    @pytest.mark.parametrize("query", ["cursor=garbage", "cursor=%00", "limit=0", "limit=101", "limit=x"])
+    @pytest.mark.parametrize(
+        "query",
+        [
+            "cursor=garbage",
+            "cursor=%00",
+            "cursor=WyIyMDI2LTAxLTAxVDAwOjAwOjAwIiwgIjAxOGYwMDAwLTAwMDAtNzAwMC04MDAwLTAwMDAwMDAwMDAwMSJd",
+            "limit=0",
+            "limit=101",
+            "limit=x",
+        ],
+    )
     async def test_of_lists_is_refused(self, lan: httpx.AsyncClient, query: str) -> None:
         answer = await lan.get(f"/sessions?{query}")
         assert (answer.status_code, answer.json()["code"]) == (422, "PAYLOAD_INVALID")

@@ -425,6 +425,16 @@ class TestLooking:
         assert seen == [f"{name}-{number}" for number in (2, 1, 0)]
         assert (await lan.get("/documents?department=legal")).json() == {"documents": [], "next_cursor": None}
 
-    @pytest.mark.parametrize("query", ["cursor=garbage", "cursor=%00", "limit=0", "limit=101", "status=x"])
+    @pytest.mark.parametrize(
+        "query",
+        [
+            "cursor=garbage",
+            "cursor=%00",
+            "cursor=WyIyMDI2LTAxLTAxVDAwOjAwOjAwIiwgIjAxOGYwMDAwLTAwMDAtNzAwMC04MDAwLTAwMDAwMDAwMDAwMSJd",
+            "limit=0",
+            "limit=101",
+            "status=x",
+        ],
+    )
     async def test_refuses_nonsense(self, lan: Client, query: str) -> None:
         refused(await lan.get(f"/documents?{query}"), 422, "PAYLOAD_INVALID")

@@ -443,7 +443,18 @@ class TestReport:
         oldest = [item.document.external_id for item in paged if item.kind is HealthKind.OLD]
         assert oldest == ["three", "two"]
 
-    @pytest.mark.parametrize("cursor", ["", "x", "WzEsMiwzXQ==", "e30=", "WzEsIDAuMCwgIngiXQ==", "bnVsbA=="])
+    @pytest.mark.parametrize(
+        "cursor",
+        [
+            "",
+            "x",
+            "WzEsMiwzXQ==",
+            "e30=",
+            "WzEsIDAuMCwgIngiXQ==",
+            "bnVsbA==",
+            "WzEwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAwMDAsIDAuNSwgIjAxOGYwMDAwLTAwMDAtNzAwMC04MDAwLTAwMDAwMDAwMDAwMSJd",
+        ],
+    )
     async def test_refuses_a_cursor_it_did_not_give_out(self, health: Health, owner: Principal, cursor: str) -> None:
         with pytest.raises(AppError) as refusal:
             await health.report(owner, cursor=cursor)
