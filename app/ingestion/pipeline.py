@@ -95,7 +95,6 @@ class Ingestion:
         self._database = database
         self._passages = Passages(database, embedder, calibration or load_calibration(embedder.model))
         self._today = today
-        self._examine = examine
         self.parser = parser or Parser()
         self.intake = Intake(self._passages.space)
         self._stages = Stages(database, self._passages, self.parser, examine, today)

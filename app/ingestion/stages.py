@@ -18,7 +18,7 @@ from app.domain.language import guess_language
 from app.domain.principal import Principal
 from app.domain.record import Record
 from app.ingestion.intake import tidy
-from app.ingestion.parsing import ParseFailed, Parser
+from app.ingestion.parsing import ParseFailed, ParseFailure, Parser
 from app.ingestion.passages import Passage, Passages
 from app.storage import arrivals, documents
 from app.storage.arrivals import ArrivedVersion
@@ -124,8 +124,7 @@ class Stages:
         await self._stage(work, DocumentStatus.CHUNKING)
         passages = await asyncio.to_thread(self._passages.cut, read.draft, read.pages)
         if not passages:
-            advice = "The file holds no text that could be found. If it is a scan, run text recognition on it first."
-            return await self._failed(work.principal, work.version, "NO_TEXT", advice)
+            raise ParseFailed(ParseFailure.NO_TEXT)
         try:
             return await self._publish(work, read, passages)
         except _Stopped:
