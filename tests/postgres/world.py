@@ -56,7 +56,7 @@ KEYS = {
     "system_logs": "message", "sessions": "session_id", "tasks": "task_id", "events": "root_task_id",
     "agent_contexts": "context_data ->> 'key'", "semantic_vectors": "content", "conflicts": "topic",
     "feedback": "correction", "idempotency_keys": "key", "audit": "target", "embedding_cache": "content_hash",
-    "users": "user_id", "tenants": "tenant_id",
+    "users": "user_id", "tenants": "tenant_id", "model_calls": "call_id", "model_usage": "subject",
 }  # fmt: skip
 """An expression that tells the rows of a table apart."""
 
@@ -201,6 +201,12 @@ async def _write_personal(superuser: "asyncpg.Connection[asyncpg.Record]", world
         ("idempotency_keys", "task_id, key, request_hash) values ($1, $2, $3, $4, '')", text, (task_id, text)),
         ("audit", "action, target) values ($1, $2, 'look', $3)", text, (text,)),
         (
+            "model_calls",
+            "call_id, run_id, purpose, model, reserved_tokens) values ($1, $2, $3, $3, '', '', 1)",
+            task_id,
+            (task_id,),
+        ),
+        (
             "users",
             "name, department, departments, scopes) values ($1, $2, $3, 'hr', '{hr}', '{public}')",
             who.user_id,
@@ -216,3 +222,7 @@ async def _write_personal(superuser: "asyncpg.Connection[asyncpg.Record]", world
         text,
     )
     world.own("embedding_cache", text, who)
+    await superuser.execute(
+        "insert into model_usage (tenant_id, subject, day, calls, tokens) values ($1, $2, now()::date, 1, 1)", *whose
+    )
+    world.own("model_usage", who.user_id, who)

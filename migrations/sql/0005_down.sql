@@ -1,0 +1,1 @@
+drop table if exists model_usage, model_calls;
