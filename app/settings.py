@@ -4,6 +4,7 @@ Read from the environment with the prefix ``CONCLAVE_`` and from ``.env``. Only 
 """
 
 from pathlib import Path
+from typing import Literal
 
 from pydantic import Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -36,8 +37,23 @@ class Settings(BaseSettings):
     worker_max_concurrent_runs: int = Field(20, ge=2)
 
     llm_base_url: str = ""
+    """Any OpenAI-compatible endpoint; empty together with an empty ``llm_model`` = no model, the rules answer."""
     llm_api_key: SecretStr = SecretStr("")
     llm_model: str = ""
+    llm_small_model: str = ""
+    """Asked when the first model fails; empty = none, the rules follow at once."""
+    llm_small_base_url: str = ""
+    """Empty = ``llm_base_url``."""
+    llm_small_api_key: SecretStr = SecretStr("")
+    """Empty = ``llm_api_key``, where the address is the same."""
+    llm_answer_mode: Literal["extractive", "model"] = "extractive"
+    """``extractive``: the model plans and writes, two calls a question. ``model``: it also answers each query."""
+    llm_first_token_seconds: float = Field(20.0, gt=0)
+    llm_between_tokens_seconds: float = Field(10.0, gt=0)
+    llm_call_seconds: float = Field(60.0, gt=0)
+    llm_prompt_price: float = Field(0.0, ge=0)
+    """Per million tokens, in your currency; only for the records."""
+    llm_completion_price: float = Field(0.0, ge=0)
 
     embedding_base_url: str = ""
     """Empty = the bundled multilingual-e5-small."""
@@ -69,6 +85,12 @@ class Settings(BaseSettings):
 
     task_deadline_ms: int = Field(90_000, ge=1)
     task_token_budget: int = Field(20_000, ge=0)
+    """Tokens of models a question may take, prompts included; 0 = without limit."""
+    task_call_budget: int = Field(24, ge=0)
+    """Calls of models a question may take; 0 = without limit."""
+    user_tokens_per_day: int = Field(0, ge=0)
+    """0 = without limit; days are UTC. Beyond it the rules answer."""
+    tenant_tokens_per_day: int = Field(0, ge=0)
     task_lease_seconds: int = Field(30, ge=1)
     max_redispatches: int = Field(3, ge=0, le=20)
 
@@ -79,12 +101,19 @@ class Settings(BaseSettings):
     ingestion_max_concurrent: int = Field(4, ge=1, le=64)
     """Documents read at a time by all workers together."""
     max_query_chars: int = Field(4_000, ge=1)
+    trusted_link_hosts: frozenset[str] = frozenset()
+    """Hosts whose links may stand in an answer when a document names them; the documents' own addresses always may."""
     log_level: str = "INFO"
 
     @property
     def is_embedded(self) -> bool:
         """Whether the service brings its own PostgreSQL."""
         return not self.database_url.get_secret_value()
+
+    @property
+    def has_model(self) -> bool:
+        """Whether a language model is configured."""
+        return bool(self.llm_base_url or self.llm_model)
 
     @property
     def dev_login(self) -> bool:

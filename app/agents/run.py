@@ -18,7 +18,7 @@ from uuid import UUID
 from app.domain.answer import iso_utc
 from app.domain.knowledge import Finding
 from app.domain.plan import PlannedStep
-from app.domain.tasks import TaskStatus
+from app.domain.tasks import PrivateContext, TaskStatus
 from app.errors import StaleAttempt, ToolFailed, ToolRetry
 from app.events import (
     AgentResult,
@@ -30,6 +30,7 @@ from app.events import (
     VerificationDone,
 )
 from app.reasoning import Reasoner
+from app.reasoning.budget import charged_to_step
 from app.tasks.registry import TaskRegistry
 from app.tasks.run import TaskRun
 from app.tools.base import Tool, Toolbox, ToolCall, ToolResult
@@ -76,7 +77,13 @@ class StepOrder:
     task_id: UUID
     """The step's own task row."""
     step: PlannedStep
-    call: ToolCall
+    departments: tuple[str, ...]
+    """Departments the agent reads."""
+    findings: tuple[Finding, ...]
+    """What earlier tiers found, as far as this agent may use it."""
+    instructions: str
+    """The agent's own, from its YAML file."""
+    now: datetime
     timeout_seconds: float
     """For all tries together."""
     deadline_binds: bool
@@ -104,29 +111,31 @@ class StepRunner:
     async def run(self, order: StepOrder) -> StepOutcome:
         """Run one step to its end and record it; raises `StaleAttempt` when the run was given to somebody else."""
         planned, writer = order.step, order.run.writer
-        attempt = await self._registry.claim_task(order.call.principal, order.task_id, planned.step.agent)
-        if attempt is None:
-            raise StaleAttempt(f"step {planned.node_id} is held by another run")
+        claimed = await self._registry.claim_step(order.run.principal, order.task_id, planned.step.agent)
+        if claimed is None or claimed.context is None:
+            raise StaleAttempt(f"step {planned.node_id} is held by another run, or its session was erased")
+        attempt, call = claimed.attempt, _call(order, claimed.instruction, claimed.context)
         writer.append(
             AgentTask(
                 task_id=order.task_id, agent=planned.step.agent, node_id=planned.node_id, tool=planned.step.tool,
                 attempt=attempt,
             )
         )  # fmt: skip
-        outcome = await self._attempt(order)
+        with charged_to_step(planned.step.agent, order.task_id):
+            outcome = await self._attempt(order, call)
         await self._record(order, attempt, outcome)
         return outcome
 
-    async def _attempt(self, order: StepOrder) -> StepOutcome:
+    async def _attempt(self, order: StepOrder, call: ToolCall) -> StepOutcome:
         """The planned tool with its tries, then its alternative once."""
         started_at, clock = self._now(), time.perf_counter()
         name, error, result = order.step.step.tool, None, None
         try:
             async with asyncio.timeout(order.timeout_seconds):
                 try:
-                    result = await self._with_retries(order, name)
+                    result = await self._with_retries(order, call, name)
                 except ToolFailed as failure:
-                    name, result = await self._alternative(order, name, failure)
+                    name, result = await self._alternative(order, call, name, failure)
         except TimeoutError:
             error = StepError("deadline" if order.deadline_binds else "timeout", "Tool timeout")
             self._respond(order, name, "timeout", clock, None)
@@ -146,18 +155,18 @@ class StepRunner:
             started_at=started_at,
             ended_at=self._now(),
             duration_ms=_ms_since(clock),
-            input_hash=_input_hash(order.call, order.step.step.tool),
+            input_hash=_input_hash(call, order.step.step.tool),
             output_hash=None if result is None else _output_hash(result),
             result=result,
             error=error,
         )
 
-    async def _with_retries(self, order: StepOrder, name: str) -> ToolResult:
+    async def _with_retries(self, order: StepOrder, call: ToolCall, name: str) -> ToolResult:
         """Call a tool until it answers; `ToolRetry` is waited out with jittered, doubling pauses."""
         tool = self.toolbox[name]
         for tries_left in range(order.max_retries, -1, -1):
             try:
-                return await self._call(order, tool)
+                return await self._call(order, call, tool)
             except ToolRetry:
                 if tries_left == 0:
                     raise
@@ -165,25 +174,27 @@ class StepRunner:
                 await asyncio.sleep(pause * self._rng.uniform(0.5, 1.5))
         raise AssertionError("unreachable: the last try returns or raises")
 
-    async def _alternative(self, order: StepOrder, name: str, failure: ToolFailed) -> tuple[str, ToolResult]:
+    async def _alternative(
+        self, order: StepOrder, call: ToolCall, name: str, failure: ToolFailed
+    ) -> tuple[str, ToolResult]:
         other = self.toolbox[name].alternative
         if other is None or other not in self.toolbox:
             raise failure
         reason = f"{name} failed, trying {other}"
         order.run.writer.append(RenavigateRequest(node_id=order.step.node_id, reason=reason))
-        return other, await self._call(order, self.toolbox[other])
+        return other, await self._call(order, call, self.toolbox[other])
 
-    async def _call(self, order: StepOrder, tool: Tool) -> ToolResult:
+    async def _call(self, order: StepOrder, call: ToolCall, tool: Tool) -> ToolResult:
         """One call, announced and answered in the journal, its findings reviewed."""
         clock = time.perf_counter()
         order.run.writer.append(
             ToolRequest(
                 agent=order.step.step.agent, node_id=order.step.node_id, tool=tool.name,
-                input_hash=_input_hash(order.call, tool.name),
+                input_hash=_input_hash(call, tool.name),
             )
         )  # fmt: skip
         try:
-            result = await self._review(order, await tool(order.call))
+            result = await self._review(order, call, await tool(call))
         except (ToolRetry, ToolFailed):
             self._respond(order, tool.name, "failed", clock, None)
             raise
@@ -200,14 +211,14 @@ class StepRunner:
             )
         )  # fmt: skip
 
-    async def _review(self, order: StepOrder, result: ToolResult) -> ToolResult:
+    async def _review(self, order: StepOrder, call: ToolCall, result: ToolResult) -> ToolResult:
         """The result validator: a finding that its own quotes do not support counts as not found."""
         kept: list[Finding] = []
         for finding in result.findings:
             if not finding.found:
                 kept.append(finding)
                 continue
-            review = await self._reasoner.review_finding(finding, order.call.language)
+            review = await self._reasoner.review_finding(finding, call.language)
             if review.approved:
                 order.run.writer.append(VerificationDone(node_id=order.step.node_id, confidence=finding.confidence))
                 kept.append(finding)
@@ -222,7 +233,7 @@ class StepRunner:
         answer = outcome.result.text if outcome.result else ""
         status = TaskStatus.COMPLETED if outcome.ok else TaskStatus.FAILED
         await self._registry.update_status(
-            order.call.principal,
+            order.run.principal,
             order.task_id,
             attempt,
             status,
@@ -240,6 +251,23 @@ class StepRunner:
                 status="completed" if outcome.ok else "failed", answer=answer,
             )
         )  # fmt: skip
+
+
+def _call(order: StepOrder, instruction: str, context: PrivateContext) -> ToolCall:
+    """The call as the agent makes it: its instruction, and the context it was kept under."""
+    return ToolCall(
+        principal=order.run.principal,
+        agent=order.step.step.agent,
+        departments=order.departments,
+        message=context.message,
+        queries=context.queries,
+        refined_query=context.refined_query,
+        language=context.language,
+        findings=order.findings,
+        as_of=context.as_of,
+        instructions="\n".join(filter(None, (order.instructions, instruction))),
+        now=order.now,
+    )
 
 
 def _ms_since(clock: float) -> int:

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from pydantic import Field, field_validator, model_validator
 
+from app.agents.instruction import LEAST_TOKENS
 from app.domain.plan import ORCHESTRATOR
 from app.domain.principal import Principal, Scope
 from app.domain.record import Record
@@ -87,7 +88,7 @@ class AgentSpec(Record):
     """Its key in ``priority_by_domain``; empty = ``<name>_policies``."""
     is_fallback: bool = False
     """Takes the questions of no particular domain."""
-    token_limit: int = Field(500, ge=1)
+    token_limit: int = Field(500, ge=LEAST_TOKENS)
     """Tokens an instruction to this agent may have."""
     timeout_ms: int | None = Field(None, ge=1)
     """For one step, all tries together; empty = the service's ``timeout_per_agent_ms``."""

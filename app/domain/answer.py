@@ -80,6 +80,18 @@ class FlowAction(Record):
     error_details: dict[str, Any] | None = None
 
 
+class ModelUsage(Record):
+    """What was asked of language models."""
+
+    calls: int
+    """Requests, failed ones included."""
+    prompt_tokens: int
+    completion_tokens: int
+    cost: float
+    """In the operator's currency, by the prices of the settings."""
+    models: tuple[str, ...]
+
+
 class ExecutionMetadata(Record):
     """What the run did, in numbers."""
 
@@ -96,6 +108,8 @@ class ExecutionMetadata(Record):
     """The day whose documents were read; absent when those of today were."""
     cached: bool | None = None
     """Whether the answer was remembered: agents, tools and queries are those that once found it. Absent when not."""
+    model_usage: ModelUsage | None = None
+    """Absent when no model was asked."""
     searches: tuple[SearchPlan, ...] | None = None
     """How passages were searched for, a plan a query; absent when nothing was."""
 

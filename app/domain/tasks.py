@@ -1,5 +1,6 @@
 """Units of work and conversations as they are stored."""
 
+import hashlib
 from datetime import date, datetime
 from enum import StrEnum
 from typing import Any, Literal
@@ -41,7 +42,34 @@ class NewTask(Record):
     assignee_agent_id: str | None = None
     request: dict[str, Any] = {}
     """JSON the handler needs: the chat request of a root task, the planned step of a child."""
+    token_limit: int | None = None
+    """Tokens the description may have, for a step: its compact instruction."""
     deadline: datetime | None = None
+
+
+class PrivateContext(Record):
+    """What an agent needs to carry out an instruction: kept in ``agent_contexts`` of its session, named by its hash."""
+
+    message: str
+    queries: tuple[tuple[int, str], ...]
+    """(1-based index, text)."""
+    refined_query: str
+    language: Literal["vi", "en"]
+    as_of: date | None = None
+
+    @property
+    def context_hash(self) -> str:
+        """16 hex digits; equal contexts have equal hashes."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:16]
+
+
+class ClaimedStep(Record):
+    """A step somebody took, as it was dispatched."""
+
+    attempt: int
+    instruction: str
+    context: PrivateContext | None
+    """Restored by the hash in the step's request; None when the session has forgotten it."""
 
 
 class Task(Record):

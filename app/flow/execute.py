@@ -7,19 +7,20 @@ from uuid import UUID, uuid5
 
 from langgraph.runtime import Runtime
 
+from app.agents.instruction import compact
 from app.agents.run import StepOrder, StepOutcome
 from app.domain.knowledge import Finding
-from app.domain.plan import ORCHESTRATOR, Plan, PlannedStep
-from app.domain.tasks import NewTask
+from app.domain.plan import ORCHESTRATOR, PlannedStep
+from app.domain.tasks import NewTask, PrivateContext
 from app.events import EndProcess, Handover, PlanReady, StartProcess
 from app.flow import progress
-from app.flow.state import RunContext, RunState
+from app.flow.state import RESERVE_SHARE, RunContext, RunState
 from app.flow.trace import agent_outputs, findings_of
-from app.tools.base import ToolCall
+from app.reasoning import Classification
 from app.tools.calling import side_by_side
 
-_RESERVE_SHARE = 0.1
-"""Part of the run's deadline kept back for weighing and writing the answer."""
+_LEADER_TOKENS = 500
+"""Of an instruction the orchestrator gives itself."""
 
 
 async def execute(state: RunState, runtime: Runtime[RunContext]) -> RunState:
@@ -29,7 +30,7 @@ async def execute(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     await context.ports.registry.save_plan(
         context.asking.principal, context.run.task.task_id, context.run.attempt, plan.model_dump(mode="json")
     )
-    task_ids = await _register(context, plan, steps)
+    task_ids = await _register(context, state["classification"], steps)
     context.run.writer.append(PlanReady(plan=plan.model_dump(mode="json")))
     context.run.writer.append(progress.plan_ready(steps))
     await context.ports.retriever.prepare([text for step in steps for _, text in step.queries])
@@ -40,10 +41,17 @@ async def execute(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     return {}
 
 
-async def _register(context: RunContext, plan: Plan, steps: Sequence[PlannedStep]) -> dict[int, UUID]:
-    """One task row a step, in one statement; ids are stable within an attempt."""
+async def _register(
+    context: RunContext, classification: Classification, steps: Sequence[PlannedStep]
+) -> dict[int, UUID]:
+    """One task row a step with its compact instruction, and each agent's context; ids are stable within an attempt."""
     root = context.run.task
     ids = {step.number: uuid5(root.task_id, f"{context.run.attempt}:{step.number}") for step in steps}
+    needs = {step.number: _private_context(context, classification, step) for step in steps}
+    limits = {step.number: _token_limit(context, step.step.agent) for step in steps}
+    by_agent: dict[str, list[PrivateContext]] = {}
+    for step in steps:
+        by_agent.setdefault(step.step.agent, []).append(needs[step.number])
     await context.ports.registry.register_steps(
         context.asking.principal,
         [
@@ -54,15 +62,36 @@ async def _register(context: RunContext, plan: Plan, steps: Sequence[PlannedStep
                 root_task_id=root.task_id,
                 kind="step",
                 title=step.step.label[:500],
-                description=step.step.message,
+                description=compact(step, limits[step.number], needs[step.number].context_hash),
                 assignee_agent_id=step.step.agent,
-                request={"node_id": step.node_id, "tool": step.step.tool, "queries": dict(step.queries)},
+                request={
+                    "node_id": step.node_id,
+                    "tool": step.step.tool,
+                    "queries": dict(step.queries),
+                    "context_hash": needs[step.number].context_hash,
+                },
+                token_limit=limits[step.number],
                 deadline=root.deadline,
             )
             for step in steps
         ],
+        by_agent,
     )
     return ids
+
+
+def _private_context(context: RunContext, classification: Classification, step: PlannedStep) -> PrivateContext:
+    return PrivateContext(
+        message=step.step.message,
+        queries=step.queries,
+        refined_query=classification.refined_query,
+        language=classification.language,
+        as_of=context.asking.searched_on(classification),
+    )
+
+
+def _token_limit(context: RunContext, agent: str) -> int:
+    return _LEADER_TOKENS if agent == ORCHESTRATOR else context.ports.agents.spec(agent).token_limit
 
 
 class _Execution:
@@ -120,27 +149,18 @@ class _Execution:
         return outcome
 
     def _order(self, step: PlannedStep, earlier: Sequence[StepOutcome]) -> StepOrder:
-        limits, asking = self._context.limits, self._context.asking
+        limits = self._context.limits
         left = self._context.deadline - asyncio.get_running_loop().time()
-        usable = max(left - limits.task_deadline_ms / 1000 * _RESERVE_SHARE, 0.0)
+        usable = max(left - limits.task_deadline_ms / 1000 * RESERVE_SHARE, 0.0)
         agent_limit = self._agent_timeout_ms(step.step.agent) / 1000
-        classification = self._state["classification"]
         return StepOrder(
             run=self._context.run,
             task_id=self._task_ids[step.number],
             step=step,
-            call=ToolCall(
-                principal=asking.principal,
-                agent=step.step.agent,
-                departments=self._departments(step.step.agent),
-                message=step.step.message,
-                queries=step.queries,
-                refined_query=classification.refined_query,
-                language=classification.language,
-                findings=_findings_for(step, earlier),
-                as_of=asking.searched_on(classification),
-                now=self._context.ports.now(),
-            ),
+            departments=self._departments(step.step.agent),
+            findings=_findings_for(step, earlier),
+            instructions=self._instructions(step.step.agent),
+            now=self._context.ports.now(),
             timeout_seconds=min(agent_limit, usable),
             deadline_binds=usable < agent_limit,
             max_retries=limits.max_retries,
@@ -148,6 +168,9 @@ class _Execution:
 
     def _departments(self, agent: str) -> tuple[str, ...]:
         return () if agent == ORCHESTRATOR else self._context.ports.agents.spec(agent).departments
+
+    def _instructions(self, agent: str) -> str:
+        return "" if agent == ORCHESTRATOR else self._context.ports.agents.spec(agent).instructions
 
     def _agent_timeout_ms(self, agent: str) -> int:
         own = None if agent == ORCHESTRATOR else self._context.ports.agents.spec(agent).timeout_ms

@@ -8,6 +8,7 @@ import asyncio
 import time
 from collections.abc import Mapping
 from typing import cast
+from uuid import UUID, uuid4
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -23,8 +24,10 @@ from app.flow.remembered import AnswerMemory, Circumstances, fingerprint, finger
 from app.flow.resolve import resolve
 from app.flow.respond import fail, fail_late, respond
 from app.flow.retell import retell
-from app.flow.state import Asking, FlowLimits, Ports, RunContext, RunState
+from app.flow.state import RESERVE_SHARE, Asking, FlowLimits, Ports, RunContext, RunState
 from app.flow.trace import Trace
+from app.reasoning.budget import Account, charged_to
+from app.reasoning.refusal import REFUSED
 from app.tasks.run import TaskRun
 from app.telemetry import CacheUse, counting_cache_use
 
@@ -35,6 +38,7 @@ _HISTORY_TURNS = 10
 _PATHS: Mapping[str, str] = {
     "remembered": "remembered_answer",
     "chitchat": "final_response",
+    "refused": "final_response",
     "direct_execution": "agent_execution",
     "reflection_needed": "reflection_router",
 }
@@ -77,7 +81,9 @@ class DepartmentFlow:
     async def run(self, run: TaskRun) -> None:
         """Take a claimed chat task to its terminal event. Raises `StaleAttempt` when the run was lost to another."""
         with counting_cache_use() as caches:
-            await self._run(await self._context(run, caches))
+            context = await self._context(run, caches)
+            with charged_to(context.account):
+                await self._run(context)
 
     async def _run(self, context: RunContext) -> None:
         state: RunState = {}
@@ -103,15 +109,22 @@ class DepartmentFlow:
         limit_seconds = self.limits.task_deadline_ms / 1000
         if run.task.deadline is not None:
             limit_seconds = min(limit_seconds, max((run.task.deadline - now).total_seconds(), 0.0))
+        account = self._account(run.principal, run.task.task_id, limit_seconds)
         return RunContext(
             ports=self.ports,
             limits=self.limits,
             run=run,
             asking=Asking(run.principal, request, history, now.date()),
             deadline=asyncio.get_running_loop().time() + limit_seconds,
-            trace=Trace(self.ports.now, caches),
+            trace=Trace(self.ports.now, caches, account.doings),
             memory=self._memory,
+            account=account,
         )
+
+    def _account(self, principal: Principal, run_id: UUID, limit_seconds: float) -> Account:
+        """Models have to be done a little before the run, so that the rules can still answer."""
+        now = asyncio.get_running_loop().time()
+        return Account(principal, run_id, now + limit_seconds * (1 - RESERVE_SHARE), self.ports.ledger)
 
     async def dry_run(
         self, principal: Principal, request: ChatRequest, history: tuple[Message, ...] = ()
@@ -119,10 +132,14 @@ class DepartmentFlow:
         """The plan a question would get; nothing is executed or stored. Raises `AppError` for unknown agents."""
         asking = Asking(principal, request, history or request.history_chat, self.ports.now().date())
         offers = offers_for(self.ports, asking)
-        classification = await classify(self.ports, asking, offers)
-        if decide(classification, offers) == "chitchat":
-            return ChitchatPlan(is_chitchat=True, chitchat_response=classification.chitchat_response)
-        return await draft_plan(self.ports, self.limits, asking, classification, offers)
+        with charged_to(self._account(principal, uuid4(), self.limits.task_deadline_ms / 1000)):
+            classification = await classify(self.ports, asking, offers)
+            match decide(classification, offers):
+                case "chitchat":
+                    return ChitchatPlan(is_chitchat=True, chitchat_response=classification.chitchat_response)
+                case "refused":
+                    return ChitchatPlan(is_chitchat=True, chitchat_response=REFUSED[classification.language])
+            return await draft_plan(self.ports, self.limits, asking, classification, offers)
 
 
 def _memory(ports: Ports, limits: FlowLimits) -> AnswerMemory:

@@ -27,7 +27,7 @@ async def orchestrate(state: RunState, runtime: Runtime[RunContext]) -> RunState
     found: RunState = {
         "decision": decision, "offers": offers, "classification": classification, "answer_key": key,
     }  # fmt: skip
-    if decision == "chitchat":
+    if decision in ("chitchat", "refused"):
         context.trace.router(started_at, decision, None)
         return found
     context.trace.router(started_at, decision, context.asking.as_of(classification))
@@ -65,8 +65,8 @@ async def classify(ports: Ports, asking: Asking, offers: tuple[AgentOffer, ...])
 def decide(classification: Classification, offers: tuple[AgentOffer, ...]) -> Decision:
     """Chitchat is answered, a simple question or a single agent goes straight to execution, the rest reflects."""
     match classification.kind:
-        case "chitchat":
-            return "chitchat"
+        case "chitchat" | "refused":
+            return classification.kind
         case "simple":
             return "direct_execution"
         case "task":

@@ -28,7 +28,7 @@ async def reflect(state: RunState, runtime: Runtime[RunContext]) -> RunState:
             return {"plan": checked(plan, state["offers"])}
         context.run.writer.append(RenavigateRequest(node_id=REFLECTION_ROUTER, reason=review.reason))
         request = request.model_copy(update={"feedback": review.reason})
-    context.trace.degraded.append("plan_review")
+    context.trace.downgrade("plan_review")
     return {"plan": checked(plan, state["offers"])}
 
 

@@ -24,6 +24,7 @@ from app.flow.state import RunContext, RunState
 from app.flow.trace import findings_of
 from app.flow.wording import DEADLINE_MESSAGE, as_of_lead, failure_message
 from app.reasoning import ComposeRequest, Composition
+from app.reasoning.refusal import REFUSED
 
 _DELTA_CHARS = 48
 """Text is streamed in pieces of about this length: smooth to read, few rows in the journal."""
@@ -34,6 +35,8 @@ async def respond(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     context = runtime.context
     if state["decision"] == "chitchat":
         await _say(context, state, _chitchat(state), ())
+    elif state["decision"] == "refused":
+        await _say(context, state, _refused(state), ())
     elif failed := failed_outcomes(context.outcomes):
         await fail(context, state, failed)
     else:
@@ -48,13 +51,13 @@ async def _answer(context: RunContext, state: RunState) -> None:
         context.run.writer.append(ConflictResolved(conflicts=list(state["verdicts"]), policy=policy))
     composition = await _compose(context, state, (), stream=True)
     context.trace.formatter(round((time.perf_counter() - clock) * 1000))
-    cited = state["evidence"] if composition.outcome != "not_found" else ()
+    cited = () if composition.outcome in ("not_found", "refused") else state["evidence"]
     await _say(context, state, composition, cited)
 
 
 async def _say(context: RunContext, state: RunState, composition: Composition, evidence: tuple[Evidence, ...]) -> None:
     """Commit a finished run, and remember it."""
-    chitchat = composition.outcome == "chitchat"
+    chitchat = state["decision"] in ("chitchat", "refused")
     if chitchat:
         context.run.writer.append(TextDelta(text=composition.answer))
         context.trace.formatter(0)
@@ -184,6 +187,7 @@ def compose_request(context: RunContext, state: RunState, failed_agents: tuple[s
         summaries=_texts(context.outcomes, SUMMARY_TOOL),
         computations=_texts(context.outcomes, MATH_TOOL),
         conflicts=state.get("conflicts", ()),
+        evidence=state.get("evidence", ()),
         failed_agents=failed_agents,
         max_follow_up_questions=limits.max_follow_up_questions if limits.enable_follow_up_questions else 0,
     )
@@ -257,6 +261,11 @@ def _chitchat(state: RunState) -> Composition:
         answer=found.chitchat_response, outcome="chitchat", reasoning="", confidence=found.confidence,
         follow_up_questions=(),
     )  # fmt: skip
+
+
+def _refused(state: RunState) -> Composition:
+    text = REFUSED[state["classification"].language]
+    return Composition(answer=text, outcome="refused", reasoning="", confidence=0.0, follow_up_questions=())
 
 
 def _addressed(context: RunContext, answer: dict[str, Any], outcome: Outcome) -> dict[str, Any]:

@@ -16,13 +16,17 @@ from app.domain.tasks import ChatRequest, Message
 from app.flow.remembered import AnswerKey, AnswerMemory, Remembered
 from app.flow.trace import Trace
 from app.reasoning import AgentOffer, AsOf, Classification, Reasoner, ResolvedPoint
+from app.reasoning.budget import Account, Ledger
 from app.retrieval.cache import Corpus
 from app.retrieval.search import Retriever
 from app.sessions.session import SessionStore
 from app.tasks.registry import TaskRegistry
 from app.tasks.run import TaskRun
 
-Decision = Literal["remembered", "chitchat", "direct_execution", "reflection_needed"]
+RESERVE_SHARE = 0.1
+"""Part of the run's deadline kept back for weighing and writing the answer."""
+
+Decision = Literal["remembered", "chitchat", "refused", "direct_execution", "reflection_needed"]
 
 
 class FlowLimits(Record):
@@ -55,6 +59,7 @@ class Ports:
     reasoner: Reasoner
     agents: AgentRegistry
     steps: StepRunner
+    ledger: Ledger
     now: Callable[[], datetime]
 
 
@@ -92,6 +97,8 @@ class RunContext:
     """Event-loop time at which the whole run must have ended."""
     trace: Trace
     memory: AnswerMemory
+    account: Account
+    """Pays for what is asked of models."""
     outcomes: list[StepOutcome] = field(default_factory=list)
 
 

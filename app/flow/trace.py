@@ -13,6 +13,7 @@ from app.domain.answer import (
     DomainMatch,
     ExecutionMetadata,
     FlowAction,
+    ModelUsage,
     PerformanceMetrics,
     QueryAnswer,
     Recency,
@@ -22,6 +23,7 @@ from app.domain.answer import (
 from app.domain.knowledge import Finding
 from app.domain.plan import ORCHESTRATOR, RETRIEVAL_TOOLS
 from app.reasoning import AsOf
+from app.reasoning.budget import Doings, Spent
 from app.telemetry import CacheUse
 
 FINISHED = "done"
@@ -30,16 +32,26 @@ FINISHED = "done"
 class Trace:
     """Collects one run's actions in order; the clock is given."""
 
-    def __init__(self, now: Callable[[], datetime], caches: CacheUse):
-        """`caches` is counted up while the run goes on."""
+    def __init__(self, now: Callable[[], datetime], caches: CacheUse, models: Doings):
+        """`caches` and `models` are filled while the run goes on."""
         self._now = now
         self.caches = caches
+        self.models = models
         self._actions: list[FlowAction] = []
         self.started_at = now()
         self._clock = time.perf_counter()
         self.resolution_ms = 0
-        self.degraded: list[str] = []
+        self._lesser: list[str] = []
         self.as_of: AsOf | None = None
+
+    @property
+    def degraded(self) -> tuple[str, ...]:
+        """What was done in a lesser way, and why."""
+        return (*self._lesser, *self.models.downgrades)
+
+    def downgrade(self, note: str) -> None:
+        """Something was done in a lesser way."""
+        self._lesser.append(note)
 
     def elapsed_ms(self) -> int:
         """Milliseconds since the run began."""
@@ -133,7 +145,9 @@ class Trace:
         """The run in numbers (§5)."""
         agents = dict.fromkeys(o.step.step.agent for o in outcomes if o.step.step.agent != ORCHESTRATOR)
         queries = {(o.step.step.agent, index) for o in outcomes for index, _ in o.step.queries}
-        optional: dict[str, Any] = {"degraded": tuple(self.degraded)} if self.degraded else {}
+        optional: dict[str, Any] = {"degraded": self.degraded} if self.degraded else {}
+        if self.models.calls:
+            optional["model_usage"] = _model_usage(self.models.calls)
         if self.as_of is not None:
             optional["as_of"] = self.as_of.day
         if searches := tuple(plan for o in outcomes if o.result for plan in o.result.searches):
@@ -167,6 +181,16 @@ class Trace:
             cache_hit_ratio=round(self.caches.hit_ratio, 4),
             content_quality_metrics=_content_quality(outcomes, fallback_agents, self._now()),
         )
+
+
+def _model_usage(calls: Sequence[Spent]) -> ModelUsage:
+    return ModelUsage(
+        calls=len(calls),
+        prompt_tokens=sum(call.prompt_tokens for call in calls),
+        completion_tokens=sum(call.completion_tokens for call in calls),
+        cost=sum(call.cost_micros for call in calls) / 1_000_000,
+        models=tuple(dict.fromkeys(call.model for call in calls)),
+    )
 
 
 def findings_of(outcomes: Sequence[StepOutcome]) -> tuple[Finding, ...]:

@@ -31,8 +31,12 @@ from app.journal import Journal
 from app.main.balancing import Balancing
 from app.main.identity import Directory, authenticator, dev_login, key_source
 from app.main.ingesting import run_ingestion
+from app.main.models import open_ladder, spending_limits
 from app.main.readiness import Addresses, Readiness
 from app.main.seeding import Progress, SeedReport, plant_once, plant_seed
+from app.reasoning import Reasoner
+from app.reasoning.budget import NoLedger, StoredLedger
+from app.reasoning.llm import ModelReasoner
 from app.reasoning.local import LocalReasoner
 from app.reasoning.local.concepts import concepts_in
 from app.retrieval.cache import Corpus
@@ -73,7 +77,7 @@ class Services:
         self.reembedding: Reembedding
         self.rooms: Rooms
         self.worker: Worker
-        self._reasoner: LocalReasoner
+        self._rules: LocalReasoner
 
     @classmethod
     async def open(cls, settings: Settings, *, work: bool = True, on_seed: Progress | None = None) -> "Services":
@@ -131,7 +135,7 @@ class Services:
     async def _warm_up(self) -> None:
         """Have the vectors ready that every question is compared with; made once, then read from the data folder."""
         agents = self.rooms.agents
-        await self._reasoner.warm([agents.spec(name).exemplars.all for name in agents.names])
+        await self._rules.warm([agents.spec(name).exemplars.all for name in agents.names])
 
     async def _open_storage(self) -> None:
         settings = self.settings
@@ -199,7 +203,8 @@ class Services:
             caching=settings.enable_caching,
             cache_ttl_seconds=settings.cache_ttl_seconds,
         )
-        reasoner = LocalReasoner(self.embedder, settings.data_dir / "vectors")
+        rules = LocalReasoner(self.embedder, settings.data_dir / "vectors")
+        reasoner = self._mind(rules)
         toolbox = build_toolbox(
             retriever=retriever,
             reasoner=reasoner,
@@ -209,7 +214,8 @@ class Services:
         agents, sessions = AgentRegistry.load(settings.agents_dir), SessionStore(self.database)
         steps = StepRunner(registry, toolbox, reasoner, now)
         corpus = Corpus(self.database, calibration.space)
-        ports = Ports(registry, sessions, retriever, corpus, reasoner, agents, steps, now)
+        ledger = StoredLedger(self.database, spending_limits(settings)) if settings.has_model else NoLedger()
+        ports = Ports(registry, sessions, retriever, corpus, reasoner, agents, steps, ledger, now)
         flow = DepartmentFlow(ports, _flow_limits(settings))
         keys = key_source(settings)
         self.rooms = Rooms(
@@ -229,7 +235,7 @@ class Services:
             now=now,
         )
 
-        self._reasoner = reasoner
+        self._rules = rules
         self.worker = Worker(
             self.database,
             registry,
@@ -238,6 +244,14 @@ class Services:
             max_concurrent_runs=settings.worker_max_concurrent_runs,
             max_ingestions=settings.ingestion_max_concurrent,
         )
+
+    def _mind(self, rules: LocalReasoner) -> Reasoner:
+        """The rules alone, or a model with the rules behind it."""
+        if not self.settings.has_model:
+            return rules
+        ladder = open_ladder(self.settings)
+        self._stack.push_async_callback(ladder.aclose)
+        return ModelReasoner(ladder, rules, answer_mode=self.settings.llm_answer_mode)
 
     def _handlers(self) -> dict[TaskKind, Handler]:
         async def run_chat(run: TaskRun) -> None:

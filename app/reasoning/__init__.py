@@ -11,7 +11,7 @@ from typing import Literal, Protocol
 from pydantic import Field
 
 from app.domain.answer import Outcome
-from app.domain.knowledge import Finding, Language, Passage
+from app.domain.knowledge import Evidence, Finding, Language, Passage
 from app.domain.plan import Plan
 from app.domain.principal import Scope
 from app.domain.record import Record
@@ -41,11 +41,20 @@ class AsOf(Record):
     """What in the question says so: ``ngày 1/3/2025``, ``last year``."""
 
 
+class Assignment(Record):
+    """What one agent is asked, proposed by whoever classified the question."""
+
+    agent: str
+    queries: tuple[str, ...]
+    tools: tuple[str, ...]
+
+
 class Classification(Record):
     """What kind of input this is, and what it asks."""
 
-    kind: Literal["chitchat", "simple", "task"]
-    """``simple`` = one question of one domain that needs no reflection; ``task`` = everything else that is asked."""
+    kind: Literal["chitchat", "simple", "task", "refused"]
+    """``simple`` = one question of one domain that needs no reflection; ``refused`` = the mind declined to work on it;
+    ``task`` = everything else that is asked."""
     language: Language
     """The asker's language; every reply is written in it."""
     refined_query: str
@@ -53,6 +62,8 @@ class Classification(Record):
     sub_queries: tuple[str, ...]
     """The separate questions inside it, at least one unless chitchat; each self-contained."""
     chitchat_response: str = ""
+    assignments: tuple[Assignment, ...] = ()
+    """Who is asked what, where the mind that classified knew; empty = planning finds out. Only what is on offer."""
     is_follow_up: bool = False
     as_of: AsOf | None = None
     """The day whose rules the question asks for; its words are left out of the queries. None = today's."""
@@ -97,6 +108,8 @@ class AnswerRequest(Record):
     passages: tuple[Passage, ...]
     """Best first."""
     min_relevance_score: float
+    instructions: str = ""
+    """How the agent shall answer; ours, not the documents'."""
 
 
 class Summary(Record):
@@ -145,6 +158,8 @@ class ComposeRequest(Record):
     computations: tuple[str, ...] = ()
     """Finished sentences with computed amounts and their formula."""
     conflicts: tuple[ResolvedPoint, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    """What the answer may cite; ``[1]`` in its text names the first."""
     failed_agents: tuple[str, ...] = ()
     max_follow_up_questions: int = 5
 

@@ -12,7 +12,7 @@ from uuid import UUID
 import asyncpg
 
 from app.domain.principal import Principal
-from app.domain.tasks import NewTask, Task, TaskStatus
+from app.domain.tasks import ClaimedStep, NewTask, PrivateContext, Task, TaskStatus
 from app.storage.database import Transaction
 from app.storage.json_text import dump
 
@@ -23,9 +23,9 @@ _COLUMNS = (
 )
 _INSERT = """
 insert into tasks (tenant_id, user_id, task_id, session_id, parent_task_id, root_task_id, kind, title, description,
-                   assignee_agent_id, request, deadline, principal)
+                   assignee_agent_id, request, deadline, principal, token_limit)
 select $1, $2, * from unnest($3::uuid[], $4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::text[], $9::text[],
-                             $10::text[], $11::jsonb[], $12::timestamptz[], $13::jsonb[])
+                             $10::text[], $11::jsonb[], $12::timestamptz[], $13::jsonb[], $14::integer[])
 on conflict do nothing
 returning task_id
 """
@@ -35,6 +35,17 @@ update tasks set status = 'in_progress', attempt = attempt + 1, claimed_by = $4,
 where tenant_id = $1 and user_id = $2 and task_id = $3
     and (status = 'pending' or (status = 'in_progress' and lease_until < clock_timestamp()))
 returning {_COLUMNS}, principal
+"""
+_CLAIM_STEP = """
+update tasks t set status = 'in_progress', attempt = attempt + 1, claimed_by = $4,
+    lease_until = clock_timestamp() + make_interval(secs => $5), updated_at = clock_timestamp()
+where tenant_id = $1 and user_id = $2 and task_id = $3
+    and (status = 'pending' or (status = 'in_progress' and lease_until < clock_timestamp()))
+returning attempt, description, (
+    select c.context_data -> (t.request ->> 'context_hash') -> 'context' from agent_contexts c
+    where c.tenant_id = t.tenant_id and c.user_id = t.user_id and c.session_id = t.session_id
+        and c.agent_id = t.assignee_agent_id
+) as context
 """
 _RENEW = """
 update tasks set lease_until = clock_timestamp() + make_interval(secs => $5), updated_at = clock_timestamp()
@@ -90,6 +101,7 @@ async def insert(tx: Transaction, tasks: Sequence[NewTask]) -> int:
         [dump(task.request) for task in tasks],
         [task.deadline for task in tasks],
         [whose if task.parent_task_id is None else None for task in tasks],
+        [task.token_limit for task in tasks],
     )
     return len(rows)
 
@@ -97,6 +109,15 @@ async def insert(tx: Transaction, tasks: Sequence[NewTask]) -> int:
 async def claim(tx: Transaction, task_id: UUID, claimant: str, lease_seconds: float) -> Task | None:
     """Take a pending task, or one whose lease ran out, under the next attempt number; None when it cannot be had."""
     return _task(await tx.driver.fetchrow(_CLAIM, *_whose(tx), task_id, claimant, lease_seconds))
+
+
+async def claim_step(tx: Transaction, task_id: UUID, claimant: str, lease_seconds: float) -> ClaimedStep | None:
+    """Take a step with its instruction and the agent's own context for it; None when it cannot be had."""
+    row = await tx.driver.fetchrow(_CLAIM_STEP, *_whose(tx), task_id, claimant, lease_seconds)
+    if row is None:
+        return None
+    context = None if row["context"] is None else PrivateContext.model_validate(row["context"])
+    return ClaimedStep(attempt=row["attempt"], instruction=row["description"], context=context)
 
 
 async def renew(tx: Transaction, task_id: UUID, attempt: int, lease_seconds: float) -> bool:

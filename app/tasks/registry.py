@@ -12,11 +12,11 @@ from typing import Any
 from uuid import UUID
 
 from app.domain.principal import Principal
-from app.domain.tasks import NewTask, Task, TaskStatus
+from app.domain.tasks import ClaimedStep, NewTask, PrivateContext, Task, TaskStatus
 from app.errors import AppError, ErrorCode, StaleAttempt
 from app.events import FinalReport, TaskAvailable, TaskCancelled, TaskFailed
 from app.journal import Journal, json_of, not_found
-from app.storage import events, sessions, tasks
+from app.storage import contexts, events, sessions, tasks
 from app.storage.database import Database, Transaction
 from app.storage.json_text import dump
 from app.tasks.queue import CHAT, INGESTION, JobQueue
@@ -93,11 +93,25 @@ class TaskRegistry:
             raise AppError(ErrorCode.CONFLICT_IN_FLIGHT, "This task id is taken.", status=409)
         return found
 
-    async def register_steps(self, principal: Principal, new_tasks: Sequence[NewTask]) -> None:
-        """Register the steps of a plan in one statement; steps that are registered already stay as they are."""
-        if new_tasks:
-            async with self._database.principal_scope(principal, durable=False) as tx:
-                await tasks.insert(tx, new_tasks)
+    async def register_steps(
+        self,
+        principal: Principal,
+        new_tasks: Sequence[NewTask],
+        agent_contexts: Mapping[str, list[PrivateContext]] | None = None,
+    ) -> None:
+        """Register the steps of a plan and what its agents need for them (by agent), in one transaction; steps that are
+        registered already stay as they are."""
+        if not new_tasks:
+            return
+        async with self._database.principal_scope(principal, durable=False) as tx:
+            await tasks.insert(tx, new_tasks)
+            if agent_contexts:
+                await contexts.keep(tx, new_tasks[0].session_id, agent_contexts, self._clock().isoformat())
+
+    async def claim_step(self, principal: Principal, task_id: UUID, agent_id: str) -> ClaimedStep | None:
+        """Take a step for `agent_id`, with its instruction and the context it names; None when it cannot be had."""
+        async with self._database.principal_scope(principal, durable=False) as tx:
+            return await tasks.claim_step(tx, task_id, agent_id, self.lease_seconds)
 
     async def claim_task(self, principal: Principal, task_id: UUID, agent_id: str) -> int | None:
         """Take a task for `agent_id`; its attempt number, or None when somebody holds it or it has ended."""

@@ -29,6 +29,8 @@ class ToolCall(Record):
     """What steps of earlier tiers found: the agent's own, or everybody's for the orchestrator."""
     as_of: date | None = None
     """Answer as of this day; None = today."""
+    instructions: str = ""
+    """How this agent shall answer, by its YAML file and the leader; for minds that follow instructions."""
     now: datetime
     """The run's clock, timezone-aware."""
 

@@ -67,6 +67,7 @@ class RagTool:
                     index=index,
                     passages=found.passages,
                     min_relevance_score=self._min_relevance_score,
+                    instructions=call.instructions,
                 )
             )
         return finding, found.plan

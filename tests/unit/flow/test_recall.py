@@ -13,6 +13,7 @@ from app.flow.recall import keep
 from app.flow.state import Asking, FlowLimits, RunContext, RunState
 from app.flow.trace import Trace
 from app.reasoning import Classification, Composition
+from app.reasoning.budget import Doings
 from app.telemetry import CacheUse
 from app.tools.base import ToolResult
 from tests import factories
@@ -39,8 +40,8 @@ def outcome(tool: str = "rag_tool", planned: str = "rag_tool", *, ok: bool = Tru
 
 def is_kept(*outcomes: StepOutcome, said: Outcome = "answered", degraded: str = "", outages: int = 0) -> bool:
     """Whether the answer of a run with these steps is there afterwards."""
-    trace = Trace(lambda: datetime(2026, 11, 21, tzinfo=UTC), CacheUse(outages=outages))
-    trace.degraded += [degraded] if degraded else []
+    models = Doings(downgrades=[degraded] if degraded else [])
+    trace = Trace(lambda: datetime(2026, 11, 21, tzinfo=UTC), CacheUse(outages=outages), models)
     context = SimpleNamespace(
         asking=Asking(factories.principal(), ChatRequest(query="q"), (), TODAY),
         limits=FlowLimits(),

@@ -1,0 +1,171 @@
+"""Asking a model with patience: the one layer that retries, pays, and goes down to the next smaller model.
+
+At most `max_tries` requests a call over all rungs. Text that went out is never repeated: after the first piece a
+failure is final.
+"""
+
+import asyncio
+import random
+import time
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from uuid import UUID
+
+import structlog
+
+from app.reasoning.budget import LimitReached, Spent, current_account
+from app.reasoning.llm.breaker import Breaker
+from app.reasoning.llm.endpoint import Endpoint, Request, Usage
+from app.reasoning.llm.outcomes import FINAL, CallOutcome, ModelFailed
+
+_PAUSE_SECONDS = 0.4
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A model and how it has been doing."""
+
+    endpoint: Endpoint
+    breaker: Breaker = field(default_factory=lambda: Breaker(time.monotonic))
+
+
+class Ladder:
+    """Models from the best to the smallest. What comes after the last one is for the caller to know."""
+
+    def __init__(
+        self,
+        rungs: Sequence[Rung],
+        *,
+        max_tries: int = 3,
+        rng: random.Random | None = None,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ):
+        self.rungs = tuple(rungs)
+        self.max_tries = max_tries
+        self._rng = rng or random.Random()
+        self._sleep = sleep
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """Names, best first."""
+        return tuple(rung.endpoint.model for rung in self.rungs)
+
+    async def aclose(self) -> None:
+        """Close every endpoint."""
+        for rung in self.rungs:
+            await rung.endpoint.aclose()
+
+    async def text(self, purpose: str, request: Request, *, share: float = 1.0) -> str:
+        """The whole reply. Raises `ModelFailed`."""
+        pieces: list[str] = []
+        async with aclosing(_Attempts(self, purpose, request, share).run(pieces.clear)) as coming:
+            async for piece in coming:  # a try that fails forgets its pieces, so they are kept one by one
+                pieces.append(piece)  # noqa: PERF401
+        return "".join(pieces)
+
+    async def stream(self, purpose: str, request: Request, *, share: float = 1.0) -> AsyncGenerator[str, None]:
+        """The reply as it comes. Raises `ModelFailed`; close the iterator to stop the model."""
+        async with aclosing(_Attempts(self, purpose, request, share).run(None)) as pieces:
+            async for piece in pieces:
+                yield piece
+
+    async def pause(self, tries: int, asked_for: float | None, until: float) -> bool:
+        """Wait before the next try; False when there is no time for that."""
+        wait = asked_for if asked_for is not None else _PAUSE_SECONDS * 2 ** (tries - 1)
+        wait *= self._rng.uniform(1.0, 1.25) if asked_for is not None else self._rng.uniform(0.5, 1.5)
+        if asyncio.get_running_loop().time() + wait >= until:
+            return False
+        await self._sleep(wait)
+        return True
+
+
+class _Attempts:
+    """The tries of one call."""
+
+    def __init__(self, ladder: Ladder, purpose: str, request: Request, share: float):
+        account = current_account()
+        if account is None:
+            raise RuntimeError("a model was to be asked outside a run: nobody would pay")
+        self._ladder, self._purpose, self._request, self._account = ladder, purpose, request, account
+        self._until = asyncio.get_running_loop().time() + account.seconds_left * share
+        self._tries = 0
+
+    async def run(self, forget: Callable[[], None] | None) -> AsyncGenerator[str, None]:
+        """Pieces of the first try that succeeds. `forget` is called before a try that repeats what was yielded;
+        without it nothing may be repeated."""
+        last = ModelFailed(CallOutcome.CIRCUIT_OPEN)
+        for place, rung in enumerate(self._ladder.rungs):
+            further = len(self._ladder.rungs) - place - 1
+            while self._tries < max(self._ladder.max_tries - further, place + 1):
+                spoke = False
+                try:
+                    async with aclosing(self._once(rung)) as pieces:
+                        async for piece in pieces:
+                            spoke = True
+                            yield piece
+                    return
+                except ModelFailed as failure:
+                    last = failure
+                if spoke and forget is None:
+                    raise last
+                if forget is not None:
+                    forget()
+                if last.outcome in FINAL:
+                    raise last
+                if not await self._is_worth_waiting(last):
+                    break
+            if further:
+                self._account.doings.downgrade(f"{self._purpose}: {last.outcome}, asked a smaller model")
+        raise last
+
+    async def _is_worth_waiting(self, failure: ModelFailed) -> bool:
+        if failure.learnt:
+            return True
+        if not failure.is_worth_another_try:
+            return False
+        return await self._ladder.pause(self._tries, failure.retry_after_seconds, self._until)
+
+    async def _once(self, rung: Rung) -> AsyncGenerator[str, None]:
+        """One request, reserved before and settled after."""
+        if not rung.breaker.admit():
+            raise ModelFailed(CallOutcome.CIRCUIT_OPEN)
+        usage, outcome, clock = Usage(), CallOutcome.CANCELLED, time.perf_counter()
+        try:
+            call_id = await self._reserve(rung)
+            self._tries += 1
+            try:
+                async with aclosing(rung.endpoint.stream(self._request, usage, self._until)) as pieces:
+                    async for piece in pieces:
+                        yield piece
+                outcome = CallOutcome.DONE
+            except ModelFailed as failure:
+                outcome = CallOutcome.CANCELLED if failure.learnt else failure.outcome
+                raise
+            finally:
+                await self._settle(call_id, rung, usage, outcome, clock)
+        finally:
+            rung.breaker.note(outcome)
+
+    async def _reserve(self, rung: Rung) -> UUID:
+        if asyncio.get_running_loop().time() >= self._until:
+            raise ModelFailed(CallOutcome.DEADLINE)
+        tokens = self._request.estimated_prompt_tokens + self._request.max_tokens
+        try:
+            return await self._account.reserve(self._purpose, rung.endpoint.model, tokens)
+        except LimitReached as reached:
+            _log.info("model_budget_reached", kind=self._purpose, limit=reached.limit)
+            raise ModelFailed(CallOutcome.BUDGET) from reached
+
+    async def _settle(self, call_id: UUID, rung: Rung, usage: Usage, outcome: CallOutcome, clock: float) -> None:
+        model = rung.endpoint.model
+        spent = Spent(
+            agent=self._account.agent, purpose=self._purpose, model=model, outcome=outcome.value,
+            prompt_tokens=usage.prompt_tokens, completion_tokens=usage.completion_tokens,
+            cost_micros=rung.endpoint.prices.micros(usage.prompt_tokens, usage.completion_tokens),
+            duration_ms=round((time.perf_counter() - clock) * 1000),
+        )  # fmt: skip
+        if outcome is not CallOutcome.DONE:
+            _log.info("model_call_failed", kind=self._purpose, model=model, outcome=outcome.value)
+        await self._account.settle(call_id, spent)

@@ -1,0 +1,103 @@
+"""The plan call: one reply that tells small talk from questions, completes the question and says who is asked what.
+
+It is made before any document is read, and what it chooses is checked against what this caller may use.
+"""
+
+from collections.abc import Sequence
+
+from app.domain.language import clean
+from app.domain.plan import RAG_TOOL
+from app.domain.tasks import Message
+from app.reasoning import AgentOffer, Assignment, Classification, PlanRequest
+from app.reasoning.llm import telling
+from app.reasoning.llm.ladder import Ladder
+from app.reasoning.llm.prompts import load
+from app.reasoning.llm.shapes import PlanShape
+from app.reasoning.llm.structured import Question, ask
+
+_MAX_TOKENS = 600
+_SHARE = 0.4
+_CONFIDENCE = 0.9
+_MAX_QUERIES = 8
+
+
+async def classified(
+    ladder: Ladder, query: str, history: Sequence[Message], agents: Sequence[AgentOffer], by_rule: Classification
+) -> Classification:
+    """The model's classification; language and the day that is asked about stay as the rules read them.
+
+    Raises `ModelFailed`.
+    """
+    reply = await _proposed(ladder, telling.question(query, history), agents, by_rule)
+    if reply.kind == "chitchat":
+        return by_rule.model_copy(
+            update={
+                "kind": "chitchat", "refined_query": "", "sub_queries": (), "confidence": _CONFIDENCE, "as_of": None,
+                "chitchat_response": clean(reply.chitchat_response).strip(), "is_follow_up": False,
+            }
+        )  # fmt: skip
+    assignments = _assignments(reply)
+    queries = tuple(dict.fromkeys(query for one in assignments for query in one.queries))
+    plain = len(queries) == 1 and len(assignments) == 1 and assignments[0].tools == (RAG_TOOL,)
+    return by_rule.model_copy(
+        update={
+            "kind": "simple" if plain else "task", "refined_query": clean(reply.refined_query).strip() or queries[0],
+            "sub_queries": queries, "chitchat_response": "", "assignments": assignments, "confidence": _CONFIDENCE,
+        }
+    )  # fmt: skip
+
+
+def refused(by_rule: Classification) -> Classification:
+    """The model declined."""
+    return by_rule.model_copy(update={"kind": "refused"})
+
+
+async def proposed_again(ladder: Ladder, request: PlanRequest) -> Classification:
+    """The question's assignments after a plan was refused. Raises `ModelFailed`."""
+    known = request.classification
+    told = telling.question(known.refined_query or request.query, (), request.feedback)
+    reply = await _proposed(ladder, told, request.agents, known, must_ask=True)
+    return known.model_copy(update={"assignments": _assignments(reply)})
+
+
+async def _proposed(
+    ladder: Ladder, told: str, agents: Sequence[AgentOffer], by_rule: Classification, *, must_ask: bool = False
+) -> PlanShape:
+    offered = {agent.name: frozenset(agent.tools) for agent in agents}
+
+    def wrong(reply: PlanShape) -> list[str]:
+        return _wrong(reply, offered, must_ask=must_ask)
+
+    prompt = load("plan", by_rule.language).with_instructions(telling.offers(agents, by_rule.language))
+    question = Question("plan", prompt, told, PlanShape, _MAX_TOKENS, by_rule.language, wrong, _SHARE)
+    return await ask(ladder, question)
+
+
+def _wrong(reply: PlanShape, offered: dict[str, frozenset[str]], *, must_ask: bool) -> list[str]:
+    """What cannot be carried out: names that are not on offer, and a question nobody is asked."""
+    if reply.kind == "chitchat":
+        if must_ask:
+            return ["kind: this is a question"]
+        return [] if reply.chitchat_response.strip() else ["chitchat_response: is empty"]
+    errors = [f"agent {one.agent!r} is not on the list" for one in reply.agents if one.agent not in offered]
+    for one in reply.agents:
+        unknown = set(one.tools) - offered.get(one.agent, frozenset(one.tools))
+        errors += [f"{one.agent} has no tool {tool!r}" for tool in sorted(unknown)]
+    if not any(query.strip() for one in reply.agents for query in one.queries):
+        errors.append("agents: nobody is asked anything")
+    return errors
+
+
+def _assignments(reply: PlanShape) -> tuple[Assignment, ...]:
+    """By agent, in the reply's order; an agent that is named twice is asked everything at once."""
+    queries: dict[str, list[str]] = {}
+    tools: dict[str, list[str]] = {}
+    for one in reply.agents:
+        asked = [clean(query).strip() for query in one.queries[:_MAX_QUERIES] if query.strip()]
+        if asked:
+            queries.setdefault(one.agent, []).extend(asked)
+            tools.setdefault(one.agent, []).extend(one.tools or [RAG_TOOL])
+    return tuple(
+        Assignment(agent=agent, queries=tuple(dict.fromkeys(asked)), tools=tuple(dict.fromkeys(tools[agent])))
+        for agent, asked in queries.items()
+    )

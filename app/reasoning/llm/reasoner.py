@@ -1,0 +1,119 @@
+"""`ModelReasoner`: the port of everything that needs a mind, asked of a language model, with the rules behind it.
+
+Two calls on the way of a standard question: `classify` (which also says who is asked what) and `compose`. What lies
+between them is done by the rules (``extractive``), or by the model too, side by side (``model``). Whatever a model
+fails to do, the rules do; each such downgrade is noted in the run's account.
+"""
+
+from collections.abc import AsyncIterator, Awaitable, Sequence
+from datetime import date
+from typing import Literal, TypeVar
+
+from app.domain.knowledge import Finding, Language
+from app.domain.plan import Plan
+from app.domain.tasks import Message
+from app.reasoning import (
+    AgentOffer,
+    AnswerRequest,
+    Arguments,
+    Classification,
+    ComposeRequest,
+    Composition,
+    PlanRequest,
+    Reasoner,
+    Review,
+    Summary,
+)
+from app.reasoning.budget import current_account
+from app.reasoning.llm import answering, composing, planning, prompts, reviewing
+from app.reasoning.llm.ladder import Ladder
+from app.reasoning.llm.outcomes import CallOutcome, ModelFailed
+
+AnswerMode = Literal["extractive", "model"]
+_Result = TypeVar("_Result")
+
+
+class ModelReasoner:
+    """Implements `Reasoner`. Every method may do I/O; none raises for what a model says or fails to say."""
+
+    def __init__(self, ladder: Ladder, rules: Reasoner, *, answer_mode: AnswerMode = "extractive"):
+        """`rules` does what no model is asked and what no model could do."""
+        self._ladder, self._rules, self._mode = ladder, rules, answer_mode
+
+    @property
+    def identity(self) -> str:
+        """Models, prompts and mode, and the rules behind them."""
+        models = "+".join(self._ladder.models)
+        return f"llm/{models}/{prompts.digest()}/{self._mode}/{self._rules.identity}"
+
+    async def classify(
+        self, query: str, history: Sequence[Message], agents: Sequence[AgentOffer], *, today: date | None = None
+    ) -> Classification:
+        """One call: small talk or question, the question made complete, and who is asked what."""
+        by_rule = await self._rules.classify(query, history, agents, today=today)
+        asked = planning.classified(self._ladder, query, history, agents, by_rule)
+        return await self._or_rules("plan", asked, by_rule, planning.refused(by_rule))
+
+    async def plan(self, request: PlanRequest) -> Plan:
+        """Tiers by rule over the assignments of `classify`; a plan that was refused is proposed anew by the model."""
+        if request.feedback and request.classification.assignments:
+            again = planning.proposed_again(self._ladder, request)
+            unassigned = request.classification.model_copy(update={"assignments": ()})
+            classification = await self._or_rules("plan", again, unassigned, unassigned)
+            request = request.model_copy(update={"classification": classification})
+        return await self._rules.plan(request)
+
+    async def review_plan(self, plan: Plan, request: PlanRequest) -> Review:
+        """The rules' verdict; what they approve, the model is asked about in mode ``model``."""
+        review = await self._rules.review_plan(plan, request)
+        if not review.approved or self._mode == "extractive":
+            return review
+        asked = reviewing.plan_reviewed(self._ladder, plan, request)
+        return await self._or_rules("review", asked, review, review)
+
+    async def review_finding(self, finding: Finding, language: Language) -> Review:
+        """The same for a finding; exact quotes chosen by rule need no second opinion."""
+        review = await self._rules.review_finding(finding, language)
+        if not review.approved or self._mode == "extractive" or not finding.found:
+            return review
+        asked = reviewing.finding_reviewed(self._ladder, finding, language)
+        return await self._or_rules("review", asked, review, review)
+
+    async def answer(self, request: AnswerRequest) -> Finding:
+        """An answer with literal quotes, or that nothing was found."""
+        by_rule = await self._rules.answer(request)
+        if self._mode == "extractive" or not request.passages:
+            return by_rule
+        asked = answering.answered(self._ladder, request, by_rule)
+        return await self._or_rules("answer", asked, by_rule, answering.nothing_found(request, by_rule))
+
+    async def summarise(self, query: str, findings: Sequence[Finding], language: Language) -> Summary:
+        """The gist of findings; figures that no finding states make it the rules' own."""
+        by_rule = await self._rules.summarise(query, findings, language)
+        if self._mode == "extractive" or not any(finding.found for finding in findings):
+            return by_rule
+        asked = answering.summarised(self._ladder, query, findings, language, by_rule)
+        return await self._or_rules("summarise", asked, by_rule, by_rule)
+
+    async def arguments(self, tool: str, query: str, findings: Sequence[Finding], language: Language) -> Arguments:
+        """The rules' arguments; where they find none, the model's."""
+        by_rule = await self._rules.arguments(tool, query, findings, language)
+        if self._mode == "extractive" or by_rule.values:
+            return by_rule
+        asked = answering.arguments_read(self._ladder, tool, query, findings, language)
+        return await self._or_rules("arguments", asked, by_rule, by_rule)
+
+    async def compose(self, request: ComposeRequest) -> AsyncIterator[str | Composition]:
+        """The model's text as it comes, in whole statements; outcome, confidence and further questions by rule."""
+        async for piece in composing.composed(self._ladder, self._rules, request):
+            yield piece
+
+    async def _or_rules(self, purpose: str, asked: Awaitable[_Result], instead: _Result, refused: _Result) -> _Result:
+        """What the model says; `instead` when it fails, `refused` when it declines. Both are noted."""
+        try:
+            return await asked
+        except ModelFailed as failure:
+            account = current_account()
+            if account is not None:
+                account.doings.downgrade(f"{purpose}: {failure.outcome}, done by rules")
+            return refused if failure.outcome is CallOutcome.REFUSAL else instead

@@ -1,0 +1,137 @@
+"""Replies as records: a JSON schema goes out, strict reading comes back, one round of repair in between."""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from app.domain.knowledge import Language
+from app.reasoning.llm.endpoint import Request
+from app.reasoning.llm.ladder import Ladder
+from app.reasoning.llm.outcomes import CallOutcome, ModelFailed
+from app.reasoning.llm.prompts import Prompt, load
+
+_MAX_ERRORS = 6
+_ERROR_CHARS = 160
+
+
+class Shape(BaseModel):
+    """What a model is asked to reply. Fields nobody asked for are ignored: a model decides nothing by inventing one."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+
+Reply = TypeVar("Reply", bound=Shape)
+
+
+@dataclass(frozen=True)
+class Question(Generic[Reply]):
+    """One structured question."""
+
+    purpose: str
+    prompt: Prompt
+    told: str
+    """What the prompt is about this time: the asker's words and data."""
+    shape: type[Reply]
+    max_tokens: int
+    language: Language
+    check: Callable[[Reply], Sequence[str]] = lambda reply: ()
+    """What is wrong beyond the schema, each as a sentence for the model."""
+    share: float = 1.0
+    """Of the time that is left."""
+
+
+async def ask(ladder: Ladder, question: Question[Reply]) -> Reply:
+    """The reply. A wrong one is shown its errors once. Raises `ModelFailed`."""
+    messages = [*question.prompt.messages(question.told)]
+    first = await _said(ladder, question, messages)
+    reply, errors = _read(first, question)
+    if reply is not None:
+        return reply
+    repair = load("repair", question.language).text.format(errors="\n".join(f"- {error}" for error in errors))
+    messages += [{"role": "assistant", "content": first}, {"role": "user", "content": repair}]
+    reply, _ = _read(await _said(ladder, question, messages), question)
+    if reply is None:
+        raise ModelFailed(CallOutcome.MALFORMED)
+    return reply
+
+
+async def _said(ladder: Ladder, question: Question[Reply], messages: Sequence[Mapping[str, str]]) -> str:
+    request = Request(messages, question.max_tokens, schema_of(question.shape), question.purpose)
+    return await ladder.text(question.purpose, request, share=question.share)
+
+
+def _read(text: str, question: Question[Reply]) -> tuple[Reply | None, Sequence[str]]:
+    """The reply, or what is wrong with it."""
+    try:
+        reply = question.shape.model_validate(parse(text))
+    except ValidationError as invalid:
+        return None, [_told(error) for error in invalid.errors(include_url=False, include_input=False)[:_MAX_ERRORS]]
+    except ValueError as broken:
+        return None, [str(broken)[:_ERROR_CHARS]]
+    errors = question.check(reply)
+    return (None, [error[:_ERROR_CHARS] for error in errors[:_MAX_ERRORS]]) if errors else (reply, ())
+
+
+def _told(error: Mapping[str, Any]) -> str:
+    place = ".".join(str(part) for part in error["loc"])
+    return f"{place}: {error['msg']}"[:_ERROR_CHARS]
+
+
+def parse(text: str) -> Any:
+    """The one JSON object in a reply, whatever stands around it (a fence, a sentence).
+
+    Raises `ValueError` for duplicate keys, NaN and infinities, several objects, and none.
+    """
+    start = text.find("{")
+    if start < 0:
+        raise ValueError("the reply holds no JSON object")
+    try:
+        value, end = _DECODER.raw_decode(text, start)
+    except RecursionError as error:
+        raise ValueError("the reply is nested too deeply") from error
+    if "{" in text[end:]:
+        raise ValueError("the reply holds more than one JSON object")
+    return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    read = dict(pairs)
+    if len(read) < len(pairs):
+        raise ValueError("a key stands twice in one object")
+    return read
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is no JSON number")
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant)
+
+
+def schema_of(shape: type[Shape]) -> dict[str, Any]:
+    """The JSON schema of a shape in the strict form: everything required, nothing else allowed, no defaults."""
+    known = _SCHEMAS.get(shape)
+    if known is None:
+        known = _SCHEMAS[shape] = _strict(deepcopy(shape.model_json_schema()))
+    return known
+
+
+_SCHEMAS: dict[type[Shape], dict[str, Any]] = {}
+_LEFT_OUT = frozenset({"title", "default", "description", "maxLength", "minLength", "maxItems", "minimum", "maximum"})
+"""What strict endpoints refuse or nobody needs; pydantic holds the bounds."""
+
+
+def _strict(node: Any) -> Any:
+    if isinstance(node, list):
+        return [_strict(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    if "properties" in node:
+        properties = {name: _strict(one) for name, one in node["properties"].items()}
+        rest = {key: _strict(item) for key, item in node.items() if key not in _LEFT_OUT and key != "properties"}
+        return {**rest, "properties": properties, "required": list(properties), "additionalProperties": False}
+    return {key: _strict(item) for key, item in node.items() if key not in _LEFT_OUT}

@@ -1,0 +1,114 @@
+"""What models are told: the variable part of each prompt, as JSON, so that no text can pretend to be a heading of ours.
+
+Data of documents reaches only calls that choose nothing: answering, summarising, arguments, reviewing, composing.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from app.domain.knowledge import Finding, Language, Passage
+from app.domain.plan import Plan
+from app.domain.tasks import Message
+from app.reasoning import AgentOffer, AnswerRequest, ComposeRequest
+
+_EARLIER_QUESTIONS = 4
+_EARLIER_CHARS = 500
+_PASSAGE_CHARS = 1_600
+_AROUND_CHARS = 900
+"""Of the passage a quote stands in; its middle is the quote."""
+_EXEMPLARS = 3
+
+
+def _line(**fields: Any) -> str:
+    return json.dumps(fields, ensure_ascii=False)
+
+
+def offers(agents: Sequence[AgentOffer], language: Language) -> str:
+    """The agents on offer; the same for everybody with the same rights."""
+    heading = {"vi": "Các agent:", "en": "The agents:"}[language]
+    return "\n".join([heading, *(_offer(agent) for agent in agents)])
+
+
+def _offer(agent: AgentOffer) -> str:
+    return _line(
+        agent=agent.name, about=agent.description, tools=list(agent.tools), examples=list(agent.exemplars[:_EXEMPLARS])
+    )
+
+
+def question(query: str, history: Sequence[Message], feedback: str = "") -> str:
+    """The question with the asker's own earlier ones. Earlier answers stay out: they hold text of documents, and this
+    call chooses tools."""
+    asked = [message.content[:_EARLIER_CHARS] for message in history if message.role == "user"]
+    told: dict[str, Any] = {"earlier_questions": asked[-_EARLIER_QUESTIONS:]} if asked else {}
+    if feedback:
+        told["previous_plan_was_refused"] = feedback
+    return _line(**told, question=query)
+
+
+def passages(request: AnswerRequest) -> str:
+    """Passages numbered from 1, then the question."""
+    lines = [_passage(number, passage) for number, passage in enumerate(request.passages, 1)]
+    return "\n".join([*lines, _line(question=request.query)])
+
+
+def _passage(number: int, passage: Passage) -> str:
+    return _line(n=number, title=passage.title, section=passage.section, text=passage.text[:_PASSAGE_CHARS])
+
+
+def findings(query: str, found: Sequence[Finding], **further: str) -> str:
+    """Findings numbered from 1, then the question."""
+    lines = [
+        _line(n=number, query=finding.query, answer=finding.answer, quotes=[quote.text for quote in finding.quotes])
+        for number, finding in enumerate(found, 1)
+    ]
+    return "\n".join([*lines, _line(question=query, **further)])
+
+
+def plan(made: Plan, query: str) -> str:
+    """A plan to be checked."""
+    asked = {name: list(agent.queries) for name, agent in made.agents.items()}
+    return _line(question=query, plan=asked)
+
+
+def answer_material(request: ComposeRequest) -> str:
+    """Sources with their numbers, what each query found, what was computed and weighed, and the question."""
+    numbers = {evidence.url: number for number, evidence in enumerate(request.evidence, 1)}
+    lines = [*_sources(request, numbers)]
+    for finding in request.findings:
+        if finding.found:
+            cited = sorted({numbers[q.passage.address] for q in finding.quotes if q.passage.address in numbers})
+            lines.append(_line(finding=finding.answer, query=finding.query, sources=cited))
+        else:
+            lines.append(_line(finding="", query=finding.query))
+    lines += [_line(computation=text) for text in request.computations]
+    lines += [
+        _line(holds=point.winner, of=point.winner_title, against=point.loser, from_=point.loser_title,
+              why=point.reason, decided=point.decided)
+        for point in request.conflicts
+    ]  # fmt: skip
+    if request.failed_agents:
+        lines.append(_line(agents_without_answer=list(request.failed_agents)))
+    return "\n".join([*lines, _line(question=request.query)])
+
+
+def _sources(request: ComposeRequest, numbers: dict[str, int]) -> list[str]:
+    """Each quoted passage once, cut around its first quote; only those the answer may cite."""
+    lines: dict[str, str] = {}
+    for finding in request.findings:
+        for quote in finding.quotes:
+            passage, key = quote.passage, str(quote.passage.chunk_id)
+            number = numbers.get(passage.address)
+            if number is None or key in lines:
+                continue
+            text = _around(passage.text, quote.text)
+            lines[key] = _line(n=number, title=passage.title, section=passage.section, text=text)
+    return list(lines.values())
+
+
+def _around(text: str, quoted: str) -> str:
+    if len(text) <= _AROUND_CHARS:
+        return text
+    at = max(text.find(quoted), 0)
+    start = max(0, min(at - (_AROUND_CHARS - len(quoted)) // 2, len(text) - _AROUND_CHARS))
+    return text[start : start + max(_AROUND_CHARS, len(quoted))]
