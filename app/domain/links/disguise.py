@@ -1,0 +1,72 @@
+"""Taking the disguise off a word: what a browser, a Markdown renderer or a copying program could make of it.
+
+For looking only. What goes out is the text as it came, or a marker; never a decoded text.
+"""
+
+import re
+import unicodedata
+from html import unescape
+from urllib.parse import unquote
+
+INVISIBLE = (
+    "\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufffb\U000e0000-\U000e0fff\ud800-\udfff"
+)
+"""Inside of a character class: what nobody sees and many programs drop."""
+PLAIN = (
+    "\x20-\x7e\u00a1-\u00ac\u00ae-\u024f\u1e00-\u1eff\u2010-\u2023\u2026\u2030-\u203a\u20a0-\u20bf"
+    "\u2190-\u2214\u2217-\u2235"
+)
+"""Inside of a character class: letters and signs that nothing reads as another ASCII sign."""
+
+_DISGUISED = re.compile(rf"[&%\\]|[^{PLAIN}]")
+_UNSEEN = re.compile(f"[{INVISIBLE}\t\n\r]")
+_ZEROS = re.compile("(&#)0+(?=[0-9])")
+_ENDLESS = re.compile("(&#[0-9]{8})[0-9]+")
+_CODE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|u\{([0-9a-f]{1,6})\})", re.IGNORECASE)
+_ESCAPE = re.compile(r"\\(?=[!-/:-@\[-`{-~])")
+_LOOKALIKES = str.maketrans("。‧⁄∕∶", "..//:")
+"""Dots, slashes and colons that NFKC leaves alone."""
+_ROUNDS = 6
+
+
+def readings(word: str) -> tuple[str, ...] | None:
+    """Every plain text `word` may turn into, `word` itself left out; None when it is wrapped too often to tell.
+
+    Undone, as often as it was done: HTML entities, percent signs, ``\\x`` and ``\\u`` codes, invisible characters,
+    full-width and other compatible letters. A backslash is read as Markdown's escape and as a slash.
+    """
+    if not _DISGUISED.search(word):
+        return ()
+    bare = _settled(word)
+    if bare is None or "\\" not in bare:
+        return None if bare is None else (bare,)
+    escaped, slashed = _settled(_ESCAPE.sub("", bare)), _settled(bare.replace("\\", "/"))
+    return None if escaped is None or slashed is None else (bare, escaped, slashed)
+
+
+def _settled(word: str) -> str | None:
+    for _ in range(_ROUNDS):
+        barer = _decoded(word)
+        if barer == word:
+            return word
+        word = barer
+    return None
+
+
+def _decoded(word: str) -> str:
+    if "&" in word:
+        # Python refuses to read numbers of thousands of digits; browsers read them as no character.
+        word = unescape(_ENDLESS.sub(r"\1", _ZEROS.sub(r"\1", word)))
+    if "%" in word:
+        word = unquote(word)
+    if "\\" in word:
+        word = _CODE.sub(_character, word)
+    if not word.isascii():
+        word = unicodedata.normalize("NFKC", word.translate(_LOOKALIKES))
+    return _UNSEEN.sub("", word)
+
+
+def _character(code: re.Match[str]) -> str:
+    number = int(code[1] or code[2] or code[3], 16)
+    return chr(number) if number <= 0x10FFFF else ""
