@@ -9,7 +9,7 @@ ASKER ?= acme/lan
 export Q ASKER
 
 .DEFAULT_GOAL := help
-.PHONY: help run ask test check lint format bench eval lock clean
+.PHONY: help run ask test check lint format bench eval chaos lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
@@ -23,7 +23,7 @@ $(VENV)/.runtime: requirements.lock pyproject.toml
 
 $(VENV)/.dev: requirements-dev.lock $(VENV)/.runtime
 	@echo "installing requirements-dev.lock (first run only)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-dev.lock
 	@touch $@
 
 run: $(VENV)/.runtime ## start everything: database, migrations, seed data, API and chat page
@@ -49,11 +49,15 @@ format: $(VENV)/.dev ## format and mend what can be mended
 
 bench: $(VENV)/.dev ## measure the flow, documents coming in, and search at size against bare floors
 	@$(BIN)/python -m bench.flow
+	@$(BIN)/python -m bench.models
 	@$(BIN)/python -m bench.ingest
 	@$(BIN)/python -m bench.size
 
-eval: $(VENV)/.dev ## recall and MRR in both languages, by vectors, by words and fused
+eval: $(VENV)/.dev ## how well passages are found, questions understood and answered, in both languages
 	@$(BIN)/python -m bench.retrieval
+
+chaos: $(VENV)/.dev ## every fault of a language model at every stage, 20 seeds each (some 15 minutes)
+	@CONCLAVE_FAULT_SEEDS=20 $(BIN)/python -m pytest --timeout 3600 tests/conformance/test_model_faults.py tests/acceptance/test_language_model.py
 
 lock: ## write both lock files anew (needs uv)
 	uv pip compile pyproject.toml --python-version 3.11 --universal --generate-hashes --no-emit-index-url --no-header -o requirements.lock

@@ -11,6 +11,9 @@ import pytest
 from hypothesis import settings
 
 from app.domain.principal import Principal
+from app.embedding.cached import CachedEmbedder
+from app.embedding.nano import NanoEmbedder
+from app.reasoning.local import LocalReasoner
 from app.storage.database import Database
 from app.storage.embedded import EmbeddedServer, start_embedded
 from app.storage.migrate import upgrade
@@ -78,3 +81,15 @@ async def database(app_url: str) -> AsyncIterator[Database]:
 @pytest.fixture
 def principal_factory() -> Callable[..., Principal]:
     return factories.principal
+
+
+@pytest.fixture(scope="session")
+async def embedder() -> AsyncIterator[CachedEmbedder]:
+    made = CachedEmbedder(NanoEmbedder())
+    yield made
+    await made.aclose()
+
+
+@pytest.fixture(scope="session")
+def reasoner(embedder: CachedEmbedder, tmp_path_factory: pytest.TempPathFactory) -> LocalReasoner:
+    return LocalReasoner(embedder, tmp_path_factory.mktemp("vectors"))

@@ -10,15 +10,14 @@ import logging
 import random
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
-from uuid import UUID
 
+from app.agents.cleansing import cleansed
+from app.agents.step import StepError, StepOrder, StepOutcome, call_of
 from app.domain.answer import iso_utc
 from app.domain.knowledge import Finding
-from app.domain.plan import PlannedStep
-from app.domain.tasks import PrivateContext, TaskStatus
+from app.domain.tasks import TaskStatus
 from app.errors import StaleAttempt, ToolFailed, ToolRetry
 from app.events import (
     AgentResult,
@@ -32,63 +31,10 @@ from app.events import (
 from app.reasoning import Reasoner
 from app.reasoning.budget import charged_to_step
 from app.tasks.registry import TaskRegistry
-from app.tasks.run import TaskRun
 from app.tools.base import Tool, Toolbox, ToolCall, ToolResult
 
-ErrorType = Literal["timeout", "deadline", "tool_failed", "exception"]
 _BACKOFF_SECONDS = 0.05
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class StepError:
-    """Why a step failed; `message` may be shown to the asker."""
-
-    error_type: ErrorType
-    message: str
-
-
-@dataclass(frozen=True)
-class StepOutcome:
-    """A finished step."""
-
-    step: PlannedStep
-    tool: str
-    """The tool that gave the result or failed last: the planned one, or its alternative."""
-    started_at: datetime
-    ended_at: datetime
-    duration_ms: int
-    input_hash: str
-    output_hash: str | None
-    result: ToolResult | None
-    error: StepError | None
-
-    @property
-    def ok(self) -> bool:
-        """Whether the tool gave a result."""
-        return self.error is None
-
-
-@dataclass(frozen=True)
-class StepOrder:
-    """One step to run, with its limits."""
-
-    run: TaskRun
-    task_id: UUID
-    """The step's own task row."""
-    step: PlannedStep
-    departments: tuple[str, ...]
-    """Departments the agent reads."""
-    findings: tuple[Finding, ...]
-    """What earlier tiers found, as far as this agent may use it."""
-    instructions: str
-    """The agent's own, from its YAML file."""
-    now: datetime
-    timeout_seconds: float
-    """For all tries together."""
-    deadline_binds: bool
-    """Whether `timeout_seconds` is what is left of the run rather than the agent's own limit."""
-    max_retries: int
 
 
 class StepRunner:
@@ -101,11 +47,14 @@ class StepRunner:
         reasoner: Reasoner,
         now: Callable[[], datetime],
         rng: random.Random | None = None,
+        trusted_link_hosts: frozenset[str] = frozenset(),
     ):
+        """`trusted_link_hosts`: see the setting of that name."""
         self._registry = registry
         self.toolbox = toolbox
         self._reasoner = reasoner
         self._now = now
+        self._trusted_link_hosts = trusted_link_hosts
         self._rng = rng or random.Random()
 
     async def run(self, order: StepOrder) -> StepOutcome:
@@ -114,7 +63,7 @@ class StepRunner:
         claimed = await self._registry.claim_step(order.run.principal, order.task_id, planned.step.agent)
         if claimed is None or claimed.context is None:
             raise StaleAttempt(f"step {planned.node_id} is held by another run, or its session was erased")
-        attempt, call = claimed.attempt, _call(order, claimed.instruction, claimed.context)
+        attempt, call = claimed.attempt, call_of(order, claimed.instruction, claimed.context)
         writer.append(
             AgentTask(
                 task_id=order.task_id, agent=planned.step.agent, node_id=planned.node_id, tool=planned.step.tool,
@@ -195,6 +144,7 @@ class StepRunner:
         )  # fmt: skip
         try:
             result = await self._review(order, call, await tool(call))
+            result = cleansed(result, call.language, self._trusted_link_hosts)
         except (ToolRetry, ToolFailed):
             self._respond(order, tool.name, "failed", clock, None)
             raise
@@ -251,23 +201,6 @@ class StepRunner:
                 status="completed" if outcome.ok else "failed", answer=answer,
             )
         )  # fmt: skip
-
-
-def _call(order: StepOrder, instruction: str, context: PrivateContext) -> ToolCall:
-    """The call as the agent makes it: its instruction, and the context it was kept under."""
-    return ToolCall(
-        principal=order.run.principal,
-        agent=order.step.step.agent,
-        departments=order.departments,
-        message=context.message,
-        queries=context.queries,
-        refined_query=context.refined_query,
-        language=context.language,
-        findings=order.findings,
-        as_of=context.as_of,
-        instructions="\n".join(filter(None, (order.instructions, instruction))),
-        now=order.now,
-    )
 
 
 def _ms_since(clock: float) -> int:

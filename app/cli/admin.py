@@ -12,9 +12,11 @@ from rich.table import Table
 
 from app.api.auth import Claims
 from app.cli.output import FAILED, OK, UNAVAILABLE, DocumentBar, finish, opened, print_json
-from app.domain.principal import GENERAL, tenant_id_of
+from app.domain.principal import GENERAL, Principal, tenant_id_of
 from app.errors import AppError
 from app.main.identity import shared_secret
+from app.main.models import probe
+from app.reasoning.llm.outcomes import CallOutcome
 from app.settings import Settings
 from app.storage import migrate, tenants
 from app.storage.embedded import start_embedded
@@ -216,6 +218,15 @@ async def doctor(settings: Settings, as_json: bool) -> int:
         async with opened(settings, Console(stderr=True)) as services:
             checks = dict(await services.rooms.readiness())
             checks["agents"] = bool(services.rooms.agents.names)
+            asker = Principal(
+                tenant_id=tenant_id_of("doctor"),
+                user_id=tenant_id_of("doctor"),
+                department=GENERAL,
+                departments=frozenset({GENERAL}),
+                scopes=frozenset(),
+            )
+            for model, outcome in (await probe(services.ladder, asker)).items():
+                checks[f"language model {model}: {outcome}"] = outcome == CallOutcome.DONE
     except AppError as error:
         problem = f"{error.code.value}: {error.detail}"
     shown = {name: _without_password(value) for name, value in settings.model_dump(mode="json").items()}

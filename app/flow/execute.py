@@ -8,7 +8,7 @@ from uuid import UUID, uuid5
 from langgraph.runtime import Runtime
 
 from app.agents.instruction import compact
-from app.agents.run import StepOrder, StepOutcome
+from app.agents.step import StepOrder, StepOutcome
 from app.domain.knowledge import Finding
 from app.domain.plan import ORCHESTRATOR, PlannedStep
 from app.domain.tasks import NewTask, PrivateContext

@@ -2,7 +2,7 @@
 
 import json
 
-from app.agents.run import StepOutcome
+from app.agents.step import StepOutcome
 from app.domain.knowledge import Evidence
 from app.domain.language import normalise
 from app.domain.plan import MATH_TOOL, RAG_TOOL, SUMMARY_TOOL

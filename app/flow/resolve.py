@@ -13,6 +13,7 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from app.domain.knowledge import Evidence, Finding, Language, Passage
+from app.domain.links import LinkGuard
 from app.flow.claims import Claim, Disagreement, disagreements
 from app.flow.state import FlowLimits, RunContext, RunState
 from app.flow.trace import findings_of, recency_of
@@ -156,13 +157,19 @@ def _point(verdict: Verdict, language: Language) -> ResolvedPoint:
     winner, loser = verdict.winner.claim, verdict.loser.claim
     return ResolvedPoint(
         subject=winner.query,
-        winner=winner.sentence,
-        loser=loser.sentence,
+        winner=_said(winner),
+        loser=_said(loser),
         winner_title=winner.quote.passage.title,
         loser_title=loser.quote.passage.title,
         reason=reason_for(verdict.winner.factors, verdict.loser.factors, winner.quote.passage, language),
         decided=verdict.decided,
     )
+
+
+def _said(claim: Claim) -> str:
+    """A claim as it is shown: it is a document's text, and that may hold addresses of others."""
+    passage = claim.quote.passage
+    return LinkGuard((passage.address,), known_text=passage.text).clean(claim.sentence)
 
 
 def _published(verdicts: list[Verdict], limits: FlowLimits) -> dict[str, Any]:
@@ -189,7 +196,7 @@ def _side(weighed: Weighed) -> dict[str, Any]:
         "url": passage.url,
         "title": passage.title,
         "department": passage.department,
-        "claim": weighed.claim.sentence,
+        "claim": _said(weighed.claim),
         "score": weighed.score,
         "factors": {name: round(factor, 4) for name, factor in weighed.factors.items()},
     }

@@ -6,7 +6,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from app.agents.run import StepOutcome
+from app.agents.step import StepOutcome
 from app.domain.answer import (
     ErrorAnswer,
     FinalAnswer,
@@ -15,19 +15,18 @@ from app.domain.answer import (
     to_json,
 )
 from app.domain.knowledge import Evidence
-from app.domain.plan import MATH_TOOL, ORCHESTRATOR, RAG_TOOL, RETRIEVAL_TOOLS, SUMMARY_TOOL, Plan
+from app.domain.links import LinkGuard
+from app.domain.plan import ORCHESTRATOR, RETRIEVAL_TOOLS, Plan
 from app.domain.tasks import TaskStatus
 from app.errors import ErrorCode
 from app.events import ConflictResolved, FinalReport, TaskFailed, TextDelta
+from app.flow.compose import composed
 from app.flow.recall import keep
 from app.flow.state import RunContext, RunState
 from app.flow.trace import findings_of
-from app.flow.wording import DEADLINE_MESSAGE, as_of_lead, failure_message
-from app.reasoning import ComposeRequest, Composition
+from app.flow.wording import DEADLINE_MESSAGE, failure_message
+from app.reasoning import Composition
 from app.reasoning.refusal import REFUSED
-
-_DELTA_CHARS = 48
-"""Text is streamed in pieces of about this length: smooth to read, few rows in the journal."""
 
 
 async def respond(state: RunState, runtime: Runtime[RunContext]) -> RunState:
@@ -49,7 +48,7 @@ async def _answer(context: RunContext, state: RunState) -> None:
     if state.get("verdicts"):
         policy = context.limits.rules.resolution_strategy
         context.run.writer.append(ConflictResolved(conflicts=list(state["verdicts"]), policy=policy))
-    composition = await _compose(context, state, (), stream=True)
+    composition = await composed(context, state, (), stream=True)
     context.trace.formatter(round((time.perf_counter() - clock) * 1000))
     cited = () if composition.outcome in ("not_found", "refused") else state["evidence"]
     await _say(context, state, composition, cited)
@@ -101,7 +100,7 @@ async def fail(
     fallback = ""
     if any(outcome.ok for outcome in context.outcomes):
         agents = tuple(dict.fromkeys(outcome.step.step.agent for outcome in failed))
-        fallback = (await _compose(context, state, agents, stream=False)).answer
+        fallback = (await composed(context, state, agents, stream=False)).answer
     code = code or _code_of(failed)
     context.trace.error_handler(_error_details(failed, code))
     message = message or failure_message(failed[0].step.step.agent, failed[0].tool)
@@ -176,54 +175,6 @@ def ended_plan(plan: Plan, ended: Mapping[int, str], *, all_well: bool) -> dict[
     return written
 
 
-def compose_request(context: RunContext, state: RunState, failed_agents: tuple[str, ...]) -> ComposeRequest:
-    """All the answer may be made of; works for a cut run as well."""
-    classification, limits = state["classification"], context.limits
-    findings = state["findings"] if "findings" in state else findings_of(context.outcomes)
-    return ComposeRequest(
-        query=classification.refined_query,
-        language=classification.language,
-        findings=findings,
-        summaries=_texts(context.outcomes, SUMMARY_TOOL),
-        computations=_texts(context.outcomes, MATH_TOOL),
-        conflicts=state.get("conflicts", ()),
-        evidence=state.get("evidence", ()),
-        failed_agents=failed_agents,
-        max_follow_up_questions=limits.max_follow_up_questions if limits.enable_follow_up_questions else 0,
-    )
-
-
-async def _compose(
-    context: RunContext, state: RunState, failed_agents: tuple[str, ...], *, stream: bool
-) -> Composition:
-    """Run the composer to its end, streaming its text in pieces of `_DELTA_CHARS`; the day that was asked for is named
-    first."""
-    request, lead = compose_request(context, state, failed_agents), _lead(context, state)
-    held = lead
-    composition: Composition | None = None
-    async for piece in context.ports.reasoner.compose(request):
-        if isinstance(piece, Composition):
-            composition = piece
-            continue
-        held += piece
-        if stream and len(held) >= _DELTA_CHARS:
-            context.run.writer.append(TextDelta(text=held))
-            held = ""
-    if stream and held:
-        context.run.writer.append(TextDelta(text=held))
-    if composition is None:
-        raise RuntimeError("the composer ended without a composition")
-    return composition.model_copy(update={"answer": f"{lead}{composition.answer}"}) if lead else composition
-
-
-def _lead(context: RunContext, state: RunState) -> str:
-    """As of which day the answer speaks; empty when today's documents were read, or none."""
-    as_of = context.asking.as_of(state["classification"])
-    if as_of is None or not any(outcome.tool == RAG_TOOL for outcome in context.outcomes):
-        return ""
-    return f"{as_of_lead(as_of.day, state['classification'].language)}\n\n"
-
-
 def failed_outcomes(outcomes: Sequence[StepOutcome]) -> list[StepOutcome]:
     """Failures that cost an agent its findings; a missing summary or sum only makes the answer partial."""
     return [o for o in outcomes if not o.ok and o.step.step.tool in RETRIEVAL_TOOLS]
@@ -242,25 +193,12 @@ def _partial_results(outcomes: Sequence[StepOutcome]) -> dict[str, PartialResult
     return results
 
 
-def _texts(outcomes: Sequence[StepOutcome], tool: str) -> tuple[str, ...]:
-    """What a tool said, in plan order; a refusal that explains itself counts as said."""
-    said: list[str] = []
-    for outcome in sorted(outcomes, key=lambda o: o.step.number):
-        if outcome.step.step.tool != tool:
-            continue
-        if outcome.result is not None and outcome.result.text:
-            said.append(outcome.result.text)
-        elif tool == MATH_TOOL and outcome.error is not None and outcome.error.error_type == "tool_failed":
-            said.append(outcome.error.message)
-    return tuple(said)
-
-
 def _chitchat(state: RunState) -> Composition:
     found = state["classification"]
+    text = LinkGuard((), language=found.language).clean(found.chitchat_response)
     return Composition(
-        answer=found.chitchat_response, outcome="chitchat", reasoning="", confidence=found.confidence,
-        follow_up_questions=(),
-    )  # fmt: skip
+        answer=text, outcome="chitchat", reasoning="", confidence=found.confidence, follow_up_questions=()
+    )
 
 
 def _refused(state: RunState) -> Composition:

@@ -6,7 +6,8 @@ from datetime import date, datetime
 from typing import Any, Literal, TypedDict
 
 from app.agents.registry import AgentRegistry
-from app.agents.run import StepOutcome, StepRunner
+from app.agents.run import StepRunner
+from app.agents.step import StepOutcome
 from app.domain.answer import ResolutionRules
 from app.domain.knowledge import Evidence, Finding
 from app.domain.plan import Plan
@@ -45,6 +46,7 @@ class FlowLimits(Record):
     enable_caching: bool = True
     cache_ttl_seconds: int = 3600
     rules: ResolutionRules = ResolutionRules()
+    trusted_link_hosts: frozenset[str] = frozenset()
     weights: dict[str, float] = {"domain": 0.35, "scope": 0.25, "recency": 0.25, "relevance": 0.15}
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from app.agents.run import StepOutcome
+from app.agents.step import StepOutcome
 from app.domain.answer import (
     AgentOutput,
     Completeness,

@@ -1,10 +1,18 @@
 """The language models of the settings, best first, and what may be spent on them."""
 
+import asyncio
+from uuid import uuid4
+
+from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
-from app.reasoning.budget import Limits
+from app.reasoning.budget import Account, Limits, NoLedger, charged_to
 from app.reasoning.llm import Endpoint, Ladder, Rung, TimeLimits
-from app.reasoning.llm.endpoint import Prices
+from app.reasoning.llm.outcomes import CallOutcome, ModelFailed
+from app.reasoning.llm.request import Prices, Request
 from app.settings import Settings
+
+_PROBE_TOKENS = 500
+"""Models that think before they speak need room for both."""
 
 
 def open_ladder(settings: Settings) -> Ladder:
@@ -20,6 +28,22 @@ def open_ladder(settings: Settings) -> Ladder:
         key = own_key or (settings.llm_api_key.get_secret_value() if url == settings.llm_base_url else "")
         rungs.append(_rung(settings, url, settings.llm_small_model, key))
     return Ladder(rungs)
+
+
+async def probe(ladder: Ladder, principal: Principal) -> dict[str, str]:
+    """Ask every model for one word, unpaid; how each call ended (``done`` is well)."""
+    request = Request([{"role": "user", "content": "Reply with the word: ready"}], _PROBE_TOKENS)
+    ended = {}
+    for rung in ladder.rungs:
+        deadline = asyncio.get_running_loop().time() + rung.endpoint.limits.call
+        with charged_to(Account(principal, uuid4(), deadline, NoLedger())):
+            try:
+                await Ladder([rung]).text("probe", request)
+            except ModelFailed as failure:
+                ended[rung.endpoint.model] = failure.outcome.value
+            else:
+                ended[rung.endpoint.model] = CallOutcome.DONE.value
+    return ended
 
 
 def _rung(settings: Settings, url: str, model: str, api_key: str) -> Rung:

@@ -36,7 +36,7 @@ from app.main.readiness import Addresses, Readiness
 from app.main.seeding import Progress, SeedReport, plant_once, plant_seed
 from app.reasoning import Reasoner
 from app.reasoning.budget import NoLedger, StoredLedger
-from app.reasoning.llm import ModelReasoner
+from app.reasoning.llm import Ladder, ModelReasoner
 from app.reasoning.local import LocalReasoner
 from app.reasoning.local.concepts import concepts_in
 from app.retrieval.cache import Corpus
@@ -77,6 +77,8 @@ class Services:
         self.reembedding: Reembedding
         self.rooms: Rooms
         self.worker: Worker
+        self.ladder = Ladder([])
+        """The language models, best first; empty where none is configured."""
         self._rules: LocalReasoner
 
     @classmethod
@@ -212,7 +214,7 @@ class Services:
             min_relevance_score=settings.min_relevance_score,
         )
         agents, sessions = AgentRegistry.load(settings.agents_dir), SessionStore(self.database)
-        steps = StepRunner(registry, toolbox, reasoner, now)
+        steps = StepRunner(registry, toolbox, reasoner, now, trusted_link_hosts=settings.trusted_link_hosts)
         corpus = Corpus(self.database, calibration.space)
         ledger = StoredLedger(self.database, spending_limits(settings)) if settings.has_model else NoLedger()
         ports = Ports(registry, sessions, retriever, corpus, reasoner, agents, steps, ledger, now)
@@ -249,9 +251,9 @@ class Services:
         """The rules alone, or a model with the rules behind it."""
         if not self.settings.has_model:
             return rules
-        ladder = open_ladder(self.settings)
-        self._stack.push_async_callback(ladder.aclose)
-        return ModelReasoner(ladder, rules, answer_mode=self.settings.llm_answer_mode)
+        self.ladder = open_ladder(self.settings)
+        self._stack.push_async_callback(self.ladder.aclose)
+        return ModelReasoner(self.ladder, rules, answer_mode=self.settings.llm_answer_mode)
 
     def _handlers(self) -> dict[TaskKind, Handler]:
         async def run_chat(run: TaskRun) -> None:

@@ -48,12 +48,12 @@ class StoredLedger:
     """The ledger in the database; every method is one short transaction."""
 
     def __init__(self, database: Database, limits: Limits):
-        self._database, self._limits = database, limits
+        self._database, self.limits = database, limits
 
     async def reserve(self, principal: Principal, wanted: Reservation) -> None:
         """See `Ledger`."""
         async with self._database.principal_scope(principal, durable=False) as tx:
-            await usage.reserve(tx, wanted, self._limits)
+            await usage.reserve(tx, wanted, self.limits)
 
     async def settle(self, principal: Principal, call_id: UUID, spent: Spent) -> None:
         """See `Ledger`."""

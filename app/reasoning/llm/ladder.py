@@ -16,8 +16,9 @@ import structlog
 
 from app.reasoning.budget import LimitReached, Spent, current_account
 from app.reasoning.llm.breaker import Breaker
-from app.reasoning.llm.endpoint import Endpoint, Request, Usage
+from app.reasoning.llm.endpoint import Endpoint
 from app.reasoning.llm.outcomes import FINAL, CallOutcome, ModelFailed
+from app.reasoning.llm.request import Request, Usage
 
 _PAUSE_SECONDS = 0.4
 _log = structlog.get_logger(__name__)
@@ -45,7 +46,7 @@ class Ladder:
         self.rungs = tuple(rungs)
         self.max_tries = max_tries
         self._rng = rng or random.Random()
-        self._sleep = sleep
+        self.sleep = sleep
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -77,7 +78,7 @@ class Ladder:
         wait *= self._rng.uniform(1.0, 1.25) if asked_for is not None else self._rng.uniform(0.5, 1.5)
         if asyncio.get_running_loop().time() + wait >= until:
             return False
-        await self._sleep(wait)
+        await self.sleep(wait)
         return True
 
 

@@ -1,8 +1,9 @@
 """`ModelReasoner`: the port of everything that needs a mind, asked of a language model, with the rules behind it.
 
-Two calls on the way of a standard question: `classify` (which also says who is asked what) and `compose`. What lies
-between them is done by the rules (``extractive``), or by the model too, side by side (``model``). Whatever a model
-fails to do, the rules do; each such downgrade is noted in the run's account.
+Two calls on the way of a standard question: `classify` (which also says who is asked what) and `compose`. Between them
+the rules work (``extractive``), or the model answers every query, side by side (``model``), or it summarises and gives
+second opinions as well (``thorough``, several round trips more). Whatever a model fails to do, the rules do; each such
+downgrade is noted in the run's account.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Sequence
@@ -29,7 +30,7 @@ from app.reasoning.llm import answering, composing, planning, prompts, reviewing
 from app.reasoning.llm.ladder import Ladder
 from app.reasoning.llm.outcomes import CallOutcome, ModelFailed
 
-AnswerMode = Literal["extractive", "model"]
+AnswerMode = Literal["extractive", "model", "thorough"]
 _Result = TypeVar("_Result")
 
 
@@ -38,13 +39,13 @@ class ModelReasoner:
 
     def __init__(self, ladder: Ladder, rules: Reasoner, *, answer_mode: AnswerMode = "extractive"):
         """`rules` does what no model is asked and what no model could do."""
-        self._ladder, self._rules, self._mode = ladder, rules, answer_mode
+        self._ladder, self._rules, self.answer_mode = ladder, rules, answer_mode
 
     @property
     def identity(self) -> str:
         """Models, prompts and mode, and the rules behind them."""
         models = "+".join(self._ladder.models)
-        return f"llm/{models}/{prompts.digest()}/{self._mode}/{self._rules.identity}"
+        return f"llm/{models}/{prompts.digest()}/{self.answer_mode}/{self._rules.identity}"
 
     async def classify(
         self, query: str, history: Sequence[Message], agents: Sequence[AgentOffer], *, today: date | None = None
@@ -64,9 +65,9 @@ class ModelReasoner:
         return await self._rules.plan(request)
 
     async def review_plan(self, plan: Plan, request: PlanRequest) -> Review:
-        """The rules' verdict; what they approve, the model is asked about in mode ``model``."""
+        """The rules' verdict; what they approve, the model is asked about in mode ``thorough``."""
         review = await self._rules.review_plan(plan, request)
-        if not review.approved or self._mode == "extractive":
+        if not review.approved or self.answer_mode != "thorough":
             return review
         asked = reviewing.plan_reviewed(self._ladder, plan, request)
         return await self._or_rules("review", asked, review, review)
@@ -74,7 +75,7 @@ class ModelReasoner:
     async def review_finding(self, finding: Finding, language: Language) -> Review:
         """The same for a finding; exact quotes chosen by rule need no second opinion."""
         review = await self._rules.review_finding(finding, language)
-        if not review.approved or self._mode == "extractive" or not finding.found:
+        if not review.approved or self.answer_mode != "thorough" or not finding.found:
             return review
         asked = reviewing.finding_reviewed(self._ladder, finding, language)
         return await self._or_rules("review", asked, review, review)
@@ -82,7 +83,7 @@ class ModelReasoner:
     async def answer(self, request: AnswerRequest) -> Finding:
         """An answer with literal quotes, or that nothing was found."""
         by_rule = await self._rules.answer(request)
-        if self._mode == "extractive" or not request.passages:
+        if self.answer_mode == "extractive" or not request.passages:
             return by_rule
         asked = answering.answered(self._ladder, request, by_rule)
         return await self._or_rules("answer", asked, by_rule, answering.nothing_found(request, by_rule))
@@ -90,7 +91,7 @@ class ModelReasoner:
     async def summarise(self, query: str, findings: Sequence[Finding], language: Language) -> Summary:
         """The gist of findings; figures that no finding states make it the rules' own."""
         by_rule = await self._rules.summarise(query, findings, language)
-        if self._mode == "extractive" or not any(finding.found for finding in findings):
+        if self.answer_mode != "thorough" or not any(finding.found for finding in findings):
             return by_rule
         asked = answering.summarised(self._ladder, query, findings, language, by_rule)
         return await self._or_rules("summarise", asked, by_rule, by_rule)
@@ -98,7 +99,7 @@ class ModelReasoner:
     async def arguments(self, tool: str, query: str, findings: Sequence[Finding], language: Language) -> Arguments:
         """The rules' arguments; where they find none, the model's."""
         by_rule = await self._rules.arguments(tool, query, findings, language)
-        if self._mode == "extractive" or by_rule.values:
+        if self.answer_mode == "extractive" or by_rule.values:
             return by_rule
         asked = answering.arguments_read(self._ladder, tool, query, findings, language)
         return await self._or_rules("arguments", asked, by_rule, by_rule)

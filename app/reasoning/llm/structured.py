@@ -1,6 +1,8 @@
 """Replies as records: a JSON schema goes out, strict reading comes back, one round of repair in between."""
 
 import json
+import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
@@ -9,11 +11,13 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from app.domain.knowledge import Language
-from app.reasoning.llm.endpoint import Request
 from app.reasoning.llm.ladder import Ladder
 from app.reasoning.llm.outcomes import CallOutcome, ModelFailed
 from app.reasoning.llm.prompts import Prompt, load
+from app.reasoning.llm.request import Request
 
+_OBJECT = re.compile(r"\{\s*[\"}]")
+"""Where an object may begin; other braces are prose."""
 _MAX_ERRORS = 6
 _ERROR_CHARS = 160
 
@@ -86,14 +90,14 @@ def parse(text: str) -> Any:
 
     Raises `ValueError` for duplicate keys, NaN and infinities, several objects, and none.
     """
-    start = text.find("{")
-    if start < 0:
+    start = _OBJECT.search(text)
+    if start is None:
         raise ValueError("the reply holds no JSON object")
     try:
-        value, end = _DECODER.raw_decode(text, start)
+        value, end = _DECODER.raw_decode(text, start.start())
     except RecursionError as error:
         raise ValueError("the reply is nested too deeply") from error
-    if "{" in text[end:]:
+    if _OBJECT.search(text, end):
         raise ValueError("the reply holds more than one JSON object")
     return value
 
@@ -109,7 +113,14 @@ def _no_constant(name: str) -> Any:
     raise ValueError(f"{name} is no JSON number")
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant)
+def _finite(number: str) -> float:
+    value = float(number)
+    if not math.isfinite(value):
+        raise ValueError("a number is too large")
+    return value
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
 
 
 def schema_of(shape: type[Shape]) -> dict[str, Any]:

@@ -16,13 +16,16 @@ from app.domain.plan import (
     PlanPermission,
     Step,
 )
-from app.reasoning import AgentOffer, PlanRequest
+from app.reasoning import AgentOffer, Assignment, PlanRequest, Probe
 from app.reasoning.local.calculation import calculation_queries
 from app.reasoning.local.effects import consequence_query
 from app.reasoning.local.intents import Intent, intents_of, wants_log
 from app.reasoning.local.plan_wording import PlanWording
 from app.reasoning.local.pure_arithmetic import pure_expression
 from app.reasoning.local.routing import Router
+
+_FAR_MORE = 0.3
+"""Relevance by which another department's documents must lead to be asked beside those that were assigned."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +57,9 @@ class Planner:
             return _assembled(
                 request, [_Asked(calculator, (refined,), ())], [[_math(calculator, wording, refined)]], wording
             )
-        wanted = intents_of(refined)
-        asked = _limited(await self._asked(request), request.max_queries_per_agent)
+        wanted = intents_of(refined) | _intents_of_tools(classification.assignments)
+        proposed = _assigned(request) if classification.assignments else await self._asked(request)
+        asked = _limited(proposed, request.max_queries_per_agent)
         tiers = _tiers(asked, wanted, wording, refined, many=len(classification.sub_queries) > 1 or len(asked) > 1)
         if classification.kind == "simple":
             tiers = tiers[:1]
@@ -84,6 +88,47 @@ class Planner:
             documents.setdefault(last_resort, []).extend(sub_queries)
         names = dict.fromkeys([*documents, *logs])
         return [_Asked(offers[n], _unique(documents.get(n, ())), _unique(logs.get(n, ()))) for n in names]
+
+
+def _assigned(request: PlanRequest) -> list[_Asked]:
+    """Queries as whoever classified assigned them, and where the evidence lies elsewhere, that agent's too."""
+    language = request.classification.language
+    offers = {agent.name: agent for agent in request.agents}
+    documents: dict[str, list[str]] = {}
+    logs: dict[str, list[str]] = {}
+    for assignment in request.classification.assignments:
+        reads_logs = LOG_TOOL in assignment.tools
+        for position, query in enumerate(assignment.queries):
+            if reads_logs and (wants_log(query) or RAG_TOOL not in assignment.tools):
+                logs.setdefault(assignment.agent, []).append(query)
+            else:
+                expanded = _expanded(query, language, leading=position == 0)
+                documents.setdefault(_readers([assignment.agent], request.agents)[0], []).extend(expanded)
+    for probe in request.probes:
+        if further := _overlooked(probe, [name for name in documents if probe.query in documents[name]], request):
+            documents.setdefault(further, []).append(probe.query)
+    names = dict.fromkeys([*documents, *logs])
+    return [_Asked(offers[n], _unique(documents.get(n, ())), _unique(logs.get(n, ()))) for n in names]
+
+
+def _overlooked(probe: Probe, asked: Sequence[str], request: PlanRequest) -> str | None:
+    """The agent whose documents bear far more on a query than those of the agents that are asked."""
+    if not asked:
+        return None
+
+    def relevance(agent: AgentOffer) -> float:
+        return max((probe.relevance_by_department.get(name, 0.0) for name in agent.departments), default=0.0)
+
+    able = [agent for agent in request.agents if RAG_TOOL in agent.tools]
+    known = max((relevance(agent) for agent in able if agent.name in asked), default=0.0)
+    best = max(able, key=relevance, default=None)
+    return best.name if best is not None and relevance(best) >= known + _FAR_MORE else None
+
+
+def _intents_of_tools(assignments: Sequence[Assignment]) -> frozenset[Intent]:
+    tools = {tool for assignment in assignments for tool in assignment.tools}
+    named: dict[str, Intent] = {MATH_TOOL: "calculation", SUMMARY_TOOL: "summary"}
+    return frozenset(intent for tool, intent in named.items() if tool in tools)
 
 
 def _readers(names: Sequence[str], offers: Sequence[AgentOffer]) -> list[str]:

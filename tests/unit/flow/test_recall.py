@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import pytest
 
-from app.agents.run import StepError, StepOutcome
+from app.agents.step import StepError, StepOutcome
 from app.domain.answer import Outcome
 from app.domain.knowledge import SearchPlan
 from app.domain.plan import PlannedStep, Step

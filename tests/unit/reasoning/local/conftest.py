@@ -1,34 +1,19 @@
 """The bundled model, loaded once, and the demonstration's documents cut as ingestion cuts them."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 from app.agents.registry import AgentRegistry
 from app.domain.knowledge import Passage
-from app.embedding.cached import CachedEmbedder
-from app.embedding.nano import NanoEmbedder
 from app.embedding.tokenizer import count_tokens, load_tokenizer
 from app.ingestion.chunk import chunk
 from app.ingestion.seed import read_document
 from app.reasoning import AgentOffer, AnswerRequest
-from app.reasoning.local import LocalReasoner
 from tests import factories
 
 SEED = Path(__file__).parents[4] / "seed_data"
-
-
-@pytest.fixture(scope="session")
-async def embedder() -> AsyncIterator[CachedEmbedder]:
-    made = CachedEmbedder(NanoEmbedder())
-    yield made
-    await made.aclose()
-
-
-@pytest.fixture(scope="session")
-def reasoner(embedder: CachedEmbedder, tmp_path_factory: pytest.TempPathFactory) -> LocalReasoner:
-    return LocalReasoner(embedder, tmp_path_factory.mktemp("vectors"))
 
 
 @pytest.fixture(scope="session")

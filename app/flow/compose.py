@@ -1,0 +1,106 @@
+"""The text of the answer: what it may be made of, how it streams, and that no unknown address is in it."""
+
+from collections.abc import Iterator, Sequence
+
+from app.agents.step import StepOutcome
+from app.domain.links import LinkGuard
+from app.domain.plan import MATH_TOOL, RAG_TOOL, SUMMARY_TOOL
+from app.events import TextDelta
+from app.flow.state import RunContext, RunState
+from app.flow.trace import findings_of
+from app.flow.wording import as_of_lead
+from app.reasoning import ComposeRequest, Composition
+
+_DELTA_CHARS = 48
+"""Text is streamed in pieces of about this length: smooth to read, few rows in the journal."""
+
+
+async def composed(
+    context: RunContext, state: RunState, failed_agents: tuple[str, ...], *, stream: bool
+) -> Composition:
+    """Run the composer to its end; the day that was asked for is named first. The answer is what was streamed."""
+    request = compose_request(context, state, failed_agents)
+    guard = _guard(request, context.limits.trusted_link_hosts)
+    told, held = "", _lead(context, state)
+    composition: Composition | None = None
+    async for piece in context.ports.reasoner.compose(request):
+        if isinstance(piece, Composition):
+            composition = piece
+            continue
+        held += guard.feed(piece)
+        if len(held) >= _DELTA_CHARS:
+            told += _tell(context, held, stream=stream)
+            held = ""
+    told += _tell(context, held + guard.finish(), stream=stream)
+    if composition is None:
+        raise RuntimeError("the composer ended without a composition")
+    return _cleansed(composition, told, _guard(request, context.limits.trusted_link_hosts))
+
+
+def _tell(context: RunContext, text: str, *, stream: bool) -> str:
+    if stream and text:
+        context.run.writer.append(TextDelta(text=text))
+    return text
+
+
+def _cleansed(composition: Composition, told: str, guard: LinkGuard) -> Composition:
+    return composition.model_copy(
+        update={
+            "answer": told,
+            "reasoning": guard.clean(composition.reasoning),
+            "follow_up_questions": tuple(map(guard.clean, composition.follow_up_questions)),
+        }
+    )
+
+
+def _guard(request: ComposeRequest, hosts: frozenset[str]) -> LinkGuard:
+    """Addresses of the evidence may stand; others only on hosts the operator trusts and where a source names them."""
+    cited = [evidence.url for evidence in request.evidence]
+    cited += [evidence.url for finding in request.findings for evidence in finding.evidence]
+    return LinkGuard(cited, language=request.language, known_text="\n".join(_known(request)), hosts=hosts)
+
+
+def _known(request: ComposeRequest) -> Iterator[str]:
+    yield request.query
+    for finding in request.findings:
+        yield finding.answer
+        for quote in finding.quotes:
+            yield quote.passage.text
+
+
+def compose_request(context: RunContext, state: RunState, failed_agents: tuple[str, ...]) -> ComposeRequest:
+    """All the answer may be made of; works for a cut run as well."""
+    classification, limits = state["classification"], context.limits
+    findings = state["findings"] if "findings" in state else findings_of(context.outcomes)
+    return ComposeRequest(
+        query=classification.refined_query,
+        language=classification.language,
+        findings=findings,
+        summaries=_texts(context.outcomes, SUMMARY_TOOL),
+        computations=_texts(context.outcomes, MATH_TOOL),
+        conflicts=state.get("conflicts", ()),
+        evidence=state.get("evidence", ()),
+        failed_agents=failed_agents,
+        max_follow_up_questions=limits.max_follow_up_questions if limits.enable_follow_up_questions else 0,
+    )
+
+
+def _lead(context: RunContext, state: RunState) -> str:
+    """As of which day the answer speaks; empty when today's documents were read, or none."""
+    as_of = context.asking.as_of(state["classification"])
+    if as_of is None or not any(outcome.tool == RAG_TOOL for outcome in context.outcomes):
+        return ""
+    return f"{as_of_lead(as_of.day, state['classification'].language)}\n\n"
+
+
+def _texts(outcomes: Sequence[StepOutcome], tool: str) -> tuple[str, ...]:
+    """What a tool said, in plan order; a refusal that explains itself counts as said."""
+    said: list[str] = []
+    for outcome in sorted(outcomes, key=lambda o: o.step.number):
+        if outcome.step.step.tool != tool:
+            continue
+        if outcome.result is not None and outcome.result.text:
+            said.append(outcome.result.text)
+        elif tool == MATH_TOOL and outcome.error is not None and outcome.error.error_type == "tool_failed":
+            said.append(outcome.error.message)
+    return tuple(said)

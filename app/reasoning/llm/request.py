@@ -1,0 +1,97 @@
+"""What is asked of a model and what it takes, apart from any endpoint."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from app.domain.tokens import estimated_tokens
+
+SchemaMode = Literal["json_schema", "json_object", "text"]
+_MESSAGE_TOKENS = 6
+"""Around each message."""
+_ABOUT_SCHEMAS = ("response_format", "schema", "json", "grammar", "guided", "structured")
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked, without how."""
+
+    messages: Sequence[Mapping[str, str]]
+    max_tokens: int
+    schema: Mapping[str, Any] | None = None
+    """JSON schema of the reply; None = free text."""
+    schema_name: str = "reply"
+
+    @property
+    def estimated_prompt_tokens(self) -> int:
+        """Before the provider tells."""
+        said = sum(estimated_tokens(message["content"]) + _MESSAGE_TOKENS for message in self.messages)
+        return said + (estimated_tokens(json.dumps(self.schema)) if self.schema else 0)
+
+
+@dataclass
+class Usage:
+    """Tokens as the provider counted them; estimated where it does not."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    is_reported: bool = False
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Per million tokens, in the operator's currency."""
+
+    prompt: float = 0.0
+    completion: float = 0.0
+
+    def micros(self, prompt_tokens: int, completion_tokens: int) -> int:
+        """Millionths of the currency."""
+        return round(prompt_tokens * self.prompt + completion_tokens * self.completion)
+
+
+@dataclass
+class Abilities:
+    """What an endpoint was found to take; learnt from the requests it rejects, for as long as the process lives."""
+
+    schema: SchemaMode = "json_schema"
+    stream_usage: bool = True
+    temperature: bool = True
+    length_name: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
+
+    def options(self, request: Request) -> dict[str, Any]:
+        """The fields of a request beside model and messages."""
+        options: dict[str, Any] = {self.length_name: request.max_tokens}
+        if self.stream_usage:
+            options["stream_options"] = {"include_usage": True}
+        if self.temperature:
+            options["temperature"] = 0
+        if request.schema is not None and self.schema == "json_schema":
+            named = {"name": request.schema_name, "schema": request.schema, "strict": True}
+            options["response_format"] = {"type": "json_schema", "json_schema": named}
+        elif request.schema is not None and self.schema == "json_object":
+            options["response_format"] = {"type": "json_object"}
+        return options
+
+    def learn(self, complaint: str, sent: Mapping[str, Any]) -> bool:
+        """Do without what a rejected request (its `options`) complained about; False when it was something else.
+
+        A request that was sent before the last lesson teaches nothing new, but may go out again as it would now.
+        """
+        complaint = complaint.lower()
+        if "stream_options" in complaint and "stream_options" in sent:
+            self.stream_usage = False
+        elif "max_completion_tokens" in complaint and "max_tokens" in sent:
+            self.length_name = "max_completion_tokens"
+        elif "temperature" in complaint and "temperature" in sent:
+            self.temperature = False
+        elif "response_format" in sent and any(word in complaint for word in _ABOUT_SCHEMAS):
+            self._lower(sent["response_format"]["type"])
+        else:
+            return False
+        return True
+
+    def _lower(self, refused: SchemaMode) -> None:
+        if refused == self.schema:
+            self.schema = "json_object" if refused == "json_schema" else "text"

@@ -1,0 +1,254 @@
+"""The whole house with a language model: what it costs, what is streamed, and what happens when it fails."""
+
+import asyncio
+import os
+import random
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import pytest
+
+from app.domain.principal import Principal
+from app.events import TextDelta
+from app.main import Services
+from app.main.models import probe
+from app.main.services import _flow_limits
+from app.reasoning.llm import ModelReasoner
+from app.reasoning.llm.reasoner import AnswerMode
+from app.settings import Settings
+from tests.acceptance.asking import Told, ask
+from tests.fakes.house_mind import STAGES, house_mind, stage_of
+from tests.fakes.model_server import Fault, ModelServer, Reply, scripted_model_server
+from tests.fakes.round_trips import round_trips, slow_house_mind
+
+DEMO = "giá trị cốt lõi, muộn có ảnh hưởng đến giá trị nào không"
+SEEDS = int(os.environ.get("CONCLAVE_FAULT_SEEDS", "1"))
+FAULTS = (
+    Fault.RATE_LIMITED, Fault.RATE_LIMITED_FOR_A_DAY, Fault.SERVER_ERROR, Fault.BAD_GATEWAY, Fault.UNAUTHORIZED,
+    Fault.REJECTS_JSON_SCHEMA, Fault.RESET_BEFORE_HEADERS, Fault.RESET_MIDWAY, Fault.HANG_BEFORE_HEADERS,
+    Fault.HANG_AFTER_HEADERS, Fault.STALL_MIDWAY, Fault.CUT_WITHOUT_FINISH, Fault.DONE_WITHOUT_FINISH, Fault.NO_DONE,
+    Fault.ERROR_AT_ONCE, Fault.ERROR_MIDWAY, Fault.SSE_GARBAGE, Fault.INVALID_UTF8, Fault.LENGTH, Fault.CONTENT_FILTER,
+    Fault.REFUSAL, Fault.EMPTY, Fault.UNKNOWN_TOOL, Fault.MANY_TOOL_CALLS, Fault.BROKEN_JSON, Fault.DUPLICATE_KEYS,
+    Fault.NOT_A_NUMBER, Fault.WRONG_TYPE, Fault.MISSING_FIELD,
+)  # fmt: skip
+DEADLINE_MS, GRACE_SECONDS = 8_000, 2.0
+SIDE_BY_SIDE = 12
+MOST_PROMPT_TOKENS, MOST_COMPLETION_TOKENS = 3_500, 700
+"""Of a standard question, as the scripted server counts (three bytes a token)."""
+
+
+@pytest.fixture(scope="module")
+async def server() -> AsyncIterator[ModelServer]:
+    async with scripted_model_server(house_mind) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+async def house(scratch: Path, small_seed: Path, server: ModelServer) -> AsyncIterator[Services]:
+    """The small company with a model that is asked for everything, and little patience."""
+    settings = Settings(
+        _env_file=None, data_dir=scratch / "model", seed_dir=small_seed, llm_base_url=server.base_url,
+        llm_model="scripted", llm_answer_mode="thorough", llm_first_token_seconds=0.4, llm_between_tokens_seconds=0.3,
+        llm_call_seconds=1.5, task_deadline_ms=DEADLINE_MS, enable_caching=False, task_token_budget=60_000,
+        llm_prompt_price=2.0, llm_completion_price=10.0, task_call_budget=60,
+    )  # fmt: skip
+    opened = await Services.open(settings)
+    yield opened
+    await opened.aclose()
+
+
+@pytest.fixture(autouse=True)
+async def mended(server: ModelServer, house: Services) -> None:
+    """Every test begins with a sound model whose circuit is closed."""
+    await server.mend()
+    server.forget()
+    server.respond = house_mind
+    for rung in house.ladder.rungs:
+        rung.breaker.reset()
+
+
+def streamed(told: Told) -> str:
+    return "".join(event.text for event in told.events if isinstance(event, TextDelta))
+
+
+class TestRoundTrips:
+    """A standard question: one call to plan, one to write; answers of single queries, if asked for, side by side."""
+
+    @pytest.mark.parametrize(("mode", "most_trips"), [("extractive", 2), ("model", 3)])
+    async def test_are_few_and_small(
+        self, mode: AnswerMode, most_trips: int, house: Services, server: ModelServer
+    ) -> None:
+        mind = house.rooms.flow.ports.reasoner
+        assert isinstance(mind, ModelReasoner)
+        server.respond = slow_house_mind
+        mind.answer_mode = mode
+        try:
+            told = await ask(house, "acme/lan", DEMO)
+        finally:
+            mind.answer_mode = "thorough"
+        usage = told.answer["execution_metadata"]["model_usage"]
+        assert round_trips(server.requests) == most_trips
+        assert sum(stage_of(asked) in ("plan", "compose") for asked in server.requests) == 2
+        if mode == "extractive":
+            assert usage["calls"] == 2
+            assert usage["prompt_tokens"] <= MOST_PROMPT_TOKENS
+            assert usage["completion_tokens"] <= MOST_COMPLETION_TOKENS
+
+
+class TestStandardQuestion:
+    async def test_counts_what_the_model_counted(self, house: Services, server: ModelServer) -> None:
+        told = await ask(house, "acme/lan", DEMO)
+        stages = [stage_of(asked) for asked in server.requests]
+        assert stages[0] == "plan"
+        assert stages[-1] == "compose"
+        assert stages.count("plan") == stages.count("compose") == 1
+        usage = told.answer["execution_metadata"]["model_usage"]
+        assert usage["calls"] == len(server.requests)
+        assert usage["prompt_tokens"] == sum(asked.prompt_tokens for asked in server.requests)
+        assert usage["models"] == ["scripted"]
+        assert usage["cost"] == pytest.approx(
+            (usage["prompt_tokens"] * 2.0 + usage["completion_tokens"] * 10.0) / 1e6, abs=1e-6
+        )
+        assert "degraded" not in told.answer["execution_metadata"]
+
+    async def test_the_answer_is_what_was_streamed_and_cites_its_evidence(self, house: Services) -> None:
+        told = await ask(house, "acme/lan", DEMO)
+        assert told.answer["outcome"] in ("answered", "conflict", "partial")
+        assert streamed(told) == told.answer["answer"]
+        assert "[1]" in told.answer["answer"]
+        assert f"[{len(told.answer['evidence']) + 1}]" not in told.answer["answer"]
+
+    async def test_chitchat_takes_one_call(self, house: Services, server: ModelServer) -> None:
+        told = await ask(house, "acme/lan", "Xin chào!")
+        assert told.answer["outcome"] == "chitchat"
+        assert len(server.requests) == 1
+
+    async def test_every_call_is_a_row_with_its_agent_and_step(self, house: Services) -> None:
+        told = await ask(house, "acme/lan", DEMO)
+        rows = await _rows(house, told)
+        by_purpose = {row["purpose"]: row for row in rows}
+        assert {"plan", "answer", "compose"} <= by_purpose.keys()
+        assert (by_purpose["plan"]["agent"], by_purpose["plan"]["task_id"]) == ("", None)
+        assert by_purpose["answer"]["agent"] in ("hr", "general")
+        assert by_purpose["answer"]["task_id"] is not None
+        assert all(row["outcome"] == "done" and row["cost_micros"] > 0 for row in rows)
+
+
+class TestCompactInstructions:
+    async def test_steps_are_sent_within_their_limit_and_find_their_context(self, house: Services) -> None:
+        told = await ask(house, "acme/lan", DEMO)
+        principal = (await house.claims_of("acme/lan")).principal()
+        steps = await house.rooms.registry.children(principal, told.task.task_id)
+        assert steps
+        for step in steps:
+            assert len(step.description.encode()) / 3 <= 500
+            assert f"Context: {step.request['context_hash']}" in step.description
+
+    async def test_the_agents_instructions_reach_the_model(self, house: Services, server: ModelServer) -> None:
+        await ask(house, "acme/lan", DEMO)
+        told = [asked.system for asked in server.requests if stage_of(asked) == "answer"]
+        assert any("Answer from the human resources documents" in text for text in told)
+        assert all("Context: " in text for text in told)
+
+
+class TestDeadModel:
+    async def test_documents_still_answer(self, house: Services, server: ModelServer) -> None:
+        server.fail(Fault.CONNECTION_REFUSED)
+        told = await ask(house, "acme/lan", DEMO)
+        await server.mend()
+        assert told.answer["outcome"] in ("answered", "conflict", "partial")
+        assert "Khách hàng trước tiên" in told.answer["answer"]
+        degraded = told.answer["execution_metadata"]["degraded"]
+        assert "plan: unreachable, done by rules" in degraded
+        assert any(note.startswith("compose: ") for note in degraded)
+
+    async def test_a_downgrade_in_the_middle_keeps_what_was_done(self, house: Services, server: ModelServer) -> None:
+        server.fail(Fault.SERVER_ERROR, when=lambda asked: stage_of(asked) == "compose")
+        told = await ask(house, "acme/lan", DEMO)
+        assert sum(stage_of(asked) == "plan" for asked in server.requests) == 1
+        assert told.answer["execution_metadata"]["degraded"] == ["compose: provider_error, done by rules"]
+        assert told.answer["answer"].strip()
+
+    async def test_a_refusal_is_told_as_one(self, house: Services, server: ModelServer) -> None:
+        server.fail(Fault.REFUSAL, when=lambda asked: stage_of(asked) == "plan")
+        told = await ask(house, "acme/lan", DEMO)
+        assert told.answer["outcome"] == "refused"
+        assert told.answer["evidence"] == []
+        assert told.answer["confidence_score"] == 0
+
+
+class TestBudgets:
+    async def test_a_spent_quota_leaves_it_to_the_rules(self, house: Services, server: ModelServer) -> None:
+        ledger = house.rooms.flow.ports.ledger
+        limits: Any = ledger
+        before = limits.limits
+        limits.limits = replace(before, user_tokens_per_day=1)
+        try:
+            told = await ask(house, "acme/lan", DEMO)
+        finally:
+            limits.limits = before
+        assert server.requests == []
+        assert "plan: budget, done by rules" in told.answer["execution_metadata"]["degraded"]
+        assert told.answer["outcome"] in ("answered", "conflict", "partial")
+
+
+class TestFaults:
+    """Each at every stage: exactly one terminal event (`ask` checks it), in time, and nothing cut called complete."""
+
+    @pytest.mark.parametrize("stage", [*STAGES])
+    async def test_end_in_one_terminal_event(self, stage: str, house: Services, server: ModelServer) -> None:
+        for rung in house.ladder.rungs:
+            rung.breaker.threshold = 10**9  # runs side by side must not spoil each other's tries
+        floor = asyncio.Semaphore(SIDE_BY_SIDE)
+        try:
+            await asyncio.gather(
+                *(self._play(house, server, stage, fault, seed, floor) for fault in FAULTS for seed in range(SEEDS))
+            )
+        finally:
+            for rung in house.ladder.rungs:
+                rung.breaker.threshold = 5
+
+    async def _play(
+        self, house: Services, server: ModelServer, stage: str, fault: Fault, seed: int, floor: asyncio.Semaphore
+    ) -> None:
+        where = f"{fault} at {stage}, seed {seed}"
+        mark = f"mã {stage}-{fault}-{seed}-xyz"
+        times = random.Random(where).choice((1, 2, None))
+        server.fail(fault, when=lambda asked: stage_of(asked) == stage and mark in asked.text, times=times)
+        async with floor:
+            clock = asyncio.get_running_loop().time()
+            told = await ask(house, "acme/lan", f"Tính 2 + 3 và cho biết đi muộn ảnh hưởng gì ({mark})?")
+            took = asyncio.get_running_loop().time() - clock
+        assert took <= DEADLINE_MS / 1000 + GRACE_SECONDS, where
+        assert "answer" in told.answer, where
+        assert streamed(told) == told.answer["answer"], where
+        assert told.answer["answer"].strip(), where
+        calls = [row for row in await _rows(house, told) if row["purpose"] == stage]
+        assert all(row["outcome"] for row in calls), where
+        most = 3 * (2 if stage != "compose" else 1) * max(1, len({row["task_id"] for row in calls}))
+        assert len(calls) <= most * 3, where
+
+
+async def _rows(house: Services, told: Told) -> list[Any]:
+    principal: Principal = (await house.claims_of("acme/lan")).principal()
+    async with house.database.principal_scope(principal) as tx:
+        rows: list[asyncpg.Record] = await tx.driver.fetch(
+            "select * from model_calls where run_id = $1", told.task.task_id
+        )
+    return rows
+
+
+class TestDoctor:
+    async def test_asks_every_model_one_word(self, house: Services, server: ModelServer) -> None:
+        principal = (await house.claims_of("acme/lan")).principal()
+        server.respond = lambda asked: Reply("ready")
+        assert await probe(house.ladder, principal) == {"scripted": "done"}
+        server.fail(Fault.UNAUTHORIZED)
+        assert await probe(house.ladder, principal) == {"scripted": "rejected"}
+
+
+def test_limits_reach_the_flow(house: Services) -> None:
+    assert _flow_limits(house.settings).task_deadline_ms == DEADLINE_MS
