@@ -82,6 +82,8 @@ def show_answer(console: Console, answer: Mapping[str, Any], view: RunView) -> N
     else:
         _show_success(console, answer, view.conflicts)
     _show_flow(console, answer.get("flow_action", ()))
+    for note in answer.get("execution_metadata", {}).get("degraded", ()):
+        console.print(_text(f"  ↓ {note}", "yellow"))
     for question in answer.get("follow_up_questions", ()):
         console.print(_text(f"  → {question}", "cyan"))
     console.print(_closing_line(answer))

@@ -57,5 +57,11 @@ export function prose(text) {
 }
 
 function words(line) {
-  return line.split("**").map((part, index) => (index % 2 ? el("strong", {}, part) : part)).filter((part) => part !== "");
+  const parts = line.split("**").map((part, index) => (index % 2 ? [el("strong", {}, ...cited(part))] : cited(part)));
+  return parts.flat().filter((part) => part !== "");
+}
+
+// `[2]` names the second evidence below the answer.
+function cited(text) {
+  return text.split(/(\[\d{1,3}\])/).map((part, index) => (index % 2 ? el("sup", { class: "cite" }, part.slice(1, -1)) : part));
 }

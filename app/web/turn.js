@@ -75,6 +75,7 @@ export class Turn {
       evidenceNode(answer.evidence),
       conflictsNode(this.conflicts),
       answer.reasoning ? detailsNode("reasons", el("p", {}, answer.reasoning)) : null,
+      lesserNode(answer.execution_metadata),
       flowNode(answer.flow_action),
       this.followUpsNode(answer.follow_up_questions),
     ].filter(Boolean));
@@ -182,6 +183,12 @@ function conflictsNode(conflicts) {
   const items = conflicts.map(({ winner, loser, decided }) => el("li", {},
     side(winner), el("em", {}, decided ? `${word("wins")} ${word("over")}` : `(${word("undecided")})`), side(loser)));
   return detailsNode("conflicts", el("ul", {}, ...items));
+}
+
+// What was done in a lesser way than planned, and why: a model that failed, a budget that was spent.
+function lesserNode(metadata) {
+  const notes = metadata?.degraded ?? [];
+  return notes.length ? detailsNode("degraded", el("ul", {}, ...notes.map((note) => el("li", {}, el("code", {}, note))))) : null;
 }
 
 function flowNode(actions) {
