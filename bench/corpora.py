@@ -110,9 +110,13 @@ def seed_questions(folder: Path) -> Iterator[Asked]:
 
 @asynccontextmanager
 async def loaded(
-    embedder: Embedder, calibration: Calibration, eval_folder: Path, seed_folder: Path, say: Callable[[str], None]
+    embedder: Embedder,
+    calibration: Calibration,
+    eval_folder: Path | None,
+    seed_folder: Path,
+    say: Callable[[str], None],
 ) -> AsyncIterator[Database]:
-    """A database with XQuAD and the demonstration tenants in it; gone afterwards."""
+    """A database with XQuAD (unless `eval_folder` is None) and the demonstration tenants in it; gone afterwards."""
     with tempfile.TemporaryDirectory(prefix="conclave-bench-") as folder:
         server = start_embedded(Path(folder))
         try:
@@ -121,7 +125,8 @@ async def loaded(
             database = await Database.connect(server.app_url)
             try:
                 ingestion = Ingestion(database, embedder, calibration=calibration)
-                await _ingest(ingestion, XQUAD, xquad_documents(eval_folder), say)
+                if eval_folder:
+                    await _ingest(ingestion, XQUAD, xquad_documents(eval_folder), say)
                 for tenant in _tenants(seed_folder):
                     await _ingest(ingestion, tenant.name, tenant.documents, say)
                 yield database

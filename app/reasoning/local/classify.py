@@ -5,9 +5,8 @@ from collections.abc import Sequence
 from datetime import date
 
 from app.domain.knowledge import Language
-from app.domain.language import guess_language, is_unaccented_vietnamese, normalise
+from app.domain.language import guess_language, normalise
 from app.domain.tasks import Message
-from app.embedding import EmbeddingUnavailable
 from app.reasoning import AgentOffer, AsOf, Classification
 from app.reasoning.local.as_of import as_of_in, moved_to, without
 from app.reasoning.local.chitchat import Talk, addressed_talk, fixed_talk, reply
@@ -17,25 +16,22 @@ from app.reasoning.local.exemplars import ExemplarBank
 from app.reasoning.local.follow_up import resolve, standing_question
 from app.reasoning.local.intents import intents_of
 from app.reasoning.local.pure_arithmetic import pure_expression
+from app.reasoning.local.shorthand import spelt_out
 from app.reasoning.local.wording import Part, lower_first, tidy
 
-_TALK_MARGIN = 0.012
-"""How much nearer small talk must be than questions; a question taken for small talk is the worse mistake."""
-_SUBJECT_MARGIN = 0.05
-"""The same for text that names something of the office."""
-_CLEAR_MARGIN = 0.02
+_TALK_MARGIN, _SURE_MARGIN, _SAID_MARGIN = 0.03, 0.3, -0.3
+"""How much nearer small talk must be than questions: usually, where work seems to be wanted, and where a known turn of
+small talk stands in the text."""
+_REMARK_MARGIN = 0.15
+"""The same for a clause in front of a question."""
 _CLAUSE_END = re.compile(r"(?<=[.!?])\s+|,\s+|\s+[–-]\s+|\n+")
 _COURTESY = re.compile(rf"^(?:{alternatives('classify.courtesy')})[\s,:.!-]+", re.IGNORECASE)
-_ORDER = re.compile(rf"^(?:please )?(?:{alternatives('classify.order')})\b", re.IGNORECASE)
-_OWN_AFFAIR = re.compile(alternatives("classify.own_affair"), re.IGNORECASE)
-"""The asker's own affairs: what to do, what is mine."""
-_SUBJECT, _LONG_WORDS = 0.9, 10
 _SHORT_CLAUSE_WORDS = 10
 _MAX_CLAUSES = 3
 
 
 class Classifier:
-    """Tells small talk from questions by rules first and by nearness to known utterances where rules are silent."""
+    """Tells small talk from questions: set phrases by rule, the rest by nearness to known utterances."""
 
     def __init__(self, bank: ExemplarBank):
         self._bank = bank
@@ -43,8 +39,8 @@ class Classifier:
     async def classify(
         self, query: str, history: Sequence[Message], agents: Sequence[AgentOffer], today: date | None
     ) -> Classification:
-        """Classify one utterance; embeds it only when rules do not decide. Without `today` no day is read in it."""
-        text = normalise(query)
+        """Classify one utterance; embeds it unless it is a set phrase. Without `today` no day is read in it."""
+        text = spelt_out(normalise(query))
         language = _language_of(text, history)
         standing = standing_question(history)
         leans = (
@@ -73,24 +69,15 @@ class Classifier:
         return await self._talk_of_clause(text, has_history=has_history)
 
     async def _talk_of_clause(self, text: str, *, has_history: bool) -> Talk | None:
-        """Small talk of one kind, or None; what rules cannot tell is decided by the exemplars."""
-        known = fixed_talk(text) or addressed_talk(text)
+        """Small talk of one kind, or None; what is no set phrase is told by the exemplars."""
+        known = fixed_talk(text)
         if known:
             return known
-        if intents_of(text) or _ORDER.match(text) or is_unaccented_vietnamese(text):
-            # Vectors of Vietnamese without diacritics point anywhere; what rules do not know is taken for a question.
-            return None
-        part = Part.of(text)
-        subject = any(term.concepts and term.weight >= _SUBJECT for term in part.terms)
-        particular = part.asks and (
-            has_history or any(t.is_name for t in part.terms) or len(text.split()) > _LONG_WORDS
-        )
-        needed = _SUBJECT_MARGIN if subject or particular or _OWN_AFFAIR.search(text) else _TALK_MARGIN
-        try:
-            near = await self._bank.nearness(text)
-        except EmbeddingUnavailable:
-            return None
-        return near.talk if near.margin > needed else None
+        said = addressed_talk(text)
+        near = await self._bank.nearness(text)
+        asked = bool(intents_of(text)) or (has_history and Part.of(text).asks)
+        needed = _SAID_MARGIN if said else _SURE_MARGIN if asked else _TALK_MARGIN
+        return (said or near.talk) if near.margin > needed else None
 
     async def _without_courtesies(self, text: str) -> str:
         """The question without greetings and remarks in front of it."""
@@ -107,17 +94,7 @@ class Classifier:
     async def _is_remark(self, clause: str) -> bool:
         if fixed_talk(clause) or addressed_talk(clause):
             return True
-        part = Part.of(clause)
-        if (
-            part.asks
-            or any(term.concepts and term.weight >= _SUBJECT for term in part.terms)
-            or is_unaccented_vietnamese(clause)
-        ):
-            return False
-        try:
-            return (await self._bank.nearness(clause)).margin > _CLEAR_MARGIN
-        except EmbeddingUnavailable:
-            return False
+        return not Part.of(clause).asks and (await self._bank.nearness(clause)).margin > _REMARK_MARGIN
 
 
 def _stripped(text: str) -> str:

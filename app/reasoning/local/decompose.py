@@ -3,7 +3,7 @@
 import re
 
 from app.domain.knowledge import Language
-from app.domain.language import normalise
+from app.domain.language import fold, is_unaccented_vietnamese, normalise
 from app.reasoning.local.cues import alternatives
 from app.reasoning.local.wording import Part, lower_first, tidy, topic_of
 
@@ -15,6 +15,13 @@ _ASKS_FIRST = re.compile(rf"^(?:{alternatives('decompose.asks_first')})\b", re.I
 _NO_SUBJECT = re.compile(rf"^(?:{alternatives('decompose.no_subject')})\b", re.IGNORECASE)
 _FRAME = re.compile(rf"^(?:{alternatives('decompose.frame')})\b", re.IGNORECASE)
 _THEM = re.compile(r"\b(?:any of them|of them|them|these|those|it)\b", re.IGNORECASE)
+_OTHER_THING = re.compile(r"\b(?:the|an?|our|my|your)\s+\w", re.IGNORECASE)
+_LEANS = re.compile(r"\b(?:it|they|them|that|this|those|these|there|one)\b", re.IGNORECASE)
+_PUT_VI = re.compile(
+    rf"\b(?:{alternatives('decompose.put')})(?!\w)|^(?:{alternatives('wording.imperative')})\b", re.IGNORECASE
+)
+_NAMED, _PHRASE = 1.0, 1.3
+"""Weight of one thing named, and of one named by a phrase."""
 _SHORT_TOPIC_WORDS = 5
 _LONGEST_LIST = 6
 _ASKED_WEIGHT = 0.8
@@ -74,7 +81,7 @@ def _pointing(pronoun: str, topic: str) -> str:
 
 def _parts_of(sentence: str, language: Language) -> list[str]:
     """The questions of one sentence; neighbours that do not stand alone are put together again."""
-    if not Part.of(sentence).asks:
+    if not _asks(sentence, language):
         return [tidy(sentence, question=sentence.rstrip().endswith("?"))]
     pieces: list[tuple[str, str]] = _pieces(sentence)
     groups: list[str] = [pieces[0][1]]
@@ -99,14 +106,31 @@ def _pieces(sentence: str) -> list[tuple[str, str]]:
 
 def _begins_question(before: str, joint: str, text: str, language: Language) -> bool:
     """Whether `text` is a question of its own after `before`, and `before` is one too or names a topic."""
-    own, earlier = Part.of(text), Part.of(before)
-    if not own.asks or not own.stands_alone or _NO_SUBJECT.match(text):
+    if not _asks(text, language) or not _stands_alone(text, language):
         return False
     if language == "en" and not _ASKS_FIRST.match(text):
         return False
-    if earlier.asks:
-        return earlier.weight >= _ASKED_WEIGHT
+    if _asks(before, language):
+        return Part.of(before).weight >= _ASKED_WEIGHT and _is_put(before, language)
     return "," in joint and _is_topic(before) and not _ASKS_FIRST.match(text)
+
+
+def _asks(text: str, language: Language) -> bool:
+    return Part.of(text).asks or (language == "en" and bool(_ASKS_FIRST.match(text)))
+
+
+def _stands_alone(text: str, language: Language) -> bool:
+    """Whether it can be asked by itself: names enough, or one thing that cannot be the one spoken of before."""
+    own = Part.of(text)
+    if language == "vi":
+        least = _PHRASE if _ASKS_FIRST.match(text) else None
+        return not _NO_SUBJECT.match(text) and (own.stands_alone or (least is not None and own.weight >= least))
+    return own.stands_alone or (own.weight >= _NAMED and bool(_OTHER_THING.search(text)) and not _LEANS.search(text))
+
+
+def _is_put(text: str, language: Language) -> bool:
+    """Whether something is asked in it already; “quy trình mua sắm” only begins a list."""
+    return language == "en" or bool(_PUT_VI.search(fold(text) if is_unaccented_vietnamese(text) else text))
 
 
 def _is_topic(text: str) -> bool:
@@ -115,7 +139,7 @@ def _is_topic(text: str) -> bool:
 
 
 def _as_question(part: str, language: Language) -> str:
-    if Part.of(part).asks:
+    if _asks(part, language):
         return tidy(part, question=True)
     topic = tidy(part, question=False)
     if language == "vi":

@@ -3,28 +3,48 @@
 The utterances are in ``exemplars.jsonl``; their vectors are kept, so that a restart costs nothing.
 """
 
+import asyncio
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from typing import Literal, get_args
 
 import numpy as np
 
 from app.domain.knowledge import Language
-from app.embedding import Embedder, Vectors
+from app.domain.language import is_unaccented_vietnamese
+from app.embedding import Embedder, EmbeddingUnavailable, Vectors
 from app.embedding.kept import KeptVectors
 from app.reasoning.local.chitchat import Talk
+from app.reasoning.local.kinds import STIFFNESS, WEIGHTS, KindModel
+from app.reasoning.local.manner import Numbers
+from app.reasoning.local.views import Middles, Utterances, Weights
 
-_NEIGHBOURS = 3
+Asking = Literal["task", "world", "request"]
+TALKS: tuple[Talk, ...] = get_args(Talk)
 
 
 @dataclass(frozen=True, slots=True)
 class Exemplar:
-    """An utterance; `talk` is None for a question."""
+    """An utterance of a known kind."""
 
     text: str
-    talk: Talk | None
+    kind: Talk | Asking
+    """``task`` asks something of a company, ``world`` something of the world or of the asker's own day; ``request``
+    wants what no document can give: music, a taxi."""
     language: Language
+
+    @property
+    def talk(self) -> Talk | None:
+        """The kind of small talk; None for what is asked."""
+        return next((talk for talk in TALKS if talk == self.kind), None)
+
+    @property
+    def is_elsewhere(self) -> bool:
+        """Whether it belongs to no department."""
+        return self.kind in ("world", "request")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +52,9 @@ class Nearness:
     """How an utterance stands between small talk and questions."""
 
     margin: float
-    """Mean cosine to the nearest small talk minus that to the nearest questions; above 0 small talk is nearer."""
+    """About -1 to 1; above 0 it is rather small talk."""
     talk: Talk
-    """The kind of the small talk that is nearest."""
+    """The kind of small talk it would be."""
 
 
 @cache
@@ -42,7 +62,30 @@ def exemplars() -> tuple[Exemplar, ...]:
     """The utterances of the package, read once."""
     lines = files(__package__).joinpath("exemplars.jsonl").read_text("utf-8").splitlines()
     rows = [json.loads(line) for line in lines]
-    return tuple(Exemplar(row["text"], None if row["kind"] == "task" else row["kind"], row["language"]) for row in rows)
+    return tuple(Exemplar(row["text"], row["kind"], row["language"]) for row in rows)
+
+
+def fitted(
+    known: Sequence[Exemplar],
+    vectors: Vectors | None,
+    *,
+    weights: Weights = WEIGHTS,
+    stiffness: float = STIFFNESS,
+) -> KindModel:
+    """A model of the exemplars: its first score is for small talk as such, then one for each of `TALKS`.
+
+    What is asked counts as much as small talk, and one language as much as the other.
+    """
+    targets = np.array([[exemplar.talk is not None, *(exemplar.talk == talk for talk in TALKS)] for exemplar in known])
+    signs: Numbers = np.where(targets, 1.0, -1.0).astype(np.float32)
+    groups = [f"{exemplar.language} {exemplar.talk is not None}" for exemplar in known]
+    utterances = Utterances([exemplar.text for exemplar in known], vectors)
+    return KindModel.fit(utterances, signs, groups, weights=weights, stiffness=stiffness)
+
+
+def read_scores(scores: Numbers) -> Nearness:
+    """What the scores of a model made by `fitted` say."""
+    return Nearness(float(scores[0]), TALKS[int(np.argmax(scores[1:]))])
 
 
 class ExemplarBank:
@@ -52,16 +95,47 @@ class ExemplarBank:
         """`kept` holds the exemplars' own vectors."""
         self._embedder = embedder
         self._kept = kept
+        self._models: dict[bool, KindModel] = {}
+        self._middles: Middles | None = None
+        self._fitting = asyncio.Lock()
 
     async def nearness(self, text: str) -> Nearness:
-        """Compare a text with the exemplars; embeds the text, and the exemplars the first time ever."""
-        own = (await self._embedder.embed_queries([text]))[0]
-        cosine = (await self.vectors()) @ own
-        is_talk = np.array([exemplar.talk is not None for exemplar in exemplars()])
-        talk, task = (np.sort(cosine[mask])[-_NEIGHBOURS:].mean() for mask in (is_talk, ~is_talk))
-        nearest = exemplars()[int(np.argmax(np.where(is_talk, cosine, -1.0)))]
-        return Nearness(float(talk - task), nearest.talk or "smalltalk")
+        """Compare a text with the exemplars; embeds the text, and the exemplars the first time ever.
+
+        By spelling and manner alone where the vector would say nothing: without diacritics, or without a model.
+        """
+        if not is_unaccented_vietnamese(text):
+            try:
+                model = await self._model(by_meaning=True)
+                return read_scores(model.scores(text, (await self._embedder.embed_queries([text]))[0]))
+            except EmbeddingUnavailable:
+                pass
+        return read_scores((await self._model(by_meaning=False)).scores(text, None))
 
     async def vectors(self) -> Vectors:
         """One row an exemplar."""
         return await self._kept.of([exemplar.text for exemplar in exemplars()])
+
+    async def middles(self) -> Middles:
+        """The mean vector of each language. Raises `EmbeddingUnavailable`."""
+        if self._middles is None:
+            self._middles = Middles(Utterances([exemplar.text for exemplar in exemplars()], await self.vectors()))
+        return self._middles
+
+    async def elsewhere(self, *, by_meaning: bool) -> Utterances:
+        """What belongs to no department; with vectors `by_meaning`, which raises `EmbeddingUnavailable`."""
+        chosen = [exemplar.is_elsewhere for exemplar in exemplars()]
+        texts = [exemplar.text for exemplar in exemplars() if exemplar.is_elsewhere]
+        return Utterances(texts, (await self.vectors())[np.array(chosen)] if by_meaning else None)
+
+    async def warm(self) -> None:
+        """Fit the models now instead of at the first question. Raises `EmbeddingUnavailable`."""
+        for by_meaning in (False, True):
+            await self._model(by_meaning=by_meaning)
+
+    async def _model(self, *, by_meaning: bool) -> KindModel:
+        async with self._fitting:
+            if by_meaning not in self._models:
+                vectors = await self.vectors() if by_meaning else None
+                self._models[by_meaning] = await asyncio.to_thread(fitted, exemplars(), vectors)
+            return self._models[by_meaning]

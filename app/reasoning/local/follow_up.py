@@ -10,6 +10,7 @@ from app.reasoning.local.chitchat import is_small_talk
 from app.reasoning.local.cues import alternatives
 from app.reasoning.local.decompose import sub_queries_of
 from app.reasoning.local.glossary import stemmed
+from app.reasoning.local.shorthand import spelt_out
 from app.reasoning.local.wording import Part, lower_first, tidy, topic_of, without_asking
 
 _REMEMBERED = 6
@@ -35,7 +36,14 @@ _THING = re.compile(rf"\b(?:{alternatives('follow_up.thing')})\s+(?:đó|này)\b
 _ADDED = re.compile(r", (?:đối với|for) [^,?]+\?$")
 _FREE_WORDS, _FREE_WHEN_OPENED = 1.4, {"vi": 2.3, "en": 1.8}
 """A question naming less than this leans on the one before it; after “thế”, “còn”, “and” sooner."""
+_OWN_SUBJECT = re.compile(
+    rf"^(?:{alternatives('follow_up.own_subject')})\b|\b(?:does|do|is|are|has|have|can) (?:the|our) company\b",
+    re.IGNORECASE,
+)
+_WHAT_IF = re.compile(r"^what if\b", re.IGNORECASE)
+_LONGEST_FRAGMENT = 5
 _HEAD_WORDS = 2
+_NUMBERED = re.compile(r"(?P<head>\D{1,30}) \d[\w.]*")
 _PROPERTY = 0.5
 _BOUNDARIES = frozenset(
     [
@@ -76,7 +84,8 @@ _ROLE = re.compile(
 )
 _NAME = re.compile(r"[A-ZĐ][\wÀ-ỹ.]*(?:\s[A-ZĐ][\wÀ-ỹ.]*)*")
 _TAIL_EN = re.compile(
-    r"\s(?:on|in|at|during|after|before|within|under)\s(?:(?!on |in |at |during |after |before )[\w-]+\s?){1,4}$",
+    r"\s(?P<place>on|in|at|during|after|before|within|under|for)\s"
+    r"(?:(?!on |in |at |during |after |before |for )[\w-]+\s?){1,4}$",
     re.IGNORECASE,
 )
 
@@ -85,7 +94,7 @@ def standing_question(history: Sequence[Message]) -> str:
     """The last question of the history made self-contained; empty when nothing was asked yet."""
     standing = ""
     for message in [message for message in history if message.role == "user"][-_REMEMBERED:]:
-        text = normalise(message.content)
+        text = spelt_out(normalise(message.content))
         if is_small_talk(text):
             continue
         resolved = resolve(text, standing) if standing else None
@@ -105,6 +114,12 @@ def resolve(text: str, standing: str) -> str | None:
     opened = _AND.match(spelt)
     bare = _AND.sub("", spelt)
     own = Part.of(bare)
+    if _OWN_SUBJECT.search(bare) and own.asks:
+        return None
+    if _WHAT_IF.match(bare):
+        return _leaning(bare, standing)
+    if _PREPOSITION.match(bare) and not own.asks and len(bare.split()) <= _LONGEST_FRAGMENT and bare.endswith("?"):
+        return _applied_to(standing, bare.rstrip(" ?!."))
     if opened and not own.asks:
         return _applied_to(standing, bare.rstrip(" ?!."))
     if own.weight < (_FREE_WHEN_OPENED[guess_language(spelt)] if opened else _FREE_WORDS) and (opened or own.asks):
@@ -129,7 +144,7 @@ def _applied_to(standing: str, topic: str) -> str:
     question = _ADDED.sub("?", sub_queries_of(standing, guess_language(standing))[0])
     if Part.of(topic).asks and not _PREPOSITION.match(topic):
         return _leaning(topic, standing)
-    for parallel in (_same_head, _same_role, _other_name, _same_place):
+    for parallel in (_same_head, _same_number, _same_tail, _same_role, _other_name, _same_place):
         replaced, by = parallel(question.rstrip("?"), topic)
         if replaced:
             return tidy(question.replace(replaced, _cased(by, replaced), 1), question=True)
@@ -153,6 +168,24 @@ def _same_head(question: str, topic: str) -> _Swap:
     return "", ""
 
 
+def _same_number(question: str, topic: str) -> _Swap:
+    """“tầng 3” and “tầng 5”: the same thing with another number."""
+    meant = _NUMBERED.fullmatch(_PREPOSITION.sub("", topic).strip())
+    asked = re.findall(rf"\b{re.escape(meant['head'])} \d[\w.]*", question, re.IGNORECASE) if meant else []
+    return (asked[0], meant[0]) if meant and len(asked) == 1 else ("", "")
+
+
+def _same_tail(question: str, topic: str) -> _Swap:
+    """“unpaid leave” and “sick leave”: English phrases that end alike."""
+    words, bare = question.split(), _PREPOSITION.sub("", topic).strip().split()
+    if guess_language(question) == "vi" or len(bare) != _HEAD_WORDS:
+        return "", ""
+    places = [at for at, word in enumerate(words) if at and stemmed(word) == stemmed(bare[-1])]
+    if len(places) != 1 or not Part.of(words[places[0] - 1]).weight:
+        return "", ""
+    return " ".join(words[places[0] - 1 : places[0] + 1]), " ".join(bare)
+
+
 def _same_role(question: str, topic: str) -> _Swap:
     """“permanent staff” and “people on probation”: both name who is meant."""
     asked, meant = _ROLE.search(question), _ROLE.search(topic)
@@ -162,15 +195,23 @@ def _same_role(question: str, topic: str) -> _Swap:
 def _other_name(question: str, topic: str) -> _Swap:
     """“London” and “Toronto”, “Hà Nội” and “TP.HCM”: the only name of the question gives way to another."""
     bare = _PREPOSITION.sub("", topic).strip()
-    names = [mark[0] for mark in _NAME.finditer(question) if mark.start() or " " in mark[0]]
+    names = [mark[0] for mark in _NAME.finditer(question) if _is_name(mark)]
     is_other = bool(_NAME.fullmatch(bare)) and len(names) == 1 and stemmed(names[0]) != stemmed(bare)
     return (names[0], bare) if is_other else ("", "")
 
 
+def _is_name(mark: re.Match[str]) -> bool:
+    """Whether a capital means a name, not the beginning of the sentence or the English “I”."""
+    words = [word for word in mark[0].split() if word != "I"]
+    return bool(words[0 if mark.start() else 1 :])
+
+
 def _same_place(question: str, topic: str) -> _Swap:
     """“on weekdays” and “on public holidays”, “during probation” and “after five years”: what stands last."""
-    tail = _TAIL_EN.search(question)
-    return (tail[0].strip(), topic) if tail and _TAIL_EN.fullmatch(f" {topic}") else ("", "")
+    tail, other = _TAIL_EN.search(question), _TAIL_EN.fullmatch(f" {topic}")
+    if not tail or not other or ("for" in (tail["place"], other["place"]) and tail["place"] != other["place"]):
+        return "", ""
+    return tail[0].strip(), topic
 
 
 def _plain(word: str) -> str:

@@ -1,25 +1,34 @@
 """Which agent answers which question: by what the agents are for, and by where the evidence lives."""
 
+import asyncio
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from cachetools import LRUCache
 
 from app.domain.language import is_unaccented_vietnamese
-from app.embedding import Embedder, EmbeddingUnavailable, Vectors
+from app.embedding import Embedder, EmbeddingUnavailable
 from app.embedding.kept import KeptVectors
 from app.reasoning import AgentOffer, Probe
+from app.reasoning.local.belonging import Belonging, Domain
+from app.reasoning.local.exemplars import ExemplarBank
 from app.reasoning.local.terms import bag_of, coverage, terms_of
+from app.reasoning.local.views import Utterances
 
-_EVIDENCE, _LIKENESS, _WORDS = 0.55, 0.3, 0.15
-_TEMPERATURE = 0.03
-"""Cosines of e5 lie close together: this spreads the difference between agents over 0–1."""
-_PLAUSIBLE, _PLAUSIBLE_SHARE, _PLAUSIBLE_EVIDENCE = 0.15, 0.85, 0.5
-"""A second agent is asked when the question is this likely its own and its evidence comes this near the best's."""
-_EQUAL_SHARE, _EQUAL_EVIDENCE, _CLEAR_OWNER = 0.95, 0.9, 0.9
+_EVIDENCE, _BELONGING, _WORDS = 0.8, 1.0, 0.15
+_TELLING, _CERTAIN = 0.7, 0.995
+"""Relevance below the limit of what may be answered from tells nothing. Above, it is weighed as log odds: between 0.9
+and 0.99 lies as much as between 0.5 and 0.9."""
+_PLAUSIBLE, _PLAUSIBLE_SHARE, _PLAUSIBLE_EVIDENCE = 0.3, 0.85, 0.5
+"""A second agent is asked when it is this likely beside the best and its evidence comes this near the best's."""
+_EQUAL_SHARE, _EQUAL_EVIDENCE, _CLEAR_OWNER = 0.95, 0.9, 0.97
 """Or when its documents bear on the question just as much, unless the question is clearly the best agent's own."""
-_NO_EVIDENCE = 0.25
-_MIN_WORDS = 0.3
+_STRONGER = 0.1
+"""Or when its documents say this much more."""
+_FITTED = 16
+"""Sets of agents whose exemplars are kept compared; callers may narrow and describe agents as they like."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,77 +42,93 @@ class Route:
 class Router:
     """Routes queries among offered agents."""
 
-    def __init__(self, embedder: Embedder, kept: KeptVectors):
-        """`kept` holds the vectors of the agents' exemplars."""
+    def __init__(self, embedder: Embedder, kept: KeptVectors, bank: ExemplarBank):
+        """`kept` holds the vectors of the agents' exemplars, `bank` what belongs to no department."""
         self._embedder = embedder
         self._kept = kept
+        self._bank = bank
+        self._fitted: LRUCache[tuple[object, ...], Belonging] = LRUCache(_FITTED)
 
     async def route(self, queries: Sequence[str], agents: Sequence[AgentOffer], probes: Sequence[Probe]) -> list[Route]:
         """One route a query; the fallback agent where nothing points anywhere. Embeds queries (cached) and, once,
         the agents' exemplars."""
         evidence = {probe.query: probe.relevance_by_department for probe in probes}
-        likeness = await self._likeness(queries, agents)
-        return [
-            Route(query, _chosen(query, agents, evidence.get(query, {}), likeness[at]))
-            for at, query in enumerate(queries)
-        ]
+        return [Route(query, await self._chosen(query, agents, evidence.get(query, {}))) for query in queries]
 
-    async def _likeness(self, queries: Sequence[str], agents: Sequence[AgentOffer]) -> list[dict[str, float]]:
-        """Softmax over agents of the mean of the best exemplar cosines; empty without embeddings."""
+    async def _chosen(self, query: str, agents: Sequence[AgentOffer], evidence: Mapping[str, float]) -> tuple[str, ...]:
         if len(agents) < 2:
-            return [{} for _ in queries]
-        try:
-            vectors = await self._embedder.embed_queries(queries)
-            stored = [await self._exemplars(agent) for agent in agents]
-        except EmbeddingUnavailable:
-            return [{} for _ in queries]
-        return [_softmax({a.name: _nearest(own, v) for a, own in zip(agents, stored, strict=True)}) for v in vectors]
+            return (agents[0].name,)
+        return _ranked(query, agents, evidence, await self._shares(query, agents))
 
-    async def _exemplars(self, agent: AgentOffer) -> Vectors:
-        """One row an exemplar, then the description, which a caller may have worded (so it is not kept)."""
+    async def _shares(self, query: str, agents: Sequence[AgentOffer]) -> Mapping[str, float]:
+        """How likely the question is each agent's own; by spelling alone where vectors would say nothing."""
+        if not is_unaccented_vietnamese(query):
+            try:
+                belonging = await self._belonging(agents, by_meaning=True)
+                return belonging.shares(query, (await self._embedder.embed_queries([query]))[0])
+            except EmbeddingUnavailable:
+                pass
+        return (await self._belonging(agents, by_meaning=False)).shares(query, None)
+
+    async def _belonging(self, agents: Sequence[AgentOffer], *, by_meaning: bool) -> Belonging:
+        key = (by_meaning, *((agent.name, agent.exemplars, agent.description, agent.is_fallback) for agent in agents))
+        found = self._fitted.get(key)
+        if found is None:
+            domains = [Domain(agent.name, await self._exemplars(agent, by_meaning=by_meaning)) for agent in agents]
+            elsewhere = await self._bank.elsewhere(by_meaning=by_meaning)
+            middles = await self._bank.middles() if by_meaning else None
+            domains.append(Domain(_fallback(agents), elsewhere, is_elsewhere=True))
+            self._fitted[key] = found = await asyncio.to_thread(Belonging, domains, middles)
+        return found
+
+    async def _exemplars(self, agent: AgentOffer, *, by_meaning: bool) -> Utterances:
+        """The exemplars and the description, which a caller may have worded (so its vector is not kept)."""
+        texts = (*agent.exemplars, agent.description)
+        if not by_meaning:
+            return Utterances(texts, None)
         told = await self._embedder.embed_queries([agent.description])
-        return np.concatenate([await self._kept.of(agent.exemplars), told])
+        return Utterances(texts, np.concatenate([await self._kept.of(agent.exemplars), told]))
 
 
-def _nearest(stored: Vectors, vector: Vectors) -> float:
-    cosine = stored @ vector
-    return float(0.7 * cosine.max() + 0.3 * np.sort(cosine)[-3:].mean())
+def _fallback(agents: Sequence[AgentOffer]) -> str:
+    return next((agent.name for agent in agents if agent.is_fallback), agents[0].name)
 
 
-def _softmax(values: Mapping[str, float]) -> dict[str, float]:
-    top = max(values.values())
-    raised = {name: float(np.exp((value - top) / _TEMPERATURE)) for name, value in values.items()}
-    total = sum(raised.values())
-    return {name: value / total for name, value in raised.items()}
-
-
-def _chosen(
-    query: str, agents: Sequence[AgentOffer], evidence: Mapping[str, float], likeness: Mapping[str, float]
+def _ranked(
+    query: str, agents: Sequence[AgentOffer], evidence: Mapping[str, float], shares: Mapping[str, float]
 ) -> tuple[str, ...]:
     """The best agent, and a second whose documents bear on the query about as much."""
     reading = {agent.name: max((evidence.get(d, 0.0) for d in agent.departments), default=0.0) for agent in agents}
-    words = {agent.name: _word_match(query, agent) for agent in agents}
-    # Without diacritics vectors say nothing about the subject.
-    likely = {} if is_unaccented_vietnamese(query) else likeness
     scores = {
-        name: _EVIDENCE * reading[name] + _LIKENESS * likely.get(name, 0.0) + _WORDS * words[name] for name in reading
+        agent.name: _EVIDENCE * _strength(reading[agent.name])
+        + _BELONGING * shares[agent.name]
+        + _WORDS * _word_match(query, agent)
+        for agent in agents
     }
-    fallback = next((agent.name for agent in agents if agent.is_fallback), agents[0].name)
-    if max(reading.values()) < _NO_EVIDENCE and max(words.values()) < _MIN_WORDS:
-        return (fallback,)
-    ranked = sorted(scores, key=lambda name: (-scores[name], name == fallback))
-    best, others = ranked[0], ranked[1:]
-    second = [name for name in others if _may_know(name, best, reading, likely or words)]
+    fallback = _fallback(agents)
+    best, *others = sorted(scores, key=lambda name: (-scores[name], name == fallback))
+    second = [name for name in others if _may_know(name, best, reading, shares)]
     return (best, *second[:1])
 
 
-def _may_know(name: str, best: str, reading: Mapping[str, float], likely: Mapping[str, float]) -> bool:
+def _strength(relevance: float) -> float:
+    """What documents of this relevance say, 0–1."""
+    least, most = _log_odds(_TELLING), _log_odds(_CERTAIN)
+    return (_log_odds(min(max(relevance, _TELLING), _CERTAIN)) - least) / (most - least)
+
+
+def _log_odds(chance: float) -> float:
+    return math.log(chance / (1 - chance))
+
+
+def _may_know(name: str, best: str, reading: Mapping[str, float], shares: Mapping[str, float]) -> bool:
     """Whether another agent's documents may hold the answer, or contradict it."""
-    share = reading[name] / max(reading[best], _PLAUSIBLE_EVIDENCE)
-    if likely[name] >= _PLAUSIBLE and share >= _PLAUSIBLE_SHARE:
+    if _strength(reading[name]) >= _strength(reading[best]) + _STRONGER:
         return True
-    equal = share >= _EQUAL_SHARE and reading[name] >= _EQUAL_EVIDENCE
-    return equal and likely[best] < _CLEAR_OWNER
+    share = reading[name] / max(reading[best], _PLAUSIBLE_EVIDENCE)
+    if shares[name] >= _PLAUSIBLE * shares[best] and share >= _PLAUSIBLE_SHARE:
+        return True
+    return share >= _EQUAL_SHARE and reading[name] >= _EQUAL_EVIDENCE and shares[best] < _CLEAR_OWNER
 
 
 def _word_match(query: str, agent: AgentOffer) -> float:

@@ -64,8 +64,10 @@ class TestSmallTalk:
         kinds = [(row["label"], (await reasoner.classify(row["text"], [], [])).kind) for row in rows]
         talk = [kind == "chitchat" for label, kind in kinds if label == "chitchat"]
         mistaken = [kind == "chitchat" for label, kind in kinds if label == "task"]
+        refused = [kind != "chitchat" for label, kind in kinds if label == "oos"]
         assert sum(mistaken) / len(mistaken) <= 0.03
-        assert sum(talk) / len(talk) >= 0.9
+        assert sum(talk) / len(talk) >= 0.95
+        assert sum(refused) / len(refused) >= 0.8
 
 
 class TestQuestions:

@@ -19,6 +19,16 @@ class TestSubQueries:
                 ["What are the core values?", "Does lateness affect any of the core values?"],
             ),
             (
+                "How are visitors announced and where is the reception?",
+                "en",
+                ["How are visitors announced?", "Where is the reception?"],
+            ),
+            (
+                "Ai mở kho buổi sáng, còn hạn mức xuất kho là bao nhiêu?",
+                "vi",
+                ["Ai mở kho buổi sáng?", "Hạn mức xuất kho là bao nhiêu?"],
+            ),
+            (
                 "Quên mật khẩu thì làm sao, và laptop mất thì báo ai?",
                 "vi",
                 ["Quên mật khẩu thì làm sao?", "Laptop mất thì báo ai?"],
@@ -43,6 +53,8 @@ class TestSubQueries:
         [
             ("lương, thưởng và phụ cấp của nhân viên kinh doanh là bao nhiêu?", "vi"),
             ("Nghỉ thai sản được mấy tháng, lương tính thế nào?", "vi"),
+            ("Quy trình tuyển dụng, đào tạo và thử việc gồm những bước nào?", "vi"),
+            ("How long is the internship and can it be extended?", "en"),
             ("nghỉ thai sản, được mấy tháng?", "vi"),
             ("Nhân viên thử việc, nghỉ ốm có được hưởng lương không?", "vi"),
             ("Văn phòng nào đông nhân viên hơn, Đà Nẵng hay TP.HCM?", "vi"),

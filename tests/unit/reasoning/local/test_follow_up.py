@@ -29,6 +29,15 @@ class TestResolve:
                 "What is the overtime rate on public holidays?",
             ),
             ("Does study leave reduce my annual leave?", "how do I ask for it?", "How do I ask for study leave?"),
+            ("Who may use the quiet room?", "what about the music room?", "Who may use the music room?"),
+            ("Cửa số 2 mở lúc mấy giờ?", "cửa số 4 thì sao?", "Cửa số 4 mở lúc mấy giờ?"),
+            ("Can I swap shifts on Tuesdays?", "what about Thursdays?", "Can I swap shifts on Thursdays?"),
+            ("What is the warranty for scooters?", "and for helmets?", "What is the warranty for helmets?"),
+            (
+                "Is parking free for guests?",
+                "after the first hour?",
+                "Is parking free for guests after the first hour?",
+            ),
             ("Hà Nội có mấy trụ sạc?", "Còn ở TP.HCM thì mấy trụ?", "TP.HCM có mấy trụ sạc?"),
         ],
     )
@@ -41,7 +50,13 @@ class TestResolve:
 
     @pytest.mark.parametrize(
         "said",
-        ["Quên mật khẩu thì làm thế nào?", "How do I book a meeting room?", "Ai duyệt chuyến công tác nước ngoài?"],
+        [
+            "Quên mật khẩu thì làm thế nào?",
+            "How do I book a meeting room?",
+            "Ai duyệt chuyến công tác nước ngoài?",
+            "Công ty có mấy kho?",
+            "Does our company have a canteen?",
+        ],
     )
     def test_a_question_that_says_everything_is_left_alone(self, said: str) -> None:
         assert resolve(said, "Nghỉ phép năm được bao nhiêu ngày?") is None

@@ -1,0 +1,1 @@
+"""How well the local reasoner understands what is asked, before anything is looked up."""
