@@ -7,9 +7,19 @@ import pytest
 import pytest_asyncio
 from openai import AsyncOpenAI
 
+from app.reasoning.local import LocalReasoner
+from tests.conformance.asking_models import OFFERS, QUERY
 from tests.conformance.model_calls import PATIENCE_SECONDS
 from tests.fakes.llama import LlamaServer, llama_server, missing
 from tests.fakes.model_server import ModelServer, plain, scripted_model_server
+
+
+@pytest_asyncio.fixture(scope="session")
+async def reasoner(reasoner: LocalReasoner) -> LocalReasoner:
+    """The local reasoner with its exemplars embedded before any clock runs."""
+    await reasoner.warm([offer.exemplars for offer in OFFERS])
+    await reasoner.classify(QUERY, (), OFFERS)
+    return reasoner
 
 
 @pytest_asyncio.fixture(scope="module")

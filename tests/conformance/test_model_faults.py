@@ -19,7 +19,7 @@ from app.reasoning.budget import Account
 from app.reasoning.llm import TimeLimits
 from app.reasoning.llm.outcomes import CallOutcome
 from app.reasoning.local import LocalReasoner
-from tests.conformance.asking_models import CALLS, FOUND, LEAVE, OFFERS, PAY, paid, reasoner_to
+from tests.conformance.asking_models import CALLS, FOUND, LEAVE, PAY, paid, reasoner_to
 from tests.fakes.house_mind import house_mind, stage_of
 from tests.fakes.model_server import BENIGN_FAULTS, Asked, Fault, Reply, scripted_model_server
 
@@ -48,13 +48,6 @@ END = "Hết phần trả lời."
 def mind(asked: Asked) -> Reply:
     """The house's mind; answers end with a sentence that tells whether they are whole."""
     return Reply(f"{LONG} {END}") if stage_of(asked) == "compose" else house_mind(asked)
-
-
-@pytest.fixture(scope="module", autouse=True)
-async def warm(reasoner: LocalReasoner) -> None:
-    """The rules' exemplars are embedded before any clock runs."""
-    await reasoner.warm()
-    await reasoner.classify("Xin chào bạn nhé", (), OFFERS)
 
 
 async def played(fault: Fault, stage: str, seed: int, rules: LocalReasoner) -> tuple[str, object, Account, int, float]:

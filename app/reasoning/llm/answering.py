@@ -14,6 +14,7 @@ from app.reasoning.llm.outcomes import CallOutcome, ModelFailed
 from app.reasoning.llm.prompts import load
 from app.reasoning.llm.shapes import AnswerShape, ArgumentsShape, SummaryShape
 from app.reasoning.llm.structured import Question, ask
+from app.reasoning.llm.wording import NOTHING, source_line
 
 _ANSWER_TOKENS, _SUMMARY_TOKENS, _ARGUMENT_TOKENS = 500, 400, 250
 _SHARE = 0.5
@@ -23,7 +24,7 @@ _LEAST_QUOTE_CHARS = 8
 _SPACE = re.compile(r"\s+")
 
 
-async def answered(ladder: Ladder, request: AnswerRequest, by_rule: Finding) -> Finding:
+async def answered(ladder: Ladder, request: AnswerRequest) -> Finding:
     """The model's answer with those of its quotes that are literal; none of them, or a figure out of nowhere, is a
     failure. Raises `ModelFailed`."""
     prompt = load("answer", request.language).with_instructions(request.instructions)
@@ -31,7 +32,7 @@ async def answered(ladder: Ladder, request: AnswerRequest, by_rule: Finding) -> 
     question = Question("answer", prompt, told, AnswerShape, _ANSWER_TOKENS, request.language, share=_SHARE)
     reply = await ask(ladder, question)
     if not reply.found:
-        return nothing_found(request, by_rule)
+        return nothing_found(request)
     quotes = _quotes(reply, request.passages)
     answer = clean(reply.answer).strip()
     if not quotes or not answer or not states_only(answer, _stated(quotes, request.query)):
@@ -41,7 +42,7 @@ async def answered(ladder: Ladder, request: AnswerRequest, by_rule: Finding) -> 
         agent=request.agent,
         index=request.index,
         query=request.query,
-        context=by_rule.context if by_rule.found else quotes[0].passage.title,
+        context=source_line(quotes, request.language),
         answer=answer,
         found=True,
         confidence=round(min(reply.confidence, _MOST_SURE) * share, 3),
@@ -50,10 +51,12 @@ async def answered(ladder: Ladder, request: AnswerRequest, by_rule: Finding) -> 
     )
 
 
-def nothing_found(request: AnswerRequest, by_rule: Finding) -> Finding:
+def nothing_found(request: AnswerRequest) -> Finding:
     """A finding that holds nothing."""
-    emptied = {"found": False, "answer": "", "confidence": 0.0, "quotes": (), "evidence": (), "query": request.query}
-    return by_rule.model_copy(update=emptied)
+    return Finding(
+        agent=request.agent, index=request.index, query=request.query, context=NOTHING[request.language], answer="",
+        found=False, confidence=0.0,
+    )  # fmt: skip
 
 
 def _stated(quotes: Sequence[Quote], query: str) -> frozenset[Decimal]:

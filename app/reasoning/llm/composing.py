@@ -11,7 +11,7 @@ from app.reasoning.llm.ladder import Ladder
 from app.reasoning.llm.outcomes import CallOutcome, ModelFailed
 from app.reasoning.llm.prompts import load
 from app.reasoning.llm.request import Request
-from app.reasoning.llm.wording import STOPPED
+from app.reasoning.llm.wording import STOPPED, written_from
 from app.reasoning.refusal import REFUSED
 
 _MAX_TOKENS = 900
@@ -54,7 +54,14 @@ async def composed(ladder: Ladder, rules: Reasoner, request: ComposeRequest) -> 
         yield by_rule.answer
         yield by_rule
     else:
-        yield by_rule.model_copy(update={"answer": said})
+        yield by_rule.model_copy(update={"answer": said, "reasoning": _reasoning(request, by_rule)})
+
+
+def _reasoning(request: ComposeRequest, by_rule: Composition) -> str:
+    """The rules say that they quote; a model does not."""
+    quotes = [quote for finding in request.findings if finding.found for quote in finding.quotes]
+    decided = any(point.decided for point in request.conflicts)
+    return written_from(quotes, request.language) if quotes and not decided else by_rule.reasoning
 
 
 async def _instead(

@@ -108,18 +108,21 @@ class _Attempts:
                             yield piece
                     return
                 except ModelFailed as failure:
-                    last = failure
-                if spoke and forget is None:
+                    latest = failure
+                last = self._news(latest, last)
+                if (spoke and forget is None) or last.outcome in FINAL:
                     raise last
                 if forget is not None:
                     forget()
-                if last.outcome in FINAL:
-                    raise last
-                if not await self._is_worth_waiting(last):
+                if not await self._is_worth_waiting(latest):
                     break
             if further:
                 self._account.doings.downgrade(f"{self._purpose}: {last.outcome}, asked a smaller model")
         raise last
+
+    def _news(self, latest: ModelFailed, last: ModelFailed) -> ModelFailed:
+        """The failure to tell: a circuit that opened between two tries is none, what opened it is."""
+        return last if latest.outcome is CallOutcome.CIRCUIT_OPEN and self._tries else latest
 
     async def _is_worth_waiting(self, failure: ModelFailed) -> bool:
         if failure.learnt:

@@ -3,9 +3,11 @@
 It is made before any document is read, and what it chooses is checked against what this caller may use.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from app.domain.knowledge import Language
 from app.domain.language import clean
+from app.domain.links import LinkGuard
 from app.domain.plan import RAG_TOOL
 from app.domain.tasks import Message
 from app.reasoning import AgentOffer, Assignment, Classification, PlanRequest
@@ -19,6 +21,7 @@ _MAX_TOKENS = 600
 _SHARE = 0.4
 _CONFIDENCE = 0.9
 _MAX_QUERIES = 8
+_AROUND_ADDRESS = ".,;:!?()[]<>\"'"
 
 
 async def classified(
@@ -29,6 +32,7 @@ async def classified(
     Raises `ModelFailed`.
     """
     reply = await _proposed(ladder, telling.question(query, history), agents, by_rule)
+    tidied = _tidier((query, *(message.content for message in history if message.role == "user")), by_rule.language)
     if reply.kind == "chitchat":
         return by_rule.model_copy(
             update={
@@ -36,12 +40,12 @@ async def classified(
                 "chitchat_response": clean(reply.chitchat_response).strip(), "is_follow_up": False,
             }
         )  # fmt: skip
-    assignments = _assignments(reply)
+    assignments = _assignments(reply, tidied)
     queries = tuple(dict.fromkeys(query for one in assignments for query in one.queries))
     plain = len(queries) == 1 and len(assignments) == 1 and assignments[0].tools == (RAG_TOOL,)
     return by_rule.model_copy(
         update={
-            "kind": "simple" if plain else "task", "refined_query": clean(reply.refined_query).strip() or queries[0],
+            "kind": "simple" if plain else "task", "refined_query": tidied(reply.refined_query) or queries[0],
             "sub_queries": queries, "chitchat_response": "", "assignments": assignments, "confidence": _CONFIDENCE,
         }
     )  # fmt: skip
@@ -57,7 +61,8 @@ async def proposed_again(ladder: Ladder, request: PlanRequest) -> Classification
     known = request.classification
     told = telling.question(known.refined_query or request.query, (), request.feedback)
     reply = await _proposed(ladder, told, request.agents, known, must_ask=True)
-    return known.model_copy(update={"assignments": _assignments(reply)})
+    tidied = _tidier((request.query, known.refined_query), known.language)
+    return known.model_copy(update={"assignments": _assignments(reply, tidied)})
 
 
 async def _proposed(
@@ -88,12 +93,21 @@ def _wrong(reply: PlanShape, offered: dict[str, frozenset[str]], *, must_ask: bo
     return errors
 
 
-def _assignments(reply: PlanShape) -> tuple[Assignment, ...]:
+def _tidier(asked: Sequence[str], language: Language) -> Callable[[str], str]:
+    """Takes addresses that the asker did not name out of what the model made of the question: a plan is shown, and
+    what it asks counts as the asker's words from then on."""
+    words = [word for text in asked for word in text.split()]
+    named = {*words, *(word.strip(_AROUND_ADDRESS) for word in words)}
+    guard = LinkGuard(named, language=language, known_text="\n".join(asked))
+    return lambda text: guard.clean(clean(text)).strip()
+
+
+def _assignments(reply: PlanShape, tidied: Callable[[str], str]) -> tuple[Assignment, ...]:
     """By agent, in the reply's order; an agent that is named twice is asked everything at once."""
     queries: dict[str, list[str]] = {}
     tools: dict[str, list[str]] = {}
     for one in reply.agents:
-        asked = [clean(query).strip() for query in one.queries[:_MAX_QUERIES] if query.strip()]
+        asked = [query for query in map(tidied, one.queries[:_MAX_QUERIES]) if query]
         if asked:
             queries.setdefault(one.agent, []).extend(asked)
             tools.setdefault(one.agent, []).extend(one.tools or [RAG_TOOL])

@@ -82,11 +82,15 @@ class ModelReasoner:
 
     async def answer(self, request: AnswerRequest) -> Finding:
         """An answer with literal quotes, or that nothing was found."""
-        by_rule = await self._rules.answer(request)
         if self.answer_mode == "extractive" or not request.passages:
-            return by_rule
-        asked = answering.answered(self._ladder, request, by_rule)
-        return await self._or_rules("answer", asked, by_rule, answering.nothing_found(request, by_rule))
+            return await self._rules.answer(request)
+        try:
+            return await answering.answered(self._ladder, request)
+        except ModelFailed as failure:
+            _note("answer", failure)
+            if failure.outcome is CallOutcome.REFUSAL:
+                return answering.nothing_found(request)
+            return await self._rules.answer(request)
 
     async def summarise(self, query: str, findings: Sequence[Finding], language: Language) -> Summary:
         """The gist of findings; figures that no finding states make it the rules' own."""
@@ -114,7 +118,11 @@ class ModelReasoner:
         try:
             return await asked
         except ModelFailed as failure:
-            account = current_account()
-            if account is not None:
-                account.doings.downgrade(f"{purpose}: {failure.outcome}, done by rules")
+            _note(purpose, failure)
             return refused if failure.outcome is CallOutcome.REFUSAL else instead
+
+
+def _note(purpose: str, failure: ModelFailed) -> None:
+    account = current_account()
+    if account is not None:
+        account.doings.downgrade(f"{purpose}: {failure.outcome}, done by rules")
