@@ -3,6 +3,7 @@
 import json
 
 from app.agents.step import StepOutcome
+from app.domain.answer import ExecutionMetadata
 from app.domain.knowledge import Evidence
 from app.domain.language import normalise
 from app.domain.plan import MATH_TOOL, RAG_TOOL, SUMMARY_TOOL
@@ -57,11 +58,16 @@ def keep(context: RunContext, state: RunState, composition: Composition, evidenc
         outputs=tuple(output.model_copy(update={"tool_trace": ()}) for output in agent_outputs(context.outcomes)),
         resolution=context.trace.resolution,
         verdicts=state.get("verdicts", ()),
-        metadata=context.trace.execution_metadata(
-            context.outcomes, (), resolution_applied=bool(state.get("conflicts"))
+        metadata=_lasting(
+            context.trace.execution_metadata(context.outcomes, (), resolution_applied=bool(state.get("conflicts")))
         ),
     )
     context.memory.put(key, answer)
+
+
+def _lasting(metadata: ExecutionMetadata) -> ExecutionMetadata:
+    """Without what only this run spent."""
+    return ExecutionMetadata.model_validate(metadata.model_dump(exclude_unset=True, exclude={"model_usage"}))
 
 
 def _is_lasting(context: RunContext, composition: Composition) -> bool:

@@ -11,6 +11,8 @@ from typing import Any
 import asyncpg
 import pytest
 
+from app.api.runs import start_run
+from app.api.schemas import ChatBody
 from app.domain.principal import Principal
 from app.events import TextDelta
 from app.main import Services
@@ -21,7 +23,7 @@ from app.reasoning.llm.reasoner import AnswerMode
 from app.settings import Settings
 from tests.acceptance.asking import Told, ask
 from tests.fakes.house_mind import STAGES, house_mind, stage_of
-from tests.fakes.model_server import Fault, ModelServer, Reply, scripted_model_server
+from tests.fakes.model_server import Asked, Fault, ModelServer, Reply, scripted_model_server
 from tests.fakes.round_trips import round_trips, slow_house_mind
 
 DEMO = "giá trị cốt lõi, muộn có ảnh hưởng đến giá trị nào không"
@@ -178,6 +180,24 @@ class TestDeadModel:
         assert told.answer["outcome"] == "refused"
         assert told.answer["evidence"] == []
         assert told.answer["confidence_score"] == 0
+
+
+class TestCancel:
+    async def test_stops_the_model_within_a_second(self, house: Services, server: ModelServer) -> None:
+        def slow(asked: Asked) -> Reply:
+            reply = house_mind(asked)
+            return replace(reply, between_seconds=0.2, piece_chars=3) if stage_of(asked) == "compose" else reply
+
+        server.respond = slow
+        principal = (await house.claims_of("acme/lan")).principal()
+        run = await start_run(house.rooms, principal, ChatBody(query=DEMO), None)
+        while not any(stage_of(call.asked) == "compose" for call in server.open_calls):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+        await house.rooms.registry.cancel(principal, run.task_id)
+        await server.settled(1.0)
+        assert [stage_of(closed.asked) for closed in server.closed_early] == ["compose"]
+        entries = [entry async for entry in house.rooms.journal.follow(principal, run.task_id)]
+        assert entries[-1].event.type == "task_cancelled"
 
 
 class TestBudgets:

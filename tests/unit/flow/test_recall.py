@@ -5,15 +5,16 @@ from typing import Any, cast
 import pytest
 
 from app.agents.step import StepError, StepOutcome
-from app.domain.answer import Outcome
+from app.domain.answer import Outcome, to_json
 from app.domain.knowledge import SearchPlan
 from app.domain.plan import PlannedStep, Step
 from app.domain.tasks import ChatRequest
 from app.flow.recall import keep
+from app.flow.remembered import Remembered
 from app.flow.state import Asking, FlowLimits, RunContext, RunState
 from app.flow.trace import Trace
 from app.reasoning import Classification, Composition
-from app.reasoning.budget import Doings
+from app.reasoning.budget import Doings, Spent
 from app.telemetry import CacheUse
 from app.tools.base import ToolResult
 from tests import factories
@@ -41,6 +42,13 @@ def outcome(tool: str = "rag_tool", planned: str = "rag_tool", *, ok: bool = Tru
 def is_kept(*outcomes: StepOutcome, said: Outcome = "answered", degraded: str = "", outages: int = 0) -> bool:
     """Whether the answer of a run with these steps is there afterwards."""
     models = Doings(downgrades=[degraded] if degraded else [])
+    return remembered(models, *outcomes, said=said, outages=outages) is not None
+
+
+def remembered(
+    models: Doings, *outcomes: StepOutcome, said: Outcome = "answered", outages: int = 0
+) -> Remembered | None:
+    """What is remembered of a run with these steps."""
     trace = Trace(lambda: datetime(2026, 11, 21, tzinfo=UTC), CacheUse(outages=outages), models)
     context = SimpleNamespace(
         asking=Asking(factories.principal(), ChatRequest(query="q"), (), TODAY),
@@ -53,10 +61,17 @@ def is_kept(*outcomes: StepOutcome, said: Outcome = "answered", degraded: str = 
     state: RunState = {"answer_key": ONE, "classification": found}
     composition = Composition(answer="a", outcome=said, reasoning="", confidence=0.9, follow_up_questions=())
     keep(cast(RunContext, context), state, composition, ())
-    return context.memory.get(ONE) is not None
+    return cast(Remembered | None, context.memory.get(ONE))
 
 
 class TestKeep:
+    def test_what_the_run_spent_is_not_spent_again(self) -> None:
+        spent = Spent("", "plan", "m", "done", 10, 5, 0, 1)
+        kept = remembered(Doings(calls=[spent]), outcome())
+        assert kept is not None
+        assert kept.metadata.model_usage is None
+        assert "model_usage" not in to_json(kept.metadata)
+
     @pytest.mark.parametrize("said", ["answered", "partial", "conflict", "not_found"])
     def test_whole_answers_are_kept(self, said: Outcome) -> None:
         assert is_kept(outcome(), outcome("summary_tool", "summary_tool"), outcome("math_tool", "math_tool"), said=said)
