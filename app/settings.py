@@ -102,8 +102,9 @@ class Settings(BaseSettings):
     ingestion_max_concurrent: int = Field(4, ge=1, le=64)
     """Documents read at a time by all workers together."""
     max_query_chars: int = Field(4_000, ge=1)
-    trusted_link_hosts: frozenset[str] = frozenset()
-    """Hosts whose links may stand in an answer when a document names them; the documents' own addresses always may."""
+    trusted_link_hosts: frozenset[str] = frozenset({".acme.example", ".globex.example"})
+    """Hosts whose links may stand in an answer when a document names them (``.company.com`` = every host below it);
+    hosts of the cited documents themselves always may. The default is the demo companies'."""
     log_level: str = "INFO"
 
     @property

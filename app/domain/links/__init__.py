@@ -13,6 +13,7 @@ from app.domain.links.addresses import KnownNames, addresses
 from app.domain.links.allowed import AllowedAddresses
 from app.domain.links.disguise import INVISIBLE, PLAIN, readings
 from app.domain.links.markdown import SPACE, DefinitionBreaker, without_images, without_inline_links, without_tags
+from app.domain.links.trusted import hosts_in
 
 _LAST_SPACE = re.compile(f".*[{SPACE}]", re.DOTALL)
 _FIRST_SPACE = re.compile(f"[{SPACE}]")
@@ -54,10 +55,12 @@ class LinkGuard:
         """Args:
         allowed: addresses that may stand, exactly so or with ``#page=N``: http, https, or a path of this service.
         known_text: passages and question; bare host names and e-mail addresses may stand when they do there.
-        hosts: trusted hosts; their https addresses may stand when they do in `known_text`.
+        hosts: trusted hosts (``.company.example`` = all below); their https addresses, and those on the hosts of
+            `allowed`, may stand when they do in `known_text`.
         """
         self.removed = 0
-        self._allowed = AllowedAddresses(allowed, known_text, hosts)
+        allowed = tuple(allowed)
+        self._allowed = AllowedAddresses(allowed, known_text, hosts_in(known_text, allowed, hosts))
         self._known = KnownNames(known_text)
         self._marker = MARKERS[language]
         self._stream = _Stream()

@@ -99,14 +99,16 @@ def _is_bare_scheme(text: str, found: re.Match[str]) -> bool:
 def _end_of_mail(text: str, found: re.Match[str], known: KnownNames) -> int | None:
     asked = _ASKS.match(text, found.end())
     local, _, domain = found[0].partition("@")
-    is_price = "." not in local and domain.replace(".", "").isdecimal() and not is_host(domain, "/")
+    is_price = "." not in local and domain.count(".") < 3 and domain.replace(".", "").isdecimal()
     may_stand = is_price or (known.has(found[0].strip("_-.")) and _is_free(found))
     return None if may_stand and not asked else (asked or found).end()
 
 
 def _end_of_name(text: str, found: re.Match[str], known: KnownNames) -> int | None:
-    # For some programs an underscore ends the name: "evil.vn._x".
-    name, port = found["name"].strip("_-").partition("._")[0], found["port"] or ""
+    whole, port = found["name"], found["port"] or ""
+    name = whole.strip("_." if "xn--" in whole.lower() else "_-.")
+    beginning = name.partition("._")[0]  # for some programs an underscore ends the name: evil.vn._x
+    name = next((shorter for shorter in (beginning, name) if "." in shorter), whole)
     onward = _LEADS_ON.match(text, found.end())
     end = _trimmed(text, found.end(), onward.end()) if onward else found.end()
     rest = port + text[found.end() : end].removeprefix(".")

@@ -20,7 +20,9 @@ PLAIN = (
 """Inside of a character class: letters and signs that nothing reads as another ASCII sign."""
 
 _DISGUISED = re.compile(rf"[&%\\]|[^{PLAIN}]")
-_UNSEEN = re.compile(f"[{INVISIBLE}\t\n\r]")
+_UNSEEN = re.compile(f"[{INVISIBLE}]")
+_BREAKS = re.compile("[\t\n\r]")
+"""Browsers drop them from addresses."""
 _ZEROS = re.compile("(&#)0+(?=[0-9])")
 _ENDLESS = re.compile("(&#[0-9]{8})[0-9]+")
 _CODE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|u\{([0-9a-f]{1,6})\})", re.IGNORECASE)
@@ -30,41 +32,56 @@ _LOOKALIKES = str.maketrans("。‧⁄∕∶", "..//:")
 _ROUNDS = 6
 
 
-def readings(word: str) -> tuple[str, ...] | None:
+def readings(word: str) -> list[str] | None:
     """Every plain text `word` may turn into, `word` itself left out; None when it is wrapped too often to tell.
 
     Undone, as often as it was done: HTML entities, percent signs, ``\\x`` and ``\\u`` codes, invisible characters,
-    full-width and other compatible letters. A backslash is read as Markdown's escape and as a slash.
+    full-width and other compatible letters. A backslash is read as Markdown's escape and as a slash. What stands
+    between two steps counts too: another program may stop there.
     """
     if not _DISGUISED.search(word):
-        return ()
-    bare = _settled(word)
-    if bare is None or "\\" not in bare:
-        return None if bare is None else (bare,)
-    escaped, slashed = _settled(_ESCAPE.sub("", bare)), _settled(bare.replace("\\", "/"))
-    return None if escaped is None or slashed is None else (bare, escaped, slashed)
+        return []
+    steps = _steps(word)
+    if steps is None or "\\" not in steps[-1]:
+        return steps
+    escaped, slashed = _steps(_ESCAPE.sub("", steps[-1])), _steps(steps[-1].replace("\\", "/"))
+    return None if escaped is None or slashed is None else steps + escaped + slashed
 
 
-def _settled(word: str) -> str | None:
+def _steps(word: str) -> list[str] | None:
+    """`word` and what it becomes, step by step, until nothing is left to undo."""
+    steps = [word]
     for _ in range(_ROUNDS):
-        barer = _decoded(word)
-        if barer == word:
-            return word
-        word = barer
+        before = len(steps)
+        for undo in (_letters, _entities, _percents, _codes, _in_one_line):
+            word = undo(word)
+            if word != steps[-1]:
+                steps.append(word)
+        if len(steps) == before:
+            return steps
     return None
 
 
-def _decoded(word: str) -> str:
-    if "&" in word:
-        # Python refuses to read numbers of thousands of digits; browsers read them as no character.
-        word = unescape(_ENDLESS.sub(r"\1", _ZEROS.sub(r"\1", word)))
-    if "%" in word:
-        word = unquote(word)
-    if "\\" in word:
-        word = _CODE.sub(_character, word)
-    if not word.isascii():
-        word = unicodedata.normalize("NFKC", word.translate(_LOOKALIKES))
-    return _UNSEEN.sub("", word)
+def _entities(word: str) -> str:
+    # Python refuses to read numbers of thousands of digits; browsers read them as no character.
+    return unescape(_ENDLESS.sub(r"\1", _ZEROS.sub(r"\1", word))) if "&" in word else word
+
+
+def _percents(word: str) -> str:
+    return unquote(word) if "%" in word else word
+
+
+def _codes(word: str) -> str:
+    return _CODE.sub(_character, word) if "\\" in word else word
+
+
+def _letters(word: str) -> str:
+    """The letters that are seen, in their plain form."""
+    return _UNSEEN.sub("", word if word.isascii() else unicodedata.normalize("NFKC", word.translate(_LOOKALIKES)))
+
+
+def _in_one_line(word: str) -> str:
+    return _BREAKS.sub("", word)
 
 
 def _character(code: re.Match[str]) -> str:

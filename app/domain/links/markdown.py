@@ -6,7 +6,7 @@ from app.domain.links.disguise import INVISIBLE
 
 SPACE = " \t\n\r\f\v"
 """White space for every reader of HTML and Markdown; wider spaces end an address for some readers only."""
-_TAG = re.compile(rf"<(?=[{INVISIBLE}]*[A-Za-z/!?])([^<>]*)(>?)")
+_TAG = re.compile(rf"<(?=[{INVISIBLE}]*[A-Za-z/!?]|[^<>]*@)([^<>]*)(>?)")
 _IMAGE = re.compile(rf"![{INVISIBLE}]*+(?=\[)")
 """What makes an image of the link behind it."""
 _MARK = re.compile(rf"\[[\w.,-]*\](?![{INVISIBLE}]*\()")
@@ -67,8 +67,9 @@ class DefinitionBreaker:
     def _space(self, space: str) -> str:
         if not self._held:
             return space
+        # A backslash takes the space behind it into the target, for some readers.
+        ends_line = self._has_target and ("\n" in space or "\r" in space or self._held.endswith("\\"))
         self._held += space
-        ends_line = self._has_target and ("\n" in space or "\r" in space)
         return self._broken() if ends_line or len(self._held) > _LONGEST else ""
 
     def _word(self, word: str) -> str:

@@ -40,6 +40,7 @@ evil.com:8080
 evil.com:8080/x
 evil.com./x?d=1
 evil.com._x
+evil.com._
 evil.md/x?d=1
 evil.md:80/x
 secret.data.of.many.labels.evil.com
@@ -269,6 +270,9 @@ _[here]({E})_
 [ref]⏎⏎[ref]: < relative one >
 ![ref]⏎⏎[ref]:<1 relative one>
 ![ref]⏎⏎[ref]:⏎< {E} relative>
+[ref]⏎⏎[ref]:/x\\\t[⏎
+&#37data:text/html,x
+java&#10vbscript:msgbox(1)
 [two⏎lines]⏎⏎[two⏎lines]: relative
 [^1]⏎⏎[^1]: {E}
 [ref]⏎⏎[ref]\u200b: relative

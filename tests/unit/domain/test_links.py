@@ -29,7 +29,7 @@ FORMATTING = """
 HARMLESS = {"start", "title", "class"}
 HIDDEN = re.compile("[\x00-\x08\x0e-\x1f\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]")
 AUTOLINKED = re.compile(
-    r"[^\W\d_][\w+.-]+://[^\s<>\]\"']*[^\W_][^\s<>\"']*|(?<![\w.-])www\.\w[^\s<>]*|\b(?:javascript|vbscript):(?!\]\()\S*\w|\bdata:(?:[a-z]+/|[,;])\S*\w",
+    r"[^\W\d_][\w+.-]+://[^\s<>\]\"']*[^\W_][^\s<>\"']*|(?<![\w.-])www\.[^\W_][^\s<>]*|\b(?:javascript|vbscript):(?!\]\()\S*\w|\bdata:(?:[a-z]+/|[,;])\S*\w",
     re.IGNORECASE,
 )
 """What GitHub, chat programs and mail programs make links of in plain text."""
@@ -305,3 +305,28 @@ class TestBounds:
         assert guard().clean(text) == streamed(cut(text, list(range(0, len(text), 100)))) == text.replace("]:", "] :")
         stream = guard()
         assert len(stream.feed("[a]:" + " " * 50_000)) > 50_000
+
+
+class TestHostsOfDocuments:
+    KNOWN = "Xem https://portal.acme.example/leave, https://sso.acme.example và https://evil.example/x?d=1."
+
+    def shown(self, text: str, *allowed: str, hosts: frozenset[str] = frozenset()) -> str:
+        return LinkGuard(allowed, known_text=self.KNOWN, hosts=hosts).clean(text)
+
+    def test_a_cited_documents_own_host_is_one(self) -> None:
+        text = "Xem https://portal.acme.example/leave nhé."
+        assert self.shown(text, "https://portal.acme.example/policies/leave") == text
+        assert "[link removed]" in self.shown(text, "https://intra.acme.example/policies/leave")
+
+    def test_a_domain_stands_for_every_host_below_it_and_for_no_other(self) -> None:
+        hosts = frozenset({".acme.example"})
+        assert self.shown("Xem https://sso.acme.example nhé.", hosts=hosts) == "Xem https://sso.acme.example nhé."
+        assert "evil" not in self.shown("Xem https://evil.example/x?d=1 nhé.", hosts=hosts)
+        assert "notacme" not in LinkGuard(
+            (), known_text="https://notacme.example/x", hosts=frozenset({".acme.example"})
+        ).clean("https://notacme.example/x")
+
+    def test_what_no_document_names_may_not_stand_there(self) -> None:
+        hosts = frozenset({".acme.example"})
+        assert "secret" not in self.shown("https://sso.acme.example/?secret=1", hosts=hosts)
+        assert "secret" not in self.shown("https://secret.acme.example/", hosts=hosts)
