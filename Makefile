@@ -56,6 +56,7 @@ bench: $(VENV)/.dev ## measure the flow, documents coming in, and search at size
 eval: $(VENV)/.dev ## how well passages are found, questions understood and answered, in both languages
 	@$(BIN)/python -m bench.retrieval
 	@$(BIN)/python -m bench.intent
+	@$(BIN)/python -m bench.answers
 
 chaos: $(VENV)/.dev ## every fault of a language model at every stage, 20 seeds each (some 15 minutes)
 	@CONCLAVE_FAULT_SEEDS=20 $(BIN)/python -m pytest --timeout 3600 tests/conformance/test_model_faults.py tests/acceptance/test_language_model.py

@@ -4,34 +4,28 @@ import re
 from collections.abc import Sequence
 
 from app.domain.knowledge import Evidence, Finding, Quote
-from app.embedding import Embedder, EmbeddingUnavailable
+from app.embedding import Embedder
 from app.reasoning import AnswerRequest
-from app.reasoning.local.confidence import FOUND, confidence
+from app.reasoning.local.confidence import DOUBTFUL, FOUND, confidence
 from app.reasoning.local.formula import formulas_in
+from app.reasoning.local.likeness import compared, may_be_foreign
 from app.reasoning.local.phrases import NOTHING_FROM, TAKEN_FROM, titles_of
 from app.reasoning.local.question import Question, further_parts, read_question
-from app.reasoning.local.rendering import readable, render
-from app.reasoning.local.scoring import Candidate, candidates_of, scored, with_likeness
+from app.reasoning.local.rendering import render
+from app.reasoning.local.scoring import Candidate, candidates_of, scored
 from app.reasoning.local.selection import select
 
-_NEAR, _WELL_COVERED = 3, 0.8
-_SURELY_RELEVANT, _HOPELESS, _DOUBTFUL = 0.7, 0.1, 0.5
 _EXAMPLE = re.compile(r"ví dụ|example", re.IGNORECASE)
 _FORMULA_AMONG = 20
-_COMPARED = 8
-"""Pieces compared by embedding when words cannot choose; each costs about 25 ms."""
+_AS_MUCH = 0.6
+"""Share of what the best piece mentions of the question that a formula must mention too, to be the one asked for."""
 
 
 async def answer(request: AnswerRequest, embedder: Embedder) -> Finding:
     """The finding of one query; embeds pieces of passages only across languages or when words tell too little."""
-    question = read_question(request.query, request.language)
-    ranked = scored(question, candidates_of(request.passages, question))
-    ranked = _formula_first(question, ranked)
+    question, ranked = await best_pieces(request, embedder)
     sure = confidence(question, ranked, request.min_relevance_score)
-    if _needs_likeness(question, ranked, sure):
-        ranked = await _compared(request.query, ranked, embedder)
-        sure = confidence(question, ranked, request.min_relevance_score)
-    quotes = select(question, ranked, _further(question, ranked)) if sure >= FOUND else ()
+    quotes = quotes_of(question, ranked) if sure >= FOUND else ()
     titles = list(dict.fromkeys(quote.passage.title for quote in quotes))
     told = TAKEN_FROM[request.language].format(titles=titles_of(titles, request.language))
     return Finding(
@@ -47,6 +41,27 @@ async def answer(request: AnswerRequest, embedder: Embedder) -> Finding:
     )
 
 
+async def best_pieces(request: AnswerRequest, embedder: Embedder) -> tuple[Question, list[Candidate]]:
+    """The question as it was read, and the pieces of its passages, best first."""
+    question = read_question(request.query, request.language)
+    ranked = _formula_first(question, scored(question, candidates_of(request.passages, question)))
+    if may_be_foreign(question, ranked) or _words_tell_too_little(question, ranked, request.min_relevance_score):
+        ranked = await compared(question, request.query, ranked, embedder)
+    return question, _formula_first(question, ranked)
+
+
+def _words_tell_too_little(question: Question, ranked: Sequence[Candidate], min_relevance_score: float) -> bool:
+    """Whether it is open that the best piece answers; vectors do not see whether a range holds the asker's amount."""
+    if not ranked or ranked[0].features.holds:
+        return False
+    return DOUBTFUL[0] < confidence(question, ranked, min_relevance_score) < DOUBTFUL[1]
+
+
+def quotes_of(question: Question, ranked: Sequence[Candidate]) -> tuple[Quote, ...]:
+    """The spans an answer is made of, whether or not they are sure enough to be given."""
+    return select(question, ranked, _further(question, ranked))
+
+
 def _further(question: Question, ranked: Sequence[Candidate]) -> list[Candidate]:
     """The best piece for each further thing the question asks (“…, and until when?”), among the same passages."""
     if not ranked:
@@ -60,7 +75,9 @@ def _formula_first(question: Question, ranked: list[Candidate]) -> list[Candidat
     if question.kind != "formula":
         return ranked
     near = ranked[:_FORMULA_AMONG]
-    named = [c for c in near if any(f.is_named for f in formulas_in(c.unit.text, question.language))]
+    least = _AS_MUCH * max((candidate.features.share for candidate in near), default=0.0)
+    about = (candidate for candidate in near if candidate.features.share >= least)
+    named = [c for c in about if any(f.is_named for f in formulas_in(c.unit.text, question.language))]
     return [*named[:1], *(c for c in ranked if c not in named[:1])]
 
 
@@ -90,26 +107,3 @@ def evidence_of(quotes: Sequence[Quote]) -> tuple[Evidence, ...]:
             relevance_score=round(relevance, 4),
         )  # fmt: skip
     return tuple(by_url.values())
-
-
-def _needs_likeness(question: Question, ranked: Sequence[Candidate], sure: float) -> bool:
-    """Whether words cannot choose: the nearest passages are foreign, or relevant ones share few of its words."""
-    if not ranked:
-        return False
-    own = [c.features.share for c in ranked if c.passage.language == question.language and not c.features.misfits]
-    foreign_is_near = any(c.passage.language != question.language and c.rank < _NEAR for c in ranked)
-    if foreign_is_near and max(own, default=0.0) < _WELL_COVERED:
-        return True
-    relevance = max(candidate.passage.relevance_score for candidate in ranked)
-    return relevance >= _SURELY_RELEVANT and _HOPELESS < sure < _DOUBTFUL
-
-
-async def _compared(query: str, ranked: Sequence[Candidate], embedder: Embedder) -> list[Candidate]:
-    """The candidates with the likeness of the nearest ones; as they are while the model is away: words decide then."""
-    nearest = list(ranked[:_COMPARED])
-    try:
-        vector = (await embedder.embed_queries([query]))[0]
-        vectors = await embedder.embed_passages([f"{c.unit.heading}: {readable(c.unit)}" for c in nearest])
-    except EmbeddingUnavailable:
-        return list(ranked)
-    return [*with_likeness(nearest, [float(value) for value in vectors @ vector]), *ranked[_COMPARED:]]

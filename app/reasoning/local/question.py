@@ -69,6 +69,7 @@ _MEASURES: tuple[Measure, ...] = ("percent", "money", "clock", "times", "duratio
 _MEASURE_CUES = tuple((measure, cue(f"measure.{measure}")) for measure in _MEASURES)
 _ASKING, _PHONE_ASKED = cue("question.asking"), cue("question.phone")
 _PART_JOINT = re.compile(r"\s*,\s*(?:và |va |and )?|\s+(?:và|va|and)\s+", re.IGNORECASE)
+_ACRONYM = re.compile(r"\bAI\b")
 _SCENE, _FIGURE = 0.35, 0.15
 
 
@@ -77,7 +78,7 @@ def read_question(text: str, language: Language | None = None) -> Question:
     """Read a question; `language` overrides the guess."""
     spelt = normalise(text)
     folded = is_unaccented_vietnamese(spelt)
-    asked = _asked_part(spelt)
+    asked = _without_acronyms(_asked_part(spelt))
     kind = _kind_of(asked, folded)
     return Question(
         text=spelt,
@@ -104,6 +105,11 @@ def further_parts(question: Question) -> tuple[Question, ...]:
     own = question.measures.difference(*(part.measures for part in later))
     first = (replace(question, measures=own, sides=()),) if own and own != question.measures else ()
     return (*first, *later)
+
+
+def _without_acronyms(text: str) -> str:
+    """The text with acronyms that look like asking words taken out of their way: AI is not “ai” (who)."""
+    return text if text.isupper() else _ACRONYM.sub("•", text)
 
 
 def _asked_part(text: str) -> str:

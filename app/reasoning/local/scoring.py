@@ -6,7 +6,7 @@ about public encyclopedia passages and on the demo corpus (``bench/fit_scoring.p
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -74,8 +74,8 @@ class Candidate:
     """Heading, section, title, introducing sentence, table header."""
     features: Features = NOTHING_MEASURED
     score: float = 0.0
-    likeness: float = 0.0
-    """0–1 among the pieces that were compared by embedding; 0 when none were."""
+    likeness: float | None = None
+    """Cosine to the question above the mean of the pieces compared with it; None when this one was not."""
 
     @property
     def merit(self) -> float:
@@ -87,11 +87,15 @@ class Candidate:
 _LABEL_WORDS = 6
 _DECISIVE = 6.0
 """Who asks for a formula wants one, not talk about it."""
-_LIKENESS = 0.35
 _ASKS_ADMINISTRATION = re.compile(
     r"ban hành|hiệu lực|quyết định số|chịu trách nhiệm|thay thế|owner|issued|in force|replace", re.IGNORECASE
 )
 _ADMINISTRATIVE_START = re.compile(rf"^(?:{alternatives('scoring.administrative_start')})", re.IGNORECASE)
+
+
+def is_foreign(question: Question, candidate: Candidate) -> bool:
+    """Whether a piece is in another language than the question."""
+    return candidate.passage.language != question.language
 
 
 def candidates_of(passages: Sequence[Passage], question: Question) -> list[Candidate]:
@@ -126,18 +130,6 @@ def scored(question: Question, candidates: Sequence[Candidate]) -> list[Candidat
 def weigh(features: Features) -> float:
     """The weighted sum of the features."""
     return sum(weight * value for weight, value in zip(WEIGHTS, features, strict=True))
-
-
-def with_likeness(candidates: Iterable[Candidate], likeness: Sequence[float]) -> list[Candidate]:
-    """The candidates with cosine similarities to the question worked in, best first; one value each, same order."""
-    known = list(candidates)
-    low, high = min(likeness, default=0.0), max(likeness, default=0.0)
-    spread = max(high - low, 0.02)
-    lifted = [
-        replace(candidate, likeness=(value - low) / spread, score=candidate.score + _LIKENESS * (value - low) / spread)
-        for candidate, value in zip(known, likeness, strict=True)
-    ]
-    return sorted(lifted, key=lambda candidate: -candidate.score)
 
 
 @dataclass(frozen=True, slots=True)

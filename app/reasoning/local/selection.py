@@ -18,8 +18,11 @@ _SAME_QUESTION = 0.7
 """A heading that matches this well asks what was asked: what stands under it is the answer."""
 _BLOCK_KINDS = ("how_to", "list", "consequence")
 _LOOKED_AT, _TABLES = 60, 2
-_CLOSE, _ALSO = 0.9, 0.5
-"""Share of the best merit that a further piece needs, and that a piece for what else is asked needs."""
+_ALSO = 0.5
+"""Share of the best merit that a piece for what else is asked needs."""
+_CLOSE = 0.45
+"""How far a second piece of the same document may score below the best: within this it answers one time in four where
+the best does not, and nobody minds reading two sentences."""
 _WHOLE_ANSWERS = (*_BLOCK_KINDS, "formula", "definition")
 """Kinds whose best piece is the answer; what comes close in the same document only adds noise."""
 _PARALLEL, _ASKS_IT = 0.5, 0.4
@@ -44,13 +47,21 @@ def select(question: Question, ranked: Sequence[Candidate], further: Sequence[Ca
 
 
 def _leading(question: Question, ranked: Sequence[Candidate]) -> list[Candidate]:
-    """The best piece, close seconds, and what other documents say on the same."""
+    """The best piece, the next when it is close, and what other documents say on the same."""
     best = ranked[0]
     others = _second_opinions(question, ranked[1:_LOOKED_AT], best)
     if question.kind == "overview":
         return [best, *_other_sections(ranked[1:_LOOKED_AT], best), *others]
-    near = ranked[1:_LOOKED_AT] if question.kind not in _WHOLE_ANSWERS else ()
-    return [best, *others, *[c for c in near if c.merit >= _CLOSE * best.merit and c not in others]]
+    return [best, *_close_second(question, ranked), *others]
+
+
+def _close_second(question: Question, ranked: Sequence[Candidate]) -> list[Candidate]:
+    """The next best piece of the best one's document, when the choice between them is not clear."""
+    if question.kind in _WHOLE_ANSWERS:
+        return []
+    best = ranked[0]
+    near = (c for c in ranked[1:_LOOKED_AT] if c.passage.document_id == best.passage.document_id)
+    return [candidate for candidate in near if candidate.score >= best.score - _CLOSE][:1]
 
 
 def _other_sections(ranked: Sequence[Candidate], best: Candidate) -> list[Candidate]:

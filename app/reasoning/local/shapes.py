@@ -65,7 +65,7 @@ def fits(question: Question, unit: Unit) -> float:
         case "consequence":
             return 1.0 if _SANCTION.search(unit.text) else 0.0
         case "formula":
-            worth = next((worth for worth, pattern in _FORMULAS if pattern.search(unit.text)), -0.5)
+            worth = next((worth for worth, pattern in _FORMULAS if pattern.search(unit.text)), -1.0)
             return worth + _STEP_OF_CALCULATION if unit.kind == "step" and worth > 0 else worth
         case "how_to":
             return 0.6 if unit.kind == "step" else 0.0

@@ -117,6 +117,49 @@ class TestWhatIsQuoted:
         }
 
 
+class TestLength:
+    TEXT = (
+        "Hải đăng Mũi Sậy cao 41 mét. Hải đăng Bãi Cát được xây năm 1911 và sửa năm 1987. "
+        "Người gác đèn sống cùng gia đình trong ngôi nhà bên cạnh. Mỗi tối đèn được bật lúc 18 giờ."
+    )
+
+    async def test_a_clear_answer_is_one_sentence(self, reasoner: LocalReasoner) -> None:
+        passages = [factories.passage(self.TEXT, title="", relevance_score=0.95)]
+        finding = await reasoner.answer(request("Hải đăng Mũi Sậy cao bao nhiêu mét?", passages))
+        assert finding.answer == "Hải đăng Mũi Sậy cao 41 mét."
+
+    async def test_where_two_sentences_are_as_good_both_are_given_and_no_third(self, reasoner: LocalReasoner) -> None:
+        text = (
+            "Behind the cottage the lighthouse keeper kept three hives of bees. "
+            "Beans and onions grew behind the cottage of the lighthouse keeper. "
+            "Ships pass the cape at night. Coal came by boat every spring."
+        )
+        passages = [factories.passage(text, title="", language="en", relevance_score=0.95)]
+        finding = await reasoner.answer(
+            request("What did the lighthouse keeper have behind the cottage?", passages, "en")
+        )
+        assert finding.answer == text.split(" Ships")[0]
+
+    async def test_the_formula_comes_before_its_example_also_when_pieces_were_compared(
+        self, reasoner: LocalReasoner
+    ) -> None:
+        query = "Cách tính chi phí nghỉ phép như thế nào?"
+        finding = await answered(reasoner, query, COST, LEAVE)
+        assert "lương cơ bản / 26 ngày × số ngày nghỉ" in finding.quotes[0].text
+
+    async def test_a_formula_of_something_else_does_not_come_first(self, reasoner: LocalReasoner) -> None:
+        passages = [
+            factories.passage(text, document=name, title="", language="en", relevance_score=0.95)
+            for name, text in {
+                "rent": "To calculate the deposit of a returned bicycle, multiply the days kept by 0.4 pounds.",
+                "fuel": "fuel cost = distance in miles / 40 × price",
+            }.items()
+        ]
+        query = "How is the deposit of a returned bicycle calculated?"
+        finding = await reasoner.answer(request(query, passages, "en"))
+        assert "0.4 pounds" in finding.quotes[0].text
+
+
 class TestAcrossSpellingsAndLanguages:
     @pytest.mark.parametrize(
         ("query", "said"),

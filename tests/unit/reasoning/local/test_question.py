@@ -22,6 +22,8 @@ class TestKind:
             ("Cách tính chi phí nghỉ phép như thế nào?", "formula"),
             ("Tóm tắt chính sách làm việc từ xa", "overview"),
             ("Mất thẻ thì bị xử lý thế nào?", "consequence"),
+            ("Có được dùng AI để viết báo cáo không?", "yes_no"),
+            ("AI DUYỆT BÁO CÁO?", "who"),
         ],
     )
     def test_is_read_from_the_asking_words(self, text: str, kind: str) -> None:

@@ -1,0 +1,239 @@
+"""Questions with what the service finds for them, for everything that is measured on answers."""
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from rich.console import Console
+from rich.progress import track
+
+from app.domain.knowledge import Language, Passage
+from app.domain.language import fold, normalise
+from app.domain.principal import Principal
+from app.embedding import Embedder, Vectors
+from app.reasoning import AnswerRequest
+from app.retrieval.calibration import load_calibration
+from app.retrieval.search import Retriever
+from app.tools.rag import PASSAGE_LIMIT
+from bench.corpora import XQUAD, loaded, read_lines, reader, seed_questions
+
+_MIN_RELEVANCE = 0.7
+_FOUND = 40
+"""Passages searched, so that eight are left when the hidden ones are taken out."""
+
+
+class Case(NamedTuple):
+    """A question, the passages it is answered from, and what a right answer shows."""
+
+    kind: str
+    """``vi same``, ``en same``, ``vi cross``, ``en cross``, ``vi unaccented``, ``seed …``."""
+    why: str
+    """``answerable``, or why not: ``hidden``, ``stranger``, ``unanswerable``."""
+    group: str
+    """Questions of one group share passages: none of them may be tuned on and judged by."""
+    text: str
+    language: Language
+    passages: tuple[Passage, ...]
+    gold: tuple[tuple[str, ...], ...]
+    """Ways to be right: the phrases of one of them all stand in the answer. Empty when nothing answers."""
+    retrieved: bool
+
+    @property
+    def answerable(self) -> bool:
+        """Whether the corpus holds the answer."""
+        return self.why == "answerable"
+
+    def request(self) -> AnswerRequest:
+        """As `rag_tool` asks it."""
+        return AnswerRequest(
+            query=self.text,
+            language=self.language,
+            agent="general",
+            index=1,
+            passages=self.passages,
+            min_relevance_score=_MIN_RELEVANCE,
+        )
+
+
+class VectorsOnDisk:
+    """An embedder that computes every text once for all runs; keeps what it computed in one file of a folder."""
+
+    def __init__(self, inner: Embedder, folder: Path):
+        """Reads what earlier runs kept; `keep` writes it."""
+        self._inner = inner
+        self._path = folder / f"vectors-{hashlib.sha256(inner.model.encode()).hexdigest()[:12]}.npz"
+        self._rows: dict[str, Vectors] = {}
+        if self._path.exists():
+            with np.load(self._path, allow_pickle=False) as kept:
+                self._rows = dict(zip(kept["keys"].tolist(), kept["rows"], strict=True))
+        self._read = len(self._rows)
+
+    @property
+    def model(self) -> str:
+        """The inner embedder's model."""
+        return self._inner.model
+
+    @property
+    def dimensions(self) -> int:
+        """The inner embedder's dimensions."""
+        return self._inner.dimensions
+
+    async def embed_queries(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of questions."""
+        missing = self._missing("q", texts)
+        if missing:
+            self._rows.update(zip(_keys("q", missing), await self._inner.embed_queries(missing), strict=True))
+        return self._stack("q", texts)
+
+    async def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        """Vectors of stored text."""
+        missing = self._missing("p", texts)
+        if missing:
+            self._rows.update(zip(_keys("p", missing), await self._inner.embed_passages(missing), strict=True))
+        return self._stack("p", texts)
+
+    def count_tokens(self, texts: Sequence[str]) -> list[int]:
+        """As the inner embedder counts."""
+        return self._inner.count_tokens(texts)
+
+    async def aclose(self) -> None:
+        """Close the inner embedder."""
+        await self._inner.aclose()
+
+    def keep(self) -> None:
+        """Write the file when something is new."""
+        if len(self._rows) > self._read:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            np.savez(self._path, keys=np.array(list(self._rows)), rows=np.stack(list(self._rows.values())))
+            self._read = len(self._rows)
+
+    def _missing(self, use: str, texts: Sequence[str]) -> list[str]:
+        return [text for text in dict.fromkeys(texts) if _key(use, text) not in self._rows]
+
+    def _stack(self, use: str, texts: Sequence[str]) -> Vectors:
+        if not texts:
+            return np.empty((0, self.dimensions), np.float32)
+        return np.stack([self._rows[key] for key in _keys(use, texts)])
+
+
+def _key(use: str, text: str) -> str:
+    return hashlib.sha256(f"{use}\n{text}".encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def _keys(use: str, texts: Sequence[str]) -> list[str]:
+    return [_key(use, text) for text in texts]
+
+
+class _Wanted(NamedTuple):
+    """A case before anything was searched."""
+
+    kind: str
+    why: str
+    group: str
+    asker: Principal
+    text: str
+    language: Language
+    documents: frozenset[str]
+    hidden: frozenset[str]
+    gold: tuple[tuple[str, ...], ...]
+
+
+async def collect(embedder: Embedder, eval_folder: Path, seed_folder: Path, every: int, out: Console) -> list[Case]:
+    """Load both corpora into a database, ask everything, and return the cases.
+
+    Of the XQuAD articles each n-th is asked about; all of them lie in the database.
+    """
+    calibration = load_calibration(embedder.model)
+    wanted = [*_of_xquad(eval_folder, every), *_of_seeds(seed_folder)]
+    wanted += _strangers(wanted)
+    async with loaded(embedder, calibration, eval_folder, seed_folder, lambda line: None) as database:
+        # Its cache answers the second search for the same words, with other passages hidden.
+        retriever = Retriever(database, embedder, calibration)
+        return [await _found(retriever, one) for one in track(wanted, "searching", console=out, transient=True)]
+
+
+def _of_xquad(folder: Path, every: int) -> Iterator[_Wanted]:
+    """Each question with the passage of its own language, of the other one, and with neither."""
+    rows = read_lines(folder / "xquad" / "queries.jsonl")
+    articles = {row["id"]: row["article"] for row in read_lines(folder / "xquad" / "corpus.jsonl")}
+    spans = {(row["lang"], row["parallel"]): row["answers"] for row in rows}
+    asker = reader(XQUAD)
+    for row in rows:
+        own, language = row["passage_id"], row["lang"]
+        other = "en" if language == "vi" else "vi"
+        parallel, article = other + own[2:], articles[own]
+        if article % every:
+            continue
+        spellings = {"same": row["question"], **({"unaccented": fold(row["question"])} if language == "vi" else {})}
+        sources = [(how, text, language, own, parallel) for how, text in spellings.items()]
+        sources.append(("cross", row["question"], other, parallel, own))
+        for how, text, told_in, document, elsewhere in sources:
+            one = _Wanted(
+                f"{language} {how}", "answerable", f"article {article}", asker, text, language, frozenset({document}),
+                frozenset({elsewhere}), tuple((answer["text"],) for answer in spans[told_in, row["parallel"]]),
+            )  # fmt: skip
+            yield one
+            if how != "cross":
+                yield one._replace(why="hidden", documents=frozenset(), hidden=frozenset({own, parallel}), gold=())
+
+
+def _of_seeds(folder: Path) -> Iterator[_Wanted]:
+    """The bundled questions, each as its asker; also with every document hidden that is expected to answer."""
+    for asked in seed_questions(folder):
+        how = asked.kind.removeprefix("seed ")
+        known = how != "unanswerable"
+        kind = f"seed {asked.language}" + (f" {how}" if known and how != "same" else "")
+        gold = (asked.phrases,) if known and asked.phrases else ()
+        if known and not gold:
+            continue
+        one = _Wanted(
+            kind, "answerable" if known else "unanswerable", f"tenant {asked.principal.tenant_id}", asked.principal,
+            asked.text, asked.language, asked.documents, frozenset(), gold,
+        )  # fmt: skip
+        yield one
+        if known:
+            yield one._replace(why="hidden", documents=frozenset(), hidden=asked.documents, gold=gold)
+
+
+def _strangers(wanted: Sequence[_Wanted]) -> list[_Wanted]:
+    """Some questions asked where nobody wrote about them: of encyclopaedia passages in a company, and the reverse."""
+    own = [one for one in wanted if one.why == "answerable" and one.kind in ("vi same", "en same")]
+    seeds = [one for one in wanted if one.why == "answerable" and one.kind in ("seed vi", "seed en")]
+    encyclopaedia = reader(XQUAD)
+    in_a_company = [
+        one._replace(asker=seeds[at % len(seeds)].asker)
+        for at, one in enumerate(own[:: max(1, len(own) // max(1, len(seeds)))])
+    ]
+    return [
+        one._replace(why="stranger", documents=frozenset(), hidden=frozenset(), gold=())
+        for one in (*in_a_company, *(one._replace(asker=encyclopaedia) for one in seeds))
+    ]
+
+
+async def _found(retriever: Retriever, wanted: _Wanted) -> Case:
+    result = await retriever.search(wanted.asker, wanted.text, departments=None, limit=_FOUND)
+    hides_phrases = wanted.gold if wanted.why == "hidden" else ()
+    shown = [
+        passage
+        for passage in result.passages
+        if passage.external_id not in wanted.hidden and not shows(passage.text, hides_phrases)
+    ][:PASSAGE_LIMIT]
+    answerable = wanted.why == "answerable"
+    return Case(
+        kind=wanted.kind,
+        why=wanted.why,
+        group=wanted.group,
+        text=wanted.text,
+        language=wanted.language,
+        passages=tuple(shown),
+        gold=wanted.gold if answerable else (),
+        retrieved=answerable and any(passage.external_id in wanted.documents for passage in shown),
+    )
+
+
+def shows(text: str, gold: Sequence[Sequence[str]]) -> bool:
+    """Whether all phrases of one way to be right stand in the text; case and spacing do not matter."""
+    said = normalise(text).lower()
+    return any(all(normalise(phrase).lower() in said for phrase in phrases) for phrases in gold)
