@@ -18,7 +18,7 @@ from app.events import TextDelta
 from app.main import Services
 from app.main.models import probe
 from app.main.services import _flow_limits
-from app.reasoning.llm import ModelReasoner
+from app.reasoning.llm import ModelReasoner, TimeLimits
 from app.reasoning.llm.reasoner import AnswerMode
 from app.settings import Settings
 from tests.acceptance.asking import Told, ask
@@ -36,8 +36,9 @@ FAULTS = (
     Fault.REFUSAL, Fault.EMPTY, Fault.UNKNOWN_TOOL, Fault.MANY_TOOL_CALLS, Fault.BROKEN_JSON, Fault.DUPLICATE_KEYS,
     Fault.NOT_A_NUMBER, Fault.WRONG_TYPE, Fault.MISSING_FIELD,
 )  # fmt: skip
-DEADLINE_MS, GRACE_SECONDS = 8_000, 2.0
+DEADLINE_MS, GRACE_SECONDS = 12_000, 2.0
 SIDE_BY_SIDE = 12
+LITTLE_PATIENCE = TimeLimits(first_token=0.4, between_tokens=0.3, call=1.5)
 MOST_PROMPT_TOKENS, MOST_COMPLETION_TOKENS = 3_500, 700
 """Of a standard question, as the scripted server counts (three bytes a token)."""
 
@@ -50,11 +51,11 @@ async def server() -> AsyncIterator[ModelServer]:
 
 @pytest.fixture(scope="module")
 async def house(scratch: Path, small_seed: Path, server: ModelServer) -> AsyncIterator[Services]:
-    """The small company with a model that is asked for everything, and little patience."""
+    """The small company with a model that is asked for everything."""
     settings = Settings(
         _env_file=None, data_dir=scratch / "model", seed_dir=small_seed, llm_base_url=server.base_url,
-        llm_model="scripted", llm_answer_mode="thorough", llm_first_token_seconds=0.4, llm_between_tokens_seconds=0.3,
-        llm_call_seconds=1.5, task_deadline_ms=DEADLINE_MS, enable_caching=False, task_token_budget=60_000,
+        llm_model="scripted", llm_answer_mode="thorough", task_deadline_ms=DEADLINE_MS, enable_caching=False,
+        task_token_budget=60_000,
         llm_prompt_price=2.0, llm_completion_price=10.0, task_call_budget=60,
     )  # fmt: skip
     opened = await Services.open(settings)
@@ -222,6 +223,7 @@ class TestFaults:
     async def test_end_in_one_terminal_event(self, stage: str, house: Services, server: ModelServer) -> None:
         for rung in house.ladder.rungs:
             rung.breaker.threshold = 10**9  # runs side by side must not spoil each other's tries
+            rung.endpoint.limits = LITTLE_PATIENCE
         floor = asyncio.Semaphore(SIDE_BY_SIDE)
         try:
             await asyncio.gather(
@@ -230,6 +232,7 @@ class TestFaults:
         finally:
             for rung in house.ladder.rungs:
                 rung.breaker.threshold = 5
+                rung.endpoint.limits = TimeLimits()
 
     async def _play(
         self, house: Services, server: ModelServer, stage: str, fault: Fault, seed: int, floor: asyncio.Semaphore

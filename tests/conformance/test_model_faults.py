@@ -24,8 +24,8 @@ from tests.fakes.house_mind import house_mind, stage_of
 from tests.fakes.model_server import BENIGN_FAULTS, Asked, Fault, Reply, scripted_model_server
 
 SEEDS = range(int(os.environ.get("CONCLAVE_FAULT_SEEDS", "1")))
-LIMITS = TimeLimits(first_token=0.35, between_tokens=0.25, call=1.0)
-DEADLINE, GRACE = 4.0, 2.0
+LIMITS = TimeLimits(first_token=0.8, between_tokens=0.6, call=1.6)
+DEADLINE, GRACE = 5.0, 2.0
 MAX_TRIES = 3
 REPAIRED = frozenset({
     Fault.BROKEN_JSON, Fault.DUPLICATE_KEYS, Fault.NOT_A_NUMBER, Fault.INFINITE, Fault.OVERFLOWING, Fault.HUGE_INTEGER,
@@ -37,6 +37,7 @@ CUTS = frozenset({
     Fault.DONE_WITHOUT_FINISH, Fault.ERROR_MIDWAY, Fault.LENGTH, Fault.CONTENT_FILTER,
 })  # fmt: skip
 """Faults after which half an answer has arrived."""
+HARMLESS = BENIGN_FAULTS - {Fault.DRIP}  # whether dripping ends in time depends on the size of the drops
 LARGE = frozenset({Fault.HUGE_DELTA, Fault.MANY_TOOL_CALLS, Fault.FLOOD, Fault.ENDLESS_LINE, Fault.DEEP_JSON})
 RESULTS = {
     "plan": Classification, "review": Review, "answer": Finding, "summarise": Summary, "arguments": Arguments,
@@ -57,13 +58,15 @@ async def played(fault: Fault, stage: str, seed: int, rules: LocalReasoner) -> t
     if fault in LARGE:
         wire_bytes = None  # cutting megabytes into sevens takes the server longer than any limit
     times = rng.choice((1, 2, None)) if seed else None
+    is_benign = fault in HARMLESS
+    limits, deadline = (TimeLimits(), 60.0) if is_benign else (LIMITS, DEADLINE)  # nothing to wait for: no hurry
     async with scripted_model_server(
         lambda asked: replace(mind(asked), piece_chars=piece_chars, wire_bytes=wire_bytes)
     ) as server:
         server.fail(fault, times=times)
-        async with reasoner_to(rules, (server.base_url, "m"), limits=LIMITS, seed=seed) as model:
+        async with reasoner_to(rules, (server.base_url, "m"), limits=limits, seed=seed) as model:
             clock = time.perf_counter()
-            with paid(DEADLINE) as account:
+            with paid(deadline) as account:
                 result = await CALLS[stage](model)
             seconds = time.perf_counter() - clock
         told, result = result if stage == "compose" else ("", result)
@@ -75,7 +78,7 @@ def check(
 ) -> None:
     where = f"{fault} at {stage}, seed {seed}"
     outcomes = [spent.outcome for spent in account.doings.calls]
-    assert took <= DEADLINE + GRACE, where
+    assert took <= DEADLINE + GRACE or fault in HARMLESS, where
     assert tries <= MAX_TRIES * (2 if fault in REPAIRED and stage != "compose" else 1), where
     assert set(outcomes) <= {outcome.value for outcome in CallOutcome}, where
     assert "cancelled" not in outcomes or fault.startswith("rejects"), where
@@ -96,14 +99,15 @@ def check(
     told.encode()
 
 
-@pytest.mark.parametrize("stage", [*CALLS])
 @pytest.mark.parametrize("fault", list(Fault))
-async def test_ends_in_a_named_outcome(fault: Fault, stage: str, reasoner: LocalReasoner) -> None:
-    results = await asyncio.gather(*(played(fault, stage, seed, reasoner) for seed in SEEDS))
-    for seed, (told, result, account, tries, took) in zip(SEEDS, results, strict=True):
-        check(fault, stage, seed, told, result, account, tries, took)
-        if fault in BENIGN_FAULTS - {Fault.DRIP}:  # whether dripping ends in time depends on how small the drops are
-            assert account.doings.downgrades == [], f"{fault} at {stage}, seed {seed}"
+async def test_ends_in_a_named_outcome(fault: Fault, reasoner: LocalReasoner) -> None:
+    """All stages side by side: most of the time is waiting."""
+    for seed in SEEDS:
+        results = await asyncio.gather(*(played(fault, stage, seed, reasoner) for stage in CALLS))
+        for stage, (told, result, account, tries, took) in zip(CALLS, results, strict=True):
+            check(fault, stage, seed, told, result, account, tries, took)
+            if fault in HARMLESS:
+                assert account.doings.downgrades == [], f"{fault} at {stage}, seed {seed}"
 
 
 def test_there_are_enough_kinds() -> None:
