@@ -2,7 +2,7 @@
 
 from app.domain.knowledge import Finding, Language
 from app.domain.links import LinkGuard
-from app.tools.base import ToolResult
+from app.tools.base import ToolCall, ToolResult
 
 
 def cleansed(result: ToolResult, language: Language, trusted_hosts: frozenset[str]) -> ToolResult:
@@ -10,6 +10,11 @@ def cleansed(result: ToolResult, language: Language, trusted_hosts: frozenset[st
     findings = tuple(_finding(finding, language, trusted_hosts) for finding in result.findings)
     text = _guard(result.findings, language, trusted_hosts).clean(result.text)
     return result.model_copy(update={"findings": findings, "text": text})
+
+
+def cleansed_reason(reason: str, call: ToolCall) -> str:
+    """Why something was refused or failed, without any address: a model that has read documents may have put it so."""
+    return LinkGuard((), language=call.language, known_text="\n".join(text for _, text in call.queries)).clean(reason)
 
 
 def _finding(finding: Finding, language: Language, hosts: frozenset[str]) -> Finding:

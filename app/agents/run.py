@@ -13,7 +13,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Literal
 
-from app.agents.cleansing import cleansed
+from app.agents.cleansing import cleansed, cleansed_reason
 from app.agents.step import StepError, StepOrder, StepOutcome, call_of
 from app.domain.answer import iso_utc
 from app.domain.knowledge import Finding
@@ -88,10 +88,8 @@ class StepRunner:
         except TimeoutError:
             error = StepError("deadline" if order.deadline_binds else "timeout", "Tool timeout")
             self._respond(order, name, "timeout", clock, None)
-        except ToolFailed as failure:
-            error = StepError("tool_failed", str(failure))
-        except ToolRetry as failure:
-            error = StepError("tool_failed", str(failure))
+        except (ToolFailed, ToolRetry) as failure:
+            error = StepError("tool_failed", cleansed_reason(str(failure), call))
         except StaleAttempt:
             raise
         except Exception:  # a tool's bug must not take the other agents' answers with it
@@ -173,7 +171,8 @@ class StepRunner:
                 order.run.writer.append(VerificationDone(node_id=order.step.node_id, confidence=finding.confidence))
                 kept.append(finding)
             else:
-                order.run.writer.append(RenavigateRequest(node_id=order.step.node_id, reason=review.reason))
+                reason = cleansed_reason(review.reason, call)
+                order.run.writer.append(RenavigateRequest(node_id=order.step.node_id, reason=reason))
                 emptied = {"found": False, "answer": "", "confidence": 0.0, "quotes": (), "evidence": ()}
                 kept.append(finding.model_copy(update=emptied))
         return result.model_copy(update={"findings": tuple(kept)})

@@ -61,9 +61,9 @@ def _guard(request: ComposeRequest, hosts: frozenset[str]) -> LinkGuard:
 
 
 def _known(request: ComposeRequest) -> Iterator[str]:
+    """What the asker and the documents say; what a model said about them vouches for nothing."""
     yield request.query
     for finding in request.findings:
-        yield finding.answer
         for quote in finding.quotes:
             yield quote.passage.text
 

@@ -5,6 +5,7 @@ The plan is fixed here, before any document text is read: probes carry departmen
 
 from langgraph.runtime import Runtime
 
+from app.domain.links import LinkGuard
 from app.domain.plan import Plan
 from app.domain.principal import SCOPES
 from app.errors import AppError, ErrorCode
@@ -26,8 +27,9 @@ async def reflect(state: RunState, runtime: Runtime[RunContext]) -> RunState:
         review = await context.ports.reasoner.review_plan(plan, request)
         if review.approved:
             return {"plan": checked(plan, state["offers"])}
-        context.run.writer.append(RenavigateRequest(node_id=REFLECTION_ROUTER, reason=review.reason))
-        request = request.model_copy(update={"feedback": review.reason})
+        reason = LinkGuard((), language=request.classification.language, known_text=request.query).clean(review.reason)
+        context.run.writer.append(RenavigateRequest(node_id=REFLECTION_ROUTER, reason=reason))
+        request = request.model_copy(update={"feedback": reason})
     context.trace.downgrade("plan_review")
     return {"plan": checked(plan, state["offers"])}
 

@@ -167,9 +167,13 @@ def _point(verdict: Verdict, language: Language) -> ResolvedPoint:
 
 
 def _said(claim: Claim) -> str:
-    """A claim as it is shown: it is a document's text, and that may hold addresses of others."""
-    passage = claim.quote.passage
-    return LinkGuard((passage.address,), known_text=passage.text).clean(claim.sentence)
+    """A claim as it is shown."""
+    return _shown(claim.sentence, claim.quote.passage)
+
+
+def _shown(text: str, passage: Passage) -> str:
+    """Words of a passage or its title: they are a document's, and may hold addresses of others."""
+    return LinkGuard((passage.address,), known_text=f"{passage.title}\n{passage.text}").clean(text)
 
 
 def _published(verdicts: list[Verdict], limits: FlowLimits) -> dict[str, Any]:
@@ -194,7 +198,7 @@ def _side(weighed: Weighed) -> dict[str, Any]:
     passage = weighed.claim.quote.passage
     return {
         "url": passage.url,
-        "title": passage.title,
+        "title": _shown(passage.title, passage),
         "department": passage.department,
         "claim": _said(weighed.claim),
         "score": weighed.score,

@@ -88,7 +88,7 @@ def _wrong(reply: PlanShape, offered: dict[str, frozenset[str]], *, must_ask: bo
     for one in reply.agents:
         unknown = set(one.tools) - offered.get(one.agent, frozenset(one.tools))
         errors += [f"{one.agent} has no tool {tool!r}" for tool in sorted(unknown)]
-    if not any(query.strip() for one in reply.agents for query in one.queries):
+    if not any(clean(query).strip() for one in reply.agents for query in one.queries):
         errors.append("agents: nobody is asked anything")
     return errors
 
