@@ -64,12 +64,17 @@ def _without(question: str, text: str) -> str:
 
 @cache
 def _targets(text: str, bare: frozenset[str]) -> tuple[str, ...]:
-    either = "|".join(re.escape(name) for name in sorted(bare, key=len, reverse=True))
-    text = re.sub(rf"(?i)(?<![\w./:@%-])(?:{either})(?![\w/?#:@%-]|\.\w)", "NAME", text) if bare else text
+    text = _standing_alone(bare).sub("NAME", text) if bare else text
     found = [target for reader in _READERS for target in _linked(reader.render(text))]
     found += _linked(text)
     found += [address[0] for address in _ADDRESS.finditer(unescape(text))]
     return tuple(dict.fromkeys(found))
+
+
+@cache
+def _standing_alone(names: frozenset[str]) -> re.Pattern[str]:
+    either = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
+    return re.compile(rf"(?<![\w./:@%-])(?:{either})(?![\w/?#:@%-]|\.\w)", re.IGNORECASE)
 
 
 def _linked(html: str) -> Iterator[str]:

@@ -3,7 +3,8 @@
 import asyncio
 import os
 import random
-from collections.abc import AsyncIterator
+import re
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,8 @@ from tests.fakes.model_server import Asked, Fault, ModelServer, Reply, scripted_
 from tests.fakes.round_trips import round_trips, slow_house_mind
 
 DEMO = "giá trị cốt lõi, muộn có ảnh hưởng đến giá trị nào không"
-SEEDS = int(os.environ.get("CONCLAVE_FAULT_SEEDS", "1"))
+SEEDS = int(os.environ.get("CONCLAVE_FAULT_SEEDS", "0"))
+"""0 = every fault at one stage, once; `make chaos` plays every fault at every stage with 20."""
 FAULTS = (
     Fault.RATE_LIMITED, Fault.RATE_LIMITED_FOR_A_DAY, Fault.SERVER_ERROR, Fault.BAD_GATEWAY, Fault.UNAUTHORIZED,
     Fault.REJECTS_JSON_SCHEMA, Fault.RESET_BEFORE_HEADERS, Fault.RESET_MIDWAY, Fault.HANG_BEFORE_HEADERS,
@@ -38,6 +40,7 @@ FAULTS = (
 )  # fmt: skip
 DEADLINE_MS, GRACE_SECONDS = 12_000, 2.0
 SIDE_BY_SIDE = 12
+MARK = re.compile(r"(?P<fault>[a-z_0-9]+)-\d+(?=-xyz)")
 LITTLE_PATIENCE = TimeLimits(first_token=0.4, between_tokens=0.3, call=1.5)
 MOST_PROMPT_TOKENS, MOST_COMPLETION_TOKENS = 3_500, 700
 """Of a standard question, as the scripted server counts (three bytes a token)."""
@@ -216,6 +219,25 @@ class TestBudgets:
         assert told.answer["outcome"] in ("answered", "conflict", "partial")
 
 
+def struck(stage: str, strikes: dict[str, int]) -> Callable[[Asked], Reply]:
+    """A mind whose replies at one stage break as the mark in the question says, so many times a mark."""
+
+    def mind(asked: Asked) -> Reply:
+        reply, mark = house_mind(asked), MARK.search(asked.text)
+        if stage_of(asked) != stage or mark is None or strikes[mark[0]] <= 0:
+            return reply
+        strikes[mark[0]] -= 1
+        return replace(reply, fault=Fault(mark["fault"]))
+
+    return mind
+
+
+def played_at(stage: str) -> list[tuple[Fault, int]]:
+    if SEEDS:
+        return [(fault, seed) for fault in FAULTS for seed in range(SEEDS)]
+    return [(fault, 0) for fault in FAULTS[STAGES.index(stage) :: len(STAGES)]]
+
+
 class TestFaults:
     """Each at every stage: exactly one terminal event (`ask` checks it), in time, and nothing cut called complete."""
 
@@ -225,9 +247,11 @@ class TestFaults:
             rung.breaker.threshold = 10**9  # runs side by side must not spoil each other's tries
             rung.endpoint.limits = LITTLE_PATIENCE
         floor = asyncio.Semaphore(SIDE_BY_SIDE)
+        strikes: dict[str, int] = {}
+        server.respond = struck(stage, strikes)
         try:
             await asyncio.gather(
-                *(self._play(house, server, stage, fault, seed, floor) for fault in FAULTS for seed in range(SEEDS))
+                *(self._play(house, strikes, stage, fault, seed, floor) for fault, seed in played_at(stage))
             )
         finally:
             for rung in house.ladder.rungs:
@@ -235,15 +259,13 @@ class TestFaults:
                 rung.endpoint.limits = TimeLimits()
 
     async def _play(
-        self, house: Services, server: ModelServer, stage: str, fault: Fault, seed: int, floor: asyncio.Semaphore
+        self, house: Services, strikes: dict[str, int], stage: str, fault: Fault, seed: int, floor: asyncio.Semaphore
     ) -> None:
         where = f"{fault} at {stage}, seed {seed}"
-        mark = f"mã {stage}-{fault}-{seed}-xyz"
-        times = random.Random(where).choice((1, 2, None))
-        server.fail(fault, when=lambda asked: stage_of(asked) == stage and mark in asked.text, times=times)
+        strikes[f"{fault}-{seed}"] = random.Random(where).choice((1, 2, 1_000))
         async with floor:
             clock = asyncio.get_running_loop().time()
-            told = await ask(house, "acme/lan", f"Tính 2 + 3 và cho biết đi muộn ảnh hưởng gì ({mark})?")
+            told = await ask(house, "acme/lan", f"Tính 2 + 3 và cho biết đi muộn ảnh hưởng gì (mã {fault}-{seed}-xyz)?")
             took = asyncio.get_running_loop().time() - clock
         assert took <= DEADLINE_MS / 1000 + GRACE_SECONDS, where
         assert "answer" in told.answer, where

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
 from app.domain.amounts import amounts_in
+from app.domain.citations import CITATION, without_citations
 from app.domain.language import clean, content_words, normalise
 from app.reasoning import ComposeRequest
 
 _END = re.compile(r"\n+|(?<=[^\s\d][.!?…])(?=\s)|(?<=[.!?…][\]”\"')])(?=\s)")
 """Where a statement ends; a full stop behind a digit may belong to a number or a list."""
-_CITATION = re.compile(r"\s*(?:\[\^?(?P<one>\d{1,4}(?:\s*[,;]\s*\d{1,4})*)\](?!\()|【(?P<two>\d{1,4})[^】\n]{0,20}】)")
 _STOP = re.compile(r"(?P<stop>[.!?…:;]*)(?P<space>\s*)$")
 _LIST_NUMBER = re.compile(r"^\s*(?:[-*•]\s+)?\d{1,2}[.)]\s")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
@@ -92,7 +92,7 @@ class AnswerGate:
 
     def _checked(self, statement: str) -> str:
         statement = clean(statement)
-        bare = _CITATION.sub("", statement)
+        bare = without_citations(statement)
         if not bare.strip():
             return bare
         if not states_only(_LIST_NUMBER.sub("", bare), self._grounds.figures):
@@ -105,7 +105,7 @@ class AnswerGate:
         return _marked(bare, cited)
 
     def _valid(self, statement: str) -> list[int]:
-        named = (mark["one"] or mark["two"] for mark in _CITATION.finditer(statement))
+        named = (mark["one"] or mark["two"] for mark in CITATION.finditer(statement))
         numbers = [int(number) for group in named for number in re.split(r"\s*[,;]\s*", group)]
         return [number for number in dict.fromkeys(numbers) if number in self._grounds.words]
 

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 
 from app.domain.answer import Outcome
+from app.domain.citations import without_citations
 from app.domain.knowledge import Finding, Language, Quote
 from app.reasoning import ComposeRequest, Composition, ResolvedPoint
 from app.reasoning.local.further_questions import further_questions
@@ -55,7 +56,7 @@ def composed(request: ComposeRequest) -> Composition:
         )  # fmt: skip
     paragraphs = [*_answers(request, told), *_computed(request), *_conflicts(request), *_gaps(request, told)]
     return Composition(
-        answer="\n\n".join(paragraph for paragraph in paragraphs if paragraph),
+        answer=_uncited(request, "\n\n".join(paragraph for paragraph in paragraphs if paragraph)),
         outcome=outcome,
         reasoning=_reasoning(request),
         confidence=round(_confidence(request, told), 4),
@@ -63,6 +64,13 @@ def composed(request: ComposeRequest) -> Composition:
             request.query, request.findings, request.language, request.max_follow_up_questions
         ),
     )
+
+
+def _uncited(request: ComposeRequest, text: str) -> str:
+    """Nothing is cited by number here: such a mark is a document's own, and would be taken for one of ours. In logs
+    it is a process (``sshd[812]``)."""
+    is_from_logs = any(evidence.source_type == "log" for f in request.findings for evidence in f.evidence)
+    return text if is_from_logs else without_citations(text)
 
 
 def _by_query(request: ComposeRequest) -> list[_Told]:
