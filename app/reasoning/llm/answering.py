@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from decimal import Decimal
 
-from app.domain.knowledge import Evidence, Finding, Language, Passage, Quote
+from app.domain.evidence import evidence_of
+from app.domain.knowledge import Finding, Language, Passage, Quote
 from app.domain.language import clean
 from app.reasoning import AnswerRequest, Arguments, Summary
 from app.reasoning.llm import telling
@@ -47,7 +48,7 @@ async def answered(ladder: Ladder, request: AnswerRequest) -> Finding:
         found=True,
         confidence=round(min(reply.confidence, _MOST_SURE) * share, 3),
         quotes=quotes,
-        evidence=_evidence(quotes),
+        evidence=evidence_of(quotes),
     )
 
 
@@ -84,19 +85,6 @@ def _span(text: str, quoted: str) -> str:
         return ""
     found = re.search(r"\s+".join(map(re.escape, words)), text)
     return found[0] if found else ""
-
-
-def _evidence(quotes: Sequence[Quote]) -> tuple[Evidence, ...]:
-    by_url: dict[str, Evidence] = {}
-    for quote in quotes:
-        passage = quote.passage
-        known = by_url.get(passage.address)
-        relevance = max(passage.relevance_score, known.relevance_score if known else 0.0)
-        by_url[passage.address] = Evidence(
-            url=passage.address, created_at=passage.created_at, source_type="rag", scope=passage.scope,
-            relevance_score=round(relevance, 4),
-        )  # fmt: skip
-    return tuple(by_url.values())
 
 
 async def summarised(

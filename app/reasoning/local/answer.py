@@ -3,7 +3,8 @@
 import re
 from collections.abc import Sequence
 
-from app.domain.knowledge import Evidence, Finding, Quote
+from app.domain.evidence import evidence_of
+from app.domain.knowledge import Finding, Quote
 from app.embedding import Embedder
 from app.reasoning import AnswerRequest
 from app.reasoning.local.confidence import DOUBTFUL, FOUND, confidence
@@ -93,17 +94,3 @@ def _worked_example(question: Question, ranked: Sequence[Candidate]) -> list[Can
     ]
     called = [candidate for candidate in shown if _EXAMPLE.search(candidate.unit.heading)]
     return sorted(called or shown, key=lambda candidate: (candidate.rank, candidate.unit.start))[:1]
-
-
-def evidence_of(quotes: Sequence[Quote]) -> tuple[Evidence, ...]:
-    """One evidence a document, or page of a paged one, in order of its first quote, as relevant as its best passage."""
-    by_url: dict[str, Evidence] = {}
-    for quote in quotes:
-        passage = quote.passage
-        known = by_url.get(passage.address)
-        relevance = max(passage.relevance_score, known.relevance_score if known else 0.0)
-        by_url[passage.address] = Evidence(
-            url=passage.address, created_at=passage.created_at, source_type="rag", scope=passage.scope,
-            relevance_score=round(relevance, 4),
-        )  # fmt: skip
-    return tuple(by_url.values())
