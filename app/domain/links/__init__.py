@@ -7,6 +7,7 @@ element is taken out or made plain text, and only known addresses pass, letter b
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cached_property
 
 from app.domain.knowledge import Language
 from app.domain.links.addresses import KnownNames, addresses
@@ -59,11 +60,19 @@ class LinkGuard:
             `allowed`, may stand when they do in `known_text`.
         """
         self.removed = 0
-        allowed = tuple(allowed)
-        self._allowed = AllowedAddresses(allowed, known_text, hosts_in(known_text, allowed, hosts))
-        self._known = KnownNames(known_text)
+        self._may_stand = (tuple(allowed), known_text, hosts)
         self._marker = MARKERS[language]
         self._stream = _Stream()
+
+    @cached_property
+    def _allowed(self) -> AllowedAddresses:
+        """Made when something looks like an address: most texts have none."""
+        allowed, known_text, hosts = self._may_stand
+        return AllowedAddresses(allowed, known_text, hosts_in(known_text, allowed, hosts))
+
+    @cached_property
+    def _known(self) -> KnownNames:
+        return KnownNames(self._may_stand[1])
 
     def feed(self, piece: str) -> str:
         """Take the next piece in; returns the text that may go out now."""
