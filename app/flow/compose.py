@@ -34,7 +34,7 @@ async def composed(
     told += _tell(context, held + guard.finish(), stream=stream)
     if composition is None:
         raise RuntimeError("the composer ended without a composition")
-    return _cleansed(composition, told, _guard(request, context.limits.trusted_link_hosts))
+    return _cleansed(composition, told, guard)
 
 
 def _tell(context: RunContext, text: str, *, stream: bool) -> str:

@@ -8,6 +8,7 @@ from app.errors import AppError, ErrorCode
 from app.reasoning.budget import Account, Limits, NoLedger, charged_to
 from app.reasoning.llm import Endpoint, Ladder, Rung, TimeLimits
 from app.reasoning.llm.outcomes import CallOutcome, ModelFailed
+from app.reasoning.llm.prompts import load
 from app.reasoning.llm.request import Prices, Request
 from app.settings import Settings
 
@@ -32,7 +33,7 @@ def open_ladder(settings: Settings) -> Ladder:
 
 async def probe(ladder: Ladder, principal: Principal) -> dict[str, str]:
     """Ask every model for one word, unpaid; how each call ended (``done`` is well)."""
-    request = Request([{"role": "user", "content": "Reply with the word: ready"}], _PROBE_TOKENS)
+    request = Request([{"role": "user", "content": load("probe", "en").text}], _PROBE_TOKENS)
     ended = {}
     for rung in ladder.rungs:
         deadline = asyncio.get_running_loop().time() + rung.endpoint.limits.call

@@ -143,6 +143,13 @@ def charged_to_step(agent: str, task_id: UUID) -> Iterator[None]:
         yield
 
 
+def note_downgrade(note: str) -> None:
+    """Remember that something was done in a lesser way, where somebody pays."""
+    account = _account.get()
+    if account is not None:
+        account.doings.downgrade(note)
+
+
 def current_account() -> Account | None:
     """Who pays here; None = nobody, so nothing may be asked."""
     return _account.get()
@@ -150,5 +157,5 @@ def current_account() -> Account | None:
 
 __all__ = [
     "Account", "Doings", "Ledger", "LimitReached", "Limits", "NoLedger", "Spent", "StoredLedger", "charged_to",
-    "charged_to_step", "current_account",
+    "charged_to_step", "current_account", "note_downgrade",
 ]  # fmt: skip

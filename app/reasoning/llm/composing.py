@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import aclosing
 
 from app.reasoning import ComposeRequest, Composition, Reasoner
-from app.reasoning.budget import current_account
+from app.reasoning.budget import note_downgrade
 from app.reasoning.llm import telling
 from app.reasoning.llm.gate import AnswerGate, Grounds
 from app.reasoning.llm.ladder import Ladder
@@ -44,13 +44,13 @@ async def composed(ladder: Ladder, rules: Reasoner, request: ComposeRequest) -> 
             yield rest
         return
     if gate.left_out:
-        _note(f"compose: {gate.left_out} statements without support left out")
+        note_downgrade(f"compose: {gate.left_out} statements without support left out")
     if nothing and not said.strip():
         empty = await _by_rules(rules, request.model_copy(update={"findings": _emptied(request), "computations": ()}))
         yield empty.answer
         yield empty
     elif not said.strip():
-        _note("compose: nothing with support, done by rules")
+        note_downgrade("compose: nothing with support, done by rules")
         yield by_rule.answer
         yield by_rule
     else:
@@ -69,12 +69,12 @@ async def _instead(
 ) -> AsyncIterator[str | Composition]:
     """The end of an answer whose model failed."""
     if outcome is CallOutcome.REFUSAL and not said.strip():
-        _note(f"compose: {outcome}")
+        note_downgrade(f"compose: {outcome}")
         text = REFUSED[request.language]
         yield text
         yield Composition(answer=text, outcome="refused", reasoning="", confidence=0.0, follow_up_questions=())
         return
-    _note(f"compose: {outcome}, done by rules")
+    note_downgrade(f"compose: {outcome}, done by rules")
     rest = f"\n\n{STOPPED[request.language]}\n\n{by_rule.answer}" if said.strip() else by_rule.answer
     yield rest
     yield by_rule.model_copy(update={"answer": said + rest})
@@ -92,9 +92,3 @@ async def _by_rules(rules: Reasoner, request: ComposeRequest) -> Composition:
 def _emptied(request: ComposeRequest) -> tuple[object, ...]:
     emptied = {"found": False, "answer": "", "confidence": 0.0, "quotes": (), "evidence": ()}
     return tuple(finding.model_copy(update=emptied) for finding in request.findings)
-
-
-def _note(text: str) -> None:
-    account = current_account()
-    if account is not None:
-        account.doings.downgrade(text)

@@ -25,7 +25,7 @@ from app.reasoning import (
     Review,
     Summary,
 )
-from app.reasoning.budget import current_account
+from app.reasoning.budget import note_downgrade
 from app.reasoning.llm import answering, composing, planning, prompts, reviewing
 from app.reasoning.llm.ladder import Ladder
 from app.reasoning.llm.outcomes import CallOutcome, ModelFailed
@@ -123,6 +123,4 @@ class ModelReasoner:
 
 
 def _note(purpose: str, failure: ModelFailed) -> None:
-    account = current_account()
-    if account is not None:
-        account.doings.downgrade(f"{purpose}: {failure.outcome}, done by rules")
+    note_downgrade(f"{purpose}: {failure.outcome}, done by rules")

@@ -4,8 +4,8 @@ import json
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Generic, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -123,15 +123,13 @@ def _finite(number: str) -> float:
 _DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
 
 
+@cache
 def schema_of(shape: type[Shape]) -> dict[str, Any]:
     """The JSON schema of a shape in the strict form: everything required, nothing else allowed, no defaults."""
-    known = _SCHEMAS.get(shape)
-    if known is None:
-        known = _SCHEMAS[shape] = _strict(deepcopy(shape.model_json_schema()))
-    return known
+    schema: dict[str, Any] = _strict(shape.model_json_schema())
+    return schema
 
 
-_SCHEMAS: dict[type[Shape], dict[str, Any]] = {}
 _LEFT_OUT = frozenset({"title", "default", "description", "maxLength", "minLength", "maxItems", "minimum", "maximum"})
 """What strict endpoints refuse or nobody needs; pydantic holds the bounds."""
 

@@ -83,7 +83,7 @@ def answer_material(request: ComposeRequest) -> str:
             lines.append(_line(finding="", query=finding.query))
     lines += [_line(computation=text) for text in request.computations]
     lines += [
-        _line(holds=point.winner, of=point.winner_title, against=point.loser, from_=point.loser_title,
+        _line(holds=point.winner, title=point.winner_title, against=point.loser, title_against=point.loser_title,
               why=point.reason, decided=point.decided)
         for point in request.conflicts
     ]  # fmt: skip
