@@ -63,7 +63,7 @@ chaos: $(VENV)/.dev ## every fault of a language model at every stage, 20 seeds 
 
 lock: ## write both lock files anew (needs uv)
 	uv pip compile pyproject.toml --python-version 3.11 --universal --generate-hashes --no-emit-index-url --no-header -o requirements.lock
-	uv pip compile pyproject.toml --extra dev -c requirements.lock --python-version 3.11 --universal --generate-hashes --no-emit-index-url --no-header -o requirements-dev.lock
+	uv pip compile pyproject.toml --extra dev --extra web -c requirements.lock --python-version 3.11 --universal --generate-hashes --no-emit-index-url --no-header -o requirements-dev.lock
 
 clean: ## remove the environment and the embedded database
 	rm -rf $(VENV) .conclave
