@@ -56,6 +56,16 @@ class Settings(BaseSettings):
     """Per million tokens, in your currency; only for the records."""
     llm_completion_price: float = Field(0.0, ge=0)
 
+    mcp_servers: Path | None = None
+    """A YAML file of further MCP servers; their pinned tool lists lie beside it."""
+    web_allowed_hosts: frozenset[str] = frozenset()
+    """Hosts the web tools may reach (``.company.com`` = every host below it); empty = they are off."""
+    web_private_hosts: frozenset[str] = frozenset()
+    """Those among them that may lie in a private network."""
+    wikipedia_base_url: str = "https://{lang}.wikipedia.org/w/api.php"
+    attachment_max_bytes: int = Field(10_485_760, ge=1024)
+    """Of a file attached to a question."""
+
     embedding_base_url: str = ""
     """Empty = the bundled multilingual-e5-small."""
     embedding_model: str = ""

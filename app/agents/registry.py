@@ -1,4 +1,4 @@
-"""The agents of this service: the built-in departments and the operator's own files, checked once at start."""
+"""The agents of this service: built-in departments and pools and the operator's own files, checked once at start."""
 
 from collections.abc import Hashable, Iterator, Mapping
 from pathlib import Path
@@ -13,8 +13,9 @@ from app.domain.principal import SCOPES, Principal
 from app.domain.record import Record
 from app.errors import AppError, ErrorCode
 from app.reasoning import AgentOffer
+from app.tools import TOOL_NAMES, known_tools
 
-DEPARTMENTS = Path(__file__).parent / "departments"
+BUILT_IN = (Path(__file__).parent / "departments", Path(__file__).parent / "pools")
 _MAX_DESCRIPTION_CHARS = 500
 
 
@@ -39,26 +40,38 @@ _REQUESTED = TypeAdapter(dict[str, _RequestedAgent])
 
 
 class AgentRegistry:
-    """Every agent by name: specialised ones first, in alphabetical order, then those that take what is left."""
+    """Every agent by name: specialised ones first, in alphabetical order, then those that take what is left, then pools
+    of tools."""
 
-    def __init__(self, specs: Mapping[str, AgentSpec]):
-        ranked = sorted(specs.values(), key=lambda spec: (spec.is_fallback, spec.name))
+    def __init__(self, specs: Mapping[str, AgentSpec], tools: Mapping[str, str] | None = None):
+        """`tools`: see `load`."""
+        ranked = sorted(specs.values(), key=lambda spec: (spec.is_pool, spec.is_fallback, spec.name))
         self._specs = {spec.name: spec for spec in ranked}
+        self._tools = known_tools() if tools is None else tools
 
     @classmethod
-    def load(cls, folder: Path | None) -> "AgentRegistry":
+    def load(cls, folder: Path | None, tools: Mapping[str, str] | None = None) -> "AgentRegistry":
         """Read the built-in files and those of `folder` (``*.yaml``, ``*.yml``); blocks shortly.
 
-        Raises `AgentFileError` for a missing folder, a file that is no agent, and a name that is used twice.
+        Raises `AgentFileError` for a missing folder, a file that is no agent, a name that is used twice, and a tool
+        of an MCP server that nobody configured.
+
+        Args:
+            folder: The operator's own files.
+            tools: Name and description of every tool that works here; None = every tool there is. Agents keep others
+                of the catalogue without offering them: they are turned off.
         """
+        tools = known_tools() if tools is None else tools
         specs: dict[str, AgentSpec] = {}
         files: dict[str, Path] = {}
         for path in _files(folder):
             spec = read_spec(path)
             if spec.name in specs:
                 raise AgentFileError(f"{path}: name: '{spec.name}' is already the name of {files[spec.name]}")
+            if unknown := [tool.name for tool in spec.tools if tool.name not in tools and tool.name not in TOOL_NAMES]:
+                raise AgentFileError(f"{path}: tools: no MCP server offers {', '.join(unknown)}")
             specs[spec.name], files[spec.name] = spec, path
-        return cls(specs)
+        return cls(specs, tools)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -91,7 +104,9 @@ class AgentRegistry:
         offers = (
             self._offer(spec, principal, wanted[spec.name]) for spec in self._specs.values() if spec.name in wanted
         )
-        return tuple(offer for offer in offers if offer.tools and offer.departments)
+        return tuple(
+            offer for offer in offers if offer.tools and (offer.departments or self._specs[offer.name].is_pool)
+        )
 
     def _check_known(self, name: str, asked: _RequestedAgent) -> None:
         if name not in self._specs:
@@ -102,7 +117,8 @@ class AgentRegistry:
                 raise _refused(f"Agent '{name}' has no tool '{_shown(tool.name)}'; its tools are {', '.join(own)}.")
 
     def _offer(self, spec: AgentSpec, principal: Principal, asked: _RequestedAgent) -> AgentOffer:
-        tools = {tool.name: tool.told for tool in spec.tools_for(principal)}
+        usable = [tool for tool in spec.tools_for(principal) if tool.name in self._tools]
+        tools = {tool.name: tool.description or self._tools[tool.name] for tool in usable}
         if asked.tools is not None:
             told = {tool.name: clean(tool.description or "").strip() for tool in asked.tools}
             tools = {name: told[name] or own for name, own in tools.items() if name in told}
@@ -112,6 +128,7 @@ class AgentRegistry:
             tools=tools,
             exemplars=spec.exemplars.all,
             departments=tuple(filter(lambda department: _may_read_any(principal, department), spec.departments)),
+            types={tool.type: tool.name for tool in usable if tool.type and tool.name in tools},
             is_fallback=spec.is_fallback,
         )
 
@@ -129,7 +146,8 @@ def read_spec(path: Path) -> AgentSpec:
 
 
 def _files(folder: Path | None) -> Iterator[Path]:
-    yield from sorted(DEPARTMENTS.glob("*.yaml"))
+    for built_in in BUILT_IN:
+        yield from sorted(built_in.glob("*.yaml"))
     if folder is None:
         return
     if not folder.is_dir():

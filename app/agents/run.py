@@ -10,11 +10,12 @@ import logging
 import random
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
 from app.agents.cleansing import cleansed, cleansed_reason
-from app.agents.step import StepError, StepOrder, StepOutcome, call_of
+from app.agents.step import StepError, StepOrder, StepOutcome, ToolUse, call_of
 from app.domain.answer import iso_utc
 from app.domain.knowledge import Finding
 from app.domain.tasks import TaskStatus
@@ -34,6 +35,7 @@ from app.tasks.registry import TaskRegistry
 from app.tools.base import Tool, Toolbox, ToolCall, ToolResult
 
 _BACKOFF_SECONDS = 0.05
+_FIRST_SHARE = 0.7
 _log = logging.getLogger(__name__)
 
 
@@ -63,7 +65,9 @@ class StepRunner:
         claimed = await self._registry.claim_step(order.run.principal, order.task_id, planned.step.agent)
         if claimed is None or claimed.context is None:
             raise StaleAttempt(f"step {planned.node_id} is held by another run, or its session was erased")
-        attempt, call = claimed.attempt, call_of(order, claimed.instruction, claimed.context)
+        attempt = claimed.attempt
+        until = asyncio.get_running_loop().time() + order.timeout_seconds
+        call = call_of(order, claimed.instruction, claimed.context, until)
         writer.append(
             AgentTask(
                 task_id=order.task_id, agent=planned.step.agent, node_id=planned.node_id, tool=planned.step.tool,
@@ -79,23 +83,19 @@ class StepRunner:
         """The planned tool with its tries, then its alternative once."""
         started_at, clock = self._now(), time.perf_counter()
         name, error, result = order.step.step.tool, None, None
+        doing = _Doing(order, call, [])
         try:
-            async with asyncio.timeout(order.timeout_seconds):
+            result = await self._tried(doing, name, _share(self.toolbox[name], order), order.max_retries)
+        except _Failed as failure:
+            error, other = failure.error, self.toolbox[name].alternative
+            if other in self.toolbox and doing.seconds_left > 0:
+                name, error = str(other), None
+                reason = f"{order.step.step.tool} failed, trying {name}"
+                order.run.writer.append(RenavigateRequest(node_id=order.step.node_id, reason=reason))
                 try:
-                    result = await self._with_retries(order, call, name)
-                except ToolFailed as failure:
-                    name, result = await self._alternative(order, call, name, failure)
-        except TimeoutError:
-            error = StepError("deadline" if order.deadline_binds else "timeout", "Tool timeout")
-            self._respond(order, name, "timeout", clock, None)
-        except (ToolFailed, ToolRetry) as failure:
-            error = StepError("tool_failed", cleansed_reason(str(failure), call))
-        except StaleAttempt:
-            raise
-        except Exception:  # a tool's bug must not take the other agents' answers with it
-            _log.exception("tool_crashed", extra={"tool": name, "node_id": order.step.node_id})
-            error = StepError("exception", "Tool failed unexpectedly")
-            self._respond(order, name, "failed", clock, None)
+                    result = await self._tried(doing, name, doing.seconds_left, 0)
+                except _Failed as second:
+                    error = second.error
         return StepOutcome(
             step=order.step,
             tool=name,
@@ -103,37 +103,47 @@ class StepRunner:
             ended_at=self._now(),
             duration_ms=_ms_since(clock),
             input_hash=_input_hash(call, order.step.step.tool),
-            output_hash=None if result is None else _output_hash(result),
-            result=result,
+            output_hash=None if result is None else _output_hash(result.result),
+            result=None if result is None else result.result,
             error=error,
+            calls=tuple(doing.calls),
+            rejections=() if result is None else result.rejections,
         )
 
-    async def _with_retries(self, order: StepOrder, call: ToolCall, name: str) -> ToolResult:
+    async def _tried(self, doing: "_Doing", name: str, seconds: float, retries: int) -> "_Reviewed":
+        """A tool within its time, however it ends: every failure but a lost claim becomes `_Failed`."""
+        clock = time.perf_counter()
+        try:
+            async with asyncio.timeout(seconds):
+                return await self._with_retries(doing, self.toolbox[name], retries)
+        except TimeoutError:
+            error = StepError("deadline" if doing.order.deadline_binds else "timeout", "Tool timeout")
+            self._respond(doing, name, "timeout", clock, None)
+        except (ToolFailed, ToolRetry) as failure:
+            error = StepError("tool_failed", cleansed_reason(str(failure), doing.call))
+        except StaleAttempt:
+            raise
+        except Exception:  # a tool's bug must not take the other agents' answers with it
+            _log.exception("tool_crashed", extra={"tool": name, "node_id": doing.order.step.node_id})
+            error = StepError("exception", "Tool failed unexpectedly")
+            self._respond(doing, name, "failed", clock, None)
+        raise _Failed(error)
+
+    async def _with_retries(self, doing: "_Doing", tool: Tool, retries: int) -> "_Reviewed":
         """Call a tool until it answers; `ToolRetry` is waited out with jittered, doubling pauses."""
-        tool = self.toolbox[name]
-        for tries_left in range(order.max_retries, -1, -1):
+        for tries_left in range(retries, -1, -1):
             try:
-                return await self._call(order, call, tool)
+                return await self._call(doing, tool)
             except ToolRetry:
                 if tries_left == 0:
                     raise
-                pause = _BACKOFF_SECONDS * 2 ** (order.max_retries - tries_left)
+                pause = _BACKOFF_SECONDS * 2 ** (retries - tries_left)
                 await asyncio.sleep(pause * self._rng.uniform(0.5, 1.5))
         raise AssertionError("unreachable: the last try returns or raises")
 
-    async def _alternative(
-        self, order: StepOrder, call: ToolCall, name: str, failure: ToolFailed
-    ) -> tuple[str, ToolResult]:
-        other = self.toolbox[name].alternative
-        if other is None or other not in self.toolbox:
-            raise failure
-        reason = f"{name} failed, trying {other}"
-        order.run.writer.append(RenavigateRequest(node_id=order.step.node_id, reason=reason))
-        return other, await self._call(order, call, self.toolbox[other])
-
-    async def _call(self, order: StepOrder, call: ToolCall, tool: Tool) -> ToolResult:
+    async def _call(self, doing: "_Doing", tool: Tool) -> "_Reviewed":
         """One call, announced and answered in the journal, its findings reviewed."""
-        clock = time.perf_counter()
+        order, call, clock = doing.order, doing.call, time.perf_counter()
         order.run.writer.append(
             ToolRequest(
                 agent=order.step.step.agent, node_id=order.step.node_id, tool=tool.name,
@@ -141,27 +151,34 @@ class StepRunner:
             )
         )  # fmt: skip
         try:
-            result = await self._review(order, call, await tool(call))
-            result = cleansed(result, call.language, self._trusted_link_hosts)
+            result = await tool(call)
+            if not isinstance(result, ToolResult):
+                raise ToolFailed(f"{tool.name} gave something that is no result")
+            reviewed = await self._review(order, call, result)
+            result = cleansed(reviewed.result, call.language, self._trusted_link_hosts)
         except (ToolRetry, ToolFailed):
-            self._respond(order, tool.name, "failed", clock, None)
+            self._respond(doing, tool.name, "failed", clock, None)
             raise
-        self._respond(order, tool.name, "ok", clock, _output_hash(result))
-        return result
+        self._respond(doing, tool.name, "ok", clock, _output_hash(result))
+        return _Reviewed(result, reviewed.rejections)
 
     def _respond(
-        self, order: StepOrder, tool: str, status: Literal["ok", "failed", "timeout"], clock: float, output: str | None
+        self, doing: "_Doing", tool: str, status: Literal["ok", "failed", "timeout"], clock: float, output: str | None
     ) -> None:
-        order.run.writer.append(
+        step = doing.order.step
+        made = ToolUse(tool, status, _ms_since(clock), _input_hash(doing.call, tool), output)
+        doing.calls.append(made)
+        doing.order.run.writer.append(
             ToolResponse(
-                agent=order.step.step.agent, node_id=order.step.node_id, tool=tool, status=status,
-                duration_ms=_ms_since(clock), output_hash=output,
+                agent=step.step.agent, node_id=step.node_id, tool=tool, status=status, duration_ms=made.duration_ms,
+                output_hash=output,
             )
         )  # fmt: skip
 
-    async def _review(self, order: StepOrder, call: ToolCall, result: ToolResult) -> ToolResult:
+    async def _review(self, order: StepOrder, call: ToolCall, result: ToolResult) -> "_Reviewed":
         """The result validator: a finding that its own quotes do not support counts as not found."""
         kept: list[Finding] = []
+        rejections: list[str] = []
         for finding in result.findings:
             if not finding.found:
                 kept.append(finding)
@@ -173,9 +190,10 @@ class StepRunner:
             else:
                 reason = cleansed_reason(review.reason, call)
                 order.run.writer.append(RenavigateRequest(node_id=order.step.node_id, reason=reason))
+                rejections.append(reason)
                 emptied = {"found": False, "answer": "", "confidence": 0.0, "quotes": (), "evidence": ()}
                 kept.append(finding.model_copy(update=emptied))
-        return result.model_copy(update={"findings": tuple(kept)})
+        return _Reviewed(result.model_copy(update={"findings": tuple(kept)}), tuple(rejections))
 
     async def _record(self, order: StepOrder, attempt: int, outcome: StepOutcome) -> None:
         """Write the step's row and its last events."""
@@ -200,6 +218,41 @@ class StepRunner:
                 status="completed" if outcome.ok else "failed", answer=answer,
             )
         )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Doing:
+    """A step under way."""
+
+    order: StepOrder
+    call: ToolCall
+    calls: list[ToolUse]
+    """What was called so far."""
+
+    @property
+    def seconds_left(self) -> float:
+        return self.call.seconds_left
+
+
+@dataclass(frozen=True)
+class _Reviewed:
+    """A result without what its quotes do not support, and why that was left out."""
+
+    result: ToolResult
+    rejections: tuple[str, ...]
+
+
+class _Failed(Exception):
+    """A tool could not do it."""
+
+    def __init__(self, error: StepError):
+        super().__init__(error.message)
+        self.error = error
+
+
+def _share(tool: Tool, order: StepOrder) -> float:
+    """Seconds of the planned tool: one that hangs leaves time for its alternative."""
+    return order.timeout_seconds * (1 if tool.alternative is None else _FIRST_SHARE)
 
 
 def _ms_since(clock: float) -> int:
@@ -231,5 +284,6 @@ def _stored_result(outcome: StepOutcome) -> dict[str, object]:
         "input_hash": outcome.input_hash,
         "output_hash": outcome.output_hash,
         "answer": outcome.result.text if outcome.result else "",
+        "value": outcome.result.value if outcome.result else None,
         "chunks": sorted({str(quote.passage.chunk_id) for finding in findings for quote in finding.quotes}),
     }

@@ -1,6 +1,7 @@
 """What an agent is: one record, read from one YAML file. ``docs/agents.schema.json`` describes the file to editors."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any, Self
 
@@ -10,10 +11,13 @@ from app.agents.instruction import LEAST_TOKENS
 from app.domain.plan import ORCHESTRATOR
 from app.domain.principal import Principal, Scope
 from app.domain.record import Record
-from app.tools import TOOL_NAMES, describe
+from app.tools import TOOL_NAMES
 
 NAME_PATTERN = r"^[a-z][a-z0-9_]{0,48}$"
 """Names stand in plans, events and rows: short, lower case, no spaces."""
+TYPE_PATTERN = r"^[a-z0-9_]{0,48}$"
+SERVER_TOOL_PATTERN = r"^[a-z][a-z0-9_]{0,48}\.[A-Za-z0-9_.-]{1,128}$"
+"""A tool of an MCP server; whether there is one is known when the agents are loaded."""
 SCHEMA_PATH = Path(__file__).parents[2] / "docs" / "agents.schema.json"
 
 
@@ -46,6 +50,9 @@ class AgentTool(Record):
     """A tool the agent may use, and who may use it through this agent; a plain name in the file is enough."""
 
     name: str
+    """One of the catalogue, or ``server.tool`` of an MCP server."""
+    type: str = Field("", pattern=TYPE_PATTERN)
+    """The agent type of a pool this tool makes it: ``sum``, ``working_days``; planners choose by it."""
     description: str = ""
     """Shown to planners; empty = the tool's own description."""
     departments: tuple[str, ...] = ()
@@ -56,14 +63,9 @@ class AgentTool(Record):
     @field_validator("name")
     @classmethod
     def _known(cls, name: str) -> str:
-        if name not in TOOL_NAMES:
+        if name not in TOOL_NAMES and not re.fullmatch(SERVER_TOOL_PATTERN, name):
             raise ValueError(f"there is no tool '{name}'; the tools are {', '.join(TOOL_NAMES)}")
         return name
-
-    @property
-    def told(self) -> str:
-        """The description planners see."""
-        return self.description or describe(self.name)
 
     def is_for(self, principal: Principal) -> bool:
         """Whether this caller may use the tool."""
@@ -72,7 +74,7 @@ class AgentTool(Record):
 
 
 class AgentSpec(Record):
-    """A department agent."""
+    """A department agent, or a pool of tools that serves every department."""
 
     name: str = Field(pattern=NAME_PATTERN)
     """Unique among all agents; also what plans and answers call it."""
@@ -80,7 +82,9 @@ class AgentSpec(Record):
     """What the agent knows about, as planners and people read it."""
     tools: tuple[AgentTool, ...] = Field(min_length=1)
     departments: tuple[str, ...] = ()
-    """Whose documents and logs it reads; empty = the department of its own name."""
+    """Whose documents and logs it reads; empty = the department of its own name, for a pool none."""
+    is_pool: bool = False
+    """Reads no documents: it computes or fetches, for whoever asks."""
     exemplars: Exemplars
     instructions: str = ""
     """How the agent shall answer; for reasoners that follow instructions."""
@@ -109,7 +113,7 @@ class AgentSpec(Record):
         if isinstance(tools := read.get("tools"), list):
             read["tools"] = [{"name": tool} if isinstance(tool, str) else tool for tool in tools]
         if isinstance(name := read.get("name"), str):
-            read["departments"] = read.get("departments") or [name]
+            read["departments"] = read.get("departments") or ([] if read.get("is_pool") else [name])
             read["domain"] = read.get("domain") or f"{name}_policies"
         return read
 
@@ -141,7 +145,8 @@ def agent_schema() -> str:
     text, texts = {"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string"}, "minItems": 1}
     properties["description"] = {"anyOf": [text, properties["description"]]}
     properties["exemplars"] = {"anyOf": [texts, properties["exemplars"]]}
-    tool_name = {"type": "string", "enum": list(TOOL_NAMES)}
+    server_tool = {"type": "string", "pattern": SERVER_TOOL_PATTERN}
+    tool_name = {"anyOf": [{"type": "string", "enum": list(TOOL_NAMES)}, server_tool]}
     properties["tools"]["items"] = {"anyOf": [tool_name, properties["tools"]["items"]]}
     schema["$defs"]["AgentTool"]["properties"]["name"] = tool_name
     return json.dumps(schema, ensure_ascii=False, indent=2) + "\n"

@@ -23,6 +23,17 @@ class StepError:
 
 
 @dataclass(frozen=True)
+class ToolUse:
+    """One call of a tool."""
+
+    tool: str
+    status: Literal["ok", "failed", "timeout"]
+    duration_ms: int
+    input_hash: str
+    output_hash: str | None
+
+
+@dataclass(frozen=True)
 class StepOutcome:
     """A finished step."""
 
@@ -36,6 +47,10 @@ class StepOutcome:
     output_hash: str | None
     result: ToolResult | None
     error: StepError | None
+    calls: tuple[ToolUse, ...] = ()
+    """Every call that was made, in order: tries, and the alternative."""
+    rejections: tuple[str, ...] = ()
+    """Why findings of the result did not stand up to review."""
 
     @property
     def ok(self) -> bool:
@@ -57,6 +72,8 @@ class StepOrder:
     """What earlier tiers found, as far as this agent may use it."""
     instructions: str
     """The agent's own, from its YAML file."""
+    files: tuple[UUID, ...]
+    """Attached to the question."""
     now: datetime
     timeout_seconds: float
     """For all tries together."""
@@ -65,8 +82,8 @@ class StepOrder:
     max_retries: int
 
 
-def call_of(order: StepOrder, instruction: str, context: PrivateContext) -> ToolCall:
-    """The call as the agent makes it: its instruction, and the context it was kept under."""
+def call_of(order: StepOrder, instruction: str, context: PrivateContext, until: float) -> ToolCall:
+    """The call as the agent makes it: its instruction, and the context it was kept under; see `ToolCall.until`."""
     return ToolCall(
         principal=order.run.principal,
         agent=order.step.step.agent,
@@ -78,5 +95,7 @@ def call_of(order: StepOrder, instruction: str, context: PrivateContext) -> Tool
         findings=order.findings,
         as_of=context.as_of,
         instructions="\n".join(filter(None, (order.instructions, instruction))),
+        files=order.files,
         now=order.now,
+        until=until,
     )

@@ -37,6 +37,8 @@ class ToolTrace(Record):
     tool: str
     status: Literal["ok", "failed", "timeout", "skipped"]
     duration_ms: int
+    input_hash: str | None = None
+    output_hash: str | None = None
 
 
 class QueryAnswer(Record):

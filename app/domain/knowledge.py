@@ -9,7 +9,7 @@ from pydantic import Field
 from app.domain.principal import Scope
 from app.domain.record import Record
 
-SourceType = Literal["rag", "log", "math", "mcp"]
+SourceType = Literal["rag", "log", "math", "mcp", "web", "file"]
 Language = Literal["vi", "en"]
 
 

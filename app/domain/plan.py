@@ -16,6 +16,8 @@ StepStatus = Literal["pending", "in_progress", "completed", "failed", "cancelled
 ORCHESTRATOR = "orchestrator"
 """The pseudo agent that merges the agents' findings in the last tier."""
 RAG_TOOL, SUMMARY_TOOL, MATH_TOOL, LOG_TOOL = "rag_tool", "summary_tool", "math_tool", "log_tool"
+UNIT_TOOL, FILES_TOOL = "unit_tool", "files_tool"
+WEB_TOOL, WIKIPEDIA_TOOL, TRANSCRIPT_TOOL = "web_tool", "wikipedia_tool", "transcript_tool"
 
 
 class Step(Record):
@@ -149,23 +151,30 @@ class PlannedStep(Record):
 
 
 RETRIEVAL_TOOLS = (RAG_TOOL, LOG_TOOL)
-"""Tools that answer one query each; the n-th such step of an agent answers the agent's n-th query."""
+"""Tools the company's own sources are read with: an agent that cannot has failed, others only explain themselves."""
+_DIGESTING_TOOLS = (SUMMARY_TOOL, MATH_TOOL)
+
+
+def answers_a_query(tool: str) -> bool:
+    """Whether a tool answers one query; the n-th such step of an agent takes the agent's n-th. The others work on what
+    was found before."""
+    return tool not in _DIGESTING_TOOLS
 
 
 def number_steps(plan: Plan) -> tuple[PlannedStep, ...]:
     """Number the steps and give each its queries.
 
-    The n-th retrieval step of an agent takes the agent's n-th query; its last one takes all that remain, so no
+    The n-th answering step of an agent takes the agent's n-th query; its last one takes all that remain, so no
     query is lost when a plan names fewer steps than queries. Other tools see all queries of their agent.
     """
-    retrievals = Counter(step.agent for tier in plan.tiers for step in tier if step.tool in RETRIEVAL_TOOLS)
+    answering = Counter(step.agent for tier in plan.tiers for step in tier if answers_a_query(step.tool))
     done: Counter[str] = Counter()
     numbered: list[PlannedStep] = []
     for tier_number, tier in enumerate(plan.tiers, 1):
         for step in tier:
             queries, node_id = _queries_of(plan, step), f"{step.agent}#{step.tool.removesuffix('_tool')}"
-            if step.tool in RETRIEVAL_TOOLS:
-                first, total = done[step.agent], retrievals[step.agent]
+            if answers_a_query(step.tool):
+                first, total = done[step.agent], answering[step.agent]
                 done[step.agent] += 1
                 if total > 1:
                     node_id = f"{node_id}:{first + 1}"

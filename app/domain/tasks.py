@@ -134,5 +134,7 @@ class ChatRequest(Record):
     """The optional narrowing of agents and tools, as sent."""
     mode: Literal["auto", "department", "deep"] = "auto"
     as_of: date | None = None
+    files: tuple[UUID, ...] = ()
+    """Files the asker attached, in order; checked to be the asker's own."""
     language: Literal["vi", "en"] | None = None
     """Forces the language of the answer; None = the language of the question."""

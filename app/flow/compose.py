@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from app.agents.step import StepOutcome
 from app.domain.links import LinkGuard
-from app.domain.plan import MATH_TOOL, RAG_TOOL, SUMMARY_TOOL
+from app.domain.plan import MATH_TOOL, RAG_TOOL, RETRIEVAL_TOOLS, SUMMARY_TOOL
 from app.events import TextDelta
 from app.flow.state import RunContext, RunState
 from app.flow.trace import findings_of
@@ -78,6 +78,7 @@ def compose_request(context: RunContext, state: RunState, failed_agents: tuple[s
         findings=findings,
         summaries=_texts(context.outcomes, SUMMARY_TOOL),
         computations=_texts(context.outcomes, MATH_TOOL),
+        refusals=_refusals(context.outcomes),
         conflicts=state.get("conflicts", ()),
         evidence=state.get("evidence", ()),
         failed_agents=failed_agents,
@@ -94,13 +95,16 @@ def _lead(context: RunContext, state: RunState) -> str:
 
 
 def _texts(outcomes: Sequence[StepOutcome], tool: str) -> tuple[str, ...]:
-    """What a tool said, in plan order; a refusal that explains itself counts as said."""
-    said: list[str] = []
-    for outcome in sorted(outcomes, key=lambda o: o.step.number):
-        if outcome.step.step.tool != tool:
-            continue
-        if outcome.result is not None and outcome.result.text:
-            said.append(outcome.result.text)
-        elif tool == MATH_TOOL and outcome.error is not None and outcome.error.error_type == "tool_failed":
-            said.append(outcome.error.message)
-    return tuple(said)
+    """What a tool said, in plan order."""
+    ended = [outcome for outcome in _in_order(outcomes) if outcome.step.step.tool == tool]
+    return tuple(outcome.result.text for outcome in ended if outcome.result is not None and outcome.result.text)
+
+
+def _refusals(outcomes: Sequence[StepOutcome]) -> tuple[str, ...]:
+    """Why tools that compute or fetch could not; of those that read the company's own sources the run itself tells."""
+    ended = [o for o in _in_order(outcomes) if o.step.step.tool not in RETRIEVAL_TOOLS and o.error is not None]
+    return tuple(dict.fromkeys(o.error.message for o in ended if o.error and o.error.error_type == "tool_failed"))
+
+
+def _in_order(outcomes: Sequence[StepOutcome]) -> list[StepOutcome]:
+    return sorted(outcomes, key=lambda outcome: outcome.step.number)

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import groupby
 from uuid import UUID, uuid5
 
@@ -10,7 +11,7 @@ from langgraph.runtime import Runtime
 from app.agents.instruction import compact
 from app.agents.step import StepOrder, StepOutcome
 from app.domain.knowledge import Finding
-from app.domain.plan import ORCHESTRATOR, PlannedStep
+from app.domain.plan import ORCHESTRATOR, PlannedStep, answers_a_query
 from app.domain.tasks import NewTask, PrivateContext
 from app.events import EndProcess, Handover, PlanReady, StartProcess
 from app.flow import progress
@@ -30,7 +31,7 @@ async def execute(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     await context.ports.registry.save_plan(
         context.asking.principal, context.run.task.task_id, context.run.attempt, plan.model_dump(mode="json")
     )
-    task_ids = await _register(context, state["classification"], steps)
+    task_ids = await _register(context, state["classification"], steps, "")
     context.run.writer.append(PlanReady(plan=plan.model_dump(mode="json")))
     context.run.writer.append(progress.plan_ready(steps))
     await context.ports.retriever.prepare([text for step in steps for _, text in step.queries])
@@ -42,11 +43,14 @@ async def execute(state: RunState, runtime: Runtime[RunContext]) -> RunState:
 
 
 async def _register(
-    context: RunContext, classification: Classification, steps: Sequence[PlannedStep]
+    context: RunContext, classification: Classification, steps: Sequence[PlannedStep], again: str
 ) -> dict[int, UUID]:
-    """One task row a step with its compact instruction, and each agent's context; ids are stable within an attempt."""
+    """One task row a step with its compact instruction, and each agent's context; ids are stable within an attempt.
+
+    `again` tells further rows of a step from its first.
+    """
     root = context.run.task
-    ids = {step.number: uuid5(root.task_id, f"{context.run.attempt}:{step.number}") for step in steps}
+    ids = {step.number: uuid5(root.task_id, f"{context.run.attempt}:{step.number}{again}") for step in steps}
     needs = {step.number: _private_context(context, classification, step) for step in steps}
     limits = {step.number: _token_limit(context, step.step.agent) for step in steps}
     by_agent: dict[str, list[PrivateContext]] = {}
@@ -143,10 +147,26 @@ class _Execution:
         writer = self._context.run.writer
         writer.append(progress.executing(step, self._done, self._total))
         outcome = await self._context.ports.steps.run(self._order(step, earlier))
+        if _is_refused(outcome):
+            outcome = await self._again(step, earlier, outcome)
         self._done += 1
         self._context.outcomes.append(outcome)
         writer.append(progress.completed(step, self._done, self._total, ok=outcome.ok))
         return outcome
+
+    async def _again(self, step: PlannedStep, earlier: Sequence[StepOutcome], refused: StepOutcome) -> StepOutcome:
+        """A result that did not stand up to review comes back to the leader: the step is given out once more, with the
+        reason, to the alternative tool where there is one. The better outcome counts."""
+        tool = self._context.ports.steps.toolbox[step.step.tool].alternative or step.step.tool
+        message = f"{step.step.message} ({refused.rejections[0]})"
+        second = step.model_copy(update={"step": step.step.model_copy(update={"tool": tool, "message": message})})
+        order = self._order(second, earlier)
+        if order.timeout_seconds <= 0:
+            return refused
+        ids = await _register(self._context, self._state["classification"], [second], ":again")
+        outcome = await self._context.ports.steps.run(replace(order, task_id=ids[step.number]))
+        better = refused if not outcome.ok or _is_refused(outcome) else outcome
+        return replace(better, step=step, calls=(*refused.calls, *outcome.calls))
 
     def _order(self, step: PlannedStep, earlier: Sequence[StepOutcome]) -> StepOrder:
         limits = self._context.limits
@@ -160,6 +180,7 @@ class _Execution:
             departments=self._departments(step.step.agent),
             findings=_findings_for(step, earlier),
             instructions=self._instructions(step.step.agent),
+            files=self._context.asking.request.files,
             now=self._context.ports.now(),
             timeout_seconds=min(agent_limit, usable),
             deadline_binds=usable < agent_limit,
@@ -177,6 +198,12 @@ class _Execution:
         return own or self._context.limits.timeout_per_agent_ms
 
 
+def _is_refused(outcome: StepOutcome) -> bool:
+    """Whether review left nothing of what a step found."""
+    found = outcome.result is not None and any(finding.found for finding in outcome.result.findings)
+    return bool(outcome.rejections) and not found
+
+
 def _findings_for(step: PlannedStep, earlier: Sequence[StepOutcome]) -> tuple[Finding, ...]:
     """What earlier tiers found: everybody's for the orchestrator, the agent's own otherwise."""
     own = [o for o in earlier if step.step.agent in (ORCHESTRATOR, o.step.step.agent)]
@@ -184,7 +211,7 @@ def _findings_for(step: PlannedStep, earlier: Sequence[StepOutcome]) -> tuple[Fi
 
 
 def _depends_on(step: PlannedStep, earlier: Sequence[StepOutcome]) -> tuple[str, ...]:
-    """The node ids a step drew on; retrieval draws on nothing."""
-    if step.step.tool in ("rag_tool", "log_tool"):
+    """The node ids a step drew on; what answers a query by itself draws on nothing."""
+    if answers_a_query(step.step.tool):
         return ()
     return tuple(o.step.node_id for o in earlier if step.step.agent in (ORCHESTRATOR, o.step.step.agent))

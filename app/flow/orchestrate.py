@@ -63,11 +63,12 @@ async def classify(ports: Ports, asking: Asking, offers: tuple[AgentOffer, ...])
 
 
 def decide(classification: Classification, offers: tuple[AgentOffer, ...]) -> Decision:
-    """Chitchat is answered, a simple question or a single agent goes straight to execution, the rest reflects."""
+    """Chitchat is answered, a simple question or a single department goes straight to execution, the rest reflects."""
     match classification.kind:
         case "chitchat" | "refused":
             return classification.kind
         case "simple":
             return "direct_execution"
         case "task":
-            return "direct_execution" if len(offers) == 1 else "reflection_needed"
+            readers = sum(1 for offer in offers if offer.departments)
+            return "direct_execution" if readers <= 1 else "reflection_needed"

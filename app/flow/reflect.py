@@ -58,6 +58,7 @@ async def plan_request(
         ),
         user_access=tuple(scope for scope in SCOPES if scope in asking.principal.scopes),
         max_queries_per_agent=limits.max_queries_per_agent,
+        files=len(asking.request.files),
     )
 
 

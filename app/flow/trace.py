@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from app.agents.step import StepOutcome
+from app.agents.step import StepOutcome, ToolUse
 from app.domain.answer import (
     AgentOutput,
     Completeness,
@@ -19,9 +19,10 @@ from app.domain.answer import (
     Recency,
     ToolTrace,
     ToolUsage,
+    to_json,
 )
 from app.domain.knowledge import Finding
-from app.domain.plan import ORCHESTRATOR, RETRIEVAL_TOOLS
+from app.domain.plan import ORCHESTRATOR, answers_a_query
 from app.reasoning import AsOf
 from app.reasoning.budget import Doings, Spent
 from app.telemetry import CacheUse
@@ -97,7 +98,7 @@ class Trace:
             "agent": planned.step.agent,
             "tool": outcome.tool,
         }
-        if planned.step.tool in RETRIEVAL_TOOLS and planned.queries:
+        if answers_a_query(planned.step.tool) and planned.queries:
             fields["query_index"] = planned.queries[0][0]
         fields |= {
             "status": FINISHED if outcome.ok else "failed",
@@ -108,6 +109,8 @@ class Trace:
         }
         if outcome.output_hash is not None:
             fields["output_hash"] = outcome.output_hash
+        if told := _told_of(outcome):
+            fields["metadata"] = told
         if depends_on:
             fields["depends_on"] = tuple(depends_on)
         if outcome.error is not None:
@@ -183,6 +186,16 @@ class Trace:
         )
 
 
+def _told_of(outcome: StepOutcome) -> dict[str, Any]:
+    """What a tool did and, where it took more than one, its calls."""
+    told: dict[str, Any] = {}
+    if outcome.result is not None and outcome.result.trace:
+        told["trace"] = list(outcome.result.trace)
+    if len(outcome.calls) > 1:
+        told["calls"] = [to_json(_tool_trace(use)) for use in outcome.calls]
+    return told
+
+
 def _model_usage(calls: Sequence[Spent]) -> ModelUsage:
     return ModelUsage(
         calls=len(calls),
@@ -212,7 +225,7 @@ def agent_outputs(outcomes: Sequence[StepOutcome]) -> tuple[AgentOutput, ...]:
         AgentOutput(
             agent=agent,
             queries=tuple(_query_answer(finding) for finding in findings if finding.agent == agent),
-            tool_trace=tuple(_tool_trace(o) for o in outcomes if o.step.step.agent == agent),
+            tool_trace=tuple(_tool_trace(use) for o in outcomes if o.step.step.agent == agent for use in o.calls),
         )
         for agent in agents
     )
@@ -228,10 +241,9 @@ def _query_answer(finding: Finding) -> QueryAnswer:
     )
 
 
-def _tool_trace(outcome: StepOutcome) -> ToolTrace:
-    timed_out = outcome.error is not None and outcome.error.error_type in ("timeout", "deadline")
-    status = "ok" if outcome.ok else "timeout" if timed_out else "failed"
-    return ToolTrace(tool=outcome.tool, status=status, duration_ms=outcome.duration_ms)
+def _tool_trace(use: ToolUse) -> ToolTrace:
+    hashes = {"input_hash": use.input_hash} | ({"output_hash": use.output_hash} if use.output_hash else {})
+    return ToolTrace(tool=use.tool, status=use.status, duration_ms=use.duration_ms, **hashes)
 
 
 def recency_of(moment: datetime, now: datetime) -> Recency:

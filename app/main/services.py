@@ -53,7 +53,7 @@ from app.tasks.registry import TaskRegistry
 from app.tasks.run import Handler, TaskRun
 from app.tasks.worker import Worker
 from app.telemetry import log_context
-from app.tools import build_toolbox
+from app.tools import ToolPorts, build_toolbox, descriptions
 
 _log = structlog.get_logger(__name__)
 _STOP_SECONDS = 4
@@ -207,13 +207,9 @@ class Services:
         )
         rules = LocalReasoner(self.embedder, settings.data_dir / "vectors")
         reasoner = self._mind(rules)
-        toolbox = build_toolbox(
-            retriever=retriever,
-            reasoner=reasoner,
-            database=self.database,
-            min_relevance_score=settings.min_relevance_score,
-        )
-        agents, sessions = AgentRegistry.load(settings.agents_dir), SessionStore(self.database)
+        toolbox = build_toolbox(ToolPorts(retriever, reasoner, self.database, settings.min_relevance_score))
+        agents = AgentRegistry.load(settings.agents_dir, descriptions(toolbox))
+        sessions = SessionStore(self.database)
         steps = StepRunner(registry, toolbox, reasoner, now, trusted_link_hosts=settings.trusted_link_hosts)
         corpus = Corpus(self.database, calibration.space)
         ledger = StoredLedger(self.database, spending_limits(settings)) if settings.has_model else NoLedger()

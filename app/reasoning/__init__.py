@@ -4,9 +4,9 @@ Methods are pure questions: they get all they may use as arguments and return re
 nothing in them ever chooses a tool, an agent or a permission.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import date
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from pydantic import Field
 
@@ -28,7 +28,9 @@ class AgentOffer(Record):
     exemplars: tuple[str, ...]
     """Typical questions and topics of the department, both languages."""
     departments: tuple[str, ...]
-    """Departments whose documents the agent reads."""
+    """Departments whose documents the agent reads; none for a pool of tools."""
+    types: dict[str, str] = {}
+    """Agent types of a pool, and the tool each one is: ``sum`` → ``math.mcp_sum``."""
     is_fallback: bool = False
     """The agent for questions of no particular domain."""
 
@@ -87,6 +89,8 @@ class PlanRequest(Record):
     probes: tuple[Probe, ...]
     user_access: tuple[Scope, ...]
     max_queries_per_agent: int
+    files: int = 0
+    """How many files the asker attached."""
     feedback: str = ""
     """Why the previous plan was refused; empty at first."""
 
@@ -126,7 +130,8 @@ class Arguments(Record):
     values: dict[str, str]
     """For ``math_tool``: ``expression`` in plain arithmetic (``15000000 / 26 * 3``) and ``unit``; for ``log_tool``:
     ``terms`` (words of the messages), ``level``, ``source``, and the time: ``period``, the literal phrase (``hôm qua``,
-    ``last 7 days``), or ``since`` and ``until`` (ISO). Only keys that could be filled."""
+    ``last 7 days``), or ``since`` and ``until`` (ISO). For tools with a schema its properties, numbers and dates in
+    plain spelling, objects as JSON. Only keys that could be filled."""
     missing: tuple[str, ...] = ()
     """Operands nobody stated; a tool must refuse rather than invent them."""
     grounds: tuple[str, ...] = ()
@@ -157,6 +162,8 @@ class ComposeRequest(Record):
     summaries: tuple[str, ...] = ()
     computations: tuple[str, ...] = ()
     """Finished sentences with computed amounts and their formula."""
+    refusals: tuple[str, ...] = ()
+    """Why a tool could not do its part, a sentence each."""
     conflicts: tuple[ResolvedPoint, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     """What the answer may cite; ``[1]`` in its text names the first."""
@@ -204,8 +211,23 @@ class Reasoner(Protocol):
     async def summarise(self, query: str, findings: Sequence[Finding], language: Language) -> Summary:
         """The gist of several findings for one question."""
 
-    async def arguments(self, tool: str, query: str, findings: Sequence[Finding], language: Language) -> Arguments:
-        """Arguments for a tool, each traced to the question or a quote."""
+    async def arguments(
+        self,
+        tool: str,
+        query: str,
+        findings: Sequence[Finding],
+        language: Language,
+        schema: Mapping[str, Any] | None = None,
+    ) -> Arguments:
+        """Arguments for a tool, each traced to the question or a quote.
+
+        Args:
+            tool: Its name.
+            query: What it shall answer.
+            findings: What was found before; data, it fills values and nothing else.
+            language: The asker's.
+            schema: JSON schema of the tool's arguments, an object; None for tools whose arguments a mind knows.
+        """
 
     def compose(self, request: ComposeRequest) -> AsyncIterator[str | Composition]:
         """Stream the answer's text in pieces; the last item is the whole `Composition`."""

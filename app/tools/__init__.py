@@ -1,9 +1,9 @@
 """Tools agents may call. One file a tool, one line in the catalogue.
 
-`build_toolbox` makes them all; `TOOL_NAMES` and `describe` are known without making any.
+`build_toolbox` makes them all; `TOOL_NAMES` is known without making any.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from inspect import getdoc
 from types import MappingProxyType
@@ -27,27 +27,43 @@ class ToolPorts:
     min_relevance_score: float
 
 
-_CATALOGUE: tuple[tuple[type[Tool], Callable[[ToolPorts], Tool]], ...] = (
+_CATALOGUE: tuple[tuple[type[Tool], Callable[[ToolPorts], Tool | None]], ...] = (
     (RagTool, lambda ports: RagTool(ports.retriever, ports.reasoner, ports.min_relevance_score)),
     (SummaryTool, lambda ports: SummaryTool(ports.reasoner)),
     (MathTool, lambda ports: MathTool(ports.reasoner)),
     (LogTool, lambda ports: LogTool(ports.database, ports.reasoner)),
 )
-"""A tool is added here, and nowhere else."""
-_DESCRIPTIONS: Mapping[str, str] = {kind.name: (getdoc(kind) or "").partition("\n")[0] for kind, _ in _CATALOGUE}
-TOOL_NAMES = tuple(_DESCRIPTIONS)
-"""Every tool an agent file may name."""
+"""A tool is added here, and nowhere else. One that is turned off here is made as None."""
+TOOL_NAMES = tuple(kind.name for kind, _ in _CATALOGUE)
+"""Every tool of the catalogue: those an agent file may name besides tools of MCP servers."""
 
 
-def build_toolbox(
-    *, retriever: Searcher, reasoner: Reasoner, database: Database, min_relevance_score: float
-) -> Toolbox:
-    """All tools of the catalogue by name, built once for the whole process; does no I/O."""
-    ports = ToolPorts(retriever, reasoner, database, min_relevance_score)
-    built = (make(ports) for _, make in _CATALOGUE)
-    return MappingProxyType({tool.name: tool for tool in built})
+def build_toolbox(ports: ToolPorts, further: Iterable[Tool] = ()) -> Toolbox:
+    """The tools of the catalogue that are turned on, and `further` ones, by name; built once for the whole process.
+
+    Does no I/O. Raises `ValueError` when two tools have one name.
+    """
+    built: dict[str, Tool] = {}
+    for tool in (*(make(ports) for _, make in _CATALOGUE), *further):
+        if tool is None:
+            continue
+        if tool.name in built:
+            raise ValueError(f"two tools are called {tool.name}")
+        built[tool.name] = tool
+    return MappingProxyType(built)
 
 
-def describe(tool: str) -> str:
-    """What a tool does, from its docstring: one sentence. Raises `KeyError` for a tool that does not exist."""
-    return _DESCRIPTIONS[tool]
+def descriptions(toolbox: Toolbox) -> dict[str, str]:
+    """What each tool does, one sentence."""
+    return {name: describe(tool) for name, tool in toolbox.items()}
+
+
+def describe(tool: Tool | type[Tool]) -> str:
+    """What a tool does: its own description, else the first line of its docstring."""
+    own = getattr(tool, "description", "")
+    return str(own) if isinstance(own, str) and own else (getdoc(tool) or "").partition("\n")[0]
+
+
+def known_tools() -> dict[str, str]:
+    """Name and description of every tool of the catalogue, turned on or not."""
+    return {kind.name: describe(kind) for kind, _ in _CATALOGUE}

@@ -3,11 +3,15 @@
 Identity never comes from arguments: it is the `Principal` in the `ToolCall`, and the planner cannot write there.
 """
 
+import asyncio
 from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Protocol
+from uuid import UUID
 
-from app.domain.knowledge import Finding, Language, SearchPlan
+from pydantic import JsonValue
+
+from app.domain.knowledge import Evidence, Finding, Language, SearchPlan
 from app.domain.principal import Principal
 from app.domain.record import Record
 
@@ -31,8 +35,18 @@ class ToolCall(Record):
     """Answer as of this day; None = today."""
     instructions: str = ""
     """How this agent shall answer, by its YAML file and the leader; for minds that follow instructions."""
+    files: tuple[UUID, ...] = ()
+    """Files the asker attached to the question."""
     now: datetime
     """The run's clock, timezone-aware."""
+    until: float
+    """Event-loop time by which the call must have ended: it is cancelled then. What models may spend on it is held by
+    the run's account (`reasoning.budget`)."""
+
+    @property
+    def seconds_left(self) -> float:
+        """Until the call is cancelled; never negative."""
+        return max(self.until - asyncio.get_running_loop().time(), 0.0)
 
 
 class ToolResult(Record):
@@ -42,6 +56,15 @@ class ToolResult(Record):
     """The tool's answer in the asker's language; may be empty when nothing was found."""
     findings: tuple[Finding, ...] = ()
     searches: tuple[SearchPlan, ...] = ()
+    value: JsonValue = None
+    """The result for machines, where there is one: ``{"result": "6"}``."""
+    trace: tuple[str, ...] = ()
+    """What was done, a short line each; no secrets and no text of documents."""
+
+    @property
+    def evidence(self) -> tuple[Evidence, ...]:
+        """What the findings cite, in their order."""
+        return tuple(evidence for finding in self.findings for evidence in finding.evidence)
 
 
 class Tool(Protocol):

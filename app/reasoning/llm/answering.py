@@ -1,8 +1,10 @@
 """Per-query answers, summaries and arguments by the model; every claim is held against the text it was made from."""
 
+import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from typing import Any
 
 from app.domain.evidence import evidence_of
 from app.domain.knowledge import Finding, Language, Passage, Quote
@@ -18,6 +20,7 @@ from app.reasoning.llm.structured import Question, ask
 from app.reasoning.llm.wording import NOTHING, source_line
 
 _ANSWER_TOKENS, _SUMMARY_TOKENS, _ARGUMENT_TOKENS = 500, 400, 250
+_SCHEMA_CHARS = 4_000
 _SHARE = 0.5
 _MOST_SURE = 0.95
 _QUOTE_SCORE = 0.8
@@ -104,20 +107,35 @@ async def summarised(
 
 
 async def arguments_read(
-    ladder: Ladder, tool: str, query: str, findings: Sequence[Finding], language: Language
+    ladder: Ladder,
+    tool: str,
+    query: str,
+    findings: Sequence[Finding],
+    language: Language,
+    schema: Mapping[str, Any] | None = None,
 ) -> Arguments:
     """The model's arguments; tools check every operand against its source themselves. Raises `ModelFailed`."""
-    told = telling.findings(query, findings, tool=tool)
+    told = telling.findings(query, findings, tool=tool, **_told_schema(schema))
     question = Question(
         "arguments", load("arguments", language), told, ArgumentsShape, _ARGUMENT_TOKENS, language, share=_SHARE
     )
     reply = await ask(ladder, question)
-    read = {
-        "math_tool": {"expression": reply.expression, "unit": reply.unit},
-        "log_tool": {
-            "terms": reply.terms, "level": reply.level, "source": reply.source, "period": reply.period,
-        },
-    }.get(tool, {})  # fmt: skip
-    values = {name: clean(value).strip() for name, value in read.items() if value.strip()}
+    values = {name: clean(value).strip() for name, value in _read_for(tool, reply, schema).items() if value.strip()}
     grounds = tuple(text for text in map(clean, reply.grounds) if _SPACE.sub(" ", text).strip() and text in told)
     return Arguments(values=values, missing=tuple(map(clean, reply.missing)), grounds=grounds)
+
+
+def _told_schema(schema: Mapping[str, Any] | None) -> dict[str, str]:
+    """The properties of a tool's arguments, as JSON in a line."""
+    return {"schema": json.dumps(schema, ensure_ascii=False)[:_SCHEMA_CHARS]} if schema else {}
+
+
+def _read_for(tool: str, reply: ArgumentsShape, schema: Mapping[str, Any] | None) -> Mapping[str, str]:
+    """The fields of the reply that belong to the tool."""
+    if schema is not None:
+        return {one.name: one.value for one in reply.values if one.name in schema.get("properties", {})}
+    if tool == "math_tool":
+        return {"expression": reply.expression, "unit": reply.unit}
+    if tool == "log_tool":
+        return {"terms": reply.terms, "level": reply.level, "source": reply.source, "period": reply.period}
+    return {}

@@ -6,9 +6,9 @@ second opinions as well (``thorough``, several round trips more). Whatever a mod
 downgrade is noted in the run's account.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from datetime import date
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from app.domain.knowledge import Finding, Language
 from app.domain.plan import Plan
@@ -100,12 +100,20 @@ class ModelReasoner:
         asked = answering.summarised(self._ladder, query, findings, language, by_rule)
         return await self._or_rules("summarise", asked, by_rule, by_rule)
 
-    async def arguments(self, tool: str, query: str, findings: Sequence[Finding], language: Language) -> Arguments:
-        """The rules' arguments; where they find none, the model's."""
-        by_rule = await self._rules.arguments(tool, query, findings, language)
-        if self.answer_mode == "extractive" or by_rule.values:
+    async def arguments(
+        self,
+        tool: str,
+        query: str,
+        findings: Sequence[Finding],
+        language: Language,
+        schema: Mapping[str, Any] | None = None,
+    ) -> Arguments:
+        """The rules' arguments; where they find none, or for a tool with a schema not all, the model's."""
+        by_rule = await self._rules.arguments(tool, query, findings, language, schema)
+        complete = bool(by_rule.values) if schema is None else not by_rule.missing
+        if complete or (schema is None and self.answer_mode == "extractive"):
             return by_rule
-        asked = answering.arguments_read(self._ladder, tool, query, findings, language)
+        asked = answering.arguments_read(self._ladder, tool, query, findings, language, schema)
         return await self._or_rules("arguments", asked, by_rule, by_rule)
 
     async def compose(self, request: ComposeRequest) -> AsyncIterator[str | Composition]:

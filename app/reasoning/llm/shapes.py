@@ -50,6 +50,13 @@ class SummaryShape(Shape):
     sources: Annotated[list[int], Field(max_length=100)]
 
 
+class NamedValue(Shape):
+    """One argument of a tool with a schema; objects and lists as JSON text."""
+
+    name: _Short
+    value: _Text
+
+
 class ArgumentsShape(Shape):
     """``arguments``."""
 
@@ -59,6 +66,7 @@ class ArgumentsShape(Shape):
     level: _Short
     source: _Short
     period: _Short
+    values: Annotated[list[NamedValue], Field(max_length=40)] = []
     missing: Annotated[list[_Short], Field(max_length=20)]
     grounds: Annotated[list[_Text], Field(max_length=20)]
 

@@ -82,6 +82,7 @@ def answer_material(request: ComposeRequest) -> str:
         else:
             lines.append(_line(finding="", query=finding.query))
     lines += [_line(computation=text) for text in request.computations]
+    lines += [_line(could_not=text) for text in request.refusals]
     lines += [
         _line(holds=point.winner, title=point.winner_title, against=point.loser, title_against=point.loser_title,
               why=point.reason, decided=point.decided)

@@ -54,7 +54,8 @@ def composed(request: ComposeRequest) -> Composition:
             confidence=min(_NOT_FOUND_CONFIDENCE, max((f.confidence for f in request.findings), default=0.0)),
             follow_up_questions=(),
         )  # fmt: skip
-    paragraphs = [*_answers(request, told), *_computed(request), *_conflicts(request), *_gaps(request, told)]
+    paragraphs = [*_answers(request, told), *_computed(request), *request.refusals, *_conflicts(request)]
+    paragraphs += _gaps(request, told)
     return Composition(
         answer=_uncited(request, "\n\n".join(paragraph for paragraph in paragraphs if paragraph)),
         outcome=outcome,
@@ -88,7 +89,8 @@ def _outcome(request: ComposeRequest, told: Sequence[_Told]) -> Outcome:
         return "not_found"
     if any(not point.decided for point in request.conflicts):
         return "conflict"
-    return "partial" if request.failed_agents or _unanswered(request, told) else "answered"
+    lacking = request.failed_agents or request.refusals or _unanswered(request, told)
+    return "partial" if lacking else "answered"
 
 
 def _unanswered(request: ComposeRequest, told: Sequence[_Told]) -> list[str]:
@@ -184,7 +186,9 @@ def _gaps(request: ComposeRequest, told: Sequence[_Told]) -> Iterator[str]:
 
 
 def _nothing(request: ComposeRequest) -> str:
-    """What was searched and whom to ask."""
+    """Why it could not be done; else what was searched and whom to ask."""
+    if request.refusals:
+        return "\n\n".join(request.refusals)
     texts = COMPOSED[request.language]
     agents = list(dict.fromkeys(finding.agent for finding in request.findings))
     failed = [texts["failed"].format(agents=listed([shown(a) for a in request.failed_agents], request.language))]

@@ -15,14 +15,15 @@ from app.domain.plan import (
     Planning,
     PlanPermission,
     Step,
+    answers_a_query,
 )
 from app.reasoning import AgentOffer, Assignment, PlanRequest, Probe
 from app.reasoning.local.calculation import calculation_queries
 from app.reasoning.local.effects import consequence_query
 from app.reasoning.local.intents import Intent, intents_of, wants_log
 from app.reasoning.local.plan_wording import PlanWording
-from app.reasoning.local.pure_arithmetic import pure_expression
 from app.reasoning.local.routing import Router
+from app.reasoning.local.tool_choice import tool_for
 
 _FAR_MORE = 0.3
 """Relevance by which another department's documents must lead to be asked beside those that were assigned."""
@@ -33,13 +34,45 @@ class _Asked:
     """What one agent is asked: queries with the tool that answers each."""
 
     agent: AgentOffer
-    queries: tuple[str, ...]
-    logs: tuple[str, ...]
+    queries: tuple[str, ...] = ()
+    """Answered from documents."""
+    others: tuple[tuple[str, str], ...] = ()
+    """(tool, query) of those that another tool answers."""
 
     @property
     def all(self) -> tuple[str, ...]:
-        """Queries in step order: documents first, then logs."""
-        return (*self.queries, *self.logs)
+        """Queries in step order: documents first."""
+        return (*self.queries, *(query for _, query in self.others))
+
+
+class _Asking:
+    """Collects what agents are asked, agents in the order of their first query."""
+
+    def __init__(self, offers: Sequence[AgentOffer]):
+        self._offers = {offer.name: offer for offer in offers}
+        self._queries: dict[str, list[str]] = {}
+        self._others: dict[str, list[tuple[str, str]]] = {}
+
+    def documents(self, agent: str, queries: Sequence[str]) -> None:
+        """Ask an agent queries about its documents."""
+        self._queries.setdefault(agent, []).extend(queries)
+        self._others.setdefault(agent, [])
+
+    def tool(self, agent: str, tool: str, query: str) -> None:
+        """Ask an agent something that another tool answers."""
+        self._queries.setdefault(agent, [])
+        self._others.setdefault(agent, []).append((tool, query))
+
+    def about(self, query: str) -> list[str]:
+        """Who is asked this about documents."""
+        return [name for name, queries in self._queries.items() if query in queries]
+
+    def asked(self) -> list[_Asked]:
+        """What came together, each query once."""
+        return [
+            _Asked(self._offers[name], _unique(queries), tuple(dict.fromkeys(self._others[name])))
+            for name, queries in self._queries.items()
+        ]
 
 
 class Planner:
@@ -53,10 +86,10 @@ class Planner:
         classification = request.classification
         language, refined = classification.language, classification.refined_query or request.query
         wording = PlanWording(language)
-        if pure_expression(refined) and (calculator := _first_with(request.agents, MATH_TOOL)):
-            return _assembled(
-                request, [_Asked(calculator, (refined,), ())], [[_math(calculator, wording, refined)]], wording
-            )
+        alone = tool_for(refined, request.agents, files=request.files)
+        if alone and len(classification.sub_queries) <= 1:
+            asked_alone = _Asked(alone.agent, others=((alone.tool, refined),))
+            return _assembled(request, [asked_alone], [_steps(asked_alone, wording, together=False)], wording)
         wanted = intents_of(refined) | _intents_of_tools(classification.assignments)
         proposed = _assigned(request) if classification.assignments else await self._asked(request)
         asked = _limited(proposed, request.max_queries_per_agent)
@@ -72,43 +105,50 @@ class Planner:
         """
         language = request.classification.language
         sub_queries = request.classification.sub_queries or (request.query,)
-        routes = await self._router.route(sub_queries, request.agents, request.probes)
-        offers = {agent.name: agent for agent in request.agents}
-        documents: dict[str, list[str]] = {}
-        logs: dict[str, list[str]] = {}
+        readers = [offer for offer in request.agents if offer.departments] or list(request.agents)
+        routes = await self._router.route(sub_queries, readers, request.probes)
+        asking = _Asking(request.agents)
         for route in routes:
-            if wants_log(route.query) and (reader := _first_with(request.agents, LOG_TOOL)):
-                logs.setdefault(reader.name, []).append(route.query)
+            if choice := tool_for(route.query, request.agents, files=request.files):
+                asking.tool(choice.agent.name, choice.tool, route.query)
                 continue
             for position, name in enumerate(_readers(route.agents, request.agents)):
-                queries = _expanded(route.query, language, leading=position == 0)
-                documents.setdefault(name, []).extend(queries)
+                asking.documents(name, _expanded(route.query, language, leading=position == 0))
         if request.feedback:
             last_resort = _readers([a.name for a in request.agents if a.is_fallback], request.agents)[0]
-            documents.setdefault(last_resort, []).extend(sub_queries)
-        names = dict.fromkeys([*documents, *logs])
-        return [_Asked(offers[n], _unique(documents.get(n, ())), _unique(logs.get(n, ()))) for n in names]
+            asking.documents(last_resort, sub_queries)
+        return asking.asked()
 
 
 def _assigned(request: PlanRequest) -> list[_Asked]:
     """Queries as whoever classified assigned them, and where the evidence lies elsewhere, that agent's too."""
-    language = request.classification.language
-    offers = {agent.name: agent for agent in request.agents}
-    documents: dict[str, list[str]] = {}
-    logs: dict[str, list[str]] = {}
+    language, asking = request.classification.language, _Asking(request.agents)
     for assignment in request.classification.assignments:
-        reads_logs = LOG_TOOL in assignment.tools
         for position, query in enumerate(assignment.queries):
-            if reads_logs and (wants_log(query) or RAG_TOOL not in assignment.tools):
-                logs.setdefault(assignment.agent, []).append(query)
+            if tool := _assigned_tool(assignment, query, request):
+                asking.tool(assignment.agent, tool, query)
             else:
-                expanded = _expanded(query, language, leading=position == 0)
-                documents.setdefault(_readers([assignment.agent], request.agents)[0], []).extend(expanded)
+                reader = _readers([assignment.agent], request.agents)[0]
+                asking.documents(reader, _expanded(query, language, leading=position == 0))
     for probe in request.probes:
-        if further := _overlooked(probe, [name for name in documents if probe.query in documents[name]], request):
-            documents.setdefault(further, []).append(probe.query)
-    names = dict.fromkeys([*documents, *logs])
-    return [_Asked(offers[n], _unique(documents.get(n, ())), _unique(logs.get(n, ()))) for n in names]
+        if further := _overlooked(probe, asking.about(probe.query), request):
+            asking.documents(further, [probe.query])
+    return asking.asked()
+
+
+def _assigned_tool(assignment: Assignment, query: str, request: PlanRequest) -> str:
+    """The tool that answers an assigned query instead of a search in documents; empty when none does.
+
+    Where several would do, the rules choose among those that were assigned.
+    """
+    able = [tool for tool in assignment.tools if answers_a_query(tool) and tool != RAG_TOOL]
+    if not able or (RAG_TOOL in assignment.tools and able == [LOG_TOOL] and not wants_log(query)):
+        return ""
+    own = [offer for offer in request.agents if offer.name == assignment.agent]
+    choice = tool_for(query, own, files=request.files)
+    if choice and choice.tool in able:
+        return choice.tool
+    return "" if RAG_TOOL in assignment.tools and len(assignment.queries) > 1 and len(able) == 1 else able[0]
 
 
 def _overlooked(probe: Probe, asked: Sequence[str], request: PlanRequest) -> str | None:
@@ -150,11 +190,7 @@ def _unique(queries: Sequence[str]) -> tuple[str, ...]:
 
 
 def _limited(asked: Sequence[_Asked], limit: int) -> list[_Asked]:
-    return [_Asked(a.agent, a.queries[:limit], a.logs[: max(0, limit - len(a.queries[:limit]))]) for a in asked]
-
-
-def _first_with(offers: Sequence[AgentOffer], tool: str) -> AgentOffer | None:
-    return next((offer for offer in offers if tool in offer.tools), None)
+    return [_Asked(a.agent, a.queries[:limit], a.others[: max(0, limit - len(a.queries[:limit]))]) for a in asked]
 
 
 def _tiers(
@@ -165,7 +201,7 @@ def _tiers(
     digests = [
         a for a in asked if SUMMARY_TOOL in a.agent.tools and (len(a.all) > 1 or "summary" in wanted or calculates)
     ]
-    tiers = [[step for a in asked for step in _retrieval(a, wording, together=calculates)]]
+    tiers = [[step for a in asked for step in _steps(a, wording, together=calculates)]]
     tiers.append([wording.summary(a.agent.name, a.all[0], calculates=calculates) for a in digests])
     calculator = next((a for a in asked if MATH_TOOL in a.agent.tools), None) if calculates else None
     if calculator:
@@ -175,13 +211,13 @@ def _tiers(
     return [tier for tier in tiers if tier]
 
 
-def _retrieval(asked: _Asked, wording: PlanWording, *, together: bool) -> list[Step]:
+def _steps(asked: _Asked, wording: PlanWording, *, together: bool) -> list[Step]:
     """One step a query, so that they run side by side; one step for all when they feed a calculation."""
     name = asked.agent.name
-    if together and asked.queries and not asked.logs:
+    if together and asked.queries and not asked.others:
         return [wording.search(name, asked.queries[0], purposeful=True)]
     documents = [wording.search(name, query, purposeful=False) for query in asked.queries]
-    return [*documents, *(wording.log(name, query) for query in asked.logs)]
+    return [*documents, *(wording.use(name, tool, query) for tool, query in asked.others)]
 
 
 def _math(agent: AgentOffer, wording: PlanWording, query: str) -> Step:

@@ -4,7 +4,18 @@ import re
 from collections.abc import Sequence
 
 from app.domain.knowledge import Language
-from app.domain.plan import LOG_TOOL, MATH_TOOL, ORCHESTRATOR, RAG_TOOL, SUMMARY_TOOL, Step
+from app.domain.plan import (
+    FILES_TOOL,
+    LOG_TOOL,
+    MATH_TOOL,
+    ORCHESTRATOR,
+    RAG_TOOL,
+    SUMMARY_TOOL,
+    TRANSCRIPT_TOOL,
+    WEB_TOOL,
+    WIKIPEDIA_TOOL,
+    Step,
+)
 from app.reasoning import AgentOffer
 from app.reasoning.local.phrases import listed
 from app.reasoning.local.wording import lower_first
@@ -15,6 +26,9 @@ _TEXTS: dict[Language, dict[str, str]] = {
         "gather": "Tìm kiếm và thu thập thông tin về {topic} từ cơ sở dữ liệu công ty",
         "gather_message": "Tìm kiếm {topic} và các quy định liên quan",
         "log": "Tra cứu nhật ký hệ thống: {query}",
+        "files": "Đọc tệp đính kèm: {query}",
+        "web": "Đọc trang web: {query}",
+        "other": "{agent} dùng {tool}: {query}",
         "summary": "Tóm tắt các kết quả {agent} đã tìm được",
         "digest": "Phân tích và tóm tắt các quy định đã tìm được để hiểu rõ quyền lợi và điều kiện",
         "digest_message": "Tóm tắt các điểm quan trọng của {topic}",
@@ -29,6 +43,9 @@ _TEXTS: dict[Language, dict[str, str]] = {
         "gather": "Search the company's documents and gather what they say about {topic}",
         "gather_message": "Find {topic} and the rules that go with it",
         "log": "Look through the system logs: {query}",
+        "files": "Read the attached file: {query}",
+        "web": "Read on the web: {query}",
+        "other": "{agent} uses {tool}: {query}",
         "summary": "Summarise what {agent} found",
         "digest": "Analyse and summarise the rules found, with their conditions",
         "digest_message": "Summarise the main points of {topic}",
@@ -41,6 +58,10 @@ _TEXTS: dict[Language, dict[str, str]] = {
 }  # fmt: skip
 _FIND = re.compile(r"^(?:tìm|find(?: the)?)\s+|\s+của công ty$|^company policy on\s+", re.IGNORECASE)
 _ACRONYM = 3
+_NAMES = {
+    LOG_TOOL: "log", FILES_TOOL: "files", WEB_TOOL: "web", WIKIPEDIA_TOOL: "web", TRANSCRIPT_TOOL: "web",
+}  # fmt: skip
+"""Tools with a sentence of their own."""
 
 
 def shown(agent: str) -> str:
@@ -63,9 +84,12 @@ class PlanWording:
         purpose, message = self._text("gather", topic=topic), self._text("gather_message", topic=topic)
         return Step(agent=agent, tool=RAG_TOOL, purpose=purpose, message=message)
 
-    def log(self, agent: str, query: str) -> Step:
-        """Search the logs."""
-        return Step(agent=agent, tool=LOG_TOOL, message=self._text("log", query=query))
+    def use(self, agent: str, tool: str, query: str) -> Step:
+        """Answer one query with any other tool."""
+        if tool == MATH_TOOL:
+            return self.math(agent, query)
+        values = {"agent": shown(agent), "tool": tool, "query": query}
+        return Step(agent=agent, tool=tool, message=self._text(_NAMES.get(tool, "other"), **values))
 
     def summary(self, agent: str, query: str, *, calculates: bool) -> Step:
         """Digest an agent's own findings."""

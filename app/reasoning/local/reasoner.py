@@ -1,8 +1,9 @@
 """`LocalReasoner`: the port of everything that needs a mind, done without a language model."""
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from app import __version__
 from app.domain.knowledge import Finding, Language
@@ -84,9 +85,16 @@ class LocalReasoner:
         """The most telling spans of the findings."""
         return summarise(query, findings, language)
 
-    async def arguments(self, tool: str, query: str, findings: Sequence[Finding], language: Language) -> Arguments:
-        """Arguments of ``math_tool`` and ``log_tool``."""
-        return arguments(tool, query, findings, language)
+    async def arguments(
+        self,
+        tool: str,
+        query: str,
+        findings: Sequence[Finding],
+        language: Language,
+        schema: Mapping[str, Any] | None = None,
+    ) -> Arguments:
+        """Arguments of ``math_tool`` and ``log_tool``, and of others by their schema."""
+        return arguments(tool, query, findings, language, schema)
 
     def compose(self, request: ComposeRequest) -> AsyncIterator[str | Composition]:
         """The answer's text in pieces, then the whole composition."""

@@ -4,7 +4,7 @@ import re
 from decimal import Decimal
 
 from app.domain.knowledge import Finding, Language
-from app.domain.plan import MATH_TOOL, ORCHESTRATOR, RETRIEVAL_TOOLS, SUMMARY_TOOL, Plan
+from app.domain.plan import ORCHESTRATOR, SUMMARY_TOOL, Plan
 from app.reasoning import PlanRequest, Review
 from app.reasoning.local.numbers import numbers_of
 from app.reasoning.local.terms import EMPTY, bag_of, coverage, terms_of
@@ -67,7 +67,7 @@ def _overloaded(plan: Plan, request: PlanRequest) -> _Refusal | None:
 
 
 def _idle(plan: Plan) -> _Refusal | None:
-    working = {planned.step.agent for planned in plan.steps if planned.step.tool in (*RETRIEVAL_TOOLS, MATH_TOOL)}
+    working = {planned.step.agent for planned in plan.steps if planned.step.tool != SUMMARY_TOOL}
     return next((("idle", {"agent": name}) for name in plan.agents if name not in working), None)
 
 

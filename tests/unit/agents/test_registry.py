@@ -3,7 +3,8 @@ from typing import Any
 
 import pytest
 
-from app.agents.registry import DEPARTMENTS, AgentFileError, AgentRegistry, read_spec
+from app.agents.registry import BUILT_IN as FOLDERS
+from app.agents.registry import AgentFileError, AgentRegistry, read_spec
 from app.domain.answer import ResolutionRules
 from app.domain.language import guess_language
 from app.domain.principal import Principal
@@ -74,7 +75,7 @@ class TestBuiltInAgents:
     def test_have_the_seeds_descriptions_and_tools(self, registry: AgentRegistry, name: str) -> None:
         spec = registry.spec(name)
         assert spec.description.vi == SEED_DESCRIPTIONS[name]
-        assert SEED_TOOLS[name].items() <= {tool.name: tool.told for tool in spec.tools}.items()
+        assert SEED_TOOLS[name].items() <= {tool.name: tool.description for tool in spec.tools}.items()
         assert {tool.name for tool in spec.tools} - SEED_TOOLS[name].keys() <= {"summary_tool"}
 
     @pytest.mark.parametrize("name", BUILT_IN)
@@ -124,7 +125,7 @@ class TestLoad:
         path = written(tmp_path, FINANCE.replace("name: finance", "name: hr"))
         with pytest.raises(AgentFileError) as refused:
             AgentRegistry.load(tmp_path)
-        assert str(refused.value) == f"{path}: name: 'hr' is already the name of {DEPARTMENTS / 'hr.yaml'}"
+        assert str(refused.value) == f"{path}: name: 'hr' is already the name of {FOLDERS[0] / 'hr.yaml'}"
 
     def test_refuses_two_files_of_the_operator_with_one_name(self, tmp_path: Path) -> None:
         written(tmp_path, FINANCE, "a.yaml")

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from app.agents.spec import SCHEMA_PATH, AgentSpec, AgentTool, agent_schema, write_schema
-from app.tools import TOOL_NAMES, describe
+from app.agents.spec import SCHEMA_PATH, SERVER_TOOL_PATTERN, AgentSpec, AgentTool, agent_schema, write_schema
+from app.tools import TOOL_NAMES
 from tests.factories import principal
 
 FINANCE: dict[str, Any] = {
@@ -21,9 +21,9 @@ class TestAgentSpec:
     def test_four_keys_are_enough(self) -> None:
         spec = AgentSpec.model_validate(FINANCE)
         assert (spec.description.vi, spec.description.en) == (FINANCE["description"], FINANCE["description"])
-        assert [(tool.name, tool.told) for tool in spec.tools] == [
-            ("rag_tool", describe("rag_tool")),
-            ("math_tool", describe("math_tool")),
+        assert [(tool.name, tool.description, tool.type) for tool in spec.tools] == [
+            ("rag_tool", "", ""),
+            ("math_tool", "", ""),
         ]
         assert spec.departments == ("finance",)
         assert spec.domain == "finance_policies"
@@ -43,9 +43,15 @@ class TestAgentSpec:
             "token_limit": 800,
         }
         spec = AgentSpec.model_validate(long)
-        assert (spec.description.en, spec.tools[0].told) == ("budgets", "tìm hóa đơn")
+        assert (spec.description.en, spec.tools[0].description) == ("budgets", "tìm hóa đơn")
         assert spec.exemplars.all == ("a", "b", "c")
         assert (spec.departments, spec.domain, spec.timeout_ms) == (("finance", "general"), "money", 5000)
+
+    def test_a_pool_reads_no_documents_and_names_tools_of_servers_with_their_types(self) -> None:
+        tools = [{"name": "math.mcp_sum", "type": "sum"}, "math.mcp_evaluate"]
+        spec = AgentSpec.model_validate({**FINANCE, "is_pool": True, "tools": tools})
+        assert spec.departments == ()
+        assert [(tool.name, tool.type) for tool in spec.tools] == [("math.mcp_sum", "sum"), ("math.mcp_evaluate", "")]
 
     @pytest.mark.parametrize(
         ("change", "complaint"),
@@ -109,7 +115,9 @@ class TestAgentSchema:
         assert set(schema["required"]) == {"name", "description", "tools", "exemplars"}
         assert schema["additionalProperties"] is False
         short, long = schema["properties"]["tools"]["items"]["anyOf"]
-        assert short == {"type": "string", "enum": list(TOOL_NAMES)}
+        listed, of_server = short["anyOf"]
+        assert listed == {"type": "string", "enum": list(TOOL_NAMES)}
+        assert of_server == {"type": "string", "pattern": SERVER_TOOL_PATTERN}
         assert long == {"$ref": "#/$defs/AgentTool"}
         assert schema["properties"]["description"]["anyOf"][0]["type"] == "string"
         assert schema["properties"]["exemplars"]["anyOf"][0]["type"] == "array"

@@ -1,8 +1,9 @@
 """Small ports that answer what a test tells them to and remember what they were asked."""
 
-from collections.abc import AsyncIterator, Sequence
+import math
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, date, datetime
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from app.domain.knowledge import Finding, Language, Passage, SearchPlan, SearchResult
 from app.domain.plan import Plan
@@ -45,6 +46,7 @@ def call(
         findings=findings,
         as_of=as_of,
         now=now,
+        until=math.inf,
     )
 
 
@@ -72,7 +74,14 @@ class RecordingReasoner:
             raise self._summary
         return Summary(text=self._summary, sources=())
 
-    async def arguments(self, tool: str, query: str, findings: Sequence[Finding], language: Language) -> Arguments:
+    async def arguments(
+        self,
+        tool: str,
+        query: str,
+        findings: Sequence[Finding],
+        language: Language,
+        schema: Mapping[str, Any] | None = None,
+    ) -> Arguments:
         self.argued.append((tool, query, tuple(findings), language))
         if isinstance(self._arguments, Exception):
             raise self._arguments

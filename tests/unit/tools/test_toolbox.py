@@ -3,16 +3,14 @@ from typing import cast
 import pytest
 
 from app.storage.database import Database
-from app.tools import TOOL_NAMES, build_toolbox, describe
+from app.tools import TOOL_NAMES, ToolPorts, build_toolbox, descriptions, known_tools
 from app.tools.base import Toolbox
 from tests.unit.tools.recording import RecordingReasoner, RecordingSearcher
 
 
 def toolbox() -> Toolbox:
     untouched = cast("Database", object())  # building opens no connection
-    return build_toolbox(
-        retriever=RecordingSearcher(), reasoner=RecordingReasoner(), database=untouched, min_relevance_score=0.7
-    )
+    return build_toolbox(ToolPorts(RecordingSearcher(), RecordingReasoner(), untouched, 0.7))
 
 
 class TestBuildToolbox:
@@ -31,13 +29,20 @@ class TestBuildToolbox:
         with pytest.raises(TypeError):
             toolbox()["rag_tool"] = RecordingReasoner()  # type: ignore[index]  # that it fails is the point
 
+    def test_two_tools_of_one_name_are_refused(self) -> None:
+        twin = toolbox()["math_tool"]
+        with pytest.raises(ValueError, match="two tools are called math_tool"):
+            build_toolbox(
+                ToolPorts(RecordingSearcher(), RecordingReasoner(), cast("Database", object()), 0.7), further=[twin]
+            )
 
-class TestDescribe:
+
+class TestDescriptions:
     @pytest.mark.parametrize("name", TOOL_NAMES)
     def test_every_tool_says_what_it_does_in_one_sentence(self, name: str) -> None:
-        assert describe(name).endswith(".")
-        assert 20 < len(describe(name)) < 150
+        told = known_tools()[name]
+        assert told.endswith(".")
+        assert 20 < len(told) < 150
 
-    def test_raises_for_tools_that_do_not_exist(self) -> None:
-        with pytest.raises(KeyError):
-            describe("sql_tool")
+    def test_are_those_of_the_tools_themselves(self) -> None:
+        assert descriptions(toolbox()) == {name: known_tools()[name] for name in toolbox()}

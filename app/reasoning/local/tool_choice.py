@@ -1,0 +1,83 @@
+"""Questions one tool answers by itself: sums, days, measures, logs, an address, an attached file.
+
+Decided on the question's own words, before anything is read.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from app.domain.language import fold, normalise
+from app.domain.plan import FILES_TOOL, LOG_TOOL, MATH_TOOL, TRANSCRIPT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
+from app.reasoning import AgentOffer
+from app.reasoning.local.intents import wants_log
+from app.reasoning.local.pure_arithmetic import PureSum, pure_expression
+
+_SIGNS = {"+": "sum", "-": "subtract", "*": "multiply", "/": "divide", "**": "power"}
+"""The sign of a sum of two, and the agent type that computes it."""
+_TWO = re.compile(r"[\d.]+(?P<percent> %)? (?P<sign>\+|-|\*\*|[*/]) [\d.]+")
+_ADDRESS = re.compile(r"https?://(?P<host>[^\s/?#]+)")
+_VIDEO_HOSTS = ("youtube.com", "youtu.be")
+_WIKIPEDIA = re.compile(r"\bwikipedia\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An agent and the tool of it that answers a question."""
+
+    agent: AgentOffer
+    tool: str
+
+
+def tool_for(query: str, offers: Sequence[AgentOffer], *, files: int = 0) -> Choice | None:
+    """The tool that answers the question by itself; None when documents have to be searched.
+
+    Args:
+        query: One question.
+        offers: What the caller may use; nothing else is chosen.
+        files: How many files were attached.
+    """
+    for wanted in _wanted(query, files):
+        found = _offered(wanted, offers)
+        if found:
+            return found
+    return None
+
+
+def _wanted(query: str, files: int) -> Iterator[str]:
+    """Agent types and tools that would do, the fittest first."""
+    pure = pure_expression(query)
+    if pure:
+        yield from (_type_of(pure), "evaluate", MATH_TOOL)
+    if wants_log(query):
+        yield LOG_TOOL
+    if files:
+        yield FILES_TOOL
+    yield from _named_places(normalise(query))
+
+
+def _type_of(pure: PureSum) -> str:
+    two = _TWO.fullmatch(pure.expression)
+    if two is None:
+        return "evaluate"
+    if two["percent"]:
+        return "percent" if two["sign"] == "*" else "evaluate"
+    return _SIGNS[two["sign"]]
+
+
+def _named_places(text: str) -> Iterator[str]:
+    address = _ADDRESS.search(text)
+    if address:
+        if address["host"].lower().removeprefix("www.").removeprefix("m.") in _VIDEO_HOSTS:
+            yield TRANSCRIPT_TOOL
+        yield WEB_TOOL
+    if _WIKIPEDIA.search(fold(text).lower()):
+        yield WIKIPEDIA_TOOL
+
+
+def _offered(wanted: str, offers: Sequence[AgentOffer]) -> Choice | None:
+    for offer in offers:
+        tool = offer.types.get(wanted, wanted)
+        if tool in offer.tools:
+            return Choice(offer, tool)
+    return None

@@ -1,0 +1,81 @@
+"""Tools with typed arguments: a mind fills the arguments by their schema, pydantic checks them, the tool runs.
+
+Such a tool is a class with a docstring, a record of arguments and one async method.
+"""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, ClassVar, Generic, TypeVar
+
+from pydantic import ValidationError
+
+from app.domain.record import Record
+from app.errors import ToolFailed
+from app.reasoning import Arguments, Reasoner
+from app.tools.arguments import coerced, missing, not_understood
+from app.tools.base import ToolCall, ToolResult
+from app.tools.calling import outages_as_retry, side_by_side
+
+A = TypeVar("A", bound=Record)
+
+
+class TypedTool(Generic[A]):
+    """Base of tools whose arguments are a record; implements `Tool`. The first line of the docstring tells planners
+    what the tool does."""
+
+    name: ClassVar[str]
+    alternative: str | None = None
+    arguments: type[A]
+    """What a mind may fill in; the descriptions of its fields tell it how. Never anything about who asks."""
+
+    def __init__(self, reasoner: Reasoner):
+        self._reasoner = reasoner
+
+    async def run(self, call: ToolCall, index: int, query: str, arguments: A) -> ToolResult:
+        """Do it for one query (`index` from 1). Raises `ToolRetry` and `ToolFailed` as `Tool` does."""
+        raise NotImplementedError
+
+    async def __call__(self, call: ToolCall) -> ToolResult:
+        """Answer every query of the call, side by side.
+
+        Raises `ToolFailed` with a sentence for the asker when arguments are missing or not understood, `ToolRetry` when
+        the reasoner cannot be reached, and whatever `run` raises.
+        """
+        queries = call.queries or ((1, call.refined_query),)
+        results = await side_by_side([self._answer(call, index, query) for index, query in queries])
+        return results[0] if len(results) == 1 else joined(results)
+
+    async def _answer(self, call: ToolCall, index: int, query: str) -> ToolResult:
+        schema = schema_of(self.arguments)
+        with outages_as_retry("The reasoner"):
+            found = await self._reasoner.arguments(self.name, query, call.findings, call.language, schema)
+        return await self.run(call, index, query, self._checked(found, schema, call))
+
+    def _checked(self, found: Arguments, schema: Mapping[str, Any], call: ToolCall) -> A:
+        unfilled = tuple(name for name in schema.get("required", ()) if not found.values.get(name, "").strip())
+        if unfilled:
+            raise missing(found.missing or unfilled, call.language)
+        try:
+            return self.arguments.model_validate(coerced(found.values, schema))
+        except ValidationError as invalid:
+            names = tuple(dict.fromkeys(str(error["loc"][0]) for error in invalid.errors() if error["loc"]))
+            raise not_understood(names, call.language) from invalid
+        except RecursionError as nested:
+            raise ToolFailed("The arguments are nested too deeply.") from nested
+
+
+@cache
+def schema_of(arguments: type[Record]) -> Mapping[str, Any]:
+    """The JSON schema of a record of arguments."""
+    return arguments.model_json_schema()
+
+
+def joined(results: list[ToolResult]) -> ToolResult:
+    """One result of several, in their order."""
+    return ToolResult(
+        text="\n".join(result.text for result in results if result.text),
+        findings=tuple(finding for result in results for finding in result.findings),
+        searches=tuple(plan for result in results for plan in result.searches),
+        value=[result.value for result in results],
+        trace=tuple(line for result in results for line in result.trace),
+    )
