@@ -34,6 +34,12 @@ class AgentOffer(Record):
     is_fallback: bool = False
     """The agent for questions of no particular domain."""
 
+    @property
+    def own_tool(self) -> str:
+        """The tool of a pool that its exemplars lead to: the first that is no agent type. Types are chosen by rule."""
+        typed = set(self.types.values())
+        return "" if self.departments else next((tool for tool in self.tools if tool not in typed), "")
+
 
 class AsOf(Record):
     """A day whose rules are asked for, instead of today's."""

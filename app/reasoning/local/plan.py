@@ -105,12 +105,15 @@ class Planner:
         """
         language = request.classification.language
         sub_queries = request.classification.sub_queries or (request.query,)
-        readers = [offer for offer in request.agents if offer.departments] or list(request.agents)
-        routes = await self._router.route(sub_queries, readers, request.probes)
+        routed = [offer for offer in request.agents if offer.departments or offer.own_tool] or list(request.agents)
+        own_tools = {offer.name: offer.own_tool for offer in routed if not offer.departments}
         asking = _Asking(request.agents)
-        for route in routes:
+        for route in await self._router.route(sub_queries, routed, request.probes):
             if choice := tool_for(route.query, request.agents, files=request.files):
                 asking.tool(choice.agent.name, choice.tool, route.query)
+                continue
+            if tool := own_tools.get(route.agents[0]):
+                asking.tool(route.agents[0], tool, route.query)
                 continue
             for position, name in enumerate(_readers(route.agents, request.agents)):
                 asking.documents(name, _expanded(route.query, language, leading=position == 0))
