@@ -13,7 +13,7 @@ from app.domain.principal import SCOPES, Principal
 from app.domain.record import Record
 from app.errors import AppError, ErrorCode
 from app.reasoning import AgentOffer
-from app.tools import TOOL_NAMES, known_tools
+from app.tools.catalogue import TOOL_NAMES, known_tools
 
 BUILT_IN = (Path(__file__).parent / "departments", Path(__file__).parent / "pools")
 _MAX_DESCRIPTION_CHARS = 500

@@ -11,7 +11,7 @@ from app.agents.instruction import LEAST_TOKENS
 from app.domain.plan import ORCHESTRATOR
 from app.domain.principal import Principal, Scope
 from app.domain.record import Record
-from app.tools import TOOL_NAMES
+from app.tools.catalogue import TOOL_NAMES
 
 NAME_PATTERN = r"^[a-z][a-z0-9_]{0,48}$"
 """Names stand in plans, events and rows: short, lower case, no spaces."""

@@ -34,6 +34,7 @@ from app.main.ingesting import run_ingestion
 from app.main.models import open_ladder, spending_limits
 from app.main.readiness import Addresses, Readiness
 from app.main.seeding import Progress, SeedReport, plant_once, plant_seed
+from app.main.tools import open_tools
 from app.reasoning import Reasoner
 from app.reasoning.budget import NoLedger, StoredLedger
 from app.reasoning.llm import Ladder, ModelReasoner
@@ -53,7 +54,7 @@ from app.tasks.registry import TaskRegistry
 from app.tasks.run import Handler, TaskRun
 from app.tasks.worker import Worker
 from app.telemetry import log_context
-from app.tools import ToolPorts, build_toolbox, descriptions
+from app.tools.catalogue import descriptions
 
 _log = structlog.get_logger(__name__)
 _STOP_SECONDS = 4
@@ -207,7 +208,7 @@ class Services:
         )
         rules = LocalReasoner(self.embedder, settings.data_dir / "vectors")
         reasoner = self._mind(rules)
-        toolbox = build_toolbox(ToolPorts(retriever, reasoner, self.database, settings.min_relevance_score))
+        toolbox = await open_tools(settings, self._stack, retriever, reasoner, self.database)
         agents = AgentRegistry.load(settings.agents_dir, descriptions(toolbox))
         sessions = SessionStore(self.database)
         steps = StepRunner(registry, toolbox, reasoner, now, trusted_link_hosts=settings.trusted_link_hosts)

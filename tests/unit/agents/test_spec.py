@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from app.agents.spec import SCHEMA_PATH, SERVER_TOOL_PATTERN, AgentSpec, AgentTool, agent_schema, write_schema
-from app.tools import TOOL_NAMES
+from app.tools.catalogue import TOOL_NAMES
 from tests.factories import principal
 
 FINANCE: dict[str, Any] = {

@@ -1,0 +1,76 @@
+"""Every tool agents may call: one file a tool, one line here.
+
+`build_toolbox` makes them all; `TOOL_NAMES` is known without making any.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from inspect import getdoc
+from types import MappingProxyType
+
+from app.reasoning import Reasoner
+from app.storage.database import Database
+from app.tools.base import Tool, Toolbox
+from app.tools.log import LogTool
+from app.tools.math import MathTool
+from app.tools.python import PythonTool
+from app.tools.rag import RagTool, Searcher
+from app.tools.sandbox import Sandbox
+from app.tools.summary import SummaryTool
+from app.tools.unit import UnitTool
+
+
+@dataclass(frozen=True)
+class ToolPorts:
+    """Everything a tool may be built from."""
+
+    retriever: Searcher
+    reasoner: Reasoner
+    database: Database
+    min_relevance_score: float
+    sandbox: Sandbox = field(default_factory=Sandbox)
+    """Runs programs; closed by whoever made it."""
+
+
+_CATALOGUE: tuple[tuple[type[Tool], Callable[[ToolPorts], Tool | None]], ...] = (
+    (RagTool, lambda ports: RagTool(ports.retriever, ports.reasoner, ports.min_relevance_score)),
+    (SummaryTool, lambda ports: SummaryTool(ports.reasoner)),
+    (MathTool, lambda ports: MathTool(ports.reasoner)),
+    (LogTool, lambda ports: LogTool(ports.database, ports.reasoner)),
+    (UnitTool, lambda ports: UnitTool(ports.reasoner)),
+    (PythonTool, lambda ports: PythonTool(ports.reasoner, ports.sandbox)),
+)
+"""A tool is added here, and nowhere else. One that is turned off here is made as None."""
+TOOL_NAMES = tuple(kind.name for kind, _ in _CATALOGUE)
+"""Every tool of the catalogue: those an agent file may name besides tools of MCP servers."""
+
+
+def build_toolbox(ports: ToolPorts, further: Iterable[Tool] = ()) -> Toolbox:
+    """The tools of the catalogue that are turned on, and `further` ones, by name; built once for the whole process.
+
+    Does no I/O. Raises `ValueError` when two tools have one name.
+    """
+    built: dict[str, Tool] = {}
+    for tool in (*(make(ports) for _, make in _CATALOGUE), *further):
+        if tool is None:
+            continue
+        if tool.name in built:
+            raise ValueError(f"two tools are called {tool.name}")
+        built[tool.name] = tool
+    return MappingProxyType(built)
+
+
+def descriptions(toolbox: Toolbox) -> dict[str, str]:
+    """What each tool does, one sentence."""
+    return {name: describe(tool) for name, tool in toolbox.items()}
+
+
+def describe(tool: Tool | type[Tool]) -> str:
+    """What a tool does: its own description, else the first line of its docstring."""
+    own = getattr(tool, "description", "")
+    return str(own) if isinstance(own, str) and own else (getdoc(tool) or "").partition("\n")[0]
+
+
+def known_tools() -> dict[str, str]:
+    """Name and description of every tool of the catalogue, turned on or not."""
+    return {kind.name: describe(kind) for kind, _ in _CATALOGUE}
