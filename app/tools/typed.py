@@ -5,7 +5,7 @@ Such a tool is a class with a docstring, a record of arguments and one async met
 
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from pydantic import ValidationError
 
@@ -23,7 +23,7 @@ class TypedTool(Generic[A]):
     """Base of tools whose arguments are a record; implements `Tool`. The first line of the docstring tells planners
     what the tool does."""
 
-    name: ClassVar[str]
+    name: str
     alternative: str | None = None
     arguments: type[A]
     """What a mind may fill in; the descriptions of its fields tell it how. Never anything about who asks."""

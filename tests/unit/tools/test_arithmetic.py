@@ -104,7 +104,7 @@ class TestCalculate:
         started = time.thread_time()
         with suppress(ToolFailed):
             calculate(expression[:MAX_CHARS])
-        assert time.thread_time() - started < 0.1
+        assert time.thread_time() - started < 1
 
     @given(st.text(max_size=400))
     def test_raises_nothing_but_tool_errors_for_any_text(self, text: str) -> None:
@@ -116,7 +116,7 @@ class TestCalculate:
         started = time.thread_time()
         with suppress(ToolFailed, ToolRetry):
             calculate(text)
-        assert time.thread_time() - started < 0.2
+        assert time.thread_time() - started < 1
 
     @given(st.data())
     def test_agrees_with_exact_fractions(self, data: st.DataObject) -> None:
