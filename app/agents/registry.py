@@ -1,13 +1,14 @@
 """The agents of this service: built-in departments and pools and the operator's own files, checked once at start."""
 
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import Field, TypeAdapter, ValidationError
 
+from app.agents.mcp_servers import McpServers
 from app.agents.spec import AgentSpec
+from app.agents.strict_yaml import FileRefused, problems, read_yaml
 from app.domain.language import clean
 from app.domain.principal import SCOPES, Principal
 from app.domain.record import Record
@@ -17,10 +18,6 @@ from app.tools.catalogue import TOOL_NAMES, known_tools
 
 BUILT_IN = (Path(__file__).parent / "departments", Path(__file__).parent / "pools")
 _MAX_DESCRIPTION_CHARS = 500
-
-
-class AgentFileError(Exception):
-    """An agent file cannot be used; the message names file and key and says what is wrong."""
 
 
 class _RequestedTool(Record):
@@ -47,13 +44,13 @@ class AgentRegistry:
         """`tools`: see `load`."""
         ranked = sorted(specs.values(), key=lambda spec: (spec.is_pool, spec.is_fallback, spec.name))
         self._specs = {spec.name: spec for spec in ranked}
-        self._tools = known_tools() if tools is None else tools
+        self._tools = every_tool() if tools is None else tools
 
     @classmethod
     def load(cls, folder: Path | None, tools: Mapping[str, str] | None = None) -> "AgentRegistry":
         """Read the built-in files and those of `folder` (``*.yaml``, ``*.yml``); blocks shortly.
 
-        Raises `AgentFileError` for a missing folder, a file that is no agent, a name that is used twice, and a tool
+        Raises `FileRefused` for a missing folder, a file that is no agent, a name that is used twice, and a tool
         of an MCP server that nobody configured.
 
         Args:
@@ -61,15 +58,15 @@ class AgentRegistry:
             tools: Name and description of every tool that works here; None = every tool there is. Agents keep others
                 of the catalogue without offering them: they are turned off.
         """
-        tools = known_tools() if tools is None else tools
+        tools = every_tool() if tools is None else tools
         specs: dict[str, AgentSpec] = {}
         files: dict[str, Path] = {}
         for path in _files(folder):
             spec = read_spec(path)
             if spec.name in specs:
-                raise AgentFileError(f"{path}: name: '{spec.name}' is already the name of {files[spec.name]}")
+                raise FileRefused(f"{path}: name: '{spec.name}' is already the name of {files[spec.name]}")
             if unknown := [tool.name for tool in spec.tools if tool.name not in tools and tool.name not in TOOL_NAMES]:
-                raise AgentFileError(f"{path}: tools: no MCP server offers {', '.join(unknown)}")
+                raise FileRefused(f"{path}: tools: no MCP server offers {', '.join(unknown)}")
             specs[spec.name], files[spec.name] = spec, path
         return cls(specs, tools)
 
@@ -104,9 +101,14 @@ class AgentRegistry:
         offers = (
             self._offer(spec, principal, wanted[spec.name]) for spec in self._specs.values() if spec.name in wanted
         )
+        belongs = bool(self.accessible_departments(principal))
         return tuple(
-            offer for offer in offers if offer.tools and (offer.departments or self._specs[offer.name].is_pool)
+            offer for offer in offers if offer.tools and (offer.departments or (belongs and self.is_pool(offer.name)))
         )
+
+    def is_pool(self, name: str) -> bool:
+        """Whether the agent reads no documents. Raises `KeyError` when there is none of that name."""
+        return self._specs[name].is_pool
 
     def _check_known(self, name: str, asked: _RequestedAgent) -> None:
         if name not in self._specs:
@@ -133,16 +135,17 @@ class AgentRegistry:
         )
 
 
+def every_tool() -> dict[str, str]:
+    """Name and description of every tool of the catalogue, turned on or not, and of our own MCP servers."""
+    return known_tools() | McpServers.load(None).descriptions()
+
+
 def read_spec(path: Path) -> AgentSpec:
-    """One agent file. Raises `AgentFileError` naming the file and every key that is wrong."""
+    """One agent file. Raises `FileRefused` naming the file and every key that is wrong."""
     try:
-        written = yaml.load(path.read_text("utf-8"), Loader=_StrictLoader)
-    except (yaml.YAMLError, UnicodeDecodeError, OSError) as error:
-        raise AgentFileError(f"{path}: {error}") from error
-    try:
-        return AgentSpec.model_validate(written)
+        return AgentSpec.model_validate(read_yaml(path))
     except ValidationError as error:
-        raise AgentFileError("\n".join(f"{path}: {problem}" for problem in _problems(error))) from error
+        raise FileRefused("\n".join(f"{path}: {problem}" for problem in problems(error))) from error
 
 
 def _files(folder: Path | None) -> Iterator[Path]:
@@ -151,22 +154,15 @@ def _files(folder: Path | None) -> Iterator[Path]:
     if folder is None:
         return
     if not folder.is_dir():
-        raise AgentFileError(f"{folder}: there is no such folder of agent files")
+        raise FileRefused(f"{folder}: there is no such folder of agent files")
     yield from sorted(path for path in folder.iterdir() if path.suffix in (".yaml", ".yml"))
-
-
-def _problems(error: ValidationError) -> Iterator[str]:
-    """``tools.0.name: there is no tool 'x'`` for each thing that is wrong."""
-    for problem in error.errors(include_url=False, include_context=False, include_input=False):
-        key = ".".join(map(str, problem["loc"])) or "the file"
-        yield f"{key}: {problem['msg'].removeprefix('Value error, ')}"
 
 
 def _read_request(requested: Mapping[str, Any]) -> dict[str, _RequestedAgent]:
     try:
         return _REQUESTED.validate_python(dict(requested))
     except ValidationError as error:
-        raise _refused(f"agents.{next(_problems(error))}.") from error
+        raise _refused(f"agents.{next(problems(error))}.") from error
 
 
 def _refused(detail: str) -> AppError:
@@ -180,20 +176,3 @@ def _shown(name: str) -> str:
 
 def _may_read_any(principal: Principal, department: str) -> bool:
     return any(principal.may_read(scope, department) for scope in SCOPES)
-
-
-class _StrictLoader(yaml.SafeLoader):
-    """Refuses a key that stands twice in one mapping instead of forgetting the first."""
-
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
-        seen: set[Hashable] = set()
-        for key_node, _ in node.value:
-            key = self.construct_object(key_node, deep=True)
-            if not isinstance(key, Hashable):
-                continue  # the base class says what is wrong with it
-            if key in seen:
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key '{key}' stands twice", key_node.start_mark
-                )
-            seen.add(key)
-        return super().construct_mapping(node, deep)

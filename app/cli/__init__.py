@@ -13,7 +13,7 @@ from rich.console import Console
 from app import telemetry
 from app.api.auth import Claims
 from app.api.problem import describe_validation
-from app.cli import admin, asking, documents, serving, upkeep
+from app.cli import admin, asking, documents, mcp, serving, upkeep
 from app.cli.output import FAILED, OK, UNAVAILABLE, USAGE, finish, print_json
 from app.errors import AppError, ErrorCode
 from app.settings import Settings
@@ -26,6 +26,7 @@ app.add_typer(admin.tenant_commands, name="tenant")
 app.add_typer(admin.user_commands, name="user")
 app.add_typer(upkeep.db_commands, name="db")
 app.add_typer(documents.document_commands, name="documents")
+app.add_typer(mcp.mcp_commands, name="mcp")
 app.command("ingest")(documents.ingest)
 app.command("explain-access")(documents.explain_access)
 

@@ -2,6 +2,7 @@
 
 from contextlib import AsyncExitStack
 
+from app.agents.mcp_servers import McpServers
 from app.reasoning import Reasoner
 from app.retrieval.search import Retriever
 from app.settings import Settings
@@ -20,4 +21,8 @@ async def open_tools(
     """
     sandbox = Sandbox()
     stack.push_async_callback(sandbox.aclose)
-    return build_toolbox(ToolPorts(retriever, reasoner, database, settings.min_relevance_score, sandbox))
+    servers = McpServers.load(settings.mcp_servers)
+    connections = servers.connections()
+    stack.push_async_callback(connections.aclose)
+    ports = ToolPorts(retriever, reasoner, database, settings.min_relevance_score, sandbox)
+    return build_toolbox(ports, further=servers.tools(connections, reasoner))

@@ -4,7 +4,8 @@ from typing import Any
 import pytest
 
 from app.agents.registry import BUILT_IN as FOLDERS
-from app.agents.registry import AgentFileError, AgentRegistry, read_spec
+from app.agents.registry import AgentRegistry, read_spec
+from app.agents.strict_yaml import FileRefused
 from app.domain.answer import ResolutionRules
 from app.domain.language import guess_language
 from app.domain.principal import Principal
@@ -12,6 +13,9 @@ from app.errors import AppError, ErrorCode
 from tests.factories import principal
 
 BUILT_IN = ("hr", "it", "general")
+POOLS = ("date", "math")
+USED = POOLS
+"""Pools with tools that are not turned off."""
 SEED_DESCRIPTIONS = {
     "hr": "chuyên lĩnh vực chấm công, đi muộn, tiền lương,...",
     "it": "chuyên lĩnh vực xử lý lỗi, sự cố bảo mật,...",
@@ -67,8 +71,9 @@ def written(folder: Path, text: str, name: str = "finance.yaml") -> Path:
 
 
 class TestBuiltInAgents:
-    def test_are_three_with_the_general_one_last(self, registry: AgentRegistry) -> None:
-        assert registry.names == BUILT_IN
+    def test_are_three_with_the_general_one_last_and_pools_behind(self, registry: AgentRegistry) -> None:
+        assert registry.names == (*BUILT_IN, *POOLS)
+        assert [name for name in registry.names if registry.is_pool(name)] == list(POOLS)
         assert [registry.spec(name).is_fallback for name in BUILT_IN] == [False, False, True]
 
     @pytest.mark.parametrize("name", BUILT_IN)
@@ -76,7 +81,7 @@ class TestBuiltInAgents:
         spec = registry.spec(name)
         assert spec.description.vi == SEED_DESCRIPTIONS[name]
         assert SEED_TOOLS[name].items() <= {tool.name: tool.description for tool in spec.tools}.items()
-        assert {tool.name for tool in spec.tools} - SEED_TOOLS[name].keys() <= {"summary_tool"}
+        assert {tool.name for tool in spec.tools} - SEED_TOOLS[name].keys() <= {"summary_tool", "files_tool"}
 
     @pytest.mark.parametrize("name", BUILT_IN)
     def test_read_the_documents_of_their_own_department(self, registry: AgentRegistry, name: str) -> None:
@@ -98,11 +103,30 @@ class TestBuiltInAgents:
         assert len(every) == len(set(every))
 
 
+class TestPools:
+    def test_offer_an_agent_type_for_each_tool_and_read_no_documents(self, registry: AgentRegistry) -> None:
+        offers = {offer.name: offer for offer in registry.offers_for(LAN, None)}
+        assert offers["math"].types["sum"] == "math.mcp_sum"
+        assert offers["date"].types["working_days"] == "date.working_days"
+        for name in USED:
+            assert set(offers[name].types.values()) == set(offers[name].tools)
+            assert (offers[name].departments, offers[name].own_tool) == ((), "")
+
+    def test_may_be_asked_for_alone(self, registry: AgentRegistry) -> None:
+        assert list(tools_of(registry, LAN, {"math": {}})) == ["math"]
+        assert tools_of(registry, principal(scopes=()), {"math": {}}) == {}
+
+    def test_a_tool_no_server_offers_is_refused_by_name(self, tmp_path: Path) -> None:
+        written(tmp_path, FINANCE.replace("math_tool]", "math.mcp_guess]"))
+        with pytest.raises(FileRefused, match=r"no MCP server offers math\.mcp_guess"):
+            AgentRegistry.load(tmp_path)
+
+
 class TestLoad:
     def test_one_file_adds_a_department(self, tmp_path: Path) -> None:
         written(tmp_path, FINANCE)
         registry = AgentRegistry.load(tmp_path)
-        assert registry.names == ("finance", "hr", "it", "general")
+        assert registry.names == ("finance", "hr", "it", "general", *POOLS)
         offer = registry.offers_for(LAN, None)[0]
         assert (offer.name, list(offer.tools), offer.departments) == (
             "finance",
@@ -118,19 +142,19 @@ class TestLoad:
         assert "finance" in AgentRegistry.load(tmp_path).names
 
     def test_refuses_a_folder_that_is_not_there(self, tmp_path: Path) -> None:
-        with pytest.raises(AgentFileError, match="no such folder"):
+        with pytest.raises(FileRefused, match="no such folder"):
             AgentRegistry.load(tmp_path / "agents")
 
     def test_refuses_a_name_that_is_taken_and_names_both_files(self, tmp_path: Path) -> None:
         path = written(tmp_path, FINANCE.replace("name: finance", "name: hr"))
-        with pytest.raises(AgentFileError) as refused:
+        with pytest.raises(FileRefused) as refused:
             AgentRegistry.load(tmp_path)
         assert str(refused.value) == f"{path}: name: 'hr' is already the name of {FOLDERS[0] / 'hr.yaml'}"
 
     def test_refuses_two_files_of_the_operator_with_one_name(self, tmp_path: Path) -> None:
         written(tmp_path, FINANCE, "a.yaml")
         written(tmp_path, FINANCE, "b.yaml")
-        with pytest.raises(AgentFileError, match=r"b\.yaml: name: 'finance' is already the name of .*a\.yaml"):
+        with pytest.raises(FileRefused, match=r"b\.yaml: name: 'finance' is already the name of .*a\.yaml"):
             AgentRegistry.load(tmp_path)
 
 
@@ -156,14 +180,14 @@ class TestReadSpec:
     )
     def test_names_the_file_and_the_key(self, tmp_path: Path, text: str, complaint: str) -> None:
         path = written(tmp_path, text)
-        with pytest.raises(AgentFileError) as refused:
+        with pytest.raises(FileRefused) as refused:
             read_spec(path)
         assert str(refused.value).startswith(f"{path}: ")
         assert complaint in str(refused.value)
 
     def test_names_every_key_that_is_wrong(self, tmp_path: Path) -> None:
         path = written(tmp_path, "name: Finance\ndescription: x\ntools: []\nexemplars: [a]\n")
-        with pytest.raises(AgentFileError) as refused:
+        with pytest.raises(FileRefused) as refused:
             read_spec(path)
         assert [line.removeprefix(f"{path}: ").split(":")[0] for line in str(refused.value).splitlines()] == [
             "name",
@@ -173,13 +197,14 @@ class TestReadSpec:
     def test_refuses_a_file_that_is_not_utf8(self, tmp_path: Path) -> None:
         path = tmp_path / "finance.yaml"
         path.write_bytes(b"name: \xff\xfe")
-        with pytest.raises(AgentFileError, match="finance"):
+        with pytest.raises(FileRefused, match="finance"):
             read_spec(path)
 
 
 class TestOffersFor:
     def test_offers_agents_in_order_with_the_tools_of_their_files(self, registry: AgentRegistry) -> None:
-        assert tools_of(registry, MINH) == {
+        departments = {name: tools for name, tools in tools_of(registry, MINH).items() if name in BUILT_IN}
+        assert departments == {
             "hr": ["rag_tool", "summary_tool", "math_tool"],
             "it": ["rag_tool", "log_tool", "math_tool", "summary_tool"],
             "general": ["rag_tool", "summary_tool"],
@@ -197,7 +222,7 @@ class TestOffersFor:
         assert not offers["hr"].is_fallback
 
     def test_an_agent_none_of_whose_documents_may_be_read_is_not_offered(self, registry: AgentRegistry) -> None:
-        assert list(tools_of(registry, principal(scopes=("private",)))) == ["hr", "general"]
+        assert list(tools_of(registry, principal(scopes=("private",)))) == ["hr", "general", *USED]
         assert registry.offers_for(principal(scopes=()), None) == ()
 
     def test_the_seeds_request_is_understood_and_keeps_rights(self, registry: AgentRegistry) -> None:
@@ -214,7 +239,7 @@ class TestOffersFor:
 
     @pytest.mark.parametrize("nothing", [None, {}])
     def test_no_request_means_all(self, registry: AgentRegistry, nothing: dict[str, Any] | None) -> None:
-        assert list(tools_of(registry, LAN, nothing)) == list(BUILT_IN)
+        assert list(tools_of(registry, LAN, nothing)) == [*BUILT_IN, *USED]
 
     def test_an_agent_without_tools_is_not_offered(self, registry: AgentRegistry) -> None:
         assert tools_of(registry, LAN, {"hr": {"tools": []}, "general": {}}) == {
@@ -238,7 +263,7 @@ class TestOffersFor:
     @pytest.mark.parametrize(
         ("requested", "named"),
         [
-            ({"finance": {}}, "There is no agent 'finance'; the agents are hr, it, general."),
+            ({"finance": {}}, "There is no agent 'finance'; the agents are hr, it, general, date, math."),
             ({"hr": {"tools": [{"name": "sql_tool"}]}}, "Agent 'hr' has no tool 'sql_tool'; its tools are rag_tool"),
             ({"hr": {"tools": [{"name": "log_tool"}]}}, "Agent 'hr' has no tool 'log_tool'"),
             ({"orchestrator": {}}, "There is no agent 'orchestrator'"),

@@ -1,0 +1,202 @@
+"""The date server: today, differences, working days with the public holidays of a country, and reading dates."""
+
+import datetime
+from typing import Annotated, Any, Literal
+from zoneinfo import ZoneInfo
+
+from pydantic import Field
+
+from app.domain.knowledge import Language
+from app.domain.record import Record
+from app.tools.calendar import sentences, working
+from app.tools.calendar.days import CannotReckon, Difference, Refusal, difference, shifted, weekday_name
+from app.tools.calendar.reading import Reading, read_date
+from app.tools.periods import VIETNAM
+from app.tools.servers.serving import Operation, serve
+
+Day = Annotated[str, Field(max_length=100, json_schema_extra={"format": "date"})]
+Asked = Annotated[Language, Field(description="Of names and of the sentence that tells the result")]
+_DAY = "A date: 2026-04-30 or 30/4/2026 (day first)"
+_COUNTRY = "Two letters of the country whose public holidays count"
+_NOTE = (
+    "Public holidays as announced or computed by the rules in force, with the days off given for holidays on weekends "
+    "where the country gives them; an employer's own days off are not known."
+)
+
+
+class Zone(Record):
+    """A time zone."""
+
+    zone: str = Field("Asia/Ho_Chi_Minh", max_length=60, description="IANA name of the time zone")
+    language: Asked = "vi"
+
+
+class Span(Record):
+    """Two days."""
+
+    start: Day = Field(description=_DAY)
+    end: Day = Field(description=f"{_DAY}; a missing year is the other one's")
+
+
+class CountedSpan(Span):
+    """Two days and whether both count."""
+
+    inclusive: bool = Field(False, description="Count both the first and the last day")
+    language: Asked = "vi"
+
+
+class WorkingSpan(Span):
+    """Two days and where people work."""
+
+    country: str = Field("VN", max_length=2, description=_COUNTRY)
+    subdivision: str = Field("", max_length=40, description="ISO code of a part of the country; empty = none")
+    language: Asked = "vi"
+
+
+class WorkingShift(Record):
+    """A day and a number of working days."""
+
+    start: Day = Field(description=_DAY)
+    days: int = Field(ge=-10_000, le=10_000, description="Working days after it; negative = before it")
+    country: str = Field("VN", max_length=2, description=_COUNTRY)
+    subdivision: str = Field("", max_length=40, description="ISO code of a part of the country; empty = none")
+    language: Asked = "vi"
+
+
+class Shift(Record):
+    """A day and by how much it is moved."""
+
+    start: Day = Field(description=_DAY)
+    amount: int = Field(ge=-80_000, le=80_000, description="How many; negative = back")
+    unit: Literal["days", "weeks", "months", "years"] = "days"
+    language: Asked = "vi"
+
+
+class OneDay(Record):
+    """A day and the language of its name."""
+
+    date: Day = Field(description=_DAY)
+    language: Asked = "vi"
+
+
+class Words(Record):
+    """A date as somebody wrote it."""
+
+    text: str = Field(max_length=100, description="The words: mùng 3 tháng 2, thứ hai tuần sau, next Friday, 3/2")
+    language: Language = Field("vi", description="Of the text")
+    today: Day | None = Field(None, description="The day it is said on; empty = today in Vietnam")
+
+
+class DayResult(Record):
+    """A day."""
+
+    result: datetime.date
+    weekday: str
+
+
+class DifferenceResult(Difference):
+    """How far apart; `result` repeats the days."""
+
+    result: int
+
+
+class WorkingResult(working.WorkingDays):
+    """The count; `result` repeats it."""
+
+    result: int
+    note: str
+
+
+class ArrivalResult(working.Arrival):
+    """Where it leads to; `result` repeats the day."""
+
+    result: datetime.date
+    weekday: str
+
+
+class ReadResult(Reading):
+    """The day that was read; `result` repeats it."""
+
+    result: datetime.date
+    weekday: str
+
+
+def today_in(zone: str) -> datetime.date:
+    """Today's date in a time zone. Raises `CannotReckon` for an unknown one."""
+    try:
+        tz: datetime.tzinfo = VIETNAM if zone == "Asia/Ho_Chi_Minh" else ZoneInfo(zone)
+    except (KeyError, ValueError, OSError) as unknown:
+        raise CannotReckon(Refusal.UNKNOWN_ZONE, zone) from unknown
+    return datetime.datetime.now(tz).date()
+
+
+def _today(given: Zone) -> DayResult:
+    return _day_result(today_in(given.zone), given.language)
+
+
+def _difference(span: CountedSpan) -> DifferenceResult:
+    start, end = _ends(span)
+    found = difference(start, end, inclusive=span.inclusive)
+    return DifferenceResult(result=found.days, **found.model_dump())
+
+
+def _working_days(span: WorkingSpan) -> WorkingResult:
+    found = working.working_days(*_ends(span), span.country, span.subdivision, span.language)
+    return WorkingResult(result=found.working_days, note=_NOTE, **found.model_dump())
+
+
+def _add_working_days(given: WorkingShift) -> ArrivalResult:
+    found = working.add_working_days(_day(given.start), given.days, given.country, given.subdivision, given.language)
+    return ArrivalResult(result=found.end, weekday=weekday_name(found.end, given.language), **found.model_dump())
+
+
+def _add(given: Shift) -> DayResult:
+    return _day_result(shifted(_day(given.start), given.amount, given.unit), given.language)
+
+
+def _weekday(given: OneDay) -> DayResult:
+    return _day_result(_day(given.date), given.language)
+
+
+def _parse(given: Words) -> ReadResult:
+    today = _day(given.today) if given.today else today_in("Asia/Ho_Chi_Minh")
+    found = read_date(given.text, given.language, today)
+    return ReadResult(result=found.day, weekday=weekday_name(found.day, given.language), **found.model_dump())
+
+
+def _day_result(day: datetime.date, language: Language) -> DayResult:
+    return DayResult(result=day, weekday=weekday_name(day, language))
+
+
+def _ends(span: Span) -> tuple[datetime.date, datetime.date]:
+    """Both days; one without a year takes the year of the other."""
+    end = _day(span.end)
+    start = _day(span.start, end)
+    return start, _day(span.end, start)
+
+
+def _day(written: str, beside: datetime.date | None = None) -> datetime.date:
+    return read_date(written, "vi", beside or today_in("Asia/Ho_Chi_Minh")).day
+
+
+OPERATIONS: tuple[Operation[Any, Any], ...] = (
+    Operation("today", "Today", "Today's date in a time zone.", Zone, DayResult, _today,
+              lambda given, found: sentences.one_day(found.result, given.language)),
+    Operation("difference", "Difference", "How many days lie between two dates.", CountedSpan, DifferenceResult,
+              _difference, lambda given, found: sentences.apart(*_ends(given), found, given.language)),
+    Operation("working_days", "Working days", "Count the working days from one date to another, both included, without "
+              "weekends and public holidays; lists the holidays left out.", WorkingSpan, WorkingResult, _working_days,
+              lambda given, found: sentences.working(found, given.language)),
+    Operation("add_working_days", "Add working days", "The date a number of working days after another.", WorkingShift,
+              ArrivalResult, _add_working_days,
+              lambda given, found: sentences.arrival(_day(given.start), given.days, found, given.language)),
+    Operation("add", "Add", "The date some days, weeks, months or years after another.", Shift, DayResult, _add,
+              lambda given, found: sentences.one_day(found.result, given.language)),
+    Operation("weekday", "Weekday", "The day of the week of a date.", OneDay, DayResult, _weekday,
+              lambda given, found: sentences.one_day(found.result, given.language)),
+    Operation("parse", "Read a date", "Read a date written in Vietnamese or English words.", Words, ReadResult, _parse,
+              lambda given, found: sentences.read(found, given.language)),
+)  # fmt: skip
+
+if __name__ == "__main__":
+    serve("date", OPERATIONS)

@@ -1,0 +1,78 @@
+import json
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from app.agents.mcp_servers import LOCK_NAME, McpServers
+from app.agents.strict_yaml import FileRefused
+from app.cli.mcp import mcp_commands
+from tests.unit.tools.mcp_lines import ROOT
+
+HOSTILE = "servers:\n  hostile:\n    command: [python, -m, tests.fakes.mcp_server, {mode}]\n    tools: [echo]\n"
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    path = tmp_path / "servers.yaml"
+    path.write_text(HOSTILE.format(mode="plain"), "utf-8")
+    monkeypatch.setenv("CONCLAVE_MCP_SERVERS", str(path))
+    monkeypatch.chdir(ROOT)
+    return path
+
+
+class TestLoading:
+    def test_ours_are_approved(self) -> None:
+        servers = McpServers.load(None)
+        assert sorted(servers.by_name) == ["date", "math"]
+        assert all(server.approved is not None for server in servers.by_name.values())
+
+    def test_a_server_nobody_approved_offers_nothing(self, file: Path) -> None:
+        assert McpServers.load(file).by_name["hostile"].approved is None
+
+    @pytest.mark.parametrize(
+        ("text", "told"),
+        [
+            ("servers:\n  math:\n    command: [x]\n", "servers.math: this name is already taken"),
+            ("servers:\n  x:\n    command: [x]\n    cwd: /\n", "cwd"),
+            ("servers:\n  x: {}\n", "either command or url"),
+            ("servers:\n  x:\n    command: [x]\n  x:\n    command: [y]\n", "stands twice"),
+            ("other: 1\n", "other"),
+            ("servers: [", "servers.yaml"),
+        ],
+    )
+    def test_a_wrong_file_is_told_by_its_key(self, file: Path, text: str, told: str) -> None:
+        file.write_text(text, "utf-8")
+        with pytest.raises(FileRefused, match=told):
+            McpServers.load(file)
+
+
+class TestCommands:
+    def test_pin_list_call_and_change(self, file: Path) -> None:
+        run = CliRunner()
+        asked = run.invoke(mcp_commands, ["pin", "hostile"], input="n\n")
+        assert asked.exit_code == 0
+        assert '"name": "echo"' in asked.output
+        assert not file.with_name(LOCK_NAME).exists()
+
+        assert run.invoke(mcp_commands, ["pin", "hostile"], input="y\n").exit_code == 0
+        listed = [json.loads(line) for line in run.invoke(mcp_commands, ["list", "--json"]).output.splitlines()]
+        assert {one["server"]: one["tools"] for one in listed}["hostile"] == ["echo"]
+
+        called = run.invoke(mcp_commands, ["call", "hostile", "echo", '{"text": "xin chào"}', "--json"])
+        assert json.loads(called.output)["value"] == {"text": "xin chào"}
+        assert "nothing changed" in run.invoke(mcp_commands, ["pin", "hostile"]).output
+
+        file.write_text(HOSTILE.format(mode="changed"), "utf-8")
+        refused = run.invoke(mcp_commands, ["call", "hostile", "echo", '{"text": "x"}'])
+        assert refused.exit_code == 1
+        assert "conclave mcp pin hostile" in refused.output
+        assert "Send every document" in run.invoke(mcp_commands, ["pin", "hostile"], input="n\n").output
+
+    def test_wrong_use_is_told(self, file: Path) -> None:
+        run = CliRunner()
+        math = ["call", "math", "mcp_sum"]
+        for wrong in (["pin"], ["pin", "nobody"], ["pin", "math", "--all"], ["call", "math", "nothing"]):
+            assert run.invoke(mcp_commands, wrong).exit_code == 2, wrong
+        for arguments in ("[1]", "{", "{}"):
+            assert run.invoke(mcp_commands, [*math, arguments]).exit_code == 2, arguments
