@@ -57,6 +57,7 @@ eval: $(VENV)/.dev ## how well passages are found, questions understood and answ
 	@$(BIN)/python -m bench.retrieval
 	@$(BIN)/python -m bench.intent
 	@$(BIN)/python -m bench.answers
+	@$(BIN)/python -m bench.arithmetic
 
 chaos: $(VENV)/.dev ## every fault of a language model at every stage, 20 seeds each (some 40 minutes)
 	@CONCLAVE_FAULT_SEEDS=20 $(BIN)/python -m pytest --timeout 3600 tests/conformance/test_model_faults.py tests/acceptance/test_language_model.py

@@ -51,6 +51,15 @@ class Passage(Record):
         return self.url if self.page is None or "#" in self.url else f"{self.url}#page={self.page}"
 
 
+    @property
+    def is_document(self) -> bool:
+        """Whether it stands in a document of the company: not in a log, an attached file or on the web."""
+        return self.authority not in _NO_DOCUMENTS
+
+
+_NO_DOCUMENTS = frozenset({"log", "attachment", "web"})
+
+
 class SearchPlan(Record):
     """How a search was done; reported with its result."""
 

@@ -19,4 +19,4 @@ def arguments(
         return math_arguments(query, findings, language)
     if tool == LOG_TOOL:
         return log_arguments(query)
-    return Arguments(values={}) if schema is None else schema_arguments(query, language, schema)
+    return Arguments(values={}) if schema is None else schema_arguments(tool, query, language, schema)

@@ -15,7 +15,7 @@ from app.reasoning.local.decompose import sub_queries_of
 from app.reasoning.local.exemplars import ExemplarBank
 from app.reasoning.local.follow_up import resolve, standing_question
 from app.reasoning.local.intents import intents_of
-from app.reasoning.local.pure_arithmetic import pure_expression
+from app.reasoning.local.reckoning_asked import reckoning_asked
 from app.reasoning.local.shorthand import spelt_out
 from app.reasoning.local.wording import Part, lower_first, tidy
 
@@ -42,6 +42,10 @@ class Classifier:
         """Classify one utterance; embeds it unless it is a set phrase. Without `today` no day is read in it."""
         text = spelt_out(normalise(query))
         language = _language_of(text, history)
+        if reckoning_asked(text):
+            return Classification(
+                kind="task", language=language, refined_query=text, sub_queries=(text,), confidence=0.9
+            )
         standing = standing_question(history)
         leans = (
             bool(standing) and not (fixed_talk(text) or addressed_talk(text)) and resolve(text, standing) is not None
@@ -57,8 +61,6 @@ class Classifier:
     async def _talk_of(self, text: str, *, has_history: bool) -> Talk | None:
         if not any(char.isalnum() for char in text):
             return "greeting"
-        if pure_expression(text):
-            return None
         fixed = fixed_talk(text)
         if fixed:
             return fixed
@@ -107,8 +109,9 @@ def _question(text: str, language: Language, standing: str, today: date | None) 
     moved = moved_to(text, standing, today) if standing and today else None
     resolved = moved[0] if moved else resolve(text, standing) if standing else None
     asked, as_of = moved or _dated(resolved or text, today)
-    parts = (asked,) if pure_expression(asked) else sub_queries_of(asked, language)
-    plain = len(parts) == 1 and not intents_of(asked) and not pure_expression(asked)
+    reckoned = reckoning_asked(asked)
+    parts = (asked,) if reckoned else sub_queries_of(asked, language)
+    plain = len(parts) == 1 and not intents_of(asked) and not reckoned
     return Classification(
         kind="simple" if plain else "task",
         language=language,

@@ -5,6 +5,7 @@ import re
 from app.domain.knowledge import Language
 from app.domain.language import fold, is_unaccented_vietnamese, normalise
 from app.reasoning.local.cues import alternatives
+from app.reasoning.local.intents import goes_on_about_logs
 from app.reasoning.local.wording import Part, lower_first, tidy, topic_of
 
 _SENTENCE_END = re.compile(r"(?<=[?!;\n])\s+|(?<=[^\W\d_]{2}\.)\s+(?=[^\W\d_])|\n+")
@@ -86,7 +87,7 @@ def _parts_of(sentence: str, language: Language) -> list[str]:
     pieces: list[tuple[str, str]] = _pieces(sentence)
     groups: list[str] = [pieces[0][1]]
     for joint, text in pieces[1:]:
-        if _begins_question(groups[-1], joint, text, language):
+        if not goes_on_about_logs(text, groups[-1]) and _begins_question(groups[-1], joint, text, language):
             groups.append(text)
         else:
             groups[-1] = f"{groups[-1]}{joint}{text}"

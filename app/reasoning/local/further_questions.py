@@ -18,9 +18,13 @@ _MAX_WORDS = 14
 
 
 def further_questions(query: str, findings: Sequence[Finding], language: Language, limit: int) -> tuple[str, ...]:
-    """At most `limit` questions made from headings near the quotes that the answer did not use, most relevant first."""
+    """At most `limit` questions made from headings near the quotes that the answer did not use, most relevant first.
+
+    Of logs, attached files and pages of others nothing further is offered.
+    """
     found: dict[str, None] = {}
-    quotes = [quote for finding in findings if finding.found for quote in finding.quotes]
+    found_quotes = [quote for finding in findings if finding.found for quote in finding.quotes]
+    quotes = [quote for quote in found_quotes if quote.passage.is_document]
     for heading in _unused_headings(quotes):
         question = _as_question(heading, language)
         if question and not _is_answered(question, query):

@@ -51,6 +51,12 @@ def wants_log(query: str) -> bool:
     return recorded >= 1 and recorded + named >= _LOG_EVIDENCE
 
 
+def goes_on_about_logs(query: str, before: str) -> bool:
+    """Whether `query` asks what is most frequent of what `before` asks the logs: “…, which error was most frequent?”"""
+    bare = fold(normalise(query)).lower()
+    return bool(_RANKING.search(bare)) and not _POLICY.search(bare) and wants_log(f"{before} {query}")
+
+
 def _wants_calculation(query: str, bare: str) -> bool:
     """An order to calculate, or an amount asked for from stated figures of which one is money."""
     if _HOW_CALCULATED.search(bare):

@@ -33,6 +33,10 @@ _NOT_A_USER = frozenset(
         "of",
     ]
 )
+_SYSTEMS = named_patterns("log.systems")
+"""How the names of machines begin, and what people call the system (folded)."""
+_REGEX = re.compile(r"(?<![\w/:.])/((?:[^/\\\s]|\\.)(?:[^/\\]|\\.){0,999})/(?![\w/])")
+"""``/time(d )?out/`` anywhere in the question; neither a path nor a date."""
 _EVENTS = named_patterns("log.events")
 """The words systems write for an event, and what people call it (folded)."""
 _LEVELS: tuple[tuple[re.Pattern[str], str], ...] = (
@@ -49,14 +53,22 @@ _PERIODS = tuple(
 
 
 def log_arguments(query: str) -> Arguments:
-    """Terms, level, source and ``period`` (the literal phrase; the tool knows the clock). Only what the query says."""
-    text = normalise(query)
+    """Terms or ``regex``, level, source and ``period`` (the literal phrase; the tool knows the clock). Only what the
+    query says."""
     values: dict[str, str] = {}
     grounds: list[str] = []
+    if regex := _REGEX.search(query):
+        values["regex"] = regex[1]
+        grounds.append(regex[0])
+        query = query.replace(regex[0], " ")
+    text = normalise(query)
     host, period = _HOST.search(text), _period_of(text)
     if host:
         values["source"] = host[0].lower()
         grounds.append(host[0])
+    elif system := _system_of(text):
+        values["source"] = system[0]
+        grounds.append(system[1])
     if period:
         values["period"] = period
         grounds.append(period)
@@ -64,7 +76,7 @@ def log_arguments(query: str) -> Arguments:
     for known in filter(None, (host[0] if host else "", period)):
         rest = rest.replace(known, " ")
     rest = fold(rest).lower()
-    terms, said = _terms_of(rest)
+    terms, said = ("", "") if regex else _terms_of(rest)
     if terms:
         values["terms"] = terms
         grounds.append(said)
@@ -72,6 +84,12 @@ def log_arguments(query: str) -> Arguments:
     if level:
         values["level"] = level
     return Arguments(values=values, grounds=tuple(grounds))
+
+
+def _system_of(text: str) -> tuple[str, str] | None:
+    """(beginning of a source's name, what in the question stands for it)."""
+    folded = fold(text).lower()
+    return next(((name, mark[0]) for name, pattern in _SYSTEMS if (mark := pattern.search(folded))), None)
 
 
 def _period_of(text: str) -> str:

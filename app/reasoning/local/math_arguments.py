@@ -9,9 +9,10 @@ from app.domain.knowledge import Finding, Language, Passage
 from app.domain.language import is_unaccented_vietnamese, normalise
 from app.reasoning import Arguments
 from app.reasoning.local.formula import Formula, formulas_in, kind_of_amount
-from app.reasoning.local.numbers import Amount, amounts_in, plain
-from app.reasoning.local.pure_arithmetic import pure_expression
+from app.reasoning.local.numbers import Amount, amounts_in
+from app.reasoning.local.reckoning_asked import reckoning_asked
 from app.reasoning.local.sentences import Unit, units_of
+from app.reasoning.local.stated_relations import kinds_in, relation_among
 from app.reasoning.local.terms import bag_of, coverage, terms_of
 
 _CURRENCIES = ("VND", "GBP", "USD", "EUR", "CAD")
@@ -25,11 +26,7 @@ _QUOTED, _NAMED = 0.15, 0.3
 """What a formula gains by standing in a quote, and by being written in words rather than as an example."""
 _OTHER_PASSAGE = 0.02
 _RELEVANT = 0.3
-_HOURLY = re.compile(r"lương giờ|tiền giờ|mỗi giờ|một giờ|/giờ|hourly|per hour|an hour|/h\b", re.IGNORECASE)
-_PRO_RATA = re.compile(r"tỷ lệ|tỉ lệ|pro.?rata|tương ứng|theo tháng", re.IGNORECASE)
-_YEARLY = re.compile(r"mỗi năm|một năm|hằng năm|hàng năm|/năm|a year|per year|annual", re.IGNORECASE)
 _EXAMPLE = re.compile(r"ví dụ|example", re.IGNORECASE)
-_MONTHS = Decimal(12)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,19 +43,19 @@ class _Source:
 
 def math_arguments(query: str, findings: Sequence[Finding], language: Language) -> Arguments:
     """The expression to compute, with its unit; or what is missing for it. Nothing is ever made up."""
-    pure = pure_expression(query)
-    if pure:
-        return _arguments(pure.expression, pure.unit, pure.grounds)
+    asked = reckoning_asked(query)
+    if asked and asked.expression:
+        return _arguments(asked.expression, asked.values.get("unit", ""), asked.grounds)
     question = normalise(query)
-    stated = _stated(question, language)
+    stated = kinds_in(question, language)
     sources = _sources(question, findings)
     for source in (source for source in sources if source.formula.is_named):
         found = _bound(source, sources, question, stated, language)
         if found:
             return found
-    own = _own_relation(question, stated, language)
+    own = relation_among(question, stated)
     if own:
-        return own
+        return _arguments(own.expression, own.values.get("unit", ""), own.grounds)
     example = next((source for source in sources if not source.formula.is_named), None)
     return _from_example(example, question, stated, language) if example else Arguments(values={})
 
@@ -66,14 +63,6 @@ def math_arguments(query: str, findings: Sequence[Finding], language: Language) 
 def _arguments(expression: str, unit: str, grounds: Sequence[str]) -> Arguments:
     values = {"expression": expression} | ({"unit": unit} if unit else {})
     return Arguments(values=values, grounds=tuple(dict.fromkeys(grounds)))
-
-
-def _stated(question: str, language: Language) -> list[tuple[str, Amount]]:
-    """The amounts of the question with their kinds, in order."""
-    return [
-        (kind_of_amount(amount, " ".join(question[: amount.start].split()[-3:])), amount)
-        for amount in amounts_in(question, language)
-    ]
 
 
 def _sources(question: str, findings: Sequence[Finding]) -> list[_Source]:
@@ -174,26 +163,3 @@ def _unit_of(source: _Source, question: str, language: Language) -> str:
             if pattern.search(text):
                 return unit
     return "VND" if language == "vi" else ""
-
-
-def _own_relation(question: str, stated: Sequence[tuple[str, Amount]], language: Language) -> Arguments | None:
-    """Relations the words of the question state by themselves: hourly pay × hours × rate, a yearly amount pro rata."""
-    by_kind: dict[str, list[Amount]] = {}
-    for kind, amount in stated:
-        by_kind.setdefault(kind, []).append(amount)
-    if any(len(amounts) > 1 for amounts in by_kind.values()):
-        return None
-    money, hours, rate = (by_kind.get(kind, [None])[0] for kind in ("money", "hour", "%"))
-    if money and hours and _HOURLY.search(question):
-        used = [money, hours, *([rate] if rate else [])]
-        expression = " * ".join(
-            [plain(money.value), plain(hours.value), *([f"{plain(rate.value)} / 100"] if rate else [])]
-        )
-        return _arguments(
-            expression, money.unit or ("VND" if language == "vi" else ""), [amount.text for amount in used]
-        )
-    days, months = (by_kind.get(kind, [None])[0] for kind in ("day", "month"))
-    if days and months and _PRO_RATA.search(question) and _YEARLY.search(question):
-        expression = f"{plain(days.value)} / {plain(_MONTHS)} * {plain(months.value)}"
-        return _arguments(expression, "day", [days.text, months.text])
-    return None

@@ -5,33 +5,41 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from app.domain.knowledge import Language
-from app.domain.language import fold, normalise
+from app.domain.language import fold, normalise, words
 from app.reasoning import Arguments
 from app.reasoning.local.numbers import amounts_in, plain
-from app.reasoning.local.pure_arithmetic import PureSum, pure_expression
+from app.reasoning.local.reckoning_asked import reckoning_asked
 
 _ASKS = frozenset(("query", "question", "q", "text", "search", "topic", "prompt"))
 """Properties that take the question as it stands."""
 _ADDRESS = re.compile(r"https?://[^\s<>\"'“”]+")
 _AROUND = ".,;:!?)]}"
-_OPERANDS = re.compile(r"(?P<a>[\d.]+)(?P<percent> %)? (?:\+|-|\*\*|[*/]) (?P<b>[\d.]+)")
+_LANGUAGES = frozenset(("vi", "en"))
 
 
-def schema_arguments(query: str, language: Language, schema: Mapping[str, Any]) -> Arguments:
-    """Each property filled by its type: numbers in the order they are named, choices that are mentioned, an address,
-    the question itself; required ones that nothing fills are missing."""
-    values = dict(_filled(normalise(query), language, schema.get("properties", {})))
+def schema_arguments(tool: str, query: str, language: Language, schema: Mapping[str, Any]) -> Arguments:
+    """Each property filled by what the question wants reckoned, where the tool does that; else by its type: numbers in
+    the order they are named, choices that are mentioned, an address, the question itself.
+
+    Required ones that nothing fills are missing.
+    """
+    properties: Mapping[str, Any] = schema.get("properties", {})
+    asked = reckoning_asked(query)
+    if asked and asked.fits(tool):
+        values = {name: value for name, value in asked.values.items() if name in properties}
+        grounds = asked.grounds
+    else:
+        values = dict(_filled(normalise(query), language, properties))
+        grounds = tuple(values.values())
+    values |= {name: language for name, of in properties.items() if name not in values and _is_language(name, of)}
     missing = tuple(name for name in schema.get("required", ()) if name not in values)
-    return Arguments(values=values, missing=missing, grounds=tuple(values.values()))
+    return Arguments(values=values, missing=missing, grounds=grounds)
 
 
 def _filled(text: str, language: Language, properties: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    pure = pure_expression(text)
-    numbers = iter(_operands(pure) if pure else [plain(amount.value) for amount in amounts_in(text, language)])
+    numbers = iter([plain(amount.value) for amount in amounts_in(text, language)])
     for name, schema in properties.items():
-        if pure and name == "expression":
-            yield name, pure.expression
-        elif choice := _mentioned(text, schema):
+        if choice := _mentioned(text, schema):
             yield name, choice
         elif address := _address(text, name, schema):
             yield name, address
@@ -43,15 +51,15 @@ def _filled(text: str, language: Language, properties: Mapping[str, Any]) -> Ite
             yield name, text
 
 
-def _operands(pure: PureSum) -> list[str]:
-    """Both numbers of a sum of two; those of others do not belong to single properties."""
-    match = _OPERANDS.fullmatch(pure.expression)
-    return [match["a"], match["b"]] if match else []
+def _is_language(name: str, schema: Mapping[str, Any]) -> bool:
+    """Whether a property wants to know the language to answer in."""
+    return name == "language" and set(schema.get("enum", ())) <= _LANGUAGES
 
 
 def _mentioned(text: str, schema: Mapping[str, Any]) -> str:
-    said = fold(text).lower()
-    return next((c for c in schema.get("enum", ()) if isinstance(c, str) and c and fold(c).lower() in said), "")
+    said = f" {' '.join(words(fold(text)))} "
+    choices = (choice for choice in schema.get("enum", ()) if isinstance(choice, str) and choice)
+    return next((choice for choice in choices if f" {' '.join(words(fold(choice)))} " in said), "")
 
 
 def _address(text: str, name: str, schema: Mapping[str, Any]) -> str:

@@ -8,14 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from app.domain.language import fold, normalise
-from app.domain.plan import FILES_TOOL, LOG_TOOL, MATH_TOOL, TRANSCRIPT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
+from app.domain.plan import FILES_TOOL, LOG_TOOL, TRANSCRIPT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
 from app.reasoning import AgentOffer
 from app.reasoning.local.intents import wants_log
-from app.reasoning.local.pure_arithmetic import PureSum, pure_expression
+from app.reasoning.local.reckoning_asked import reckoning_asked
 
-_SIGNS = {"+": "sum", "-": "subtract", "*": "multiply", "/": "divide", "**": "power"}
-"""The sign of a sum of two, and the agent type that computes it."""
-_TWO = re.compile(r"[\d.]+(?P<percent> %)? (?P<sign>\+|-|\*\*|[*/]) [\d.]+")
 _ADDRESS = re.compile(r"https?://(?P<host>[^\s/?#]+)")
 _VIDEO_HOSTS = ("youtube.com", "youtu.be")
 _WIKIPEDIA = re.compile(r"\bwikipedia\b")
@@ -46,23 +43,14 @@ def tool_for(query: str, offers: Sequence[AgentOffer], *, files: int = 0) -> Cho
 
 def _wanted(query: str, files: int) -> Iterator[str]:
     """Agent types and tools that would do, the fittest first."""
-    pure = pure_expression(query)
-    if pure:
-        yield from (_type_of(pure), "evaluate", MATH_TOOL)
+    asked = reckoning_asked(query)
+    if asked:
+        yield from asked.types
     if wants_log(query):
         yield LOG_TOOL
     if files:
         yield FILES_TOOL
     yield from _named_places(normalise(query))
-
-
-def _type_of(pure: PureSum) -> str:
-    two = _TWO.fullmatch(pure.expression)
-    if two is None:
-        return "evaluate"
-    if two["percent"]:
-        return "percent" if two["sign"] == "*" else "evaluate"
-    return _SIGNS[two["sign"]]
 
 
 def _named_places(text: str) -> Iterator[str]:

@@ -95,12 +95,26 @@ class TestCalculation:
             "Calculate the cost of overtime from the basic salary",
         )
 
-    @pytest.mark.parametrize("sum_", ["2+4 = ?", "tính 15% của 20 triệu", "add 45 to 87 plus 54"])
-    async def test_a_bare_sum_needs_the_calculator_alone(
-        self, reasoner: LocalReasoner, offers: tuple[AgentOffer, ...], sum_: str
+    @pytest.mark.parametrize(
+        ("sum_", "tool"),
+        [
+            ("2+4 = ?", "math.mcp_sum"),
+            ("tính 15% của 20 triệu", "math.mcp_percent"),
+            ("add 45 to 87 plus 54", "math.mcp_evaluate"),
+        ],
+    )
+    async def test_a_bare_sum_needs_one_agent_type_of_the_math_pool(
+        self, reasoner: LocalReasoner, offers: tuple[AgentOffer, ...], sum_: str, tool: str
     ) -> None:
         plan, request = await planned(reasoner, offers, sum_)
-        assert [step.step.tool for step in plan.steps] == ["math_tool"]
+        assert [(step.step.agent, step.step.tool) for step in plan.steps] == [("math", tool)]
+        assert (await reasoner.review_plan(plan, request)).approved
+
+    async def test_without_the_pool_a_department_calculates(
+        self, reasoner: LocalReasoner, offers: tuple[AgentOffer, ...]
+    ) -> None:
+        plan, request = await planned(reasoner, tuple(o for o in offers if o.departments), "2+4 = ?")
+        assert [(step.step.agent, step.step.tool) for step in plan.steps] == [("hr", "math_tool")]
         assert (await reasoner.review_plan(plan, request)).approved
 
 

@@ -35,8 +35,10 @@ def router(embedder: CachedEmbedder, tmp_path_factory: pytest.TempPathFactory) -
 async def routed(
     router: Router, offers: tuple[AgentOffer, ...], query: str, evidence: Mapping[str, float] | None = None
 ) -> tuple[str, ...]:
+    """Among the agents that read documents, as the planner asks."""
     probes = [Probe(query=query, relevance_by_department=dict(evidence or {}))]
-    return (await router.route([query], offers, probes))[0].agents
+    readers = [offer for offer in offers if offer.departments]
+    return (await router.route([query], readers, probes))[0].agents
 
 
 class TestByLook:

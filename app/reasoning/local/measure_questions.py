@@ -1,0 +1,265 @@
+"""Questions of measures: “100 °F là bao nhiêu độ C”, “convert 5 feet 10 inches to cm”, how far at 90 km/h in a second.
+
+A question is one of the forms of the cues or it is not, and both its units measure the same thing: “12 ngày phép là bao
+nhiêu tiền” and “1 tuần được mấy ngày ở nhà” are no conversions.
+"""
+
+import re
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from functools import cache, lru_cache
+
+from app.domain.language import fold, normalise
+from app.domain.plan import UNIT_TOOL
+from app.reasoning.local.cues import alternatives, lines
+from app.reasoning.local.numbers import plain, read_number
+from app.reasoning.local.pure_arithmetic import number_language
+from app.reasoning.local.reckoning import Reckoning, sum_of
+
+_MAX_CHARS = 200
+_ONES = {
+    "mot": 1, "hai": 2, "ba": 3, "bon": 4, "nam": 5, "sau": 6, "bay": 7, "tam": 8, "chin": 9, "muoi": 10, "a": 1,
+    "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
+    "ten": 10,
+}  # fmt: skip
+_MARKED = frozenset(("một", "hai", "ba", "bốn", "năm", "sáu", "bảy", "tám", "chín", "mười"))
+"""As they are written where diacritics are: “bay” is seven only where there are none."""
+_POWERS = {"vuong": 2, "khoi": 3, "square": 2, "sq": 2, "cubic": 3, "cu": 3, "²": 2, "³": 3, "2": 2, "3": 3}
+_KIND_OF_POWER = {2: "area", 3: "volume"}
+_DIGITS = r"-?\d+(?:[.,]\d+)*(?:e\d{1,2})?(?!\d)"
+_NUMBER = rf"{_DIGITS}|(?:{'|'.join(sorted(_ONES, key=len, reverse=True))})(?= )"
+_LEAD = rf"(?:(?:{alternatives('reckoning.lead')})[ ,:]+){{0,4}}"
+_TAIL = rf"(?: (?:{alternatives('reckoning.tail')})){{0,4}}[ ?!.=,]*"
+_TIME_KINDS_NOT_ASKED = frozenset({"has"})
+"""“1 tuần được mấy ngày” asks what is allowed, not how long a week is."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """A unit as a question names it."""
+
+    kind: str
+    size: Fraction | None
+    """In metres, kilograms or seconds; None where only its kind is known."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """An amount with its unit; the words as written."""
+
+    number: str
+    unit: str
+    """As written."""
+    measured: _Unit
+    value: Decimal
+
+    @property
+    def is_word(self) -> bool:
+        return self.number.lower() in _ONES or fold(self.number).lower() in _ONES
+
+
+def measure_asked(text: str) -> Reckoning | None:
+    """The conversion a question asks for; None when it asks anything else as well."""
+    return _read(normalise(text)) if len(text) <= _MAX_CHARS else None
+
+
+@lru_cache(maxsize=512)
+def _read(text: str) -> Reckoning | None:
+    said = fold(text).lower()
+    if len(said) != len(text) or not any(map(str.isalnum, said)):
+        return None
+    for name, form in _forms():
+        match = form.fullmatch(said)
+        found = _converted(text, match, name) if match else None
+        if found:
+            return found
+    for form in _travels():
+        match = form.fullmatch(said)
+        found = _travelled(text, match) if match else None
+        if found:
+            return found
+    return None
+
+
+def _converted(text: str, match: re.Match[str], name: str) -> Reckoning | None:
+    given = _given(text, match, "q")
+    second = _given(text, match, "second")
+    target = text[slice(*match.span("u"))] if "u" in match.re.groupindex else ""
+    wanted = unit_named(target) if target else None
+    if given is None or (target and (wanted is None or wanted.kind != given.measured.kind)):
+        return None
+    if wanted and wanted == given.measured and wanted.size and not second:
+        return None
+    if given.measured.kind == "time" and name in _TIME_KINDS_NOT_ASKED:
+        return None
+    if second:
+        return _compound(given, second, wanted)
+    if not target and given.measured.kind != "temperature":
+        return None
+    values = {"value": _as_stated(given), "from_unit": _slashed(given.unit)}
+    values |= {"to_unit": _slashed(target)} if target else {}
+    return Reckoning(("convert", UNIT_TOOL), values, (f"{given.number} {given.unit}", *filter(None, [target])))
+
+
+def _as_stated(given: _Given) -> str:
+    """A number in digits as it is written; of a word, its value."""
+    return plain(given.value) if given.is_word else given.number
+
+
+def _compound(first: _Given, second: _Given, wanted: _Unit | None) -> Reckoning | None:
+    """“5 feet 10 inches to cm”: the sum of both, each times what its unit is of the other."""
+    if wanted is None or not (first.measured.size and second.measured.size and wanted.size):
+        return None
+    if second.measured.kind != first.measured.kind or second.measured.size >= first.measured.size:
+        return None
+    parts = [_times(one.value, one.measured.size / wanted.size) for one in (first, second) if one.measured.size]
+    grounds = [f"{one.number} {one.unit}" for one in (first, second)]
+    return sum_of(" + ".join(parts), grounds, is_stated=False)
+
+
+def _times(value: Decimal, factor: Fraction) -> str:
+    """``5 * 30.48``, ``10 / 12``, or the number alone."""
+    if factor == 1:
+        return plain(value)
+    if factor.numerator == 1:
+        return f"{plain(value)} / {factor.denominator}"
+    shown = Decimal(factor.numerator) / Decimal(factor.denominator)
+    if Fraction(shown) == factor:
+        return f"{plain(value)} * {plain(shown)}"
+    return f"{plain(value)} * {factor.numerator} / {factor.denominator}"
+
+
+def _travelled(text: str, match: re.Match[str]) -> Reckoning | None:
+    """A speed over a time: of one unit of time it is a conversion, of several a product."""
+    speed = _given(text, match, "v")
+    above, _, below = _split_rate(text[slice(*match.span("vu"))])
+    length, time = unit_named(above), unit_named(below)
+    target = text[slice(*match.span("u"))]
+    wanted, during = unit_named(target), unit_named(text[slice(*match.span("tu"))])
+    amount = match["tn"]
+    if speed is None or not length or not time or not wanted or not during:
+        return None
+    if (length.kind, wanted.kind, time.kind, during.kind) != ("length", "length", "time", "time"):
+        return None
+    count = _value(text[slice(*match.span("tn"))], text) if amount else Decimal(1)
+    grounds = (text[slice(*match.span("v"))], *filter(None, [text[slice(*match.span("t"))]]))
+    if count == 1 and (length, time) != (wanted, during):
+        values = {"value": _as_stated(speed), "from_unit": f"{above}/{below}",
+                  "to_unit": f"{target}/{text[slice(*match.span('tu'))].strip()}"}  # fmt: skip
+        return Reckoning(("convert", UNIT_TOOL), values, grounds)
+    return _product(speed, length, time, count, wanted, during, grounds)
+
+
+def _product(
+    speed: _Given, length: _Unit, time: _Unit, count: Decimal | None, wanted: _Unit, during: _Unit,
+    grounds: tuple[str, ...],
+) -> Reckoning | None:  # fmt: skip
+    if count is None or not (length.size and time.size and wanted.size and during.size):
+        return None
+    factor = length.size / wanted.size * during.size / time.size
+    return sum_of(_times(count, factor).replace(plain(count), f"{plain(speed.value)} * {plain(count)}", 1), grounds)
+
+
+def _given(text: str, match: re.Match[str], group: str) -> _Given | None:
+    if group not in match.re.groupindex or match[group] is None:
+        return None
+    number, unit = (text[slice(*match.span(f"{group}{part}"))] for part in ("n", "u"))
+    measured = unit_named(unit)
+    value = _value(number, text)
+    return None if measured is None or value is None else _Given(number, unit.strip(), measured, value)
+
+
+def _value(number: str, text: str) -> Decimal | None:
+    word = fold(number).lower()
+    if word in _ONES and (number.lower() in _MARKED or number.isascii() == text.isascii()):
+        return Decimal(_ONES[word])
+    read = read_number(number.lstrip("-"), number_language(text))
+    return -read if read is not None and number.startswith("-") else read
+
+
+def unit_named(written: str) -> _Unit | None:
+    """What a unit measures: of a rate its own kind, of a square or a cube area and volume; None for no unit."""
+    said = fold(normalise(written)).lower().strip()
+    above, per, below = _split_rate(said)
+    if per:
+        parts = _plain_unit(above), _plain_unit(below)
+        kinds = tuple(part.kind if part else "" for part in parts)
+        return (
+            _Unit("speed" if kinds == ("length", "time") else f"{kinds[0]} per {kinds[1]}", None)
+            if all(kinds)
+            else None
+        )
+    return _plain_unit(said)
+
+
+def _slashed(unit: str) -> str:
+    """A rate with the sign between its units: “km một giờ” is ``km/giờ``."""
+    above, per, below = _split_rate(unit)
+    return f"{above}/{below}" if per and unit.lower() != "mph" else unit
+
+
+def _split_rate(said: str) -> tuple[str, str, str]:
+    if said.lower() == "mph":
+        return "miles", "/", "hour"
+    match = _RATE.fullmatch(said)
+    return (match[1].strip(), match[2], match[3].strip()) if match else (said, "", "")
+
+
+_RATE = re.compile(r"(.+?)( ?/ ?| (?:per|an|a|một|mot|mỗi|moi|trên|tren|trên một|tren mot) )(.+)", re.IGNORECASE)
+
+
+@lru_cache(maxsize=512)
+def _plain_unit(said: str) -> _Unit | None:
+    whole = _single(said)
+    if whole:
+        return whole
+    match = re.fullmatch(r"(?:(square|sq|cubic|cu)\.? )?(.+?)(?: (vuong|khoi)|([²³23]))?", said)
+    if match is None:
+        return None
+    power = next((_POWERS[found] for found in (match[1], match[3], match[4]) if found), 1)
+    base = _single(match[2])
+    if power == 1 or base is None or base.kind != "length":
+        return None
+    return _Unit(_KIND_OF_POWER[power], base.size**power if base.size and power == 2 else None)
+
+
+def _single(said: str) -> _Unit | None:
+    return next((unit for unit, spelling in _units() if spelling.fullmatch(said)), None)
+
+
+@cache
+def _units() -> tuple[tuple[_Unit, re.Pattern[str]], ...]:
+    found = []
+    for line in lines("measure_questions.unit"):
+        head, _, spellings = line.partition(" = ")
+        kind, _, size = head.partition(":")
+        found.append((_Unit(kind, Fraction(size) if size else None), re.compile(spellings)))
+    return tuple(found)
+
+
+_WORDS = r"[^\s\d?!.,][^\d?!,]{0,30}?(?:(?<=m)[23])?"
+"""What may be a unit, the shortest first; whether it is one is looked up."""
+_SLOTS = {
+    "Q": rf"(?P<q>(?P<qn>{_NUMBER}) ?(?P<qu>{_WORDS}))"
+         rf"(?: (?:and |va )?(?P<second>(?P<secondn>{_DIGITS}) ?(?P<secondu>{_WORDS})))?",
+    "U": rf"(?P<u>{_WORDS})",
+    "V": rf"(?P<v>(?P<vn>{_NUMBER}) ?(?P<vu>{_WORDS}))",
+    "T": rf"(?P<t>(?:(?P<tn>{_NUMBER}) |(?:moi|mot|each|every) )?(?P<tu>{_WORDS}))",
+}  # fmt: skip
+
+
+def _filled(form: str) -> re.Pattern[str]:
+    pattern = re.sub(r"(?<![a-zA-Z\\])[QUVT](?![a-zA-Z])", lambda mark: _SLOTS[mark[0]], form)
+    return re.compile(rf"{_LEAD}(?:{pattern}){_TAIL}")
+
+
+@cache
+def _forms() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    parts = (line.partition(" = ") for line in lines("measure_questions.form"))
+    return tuple((name, _filled(pattern)) for name, _, pattern in parts)
+
+
+@cache
+def _travels() -> tuple[re.Pattern[str], ...]:
+    return tuple(_filled(pattern) for pattern in lines("measure_questions.travel"))

@@ -1,0 +1,68 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.reasoning.local.measure_questions import measure_asked
+from app.tools.arithmetic import calculate
+from app.tools.measures import read_measure
+
+
+class TestMeasureAsked:
+    @pytest.mark.parametrize(
+        ("query", "values"),
+        [
+            ("100 °F là bao nhiêu độ C", ("100", "°F", "độ C")),
+            ("100 do F la bao nhieu do C", ("100", "do F", "do C")),
+            ("Đổi 98,6 độ F sang độ C", ("98,6", "độ F", "độ C")),
+            ("26,2 dặm bằng bao nhiêu ki-lô-mét?", ("26,2", "dặm", "ki-lô-mét")),
+            ("How many square metres are in 2.5 hectares?", ("2.5", "hectares", "square metres")),
+            ("3 tạ là mấy cân", ("3", "tạ", "cân")),
+            ("một tạ bằng bao nhiêu kg?", ("1", "tạ", "kg")),
+            ("1 sào bao nhiêu mét vuông", ("1", "sào", "mét vuông")),
+            ("i need to know how many pounds are in 10 kilos", ("10", "kilos", "pounds")),
+            ("20 km một giờ là bao nhiêu m một giây", ("20", "km/giờ", "m/giây")),
+            ("Chạy 90 km/h thì mỗi giây đi được bao nhiêu mét?", ("90", "km/h", "mét/giây")),
+            ("At 90 km/h, how many metres do you travel in one second?", ("90", "km/h", "metres/second")),
+        ],
+    )
+    def test_is_read_with_both_units(self, query: str, values: tuple[str, ...]) -> None:
+        found = measure_asked(query)
+        assert found is not None
+        assert tuple(found.values.values()) == values
+        assert read_measure(values[1]) != read_measure(values[2])
+
+    @pytest.mark.parametrize(
+        ("query", "result"),
+        [
+            ("convert 5 feet 10 inches to cm", 177.8),
+            ("1 giờ 30 phút là bao nhiêu phút", 90),
+            ("60 km/h trong 2 giờ đi được bao nhiêu km", 120),
+            ("90 km/h trong 10 giây đi được bao nhiêu mét", 250),
+        ],
+    )
+    def test_two_amounts_make_a_sum(self, query: str, result: float) -> None:
+        found = measure_asked(query)
+        assert found is not None
+        assert float(calculate(found.expression).value) == pytest.approx(result)
+
+    @pytest.mark.parametrize(
+        "query",
+        [
+            "1 tuần được mấy ngày",
+            "1 năm có bao nhiêu ngày phép",
+            "một ngày làm bao nhiêu giờ",
+            "12 ngày phép là bao nhiêu tiền",
+            "Nghỉ 3 ngày được bao nhiêu tiền",
+            "100 dollars in euros",
+            "Bây giờ là mấy giờ?",
+            "5 km là bao nhiêu kg",
+            "3 tháng là bao nhiêu ngày",
+        ],
+    )
+    def test_what_is_no_conversion_is_left_alone(self, query: str) -> None:
+        assert measure_asked(query) is None
+
+    @given(st.text(max_size=60))
+    def test_any_text_is_read(self, text: str) -> None:
+        measure_asked(f"5 km {text}")
+        measure_asked(text)
