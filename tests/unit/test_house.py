@@ -32,6 +32,8 @@ OWNERS: dict[str, set[str]] = {
     "pint": {"tools"},
     "pydantic_monty": {"tools"},
     "re2": {"tools"},
+    "httpcore2": {"tools"},
+    "requests": {"tools"},
     "trafilatura": {"tools"},
     "youtube_transcript_api": {"tools"},
     "yaml": {"agents"},

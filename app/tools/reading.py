@@ -1,0 +1,167 @@
+"""Answering from one long text that was just fetched: its pieces are ranked against the question, the best are read.
+
+What was fetched is somebody else's text. It becomes passages like those of documents: data that is quoted, never
+followed.
+"""
+
+import math
+from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
+from uuid import NAMESPACE_URL, uuid5
+
+from app.domain.knowledge import Finding, Passage, Quote
+from app.domain.language import content_words, fold, guess_language, is_unaccented_vietnamese, words
+from app.embedding import Embedder, EmbeddingUnavailable
+from app.reasoning import AnswerRequest, Reasoner
+from app.retrieval.calibration import load_calibration
+from app.tools.base import ToolCall
+from app.tools.calling import outages_as_retry
+from app.tools.finding import computed
+from app.tools.pieces import Piece
+
+_COMPARED = 16
+"""Pieces whose vectors are made; 5-20 ms of one core each."""
+_READ = 8
+"""Passages a question is answered from."""
+_OPENING_CHARS = 900
+_OPENING_CONFIDENCE = 0.8
+AUTHORITY = "web"
+"""Authority and department of passages from the web."""
+
+
+class Source(NamedTuple):
+    """Where a text was read."""
+
+    url: str
+    title: str
+    created_at: datetime | None
+    """None = not known."""
+
+
+class Reading:
+    """Answers from pieces of a text, by vectors and words where there is a model for vectors, else by words."""
+
+    def __init__(self, reasoner: Reasoner, embedder: Embedder | None, min_relevance_score: float):
+        self._reasoner = reasoner
+        self._embedder = embedder
+        self._min_relevance_score = min_relevance_score
+        self._calibration = load_calibration(embedder.model if embedder else "")
+
+    async def answer(self, call: ToolCall, index: int, query: str, question: str, read: "Text") -> Finding:
+        """The finding of one query. Raises `ToolRetry` when the reasoner is away.
+
+        Args:
+            call: The call.
+            index: Of the query, from 1.
+            query: As planned; the finding carries it.
+            question: What is asked of the text, without the address and the like; empty = what the text says at all.
+            read: The text; with no pieces nothing is found.
+        """
+        if not content_words(question):
+            return _opening(call, index, query, read)
+        passages = await self._passages(call, question, read)
+        with outages_as_retry("The reasoner"):
+            found = await self._reasoner.answer(
+                AnswerRequest(
+                    query=question, language=call.language, agent=call.agent, index=index, passages=passages,
+                    min_relevance_score=self._min_relevance_score, instructions=call.instructions,
+                )
+            )  # fmt: skip
+        cited = tuple(evidence.model_copy(update={"source_type": "web"}) for evidence in found.evidence)
+        return found.model_copy(update={"query": query, "evidence": cited})
+
+    async def _passages(self, call: ToolCall, question: str, read: "Text") -> tuple[Passage, ...]:
+        """The pieces that bear most on the question, best first."""
+        unaccented = is_unaccented_vietnamese(question)
+        shares = _shares(question, read.pieces, folded=unaccented)
+        nearest = sorted(range(len(shares)), key=lambda at: -shares[at])[:_COMPARED]
+        languages = [guess_language(read.pieces[at].text) for at in nearest]
+        asked_in = guess_language(question)
+        similarities = await self._similarities(question, asked_in, [read.pieces[at] for at in nearest], languages)
+        found = [
+            _passage(
+                call, read, at, language, similarity or 0.0,
+                self._calibration.relevance(
+                    similarity or 0.0, shares[at], same_language=language == asked_in,
+                    unaccented=unaccented or similarity is None,
+                ),
+            )
+            for at, language, similarity in zip(nearest, languages, similarities, strict=True)
+        ]  # fmt: skip
+        return tuple(sorted(found, key=lambda passage: -passage.relevance_score)[:_READ])
+
+    async def _similarities(
+        self, question: str, asked_in: str, pieces: Sequence[Piece], languages: Sequence[str]
+    ) -> list[float | None]:
+        """Cosine of question and each piece; None where no model could be asked."""
+        if self._embedder is None or not pieces:
+            return [None] * len(pieces)
+        try:
+            asked = await self._embedder.embed_queries([question])
+            vectors = await self._embedder.embed_passages([f"{piece.section}\n{piece.text}" for piece in pieces])
+        except EmbeddingUnavailable:
+            return [None] * len(pieces)
+        centre = self._calibration.centre_queries(asked, [asked_in])[0]
+        return [float(value) for value in self._calibration.centre_passages(vectors, languages) @ centre]
+
+
+class Text(NamedTuple):
+    """What was read, in pieces."""
+
+    source: Source
+    pieces: Sequence[Piece]
+    addresses: Sequence[str] = ()
+    """Of each piece, where pieces have addresses of their own (``…&t=75``); else all have the source's."""
+
+    def address(self, at: int) -> str:
+        """Where the piece at `at` can be looked up."""
+        return self.addresses[at] if self.addresses else self.source.url
+
+
+def _shares(question: str, pieces: Sequence[Piece], *, folded: bool) -> list[float]:
+    """Of each piece, the share of the question's words it mentions, rarer ones weighing more; 0-1."""
+    asked = set(content_words(question))
+    bags = [set(words(f"{fold(p.section)} {fold(p.text)}" if folded else f"{p.section} {p.text}")) for p in pieces]
+    weights = {word: math.log(1 + (len(bags) + 1) / (1 + sum(word in bag for bag in bags))) for word in asked}
+    total = sum(weights.values()) or 1.0
+    return [sum(weights[word] for word in asked & bag) / total for bag in bags]
+
+
+def _passage(call: ToolCall, read: Text, at: int, language: str, similarity: float, relevance: float) -> Passage:
+    source, piece, address = read.source, read.pieces[at], read.address(at)
+    return Passage(
+        chunk_id=uuid5(NAMESPACE_URL, f"{address}\n{at}\n{piece.text}"),
+        document_id=uuid5(NAMESPACE_URL, source.url),
+        external_id=source.url,
+        title=source.title,
+        section=piece.section,
+        text=piece.text,
+        url=address,
+        department=AUTHORITY,
+        scope="public",
+        language=language,
+        created_at=source.created_at or call.now,
+        effective_from=None,
+        effective_to=None,
+        authority=AUTHORITY,
+        similarity=similarity,
+        text_rank=0.0,
+        relevance_score=relevance,
+        fused_score=0.0,
+    )
+
+
+def _opening(call: ToolCall, index: int, query: str, read: Text) -> Finding:
+    """How the text begins, for who asks no more than what it says."""
+    taken: list[Quote] = []
+    for at, piece in enumerate(read.pieces):
+        if taken and sum(len(quote.text) for quote in taken) + len(piece.text) > _OPENING_CHARS:
+            break
+        shown = _passage(call, read, at, guess_language(piece.text), 0.0, _OPENING_CONFIDENCE)
+        taken.append(Quote(passage=shown, text=piece.text, score=_OPENING_CONFIDENCE))
+    return computed(
+        call, index, query, "\n\n".join(quote.text for quote in taken), source_type="web", url=read.source.url,
+        created_at=read.source.created_at, context=read.source.title, confidence=_OPENING_CONFIDENCE,
+        quotes=tuple(taken),
+    )  # fmt: skip
