@@ -3,7 +3,8 @@
 Run ``python seed_data/make_logs.py``; the same seeds write the same bytes. All times are UTC. The stories of `acme`:
 a brute-force attack on vpn-gw-01 (12 November), db-01 filling up (15 to 19 November), the erp-01 outage on the way
 (18 November), three failed backup nights (8 to 10 November), the ageing certificate of mail-01, a phishing wave
-(5 November) and many expired passwords on auth-01 (20 November). `globex` has a small attack and an ageing certificate.
+(5 November), many expired passwords on auth-01 (20 November) and a few errors of vpn-gw-01 every day. `globex` has a
+small attack and an ageing certificate.
 """
 
 import json
@@ -259,6 +260,19 @@ def expired_passwords(rng: Random) -> Iterator[Line]:
         yield Line(at, "auth-01", message, "WARN")
 
 
+def vpn_errors(rng: Random) -> Iterator[Line]:
+    """A few real errors of vpn-gw-01 a day: most are handshakes that time out, some an answer that never came."""
+    for day in DAYS:
+        for count, message in (
+            (rng.randint(5, 8), "TLS handshake with {ip} timed out after {n} s"),
+            (rng.randint(1, 3), "RADIUS server auth-01 did not answer within {n} s, login of user {user} given up"),
+            (1, "address pool staff exhausted: no address for user {user}"),
+        ):
+            for _ in range(count):
+                values = everyday_values(rng, ACME_USERS)
+                yield Line(random_time(rng, day), "vpn-gw-01", message.format_map(values), "ERROR")
+
+
 def globex_attack(rng: Random) -> Iterator[Line]:
     """48 failed logins on auth-01 of globex from one address on 13 November."""
     start = datetime(2026, 11, 13, 14, 0, tzinfo=UTC)
@@ -273,7 +287,7 @@ ACME_STORIES = (brute_force, disk_of_db, outage_of_erp, nightly_backups, phishin
 MAIL_CERTIFICATE = certificate("mail-01", "mail.acme.example", date(2026, 12, 5))
 SHOP_CERTIFICATE = certificate("web-01", "shop.globex.example", date(2026, 11, 24))
 TENANTS = (
-    Tenant("acme", 20261121, ACME_USERS, ACME_TEMPLATES, 122, 70, (*ACME_STORIES, MAIL_CERTIFICATE)),
+    Tenant("acme", 20261121, ACME_USERS, ACME_TEMPLATES, 122, 70, (*ACME_STORIES, MAIL_CERTIFICATE, vpn_errors)),
     Tenant("globex", 7, GLOBEX_USERS, GLOBEX_TEMPLATES, 24, 14, (globex_attack, SHOP_CERTIFICATE)),
 )
 

@@ -85,6 +85,7 @@ async def plan(body: ChatBody, caller: Caller, rooms: TheRooms) -> PlanView:
     executed or stored."""
     check_question(body.query, rooms.limits)
     principal = as_asked(caller, body)
+    await rooms.attachments.check(principal, body.files)
     history = await rooms.sessions.history(principal, body.session_id) if body.session_id is not None else ()
     drafted = await rooms.flow.dry_run(principal, body.request(), history)
     written = drafted.model_dump(mode="json")

@@ -13,8 +13,10 @@ from app.api.auth import Authenticator, DevLogin
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
 from app.flow.graph import DepartmentFlow
+from app.ingestion.attached import Attachments
 from app.ingestion.catalogue import Catalogue
 from app.ingestion.health import Health
+from app.ingestion.log_book import LogBook
 from app.ingestion.pipeline import Ingestion
 from app.journal import Journal
 from app.retrieval.search import Retriever
@@ -48,6 +50,8 @@ class Rooms:
     ingestion: Ingestion
     catalogue: Catalogue
     health: Health
+    attachments: Attachments
+    log_book: LogBook
     limits: Limits
     now: Callable[[], datetime]
     readiness: Callable[[], Awaitable[Mapping[str, bool]]]

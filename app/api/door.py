@@ -34,6 +34,11 @@ SECURITY_HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 DOCUMENTS_PATH = "/api/v1/documents"
+LOGS_PATH = "/api/v1/logs"
+JSON_LINES = "application/x-ndjson"
+FILES_PATH = "/api/v1/files"
+_STREAMED = {DOCUMENTS_PATH: "multipart/form-data", FILES_PATH: "multipart/form-data", LOGS_PATH: JSON_LINES}
+"""Where large bodies go, and which kind of them is read as a stream."""
 MAX_JSON_DEPTH = 32
 _MAX_DOCUMENT_JSON_BYTES = 4 * 2**20
 _FORM_BYTES = 65_536
@@ -117,12 +122,14 @@ class AuthenticationGate:
 class BodyLimit:
     """Reads a request's body up to a limit (413 beyond it, while it still streams in) and refuses deep JSON.
 
-    An administrator may bring larger bodies to `DOCUMENTS_PATH`; a form is counted while the route reads it.
+    An administrator may bring larger bodies to `DOCUMENTS_PATH` and `LOGS_PATH`; forms and JSON lines are counted
+    while the route reads them.
     """
 
-    def __init__(self, app: ASGIApp, *, max_body_bytes: int, max_upload_bytes: int = 0):
+    def __init__(self, app: ASGIApp, *, max_body_bytes: int, max_upload_bytes: int = 0, max_attachment_bytes: int = 0):
         self.app = app
         self._max_body_bytes, self._max_upload_bytes = max_body_bytes, max(max_upload_bytes, max_body_bytes)
+        self._max_attachment_bytes = max(max_attachment_bytes, max_body_bytes)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -130,8 +137,8 @@ class BodyLimit:
             await self.app(scope, receive, send)
             return
         limit = self._limit_of(scope)
-        if limit > self._max_body_bytes and _is_form(scope):
-            await self._pass_counted(scope, receive, send)
+        if limit > self._max_body_bytes and _is_streamed(scope):
+            await self._pass_counted(scope, receive, send, limit)
             return
         try:
             async with asyncio.timeout(_BODY_SECONDS):
@@ -148,13 +155,15 @@ class BodyLimit:
 
     def _limit_of(self, scope: Scope) -> int:
         principal = scope.get("state", {}).get("principal")
-        if scope["path"] != DOCUMENTS_PATH or not isinstance(principal, Principal) or not principal.is_admin:
+        if scope["path"] == FILES_PATH and isinstance(principal, Principal) and _is_streamed(scope):
+            return self._max_attachment_bytes
+        if scope["path"] not in _STREAMED or not isinstance(principal, Principal) or not principal.is_admin:
             return self._max_body_bytes
-        return self._max_upload_bytes if _is_form(scope) else min(self._max_upload_bytes, _MAX_DOCUMENT_JSON_BYTES)
+        return self._max_upload_bytes if _is_streamed(scope) else min(self._max_upload_bytes, _MAX_DOCUMENT_JSON_BYTES)
 
-    async def _pass_counted(self, scope: Scope, receive: Receive, send: Send) -> None:
+    async def _pass_counted(self, scope: Scope, receive: Receive, send: Send, limit: int) -> None:
         """Let the route read the body itself, as a stream, up to the limit."""
-        limit, read, is_read = self._max_upload_bytes, 0, False
+        read, is_read = 0, False
         if (_declared_bytes(scope) or 0) > limit + _FORM_BYTES:
             await _refuse(problem_of(_too_large(limit)), scope, receive, send)
             return
@@ -199,8 +208,10 @@ async def _read_body(scope: Scope, receive: Receive, limit: int) -> bytes | None
     return bytes(body)
 
 
-def _is_form(scope: Scope) -> bool:
-    return Headers(scope=scope).get("content-type", "").lower().startswith("multipart/form-data")
+def _is_streamed(scope: Scope) -> bool:
+    """Whether the route reads the body piece by piece."""
+    kind = _STREAMED.get(scope["path"])
+    return kind is not None and Headers(scope=scope).get("content-type", "").lower().startswith(kind)
 
 
 def _too_large(limit: int) -> AppError:

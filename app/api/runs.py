@@ -56,8 +56,8 @@ class StartedRun:
 async def start_run(rooms: Rooms, caller: Principal, body: ChatBody, idempotency_key: str | None) -> StartedRun:
     """Check the question and register its root task; nothing is registered when anything is refused.
 
-    Raises `AppError`: bad or too long question, wider ``user_context``, unknown agent, tool or session, or a key that
-    was used for another question.
+    Raises `AppError`: bad or too long question, wider ``user_context``, unknown agent, tool, session or file, or a key
+    that was used for another question.
     """
     check_question(body.query, rooms.limits)
     if body.mode == "deep":
@@ -68,6 +68,7 @@ async def start_run(rooms: Rooms, caller: Principal, body: ChatBody, idempotency
         raise AppError(ErrorCode.PERMISSION_DENIED, "No agent may be used with these rights.", status=403)
     if body.session_id is not None:
         await rooms.sessions.get(principal, body.session_id)
+    await rooms.attachments.check(principal, request.files)
     new_task = _root_task(uuid4(), body.session_id or uuid4(), request, rooms)
     task = await rooms.registry.register_task(
         principal, new_task, idempotency_key=idempotency_key, request_hash=_hash_of(principal, body)

@@ -119,6 +119,8 @@ class ChatBody(Body):
     mode: Literal["auto", "department", "deep"] = "auto"
     as_of: date | None = None
     """Answer by the rules in force on this day instead of today's."""
+    files: tuple[UUID, ...] = Field((), max_length=10)
+    """Files of the caller to answer from: ``file_id`` of ``POST /files``."""
 
     def request(self) -> ChatRequest:
         """The question as it is stored with its task."""
@@ -128,6 +130,7 @@ class ChatBody(Body):
             agents=None if self.agents is None else {name: _offer(agent) for name, agent in self.agents.items()},
             mode=self.mode,
             as_of=self.as_of,
+            files=tuple(dict.fromkeys(self.files)),
         )
 
 

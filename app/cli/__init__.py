@@ -2,7 +2,9 @@
 
 import asyncio
 import sys
+from collections.abc import Sequence
 from datetime import date, datetime
+from pathlib import Path
 from typing import Annotated, Any
 
 import aiohttp
@@ -13,7 +15,7 @@ from rich.console import Console
 from app import telemetry
 from app.api.auth import Claims
 from app.api.problem import describe_validation
-from app.cli import admin, asking, documents, mcp, serving, upkeep
+from app.cli import admin, asking, documents, logs, mcp, serving, upkeep
 from app.cli.output import FAILED, OK, UNAVAILABLE, USAGE, finish, print_json
 from app.errors import AppError, ErrorCode
 from app.settings import Settings
@@ -26,6 +28,7 @@ app.add_typer(admin.tenant_commands, name="tenant")
 app.add_typer(admin.user_commands, name="user")
 app.add_typer(upkeep.db_commands, name="db")
 app.add_typer(documents.document_commands, name="documents")
+app.add_typer(logs.log_commands, name="logs")
 app.add_typer(mcp.mcp_commands, name="mcp")
 app.command("ingest")(documents.ingest)
 app.command("explain-access")(documents.explain_access)
@@ -93,17 +96,19 @@ def ask(
     as_of: Annotated[
         datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Answer by the rules of this day.")
     ] = None,
+    file: Annotated[list[Path] | None, typer.Option(help="Attach a file; may be given several times.")] = None,
     server: Server = "",
     token: Token = "",
 ) -> None:
     """Ask one question and print the answer with its evidence."""
     body = asking.body_of(query, deep=deep, as_of=_day(as_of))
-    finish(_ask(body, asking.Target(user, server, token), as_json))
+    finish(_ask(body, file or [], asking.Target(user, server, token), as_json))
 
 
-async def _ask(body: dict[str, Any], target: asking.Target, as_json: bool) -> int:
+async def _ask(body: dict[str, Any], files: Sequence[Path], target: asking.Target, as_json: bool) -> int:
     out, progress = Console(), Console(stderr=True)
     async with asking.open_line(target, Settings(), progress) as line:
+        body = await asking.with_files(line, body, files)
         if as_json:
             answer = await asking.ask_as_json(line, body, out)
         else:

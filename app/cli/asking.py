@@ -1,12 +1,16 @@
 """Asking from the terminal, in this process or through a server: the same events, shown the same way."""
 
+import asyncio
 import json
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import date
+from io import BytesIO
+from pathlib import Path
 from typing import Any, Protocol
 
+import aiohttp
 from rich.console import Console
 from rich.live import Live
 
@@ -16,12 +20,16 @@ from app.api.sse import frame
 from app.cli.display import RunView, show_answer
 from app.cli.output import opened, print_json
 from app.cli.remote import RemoteConclave, Told
+from app.errors import AppError, ErrorCode
 from app.main import Services
 from app.settings import Settings
 
 
 class Line(Protocol):
     """A way to ask: in process, or a server."""
+
+    async def attach(self, path: Path) -> str:
+        """Upload a file; its id. Raises `AppError`."""
 
     def ask(self, body: Mapping[str, Any]) -> AsyncIterator[Told]:
         """The run's events up to its end."""
@@ -34,6 +42,13 @@ class LocalLine:
     services: Services
     user: str
 
+    async def attach(self, path: Path) -> str:
+        """Read the file here and keep what it says, as a server would."""
+        attachments = self.services.rooms.attachments
+        principal = (await self.services.claims_of(self.user)).principal()
+        content = await asyncio.to_thread(_content, path, attachments.limits.max_bytes)
+        return str((await attachments.bring_in(principal, content, path.name)).file_id)
+
     async def ask(self, body: Mapping[str, Any]) -> AsyncIterator[Told]:
         """The run's events."""
         rooms = self.services.rooms
@@ -41,6 +56,28 @@ class LocalLine:
         run = await start_run(rooms, principal, ChatBody.model_validate(body), None)
         async for entry in rooms.journal.follow(run.principal, run.task_id):
             yield entry.seq, entry.event.type, json.loads(str(frame(entry).data))
+
+
+@dataclass(frozen=True)
+class RemoteLine:
+    """Asks a server."""
+
+    remote: RemoteConclave
+
+    async def attach(self, path: Path) -> str:
+        """Upload the file."""
+        content = await asyncio.to_thread(_content, path, None)
+
+        def form() -> aiohttp.FormData:
+            made = aiohttp.FormData()
+            made.add_field("file", BytesIO(content), filename=path.name, content_type="application/octet-stream")
+            return made
+
+        return str((await self.remote.send("POST", "/files", form=form))["file_id"])
+
+    def ask(self, body: Mapping[str, Any]) -> AsyncIterator[Told]:
+        """The run's events."""
+        return self.remote.ask(body)
 
 
 @dataclass(frozen=True)
@@ -60,7 +97,7 @@ async def open_line(target: Target, settings: Settings, console: Console) -> Asy
             remote = await stack.enter_async_context(RemoteConclave(target.server, target.token))
             if not target.token:
                 await remote.sign_in(target.user)
-            yield remote
+            yield RemoteLine(remote)
         else:
             services = await stack.enter_async_context(opened(settings, console, work=True))
             yield LocalLine(services, target.user)
@@ -76,6 +113,22 @@ def body_of(
     if as_of is not None:
         body["as_of"] = as_of.isoformat()
     return body
+
+
+def _content(path: Path, max_bytes: int | None) -> bytes:
+    """The bytes of a file. Raises `AppError` for one that cannot be read or is too large."""
+    try:
+        if max_bytes is not None and path.stat().st_size > max_bytes:
+            raise AppError(ErrorCode.PAYLOAD_TOO_LARGE, f"{path}: has more than {max_bytes} bytes.", status=413)
+        return path.read_bytes()
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise AppError(ErrorCode.PAYLOAD_INVALID, f"{path}: cannot be read ({reason}).", status=422) from error
+
+
+async def with_files(line: Line, body: Mapping[str, Any], paths: Sequence[Path]) -> dict[str, Any]:
+    """The body of a question with these files attached, in order. Raises `AppError`."""
+    return {**body, "files": [await line.attach(path) for path in paths]} if paths else dict(body)
 
 
 async def ask_as_json(line: Line, body: Mapping[str, Any], out: Console) -> dict[str, Any]:

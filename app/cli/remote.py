@@ -4,7 +4,7 @@ import asyncio
 import base64
 import binascii
 import json
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 from uuid import UUID
@@ -17,6 +17,7 @@ from app.events import TERMINAL_EVENTS
 
 Told = tuple[int, str, dict[str, Any]]
 """seq, event type, JSON data."""
+Params = Mapping[str, str] | Sequence[tuple[str, str]]
 _RECONNECTS = 6
 _LINE_BYTES = 2**20
 """An event is one line; the largest is an answer with its whole trace."""
@@ -65,7 +66,7 @@ class RemoteConclave:
         *,
         body: Mapping[str, Any] | None = None,
         form: Callable[[], aiohttp.FormData] | None = None,
-        params: Mapping[str, str] | None = None,
+        params: Params | None = None,
         idempotency_key: str = "",
     ) -> dict[str, Any]:
         """One request and its JSON answer, {} when there is none. With an idempotency key it is sent again when the
@@ -73,17 +74,22 @@ class RemoteConclave:
 
         Raises `AppError`, or `aiohttp.ClientError` when the server stays away.
         """
-        for tries in range(1, _RECONNECTS + 1 if idempotency_key else 1):
-            try:
-                return await self._send(method, path, body, form, params, idempotency_key)
-            except (aiohttp.ClientError, TimeoutError):
-                wait = _pause(tries)
-            except AppError as error:
-                if error.status not in _BUSY:
-                    raise
-                wait = min(error.retry_after_seconds or _pause(tries), _MAX_WAIT_SECONDS)
-            await asyncio.sleep(wait)
-        return await self._send(method, path, body, form, params, idempotency_key)
+
+        async def once() -> dict[str, Any]:
+            return await self._send(method, path, body, form, params, idempotency_key)
+
+        return await (_patiently(once) if idempotency_key else once())
+
+    async def send_lines(self, path: str, lines: bytes, *, content_type: str) -> dict[str, Any]:
+        """Post text that may be sent twice without harm, again and again when the line breaks or the server is busy."""
+
+        async def once() -> dict[str, Any]:
+            headers = {**self._headers, "Content-Type": content_type}
+            async with self._http.post(f"{self._base}{path}", data=lines, headers=headers) as response:
+                await _refuse_problem(response)
+                return dict(await response.json())
+
+        return await _patiently(once)
 
     async def _send(
         self,
@@ -91,7 +97,7 @@ class RemoteConclave:
         path: str,
         body: Mapping[str, Any] | None,
         form: Callable[[], aiohttp.FormData] | None,
-        params: Mapping[str, str] | None,
+        params: Params | None,
         idempotency_key: str,
     ) -> dict[str, Any]:
         headers = {**self._headers, **({"Idempotency-Key": idempotency_key} if idempotency_key else {})}
@@ -144,6 +150,20 @@ class RemoteConclave:
             await _refuse_problem(response)
             async for event in _events(response.content):
                 yield event
+
+
+async def _patiently(once: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
+    for tries in range(1, _RECONNECTS + 1):
+        try:
+            return await once()
+        except (aiohttp.ClientError, TimeoutError):
+            wait = _pause(tries)
+        except AppError as error:
+            if error.status not in _BUSY:
+                raise
+            wait = min(error.retry_after_seconds or _pause(tries), _MAX_WAIT_SECONDS)
+        await asyncio.sleep(wait)
+    return await once()
 
 
 def _pause(tries: int) -> float:

@@ -50,7 +50,6 @@ class Passage(Record):
         """The document's address with the page, ``…/handbook.pdf#page=3`` (RFC 8118); without one for other formats."""
         return self.url if self.page is None or "#" in self.url else f"{self.url}#page={self.page}"
 
-
     @property
     def is_document(self) -> bool:
         """Whether it stands in a document of the company: not in a log, an attached file or on the web."""

@@ -25,7 +25,7 @@ async def key_of(context: RunContext) -> AnswerKey | None:
     change during the run is no danger: its answer is then kept under a state nobody will read again.
     """
     asking = context.asking
-    if not context.limits.enable_caching or asking.history:
+    if not context.limits.enable_caching or asking.history or asking.request.files:
         return None
     version = await context.ports.corpus.version(asking.principal)
     if version is None:

@@ -4,8 +4,9 @@ A document begins with front matter, ``key: value`` lines between two lines of `
 """
 
 import json
-from collections.abc import Iterator
-from datetime import UTC
+import re
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,9 @@ from app.domain.record import Record
 from app.errors import AppError, ErrorCode
 from app.ingestion.files import front_matter
 from app.storage.logs import LogLine
+
+_DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
+_RETOLD_DAYS = 30
 
 
 class SeedUser(Record):
@@ -96,6 +100,35 @@ def read_seed(folder: Path) -> SeedData:
     return SeedData(tenants=tuple(_tenant(path) for path in sorted(folder.iterdir()) if path.is_dir()))
 
 
+def read_logs(folder: Path) -> list[tuple[Principal, tuple[LogLine, ...]]]:
+    """The log lines of each company, with who brings them in; none without the folder. Reads the disk. Raises
+    `AppError`."""
+    if not folder.is_dir():
+        return []
+    return [
+        (_administrator(path.name).principal, tuple(_logs(path / "logs.jsonl")))
+        for path in sorted(folder.iterdir())
+        if path.is_dir()
+    ]
+
+
+def retold(logs: Sequence[LogLine], now: datetime) -> list[list[LogLine]]:
+    """What the last day of `logs` would be on every day since, until `now`: a list a day, of the last 30 at most.
+
+    So "yesterday" tells the same on whatever day the demo is asked. Lines that name a date stay where they are.
+    """
+    last = max((line.logged_at.astimezone(UTC).date() for line in logs), default=None)
+    if last is None:
+        return []
+    told = [line for line in logs if line.logged_at.astimezone(UTC).date() == last and not _DATE.search(line.message)]
+    first = max(1, (now.date() - last).days - _RETOLD_DAYS)
+    days = []
+    for back in range(first, (now.date() - last).days + 1):
+        moved = (line.model_copy(update={"logged_at": line.logged_at + timedelta(days=back)}) for line in told)
+        days.append([line for line in moved if line.logged_at <= now])
+    return days
+
+
 def read_document(path: Path, department: str) -> DocumentDraft:
     """One document with front matter. Raises `AppError` (`DOCUMENT_REJECTED`)."""
     fields, text = _front_matter(path)
@@ -109,6 +142,10 @@ def read_document(path: Path, department: str) -> DocumentDraft:
     return read
 
 
+def _administrator(tenant: str) -> SeedUser:
+    return next((user for user in SEED_USERS if user.tenant == tenant and "admin" in user.roles), _admin(tenant))
+
+
 def _tenant(folder: Path) -> SeedTenant:
     documents = tuple(_documents(folder))
     seen: dict[str, str] = {}
@@ -117,7 +154,7 @@ def _tenant(folder: Path) -> SeedTenant:
             detail = f"external_id {draft.external_id!r} is used twice ({seen[draft.external_id]}; {draft.title})"
             raise _refused(folder, detail)
         seen[draft.external_id] = draft.title
-    users = tuple(user for user in SEED_USERS if user.tenant == folder.name) or (_admin(folder.name),)
+    users = tuple(user for user in SEED_USERS if user.tenant == folder.name) or (_administrator(folder.name),)
     return SeedTenant(name=folder.name, users=users, documents=documents, logs=tuple(_logs(folder / "logs.jsonl")))
 
 

@@ -7,7 +7,7 @@ from fastapi import APIRouter, FastAPI
 from starlette.middleware import Middleware
 
 from app import __version__, telemetry
-from app.api import agents, chat, documents, operations, search, sessions, signin, tasks
+from app.api import agents, chat, documents, files, logs, operations, search, sessions, signin, tasks
 from app.api.door import AuthenticationGate, BodyLimit, RequestDoor
 from app.api.problem import install_problem_handlers
 from app.domain.principal import Principal
@@ -56,7 +56,12 @@ def create_app(settings: Settings | None = None, *, services: Services | None = 
         middleware=[
             Middleware(RequestDoor),
             Middleware(AuthenticationGate, authenticate=authenticate),
-            Middleware(BodyLimit, max_body_bytes=settings.max_body_bytes, max_upload_bytes=settings.max_upload_bytes),
+            Middleware(
+                BodyLimit,
+                max_body_bytes=settings.max_body_bytes,
+                max_upload_bytes=settings.max_upload_bytes,
+                max_attachment_bytes=settings.attachment_max_bytes,
+            ),
         ],
     )
     install_problem_handlers(app)
@@ -67,6 +72,6 @@ def create_app(settings: Settings | None = None, *, services: Services | None = 
 
 def _version_1() -> APIRouter:
     router = APIRouter(prefix="/api/v1")
-    for room in (chat, tasks, sessions, search, documents, agents, signin):
+    for room in (chat, tasks, sessions, search, documents, files, logs, agents, signin):
         router.include_router(room.router)
     return router

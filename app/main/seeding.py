@@ -2,14 +2,18 @@
 
 import asyncio
 import fcntl
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
 from pathlib import Path
 
+from app.domain.principal import Principal
 from app.domain.record import Record
+from app.ingestion.log_book import LogBook
 from app.ingestion.pipeline import Ingestion
-from app.ingestion.seed import SeedTenant, read_seed
-from app.storage import logs, tenants
+from app.ingestion.seed import SeedTenant, read_logs, read_seed, retold
+from app.storage import tenants
 from app.storage.database import Database
+from app.storage.logs import LogLine
 
 Progress = Callable[[int, int, str], None]
 """How many documents are in, of how many, and the last one's title."""
@@ -47,9 +51,14 @@ def _is_marked(mark: Path, state: str) -> bool:
 
 
 async def plant_seed(
-    folder: Path, database: Database, operator: Database, ingestion: Ingestion, on_progress: Progress | None
+    folder: Path,
+    operator: Database,
+    ingestion: Ingestion,
+    log_book: LogBook,
+    now: datetime,
+    on_progress: Progress | None,
 ) -> SeedReport:
-    """Bring the seed folder in. Raises `AppError` for a folder or file that cannot be read."""
+    """Bring the seed folder in; log lines go on until `now`. Raises `AppError` for what cannot be read."""
     seed = await asyncio.to_thread(read_seed, folder)
     total = sum(len(tenant.documents) for tenant in seed.tenants)
     done = documents = unchanged = lines = 0
@@ -64,7 +73,7 @@ async def plant_seed(
         report = await ingestion.ingest(tenant.admin.principal, tenant.documents, tell)
         done += len(tenant.documents)
         documents, unchanged = documents + report.published, unchanged + report.unchanged
-        lines += await _log_lines(database, tenant)
+        lines += await _log_lines(log_book, tenant, now)
     users = sum(len(tenant.users) for tenant in seed.tenants)
     return SeedReport(tenants=len(seed.tenants), users=users, documents=documents, unchanged=unchanged, log_lines=lines)
 
@@ -84,8 +93,30 @@ async def _people(operator: Database, tenant: SeedTenant) -> None:
             )
 
 
-async def _log_lines(database: Database, tenant: SeedTenant) -> int:
-    """Log lines have no identity of their own, so they come in once or not at all."""
-    async with database.principal_scope(tenant.admin.principal) as tx:
-        counts = await logs.count_by(tx, logs.LogFilter())
-        return 0 if counts.total else await logs.insert_logs(tx, tenant.logs)
+async def retell_logs(folder: Path, data_dir: Path, log_book: LogBook, database: Database, now: datetime) -> int:
+    """Bring the demo companies' logs up to `now`, once an hour at most; gives how many lines came in.
+
+    A demo whose logs end in the past has nothing to say about yesterday. Companies that were removed stay away.
+    """
+    mark, hour = data_dir / "postgres" / ".logs_retold", f"{now:%Y-%m-%dT%H}"
+    if _is_marked(mark, hour):
+        return 0
+    lines = 0
+    for admin, logs in await asyncio.to_thread(read_logs, folder):
+        async with database.principal_scope(admin) as tx:
+            is_there = bool(await tenants.tenants(tx))
+        if is_there:
+            lines += await _store_days(log_book, admin, retold(logs, now))
+    mark.write_text(hour)
+    return lines
+
+
+async def _log_lines(log_book: LogBook, tenant: SeedTenant, now: datetime) -> int:
+    """Lines that are there already are not stored again."""
+    admin = tenant.admin.principal
+    return await log_book.store(admin, tenant.logs) + await _store_days(log_book, admin, retold(tenant.logs, now))
+
+
+async def _store_days(log_book: LogBook, admin: Principal, days: Sequence[Sequence[LogLine]]) -> int:
+    """A day at a time, so that equal lines are numbered alike every time."""
+    return sum([await log_book.store(admin, lines) for lines in days])

@@ -10,9 +10,11 @@ import structlog
 
 from app.agents.registry import AgentRegistry
 from app.agents.run import StepRunner
+from app.agents.strict_yaml import FileRefused
 from app.api.auth import Claims
 from app.api.deps import Limits, Rooms
 from app.bus.postgres import PostgresBus
+from app.domain.attachments import AttachmentLimits
 from app.domain.principal import Principal
 from app.domain.tasks import TaskKind
 from app.embedding import Embedder, EmbeddingUnavailable
@@ -23,8 +25,10 @@ from app.embedding.openai import OpenAIEmbedder
 from app.errors import AppError, ErrorCode
 from app.flow.graph import DepartmentFlow
 from app.flow.state import FlowLimits, Ports
+from app.ingestion.attached import Attachments
 from app.ingestion.catalogue import Catalogue
 from app.ingestion.health import Health
+from app.ingestion.log_book import LogBook
 from app.ingestion.pipeline import Ingestion
 from app.ingestion.reembed import Reembedding
 from app.journal import Journal
@@ -33,7 +37,7 @@ from app.main.identity import Directory, authenticator, dev_login, key_source
 from app.main.ingesting import run_ingestion
 from app.main.models import open_ladder, spending_limits
 from app.main.readiness import Addresses, Readiness
-from app.main.seeding import Progress, SeedReport, plant_once, plant_seed
+from app.main.seeding import Progress, SeedReport, plant_once, plant_seed, retell_logs
 from app.main.tools import open_tools
 from app.reasoning import Reasoner
 from app.reasoning.budget import NoLedger, StoredLedger
@@ -75,6 +79,7 @@ class Services:
         self.ingestion: Ingestion
         self.catalogue: Catalogue
         self.health: Health
+        self.attachments: Attachments
         self.reembedding: Reembedding
         self.rooms: Rooms
         self.worker: Worker
@@ -87,8 +92,8 @@ class Services:
         """Open everything: database (migrated when its owner's address is known), model, rooms and, with `work`, the
         worker. An embedded database that was never filled gets the demo data first.
 
-        Raises `AppError` when the database is away, its role would not be bound by row security, or no safe signing
-        secret is configured.
+        Raises `AppError` when the database is away, its role would not be bound by row security, no safe signing
+        secret is configured, or a file of agents or servers cannot be used.
         """
         services = cls(settings, AsyncExitStack())
         try:
@@ -98,10 +103,15 @@ class Services:
             if settings.is_embedded:
                 space = load_calibration(services.embedder.model).space
                 await plant_once(settings.data_dir, space, lambda: services.seed(on_seed))
+                book = services.rooms.log_book
+                await retell_logs(settings.seed_dir, settings.data_dir, book, services.database, now())
             if work:
                 await services._warm_up()
                 await services.worker.start()
                 services._stack.push_async_callback(services.worker.stop, _STOP_SECONDS)
+        except FileRefused as refused:
+            await services.aclose()
+            raise AppError(ErrorCode.VALIDATION_FAILED, str(refused)) from refused
         except BaseException:
             await services.aclose()
             raise
@@ -133,7 +143,8 @@ class Services:
     async def seed(self, on_progress: Progress | None = None, folder: Path | None = None) -> SeedReport:
         """Bring the demo companies in."""
         operator = await self.open_operator()
-        return await plant_seed(folder or self.settings.seed_dir, self.database, operator, self.ingestion, on_progress)
+        source = folder or self.settings.seed_dir
+        return await plant_seed(source, operator, self.ingestion, self.rooms.log_book, now(), on_progress)
 
     async def _warm_up(self) -> None:
         """Have the vectors ready that every question is compared with; made once, then read from the data folder."""
@@ -189,6 +200,9 @@ class Services:
         self._stack.push_async_callback(self.ingestion.aclose)
         self.reembedding = Reembedding(self.database, self.embedder, calibration=calibration)
         self.catalogue = Catalogue(self.database)
+        limits = AttachmentLimits(max_bytes=self.settings.attachment_max_bytes)
+        self.attachments = Attachments(self.database, limits)
+        self._stack.push_async_callback(self.attachments.aclose)
 
     async def _open_rooms(self) -> None:
         settings, calibration = self.settings, load_calibration(self.embedder.model)
@@ -208,7 +222,9 @@ class Services:
         )
         rules = LocalReasoner(self.embedder, settings.data_dir / "vectors")
         reasoner = self._mind(rules)
-        toolbox = await open_tools(settings, self._stack, retriever, reasoner, self.database)
+        toolbox = await open_tools(
+            settings, self._stack, retriever, reasoner, self.database, self.embedder, self.attachments
+        )
         agents = AgentRegistry.load(settings.agents_dir, descriptions(toolbox))
         sessions = SessionStore(self.database)
         steps = StepRunner(registry, toolbox, reasoner, now, trusted_link_hosts=settings.trusted_link_hosts)
@@ -229,6 +245,8 @@ class Services:
             ingestion=self.ingestion,
             catalogue=self.catalogue,
             health=self.health,
+            attachments=self.attachments,
+            log_book=LogBook(self.database),
             limits=_limits(settings),
             readiness=Readiness(self.addresses, self.database, self.embedder),
             now=now,

@@ -8,16 +8,34 @@ from dataclasses import dataclass, field
 from inspect import getdoc
 from types import MappingProxyType
 
+from app.domain.plan import TRANSCRIPT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
 from app.reasoning import Reasoner
 from app.storage.database import Database
 from app.tools.base import Tool, Toolbox
+from app.tools.dialling import Fetcher
+from app.tools.files import FileReader, FilesTool
 from app.tools.log import LogTool
 from app.tools.math import MathTool
 from app.tools.python import PythonTool
 from app.tools.rag import RagTool, Searcher
+from app.tools.reading import Reading
 from app.tools.sandbox import Sandbox
 from app.tools.summary import SummaryTool
+from app.tools.transcript import TranscriptTool
 from app.tools.unit import UnitTool
+from app.tools.web import WebTool
+from app.tools.wikipedia import WikipediaTool
+
+
+@dataclass(frozen=True)
+class WebPorts:
+    """What the web tools share."""
+
+    available: tuple[str, ...]
+    """The web tools that the named hosts are enough for."""
+    fetcher: Fetcher
+    reading: Reading
+    wikipedia_base_url: str
 
 
 @dataclass(frozen=True)
@@ -30,6 +48,23 @@ class ToolPorts:
     min_relevance_score: float
     sandbox: Sandbox = field(default_factory=Sandbox)
     """Runs programs; closed by whoever made it."""
+    files: FileReader | None = None
+    """Files attached to questions; None = there are none."""
+    web: WebPorts | None = None
+    """What lies outside; None = nothing may be reached."""
+
+
+def _files_tool(ports: ToolPorts) -> Tool | None:
+    return None if ports.files is None else FilesTool(ports.files, ports.reasoner, ports.min_relevance_score)
+
+
+def _on_the_web(name: str, make: Callable[[Reasoner, WebPorts], Tool]) -> Callable[[ToolPorts], Tool | None]:
+    """A factory of a web tool that is off unless its hosts were named."""
+
+    def made(ports: ToolPorts) -> Tool | None:
+        return make(ports.reasoner, ports.web) if ports.web is not None and name in ports.web.available else None
+
+    return made
 
 
 _CATALOGUE: tuple[tuple[type[Tool], Callable[[ToolPorts], Tool | None]], ...] = (
@@ -38,7 +73,16 @@ _CATALOGUE: tuple[tuple[type[Tool], Callable[[ToolPorts], Tool | None]], ...] = 
     (MathTool, lambda ports: MathTool(ports.reasoner)),
     (LogTool, lambda ports: LogTool(ports.database, ports.reasoner)),
     (UnitTool, lambda ports: UnitTool(ports.reasoner)),
+    (FilesTool, _files_tool),
     (PythonTool, lambda ports: PythonTool(ports.reasoner, ports.sandbox)),
+    (WebTool, _on_the_web(WEB_TOOL, lambda mind, web: WebTool(mind, web.fetcher, web.reading))),
+    (
+        WikipediaTool,
+        _on_the_web(
+            WIKIPEDIA_TOOL, lambda mind, web: WikipediaTool(mind, web.fetcher, web.reading, web.wikipedia_base_url)
+        ),
+    ),
+    (TranscriptTool, _on_the_web(TRANSCRIPT_TOOL, lambda mind, web: TranscriptTool(mind, web.fetcher, web.reading))),
 )
 """A tool is added here, and nowhere else. One that is turned off here is made as None."""
 TOOL_NAMES = tuple(kind.name for kind, _ in _CATALOGUE)

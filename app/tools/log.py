@@ -1,18 +1,25 @@
 """`log_tool`: search the company's system logs and tell what they hold."""
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, replace
 from uuid import NAMESPACE_URL, uuid5
+
+from pydantic import Field
 
 from app.domain.knowledge import Evidence, Finding, Language, Passage, Quote
 from app.domain.language import clean, fold, normalise
+from app.domain.record import Record
 from app.errors import ToolFailed
-from app.reasoning import Arguments, Reasoner
+from app.reasoning import Reasoner
 from app.storage.database import Database, Transaction
-from app.storage.logs import LogFilter, LogLine, count_by, count_patterns, search_logs
+from app.storage.logs import LogFilter, LogLine, count_logs, search_logs, summarise_logs
 from app.tools.base import ToolCall, ToolResult
-from app.tools.calling import outages_as_retry, side_by_side
-from app.tools.log_report import SAMPLE_LINES, LogQuestion, LogResult, write_line, write_report
+from app.tools.calling import outages_as_retry
+from app.tools.log_report import LogQuestion, LogResult, choose_samples, write_line, write_report
+from app.tools.log_search import SECONDS, summarise_by_regex
 from app.tools.periods import Period, read_moment, resolve_period
+from app.tools.regex import Fault, Regex, RegexRefused, compile_regex
+from app.tools.typed import TypedTool
 
 _ERRORS, _CRITICAL, _WARNINGS = ("ERROR", "CRITICAL", "FATAL"), ("CRITICAL", "FATAL"), ("WARN", "WARNING")
 _LEVELS: dict[str, tuple[str, ...]] = {
@@ -22,6 +29,7 @@ _LEVELS: dict[str, tuple[str, ...]] = {
 """What a level is called (folded), and the levels that are meant: an error is everything as bad as an error."""
 _MAX_TERMS = 8
 _MAX_TERM_CHARS = 64
+_MAX_SOURCE_CHARS = 100
 _TITLES: dict[Language, str] = {"vi": "Log hệ thống", "en": "System log"}
 _NO_LOGS: dict[Language, str] = {
     "vi": "Không có log hệ thống nào mà tài khoản này được xem.",
@@ -31,117 +39,196 @@ _ALL_TERMS, _FILTERED, _SOME_TERMS, _UNFILTERED = 0.9, 0.8, 0.6, 0.5
 """How sure a report is to bear on the question, by what it was narrowed with."""
 
 
+_REFUSED: dict[Language, dict[Fault, str]] = {
+    "vi": {
+        "empty": "Mẫu tìm kiếm trống.",
+        "long": "Mẫu tìm kiếm quá dài; hãy dùng nhiều nhất 500 ký tự.",
+        "large": "Mẫu tìm kiếm quá lớn; hãy giảm số lần lặp.",
+        "syntax": "Mẫu tìm kiếm không đúng cú pháp RE2, vốn không có tham chiếu ngược và nhìn trước, nhìn sau.",
+    },
+    "en": {
+        "empty": "The regular expression is empty.",
+        "long": "The regular expression is too long; use 500 characters at most.",
+        "large": "The regular expression is too large; repeat less.",
+        "syntax": "The regular expression is not in RE2's syntax, which has no references back and no look-around.",
+    },
+}
+_SPARE_SECONDS = 1.0
+"""Left for the report when a search by a regular expression ends with its time."""
+
+
+class LogArguments(Record):
+    """Which lines are wanted."""
+
+    terms: str = Field("", description="Words of the messages, as systems write them: failed login, disk, HTTP 503.")
+    regex: str = Field("", description="A regular expression (RE2) for the message, where the question gives one.")
+    level: str = Field("", description="error, critical, warning or info, where the question says so.")
+    source: str = Field("", description="The machine or service, or the beginning of its name: vpn-gw-01, vpn.")
+    period: str = Field("", description="The span of time in the asker's own words: hôm qua, last 7 days.")
+    since: str = Field("", description="ISO date or time, instead of the period.")
+    until: str = Field("", description="ISO date or time, instead of the period.")
+
+
 @dataclass(frozen=True)
 class _Search:
     """One query's search: how it is told and how it is asked."""
 
     asked: LogQuestion
     wanted: LogFilter
+    regex: Regex | None
 
     @property
     def is_filtered(self) -> bool:
         """Whether anything besides words narrows the lines."""
         return bool(self.wanted.levels or self.wanted.source or self.wanted.since or self.wanted.until)
 
+    def by_word(self) -> "_Search":
+        """The same with the source as one more word of the message."""
+        terms = (*self.wanted.terms, self.wanted.source.lower())
+        wanted = self.wanted.model_copy(update={"terms": terms, "source": ""})
+        return replace(self, asked=replace(self.asked, terms=terms, source=""), wanted=wanted)
 
-class LogTool:
+
+class LogTool(TypedTool[LogArguments]):
     """Searches the company's system logs by words, level, source and time; counts, finds patterns, shows examples."""
 
     name = "log_tool"
     alternative: str | None = "rag_tool"
     """Incident reports and guides may answer where the caller has no logs to read."""
+    arguments = LogArguments
 
     def __init__(self, database: Database, reasoner: Reasoner):
+        super().__init__(reasoner)
         self._database = database
-        self._reasoner = reasoner
 
-    async def __call__(self, call: ToolCall) -> ToolResult:
-        """Search the logs for every query, side by side; the text is one report a query.
+    async def run(self, call: ToolCall, index: int, query: str, arguments: LogArguments) -> ToolResult:
+        """Search the logs for one query; the text is its report.
 
-        Raises `ToolFailed` when the caller may read no line at all, `ToolRetry` when the database is away.
+        Raises `ToolFailed` when the caller may read no line at all or the regular expression is refused, `ToolRetry`
+        when the database is away.
         """
-        reports = await side_by_side([self._report(call, index, query) for index, query in call.queries])
-        return ToolResult(
-            text="\n".join(text for text, _ in reports), findings=tuple(finding for _, finding in reports)
-        )
-
-    async def _report(self, call: ToolCall, index: int, query: str) -> tuple[str, Finding]:
+        search = _search(arguments, call)
         with outages_as_retry("The log search"):
-            arguments = await self._reasoner.arguments(self.name, query, call.findings, call.language)
-            search = _search(arguments, call)
             async with self._database.principal_scope(call.principal) as tx:
-                result = await _run(tx, search)
+                search, result = await _run_widened(tx, search, call)
                 readable = result.counts.total or result.examined or await _reads_any(tx, call.departments)
         if not readable:
             raise ToolFailed(_NO_LOGS[call.language])
         text = write_report(search.asked, result, call.language)
-        return text, _finding(call, index, query, text, search, result)
+        return ToolResult(
+            text=text,
+            findings=(_finding(call, index, query, text, search, result),),
+            value={"total": result.counts.total, "by_level": dict(result.counts.by_level)},
+            trace=(_traced(search, result),),
+        )
 
 
-async def _run(tx: Transaction, search: _Search) -> LogResult:
+async def _run_widened(tx: Transaction, search: _Search, call: ToolCall) -> tuple[_Search, LogResult]:
+    """The search; when no source is called what was asked for, for that name in the messages."""
+    result = await _run(tx, search, call)
+    if result.counts.total or result.examined or not search.wanted.source:
+        return search, result
+    named = search.by_word()
+    again = await _run(tx, named, call)
+    return (named, again) if again.counts.total else (search, result)
+
+
+async def _run(tx: Transaction, search: _Search, call: ToolCall) -> LogResult:
     """Lines with all the terms; when there are none, lines with any; when there are none, what was looked through."""
-    wanted, counts, partly = search.wanted, await count_by(tx, search.wanted), False
-    if not counts.total and len(wanted.terms) > 1:
+    if search.regex is not None:
+        return await _run_regex(tx, search, search.regex, call)
+    wanted, partly = search.wanted, False
+    found = await summarise_logs(tx, wanted)
+    if not found.counts.total and len(wanted.terms) > 1:
         wanted = wanted.model_copy(update={"any_term": True})
-        counts, partly = await count_by(tx, wanted), True
-    if not counts.total:
-        everything = wanted.model_copy(update={"terms": (), "levels": ()})
-        looked_through = await count_by(tx, everything)
-        samples = await search_logs(tx, everything, limit=1)
-        return LogResult(counts, samples=samples, examined=looked_through.total)
-    return LogResult(
-        counts=counts,
-        patterns=await count_patterns(tx, wanted),
-        samples=await search_logs(tx, wanted, limit=SAMPLE_LINES, severe_first=True),
-        partly=partly,
-    )
+        found, partly = await summarise_logs(tx, wanted), True
+    if not found.counts.total:
+        return await _without_match(tx, wanted)
+    return LogResult(found.counts, kinds=found.kinds, samples=choose_samples(found.kinds), partly=partly)
+
+
+async def _run_regex(tx: Transaction, search: _Search, regex: Regex, call: ToolCall) -> LogResult:
+    seconds = min(SECONDS, call.seconds_left - _SPARE_SECONDS)
+    until = asyncio.get_running_loop().time() + seconds
+    found, looked = await summarise_by_regex(tx, search.wanted, regex, until=until)
+    if not found.counts.total and not looked.is_cut:
+        return await _without_match(tx, search.wanted)
+    return LogResult(found.counts, kinds=found.kinds, samples=choose_samples(found.kinds), looked=looked)
+
+
+async def _without_match(tx: Transaction, wanted: LogFilter) -> LogResult:
+    everything = wanted.model_copy(update={"terms": (), "levels": ()})
+    looked_through = await count_logs(tx, everything)
+    samples = await search_logs(tx, everything, limit=1) if looked_through.total else ()
+    return LogResult(looked_through.model_copy(update={"total": 0}), samples=samples, examined=looked_through.total)
 
 
 async def _reads_any(tx: Transaction, departments: tuple[str, ...]) -> bool:
     return bool(await search_logs(tx, LogFilter(departments=departments), limit=1))
 
 
-def _search(arguments: Arguments, call: ToolCall) -> _Search:
-    """The search the arguments describe; what cannot be understood is left out and told."""
-    values = {key: clean(value).strip() for key, value in arguments.values.items()}
+def _search(arguments: LogArguments, call: ToolCall) -> _Search:
+    """The search the arguments describe; what cannot be understood is left out and told. Raises `ToolFailed`."""
+    values: dict[str, str] = {key: clean(value).strip() for key, value in arguments.model_dump().items()}
     terms = tuple(
         dict.fromkeys(
             term.lower()
-            for term in values.get("terms", "").replace(",", " ").split()
+            for term in values["terms"].replace(",", " ").split()
             if len(term) <= _MAX_TERM_CHARS and any(char.isalnum() for char in term)
         )
     )[:_MAX_TERMS]
     period, not_understood = _period(values, call)
-    level = normalise(values.get("level", ""))
+    level = normalise(values["level"])[:_MAX_TERM_CHARS]
     levels = _LEVELS.get(fold(level).lower(), (level.upper(),)) if level else ()
-    asked = LogQuestion(terms, levels[0] if levels else "", values.get("source", ""), period, not_understood)
-    return _Search(
-        asked,
-        LogFilter(
-            terms=terms,
-            levels=levels,
-            source=asked.source,
-            since=period.since,
-            until=period.until,
-            departments=call.departments,
-        ),
+    source = values["source"][:_MAX_SOURCE_CHARS]
+    regex = _regex(clean(arguments.regex), call.language)
+    asked = LogQuestion(terms, levels[0] if levels else "", source, regex.text if regex else "", period, not_understood)
+    wanted = LogFilter(
+        terms=terms,
+        levels=levels,
+        source=source,
+        since=period.since,
+        until=period.until,
+        departments=call.departments,
     )
+    return _Search(asked, wanted, regex)
+
+
+def _regex(text: str, language: Language) -> Regex | None:
+    try:
+        return compile_regex(text) if text else None
+    except RegexRefused as refusal:
+        raise ToolFailed(_REFUSED[language][refusal.fault]) from refusal
 
 
 def _period(values: dict[str, str], call: ToolCall) -> tuple[Period, str]:
     """The span asked for, and the phrase for it that nobody could make sense of."""
-    since = read_moment(values.get("since", ""), call.language)
-    until = read_moment(values.get("until", ""), call.language, end=True)
+    since = read_moment(values["since"], call.language)
+    until = read_moment(values["until"], call.language, end=True)
     if since or until:
         return Period(since, until), ""
-    phrase = values.get("period", "")
+    phrase = values["period"]
     found = resolve_period(phrase, call.now, call.language) if phrase else Period()
     return (found, "") if found else (Period(), phrase[:_MAX_TERM_CHARS])
 
 
+def _traced(search: _Search, result: LogResult) -> str:
+    """What was narrowed with and how much was found, without a word of the question or of a line."""
+    wanted = search.wanted
+    narrowed = {
+        "words": wanted.terms, "regex": search.regex, "level": wanted.levels, "source": wanted.source,
+        "time": wanted.since or wanted.until,
+    }  # fmt: skip
+    by = ", ".join(name for name, value in narrowed.items() if value) or "nothing"
+    looked = f"; looked through {result.looked.lines} of {result.looked.of}" if result.looked else ""
+    return f"logs narrowed by {by}: {result.counts.total} lines{looked}"
+
+
 def _finding(call: ToolCall, index: int, query: str, text: str, search: _Search, result: LogResult) -> Finding:
     """The report as a finding. "None" counts as found only where it was clear which lines were meant."""
-    found = result.counts.total > 0 or (result.examined > 0 and search.is_filtered and not search.wanted.terms)
+    found = result.counts.total > 0 or (
+        result.examined > 0 and search.is_filtered and not search.wanted.terms and not search.regex
+    )
     confidence = _confidence(search, result) if found else 0.0
     samples = result.samples if found else ()
     sources = ", ".join(result.counts.by_source) or search.asked.source
@@ -161,7 +248,7 @@ def _finding(call: ToolCall, index: int, query: str, text: str, search: _Search,
 def _confidence(search: _Search, result: LogResult) -> float:
     if result.partly:
         return _SOME_TERMS
-    if search.wanted.terms:
+    if search.wanted.terms or search.regex:
         return _ALL_TERMS
     return _FILTERED if search.is_filtered else _UNFILTERED
 

@@ -7,7 +7,8 @@ from datetime import datetime
 from decimal import Decimal
 
 from app.domain.knowledge import Language
-from app.storage.logs import LogCounts, LogLine, LogPattern
+from app.storage.logs import LogCounts, LogKind, LogLine
+from app.tools.log_search import Looked
 from app.tools.masking import mask_secrets, mask_variables
 from app.tools.numbers import format_number
 from app.tools.periods import Period, write_day, zone_of
@@ -16,6 +17,9 @@ SAMPLE_LINES = 3
 TOP_PATTERNS = 3
 _TOP_SOURCES = 5
 _MESSAGE_CHARS = 200
+_READ_CHARS = 2_000
+_SEVERE = ("FATAL", "CRITICAL", "ERROR", "WARN", "WARNING")
+"""Gravest first."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,7 @@ class LogQuestion:
     terms: tuple[str, ...] = ()
     level: str = ""
     source: str = ""
+    regex: str = ""
     period: Period = field(default_factory=Period)
     not_understood: str = ""
     """A span of time nobody could make sense of; all times were searched instead."""
@@ -35,12 +40,15 @@ class LogResult:
     """What a search came to."""
 
     counts: LogCounts
-    patterns: tuple[LogPattern, ...] = ()
+    kinds: tuple[LogKind, ...] = ()
+    """Most lines first."""
     samples: tuple[LogLine, ...] = ()
     partly: bool = False
     """No line holds all the terms; these hold at least one."""
     examined: int = 0
     """Without a match: how many lines of that time and source were looked through."""
+    looked: Looked | None = None
+    """How far a search by a regular expression got."""
 
 
 _WORDS: dict[Language, dict[str, str]] = {
@@ -51,6 +59,7 @@ _WORDS: dict[Language, dict[str, str]] = {
         "of_examined": " trong số {examined} dòng đã xem",
         "term": " chứa “{terms}”",
         "any_term": " chứa ít nhất một từ trong “{terms}”",
+        "regex": " khớp mẫu /{regex}/",
         "level": " mức {level}",
         "source": " của {source}",
         "zone": " (giờ Việt Nam)",
@@ -58,7 +67,9 @@ _WORDS: dict[Language, dict[str, str]] = {
         "by_source": "Theo nguồn: {counts}",
         "patterns": "Thường gặp nhất: {patterns}",
         "pattern": "“{text}” ({lines} dòng)",
+        "single_pattern": "“{text}” (1 dòng)",
         "example": "Ví dụ: {line}",
+        "cut": "Mới xem {lines} trên {of} dòng, từ mới đến cũ; hãy thu hẹp thời gian hoặc nguồn để xem hết",
         "others": "nguồn khác",
         "not_understood": "Không hiểu khoảng thời gian “{phrase}” nên đã xem log ở mọi thời điểm",
     },
@@ -69,6 +80,7 @@ _WORDS: dict[Language, dict[str, str]] = {
         "of_examined": " among the {examined} lines looked through",
         "term": " with “{terms}”",
         "any_term": " with at least one word of “{terms}”",
+        "regex": " that match /{regex}/",
         "level": " of level {level}",
         "source": " from {source}",
         "zone": " (UTC)",
@@ -76,7 +88,9 @@ _WORDS: dict[Language, dict[str, str]] = {
         "by_source": "By source: {counts}",
         "patterns": "Most frequent: {patterns}",
         "pattern": "“{text}” ({lines} lines)",
+        "single_pattern": "“{text}” (1 line)",
         "example": "Example: {line}",
+        "cut": "Looked through {lines} of {of} lines, newest first; narrow the time or the source to see the rest",
         "others": "other sources",
         "not_understood": "The time “{phrase}” was not understood, so lines of all times were searched",
     },
@@ -84,27 +98,52 @@ _WORDS: dict[Language, dict[str, str]] = {
 
 
 def write_report(asked: LogQuestion, result: LogResult, language: Language) -> str:
-    """The whole answer; without a match, the one sentence that says so."""
+    """The whole answer, what is most frequent right after how many; without a match, the one sentence that says so."""
     words = _WORDS[language]
     sentences = [_first_sentence(asked, result, language)]
     if result.counts.total:
+        if patterns := merged_patterns(result.kinds):
+            told = (
+                words["pattern" if lines > 1 else "single_pattern"].format(text=text, lines=_number(lines, language))
+                for text, lines in patterns
+            )
+            sentences.append(words["patterns"].format(patterns="; ".join(told)))
         sentences.append(words["by_level"].format(counts=_counts(result.counts.by_level, language)))
         sentences.append(words["by_source"].format(counts=_counts(_cut(result.counts.by_source, language), language)))
-        if patterns := merged_patterns(result.patterns):
-            told = (words["pattern"].format(text=text, lines=_number(lines, language)) for text, lines in patterns)
-            sentences.append(words["patterns"].format(patterns="; ".join(told)))
         sentences += [words["example"].format(line=write_line(line, language)) for line in result.samples[:1]]
+    if result.looked and result.looked.is_cut:
+        lines, of = (_number(count, language) for count in result.looked)
+        sentences.append(words["cut"].format(lines=lines, of=of))
     if asked.not_understood:
         sentences.append(words["not_understood"].format(phrase=asked.not_understood))
     return ". ".join(sentences) + "."
 
 
-def merged_patterns(patterns: Sequence[LogPattern]) -> list[tuple[str, int]]:
+def merged_patterns(kinds: Sequence[LogKind]) -> list[tuple[str, int]]:
     """The most frequent kinds of message with their lines; users, addresses and ids count as one kind."""
     merged: Counter[str] = Counter()
-    for pattern in patterns:
-        merged[shown_message(mask_variables(pattern.text))] += pattern.lines
+    for kind in kinds:
+        merged[pattern_of(kind.newest)] += kind.lines
     return merged.most_common(TOP_PATTERNS)
+
+
+def pattern_of(line: LogLine) -> str:
+    """What lines of the kind of `line` have in common, as it may be shown."""
+    return shown_message(mask_variables(mask_secrets(_beginning(line.message))))
+
+
+def choose_samples(kinds: Sequence[LogKind]) -> tuple[LogLine, ...]:
+    """The lines shown as evidence: the newest of the most frequent pattern, then of others, severe ones first."""
+    ranked = sorted(enumerate(kinds), key=lambda each: (_severity(each[1].newest.level), each[0]))
+    first = next(iter(merged_patterns(kinds)), ("", 0))[0]
+    by_pattern: dict[str, LogLine] = {}
+    for line in (*(each.newest for each in kinds if pattern_of(each.newest) == first), *(k.newest for _, k in ranked)):
+        by_pattern.setdefault(pattern_of(line), line)
+    return tuple(by_pattern.values())[:SAMPLE_LINES]
+
+
+def _severity(level: str) -> int:
+    return _SEVERE.index(level) if level in _SEVERE else len(_SEVERE)
 
 
 def write_line(line: LogLine, language: Language) -> str:
@@ -114,8 +153,13 @@ def write_line(line: LogLine, language: Language) -> str:
 
 def shown_message(message: str) -> str:
     """A message as it may be shown: secrets masked, on one line, at most `_MESSAGE_CHARS` characters."""
-    text = " ".join(mask_secrets(message).split())
+    text = " ".join(mask_secrets(_beginning(message)).split())
     return text if len(text) <= _MESSAGE_CHARS else f"{text[: _MESSAGE_CHARS - 1]}…"
+
+
+def _beginning(message: str) -> str:
+    """Enough of a message to show a part of it; the last word is left out, as a secret is known by its whole."""
+    return message if len(message) <= _READ_CHARS else message[:_READ_CHARS].rpartition(" ")[0]
 
 
 def _first_sentence(asked: LogQuestion, result: LogResult, language: Language) -> str:
@@ -138,6 +182,8 @@ def _asked(asked: LogQuestion, language: Language, *, partly: bool) -> str:
     told = words["level"].format(level=asked.level) if asked.level else ""
     if asked.terms:
         told += words["any_term" if partly else "term"].format(terms=" ".join(asked.terms))
+    if asked.regex:
+        told += words["regex"].format(regex=shown_message(asked.regex))
     if asked.source:
         told += words["source"].format(source=asked.source)
     if period := asked.period.written(language):

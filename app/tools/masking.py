@@ -5,7 +5,7 @@ import re
 _SECRET_NAME = r"(?:pass(?:word|wd|phrase)?|pwd|secret|token|api[_-]?key|access[_-]?key|credential|authorization)"
 _SECRETS = (
     re.compile(
-        rf"(?P<kept>[\w-]{{0,40}}{_SECRET_NAME}[\w-]{{0,40}}[\"']?\s?(?:=|:)\s?(?:bearer\s|basic\s)?)"
+        rf"(?P<kept>{_SECRET_NAME}[\w-]{{0,40}}[\"']?\s?(?:=|:)\s?(?:bearer\s|basic\s)?)"
         r"(?P<secret>\"[^\"]{0,200}\"|'[^']{0,200}'|[^\s\"',;&]+)",
         re.IGNORECASE,
     ),
@@ -18,7 +18,7 @@ _SECRETS = (
 """Name and value, HTTP authorization, addresses with a password, JWTs, well-known key shapes."""
 _VARIABLES = (
     re.compile(r"\b[0-9a-f#]{8}-[0-9a-f#]{1,4}-[0-9a-f#]{1,4}-[0-9a-f#]{1,4}-[0-9a-f#]{1,12}\b", re.IGNORECASE),
-    re.compile(r"[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,4}"),
+    re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,4}"),
     re.compile(r"\b(?=[a-f#]{0,40}[0-9#])[0-9a-f#]{12,}\b", re.IGNORECASE),
     re.compile(r"(?<=\buser )[\w.#-]+"),
     re.compile(r"#(?:[.:,/-]#)+|[0-9]+(?:[.:,/-][0-9]+)*"),

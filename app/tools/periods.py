@@ -17,10 +17,11 @@ VIETNAM = timezone(timedelta(hours=7), "Asia/Ho_Chi_Minh")
 """A fixed offset: Vietnam has known no other since 1975, and it needs no time zone database."""
 MAX_PHRASE_CHARS = 200
 
-_CLOCK = r"(?P<{0}_hour>[0-9]{{1,2}})(?:[h:](?P<{0}_minute>[0-9]{{2}})?| gio)"
+_CLOCK = r"(?P<{0}_hour>[0-9]{{1,2}})(?:[h:](?P<{0}_minute>[0-9]{{2}})?| gio){1}"
 _CLOCKS = re.compile(
-    rf"\b(?:tu |from |between )?{_CLOCK.format('first')} ?(?:den|toi|to|until|and|-) ?{_CLOCK.format('last')}"
+    rf"\b(?:tu |from |between )?{_CLOCK.format('first', '?')} ?(?:den|toi|to|until|and|-) ?{_CLOCK.format('last', '')}"
 )
+_AFTERNOON = re.compile(r"\b(?:chieu|toi|afternoon|evening)\b")
 _PART = re.compile(rf"^(?:vao |on the |in the )?(?P<part>{'|'.join(PARTS_OF_DAY)})\s(?:of )?(?P<day>.+)")
 _FROM_TO = re.compile(r"\b(?:tu|from|between)\s(?P<first>.+?)\s(?:den|toi|to|until|till|and)(?: het)?\s(?P<last>.+)")
 _SINCE = re.compile(r"^(?:ke tu|tinh tu|tu|since|from)\s(?P<first>.+)")
@@ -103,14 +104,18 @@ def read_moment(text: str, language: Language, *, end: bool = False) -> datetime
 
 
 def _clocks(text: str, now: datetime) -> Period | None:
-    """``từ 9h đến 10h30 ngày 12/11``; today when no day is named."""
+    """``từ 9h đến 10h30 ngày 12/11``, ``từ 2h đến 4h chiều qua``; today when no day is named."""
     match = _CLOCKS.search(text)
     if match is None:
         return None
-    day = span_of(text[: match.start()] + text[match.end() :], now) or span_of_days(now.date(), 1, now.tzinfo)
+    rest = text[: match.start()] + text[match.end() :]
+    day = span_of(rest, now) or span_of_days(now.date(), 1, now.tzinfo)
+    midnight = day[0].replace(hour=0, minute=0, second=0, microsecond=0)
+    later = 12 if _AFTERNOON.search(rest) else 0
     first, last = (
-        day[0] + timedelta(hours=int(match[f"{name}_hour"]), minutes=int(match[f"{name}_minute"] or 0))
+        midnight + timedelta(hours=hour + (later if hour < 12 else 0), minutes=int(match[f"{name}_minute"] or 0))
         for name in ("first", "last")
+        for hour in (int(match[f"{name}_hour"]),)
     )
     return Period(first, last if last > first else last + timedelta(days=1))
 

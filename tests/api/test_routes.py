@@ -9,7 +9,7 @@ import pytest
 
 PUBLIC = {("get", "/live"), ("get", "/ready"), ("get", "/api/v1/auth/dev"), ("post", "/api/v1/auth/dev")}
 """Everything that answers without a token; a new route is closed unless it is added here on purpose."""
-IDS = re.compile(r"{(task|session|document)_id}")
+IDS = re.compile(r"{(task|session|document|file)_id}")
 PAGES = ("/", "/docs", "/openapi.json", "/web/app.js", "/web/style.css", "/web/icon.svg")
 
 
@@ -42,6 +42,10 @@ class TestEveryRoute:
             ("get", "/api/v1/sessions/{session_id}"),
             ("delete", "/api/v1/sessions/{session_id}"),
             ("get", "/api/v1/agents"),
+            ("post", "/api/v1/files"),
+            ("get", "/api/v1/files"),
+            ("get", "/api/v1/files/{file_id}"),
+            ("delete", "/api/v1/files/{file_id}"),
             ("post", "/api/v1/documents"),
             ("get", "/api/v1/documents"),
             ("get", "/api/v1/documents/health"),
@@ -50,6 +54,8 @@ class TestEveryRoute:
             ("delete", "/api/v1/documents/{document_id}"),
             ("get", "/api/v1/documents/{document_id}/versions"),
             ("get", "/api/v1/documents/{document_id}/original"),
+            ("post", "/api/v1/logs"),
+            ("get", "/api/v1/logs"),
         }
         assert set(routes(openapi)) == expected | PUBLIC
         for method, path in routes(openapi):
@@ -72,7 +78,7 @@ class TestEveryRoute:
         self, openapi: dict[str, Any], address: str, client_of: Callable[[str], httpx.AsyncClient], user: str
     ) -> None:
         http, with_ids = client_of(user), [(method, path) for method, path in routes(openapi) if "{" in path]
-        assert len(with_ids) == 10
+        assert len(with_ids) == 12
         for method, path in with_ids:
             body = {"scope": "public"} if method == "patch" else None
             answer = await http.request(method, address + filled(path), json=body)

@@ -32,7 +32,8 @@ class TestEveryTable:
 
     async def test_names_its_tenant(self, superuser: "asyncpg.Connection[asyncpg.Record]") -> None:
         query = """select attrelid::regclass::text from pg_attribute where attname = 'tenant_id' and attnotnull
-            and atttypid = 'uuid'::regtype and attrelid in (select oid from pg_class where relkind in ('r', 'p'))"""
+            and atttypid = 'uuid'::regtype
+            and attrelid in (select oid from pg_class where relkind in ('r', 'p') and not relispartition)"""
         assert await _names(superuser, query) == TABLES
 
     async def test_enables_and_forces_row_security(self, superuser: "asyncpg.Connection[asyncpg.Record]") -> None:
@@ -81,6 +82,24 @@ class TestEveryTable:
     async def test_belongs_to_the_owner_role_alone(self, superuser: "asyncpg.Connection[asyncpg.Record]") -> None:
         query = "select distinct tableowner from pg_tables where schemaname = 'public'"
         assert await _names(superuser, query) == {"conclave_owner"}
+
+    async def test_is_reached_through_its_parent_where_it_is_a_part(
+        self, superuser: "asyncpg.Connection[asyncpg.Record]", app_url: str
+    ) -> None:
+        """Nobody but the owner may touch the parts of a table: policies are those of the whole."""
+        await superuser.execute("select make_log_months(now() - interval '40 days', now())")
+        rows = await superuser.fetch("select oid::regclass::text as part, relacl from pg_class where relispartition")
+        parts = {row["part"] for row in rows if row["relacl"] is None}
+        tables = {part for part in parts if not part.endswith("_pkey")}
+        assert len(tables) >= 3
+        assert {row["part"] for row in rows} == parts
+        stranger = await asyncpg.connect(app_url)
+        try:
+            for part in sorted(tables):
+                with pytest.raises(asyncpg.InsufficientPrivilegeError):
+                    await stranger.fetch(f"select * from {part}")
+        finally:
+            await stranger.close()
 
     async def test_keeps_vectors_inline_and_of_any_length(
         self, superuser: "asyncpg.Connection[asyncpg.Record]"

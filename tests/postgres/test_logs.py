@@ -1,5 +1,7 @@
 """System log lines under row policies, and the tool that tells what they hold."""
 
+import asyncio
+import re
 from datetime import UTC, datetime, timedelta
 from typing import cast
 
@@ -11,10 +13,20 @@ from app.domain.principal import Principal, Scope
 from app.errors import AppError, ErrorCode, ToolFailed, ToolRetry
 from app.reasoning import Arguments
 from app.storage.database import Database
-from app.storage.logs import LogFilter, LogLine, count_by, count_patterns, insert_logs, search_logs
+from app.storage.logs import (
+    LogFilter,
+    LogLine,
+    LogPosition,
+    count_logs,
+    insert_logs,
+    page_logs,
+    search_logs,
+    summarise_logs,
+)
 from app.tools.base import ToolResult
 from app.tools.log import LogTool
 from tests.factories import principal
+from tests.unit.tools.hostile_regexes import HOSTILE
 from tests.unit.tools.recording import SATURDAY, RecordingReasoner, call
 
 ATTACK = datetime(2026, 11, 12, 2, 0, tzinfo=UTC)
@@ -77,7 +89,7 @@ async def messages(database: Database, asker: Principal, **wanted: object) -> li
 
 async def total(database: Database, asker: Principal, **wanted: object) -> int:
     async with database.principal_scope(asker) as tx:
-        return (await count_by(tx, LogFilter.model_validate(wanted))).total
+        return (await count_logs(tx, LogFilter.model_validate(wanted))).total
 
 
 class TestInsertLogs:
@@ -91,6 +103,17 @@ class TestInsertLogs:
         async with database.principal_scope(initech) as tx:
             assert await insert_logs(tx, (line(f"tick {n}", minutes=n) for n in range(5_003))) == 5_003
         assert await total(database, principal(tenant="initech", department="it")) == 5_003
+
+    async def test_the_same_lines_again_are_stored_once(self, database: Database) -> None:
+        """Equal lines of one delivery are told apart by their order, so both are kept, and a repeat adds nothing."""
+        umbrella = principal(tenant="umbrella", user="admin", roles=("admin",))
+        lines = [line("twice"), line("twice"), line("once"), line("twice", level="ERROR")]
+        for stored in (4, 0):
+            async with database.principal_scope(umbrella) as tx:
+                assert await insert_logs(tx, lines) == stored
+        async with database.principal_scope(umbrella) as tx:
+            assert await insert_logs(tx, [*lines, line("twice")]) == 1
+        assert await total(database, principal(tenant="umbrella", department="it"), terms=("twice",)) == 4
 
     async def test_is_for_administrators(self, database: Database) -> None:
         with pytest.raises(asyncpg.InsufficientPrivilegeError):
@@ -115,7 +138,8 @@ class TestRights:
                 assert len(await messages(unbound, asker)) == len(readable)
                 assert await total(unbound, asker) == len(readable)
                 async with unbound.principal_scope(asker) as tx:
-                    assert sum(found.lines for found in await count_patterns(tx, LogFilter())) == len(readable)
+                    summary = await summarise_logs(tx, LogFilter())
+                    assert sum(kind.lines for kind in summary.kinds) == summary.counts.total == len(readable)
         finally:
             await unbound.dispose()
 
@@ -131,11 +155,15 @@ class TestSearchLogs:
             found = await search_logs(tx, LogFilter(terms=("failed", "login")), limit=3)
         assert [each.message.split()[4] for each in found] == ["u19", "u18", "u17"]
 
-    async def test_severe_lines_first_when_asked(self, database: Database) -> None:
+    async def test_pages_follow_one_another_without_a_gap(self, database: Database) -> None:
+        seen: list[str] = []
+        before: LogPosition | None = None
         async with database.principal_scope(MINH) as tx:
-            found = await search_logs(tx, LogFilter(), limit=3, severe_first=True)
-        assert [each.level for each in found] == ["ERROR", "ERROR", "WARN"]
-        assert found[0].source == "backup-01"
+            whole = [each.message for each in await search_logs(tx, LogFilter())]
+            while page := await page_logs(tx, LogFilter(), limit=4, before=before):
+                seen += [each.message for each in page]
+                before = page[-1].position
+        assert seen == whole
 
     @pytest.mark.parametrize(
         ("terms", "lines"),
@@ -176,25 +204,27 @@ class TestSearchLogs:
         assert await total(database, MINH, **span) == 2
 
 
-class TestCountBy:
+class TestSummariseLogs:
     async def test_counts_in_all_by_source_and_by_level(self, database: Database) -> None:
         async with database.principal_scope(MINH) as tx:
-            counts = await count_by(tx, LogFilter(terms=("failed",)))
+            counts = (await summarise_logs(tx, LogFilter(terms=("failed",)))).counts
         assert (counts.total, counts.first, counts.last) == (22, ATTACK, ATTACK + timedelta(minutes=60))
         assert list(counts.by_source.items()) == [("vpn-gw-01", 21), ("backup-01", 1)]
         assert counts.by_level == {"WARN": 20, "ERROR": 2}
 
     async def test_nothing_is_counted_as_nothing(self, database: Database) -> None:
         async with database.principal_scope(MINH) as tx:
-            counts = await count_by(tx, LogFilter(terms=("zebra",)))
+            found = await summarise_logs(tx, LogFilter(terms=("zebra",)))
+        counts = found.counts
         assert (counts.total, counts.first, counts.by_source, counts.by_level) == (0, None, {}, {})
+        assert found.kinds == ()
 
-
-class TestCountPatterns:
-    async def test_lines_that_differ_in_numbers_are_one_pattern(self, database: Database) -> None:
+    async def test_lines_that_differ_in_users_and_numbers_are_one_kind_with_its_newest_line(
+        self, database: Database
+    ) -> None:
         async with database.principal_scope(MINH) as tx:
-            (first, *_) = await count_patterns(tx, LogFilter())
-        assert (first.text, first.lines) == ("failed login for user u# from #.#.#.#: wrong password", 20)
+            (first, *_) = (await summarise_logs(tx, LogFilter())).kinds
+        assert (first.lines, first.newest) == (20, ACME_LINES[19])
 
 
 async def ask(
@@ -204,14 +234,86 @@ async def ask(
     return await tool(call("log?", language=language, asker=asker, agent="it", departments=("it",), now=SATURDAY))
 
 
+class TestRegex:
+    async def test_is_found_in_lines_one_may_read(self, database: Database) -> None:
+        result = await ask(database, {"regex": r"user u1\d from 203\.0\.113\.45"})
+        assert result.text.startswith(r"Có 10 dòng log khớp mẫu /user u1\d from 203\.0\.113\.45/, ")
+        assert result.findings[0].confidence == 0.9
+        assert (await ask(database, {"regex": "privileged"}, asker=LAN)).text.startswith("Không có dòng log nào khớp")
+        assert (await ask(database, {"regex": "failed"}, asker=RAJ)).text.startswith("Có 1 dòng log")
+
+    async def test_goes_with_time_level_and_source(self, database: Database) -> None:
+        found = await ask(database, {"regex": "f(ai)led", "level": "error", "source": "backup", "period": "12/11"})
+        assert found.text.startswith("Có 1 dòng log mức ERROR khớp mẫu /f(ai)led/ của backup ngày 12/11/2026")
+
+    @pytest.mark.parametrize("regex", ["(", r"(a)\1", "x{9999}", "a" * 501])
+    async def test_is_refused_in_the_askers_language(self, database: Database, regex: str) -> None:
+        with pytest.raises(ToolFailed, match="Mẫu tìm kiếm"):
+            await ask(database, {"regex": regex})
+        with pytest.raises(ToolFailed, match="The regular expression"):
+            await ask(database, {"regex": regex}, language="en")
+
+    async def test_finds_nothing_as_nothing(self, database: Database) -> None:
+        result = await ask(database, {"regex": "zebra+"})
+        assert result.text == "Không có dòng log nào khớp mẫu /zebra+/ trong số 25 dòng đã xem."
+        assert result.findings[0].found is False
+
+
+LONG_LINES = 300
+LIMIT_SECONDS = 1.5
+
+
+@pytest.fixture(scope="module")
+async def reader(database: Database) -> Principal:
+    hooli = principal(tenant="hooli", user="admin", roles=("admin",))
+    texts = ("a" * 8_000, "ab=" * 2_600, "ế" * 8_000, "x1 " * 2_600)
+    async with database.principal_scope(hooli) as tx:
+        await insert_logs(tx, (line(f"{texts[n % 4]}{n}", minutes=n) for n in range(LONG_LINES)))
+    return principal(tenant="hooli", user="reader", department="it")
+
+
+class TestHostileRegexes:
+    """Every search ends within its limit and a second, and holds nobody up meanwhile."""
+
+    @pytest.mark.parametrize("regex", HOSTILE, ids=range(len(HOSTILE)))
+    async def test_end_in_time(self, database: Database, reader: Principal, regex: str) -> None:
+        tool = LogTool(database, RecordingReasoner(arguments=Arguments(values={"regex": regex})))
+        loop, lags = asyncio.get_running_loop(), list[float]()
+
+        async def watch() -> None:
+            while True:
+                before = loop.time()
+                await asyncio.sleep(0.005)
+                lags.append(loop.time() - before - 0.005)
+
+        watching, began = asyncio.create_task(watch()), loop.time()
+        asked = call("log?", asker=reader, agent="it", departments=("it",), now=SATURDAY)
+        try:
+            await tool(asked.model_copy(update={"until": began + LIMIT_SECONDS}))
+        except ToolFailed as refusal:
+            assert str(refusal)
+        finally:
+            watching.cancel()
+        assert loop.time() - began < LIMIT_SECONDS + 1
+        assert max(lags, default=0.0) < 0.1
+
+    async def test_say_how_far_they_came(self, database: Database, reader: Principal) -> None:
+        tool = LogTool(database, RecordingReasoner(arguments=Arguments(values={"regex": ".{600}z|a[^b]1"})))
+        asked = call("log?", asker=reader, agent="it", departments=("it",), now=SATURDAY)
+        late = asyncio.get_running_loop().time() + 1.2
+        (line_told,) = (await tool(asked.model_copy(update={"until": late}))).trace
+        looked = re.search(r"looked through (\d+) of (\d+)", line_told)
+        assert looked and 0 < int(looked[1]) < int(looked[2]) == LONG_LINES
+
+
 class TestLogTool:
     async def test_reports_what_was_asked_for(self, database: Database) -> None:
         result = await ask(database, {"terms": "failed login", "source": "vpn-gw", "period": "ngày 12/11"})
         assert result.text == (
             "Có 20 dòng log chứa “failed login” của vpn-gw ngày 12/11/2026, "
             "dòng đầu lúc 12/11/2026 09:00:00, dòng cuối lúc 12/11/2026 09:19:00 (giờ Việt Nam). "
-            "Theo mức: WARN 20. Theo nguồn: vpn-gw-01 20. "
             "Thường gặp nhất: “failed login for user # from #: wrong password” (20 dòng). "
+            "Theo mức: WARN 20. Theo nguồn: vpn-gw-01 20. "
             "Ví dụ: 12/11/2026 09:19:00 vpn-gw-01 WARN failed login for user u19 from 203.0.113.45: wrong password."
         )
 

@@ -57,6 +57,7 @@ KEYS = {
     "agent_contexts": "context_data ->> 'key'", "semantic_vectors": "content", "conflicts": "topic",
     "feedback": "correction", "idempotency_keys": "key", "audit": "target", "embedding_cache": "content_hash",
     "users": "user_id", "tenants": "tenant_id", "model_calls": "call_id", "model_usage": "subject",
+    "attachments": "file_id",
 }  # fmt: skip
 """An expression that tells the rows of a table apart."""
 
@@ -195,6 +196,13 @@ async def _write_personal(superuser: "asyncpg.Connection[asyncpg.Record]", world
             "session_id, content, embedding_model, embedding) values ($1, $2, $3, $4, 'm', '[1]')",
             text,
             (session_id, text),
+        ),
+        (
+            "attachments",
+            "file_id, name, kind, byte_count, sha256, content, expires_at) values"
+            " ($1, $2, $3, 'a.csv', 'csv', 1, '', '{}', now() + interval '1 day')",
+            session_id,
+            (session_id,),
         ),
         ("conflicts", "root_task_id, topic) values ($1, $2, $3, $4)", text, (task_id, text)),
         ("feedback", "task_id, rating, correction) values ($1, $2, $3, 1, $4)", text, (task_id, text)),

@@ -5,11 +5,21 @@ Bytes from outside are opened in a process of their own without files, network o
 """
 
 from app.ingestion.parsing.advice import ParseFailed
-from app.ingestion.parsing.outcome import FileKind, ParsedFile, ParseFailure, ParseLimits, ParseWarning, WarningCode
+from app.ingestion.parsing.outcome import (
+    DescribedFile,
+    DescribedKind,
+    FileKind,
+    ParsedFile,
+    ParsedTable,
+    ParseFailure,
+    ParseLimits,
+    ParseWarning,
+    WarningCode,
+)
 from app.ingestion.parsing.parser import Parser
 from app.ingestion.parsing.sniff import sniff
 
 __all__ = [
-    "FileKind", "ParseFailed", "ParseFailure", "ParseLimits", "ParseWarning", "ParsedFile", "Parser", "WarningCode",
-    "sniff",
+    "DescribedFile", "DescribedKind", "FileKind", "ParseFailed", "ParseFailure", "ParseLimits", "ParseWarning",
+    "ParsedFile", "ParsedTable", "Parser", "WarningCode", "sniff",
 ]  # fmt: skip

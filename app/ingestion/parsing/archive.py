@@ -58,6 +58,19 @@ def rebuilt(content: bytes, limits: ParseLimits) -> io.BytesIO:
         raise ParseFailed(ParseFailure.DAMAGED, type(error).__name__) from error
 
 
+def listed(content: bytes, limits: ParseLimits) -> tuple[tuple[str, int], ...]:
+    """(name, declared bytes) of everything in an archive; nothing is unpacked. Raises `ParseFailed`."""
+    if content.count(_ENTRY_MARK) > limits.archive_entries:
+        raise ParseFailed(ParseFailure.ARCHIVE_BOMB, "too many entries")
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            entries = [entry for entry in archive.infolist() if not entry.is_dir()]
+            _check_entries(entries, archive.start_dir, limits)
+            return tuple((entry.filename, entry.file_size) for entry in entries)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
+        raise ParseFailed(ParseFailure.DAMAGED, type(error).__name__) from error
+
+
 def office_kind(archive: io.BytesIO) -> FileKind | None:
     """Which office format a rebuilt archive is, by its list of content types."""
     try:

@@ -8,6 +8,7 @@ from typing import Any
 
 from app.domain.language import clean
 from app.ingestion.parsing.advice import ParseFailed
+from app.ingestion.parsing.kept_tables import KeptTables
 from app.ingestion.parsing.legacy import KEPT_SOFT_HYPHEN, SOFT_HYPHEN, from_legacy_fonts
 from app.ingestion.parsing.outcome import FileKind, ParseFailure, ParseLimits, WarningCode
 
@@ -29,6 +30,7 @@ class Draft:
         self.limits = limits
         self.title = ""
         self.warnings: Counter[WarningCode] = Counter()
+        self.kept = KeptTables(limits.table_cells)
         self._parts: list[tuple[str, str]] = []
         """Each with what stands before it."""
         self._page_parts: list[int] = []
@@ -51,6 +53,11 @@ class Draft:
         """Count something to warn of; a count of 0 is nothing."""
         if count:
             self.warnings[code] += count
+
+    @property
+    def page(self) -> int | None:
+        """The page that was begun last, from 1; None before the first."""
+        return len(self._page_parts) or None
 
     def begin_page(self) -> None:
         """What is added from here on stands on the next page, slide or sheet."""
@@ -115,6 +122,7 @@ class Draft:
             "text": text,
             "pages": pages,
             "warnings": {code.value: count for code, count in self.warnings.items()},
+            **({"tables": self.kept.tables} if self.kept.tables else {}),
         }
 
     def _joined(self) -> tuple[str, list[int]]:

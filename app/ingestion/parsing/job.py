@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict, dataclass
 from typing import NamedTuple
 
-from app.ingestion.parsing.outcome import FileKind, ParseLimits
+from app.ingestion.parsing.outcome import DescribedKind, FileKind, ParseLimits
 
 JOB_BYTES = 1024
 """Every job message has this length, filled up with spaces."""
@@ -16,7 +16,7 @@ OUT_OF_MEMORY, BROKEN = 91, 92
 class Job:
     """One file to read; its bytes come over a socket of their own."""
 
-    kind: FileKind
+    kind: FileKind | DescribedKind
     size: int
     """In bytes."""
     limits: ParseLimits
@@ -29,7 +29,9 @@ class Job:
     def from_message(cls, message: bytes) -> "Job":
         """As it was sent."""
         told = json.loads(message)
-        return cls(FileKind(told["kind"]), told["size"], ParseLimits(**told["limits"]))
+        described = told["kind"] in tuple(DescribedKind)
+        kind = DescribedKind(told["kind"]) if described else FileKind(told["kind"])
+        return cls(kind, told["size"], ParseLimits(**told["limits"]))
 
 
 class Verdict(NamedTuple):

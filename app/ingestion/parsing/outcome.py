@@ -22,6 +22,13 @@ class FileKind(StrEnum):
     EML = "eml"
 
 
+class DescribedKind(StrEnum):
+    """Formats that are described, not read: attached to a question, never brought in as documents."""
+
+    IMAGE = "image"
+    ZIP = "zip"
+
+
 class ParseFailure(StrEnum):
     """Why a file gave no text at all."""
 
@@ -81,6 +88,30 @@ class ParseWarning(Record):
     """The same in Vietnamese."""
 
 
+class ParsedTable(Record):
+    """A table cell by cell, where numbers were not rounded for showing."""
+
+    name: str
+    page: int | None = None
+    """1-based sheet."""
+    header: tuple[str, ...]
+    rows: tuple[tuple[int | float | str, ...], ...]
+    """As wide as the header; dates are ISO texts."""
+    units: tuple[str, ...]
+    """Of the numbers of each column, by their format: ``%``, ``đ``, ``$`` or nothing."""
+    is_cut: bool = False
+    """Whether rows, columns or cells beyond a limit are missing."""
+
+
+class DescribedFile(Record):
+    """What can be said of a file without reading it."""
+
+    kind: DescribedKind
+    facts: dict[str, str]
+    entries: tuple[tuple[str, int], ...] = ()
+    """(name, bytes as declared) of what an archive holds."""
+
+
 class ParsedFile(Record):
     """What a file says, as Markdown."""
 
@@ -94,6 +125,8 @@ class ParsedFile(Record):
     warnings: tuple[ParseWarning, ...] = ()
     is_partial: bool = False
     """Whether something visible is missing: unreadable or scanned pages, a limit that was reached."""
+    tables: tuple[ParsedTable, ...] = ()
+    """Of CSV and XLSX files that were read with their tables."""
 
 
 @dataclass(frozen=True)
@@ -112,3 +145,5 @@ class ParseLimits:
     sheet_rows: int = 50_000
     sheet_columns: int = 256
     """A longer or wider sheet is cut, and the file is partial."""
+    table_cells: int = 0
+    """Cells kept beside the text, all tables together; 0 = none are."""

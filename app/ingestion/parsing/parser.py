@@ -14,8 +14,17 @@ from pydantic import ValidationError
 
 from app.ingestion.parsing.advice import ParseFailed, warning
 from app.ingestion.parsing.job import OUT_OF_MEMORY, Job, Verdict
-from app.ingestion.parsing.outcome import PARTIAL, FileKind, ParsedFile, ParseFailure, ParseLimits, WarningCode
-from app.ingestion.parsing.sniff import HEAD_BYTES, sniff
+from app.ingestion.parsing.outcome import (
+    PARTIAL,
+    DescribedFile,
+    DescribedKind,
+    FileKind,
+    ParsedFile,
+    ParseFailure,
+    ParseLimits,
+    WarningCode,
+)
+from app.ingestion.parsing.sniff import HEAD_BYTES, sniff, sniff_attached
 
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[2]); sys.modules['numpy'] = None;"
@@ -31,6 +40,7 @@ _READ_BYTES, _VERDICT_BYTES = 256 * 1024, 4096
 _BYTES_A_CHARACTER, _SPARE_BYTES = 6, 1_000_000
 _BIG_ANSWER_BYTES = 200_000
 _NEAR_THE_LIMIT = 0.8
+_MOST_FACTS = 20
 _OFFICE_IN_OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ENCRYPTED_STREAM = "EncryptedPackage".encode("utf-16-le")
 
@@ -58,7 +68,16 @@ class Parser:
 
         The reading process is killed at its limits and when this call is cancelled.
         """
-        kind = sniff(content[:HEAD_BYTES], file_name)
+        parsed = await self._through(content, sniff(content[:HEAD_BYTES], file_name))
+        if not isinstance(parsed, ParsedFile):
+            raise ParseFailed(ParseFailure.CRASHED, "the answer is of another kind")
+        return parsed
+
+    async def parse_attached(self, content: bytes, file_name: str) -> ParsedFile | DescribedFile:
+        """Like `parse`; images and archives are described instead of refused."""
+        return await self._through(content, sniff_attached(content[:HEAD_BYTES], file_name))
+
+    async def _through(self, content: bytes, kind: FileKind | DescribedKind | None) -> ParsedFile | DescribedFile:
         if kind is None:
             raise _unreadable(content)
         async with self._slots:
@@ -80,9 +99,13 @@ class Parser:
             if zygote is not None:
                 await zygote.stop()
 
-    async def _read(self, content: bytes, kind: FileKind) -> ParsedFile:
+    async def _read(self, content: bytes, kind: FileKind | DescribedKind) -> ParsedFile | DescribedFile:
         zygote = await self._running()
-        answer, verdict = await zygote.run(content, kind, self.limits)
+        try:
+            answer, verdict = await zygote.run(content, kind, self.limits)
+        except _ZygoteLost:
+            zygote.is_lost = True
+            raise
         if len(answer) < _BIG_ANSWER_BYTES:
             return _outcome(answer, verdict, self.limits)
         return await asyncio.to_thread(_outcome, answer, verdict, self.limits)
@@ -103,6 +126,7 @@ class _Zygote:
     """The forking process, seen from here."""
 
     def __init__(self) -> None:
+        self.is_lost = False
         self._control, theirs = socket.socketpair()
         self._control.setblocking(False)
         kept = {name: os.environ[name] for name in _KEPT_ENVIRONMENT if name in os.environ}
@@ -115,8 +139,8 @@ class _Zygote:
 
     @property
     def is_alive(self) -> bool:
-        """Whether jobs can be given to it."""
-        return self._process.poll() is None
+        """Whether jobs can be given to it. What was killed a moment ago may still look alive to the system."""
+        return not self.is_lost and self._process.poll() is None
 
     async def ready(self) -> None:
         """Wait until the libraries are loaded. Raises `_ZygoteLost`."""
@@ -129,7 +153,7 @@ class _Zygote:
         if not greeting:
             raise _ZygoteLost
 
-    async def run(self, content: bytes, kind: FileKind, limits: ParseLimits) -> tuple[bytes, Verdict]:
+    async def run(self, content: bytes, kind: FileKind | DescribedKind, limits: ParseLimits) -> tuple[bytes, Verdict]:
         """One file: its answer, and how the reader ended. Raises `_ZygoteLost`, `ParseFailed` (TIME_LIMIT)."""
         with contextlib.ExitStack() as ends:
             (data, their_data), (life, their_life) = socket.socketpair(), socket.socketpair()
@@ -152,7 +176,7 @@ class _Zygote:
             self._process.kill()
         await asyncio.to_thread(self._process.wait)
 
-    def _send(self, kind: FileKind, size: int, limits: ParseLimits, descriptors: list[int]) -> None:
+    def _send(self, kind: FileKind | DescribedKind, size: int, limits: ParseLimits, descriptors: list[int]) -> None:
         message = Job(kind, size, limits).to_message()
         try:
             if socket.send_fds(self._control, [message], descriptors) != len(message):
@@ -166,7 +190,8 @@ async def _exchange(data: socket.socket, content: bytes, limits: ParseLimits) ->
     loop = asyncio.get_running_loop()
     with contextlib.suppress(ConnectionError):
         await loop.sock_sendall(data, content)
-    most = limits.output_chars * _BYTES_A_CHARACTER + _SPARE_BYTES
+    copies = 2 if limits.table_cells else 1
+    most = limits.output_chars * _BYTES_A_CHARACTER * copies + _SPARE_BYTES
     received = bytearray()
     with contextlib.suppress(ConnectionError):
         while len(received) <= most and (piece := await loop.sock_recv(data, _READ_BYTES)):
@@ -186,7 +211,7 @@ async def _verdict(life: socket.socket) -> Verdict:
     return Verdict.from_message(told)
 
 
-def _outcome(answer: bytes, verdict: Verdict, limits: ParseLimits) -> ParsedFile:
+def _outcome(answer: bytes, verdict: Verdict, limits: ParseLimits) -> ParsedFile | DescribedFile:
     """What the reader said, or why it said nothing. The answer is as untrusted as the file. Raises `ParseFailed`."""
     if verdict.signal or verdict.exit or not answer:
         raise ParseFailed(_failure(verdict, limits), f"signal {verdict.signal}, exit {verdict.exit}")
@@ -197,6 +222,8 @@ def _outcome(answer: bytes, verdict: Verdict, limits: ParseLimits) -> ParsedFile
             # Libraries report what they could not allocate as a fault of the file.
             is_memory = code is ParseFailure.DAMAGED and _is_near(verdict, limits)
             raise ParseFailed(ParseFailure.MEMORY_LIMIT if is_memory else code, str(told.get("detail", ""))[:200])
+        if "described" in told:
+            return _plausible(DescribedFile.model_validate(told["described"]), limits)
         warnings = {WarningCode(code): int(count) for code, count in told.pop("warnings").items()}
         parsed = ParsedFile(
             **told,
@@ -216,6 +243,15 @@ def _check(parsed: ParsedFile, limits: ParseLimits) -> None:
     said = parsed.title.encode() + parsed.text.encode()
     if size > limits.output_chars * 2 or b"\x00" in said or any(not 0 <= at <= size for at in parsed.pages):
         raise ValueError
+
+
+def _plausible(described: DescribedFile, limits: ParseLimits) -> DescribedFile:
+    """Raises `ValueError` for what could not have been found."""
+    said = [*described.facts, *described.facts.values(), *(name for name, _ in described.entries)]
+    is_longer = len(described.entries) > limits.archive_entries or len(described.facts) > _MOST_FACTS
+    if is_longer or any("\x00" in text or not text.isprintable() for text in said):
+        raise ValueError
+    return described
 
 
 def _failure(verdict: Verdict, limits: ParseLimits) -> ParseFailure:

@@ -5,10 +5,12 @@ import zipfile
 from collections.abc import Callable
 from typing import Any
 
+from app.domain.language import clean
 from app.ingestion.parsing.advice import ParseFailed
-from app.ingestion.parsing.archive import office_kind, rebuilt
-from app.ingestion.parsing.draft import Draft
+from app.ingestion.parsing.archive import listed, office_kind, rebuilt
+from app.ingestion.parsing.draft import Draft, one_line
 from app.ingestion.parsing.formats.delimited import read_delimited
+from app.ingestion.parsing.formats.image import image_facts
 from app.ingestion.parsing.formats.mail import read_mail
 from app.ingestion.parsing.formats.pdf import read_pdf
 from app.ingestion.parsing.formats.plain import read_markdown, read_plain
@@ -16,7 +18,7 @@ from app.ingestion.parsing.formats.sheets import read_sheets
 from app.ingestion.parsing.formats.slides import read_slides
 from app.ingestion.parsing.formats.web_page import read_web_page
 from app.ingestion.parsing.formats.word import read_word
-from app.ingestion.parsing.outcome import FileKind, ParseFailure, ParseLimits
+from app.ingestion.parsing.outcome import DescribedKind, FileKind, ParseFailure, ParseLimits
 
 _READERS: dict[FileKind, Callable[[bytes, Draft], None]] = {
     FileKind.PDF: read_pdf,
@@ -36,13 +38,16 @@ _TAIL_BYTES = 66_000
 _PDF_MARK = b"%PDF-"
 
 
-def read_file(content: bytes, kind: FileKind, limits: ParseLimits) -> dict[str, Any]:
-    """The fields of a `ParsedFile`, warnings as counts. Raises `ParseFailed`, `MemoryError`, and `PermissionError`.
+def read_file(content: bytes, kind: FileKind | DescribedKind, limits: ParseLimits) -> dict[str, Any]:
+    """The fields of a `ParsedFile`, warnings as counts, or under ``described`` those of a `DescribedFile`.
 
-    Whatever else a library raises about hostile bytes says one thing: the file is damaged.
+    Raises `ParseFailed`, `MemoryError`, and `PermissionError`. Whatever else a library raises about hostile bytes says
+    one thing: the file is damaged.
     """
     draft = Draft(limits)
     try:
+        if isinstance(kind, DescribedKind):
+            return {"described": _described(content, kind, limits)}
         return draft.finish(_read(content, kind, draft))
     except (ParseFailed, MemoryError, PermissionError):
         raise
@@ -62,6 +67,19 @@ def _read(content: bytes, kind: FileKind, draft: Draft) -> FileKind:
     archive.seek(0)
     _OFFICE_READERS[found](archive, draft)
     return found
+
+
+def _described(content: bytes, kind: DescribedKind, limits: ParseLimits) -> dict[str, Any]:
+    if kind is DescribedKind.IMAGE:
+        return {"kind": kind, "facts": image_facts(content)}
+    entries = listed(content, limits)
+    facts = {"entries": str(len(entries)), "unpacked_bytes": str(sum(size for _, size in entries))}
+    return {"kind": kind, "facts": facts, "entries": [(shown_name(name), size) for name, size in entries]}
+
+
+def shown_name(name: str) -> str:
+    """The name of an entry, on one line and without anything invisible."""
+    return one_line(clean(name))
 
 
 def _refuse_two_formats(content: bytes, kind: FileKind) -> None:

@@ -2,13 +2,14 @@
 
 import re
 
-from app.ingestion.parsing.outcome import FileKind
+from app.ingestion.parsing.outcome import DescribedKind, FileKind
 
 HEAD_BYTES = 64 * 1024
 _PDF_MARK = b"%PDF-"
 _PDF_MARK_WITHIN = 1024
 """Readers accept that much in front of the mark."""
 _PDF_LINE = re.compile(rb"(?:^[\s\xef\xbb\xbf]*|[\r\n])%PDF-\d")
+_IMAGE_MARKS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a")
 _OFFICE = {FileKind.DOCX: b"word/", FileKind.PPTX: b"ppt/", FileKind.XLSX: b"xl/"}
 _ENDINGS = {
     "md": FileKind.MARKDOWN, "markdown": FileKind.MARKDOWN, "csv": FileKind.CSV, "tsv": FileKind.CSV,
@@ -46,6 +47,21 @@ def sniff(head: bytes, file_name: str = "") -> FileKind | None:
     if text is None:
         return FileKind.PDF if _PDF_MARK in head[:_PDF_MARK_WITHIN] else None
     return _text_kind(text, named)
+
+
+def sniff_attached(head: bytes, file_name: str = "") -> FileKind | DescribedKind | None:
+    """Like `sniff`; images and archives that are no office files are known as well."""
+    if is_image(head):
+        return DescribedKind.IMAGE
+    found = sniff(head, file_name)
+    if found is None and head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+        return DescribedKind.ZIP
+    return found
+
+
+def is_image(head: bytes) -> bool:
+    """Whether a file begins as PNG, JPEG, GIF and WebP do."""
+    return head.startswith(_IMAGE_MARKS) or (head.startswith(b"RIFF") and head[8:12] == b"WEBP")
 
 
 def wide_encoding(sample: bytes) -> str:

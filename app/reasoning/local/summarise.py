@@ -1,18 +1,22 @@
 """The gist of several findings: their best spans, spread over what was asked, nothing said twice.
 
-Spans are never shortened, so numbers, negations and conditions stay with what they belong to.
+Spans are never shortened, so numbers, negations and conditions stay with what they belong to. Which spans are chosen
+does not depend on the order of the findings, only where they stand does.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.domain.knowledge import Finding, Language
+from app.domain.tokens import estimated_tokens
 from app.reasoning import Summary
 from app.reasoning.local.numbers import numbers_of
 from app.reasoning.local.rendering import readable, units_covered
 from app.reasoning.local.terms import Bag, bag_of, coverage, terms_of
 
 _MAX_POINTS = 5
+MAX_TOKENS = 400
+"""Of the text, estimated."""
 _RELEVANCE = 0.7
 """Against novelty, as in maximal marginal relevance."""
 _SAME = 0.75
@@ -28,14 +32,20 @@ class _Point:
     order: int
 
 
-def summarise(query: str, findings: Sequence[Finding], language: Language) -> Summary:
-    """The chosen points in the order they were found, one a line when there are several."""
+def summarise(query: str, findings: Sequence[Finding], language: Language, *, max_tokens: int = MAX_TOKENS) -> Summary:
+    """The chosen points in the order they were found, one a line when there are several; at most `max_tokens`.
+
+    A point that does not fit is left out whole.
+    """
     del language  # the points are quotes: they keep the language of their documents
     points = _points(query, findings)
-    chosen = sorted(_most_telling(points), key=lambda point: point.order)
-    lines = [point.text for point in chosen]
-    text = "\n".join(f"- {line}" for line in lines) if len(lines) > 1 else "".join(lines)
+    chosen = sorted(_most_telling(points, max_tokens), key=lambda point: point.order)
+    text = _text([point.text for point in chosen])
     return Summary(text=text, sources=tuple(sorted({point.source for point in chosen})))
+
+
+def _text(lines: Sequence[str]) -> str:
+    return "\n".join(f"- {line}" for line in lines) if len(lines) > 1 else "".join(lines)
 
 
 def _points(query: str, findings: Sequence[Finding]) -> list[_Point]:
@@ -61,16 +71,18 @@ def _told(finding: Finding) -> list[tuple[str, float]]:
     return [(text, score) for text, score in told if not text.rstrip("* ").endswith(":")]
 
 
-def _most_telling(points: Sequence[_Point]) -> list[_Point]:
+def _most_telling(points: Sequence[_Point], max_tokens: int) -> list[_Point]:
     chosen: list[_Point] = []
     left = list(points)
     while left and len(chosen) < _MAX_POINTS:
         gains = [_RELEVANCE * point.relevance - (1 - _RELEVANCE) * _nearness(point, chosen) for point in left]
-        best = max(range(len(left)), key=gains.__getitem__)
+        # Of points that gain alike the text decides, not the place: the choice is the same in every order.
+        best = max(range(len(left)), key=lambda at: (gains[at], left[at].text))
         point = left.pop(best)
         if chosen and gains[best] < _MIN_GAIN:
             break
-        if not any(_repeats(point, other) for other in chosen):
+        repeats = any(_repeats(point, other) for other in chosen)
+        if not repeats and estimated_tokens(_text([point.text, *(one.text for one in chosen)])) <= max_tokens:
             chosen.append(point)
     return chosen
 

@@ -13,7 +13,7 @@ from app.errors import AppError, ErrorCode
 from tests.factories import principal
 
 BUILT_IN = ("hr", "it", "general")
-POOLS = ("date", "math")
+POOLS = ("date", "math", "research")
 USED = POOLS
 """Pools with tools that are not turned off."""
 SEED_DESCRIPTIONS = {
@@ -207,7 +207,7 @@ class TestOffersFor:
         assert departments == {
             "hr": ["rag_tool", "summary_tool", "math_tool"],
             "it": ["rag_tool", "log_tool", "math_tool", "summary_tool"],
-            "general": ["rag_tool", "summary_tool"],
+            "general": ["rag_tool", "summary_tool", "files_tool"],
         }
 
     def test_offers_logs_to_it_and_administrators_only(self, registry: AgentRegistry) -> None:
@@ -243,7 +243,7 @@ class TestOffersFor:
 
     def test_an_agent_without_tools_is_not_offered(self, registry: AgentRegistry) -> None:
         assert tools_of(registry, LAN, {"hr": {"tools": []}, "general": {}}) == {
-            "general": ["rag_tool", "summary_tool"]
+            "general": ["rag_tool", "summary_tool", "files_tool"]
         }
         assert tools_of(registry, LAN, {"it": {"tools": [{"name": "log_tool"}]}}) == {}
 
@@ -263,7 +263,7 @@ class TestOffersFor:
     @pytest.mark.parametrize(
         ("requested", "named"),
         [
-            ({"finance": {}}, "There is no agent 'finance'; the agents are hr, it, general, date, math."),
+            ({"finance": {}}, "There is no agent 'finance'; the agents are hr, it, general, date, math, research."),
             ({"hr": {"tools": [{"name": "sql_tool"}]}}, "Agent 'hr' has no tool 'sql_tool'; its tools are rag_tool"),
             ({"hr": {"tools": [{"name": "log_tool"}]}}, "Agent 'hr' has no tool 'log_tool'"),
             ({"orchestrator": {}}, "There is no agent 'orchestrator'"),

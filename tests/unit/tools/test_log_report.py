@@ -1,7 +1,16 @@
 from datetime import UTC, datetime, timedelta
 
-from app.storage.logs import LogCounts, LogLine, LogPattern
-from app.tools.log_report import LogQuestion, LogResult, merged_patterns, shown_message, write_line, write_report
+from app.storage.logs import LogCounts, LogKind, LogLine
+from app.tools.log_report import (
+    LogQuestion,
+    LogResult,
+    choose_samples,
+    merged_patterns,
+    shown_message,
+    write_line,
+    write_report,
+)
+from app.tools.log_search import Looked
 from app.tools.periods import VIETNAM, Period
 
 FIRST = datetime(2026, 11, 12, 2, 0, 12, tzinfo=UTC)
@@ -17,22 +26,25 @@ COUNTS = LogCounts(
     by_source={"vpn-gw-01": 1_100, "a": 40, "b": 20, "c": 15, "d": 10, "e": 4, "f": 2},
     by_level={"WARN": 1_189, "ERROR": 2},
 )
-NONE = LogCounts(total=0, first=None, last=None, by_source={}, by_level={})
-PATTERNS = (
-    LogPattern(text="failed login for user lan from #.#.#.#", lines=187),
-    LogPattern(text="block failed", lines=2),
-)
+NONE = LogCounts()
+
+
+def kind(message: str, lines: int, level: str = "WARN") -> LogKind:
+    return LogKind(lines=lines, newest=LINE.model_copy(update={"message": message, "level": level}))
+
+
+KINDS = (kind("failed login for user lan from 203.0.113.9", 187), kind("block failed", 2, "ERROR"))
 
 
 class TestWriteReport:
     def test_tells_count_span_levels_sources_patterns_and_an_example_in_vietnamese(self) -> None:
         asked = LogQuestion(terms=("failed", "login"), source="vpn-gw-01", period=DAY)
-        assert write_report(asked, LogResult(COUNTS, PATTERNS, (LINE,)), "vi") == (
+        assert write_report(asked, LogResult(COUNTS, KINDS, (LINE,)), "vi") == (
             "Có 1.191 dòng log chứa “failed login” của vpn-gw-01 ngày 12/11/2026, "
             "dòng đầu lúc 12/11/2026 09:00:12, dòng cuối lúc 12/11/2026 09:59:12 (giờ Việt Nam). "
+            "Thường gặp nhất: “failed login for user # from #” (187 dòng); “block failed” (2 dòng). "
             "Theo mức: WARN 1.189, ERROR 2. "
             "Theo nguồn: vpn-gw-01 1.100, a 40, b 20, c 15, d 10, nguồn khác 6. "
-            "Thường gặp nhất: “failed login for user # from #” (187 dòng); “block failed” (2 dòng). "
             "Ví dụ: 12/11/2026 09:00:12 vpn-gw-01 ERROR "
             "automatic block of 203.0.113.45 failed: block list full, token=***."
         )
@@ -70,14 +82,31 @@ class TestWriteReport:
             "Không hiểu khoảng thời gian “độ nọ” nên đã xem log ở mọi thời điểm."
         )
 
+    def test_tells_how_far_a_regular_expression_was_looked_for(self) -> None:
+        asked = LogQuestion(regex="time(d )?out")
+        text = write_report(asked, LogResult(COUNTS, looked=Looked(50_000, 1_200_000)), "vi")
+        assert text.startswith("Có 1.191 dòng log khớp mẫu /time(d )?out/, ")
+        assert "Mới xem 50.000 trên 1.200.000 dòng" in text
+        assert "Looked through" not in write_report(asked, LogResult(COUNTS, looked=Looked(7, 7)), "en")
+
+
+class TestChooseSamples:
+    def test_shows_the_most_frequent_first_then_the_gravest(self) -> None:
+        noise = [kind(f"noise of kind {name}", 50 - n, "INFO") for n, name in enumerate("abc")]
+        chosen = choose_samples([kind("wrong password", 90), *noise, kind("disk full", 2, "ERROR")])
+        assert [line.message for line in chosen] == ["wrong password", "disk full", "noise of kind a"]
+
+    def test_shows_nothing_of_nothing(self) -> None:
+        assert choose_samples([]) == ()
+
 
 class TestMergedPatterns:
     def test_users_and_addresses_are_one_kind_and_secrets_never_show(self) -> None:
         merged = merged_patterns(
             [
-                LogPattern(text="failed login for user lan from #.#.#.#", lines=3),
-                LogPattern(text="failed login for user ha from #.#.#.#", lines=4),
-                LogPattern(text="reset password=geheim for user lan", lines=1),
+                kind("failed login for user lan from 203.0.113.9", 3),
+                kind("failed login for user ha from 10.20.3.4", 4),
+                kind("reset password=geheim for user lan", 1),
             ]
         )
         assert merged == [("failed login for user # from #", 7), ("reset password=*** for user #", 1)]

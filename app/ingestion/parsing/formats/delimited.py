@@ -19,7 +19,13 @@ def read_delimited(content: bytes, draft: Draft) -> None:
     draft.warn(WarningCode.ENCODING_GUESSED, int(decoded.is_guessed))
     text = decoded.text.replace("\x00", "")
     csv.field_size_limit(_MAX_FIELD_CHARS)
-    draft.table(_within(csv.reader(text.splitlines(keepends=True), delimiter=delimiter_of(text)), draft))
+    rows = _within(csv.reader(text.splitlines(keepends=True), delimiter=delimiter_of(text)), draft)
+    if draft.kept.is_wanted:
+        listed = list(rows)
+        draft.kept.add("", None, listed, is_cut=bool(draft.warnings[WarningCode.TRUNCATED_SHEETS]))
+        draft.table(listed)
+    else:
+        draft.table(rows)
 
 
 def delimiter_of(text: str) -> str:

@@ -1,6 +1,7 @@
 """XLSX: one Markdown table a sheet, values as they are shown. Hidden sheets, rows and columns stay out."""
 
 import io
+import math
 import re
 import time
 from collections.abc import Iterable, Iterator
@@ -12,12 +13,16 @@ from lxml import etree
 from openpyxl import load_workbook
 
 from app.ingestion.parsing.draft import Draft
+from app.ingestion.parsing.kept_tables import Cell
 from app.ingestion.parsing.office import Parts, attribute, elements
 from app.ingestion.parsing.outcome import WarningCode
 
 _HIDDEN = ("1", "true")
 _DECIMALS = re.compile(r"[0#]\.(0+)")
 _LITERAL = re.compile(r'"[^"]*"|\\.|\[[^\]]*\]')
+_CURRENCIES = {
+    "đ": ("₫", "đ", "VND", "vnđ", "[$-42A]"), "$": ("[$$", '"$"', "\\$", "USD"), "€": ("€", "EUR"), "£": ("£", "GBP"),
+}  # fmt: skip
 _SPARE_CHARS = 1_000
 _CPU_SHARE, _ROWS_BETWEEN_LOOKS = 0.7, 200
 """Of the CPU time: then what was read so far becomes the text."""
@@ -77,10 +82,15 @@ class _Sheet:
         self._hidden = hidden
         self._dropped = 0
         self._is_cut = False
+        self._cells: list[list[Cell]] = []
+        """Of the rows since the last empty one, where tables are kept."""
+        self._units: dict[int, str] = {}
+        self._name = ""
 
     def read(self, sheet: Any) -> None:
         """Every visible table of the sheet."""
         block: list[list[str]] = []
+        self._name = str(sheet.title)
         for row in self._rows(sheet):
             if any(row):
                 block.append(row)
@@ -100,6 +110,10 @@ class _Sheet:
                 continue
             self._is_cut |= any(cell.value is not None for cell in cells[limits.sheet_columns :])
             row = [self._visible(cell) for cell in cells[: limits.sheet_columns]]
+            if self._draft.kept.is_wanted and any(row):
+                self._cells.append(
+                    [self._kept(at, cell, text) for at, (cell, text) in enumerate(zip(cells, row, strict=False))]
+                )
             room -= sum(map(len, row)) + 3 * len(row) + 3
             if number > limits.sheet_rows or room < 0 or (number % _ROWS_BETWEEN_LOOKS == 0 and self._is_late()):
                 self._is_cut = True
@@ -117,8 +131,21 @@ class _Sheet:
             return ""
         return shown(cell.value, cell.number_format or "")
 
+    def _kept(self, at: int, cell: Any, text: str) -> Cell:
+        """A number as it is, not as it is rounded for showing; its unit is its column's."""
+        value = cell.value
+        if not text or isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+            return text
+        unit = unit_of(cell.number_format or "")
+        if unit:
+            self._units[at] = unit
+        return plain_number(value * 100 if unit == "%" else value)
+
     def _write(self, block: list[list[str]]) -> None:
         """Rows with a single cell in front of a table are its heading lines."""
+        if self._cells:
+            self._draft.kept.add(self._name, self._draft.page, self._cells, units=self._units, is_cut=self._is_cut)
+            self._cells, self._units = [], {}
         while block and sum(map(bool, block[0])) == 1 and len(block) > 1:
             self._draft.paragraph("".join(block.pop(0)))
         self._draft.table(block)
@@ -146,6 +173,19 @@ def _number(value: int | float, pattern: str) -> str:
     if "#,##0" in pattern or "0,0" in pattern:
         return f"{value:,.{decimals}f}"
     return f"{value:.{decimals}f}" if found else f"{value:.15g}"
+
+
+def unit_of(number_format: str) -> str:
+    """What a format writes beside a number: ``%`` or a currency."""
+    shown_part = number_format.partition(";")[0]
+    if "%" in _LITERAL.sub("", shown_part):
+        return "%"
+    return next((unit for unit, signs in _CURRENCIES.items() if any(sign in shown_part for sign in signs)), "")
+
+
+def plain_number(value: int | float) -> int | float:
+    """The fifteen digits that spreadsheets mean: 0.30000000000000004 is 0.3."""
+    return value if isinstance(value, int) else float(f"{value:.15g}")
 
 
 def _paths(parts: Parts) -> dict[str, str]:

@@ -273,7 +273,25 @@ class TestAnswer:
 
     def outcome(self, answer: object, **verdict: int) -> ParsedFile:
         content = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
-        return _outcome(content, Verdict(**verdict), ParseLimits(output_chars=1_000))
+        parsed = _outcome(content, Verdict(**verdict), ParseLimits(output_chars=1_000))
+        assert isinstance(parsed, ParsedFile)
+        return parsed
+
+    @pytest.mark.parametrize(
+        "described",
+        [
+            {"kind": "pdf", "facts": {}},
+            {"kind": "image", "facts": {"format": "a\nb"}},
+            {"kind": "image", "facts": {str(n): "x" for n in range(99)}},
+            {"kind": "zip", "facts": {}, "entries": [["a\x00b", 1]]},
+            {"kind": "zip", "facts": {}, "entries": [["a", 1]] * 10_001},
+            {"kind": "zip"},
+        ],
+    )
+    def test_is_refused_when_what_is_described_makes_no_sense(self, described: object) -> None:
+        with pytest.raises(ParseFailed) as failure:
+            self.outcome({"described": described})
+        assert failure.value.code is ParseFailure.CRASHED
 
     def test_is_taken_when_it_makes_sense(self) -> None:
         parsed = self.outcome(self.GOOD)

@@ -1,0 +1,115 @@
+"""System logs: lines are brought in by administrators and looked at by everybody, as their rights allow."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Annotated
+
+from fastapi import APIRouter, Query, Request
+from starlette.requests import ClientDisconnect
+
+from app.api.deps import Caller, TheRooms
+from app.api.door import JSON_LINES
+from app.api.schemas import Problem, Text
+from app.domain.principal import Principal
+from app.errors import AppError, ErrorCode
+from app.ingestion.log_book import Delivery, LogBook, LogPage, check_may_bring
+from app.ingestion.log_lines import MAX_LINE_BYTES, LogDraft, LogMoment, RawLine, raw_elements, raw_lines
+from app.storage.logs import LogFilter
+
+router = APIRouter(prefix="/logs", tags=["logs"])
+_BATCH = 2_000
+_MAX_WORDS = 8
+_SCHEMA = LogDraft.model_json_schema()
+_BODIES = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            JSON_LINES: {"schema": _SCHEMA},
+            "application/json": {"schema": {"type": "array", "items": _SCHEMA}},
+        },
+    }
+}
+
+
+@router.post(
+    "",
+    summary="Bring log lines in",
+    openapi_extra=_BODIES,
+    responses={code: {"model": Problem} for code in (403, 413, 415, 422)},
+)
+async def bring_in(request: Request, caller: Caller, rooms: TheRooms) -> Delivery:
+    """One JSON object a line (`application/x-ndjson`), or a JSON array. Good lines are stored even where others are
+    refused; those are told with their numbers. Sent again, nothing is stored twice."""
+    check_may_bring(caller)
+    kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    if kind == JSON_LINES:
+        return await _from_lines(rooms.log_book, caller, request)
+    if kind == "application/json":
+        raw = await asyncio.to_thread(raw_elements, await request.body())
+        return await _taken_in(rooms.log_book, caller, raw)
+    detail = f"Send one JSON object a line as {JSON_LINES}, or an array as application/json."
+    raise AppError(ErrorCode.PAYLOAD_INVALID, detail, status=415)
+
+
+@router.get("", summary="Log lines you may see", responses={422: {"model": Problem}})
+async def listing(
+    caller: Caller,
+    rooms: TheRooms,
+    q: Annotated[Text, Query(max_length=500)] = "",
+    regex: Annotated[Text, Query(max_length=4_000)] = "",
+    level: Annotated[list[Text] | None, Query(max_length=20)] = None,
+    source: Annotated[Text, Query(max_length=200)] = "",
+    since: LogMoment | None = None,
+    until: LogMoment | None = None,
+    cursor: Annotated[str | None, Query(max_length=300)] = None,
+    limit: Annotated[int, Query(ge=1, le=500)] = 50,
+) -> LogPage:
+    """Newest first, a page at a time; secrets are hidden. `q` are beginnings of words, `regex` is RE2 in either case,
+    `source` the beginning of a name, `until` is exclusive; times need their zone."""
+    wanted = LogFilter(
+        terms=words_of(q),
+        levels=tuple(name.strip().upper() for name in level or ()),
+        source=source.strip(),
+        since=since,
+        until=until,
+    )
+    return await rooms.log_book.page(caller, wanted, regex=regex, cursor=cursor, limit=limit)
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """The words that are looked for."""
+    return tuple(word for word in text.split() if any(sign.isalnum() for sign in word))[:_MAX_WORDS]
+
+
+async def _taken_in(book: LogBook, caller: Principal, raw: list[RawLine]) -> Delivery:
+    delivery = Delivery()
+    for start in range(0, len(raw), _BATCH):
+        delivery = delivery.and_then(await book.take_in(caller, raw[start : start + _BATCH]))
+    return delivery
+
+
+async def _from_lines(book: LogBook, caller: Principal, request: Request) -> Delivery:
+    """Store the lines as they arrive. What was stored stays when the sender breaks off."""
+    delivery, number, waiting = Delivery(), 1, list[bytes]()
+    try:
+        async for line in _lines(request):
+            waiting.append(line)
+            if len(waiting) == _BATCH:
+                delivery = delivery.and_then(await book.take_in(caller, list(raw_lines(waiting, first=number))))
+                number += len(waiting)
+                waiting.clear()
+    except ClientDisconnect as error:
+        raise AppError(ErrorCode.PAYLOAD_INVALID, "The lines did not arrive whole; send them again.") from error
+    return delivery.and_then(await book.take_in(caller, list(raw_lines(waiting, first=number))))
+
+
+async def _lines(request: Request) -> AsyncIterator[bytes]:
+    """The lines of the body; of one that is far too long only the beginning, which is enough to refuse it."""
+    rest = bytearray()
+    async for piece in request.stream():
+        head, *further = piece.split(b"\n")
+        rest += head[: MAX_LINE_BYTES + 1 - len(rest)] if len(rest) <= MAX_LINE_BYTES else b""
+        for line in further:
+            yield bytes(rest)
+            rest = bytearray(line[: MAX_LINE_BYTES + 1])
+    yield bytes(rest)

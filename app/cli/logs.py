@@ -1,0 +1,268 @@
+"""`conclave logs`: bring log lines in, look at them, remove old ones."""
+
+import re
+import sys
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO, Protocol
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
+
+from app.api.door import JSON_LINES
+from app.api.logs import words_of
+from app.cli.documents.operator import operator_in
+from app.cli.output import FAILED, OK, finish, opened, print_json
+from app.cli.remote import RemoteConclave
+from app.domain.principal import Principal
+from app.errors import AppError, ErrorCode
+from app.ingestion.log_book import Delivery, LogBook, LogPage
+from app.ingestion.log_lines import RefusedLine, raw_lines
+from app.settings import Settings
+from app.storage.database import Database
+from app.storage.logs import LogFilter
+from app.storage.logs.months import count_older, make_months, prune_logs
+from app.tools.periods import Period, read_moment, resolve_period
+
+log_commands = typer.Typer(no_args_is_help=True, help="System logs.")
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
+Tenant = Annotated[str, typer.Option(help="Whose logs; with a token, whatever the token says.")]
+Server = Annotated[str, typer.Option(envvar="CONCLAVE_SERVER", help="Use this server instead of this process.")]
+Token = Annotated[str, typer.Option(envvar="CONCLAVE_TOKEN", help="Bearer token for --server.")]
+_BATCH_LINES, _BATCH_BYTES = 2_000, 200_000
+"""What is sent at a time; small enough for every server."""
+_AGE = re.compile(r"(\d{1,5})\s?d(?:ays?)?")
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """What `search` looks for."""
+
+    wanted: LogFilter
+    regex: str
+    limit: int
+
+
+class _Logs(Protocol):
+    """The logs of one tenant, in this process or behind a server."""
+
+    async def take_in(self, lines: list[bytes], first: int) -> Delivery: ...
+
+    async def page(self, asked: _Wanted, cursor: str | None, limit: int) -> LogPage: ...
+
+
+@log_commands.command("ingest")
+def ingest(
+    files: Annotated[list[str], typer.Argument(help="Files of JSON lines; - is the standard input.")],
+    tenant: Tenant = "acme",
+    server: Server = "",
+    token: Token = "",
+    as_json: AsJson = False,
+) -> None:
+    """Bring log lines in; lines that are there already are kept once."""
+    finish(_ingest(files, tenant, server, token, as_json))
+
+
+async def _ingest(files: list[str], tenant: str, server: str, token: str, as_json: bool) -> int:
+    out, console, whole = Console(), Console(stderr=True), Delivery()
+    paths = [None if name == "-" else _readable(Path(name)) for name in files]
+    async with _opened(tenant, server, token, console) as logs:
+        for name, path in zip(files, paths, strict=True):
+            delivery = await _bring_in(logs, path, console)
+            whole = whole.and_then(delivery)
+            _tell_refused(name, delivery, console)
+            if as_json:
+                print_json(out, {"file": name, **delivery.model_dump(mode="json")})
+    if not as_json:
+        out.print(f"{whole.stored} lines stored, {whole.repeated} were there, {whole.refused_lines} refused")
+    return FAILED if whole.refused_lines else OK
+
+
+async def _bring_in(logs: _Logs, path: Path | None, console: Console) -> Delivery:
+    delivery, number = Delivery(), 1
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=console, transient=True) as progress:
+        bar = progress.add_task(path.name if path else "stdin", total=_size_of(path))
+        with path.open("rb") if path else sys.stdin.buffer as source:
+            for lines in _batches(source):
+                delivery = delivery.and_then(await logs.take_in(lines, number))
+                number += len(lines)
+                progress.advance(bar, sum(map(len, lines)))
+    return delivery
+
+
+@log_commands.command("search")
+def search(
+    words: Annotated[str, typer.Argument(help="Beginnings of words of the messages.")] = "",
+    tenant: Tenant = "acme",
+    regex: Annotated[str, typer.Option(help="RE2, in either case.")] = "",
+    level: Annotated[list[str] | None, typer.Option(help="May be given several times.")] = None,
+    source: Annotated[str, typer.Option(help="Beginning of a source's name.")] = "",
+    since: Annotated[str, typer.Option(help="ISO, or words: yesterday, 'last 3 days', 'hôm qua'.")] = "",
+    until: Annotated[str, typer.Option(help="ISO date (that day included) or time.")] = "",
+    limit: Annotated[int, typer.Option(min=1, max=100_000)] = 50,
+    server: Server = "",
+    token: Token = "",
+    as_json: AsJson = False,
+) -> None:
+    """Show log lines, newest first; secrets in them are hidden."""
+    period = _period(since, until, datetime.now(UTC))
+    wanted = LogFilter(
+        terms=words_of(words),
+        levels=tuple(name.strip().upper() for name in level or ()),
+        source=source.strip(),
+        since=period.since,
+        until=period.until,
+    )
+    finish(_search(_Wanted(wanted, regex, limit), tenant, server, token, as_json))
+
+
+async def _search(asked: _Wanted, tenant: str, server: str, token: str, as_json: bool) -> int:
+    out, cursor, left = Console(), None, asked.limit
+    async with _opened(tenant, server, token, Console(stderr=True)) as logs:
+        while left > 0:
+            page = await logs.page(asked, cursor, min(left, 500))
+            for line in page.lines:
+                if as_json:
+                    print_json(out, line.model_dump(mode="json"))
+                else:
+                    moment = f"{line.logged_at.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z"
+                    out.print(
+                        f"{moment} {line.source} {line.level} {line.message}",
+                        highlight=False,
+                        markup=False,
+                        soft_wrap=True,
+                    )
+            left, cursor = left - len(page.lines), page.next_cursor
+            if cursor is None:
+                break
+    return OK
+
+
+@log_commands.command("prune")
+def prune(
+    older_than: Annotated[str, typer.Option(help="Days: 180d.")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Remove the lines of all tenants that are older; whole months are dropped at once."""
+    age = _AGE.fullmatch(older_than.strip())
+    if age is None or int(age[1]) < 1:
+        raise typer.BadParameter("say how many days, for example 180d")
+    finish(_prune(timedelta(days=int(age[1])), yes, as_json))
+
+
+async def _prune(age: timedelta, yes: bool, as_json: bool) -> int:
+    before = datetime.now(UTC) - age
+    async with opened(Settings(), Console(stderr=True)) as services:
+        operator = await services.open_operator()
+        async with operator.operator_scope() as tx:
+            await make_months(tx, datetime.now(UTC), datetime.now(UTC) + timedelta(days=31))
+        async with operator.operator_scope() as tx:
+            count = await count_older(tx, before)
+        if count and not yes:
+            typer.confirm(f"Remove {count} lines from before {before:%Y-%m-%d} of all tenants?", abort=True, err=True)
+        removed = await _remove(operator, before) if count else 0
+    if as_json:
+        print_json(Console(), {"removed": removed, "before": before.isoformat()})
+    else:
+        Console().print(f"{removed} lines removed")
+    return OK
+
+
+async def _remove(operator: Database, before: datetime) -> int:
+    async with operator.operator_scope() as tx:
+        return await prune_logs(tx, before)
+
+
+@asynccontextmanager
+async def _opened(tenant: str, server: str, token: str, console: Console) -> AsyncIterator[_Logs]:
+    async with AsyncExitStack() as stack:
+        if not server:
+            services = await stack.enter_async_context(opened(Settings(), console))
+            yield _LocalLogs(services.rooms.log_book, await operator_in(services, tenant))
+            return
+        remote = await stack.enter_async_context(RemoteConclave(server, token))
+        if not token:
+            await remote.sign_in(f"{tenant}/admin")
+        yield _ServerLogs(remote)
+
+
+class _LocalLogs:
+    def __init__(self, book: LogBook, operator: Principal):
+        self._book, self._operator = book, operator
+
+    async def take_in(self, lines: list[bytes], first: int) -> Delivery:
+        return await self._book.take_in(self._operator, list(raw_lines(lines, first=first)))
+
+    async def page(self, asked: _Wanted, cursor: str | None, limit: int) -> LogPage:
+        return await self._book.page(self._operator, asked.wanted, regex=asked.regex, cursor=cursor, limit=limit)
+
+
+class _ServerLogs:
+    def __init__(self, remote: RemoteConclave):
+        self._remote = remote
+
+    async def take_in(self, lines: list[bytes], first: int) -> Delivery:
+        told = await self._remote.send_lines("/logs", b"".join(lines), content_type=JSON_LINES)
+        delivery = Delivery.model_validate(told)
+        refused = (RefusedLine(line=one.line + first - 1, problem=one.problem) for one in delivery.refused)
+        return delivery.model_copy(update={"refused": tuple(refused)})
+
+    async def page(self, asked: _Wanted, cursor: str | None, limit: int) -> LogPage:
+        wanted = asked.wanted
+        params: list[tuple[str, Any]] = [
+            ("q", " ".join(wanted.terms)), ("regex", asked.regex), ("source", wanted.source),
+            ("since", wanted.since and wanted.since.isoformat()), ("until", wanted.until and wanted.until.isoformat()),
+            ("cursor", cursor), ("limit", str(limit)), *(("level", name) for name in wanted.levels),
+        ]  # fmt: skip
+        told = await self._remote.send("GET", "/logs", params=[(name, value) for name, value in params if value])
+        return LogPage.model_validate(told)
+
+
+def _batches(source: BinaryIO) -> Iterator[list[bytes]]:
+    """Lines, as many as are sent at once."""
+    lines = iter(source)
+    while first := list(islice(lines, 1)):
+        batch, size = first, len(first[0])
+        for line in islice(lines, _BATCH_LINES - 1):
+            batch.append(line)
+            size += len(line)
+            if size >= _BATCH_BYTES:
+                break
+        yield batch
+
+
+def _size_of(path: Path | None) -> int | None:
+    return path.stat().st_size if path else None
+
+
+def _readable(path: Path) -> Path:
+    if not path.is_file():
+        raise AppError(ErrorCode.NOT_FOUND, f"There is no file {path}.", status=404)
+    return path
+
+
+def _tell_refused(name: str, delivery: Delivery, console: Console) -> None:
+    for one in delivery.refused:
+        console.print(f"{name}:{one.line}: {one.problem}", highlight=False, markup=False, soft_wrap=True)
+    if (more := delivery.refused_lines - len(delivery.refused)) > 0:
+        console.print(f"{name}: and {more} more", highlight=False, markup=False, soft_wrap=True)
+
+
+def _period(since: str, until: str, now: datetime) -> Period:
+    """The span the options name; words are understood in both languages. Raises `typer.BadParameter`."""
+    first, last = read_moment(since, "en"), read_moment(until, "en", end=True)
+    if until and last is None:
+        raise typer.BadParameter("--until: an ISO date or time, for example 2026-11-12")
+    if first is not None or not since:
+        return Period(first, last)
+    found = resolve_period(since, now, "en") or resolve_period(since, now, "vi")
+    if found is None:
+        raise typer.BadParameter("--since: an ISO date or time, or words such as yesterday or 'last 3 days'")
+    return Period(found.since, last or found.until)

@@ -1,0 +1,131 @@
+"""The system logs of a tenant: lines are brought in, and looked at as the asker may."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Annotated
+
+from pydantic import Field, TypeAdapter
+
+from app.domain.cursor import read_cursor, write_cursor
+from app.domain.principal import Principal
+from app.domain.record import Record
+from app.errors import AppError, ErrorCode
+from app.ingestion.log_lines import LogMoment, RawLine, RefusedLine, check_lines
+from app.storage.database import Database
+from app.storage.logs import LogFilter, LogLine, LogPosition, insert_logs, page_logs
+from app.storage.logs.months import AHEAD, make_months
+from app.tools.log_search import SECONDS, FoundLines, find_by_regex
+from app.tools.masking import mask_secrets
+from app.tools.regex import Fault, Regex, RegexRefused, compile_regex
+
+REFUSED_SHOWN = 20
+_Place = tuple[LogMoment, Annotated[int, Field(ge=-(2**63), lt=2**63)], Annotated[int, Field(ge=0, lt=2**31)]]
+_PLACE: TypeAdapter[_Place] = TypeAdapter(_Place)
+"""A `LogPosition`."""
+_FAULTS: dict[Fault, str] = {
+    "empty": "is empty.",
+    "long": "must have at most 500 characters.",
+    "large": "is too large; repeat less.",
+    "syntax": "is not in RE2's syntax, which has no references back and no look-around.",
+}
+
+
+class Delivery(Record):
+    """What became of the lines somebody brought."""
+
+    stored: int = 0
+    """New lines."""
+    repeated: int = 0
+    """Lines that were stored before; they are kept once."""
+    refused_lines: int = 0
+    refused: tuple[RefusedLine, ...] = ()
+    """The first 20 of them."""
+
+    def and_then(self, other: "Delivery") -> "Delivery":
+        """Both together, this one first."""
+        return Delivery(
+            stored=self.stored + other.stored,
+            repeated=self.repeated + other.repeated,
+            refused_lines=self.refused_lines + other.refused_lines,
+            refused=(*self.refused, *other.refused)[:REFUSED_SHOWN],
+        )
+
+
+class LogPage(Record):
+    """Lines, newest first; secrets in them are hidden."""
+
+    lines: tuple[LogLine, ...]
+    next_cursor: str | None
+    """Ask again with it for the lines before these; null at the end."""
+    looked_through: int
+    """Lines a regular expression was tried on; a page may be short when its time was up."""
+
+
+class LogBook:
+    """Log lines of whoever asks."""
+
+    def __init__(self, database: Database):
+        self._database = database
+
+    async def take_in(self, principal: Principal, raw: Sequence[RawLine]) -> Delivery:
+        """Check lines and store the good ones, in one commit. Equal lines of one call are told apart by their order; a
+        line that is there already is not stored again. Raises `AppError` for who is no administrator.
+        """
+        check_may_bring(principal)
+        lines, refused = await asyncio.to_thread(check_lines, raw)
+        stored = await self.store(principal, lines)
+        return Delivery(
+            stored=stored,
+            repeated=len(lines) - stored,
+            refused_lines=len(refused),
+            refused=tuple(refused[:REFUSED_SHOWN]),
+        )
+
+    async def store(self, principal: Principal, lines: Sequence[LogLine]) -> int:
+        """Store checked lines, gives how many are new; their months are made first."""
+        if not lines:
+            return 0
+        moments = [line.logged_at for line in lines]
+        async with self._database.principal_scope(principal) as tx:
+            await make_months(tx, min(moments), max(moments) + AHEAD)
+        async with self._database.principal_scope(principal) as tx:
+            return await insert_logs(tx, lines)
+
+    async def page(
+        self, principal: Principal, wanted: LogFilter, *, regex: str = "", cursor: str | None = None, limit: int = 50
+    ) -> LogPage:
+        """Lines the caller may read, newest first, a page at a time. Raises `AppError` (422) for a regular expression
+        that is refused and a cursor that was not given out here."""
+        before = None if cursor is None else LogPosition(*read_cursor(_PLACE, cursor))
+        async with self._database.principal_scope(principal, durable=False) as tx:
+            if regex:
+                until = asyncio.get_running_loop().time() + SECONDS
+                compiled = _compiled(regex)
+                found = await find_by_regex(tx, wanted, compiled, limit=limit, before=before, until=until)
+            else:
+                lines = await page_logs(tx, wanted, limit=limit + 1, before=before)
+                behind = lines[limit - 1].position if len(lines) > limit else None
+                found = FoundLines(lines[:limit], behind, 0)
+        return LogPage(
+            lines=tuple(_shown(one.line) for one in found.lines),
+            next_cursor=None if found.behind is None else write_cursor(_PLACE, found.behind),
+            looked_through=found.looked_through,
+        )
+
+
+def check_may_bring(principal: Principal) -> None:
+    """Raise `AppError` (403) for who is no administrator."""
+    if not principal.is_admin:
+        raise AppError(ErrorCode.PERMISSION_DENIED, "Only an administrator brings log lines in.", status=403)
+
+
+def _compiled(text: str) -> Regex:
+    try:
+        return compile_regex(text)
+    except RegexRefused as refusal:
+        detail = f"regex: {_FAULTS[refusal.fault]}"
+        raise AppError(ErrorCode.PAYLOAD_INVALID, detail, status=422) from refusal
+
+
+def _shown(line: LogLine) -> LogLine:
+    return line.model_copy(update={"message": mask_secrets(line.message)})

@@ -1,0 +1,6 @@
+"""`files_tool`: questions to the files attached to them."""
+
+from app.tools.files.reading import FileReader
+from app.tools.files.tool import FilesTool
+
+__all__ = ["FileReader", "FilesTool"]

@@ -1,0 +1,58 @@
+"""Where the tool gets files from, and which of them a question is about."""
+
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+from typing import Protocol
+from uuid import UUID
+
+from app.domain.attachments import AttachedFile
+from app.domain.knowledge import Language
+from app.domain.principal import Principal
+from app.errors import ToolFailed
+from app.tools.base import ToolCall
+from app.tools.calling import outages_as_retry, side_by_side
+from app.tools.tables.tokens import read_tokens
+from app.tools.tables.words import find
+
+_NONE: dict[Language, str] = {
+    "vi": "Chưa có tệp nào được đính kèm vào câu hỏi.",
+    "en": "No file is attached to the question.",
+}
+_GONE: dict[Language, str] = {
+    "vi": "Tệp đính kèm không còn nữa (đã xoá hoặc hết hạn). Vui lòng tải lên lại.",
+    "en": "The attached file is not there any more (deleted or expired). Please upload it again.",
+}
+
+
+class FileReader(Protocol):
+    """What the tool needs of `ingestion.attached.Attachments`."""
+
+    async def read(self, principal: Principal, file_id: UUID) -> AttachedFile | None:
+        """A file of the principal with its content; None for every other id."""
+
+
+async def files_of(reader: FileReader, call: ToolCall) -> tuple[AttachedFile, ...]:
+    """The files of a call, in order. Raises `ToolFailed` when there are none or one is gone, `ToolRetry` in outages."""
+    if not call.files:
+        raise ToolFailed(_NONE[call.language])
+    with outages_as_retry("The store of attached files"):
+        found = await side_by_side([reader.read(call.principal, one) for one in dict.fromkeys(call.files)])
+    if any(one is None for one in found):
+        raise ToolFailed(_GONE[call.language])
+    return tuple(one for one in found if one is not None)
+
+
+def named_in(query: str, files: Sequence[AttachedFile]) -> tuple[AttachedFile, ...]:
+    """The files a question calls by name; all when it names none."""
+    said = read_tokens(query).texts
+    named = [file for file in files if _is_named(file.attachment.name, said)]
+    return tuple(named or files)
+
+
+def stem_of(file: AttachedFile) -> str:
+    """The name of a file without its ending."""
+    return PurePosixPath(file.attachment.name).stem
+
+
+def _is_named(name: str, said: tuple[str, ...]) -> bool:
+    return find(said, read_tokens(name).texts) >= 0
