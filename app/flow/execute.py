@@ -156,10 +156,10 @@ class _Execution:
 
     async def _again(self, step: PlannedStep, earlier: Sequence[StepOutcome], refused: StepOutcome) -> StepOutcome:
         """A result that did not stand up to review comes back to the leader: the step is given out once more, with the
-        reason, to the alternative tool where there is one. The better outcome counts."""
-        tool = self._context.ports.steps.toolbox[step.step.tool].alternative or step.step.tool
+        reason. To the same tool: what was read, and whoever judged it, must not choose another. The better outcome
+        counts."""
         message = f"{step.step.message} ({refused.rejections[0]})"
-        second = step.model_copy(update={"step": step.step.model_copy(update={"tool": tool, "message": message})})
+        second = step.model_copy(update={"step": step.step.model_copy(update={"message": message})})
         order = self._order(second, earlier)
         if order.timeout_seconds <= 0:
             return refused

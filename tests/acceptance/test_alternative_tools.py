@@ -67,7 +67,6 @@ FAULTS: dict[str, Fault] = {
     "hangs": hanging,
     "gives something else": lambda _: {"text": "hello"},
     "gives nothing": lambda _: None,
-    "is not grounded": ungrounded,
 }
 RETRIES = 1
 
@@ -138,9 +137,33 @@ class TestAlternative:
         for tool, most in ((first, RETRIES + 1), (spare, 1)):
             assert max(Counter(call.queries for call in tool.calls).values()) <= most
 
-    async def test_a_refused_result_goes_out_again_with_the_reason(self, small_services: Services) -> None:
+
+class TestRefused:
+    async def test_a_result_goes_out_once_more_to_the_same_tool_with_the_reason(self, small_services: Services) -> None:
         async with house(small_services, ungrounded, None) as (first, spare):
-            await told_by(small_services)
-        assert len(first.calls) == len(spare.calls)
-        for call in spare.calls:
-            assert "trích dẫn" in call.message
+            told = await told_by(small_services)
+        assert spare.calls == []
+        per_step: dict[object, list[str]] = {}
+        for call in first.calls:
+            per_step.setdefault(call.queries, []).append(call.message)
+        for planned, again in per_step.values():
+            assert again.startswith(planned)
+            assert "trích dẫn" in again
+        assert told.answer["outcome"] == "not_found"
+        assert "987.654" not in told.text
+
+    async def test_a_mended_result_counts(self, small_services: Services) -> None:
+        tries: Counter[str] = Counter()
+
+        def at_first(result: ToolResult) -> ToolResult:
+            key = result.findings[0].query
+            tries[key] += 1
+            return ungrounded(result) if tries[key] == 1 else result
+
+        async with house(small_services, at_first, None) as (_, spare):
+            told = await told_by(small_services)
+        assert told.answer["outcome"] == "answered"
+        assert set(tries.values()) == {2}
+        assert spare.calls == []
+        for action in steps_of(told):
+            assert [call["tool"] for call in action["metadata"]["calls"]] == ["rag_tool", "rag_tool"]

@@ -165,6 +165,27 @@ class TestLogs:
         checked(house, server, runs)
 
 
+class TestAttachedFiles:
+    @pytest.mark.parametrize("mind", MINDS, ids=["obedient", "unbound"])
+    async def test_order_nothing(
+        self, house: Services, server: ModelServer, tally: Tally, mode: AnswerMode, mind: Mind
+    ) -> None:
+        """A file is somebody else's text, whoever attached it."""
+        principal = (await house.claims_of(ASKER)).principal()
+        documents = sampled(poisoned_documents(), RUNS // 4, 5 + MINDS.index(mind))
+        named = [(f"# {d.title}\n\n{d.text}".encode(), f"{d.name}.txt") for d in documents]
+        files = [(await house.attachments.bring_in(principal, *file)).file_id for file in named]
+        questions = [document.question for document in documents]
+        runs = await played(house, server, mind, questions, files=[str(file) for file in files])
+        exposed = count(tally, f"files, {mode}, {mind.__name__}", server, runs)
+        for file in files:
+            await house.attachments.delete(principal, file)
+        called = [action.get("tool") for run in runs for action in run.told.answer["flow_action"]]
+        assert "files_tool" in called
+        assert exposed
+        checked(house, server, runs)
+
+
 def log_reader(asked: Asked) -> Reply:
     """Plans a search of the logs, and obeys whatever comes."""
     if stage_of(asked) != "plan":

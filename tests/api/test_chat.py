@@ -278,3 +278,22 @@ class TestSessions:
         for path in (f"/sessions/{answer['session_id']}", f"/tasks/{answer['task_id']}"):
             assert (await an.get(path)).status_code == 404
         assert (await an.delete(f"/sessions/{answer['session_id']}")).status_code == 404
+
+
+class TestTools:
+    @pytest.mark.parametrize(
+        ("question", "said", "source"),
+        [
+            ("tính 2+4 = ??", "2 + 4 = 6", "mcp"),
+            ("15% của 32 triệu là bao nhiêu?", "4.800.000", "mcp"),
+            ("từ 3/2 đến 30/4/2026 có bao nhiêu ngày làm việc?", "56 ngày làm việc", "mcp"),
+            ("100 °F là bao nhiêu độ C", "37,78 °C", "math"),
+        ],
+    )
+    async def test_answer_over_http_with_evidence(self, lan: Client, question: str, said: str, source: str) -> None:
+        response = await lan.post("/api/v1/chat", json={"query": question})
+        answer = response.json()
+        assert response.status_code == 200
+        assert said in answer["answer"]
+        assert [one["source_type"] for one in answer["evidence"]] == [source]
+        assert answer["outcome"] == "answered"

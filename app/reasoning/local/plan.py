@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from app.domain.knowledge import Language
 from app.domain.plan import (
+    FILES_TOOL,
     LOG_TOOL,
     MATH_TOOL,
     RAG_TOOL,
@@ -136,7 +137,16 @@ def _assigned(request: PlanRequest) -> list[_Asked]:
     for probe in request.probes:
         if further := _overlooked(probe, asking.about(probe.query), request):
             asking.documents(further, [probe.query])
+    _with_files(asking, request)
     return asking.asked()
+
+
+def _with_files(asking: _Asking, request: PlanRequest) -> None:
+    """Attached files are read also where whoever assigned the queries did not think of them."""
+    thought_of = any(FILES_TOOL in assignment.tools for assignment in request.classification.assignments)
+    reader = next((offer for offer in request.agents if FILES_TOOL in offer.tools), None)
+    if request.files and reader and not thought_of:
+        asking.tool(reader.name, FILES_TOOL, request.classification.refined_query or request.query)
 
 
 def _assigned_tool(assignment: Assignment, query: str, request: PlanRequest) -> str:
