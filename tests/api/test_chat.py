@@ -291,7 +291,7 @@ class TestTools:
         ],
     )
     async def test_answer_over_http_with_evidence(self, lan: Client, question: str, said: str, source: str) -> None:
-        response = await lan.post("/api/v1/chat", json={"query": question})
+        response = await lan.post("/chat", json={"query": question})
         answer = response.json()
         assert response.status_code == 200
         assert said in answer["answer"]
