@@ -6,15 +6,16 @@ from app.agents.step import StepOutcome
 from app.domain.answer import ExecutionMetadata
 from app.domain.knowledge import Evidence
 from app.domain.language import normalise
-from app.domain.plan import MATH_TOOL, RAG_TOOL, SUMMARY_TOOL
+from app.domain.plan import MATH_TOOL, RAG_TOOL, SUMMARY_TOOL, UNIT_TOOL
 from app.flow.remembered import AnswerKey, Remembered
 from app.flow.state import RunContext, RunState
 from app.flow.trace import agent_outputs
 from app.reasoning import Composition
 from app.retrieval.cache import Rights
 
-_TIMELESS = frozenset({RAG_TOOL, SUMMARY_TOOL, MATH_TOOL})
-"""Tools whose results change only with the documents. Logs grow without telling."""
+_TIMELESS = frozenset({RAG_TOOL, SUMMARY_TOOL, MATH_TOOL, UNIT_TOOL})
+_OWN_SERVERS = ("math.", "date.")
+"""What changes only with the documents and the day. Logs grow without telling, as do servers of others."""
 _WHOLE = frozenset({"answered", "partial", "conflict", "not_found", "chitchat"})
 
 
@@ -77,6 +78,7 @@ def _is_lasting(context: RunContext, composition: Composition) -> bool:
 
 
 def _is_timeless(outcome: StepOutcome) -> bool:
-    if outcome.result is None or outcome.tool not in _TIMELESS or outcome.tool != outcome.step.step.tool:
+    lasting = outcome.tool in _TIMELESS or outcome.tool.startswith(_OWN_SERVERS)
+    if outcome.result is None or not lasting or outcome.tool != outcome.step.step.tool:
         return False
     return not any(search.by_words_alone for search in outcome.result.searches)

@@ -13,7 +13,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "tools.md").read_text("utf-8")
-FILE, LINE = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+[FILE] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+[LINE] = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
 [POOL] = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 [QUESTION] = re.findall(r'```console\nconclave ask "(.*?)"', PAGE)
 CATALOGUE_END = ')\n"""A tool is added here'

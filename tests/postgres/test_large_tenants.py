@@ -259,7 +259,8 @@ class TestOwnIndexes:
     async def test_need_no_table_anybody_could_read_past_the_policies(self, superuser: Superuser) -> None:
         parts = await superuser.fetch(
             "select inhrelid::regclass::text from pg_inherits where inhparent in"
-            " (select oid from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p'))"
+            " (select oid from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')"
+            " and relname <> 'system_logs')"  # by month, in a schema nobody may use: see test_log_months
         )
         assert parts == []
 
