@@ -74,6 +74,8 @@ class StepOrder:
     """The agent's own, from its YAML file."""
     files: tuple[UUID, ...]
     """Attached to the question."""
+    time_zone: str
+    """Of the asker's tenant."""
     now: datetime
     timeout_seconds: float
     """For all tries together."""
@@ -96,6 +98,7 @@ def call_of(order: StepOrder, instruction: str, context: PrivateContext, until: 
         as_of=context.as_of,
         instructions="\n".join(filter(None, (order.instructions, instruction))),
         files=order.files,
+        time_zone=order.time_zone,
         now=order.now,
         until=until,
     )

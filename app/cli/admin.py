@@ -13,6 +13,7 @@ from rich.table import Table
 from app.api.auth import Claims
 from app.cli.output import FAILED, OK, UNAVAILABLE, DocumentBar, finish, opened, print_json
 from app.domain.principal import GENERAL, Principal, tenant_id_of
+from app.domain.zones import HOME, zone_named
 from app.errors import AppError
 from app.main.identity import shared_secret
 from app.main.models import probe
@@ -38,16 +39,21 @@ def tenant_add(
     name: Annotated[str, typer.Argument(help="Short name, as in tenant/user.")],
     display_name: Annotated[str, typer.Option("--name", help="Full name.")] = "",
     language: Annotated[str, typer.Option()] = "vi",
+    time_zone: Annotated[str, typer.Option(help="Where its people work: Asia/Ho_Chi_Minh, Europe/London.")] = HOME,
 ) -> None:
-    """Make a tenant, or rename it."""
-    finish(_tenant_add(name, display_name, language))
+    """Make a tenant, or change it."""
+    try:
+        zone_named(time_zone)
+    except ValueError as unknown:
+        raise typer.BadParameter(str(unknown), param_hint="--time-zone") from unknown
+    finish(_tenant_add(name, display_name, language, time_zone))
 
 
-async def _tenant_add(name: str, display_name: str, language: str) -> int:
+async def _tenant_add(name: str, display_name: str, language: str, time_zone: str) -> int:
     async with opened(Settings(), Console(stderr=True)) as services:
         operator = await services.open_operator()
         async with operator.operator_scope() as tx:
-            made = await tenants.add_tenant(tx, name, display_name=display_name, language=language)
+            made = await tenants.add_tenant(tx, name, display_name=display_name, language=language, time_zone=time_zone)
     typer.echo(made.tenant_id)
     return OK
 

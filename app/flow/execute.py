@@ -181,6 +181,7 @@ class _Execution:
             findings=_findings_for(step, earlier),
             instructions=self._instructions(step.step.agent),
             files=self._context.asking.request.files,
+            time_zone=self._context.asking.time_zone,
             now=self._context.ports.now(),
             timeout_seconds=min(agent_limit, usable),
             deadline_binds=usable < agent_limit,

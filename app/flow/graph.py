@@ -16,6 +16,7 @@ from langgraph.graph.state import CompiledStateGraph
 from app.domain.plan import ChitchatPlan, Plan
 from app.domain.principal import Principal
 from app.domain.tasks import ChatRequest, Message
+from app.domain.zones import zone_named
 from app.errors import AppError
 from app.flow.execute import execute
 from app.flow.orchestrate import classify, decide, offers_for, orchestrate
@@ -114,12 +115,17 @@ class DepartmentFlow:
             ports=self.ports,
             limits=self.limits,
             run=run,
-            asking=Asking(run.principal, request, history, now.date()),
+            asking=await self._asking(run.principal, request, history),
             deadline=asyncio.get_running_loop().time() + limit_seconds,
             trace=Trace(self.ports.now, caches, account.doings),
             memory=self._memory,
             account=account,
         )
+
+    async def _asking(self, principal: Principal, request: ChatRequest, history: tuple[Message, ...]) -> Asking:
+        time_zone = await self.ports.clock.zone_of(principal)
+        today = self.ports.now().astimezone(zone_named(time_zone)).date()
+        return Asking(principal, request, history, today, time_zone)
 
     def _account(self, principal: Principal, run_id: UUID, limit_seconds: float) -> Account:
         """Models have to be done a little before the run, so that the rules can still answer."""
@@ -130,7 +136,7 @@ class DepartmentFlow:
         self, principal: Principal, request: ChatRequest, history: tuple[Message, ...] = ()
     ) -> Plan | ChitchatPlan:
         """The plan a question would get; nothing is executed or stored. Raises `AppError` for unknown agents."""
-        asking = Asking(principal, request, history or request.history_chat, self.ports.now().date())
+        asking = await self._asking(principal, request, history or request.history_chat)
         offers = offers_for(self.ports, asking)
         with charged_to(self._account(principal, uuid4(), self.limits.task_deadline_ms / 1000)):
             classification = await classify(self.ports, asking, offers)

@@ -14,12 +14,14 @@ from app.domain.plan import Plan
 from app.domain.principal import Principal
 from app.domain.record import Record
 from app.domain.tasks import ChatRequest, Message
+from app.domain.zones import HOME
 from app.flow.remembered import AnswerKey, AnswerMemory, Remembered
 from app.flow.trace import Trace
 from app.reasoning import AgentOffer, AsOf, Classification, Reasoner, ResolvedPoint
 from app.reasoning.budget import Account, Ledger
 from app.retrieval.cache import Corpus
 from app.retrieval.search import Retriever
+from app.sessions.clock import TenantClock
 from app.sessions.session import SessionStore
 from app.tasks.registry import TaskRegistry
 from app.tasks.run import TaskRun
@@ -56,6 +58,7 @@ class Ports:
 
     registry: TaskRegistry
     sessions: SessionStore
+    clock: TenantClock
     retriever: Retriever
     corpus: Corpus
     reasoner: Reasoner
@@ -74,6 +77,9 @@ class Asking:
     history: tuple[Message, ...]
     """Oldest first."""
     today: date
+    """In the tenant's own time zone."""
+    time_zone: str = HOME
+    """Its IANA name."""
 
     def as_of(self, classification: Classification) -> AsOf | None:
         """The day whose documents answer, when it is not today's by default: the request's own, else the question's."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from app.domain.principal import Principal
 from app.domain.record import Record
+from app.domain.zones import HOME
 from app.ingestion.log_book import LogBook
 from app.ingestion.pipeline import Ingestion
 from app.ingestion.seed import SeedTenant, read_logs, read_seed, retold
@@ -18,6 +19,7 @@ from app.storage.logs import LogLine
 Progress = Callable[[int, int, str], None]
 """How many documents are in, of how many, and the last one's title."""
 _LANGUAGES = {"acme": "vi", "globex": "en"}
+_ZONES = {"globex": "Europe/London"}
 
 
 class SeedReport(Record):
@@ -80,7 +82,9 @@ async def plant_seed(
 
 async def _people(operator: Database, tenant: SeedTenant) -> None:
     async with operator.operator_scope() as tx:
-        made = await tenants.add_tenant(tx, tenant.name, language=_LANGUAGES.get(tenant.name, "vi"))
+        made = await tenants.add_tenant(
+            tx, tenant.name, language=_LANGUAGES.get(tenant.name, "vi"), time_zone=_ZONES.get(tenant.name, HOME)
+        )
         for user in tenant.users:
             await tenants.add_user(
                 tx,

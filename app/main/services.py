@@ -47,6 +47,7 @@ from app.reasoning.local.concepts import concepts_in
 from app.retrieval.cache import Corpus
 from app.retrieval.calibration import Calibration, load_calibration
 from app.retrieval.search import Retriever
+from app.sessions.clock import TenantClock
 from app.sessions.session import SessionStore
 from app.settings import Settings
 from app.storage import migrate
@@ -230,7 +231,8 @@ class Services:
         steps = StepRunner(registry, toolbox, reasoner, now, trusted_link_hosts=settings.trusted_link_hosts)
         corpus = Corpus(self.database, calibration.space)
         ledger = StoredLedger(self.database, spending_limits(settings)) if settings.has_model else NoLedger()
-        ports = Ports(registry, sessions, retriever, corpus, reasoner, agents, steps, ledger, now)
+        clock = TenantClock(self.database)
+        ports = Ports(registry, sessions, clock, retriever, corpus, reasoner, agents, steps, ledger, now)
         flow = DepartmentFlow(ports, _flow_limits(settings))
         keys = key_source(settings)
         self.rooms = Rooms(

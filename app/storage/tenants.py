@@ -7,6 +7,7 @@ import asyncpg
 
 from app.domain.principal import Principal, tenant_id_of, user_id_of
 from app.domain.record import Record
+from app.domain.zones import HOME, zone_named
 from app.storage.database import OperatorTransaction, Transaction
 
 _USER = "tenant_id, user_id, name, display_name, department, departments, scopes, roles"
@@ -20,6 +21,8 @@ class Tenant(Record):
     """Unique; ``acme``. Its id follows from it (`app.domain.principal.tenant_id_of`)."""
     display_name: str
     language: str
+    time_zone: str = HOME
+    """IANA name: what "today" means to its people."""
 
 
 class User(Record):
@@ -39,23 +42,36 @@ class User(Record):
         return Principal.model_validate(self.model_dump(exclude={"display_name"}))
 
 
-async def add_tenant(tx: OperatorTransaction, name: str, *, display_name: str = "", language: str = "vi") -> Tenant:
-    """Make a tenant, or update the one of that name."""
-    tenant = Tenant(tenant_id=tenant_id_of(name), name=name, display_name=display_name, language=language)
+async def add_tenant(
+    tx: OperatorTransaction, name: str, *, display_name: str = "", language: str = "vi", time_zone: str = HOME
+) -> Tenant:
+    """Make a tenant, or update the one of that name. Raises `ValueError` for a time zone that does not exist."""
+    zone_named(time_zone)
+    tenant = Tenant(
+        tenant_id=tenant_id_of(name), name=name, display_name=display_name, language=language, time_zone=time_zone
+    )
     await tx.driver.execute(
-        "insert into tenants (tenant_id, name, display_name, language) values ($1, $2, $3, $4)"
-        " on conflict (tenant_id) do update set display_name = excluded.display_name, language = excluded.language",
+        "insert into tenants (tenant_id, name, display_name, language, time_zone) values ($1, $2, $3, $4, $5)"
+        " on conflict (tenant_id) do update set display_name = excluded.display_name, language = excluded.language,"
+        " time_zone = excluded.time_zone",
         tenant.tenant_id,
         name,
         display_name,
         language,
+        time_zone,
     )
     return tenant
 
 
+async def own_zone(tx: Transaction) -> str:
+    """The time zone of the caller's tenant; Vietnam's where the tenant is not known."""
+    found = await tx.driver.fetchval("select time_zone from tenants where tenant_id = $1", tx.principal.tenant_id)
+    return str(found or HOME)
+
+
 async def tenants(tx: Transaction | OperatorTransaction) -> list[Tenant]:
     """The tenants the caller may see, by name: the own one, or all for the operator."""
-    rows = await tx.driver.fetch("select tenant_id, name, display_name, language from tenants order by name")
+    rows = await tx.driver.fetch("select tenant_id, name, display_name, language, time_zone from tenants order by name")
     return [Tenant.model_validate(dict(row)) for row in rows]
 
 

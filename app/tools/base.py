@@ -5,7 +5,7 @@ Identity never comes from arguments: it is the `Principal` in the `ToolCall`, an
 
 import asyncio
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import date, datetime, tzinfo
 from typing import Protocol
 from uuid import UUID
 
@@ -14,6 +14,7 @@ from pydantic import JsonValue
 from app.domain.knowledge import Evidence, Finding, Language, SearchPlan
 from app.domain.principal import Principal
 from app.domain.record import Record
+from app.domain.zones import HOME, zone_named
 
 
 class ToolCall(Record):
@@ -39,9 +40,16 @@ class ToolCall(Record):
     """Files the asker attached to the question."""
     now: datetime
     """The run's clock, timezone-aware."""
+    time_zone: str = HOME
+    """Of the asker's tenant, by its IANA name: what "today" means."""
     until: float
     """Event-loop time by which the call must have ended: it is cancelled then. What models may spend on it is held by
     the run's account (`reasoning.budget`)."""
+
+    @property
+    def zone(self) -> tzinfo:
+        """The zone of that name."""
+        return zone_named(self.time_zone)
 
     @property
     def seconds_left(self) -> float:

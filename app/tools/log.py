@@ -114,7 +114,7 @@ class LogTool(TypedTool[LogArguments]):
                 readable = result.counts.total or result.examined or await _reads_any(tx, call.departments)
         if not readable:
             raise ToolFailed(_NO_LOGS[call.language])
-        text = write_report(search.asked, result, call.language)
+        text = write_report(search.asked, result, call.language, call.zone)
         return ToolResult(
             text=text,
             findings=(_finding(call, index, query, text, search, result),),
@@ -203,12 +203,12 @@ def _regex(text: str, language: Language) -> Regex | None:
 
 def _period(values: dict[str, str], call: ToolCall) -> tuple[Period, str]:
     """The span asked for, and the phrase for it that nobody could make sense of."""
-    since = read_moment(values["since"], call.language)
-    until = read_moment(values["until"], call.language, end=True)
+    since = read_moment(values["since"], call.language, zone=call.zone)
+    until = read_moment(values["until"], call.language, end=True, zone=call.zone)
     if since or until:
         return Period(since, until), ""
     phrase = values["period"]
-    found = resolve_period(phrase, call.now, call.language) if phrase else Period()
+    found = resolve_period(phrase, call.now, call.language, call.zone) if phrase else Period()
     return (found, "") if found else (Period(), phrase[:_MAX_TERM_CHARS])
 
 
@@ -262,7 +262,7 @@ def _evidence(line: LogLine, relevance: float) -> Evidence:
 def _quote(call: ToolCall, line: LogLine, relevance: float) -> Quote:
     """A log line in the shape of a passage, so that later steps treat it as the source it is."""
     tenant = uuid5(NAMESPACE_URL, f"urn:conclave:logs:{call.principal.tenant_id}")
-    shown = write_line(line, call.language)
+    shown = write_line(line, call.language, call.zone)
     passage = Passage(
         chunk_id=uuid5(tenant, f"{line.logged_at.isoformat()} {line.source} {line.message}"),
         document_id=tenant,

@@ -3,10 +3,11 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, tzinfo
 from decimal import Decimal
 
 from app.domain.knowledge import Language
+from app.domain.zones import VIETNAM
 from app.storage.logs import LogCounts, LogKind, LogLine
 from app.tools.log_search import Looked
 from app.tools.masking import mask_secrets, mask_variables
@@ -51,6 +52,7 @@ class LogResult:
     """How far a search by a regular expression got."""
 
 
+_ZONES: dict[Language, str] = {"vi": "giờ Việt Nam", "en": "Vietnam time"}
 _WORDS: dict[Language, dict[str, str]] = {
     "vi": {
         "lines": "Có {total} dòng log{asked}",
@@ -62,7 +64,6 @@ _WORDS: dict[Language, dict[str, str]] = {
         "regex": " khớp mẫu /{regex}/",
         "level": " mức {level}",
         "source": " của {source}",
-        "zone": " (giờ Việt Nam)",
         "by_level": "Theo mức: {counts}",
         "by_source": "Theo nguồn: {counts}",
         "patterns": "Thường gặp nhất: {patterns}",
@@ -83,7 +84,6 @@ _WORDS: dict[Language, dict[str, str]] = {
         "regex": " that match /{regex}/",
         "level": " of level {level}",
         "source": " from {source}",
-        "zone": " (UTC)",
         "by_level": "By level: {counts}",
         "by_source": "By source: {counts}",
         "patterns": "Most frequent: {patterns}",
@@ -97,10 +97,10 @@ _WORDS: dict[Language, dict[str, str]] = {
 }
 
 
-def write_report(asked: LogQuestion, result: LogResult, language: Language) -> str:
+def write_report(asked: LogQuestion, result: LogResult, language: Language, zone: tzinfo | None = None) -> str:
     """The whole answer, what is most frequent right after how many; without a match, the one sentence that says so."""
     words = _WORDS[language]
-    sentences = [_first_sentence(asked, result, language)]
+    sentences = [_first_sentence(asked, result, language, zone or zone_of(language))]
     if result.counts.total:
         if patterns := merged_patterns(result.kinds):
             told = (
@@ -110,7 +110,7 @@ def write_report(asked: LogQuestion, result: LogResult, language: Language) -> s
             sentences.append(words["patterns"].format(patterns="; ".join(told)))
         sentences.append(words["by_level"].format(counts=_counts(result.counts.by_level, language)))
         sentences.append(words["by_source"].format(counts=_counts(_cut(result.counts.by_source, language), language)))
-        sentences += [words["example"].format(line=write_line(line, language)) for line in result.samples[:1]]
+        sentences += [words["example"].format(line=write_line(line, language, zone)) for line in result.samples[:1]]
     if result.looked and result.looked.is_cut:
         lines, of = (_number(count, language) for count in result.looked)
         sentences.append(words["cut"].format(lines=lines, of=of))
@@ -146,9 +146,10 @@ def _severity(level: str) -> int:
     return _SEVERE.index(level) if level in _SEVERE else len(_SEVERE)
 
 
-def write_line(line: LogLine, language: Language) -> str:
+def write_line(line: LogLine, language: Language, zone: tzinfo | None = None) -> str:
     """One line for a person, without secrets: ``12/11/2026 09:09:00 vpn-gw-01 ERROR automatic block … failed``."""
-    return f"{_moment(line.logged_at, language)} {line.source} {line.level} {shown_message(line.message)}"
+    moment = _moment(line.logged_at, language, zone or zone_of(language))
+    return f"{moment} {line.source} {line.level} {shown_message(line.message)}"
 
 
 def shown_message(message: str) -> str:
@@ -162,9 +163,9 @@ def _beginning(message: str) -> str:
     return message if len(message) <= _READ_CHARS else message[:_READ_CHARS].rpartition(" ")[0]
 
 
-def _first_sentence(asked: LogQuestion, result: LogResult, language: Language) -> str:
+def _first_sentence(asked: LogQuestion, result: LogResult, language: Language, zone: tzinfo) -> str:
     words, counts = _WORDS[language], result.counts
-    told = _asked(asked, language, partly=result.partly)
+    told = _asked(asked, language, zone, partly=result.partly)
     if not counts.total:
         examined = words["of_examined"].format(examined=_number(result.examined, language)) if result.examined else ""
         return words["none"].format(asked=told) + examined
@@ -172,12 +173,14 @@ def _first_sentence(asked: LogQuestion, result: LogResult, language: Language) -
     if counts.total == 1 and language == "en":
         sentence = sentence.replace("log lines", "log line", 1)
     if counts.first and counts.last:
-        sentence += words["span"].format(first=_moment(counts.first, language), last=_moment(counts.last, language))
-        sentence += words["zone"]
+        sentence += words["span"].format(
+            first=_moment(counts.first, language, zone), last=_moment(counts.last, language, zone)
+        )
+        sentence += _zone_told(zone, language)
     return sentence
 
 
-def _asked(asked: LogQuestion, language: Language, *, partly: bool) -> str:
+def _asked(asked: LogQuestion, language: Language, zone: tzinfo, *, partly: bool) -> str:
     words = _WORDS[language]
     told = words["level"].format(level=asked.level) if asked.level else ""
     if asked.terms:
@@ -186,7 +189,7 @@ def _asked(asked: LogQuestion, language: Language, *, partly: bool) -> str:
         told += words["regex"].format(regex=shown_message(asked.regex))
     if asked.source:
         told += words["source"].format(source=asked.source)
-    if period := asked.period.written(language):
+    if period := asked.period.written(language, zone):
         told += f" {period}"
     return told
 
@@ -207,6 +210,11 @@ def _number(count: int, language: Language) -> str:
     return format_number(Decimal(count), language)
 
 
-def _moment(moment: datetime, language: Language) -> str:
-    local = moment.astimezone(zone_of(language))
+def _zone_told(zone: tzinfo, language: Language) -> str:
+    """`` (giờ Việt Nam)``, `` (UTC)``, `` (Europe/London)``."""
+    return f" ({_ZONES[language]})" if zone is VIETNAM else f" ({zone})"
+
+
+def _moment(moment: datetime, language: Language, zone: tzinfo) -> str:
+    local = moment.astimezone(zone)
     return f"{write_day(local, language)} {local:%H:%M:%S}"

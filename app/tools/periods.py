@@ -7,14 +7,13 @@ year is the last such day that has come.
 
 import re
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta, timezone, tzinfo
+from datetime import UTC, datetime, time, timedelta, tzinfo
 
 from app.domain.knowledge import Language
 from app.domain.language import fold, normalise
+from app.domain.zones import VIETNAM
 from app.tools.period_rules import PARTS_OF_DAY, Span, span_of, span_of_days
 
-VIETNAM = timezone(timedelta(hours=7), "Asia/Ho_Chi_Minh")
-"""A fixed offset: Vietnam has known no other since 1975, and it needs no time zone database."""
 MAX_PHRASE_CHARS = 200
 
 _CLOCK = r"(?P<{0}_hour>[0-9]{{1,2}})(?:[h:](?P<{0}_minute>[0-9]{{2}})?| gio){1}"
@@ -36,9 +35,9 @@ class Period:
     since: datetime | None = None
     until: datetime | None = None
 
-    def written(self, language: Language) -> str:
+    def written(self, language: Language, zone: tzinfo | None = None) -> str:
         """The span for a person, in that person's time; empty when both ends are open."""
-        zone = zone_of(language)
+        zone = zone or zone_of(language)
         since = self.since.astimezone(zone) if self.since else None
         until = self.until.astimezone(zone) if self.until else None
         if since and until and since.time() == until.time() == time():
@@ -68,14 +67,14 @@ def write_day(moment: datetime, language: Language) -> str:
 
 
 def zone_of(language: Language) -> tzinfo:
-    """The time zone a phrase of this language is meant in."""
+    """The time zone a phrase of this language is meant in, where nobody says which."""
     return VIETNAM if language == "vi" else UTC
 
 
-def resolve_period(phrase: str, now: datetime, language: Language) -> Period | None:
-    """The span `phrase` means at `now` (aware), or None when it means none that is known. Never raises."""
+def resolve_period(phrase: str, now: datetime, language: Language, zone: tzinfo | None = None) -> Period | None:
+    """The span `phrase` means at `now` (aware) in `zone`, or None when it means none that is known. Never raises."""
     text = fold(normalise(phrase[:MAX_PHRASE_CHARS])).lower()
-    local = now.astimezone(zone_of(language))
+    local = now.astimezone(zone or zone_of(language))
     try:
         found = _clocks(text, local) or _part_of_day(text, local) or _range(text, local)
         if found is None and (span := span_of(text, local)):
@@ -85,13 +84,14 @@ def resolve_period(phrase: str, now: datetime, language: Language) -> Period | N
     return found
 
 
-def read_moment(text: str, language: Language, *, end: bool = False) -> datetime | None:
-    """An ISO date or time, in the language's zone when it names none; None when it is neither.
+def read_moment(text: str, language: Language, *, end: bool = False, zone: tzinfo | None = None) -> datetime | None:
+    """An ISO date or time, in `zone` (or the language's) when it names none; None when it is neither.
 
     Args:
         text: ``2026-11-12`` or ``2026-11-12T08:30:00+07:00``.
         language: Whose time zone a bare time is meant in.
         end: A date without a time means the end of that day.
+        zone: Where a bare time is meant, where that is known.
     """
     written = text.strip()
     try:
@@ -100,7 +100,7 @@ def read_moment(text: str, language: Language, *, end: bool = False) -> datetime
             moment += timedelta(days=1)
     except (ValueError, OverflowError):
         return None
-    return moment if moment.tzinfo else moment.replace(tzinfo=zone_of(language))
+    return moment if moment.tzinfo else moment.replace(tzinfo=zone or zone_of(language))
 
 
 def _clocks(text: str, now: datetime) -> Period | None:

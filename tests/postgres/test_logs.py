@@ -332,7 +332,7 @@ class TestLogTool:
     async def test_a_day_is_the_askers_day(self, database: Database) -> None:
         assert (await ask(database, {"period": "12/11"})).text.startswith("Có 25 dòng log ngày 12/11/2026")
         english = await ask(database, {"period": "on 12 November"}, language="en")
-        assert english.text.startswith("25 log lines on 12 Nov 2026, the first at 12 Nov 2026 02:00:00")
+        assert english.text.startswith("25 log lines on 12 Nov 2026, the first at 12 Nov 2026 09:00:00")
         assert (await ask(database, {"period": "11/11"})).findings[0].found is False
 
     async def test_iso_times_are_understood(self, database: Database) -> None:

@@ -84,10 +84,10 @@ def overview(file: AttachedFile, language: Language) -> list[str]:
 
 def _asked(files: Sequence[AttachedFile], now: datetime, language: Language) -> Asked:
     def days(phrase: str) -> Days | None:
-        period = resolve_period(phrase, now, language)
+        zone = now.tzinfo or zone_of(language)
+        period = resolve_period(phrase, now, language, zone)
         if period is None:
             return None
-        zone = zone_of(language)
         since, until = (None if at is None else at.astimezone(zone).date() for at in (period.since, period.until))
         return since, until
 

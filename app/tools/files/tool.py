@@ -84,7 +84,7 @@ class FilesTool:
             return _description(call, index, query, meant)
         if _SUMMARY.search(folded(query)):
             return await self._summary(call, index, query, meant)
-        found = await _in_thread(call, lambda: compute(query, meant, call.now, call.language))
+        found = await _in_thread(call, lambda: compute(query, meant, call.now.astimezone(call.zone), call.language))
         match found:
             case Computed():
                 return _computed(call, index, query, found)

@@ -33,7 +33,7 @@ from app.tools.typed import joined
 
 _MAX_REASON_CHARS = 300
 _MAX_URL_CHARS = 400
-_LANGUAGE = "language"
+_LANGUAGE, _ZONE = "language", "zone"
 """A property of this name is filled with the asker's language, where the tool offers it."""
 
 _Told = dict[Language, str]
@@ -161,6 +161,8 @@ class MCPToolAdapter:
         values: dict[str, Any] = coerced(found.values, schema)
         if _LANGUAGE not in values and call.language in schema.get("properties", {}).get(_LANGUAGE, {}).get("enum", ()):
             values[_LANGUAGE] = call.language
+        if _ZONE not in values and _ZONE in schema.get("properties", {}):
+            values[_ZONE] = call.time_zone
         try:
             wrong = await asyncio.to_thread(wrong_places, values, schema)
         except (SchemaRefused, TooManySteps) as unknown:

@@ -8,10 +8,10 @@ from pydantic import Field
 
 from app.domain.knowledge import Language
 from app.domain.record import Record
+from app.domain.zones import VIETNAM
 from app.tools.calendar import sentences, working
 from app.tools.calendar.days import CannotReckon, Difference, Refusal, difference, shifted, weekday_name
 from app.tools.calendar.reading import Reading, read_date
-from app.tools.periods import VIETNAM
 from app.tools.servers.serving import Operation, serve
 
 Day = Annotated[str, Field(max_length=100, json_schema_extra={"format": "date"})]

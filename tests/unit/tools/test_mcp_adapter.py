@@ -23,6 +23,7 @@ TOOL = PinnedTool(
             "count": {"type": "integer", "minimum": 1},
             "window": {"type": "boolean"},
             "language": {"enum": ["vi", "en"]},
+            "zone": {"type": "string"},
         },
         "required": ["count"],
         "additionalProperties": False,
@@ -52,7 +53,9 @@ class TestArguments:
         lines = Recording()
         with pytest.raises(ToolRetry, match=r"train\.seats"):
             await tool(lines, count="3", window="có", unknown="x")(call("Đặt 3 chỗ"))
-        assert lines.sent == [("train", "seats", {"count": 3, "window": True, "language": "vi"})]
+        assert lines.sent == [
+            ("train", "seats", {"count": 3, "window": True, "language": "vi", "zone": "Asia/Ho_Chi_Minh"})
+        ]
 
     @pytest.mark.parametrize("values", [{"count": "many"}, {"count": "0"}, {"count": "1", "window": "perhaps"}])
     async def test_that_do_not_fit_are_never_sent(self, values: dict[str, Any]) -> None:

@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 
 from app.domain.knowledge import Language
 from app.domain.language import fold
-from app.tools.periods import VIETNAM, Period, read_moment, resolve_period, zone_of
+from app.domain.zones import VIETNAM
+from app.tools.periods import Period, read_moment, resolve_period, zone_of
 from tests.unit.tools.recording import SATURDAY
 
 LANGUAGES = st.sampled_from(("vi", "en"))

@@ -1,0 +1,26 @@
+"""The time zone of a tenant: set by the operator, read by its own people."""
+
+import pytest
+
+from app.domain.zones import HOME
+from app.sessions.clock import TenantClock
+from app.storage import tenants
+from app.storage.database import Database
+from tests.factories import principal
+
+
+class TestTenantClock:
+    async def test_tells_the_zone_the_operator_set(self, maintenance_url: str, database: Database) -> None:
+        operator = await Database.connect(maintenance_url, pool_size=2)
+        async with operator.operator_scope() as tx:
+            await tenants.add_tenant(tx, "acme")
+            await tenants.add_tenant(tx, "globex", language="en", time_zone="Europe/London")
+            with pytest.raises(ValueError, match="no time zone"):
+                await tenants.add_tenant(tx, "globex", time_zone="Mars/Olympus")
+        await operator.dispose()
+        clock = TenantClock(database)
+        assert await clock.zone_of(principal(tenant="globex")) == "Europe/London"
+        assert await clock.zone_of(principal(tenant="acme")) == HOME
+
+    async def test_a_tenant_nobody_knows_is_at_home(self, database: Database) -> None:
+        assert await TenantClock(database).zone_of(principal(tenant="nobody")) == HOME
