@@ -88,7 +88,7 @@ class Planner:
         language, refined = classification.language, classification.refined_query or request.query
         wording = PlanWording(language)
         alone = tool_for(refined, request.agents, files=request.files)
-        if alone and len(classification.sub_queries) <= 1:
+        if alone and alone.is_whole and len(classification.sub_queries) <= 1:
             asked_alone = _Asked(alone.agent, others=((alone.tool, refined),))
             return _assembled(request, [asked_alone], [_steps(asked_alone, wording, together=False)], wording)
         wanted = intents_of(refined) | _intents_of_tools(classification.assignments)
@@ -112,7 +112,8 @@ class Planner:
         for route in await self._router.route(sub_queries, routed, request.probes):
             if choice := tool_for(route.query, request.agents, files=request.files):
                 asking.tool(choice.agent.name, choice.tool, route.query)
-                continue
+                if choice.is_whole:
+                    continue
             if tool := own_tools.get(route.agents[0]):
                 asking.tool(route.agents[0], tool, route.query)
                 continue

@@ -5,7 +5,7 @@ Decided on the question's own words, before anything is read.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.domain.language import fold, normalise
 from app.domain.plan import FILES_TOOL, LOG_TOOL, TRANSCRIPT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
@@ -15,6 +15,9 @@ from app.reasoning.local.reckoning_asked import reckoning_asked
 
 _ADDRESS = re.compile(r"https?://(?P<host>[^\s/?#]+)")
 _VIDEO_HOSTS = ("youtube.com", "youtu.be")
+_RULES = re.compile(
+    r"\b(?:quy dinh|quy che|noi quy|chinh sach|so tay|dung luat|policy|policies|company rules?|handbook|guidelines?)\b"
+)
 _WIKIPEDIA = re.compile(r"\bwikipedia\b")
 
 
@@ -24,6 +27,8 @@ class Choice:
 
     agent: AgentOffer
     tool: str
+    is_whole: bool = True
+    """False when documents have to be searched as well: an attached file is to be held against the company's rules."""
 
 
 def tool_for(query: str, offers: Sequence[AgentOffer], *, files: int = 0) -> Choice | None:
@@ -37,7 +42,8 @@ def tool_for(query: str, offers: Sequence[AgentOffer], *, files: int = 0) -> Cho
     for wanted in _wanted(query, files):
         found = _offered(wanted, offers)
         if found:
-            return found
+            is_whole = found.tool != FILES_TOOL or not _RULES.search(fold(normalise(query)).lower())
+            return replace(found, is_whole=is_whole)
     return None
 
 

@@ -17,6 +17,7 @@ async def planned(
     evidence: Mapping[str, float] | Sequence[Mapping[str, float]] = (),
     *,
     limit: int = 10,
+    files: int = 0,
     feedback: str = "",
 ) -> tuple[Plan, PlanRequest]:
     """The plan of a query; `evidence` by department for all sub-queries, or one mapping each."""
@@ -33,6 +34,7 @@ async def planned(
         probes=tuple(probes),
         user_access=("public", "private"),
         max_queries_per_agent=limit,
+        files=files,
         feedback=feedback,
     )
     return await reasoner.plan(request), request
@@ -195,3 +197,24 @@ class TestReviewPlan:
     ) -> None:
         plan, request = await planned(reasoner, offers, DEMO, {"hr": 0.99}, feedback="Chưa có agent nào được hỏi")
         assert set(request.classification.sub_queries) <= set(plan.agents["general"].queries)
+
+
+class TestAttachedFiles:
+    async def test_are_read_alone(self, reasoner: LocalReasoner, offers: tuple[AgentOffer, ...]) -> None:
+        plan, request = await planned(reasoner, offers, "Tổng cột chi phí quý 2 là bao nhiêu?", files=1)
+        assert tiers_of(plan) == [["general#files"]]
+        assert (await reasoner.review_plan(plan, request)).approved
+
+    async def test_are_held_against_the_rules_where_that_is_asked(
+        self, reasoner: LocalReasoner, offers: tuple[AgentOffer, ...]
+    ) -> None:
+        question = "Bảng chấm công này có đúng quy định đi muộn không?"
+        plan, request = await planned(reasoner, offers, question, {"hr": 0.99}, files=1)
+        assert {"general#files", "hr#rag"} <= set(tiers_of(plan)[0])
+        assert (await reasoner.review_plan(plan, request)).approved
+
+    async def test_without_a_file_documents_answer(
+        self, reasoner: LocalReasoner, offers: tuple[AgentOffer, ...]
+    ) -> None:
+        plan, _ = await planned(reasoner, offers, "Tổng cột chi phí quý 2 là bao nhiêu?", {"general": 0.9})
+        assert "files_tool" not in {step.step.tool for step in plan.steps}
