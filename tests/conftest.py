@@ -24,8 +24,19 @@ settings.register_profile("ci", derandomize=True)
 if os.environ.get("CI"):
     settings.load_profile("ci")
 
+_TESTS = Path(__file__).parent
+_SHARED = ("acceptance", "api")
+"""Folders whose tests share a house that takes long to build."""
 _TEMPLATE = "conclave_template"
 _numbers = count(1)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Side by side, tests of one file stay in one process, and those that share a house too."""
+    for item in items:
+        folder = item.path.relative_to(_TESTS).parts[0]
+        item.add_marker(pytest.mark.xdist_group(folder if folder in _SHARED else item.path.stem))
 
 
 @pytest.fixture(scope="session")
