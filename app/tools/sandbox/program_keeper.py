@@ -72,8 +72,6 @@ def main(descriptor: int) -> None:
     os.set_inheritable(descriptor, False)
     _confine()
     channel = socket.socket(fileno=descriptor)
-    # An interpreter that holds it too would hide the end of this process from the service.
-    channel.set_inheritable(False)
     jobs: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(channel, jobs), daemon=True).start()
     sys.set_int_max_str_digits(_MANY_DIGITS)
