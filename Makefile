@@ -33,7 +33,7 @@ ask: $(VENV)/.runtime ## one question in the terminal: make ask Q="..." ASKER=ac
 	@$(BIN)/conclave ask "$$Q" --as "$$ASKER"
 
 test: $(VENV)/.dev ## install what tests need and run all of them
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup
+	@$(BIN)/python -m pytest
 
 lint: $(VENV)/.dev ## format check, lint, types, import contract
 	@$(BIN)/ruff format --check .

@@ -212,7 +212,7 @@ class TestProcesses:
         (keeper,) = sandbox.processes
         await sandbox.aclose()
         assert not sandbox.processes
-        assert not group(keeper)
+        await until(lambda: not group(keeper))
 
     async def test_where_nothing_can_be_started_another_try_may_help(
         self, sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch
