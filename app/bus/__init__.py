@@ -1,36 +1,41 @@
-"""Port of the message bus: carries wake-ups between tasks and processes; the journal is the truth.
+"""Port of the message bus: carries messages and wake-ups between agents and processes; the journal is the truth.
 
-A message is a hint: it may come twice, late, or not at all, and holds ids only, because every process on the bus can
-read it. Adapters: `memory` (one process), `postgres` (NOTIFY, every process of one database).
+A message is a hint: it may come twice, late, or not at all. Between processes it holds ids and names only, because
+everybody on the bus can read it. Adapters: `memory` (one process), `postgres` (NOTIFY, every process of one database),
+`redis`. Nobody waits for a bus longer than `PATIENCE_SECONDS`; then the database is asked.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from typing import Final, Protocol
 
-Payload = Mapping[str, str]
-"""Ids by name."""
+from app.domain.messages import Message, Wanted
+
+PATIENCE_SECONDS: Final = 0.5
 
 
 class Subscription(Protocol):
-    """Messages of one topic since the subscription began, in order of arrival; a slow reader loses the oldest."""
+    """What one listener wanted since its subscription began, in order of arrival; a slow reader loses the oldest."""
 
-    def __aiter__(self) -> AsyncIterator[Payload]:
+    def __aiter__(self) -> AsyncIterator[Message]:
         """Every message until the bus is closed."""
 
-    async def next_within(self, seconds: float) -> Payload | None:
+    async def next_within(self, seconds: float) -> Message | None:
         """The next message, or None when none came in time. Cancelling it loses no message."""
 
 
 class Bus(Protocol):
-    """Publish and subscribe by topic. A topic is any short text."""
+    """Publish, subscribe, request."""
 
-    async def publish(self, topic: str, payload: Payload) -> None:
-        """Tell every subscriber of `topic`. Never waits for a subscriber and never fails: a lost hint is made up for
-        by polling."""
+    async def publish(self, *messages: Message) -> None:
+        """Tell everybody who wants them, in this order. Never waits for a reader and never fails: a lost hint is made
+        up for by polling."""
 
-    def subscribe(self, topic: str) -> AbstractAsyncContextManager[Subscription]:
-        """Receive what is published to `topic` from now until the context ends."""
+    def subscribe(self, wanted: Wanted) -> AbstractAsyncContextManager[Subscription]:
+        """Receive what is wanted, from now until the context ends. What is not wanted is never queued."""
+
+    async def request(self, message: Message, reply: Wanted, seconds: float) -> Message | None:
+        """Publish, and wait for the first message that is wanted as its reply; None when none came in time."""
 
     async def aclose(self) -> None:
         """End every subscription; later messages go nowhere."""
