@@ -15,7 +15,8 @@ from app.domain.principal import Principal
 from app.domain.tasks import ClaimedStep, NewTask, PrivateContext, Task, TaskStatus
 from app.errors import AppError, ErrorCode, StaleAttempt
 from app.events import FinalReport, TaskAvailable, TaskCancelled, TaskFailed
-from app.journal import Journal, json_of, not_found
+from app.journal import Journal, not_found
+from app.journal.writer import json_of
 from app.storage import contexts, events, sessions, tasks
 from app.storage.database import Database, Transaction
 from app.storage.json_text import dump

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from app.domain.principal import Principal
 from app.domain.tasks import Task
-from app.journal import JournalWriter
+from app.journal.writer import JournalWriter
 
 
 @dataclass(frozen=True)

