@@ -16,8 +16,8 @@ import socket
 import sys
 from contextlib import suppress
 
+from app.confinement import confine, detach, die_with_parent, resident_bytes
 from app.ingestion.parsing.advice import ParseFailed
-from app.ingestion.parsing.confine import confine, detach, die_with_parent
 from app.ingestion.parsing.job import BROKEN, JOB_BYTES, OUT_OF_MEMORY, Job, Verdict
 from app.ingestion.parsing.reading import read_file
 
@@ -86,8 +86,13 @@ class _Zygote:
             signal.set_wakeup_fd(-1)
             for one in (self._control, self._wake, self._waker, life, *self._lives.values()):
                 one.close()
-            confine(job.limits)
-            status = _answer(data, job)
+            limits = job.limits
+            confine(
+                wall_seconds=limits.wall_seconds,
+                cpu_seconds=limits.cpu_seconds,
+                memory_bytes=limits.memory_bytes - resident_bytes(),
+            )
+            status = _answer(data.fileno(), job)
         except MemoryError:
             status = OUT_OF_MEMORY
         finally:
@@ -121,17 +126,19 @@ def _tell(life: socket.socket, verdict: Verdict) -> None:
         life.sendall(verdict.to_message())
 
 
-def _answer(data: socket.socket, job: Job) -> int:
+def _answer(data: int, job: Job) -> int:
     """Read the file from the socket, and write what it says to it as JSON. The exit code."""
     content = bytearray(job.size)
-    at = 0
-    while at < len(content) and (received := data.recv_into(memoryview(content)[at:])):
-        at += received
+    missing = memoryview(content)
+    while missing and (received := os.readv(data, [missing])):
+        missing = missing[received:]
     try:
         answer = json.dumps(read_file(bytes(content), job.kind, job.limits), ensure_ascii=False)
     except ParseFailed as failure:
         answer = json.dumps({"failure": failure.code, "detail": failure.detail})
-    data.sendall(answer.encode("utf-8", "replace"))
+    left = memoryview(answer.encode("utf-8", "replace"))
+    while left:
+        left = left[os.write(data, left) :]
     return 0
 
 

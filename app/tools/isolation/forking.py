@@ -16,7 +16,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from app.tools.isolation.confinement import confine, die_with_parent, withdraw
+from app.confinement import confine, detach, die_with_parent
 
 DONE, RAISED, OUT_OF_MEMORY = b"=", b"!", b"m"
 """First byte of an answer; behind `RAISED` stands the name of what was raised."""
@@ -130,7 +130,7 @@ def main(descriptor: int, order: str) -> None:
     silence = os.open(os.devnull, os.O_WRONLY)
     os.dup2(silence, 2)
     os.close(silence)
-    withdraw()
+    detach()
     gc.collect()
     gc.freeze()
     control.sendall(READY)

@@ -26,23 +26,6 @@ Make = Callable[..., Parser]
 ENDLESS = b"<div>" * 100_000 + b"hello there"
 """A page that takes a minute of computing."""
 
-CONFINED = """
-import ctypes, os, socket, subprocess, sys
-from app.ingestion.parsing.confine import confine, detach
-from app.ingestion.parsing.outcome import ParseLimits
-libc = ctypes.CDLL(None, use_errno=True)
-detach()
-{before}
-confine(ParseLimits())
-try:
-    done = {attempt}
-    failed = isinstance(done, int) and not isinstance(done, bool) and done < 0
-except OSError as error:
-    failed = True
-os.write(1, b"refused" if failed else b"done")
-os._exit(0)
-"""
-
 
 def children(process: int) -> list[int]:
     """Process ids of the children of a process."""
@@ -87,47 +70,7 @@ async def failure_of(parser: Parser, content: bytes, name: str = "a.html") -> Pa
 
 
 @on_linux
-class TestConfine:
-    @pytest.mark.parametrize(
-        ("attempt", "before"),
-        [
-            ("open('/etc/passwd').fileno()", ""),
-            ("libc.open(b'/etc/passwd', 0)", ""),
-            ("os.open('/dev/null', os.O_RDONLY)", ""),
-            ("libc.creat(b'{folder}/file', 0o600)", ""),
-            ("libc.unlink(b'{folder}/file')", "open('{folder}/file', 'w').close()"),
-            ("socket.socket().fileno()", ""),
-            ("libc.socket(2, 1, 0)", ""),
-            ("libc.connect(given, address, 16)", "given = libc.socket(2, 1, 0); address = bytes(16)"),
-            ("os.fork()", ""),
-            ("libc.fork()", ""),
-            ("libc.vfork()", ""),
-            ("libc.execv(b'/bin/true', None)", ""),
-            ("subprocess.Popen(['/bin/true']).pid", ""),
-            ("os.kill(os.getppid(), 0)", ""),
-            ("libc.kill(os.getppid(), 0)", ""),
-            ("libc.ptrace(16, os.getppid(), 0, 0)", ""),
-            ("libc.unshare(0x10000000)", ""),
-            ("libc.dup(1)", ""),
-            ("os.write(given, b'x' * 100)", "given = os.open('{folder}/file', os.O_WRONLY | os.O_CREAT)"),
-        ],
-    )
-    def test_leaves_no_way_out(self, attempt: str, before: str, tmp_path: Path) -> None:
-        program = CONFINED.format(attempt=attempt, before=before).replace("{folder}", str(tmp_path))
-        done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, check=False, timeout=60)
-        # Writing beyond the size limit of files is answered by a signal.
-        assert done.stdout == b"refused" or done.returncode == -signal.SIGXFSZ, done.stderr
-
-    def test_leaves_no_network_to_whoever_forks(self) -> None:
-        program = (
-            "from app.ingestion.parsing.confine import detach; import socket; detach()\n"
-            "try: socket.create_connection(('127.0.0.1', 1), 1)\n"
-            "except OSError as error: print(error.errno)"
-        )
-        done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, check=True, timeout=60)
-        # Unreachable where namespaces may be made; refused by nobody listening where not.
-        assert int(done.stdout) in (101, 111)
-
+class TestZygote:
     async def test_knows_no_secret_of_the_service(self, monkeypatch: pytest.MonkeyPatch, open_parser: Make) -> None:
         monkeypatch.setenv("CONCLAVE_DATABASE_PASSWORD", "CANARY")
         parser = open_parser()
