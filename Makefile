@@ -33,7 +33,7 @@ ask: $(VENV)/.runtime ## one question in the terminal: make ask Q="..." ASKER=ac
 	@$(BIN)/conclave ask "$$Q" --as "$$ASKER"
 
 test: $(VENV)/.dev ## install what tests need and run all of them
-	@$(BIN)/python -m pytest
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup --durations 25
 
 lint: $(VENV)/.dev ## format check, lint, types, import contract
 	@$(BIN)/ruff format --check .
@@ -58,6 +58,7 @@ eval: $(VENV)/.dev ## how well passages are found, questions understood and answ
 	@$(BIN)/python -m bench.intent
 	@$(BIN)/python -m bench.answers
 	@$(BIN)/python -m bench.arithmetic
+	@$(BIN)/conclave eval run
 
 chaos: $(VENV)/.dev ## every fault of a language model at every stage, 20 seeds each (some 40 minutes)
 	@CONCLAVE_FAULT_SEEDS=20 $(BIN)/python -m pytest --timeout 3600 tests/conformance/test_model_faults.py tests/acceptance/test_language_model.py

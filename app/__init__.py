@@ -4,7 +4,8 @@ A question goes in, a plan of department agents is made, the agents work in para
 found, and one answer comes out with its evidence and its whole trace.
 
 Rooms, from the roof down (each imports only what stands below it; `pyproject.toml` holds the contract):
-``cli · main`` → ``api`` → ``flow`` → ``agents`` → ``sessions | tasks`` → ``tools`` → ``retrieval | reasoning`` →
+``cli · main`` → ``api | evaluation`` → ``flow`` → ``agents`` →
+``sessions | tasks | ingestion`` → ``tools`` → ``retrieval | reasoning`` →
 ``journal`` → ``embedding | bus | storage`` → ``settings | telemetry`` → ``events`` → ``domain`` → ``errors``.
 """
 

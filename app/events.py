@@ -3,10 +3,11 @@
 A closed union: ``type`` is the SSE event name, the record is its JSON data.
 """
 
+from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, TypeAdapter, model_serializer, model_validator
 
 from app.domain.record import Record
 
@@ -25,6 +26,8 @@ class StartProcess(Record):
 
     type: Literal["start_process"] = "start_process"
     agent: str
+    active: Literal[True] = True
+    """The agent's speaking status from now on."""
 
 
 class EndProcess(Record):
@@ -32,6 +35,8 @@ class EndProcess(Record):
 
     type: Literal["end_process"] = "end_process"
     agent: str
+    active: Literal[False] = False
+    """The agent's speaking status from now on."""
 
 
 class PlanReady(Record):
@@ -58,6 +63,13 @@ class AgentTask(Record):
     node_id: str
     tool: str
     attempt: int
+    agent_type: str = ""
+    """Which of the agent's types the tool makes it (``sum``); empty where it has none."""
+    token_limit: int | None = None
+    """Tokens the instruction may have."""
+    deadline: datetime | None = None
+    context_hash: str | None = None
+    """Names the context the agent restores; see `PrivateContext`."""
 
 
 class ToolRequest(Record):
@@ -68,6 +80,8 @@ class ToolRequest(Record):
     node_id: str
     tool: str
     input_hash: str
+    task_id: UUID | None = None
+    """The step's; None in journals of old."""
 
 
 class ToolResponse(Record):
@@ -80,6 +94,8 @@ class ToolResponse(Record):
     status: Literal["ok", "failed", "timeout"]
     duration_ms: int
     output_hash: str | None
+    task_id: UUID | None = None
+    """The step's; None in journals of old."""
 
 
 class AgentResult(Record):
@@ -91,6 +107,8 @@ class AgentResult(Record):
     node_id: str
     status: Literal["completed", "failed"]
     answer: str
+    agent_type: str = ""
+    """As in the step's `AgentTask`."""
 
 
 class Heartbeat(Record):
@@ -139,6 +157,16 @@ class Handover(Record):
     from_agent: str
     to_agent: str
     reason: str
+    """``better_match``, ``no_evidence`` (of `agents.handover`) or ``next_stage``: the plan's next tier is another's."""
+    speaking: dict[str, bool] = {}
+    """Speaking status of both from now on."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _tell_who_speaks(cls, value: Any) -> Any:
+        if not isinstance(value, dict) or value.get("speaking"):
+            return value
+        return {**value, "speaking": {str(value.get("from_agent")): False, str(value.get("to_agent")): True}}
 
 
 class ConflictResolved(Record):
@@ -154,6 +182,15 @@ class TextDelta(Record):
 
     type: Literal["text_delta"] = "text_delta"
     text: str
+    agent: str | None = None
+    """Who speaks: the one agent whose answer this is, ``orchestrator`` when several have a part in it."""
+    metadata: dict[str, bool] = {}
+    """The seed's ``{"streaming": true}`` on pieces that are told while the text is written."""
+
+    @model_serializer(mode="wrap")
+    def _without_what_is_not_said(self, handler: Any) -> dict[str, Any]:
+        written: dict[str, Any] = handler(self)
+        return {name: value for name, value in written.items() if name in ("type", "text") or value}
 
 
 class FinalReport(Record):
@@ -161,6 +198,10 @@ class FinalReport(Record):
 
     type: Literal["final_report"] = "final_report"
     answer: dict[str, Any]
+    report: str = ""
+    """Markdown of what the pools computed, a section a pool; empty when none was asked."""
+    sources: list[Any] = []
+    """Of the report; what is computed has none."""
 
 
 class TaskFailed(Record):

@@ -22,6 +22,9 @@ class Settings(BaseSettings):
     seed_dir: Path = Path("seed_data")
     agents_dir: Path | None = None
     """A folder of further agent YAML files; one file adds a department."""
+    remote_agents: frozenset[str] = frozenset()
+    """Agents whose steps workers elsewhere do, besides those whose file says ``remote: true``; the same on every
+    machine."""
 
     database_url: SecretStr = SecretStr("")
     """``postgresql://…`` of the *app* role; empty = the embedded server."""
@@ -31,10 +34,13 @@ class Settings(BaseSettings):
     """Member of ``conclave_maintenance`` that makes tenants and users; empty = ``database_owner_url``."""
     database_pool_size: int = Field(10, ge=2, le=200)
 
-    bus_url: str = ""
-    """Empty = in process and Postgres; ``redis://…``."""
+    bus_url: SecretStr = SecretStr("")
+    """Carries wake-ups between processes: ``redis://…``, ``rediss://…``, ``unix://…``; empty = PostgreSQL's NOTIFY."""
     worker_in_process: bool = True
     worker_max_concurrent_runs: int = Field(20, ge=2)
+    worker_silence_seconds: float = Field(20.0, ge=1)
+    """A loop of the worker that gives no sign of life for so long is started anew; the second time in a row the process
+    of `conclave worker` ends with exit code 1."""
 
     llm_base_url: str = ""
     """Any OpenAI-compatible endpoint; empty together with an empty ``llm_model`` = no model, the rules answer."""
@@ -91,6 +97,8 @@ class Settings(BaseSettings):
     max_follow_up_questions: int = Field(5, ge=0, le=20)
     max_queries_per_agent: int = Field(10, ge=1, le=100)
     enable_parallel_execution: bool = True
+    max_handovers: int = Field(2, ge=0, le=5)
+    """Times a question may pass from one agent to another; nobody gets it twice."""
     resolution_rules: ResolutionRules = ResolutionRules()
     resolution_weights: dict[str, float] = {"domain": 0.35, "scope": 0.25, "recency": 0.25, "relevance": 0.15}
 
@@ -104,6 +112,12 @@ class Settings(BaseSettings):
     tenant_tokens_per_day: int = Field(0, ge=0)
     task_lease_seconds: int = Field(30, ge=1)
     max_redispatches: int = Field(3, ge=0, le=20)
+
+    spool_max_bytes: int = Field(67_108_864, ge=0)
+    """What a process may keep in ``data_dir`` of running tasks while the database is away; beyond it they fail."""
+    spool_max_entries: int = Field(100_000, ge=0)
+    spool_tenant_max_bytes: int = Field(16_777_216, ge=0)
+    spool_tenant_max_entries: int = Field(25_000, ge=0)
 
     max_body_bytes: int = Field(262_144, ge=1024)
     """Larger request bodies are refused with 413."""

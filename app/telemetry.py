@@ -7,7 +7,8 @@ quote what somebody wrote. Every room logs through ``structlog.get_logger(__name
 
 import logging
 import sys
-from collections.abc import Iterator, MutableMapping
+import time
+from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -26,9 +27,9 @@ ALLOWED_FIELDS = frozenset({
     "agent", "agents", "attempt", "calls", "channel", "chunks", "code", "conflicts", "count", "decision", "department",
     "deadline_ms", "delay_seconds", "documents", "duration_ms", "entries", "error_class", "error_code", "error_type",
     "exception", "handler", "job_id", "kind", "lease_seconds", "level", "limit", "method", "model", "node", "node_id",
-    "outcome", "pending", "queue", "reason", "request_id", "revision", "root_task_id", "route", "seconds", "seq",
-    "session_id", "setting", "stage", "state", "status", "steps", "task_id", "tenant_id", "tier", "tiers", "tool",
-    "user_id", "version", "worker", "worker_id",
+    "outcome", "pending", "queue", "reason", "request_id", "revision", "root_task_id", "route", "runs", "seconds",
+    "seq", "session_id", "setting", "stage", "state", "status", "steps", "task_id", "tenant_id", "tier", "tiers",
+    "tool", "user_id", "version", "worker", "worker_id",
 })  # fmt: skip
 """Ids, enumerations, counts and durations. Add a field only when its value can never be somebody's text."""
 
@@ -38,11 +39,36 @@ _LIBRARIES = (
     "aiohttp", "httpx", "openai",
 )  # fmt: skip
 """They log through our handler, warnings and worse only; the server's start and stop lines are wanted."""
+_REPEATING_LIBRARIES = ("pgqueuer", "asyncpg")
+_REPEATING_EVENTS = frozenset({
+    "hints_lost", "lease_not_renewed", "not_looked", "not_ready", "notifications_away", "worker_interrupted",
+})  # fmt: skip
+_SELDOM_SECONDS = 30.0
 _MAX_TEXT = 200
 _MAX_FRAMES = 8
 _MAX_CAUSES = 3
 
 EventDict = MutableMapping[str, Any]
+
+
+class Seldom(logging.Filter):
+    """Of what loops say that look for a lost database again and again, one line in `_SELDOM_SECONDS` each."""
+
+    def __init__(self, timer: Callable[[], float] = time.monotonic) -> None:
+        super().__init__()
+        self._timer = timer
+        self._said: dict[tuple[str, str], float] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Whether the line is written."""
+        said = str(record.msg.get("event", "") if isinstance(record.msg, dict) else record.msg)
+        if said not in _REPEATING_EVENTS and not record.name.startswith(_REPEATING_LIBRARIES):
+            return True
+        key, now = (record.name, said), self._timer()
+        if now - self._said.get(key, float("-inf")) < _SELDOM_SECONDS:
+            return False
+        self._said[key] = now
+        return True
 
 
 def configure(level: str = "INFO", stream: TextIO | None = None) -> None:
@@ -70,6 +96,7 @@ def configure(level: str = "INFO", stream: TextIO | None = None) -> None:
     )
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(formatter)
+    handler.addFilter(Seldom())
     logging.basicConfig(handlers=[handler], level=level.upper(), force=True)
     for name in ("uvicorn.access", "uvicorn.error", "uvicorn", "asyncio", "pgqueuer", "sqlalchemy", "aiohttp"):
         library = logging.getLogger(name)
@@ -187,11 +214,14 @@ def _exception_shape(_logger: Any, _method: str, event: EventDict) -> EventDict:
 
 
 def _foreign_event(_logger: Any, _method: str, event: EventDict) -> EventDict:
-    """A library's message: its template only, because the values put into it may be somebody's text."""
+    """A library's message: its template only, because the values put into it may be somebody's text; of our own rooms
+    the fields they add."""
     record = event.get("_record")
     if isinstance(record, logging.LogRecord):
         if not record.name.startswith(("app", "uvicorn")):
             event["event"] = str(record.msg)
+        elif record.name.startswith("app"):
+            event.update({name: given for name, given in vars(record).items() if name in ALLOWED_FIELDS})
         if record.exc_info:
             event["exc_info"] = record.exc_info
     return event

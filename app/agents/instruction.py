@@ -9,11 +9,15 @@ from app.domain.tokens import BYTES_PER_TOKEN, estimated_tokens
 
 LEAST_TOKENS = 40
 """Room for the frame and the hash."""
+_FRAME_SHARE = 0.8
 
 
 def compact(step: PlannedStep, token_limit: int, context_hash: str) -> str:
     """The instruction for one step; its task is cut where the limit demands, the hash never."""
-    frame = f" | Tool: {step.step.tool} | Queries: {len(step.queries)} | Format: JSON | Context: {context_hash}"
+    ending = f" | Format: JSON | Context: {context_hash}"
+    frame = f" | Tool: {step.step.tool} | Queries: {len(step.queries)}{ending}"
+    if estimated_tokens(frame) > token_limit * _FRAME_SHARE:  # a long name: the context tells the rest
+        frame = ending
     task = f"Task: {step.step.message}"
     whole = task + frame
     if estimated_tokens(whole) <= token_limit:

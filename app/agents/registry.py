@@ -1,6 +1,6 @@
 """The agents of this service: built-in departments and pools and the operator's own files, checked once at start."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -47,16 +47,19 @@ class AgentRegistry:
         self._tools = every_tool() if tools is None else tools
 
     @classmethod
-    def load(cls, folder: Path | None, tools: Mapping[str, str] | None = None) -> "AgentRegistry":
+    def load(
+        cls, folder: Path | None, tools: Mapping[str, str] | None = None, remote: Collection[str] = ()
+    ) -> "AgentRegistry":
         """Read the built-in files and those of `folder` (``*.yaml``, ``*.yml``); blocks shortly.
 
-        Raises `FileRefused` for a missing folder, a file that is no agent, a name that is used twice, and a tool
-        of an MCP server that nobody configured.
+        Raises `FileRefused` for a missing folder, a file that is no agent, a name that is used twice, a tool of an MCP
+        server that nobody configured, and a remote agent that does not exist.
 
         Args:
             folder: The operator's own files.
             tools: Name and description of every tool that works here; None = every tool there is. Agents keep others
                 of the catalogue without offering them: they are turned off.
+            remote: Agents that are remote whatever their file says.
         """
         tools = every_tool() if tools is None else tools
         specs: dict[str, AgentSpec] = {}
@@ -68,12 +71,21 @@ class AgentRegistry:
             if unknown := [tool.name for tool in spec.tools if tool.name not in tools and tool.name not in TOOL_NAMES]:
                 raise FileRefused(f"{path}: tools: no MCP server offers {', '.join(unknown)}")
             specs[spec.name], files[spec.name] = spec, path
+        for name in remote:
+            if name not in specs:
+                raise FileRefused(f"remote_agents: there is no agent '{name}'; the agents are {', '.join(specs)}")
+            specs[name] = specs[name].model_copy(update={"remote": True})
         return cls(specs, tools)
 
     @property
     def names(self) -> tuple[str, ...]:
         """All agents, in the order they are offered."""
         return tuple(self._specs)
+
+    @property
+    def remote(self) -> tuple[str, ...]:
+        """Those whose steps are done by workers that serve their queue."""
+        return tuple(name for name, spec in self._specs.items() if spec.remote)
 
     def spec(self, name: str) -> AgentSpec:
         """One agent. Raises `KeyError` when there is none of that name."""

@@ -5,7 +5,6 @@ tool: the outcome says what happened. It raises only for a lost claim on the run
 """
 
 import asyncio
-import hashlib
 import logging
 import random
 import time
@@ -15,15 +14,22 @@ from datetime import datetime
 from typing import Literal
 
 from app.agents.cleansing import cleansed, cleansed_reason
-from app.agents.step import StepError, StepOrder, StepOutcome, ToolUse, call_of
-from app.domain.answer import iso_utc
+from app.agents.step import (
+    StepError,
+    StepOrder,
+    StepOutcome,
+    ToolUse,
+    call_of,
+    input_hash,
+    last_events,
+    output_hash,
+    stored_result,
+    task_told,
+)
 from app.domain.knowledge import Finding
-from app.domain.tasks import TaskStatus
+from app.domain.tasks import ClaimedStep, TaskStatus
 from app.errors import StaleAttempt, ToolFailed, ToolRetry
 from app.events import (
-    AgentResult,
-    AgentTask,
-    NavigationError,
     RenavigateRequest,
     ToolRequest,
     ToolResponse,
@@ -62,22 +68,23 @@ class StepRunner:
     async def run(self, order: StepOrder) -> StepOutcome:
         """Run one step to its end and record it; raises `StaleAttempt` when the run was given to somebody else."""
         planned, writer = order.step, order.run.writer
-        claimed = await self._registry.claim_step(order.run.principal, order.task_id, planned.step.agent)
-        if claimed is None or claimed.context is None:
-            raise StaleAttempt(f"step {planned.node_id} is held by another run, or its session was erased")
-        attempt = claimed.attempt
+        claimed = await self._registry.steps.claim(order.run.principal, order.task_id, planned.step.agent)
+        if claimed is None:
+            raise StaleAttempt(f"step {planned.node_id} is held by another run")
+        writer.append(task_told(order, claimed.attempt))
+        outcome = await self.carry_out(order, claimed)
+        await self._record(order, claimed.attempt, outcome)
+        return outcome
+
+    async def carry_out(self, order: StepOrder, claimed: ClaimedStep) -> StepOutcome:
+        """Do a claimed step. What happens on the way is told in the journal, its end is left to the caller. Raises
+        `StaleAttempt` when its session was erased or the run was lost."""
+        if claimed.context is None:
+            raise StaleAttempt(f"the session of step {order.step.node_id} was erased")
         until = asyncio.get_running_loop().time() + order.timeout_seconds
         call = call_of(order, claimed.instruction, claimed.context, until)
-        writer.append(
-            AgentTask(
-                task_id=order.task_id, agent=planned.step.agent, node_id=planned.node_id, tool=planned.step.tool,
-                attempt=attempt,
-            )
-        )  # fmt: skip
-        with charged_to_step(planned.step.agent, order.task_id):
-            outcome = await self._attempt(order, call)
-        await self._record(order, attempt, outcome)
-        return outcome
+        with charged_to_step(order.step.step.agent, order.task_id):
+            return await self._attempt(order, call)
 
     async def _attempt(self, order: StepOrder, call: ToolCall) -> StepOutcome:
         """The planned tool with its tries, then its alternative once."""
@@ -103,7 +110,7 @@ class StepRunner:
             ended_at=self._now(),
             duration_ms=_ms_since(clock),
             input_hash=_input_hash(call, order.step.step.tool),
-            output_hash=None if result is None else _output_hash(result.result),
+            output_hash=None if result is None else output_hash(result.result),
             result=None if result is None else result.result,
             error=error,
             calls=tuple(doing.calls),
@@ -144,10 +151,11 @@ class StepRunner:
     async def _call(self, doing: "_Doing", tool: Tool) -> "_Reviewed":
         """One call, announced and answered in the journal, its findings reviewed."""
         order, call, clock = doing.order, doing.call, time.perf_counter()
+        await order.run.check()
         order.run.writer.append(
             ToolRequest(
                 agent=order.step.step.agent, node_id=order.step.node_id, tool=tool.name,
-                input_hash=_input_hash(call, tool.name),
+                input_hash=_input_hash(call, tool.name), task_id=order.task_id,
             )
         )  # fmt: skip
         try:
@@ -159,7 +167,7 @@ class StepRunner:
         except (ToolRetry, ToolFailed):
             self._respond(doing, tool.name, "failed", clock, None)
             raise
-        self._respond(doing, tool.name, "ok", clock, _output_hash(result))
+        self._respond(doing, tool.name, "ok", clock, output_hash(result))
         return _Reviewed(result, reviewed.rejections)
 
     def _respond(
@@ -171,7 +179,7 @@ class StepRunner:
         doing.order.run.writer.append(
             ToolResponse(
                 agent=step.step.agent, node_id=step.node_id, tool=tool, status=status, duration_ms=made.duration_ms,
-                output_hash=output,
+                output_hash=output, task_id=doing.order.task_id,
             )
         )  # fmt: skip
 
@@ -197,27 +205,16 @@ class StepRunner:
 
     async def _record(self, order: StepOrder, attempt: int, outcome: StepOutcome) -> None:
         """Write the step's row and its last events."""
-        answer = outcome.result.text if outcome.result else ""
-        status = TaskStatus.COMPLETED if outcome.ok else TaskStatus.FAILED
         await self._registry.update_status(
             order.run.principal,
             order.task_id,
             attempt,
-            status,
-            result=_stored_result(outcome),
+            TaskStatus.COMPLETED if outcome.ok else TaskStatus.FAILED,
+            result=stored_result(outcome),
             error_message=outcome.error.message if outcome.error else None,
         )
-        if outcome.error:
-            code = "TOOL_TIMEOUT" if outcome.error.error_type in ("timeout", "deadline") else "TOOL_FAILED"
-            order.run.writer.append(
-                NavigationError(node_id=order.step.node_id, error_code=code, message=outcome.error.message)
-            )
-        order.run.writer.append(
-            AgentResult(
-                task_id=order.task_id, agent=order.step.step.agent, node_id=order.step.node_id,
-                status="completed" if outcome.ok else "failed", answer=answer,
-            )
-        )  # fmt: skip
+        for event in last_events(order, outcome):
+            order.run.writer.append(event)
 
 
 @dataclass(frozen=True)
@@ -260,30 +257,4 @@ def _ms_since(clock: float) -> int:
 
 
 def _input_hash(call: ToolCall, tool: str) -> str:
-    asked = "\n".join(text for _, text in call.queries)
-    earlier = "\n".join(finding.answer for finding in call.findings)
-    return _hash(f"{tool}\n{call.message}\n{asked}\n{earlier}")
-
-
-def _output_hash(result: ToolResult) -> str:
-    cited = "\n".join(f"{e.url} {iso_utc(e.created_at)}" for finding in result.findings for e in finding.evidence)
-    return _hash(f"{result.text}\n{cited}")
-
-
-def _hash(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]
-
-
-def _stored_result(outcome: StepOutcome) -> dict[str, object]:
-    """What the step's row keeps: the answer and ids of what it rests on, no copy of document text beyond that."""
-    findings = outcome.result.findings if outcome.result else ()
-    return {
-        "node_id": outcome.step.node_id,
-        "tool": outcome.tool,
-        "duration_ms": outcome.duration_ms,
-        "input_hash": outcome.input_hash,
-        "output_hash": outcome.output_hash,
-        "answer": outcome.result.text if outcome.result else "",
-        "value": outcome.result.value if outcome.result else None,
-        "chunks": sorted({str(quote.passage.chunk_id) for finding in findings for quote in finding.quotes}),
-    }
+    return input_hash(tool, call.message, call.queries, call.findings)

@@ -11,6 +11,7 @@ from app.agents.instruction import LEAST_TOKENS
 from app.domain.plan import ORCHESTRATOR
 from app.domain.principal import Principal, Scope
 from app.domain.record import Record
+from app.tasks.queue import IN_PROCESS
 from app.tools.catalogue import TOOL_NAMES
 
 NAME_PATTERN = r"^[a-z][a-z0-9_]{0,48}$"
@@ -18,6 +19,8 @@ NAME_PATTERN = r"^[a-z][a-z0-9_]{0,48}$"
 TYPE_PATTERN = r"^[a-z0-9_]{0,48}$"
 SERVER_TOOL_PATTERN = r"^[a-z][a-z0-9_]{0,48}\.[A-Za-z0-9_.-]{1,128}$"
 """A tool of an MCP server; whether there is one is known when the agents are loaded."""
+ALL_QUEUES = "all"
+"""What workers call every queue there is."""
 SCHEMA_PATH = Path(__file__).parents[2] / "docs" / "agents.schema.json"
 
 
@@ -97,7 +100,10 @@ class AgentSpec(Record):
     timeout_ms: int | None = Field(None, ge=1)
     """For one step, all tries together; empty = the service's ``timeout_per_agent_ms``."""
     max_concurrency: int | None = Field(None, ge=1)
-    """Steps of this agent at the same time; empty = no limit of its own."""
+    """Steps of this agent at the same time, in one process or, when it is remote, everywhere; empty = no limit of its
+    own."""
+    remote: bool = False
+    """Its steps are done by workers that serve its queue, on whatever machine; never in the leader's process."""
 
     @model_validator(mode="before")
     @classmethod
@@ -122,6 +128,8 @@ class AgentSpec(Record):
     def _free(cls, name: str) -> str:
         if name == ORCHESTRATOR:
             raise ValueError(f"'{ORCHESTRATOR}' is the leader's own name")
+        if name in (*IN_PROCESS, ALL_QUEUES):
+            raise ValueError(f"'{name}' is the name of a queue")
         return name
 
     @field_validator("tools")
@@ -131,6 +139,10 @@ class AgentSpec(Record):
         if twice := {name for name in names if names.count(name) > 1}:
             raise ValueError(f"named twice: {', '.join(sorted(twice))}")
         return tools
+
+    def type_of(self, tool: str) -> str:
+        """The agent type a tool makes it; empty for tools without one."""
+        return next((own.type for own in self.tools if own.name == tool), "")
 
     def tools_for(self, principal: Principal) -> tuple[AgentTool, ...]:
         """The tools this caller may use through this agent, in the file's order."""

@@ -1,15 +1,19 @@
 """One step of a plan as it is ordered, as its agent makes the call, and as it ended."""
 
+import hashlib
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Literal, Protocol
 from uuid import UUID
 
+from app.domain.answer import iso_utc
 from app.domain.knowledge import Finding
 from app.domain.plan import PlannedStep
 from app.domain.tasks import PrivateContext
+from app.events import AgentResult, AgentTask, Event, NavigationError
 from app.tasks.run import TaskRun
-from app.tools.base import ToolCall, ToolResult
+from app.tools.base import Toolbox, ToolCall, ToolResult
 
 ErrorType = Literal["timeout", "deadline", "tool_failed", "exception"]
 
@@ -82,6 +86,24 @@ class StepOrder:
     deadline_binds: bool
     """Whether `timeout_seconds` is what is left of the run rather than the agent's own limit."""
     max_retries: int
+    agent_type: str = ""
+    """Which of the agent's types the planned tool makes it."""
+    token_limit: int | None = None
+    """Of the instruction."""
+    context_hash: str | None = None
+    """Names what the agent restores besides the instruction."""
+
+
+class Steps(Protocol):
+    """Whoever gets steps done."""
+
+    @property
+    def toolbox(self) -> Toolbox:
+        """The tools of this process."""
+
+    async def run(self, order: StepOrder) -> StepOutcome:
+        """Take a step to its end, told in the run's journal and in the step's row. A failing tool is an outcome; raises
+        `StaleAttempt` only, when the run was given to somebody else."""
 
 
 def call_of(order: StepOrder, instruction: str, context: PrivateContext, until: float) -> ToolCall:
@@ -102,3 +124,75 @@ def call_of(order: StepOrder, instruction: str, context: PrivateContext, until: 
         now=order.now,
         until=until,
     )
+
+
+def task_told(order: StepOrder, attempt: int) -> AgentTask:
+    """What the run's journal says when the step is given out."""
+    planned = order.step
+    return AgentTask(
+        task_id=order.task_id, agent=planned.step.agent, node_id=planned.node_id, tool=planned.step.tool,
+        attempt=attempt, agent_type=order.agent_type, token_limit=order.token_limit,
+        deadline=order.run.task.deadline, context_hash=order.context_hash,
+    )  # fmt: skip
+
+
+def unanswered(order: StepOrder, started_at: datetime, ended_at: datetime) -> StepOutcome:
+    """How a step ends that nobody did in its time."""
+    tool = order.step.step.tool
+    return StepOutcome(
+        step=order.step,
+        tool=tool,
+        started_at=started_at,
+        ended_at=ended_at,
+        duration_ms=round((ended_at - started_at).total_seconds() * 1000),
+        input_hash=input_hash(tool, order.step.step.message, order.step.queries, order.findings),
+        output_hash=None,
+        result=None,
+        error=StepError("deadline" if order.deadline_binds else "timeout", "Tool timeout"),
+    )
+
+
+def last_events(order: StepOrder, outcome: StepOutcome) -> list[Event]:
+    """What a step's journal says at its end."""
+    told: list[Event] = []
+    if outcome.error:
+        code = "TOOL_TIMEOUT" if outcome.error.error_type in ("timeout", "deadline") else "TOOL_FAILED"
+        told.append(NavigationError(node_id=order.step.node_id, error_code=code, message=outcome.error.message))
+    answered = AgentResult(
+        task_id=order.task_id, agent=order.step.step.agent, node_id=order.step.node_id,
+        status="completed" if outcome.ok else "failed", answer=outcome.result.text if outcome.result else "",
+        agent_type=order.agent_type,
+    )  # fmt: skip
+    return [*told, answered]
+
+
+def stored_result(outcome: StepOutcome) -> dict[str, object]:
+    """What the step's row keeps: the answer and ids of what it rests on, no copy of document text beyond that."""
+    findings = outcome.result.findings if outcome.result else ()
+    return {
+        "node_id": outcome.step.node_id,
+        "tool": outcome.tool,
+        "duration_ms": outcome.duration_ms,
+        "input_hash": outcome.input_hash,
+        "output_hash": outcome.output_hash,
+        "answer": outcome.result.text if outcome.result else "",
+        "value": outcome.result.value if outcome.result else None,
+        "chunks": sorted({str(quote.passage.chunk_id) for finding in findings for quote in finding.quotes}),
+    }
+
+
+def input_hash(tool: str, message: str, queries: Sequence[tuple[int, str]], findings: Sequence[Finding]) -> str:
+    """Names what a tool was given."""
+    asked = "\n".join(text for _, text in queries)
+    earlier = "\n".join(finding.answer for finding in findings)
+    return _hash(f"{tool}\n{message}\n{asked}\n{earlier}")
+
+
+def output_hash(result: ToolResult) -> str:
+    """Names what a tool gave."""
+    cited = "\n".join(f"{e.url} {iso_utc(e.created_at)}" for finding in result.findings for e in finding.evidence)
+    return _hash(f"{result.text}\n{cited}")
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:16]

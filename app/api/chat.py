@@ -86,8 +86,9 @@ async def plan(body: ChatBody, caller: Caller, rooms: TheRooms) -> PlanView:
     check_question(body.query, rooms.limits)
     principal = as_asked(caller, body)
     await rooms.attachments.check(principal, body.files)
-    history = await rooms.sessions.history(principal, body.session_id) if body.session_id is not None else ()
-    drafted = await rooms.flow.dry_run(principal, body.request(), history)
+    request = body.request()
+    known = await rooms.flow.recall(principal, body.session_id, request) if body.session_id is not None else None
+    drafted = await rooms.flow.dry_run(principal, request, known)
     written = drafted.model_dump(mode="json")
     return PlanView(
         plan=written, user_access=tuple(sorted(principal.scopes)), token_estimate=_token_estimate(drafted, written)

@@ -10,6 +10,7 @@ from fastapi.security import HTTPBearer
 
 from app.agents.registry import AgentRegistry
 from app.api.auth import Authenticator, DevLogin
+from app.api.offline import OfflineDoor
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
 from app.flow.graph import DepartmentFlow
@@ -21,6 +22,8 @@ from app.ingestion.pipeline import Ingestion
 from app.journal import Journal
 from app.retrieval.search import Retriever
 from app.sessions.session import SessionStore
+from app.tasks.feedback import FeedbackBook
+from app.tasks.performance import PerformanceBook
 from app.tasks.registry import TaskRegistry
 
 
@@ -47,11 +50,14 @@ class Rooms:
     retriever: Retriever
     agents: AgentRegistry
     flow: DepartmentFlow
+    offline: OfflineDoor
     ingestion: Ingestion
     catalogue: Catalogue
     health: Health
     attachments: Attachments
     log_book: LogBook
+    feedback: FeedbackBook
+    performance: PerformanceBook
     limits: Limits
     now: Callable[[], datetime]
     readiness: Callable[[], Awaitable[Mapping[str, bool]]]

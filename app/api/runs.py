@@ -2,11 +2,10 @@
 
 import asyncio
 import hashlib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from fastapi import Request
 from pydantic import ValidationError
@@ -14,6 +13,7 @@ from starlette.responses import JSONResponse, Response
 
 from app.api.auth import narrowed_by_context
 from app.api.deps import Rooms, check_question
+from app.api.offline import StartedRun, ids_for
 from app.api.problem import problem
 from app.api.schemas import ChatBody
 from app.domain.answer import ErrorAnswer, FinalAnswer, to_json
@@ -42,22 +42,12 @@ _STATUS_OF_FAILURE = {
 }
 
 
-@dataclass(frozen=True)
-class StartedRun:
-    """A registered root task, and as whom it runs."""
-
-    principal: Principal
-    task_id: UUID
-    session_id: UUID
-    is_repeated: bool
-    """The Idempotency-Key named a run that existed already."""
-
-
 async def start_run(rooms: Rooms, caller: Principal, body: ChatBody, idempotency_key: str | None) -> StartedRun:
     """Check the question and register its root task; nothing is registered when anything is refused.
 
-    Raises `AppError`: bad or too long question, wider ``user_context``, unknown agent, tool, session or file, or a key
-    that was used for another question.
+    While the database is away chitchat and pure questions are begun all the same. Raises `AppError`: bad or too long
+    question, wider ``user_context``, unknown agent, tool, session or file, a key that was used for another question, or
+    one that cannot be answered without the database.
     """
     check_question(body.query, rooms.limits)
     if body.mode == "deep":
@@ -66,14 +56,32 @@ async def start_run(rooms: Rooms, caller: Principal, body: ChatBody, idempotency
     principal, request = as_asked(caller, body), body.request()
     if not rooms.agents.offers_for(principal, request.agents):
         raise AppError(ErrorCode.PERMISSION_DENIED, "No agent may be used with these rights.", status=403)
-    if body.session_id is not None:
-        await rooms.sessions.get(principal, body.session_id)
-    await rooms.attachments.check(principal, request.files)
-    new_task = _root_task(uuid4(), body.session_id or uuid4(), request, rooms)
-    task = await rooms.registry.register_task(
-        principal, new_task, idempotency_key=idempotency_key, request_hash=_hash_of(principal, body)
+    request_hash = _hash_of(principal, body)
+    task_id, session_id = ids_for(principal, idempotency_key, request_hash, body.session_id)
+    new_task = _root_task(task_id, session_id, request, rooms)
+
+    async def register() -> StartedRun:
+        if body.session_id is not None:
+            await rooms.sessions.get(principal, body.session_id)
+        await rooms.attachments.check(principal, request.files)
+        made: list[object] = []
+        task = await rooms.registry.register_task(
+            principal, new_task, idempotency_key=idempotency_key, request_hash=request_hash, within=_noted(made)
+        )
+        return StartedRun(principal, task.task_id, task.session_id, is_repeated=not made)
+
+    return await rooms.offline.unless_away(register) or await rooms.offline.begin(
+        StartedRun(principal, task_id, session_id, is_repeated=False), new_task, idempotency_key, request_hash
     )
-    return StartedRun(principal, task.task_id, task.session_id, is_repeated=task.task_id != new_task.task_id)
+
+
+def _noted(made: list[object]) -> Callable[[object], Awaitable[None]]:
+    """Done in the transaction that makes a task, and in no other."""
+
+    async def note(tx: object) -> None:
+        made.append(tx)
+
+    return note
 
 
 def as_asked(caller: Principal, body: ChatBody) -> Principal:
@@ -128,10 +136,7 @@ def refuse_while_running(task: Task) -> None:
 
 async def _ending(rooms: Rooms, run: StartedRun) -> Event:
     async with asyncio.timeout(rooms.limits.task_deadline_ms / 1000 + _PATIENCE_SECONDS):
-        async for entry in rooms.journal.follow(run.principal, run.task_id):
-            if entry.is_terminal:
-                return entry.event
-    raise AppError(ErrorCode.INTERNAL, "The run has no end in its journal.", status=500)
+        return await rooms.journal.ending(run.principal, run.task_id)
 
 
 async def _hung_up(request: Request) -> None:

@@ -240,7 +240,11 @@ class SessionView(View):
     title: str
     status: str
     active_agent: str | None
+    """Whose answer counted last; follow-up questions go there first."""
+    speaking: tuple[str, ...] | None = None
+    """Agents that have the floor at this moment. Absent in listings."""
     summary: str | None
+    """What was spoken of, as far as you may still read it."""
     created_at: datetime
     updated_at: datetime
     messages: tuple[MessageView, ...] | None = None

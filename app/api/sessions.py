@@ -27,7 +27,7 @@ async def sessions(
 
 @router.get("/{session_id}", summary="A conversation with its messages", responses={404: {"model": Problem}})
 async def session(session_id: UUID, caller: Caller, rooms: TheRooms) -> SessionView:
-    """Messages oldest first."""
+    """Messages oldest first, and who speaks while a run goes on."""
     return _view(await rooms.sessions.get(caller, session_id), with_messages=True)
 
 
@@ -39,7 +39,7 @@ async def session(session_id: UUID, caller: Caller, rooms: TheRooms) -> SessionV
     responses={404: {"model": Problem}},
 )
 async def erase(session_id: UUID, caller: Caller, rooms: TheRooms) -> None:
-    """Deletes the conversation with its runs and their journals."""
+    """Deletes the conversation with its runs, their journals, its summary and everything remembered of it."""
     await rooms.sessions.delete(caller, session_id)
 
 
@@ -53,6 +53,7 @@ def _view(found: Session, *, with_messages: bool) -> SessionView:
         title=found.title,
         status=found.status,
         active_agent=found.active_agent,
+        speaking=found.speaking if with_messages else None,
         summary=found.summary,
         created_at=found.created_at,
         updated_at=found.updated_at,

@@ -5,7 +5,7 @@ everybody on the bus can read it. Adapters: `memory` (one process), `postgres` (
 `redis`. Nobody waits for a bus longer than `PATIENCE_SECONDS`; then the database is asked.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from typing import Final, Protocol
 

@@ -1,28 +1,32 @@
-"""The bus of one process: messages go straight to the subscribers' queues."""
+"""The bus of one process: messages go straight to the queues of those who want them."""
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Hashable, Iterator
 from contextlib import asynccontextmanager
+from itertools import chain
 
-from app.bus import Payload
+from app.domain.messages import Message, Wanted
 
 _KEPT = 100
 """Unread messages per subscriber; hints beyond that tell nothing new."""
+_Shelf = tuple[str, Hashable]
+_EVERYTHING: _Shelf = ("everything", None)
 
 
 class MemorySubscription:
-    """One reader of one topic."""
+    """One reader."""
 
-    def __init__(self) -> None:
-        self._unread: deque[Payload] = deque(maxlen=_KEPT)
+    def __init__(self, wanted: Wanted) -> None:
+        self.wanted = wanted
+        self._unread: deque[Message] = deque(maxlen=_KEPT)
         self._arrived = asyncio.Event()
         self._closed = False
 
     def __aiter__(self) -> "MemorySubscription":
         return self
 
-    async def __anext__(self) -> Payload:
+    async def __anext__(self) -> Message:
         while not self._unread:
             if self._closed:
                 raise StopAsyncIteration
@@ -30,8 +34,10 @@ class MemorySubscription:
             await self._arrived.wait()
         return self._unread.popleft()
 
-    async def next_within(self, seconds: float) -> Payload | None:
+    async def next_within(self, seconds: float) -> Message | None:
         """The next message, or None when none came in time; a closed bus is as quiet as an idle one."""
+        if self._unread:
+            return self._unread.popleft()
         try:
             async with asyncio.timeout(seconds):
                 while not self._unread:
@@ -41,9 +47,9 @@ class MemorySubscription:
             return None
         return self._unread.popleft()
 
-    def deliver(self, payload: Payload) -> None:
+    def deliver(self, message: Message) -> None:
         """Hand over a message without waiting."""
-        self._unread.append(payload)
+        self._unread.append(message)
         self._arrived.set()
 
     def close(self) -> None:
@@ -53,39 +59,69 @@ class MemorySubscription:
 
 
 class MemoryBus:
-    """Subscribers by topic, inside one event loop."""
+    """Subscribers inside one event loop, on shelves by what they want, so that a message asks only those concerned."""
 
     def __init__(self) -> None:
-        self._subscribers: dict[str, set[MemorySubscription]] = {}
-        self._closed = False
+        self._shelves: dict[_Shelf, dict[MemorySubscription, None]] = {}
+        self.is_closed = False
 
-    async def publish(self, topic: str, payload: Payload) -> None:
+    async def publish(self, *messages: Message) -> None:
         """Deliver to the subscribers of this process."""
-        self.deliver(topic, payload)
+        self.deliver(*messages)
 
-    def deliver(self, topic: str, payload: Payload) -> None:
+    def deliver(self, *messages: Message) -> None:
         """`publish` without waiting, for callers outside a coroutine of the same event loop."""
-        for subscriber in self._subscribers.get(topic, ()):
-            subscriber.deliver(payload)
+        if self.is_closed:
+            return
+        for message in messages:
+            for subscriber in self._concerned(message):
+                if subscriber.wanted.takes(message):
+                    subscriber.deliver(message)
 
     @asynccontextmanager
-    async def subscribe(self, topic: str) -> AsyncIterator[MemorySubscription]:
-        """Receive what is published to `topic` from now on."""
-        subscription = MemorySubscription()
-        if self._closed:
+    async def subscribe(self, wanted: Wanted) -> AsyncIterator[MemorySubscription]:
+        """Receive what is wanted from now on."""
+        subscription, shelves = MemorySubscription(wanted), _shelves_of(wanted)
+        if self.is_closed:
             subscription.close()
-        self._subscribers.setdefault(topic, set()).add(subscription)
+        for shelf in shelves:
+            self._shelves.setdefault(shelf, {})[subscription] = None
         try:
             yield subscription
         finally:
-            readers = self._subscribers[topic]
-            readers.discard(subscription)
-            if not readers:
-                del self._subscribers[topic]
+            for shelf in shelves:
+                del self._shelves[shelf][subscription]
+                if not self._shelves[shelf]:
+                    del self._shelves[shelf]
+
+    async def request(self, message: Message, reply: Wanted, seconds: float) -> Message | None:
+        """Publish, and wait for the first message that is wanted as its reply."""
+        async with self.subscribe(reply) as replies:
+            await self.publish(message)
+            return await replies.next_within(seconds)
 
     async def aclose(self) -> None:
         """End every subscription."""
-        self._closed = True
-        for readers in self._subscribers.values():
-            for subscription in readers:
-                subscription.close()
+        self.is_closed = True
+        for subscription in list(chain.from_iterable(self._shelves.values())):
+            subscription.close()
+
+    def _concerned(self, message: Message) -> Iterator[MemorySubscription]:
+        shelves = (
+            ("task", message.task_id),
+            ("root", message.root_task_id),
+            ("topic", message.topic),
+            _EVERYTHING,
+        )
+        return chain.from_iterable(self._shelves.get(shelf, ()) for shelf in shelves)
+
+
+def _shelves_of(wanted: Wanted) -> list[_Shelf]:
+    """Where a message looks for this subscriber: one kind of shelf, the narrowest, so that it is found once."""
+    if wanted.task_id is not None:
+        return [("task", wanted.task_id)]
+    if wanted.root_task_id is not None:
+        return [("root", wanted.root_task_id)]
+    if wanted.topics is not None:
+        return [("topic", topic) for topic in wanted.topics]
+    return [_EVERYTHING]

@@ -13,9 +13,10 @@ from pydantic import ValidationError
 from rich.console import Console
 
 from app import telemetry
+from app.agents.spec import ALL_QUEUES
 from app.api.auth import Claims
 from app.api.problem import describe_validation
-from app.cli import admin, asking, documents, logs, mcp, serving, upkeep
+from app.cli import admin, asking, documents, evaluation, logs, mcp, serving, upkeep
 from app.cli.output import FAILED, OK, UNAVAILABLE, USAGE, finish, print_json
 from app.errors import AppError, ErrorCode
 from app.settings import Settings
@@ -30,6 +31,7 @@ app.add_typer(upkeep.db_commands, name="db")
 app.add_typer(documents.document_commands, name="documents")
 app.add_typer(logs.log_commands, name="logs")
 app.add_typer(mcp.mcp_commands, name="mcp")
+app.add_typer(evaluation.eval_commands, name="eval")
 app.command("ingest")(documents.ingest)
 app.command("explain-access")(documents.explain_access)
 
@@ -82,9 +84,18 @@ def serve(
 
 
 @app.command()
-def worker() -> None:
-    """Run questions from the queue, beside servers with CONCLAVE_WORKER_IN_PROCESS=false."""
-    finish(serving.work(Settings()))
+def worker(
+    queues: Annotated[
+        str,
+        typer.Option(help="Comma separated: chat, ingest, and agents whose steps are done here; all = every one."),
+    ] = ALL_QUEUES,
+    show: Annotated[bool, typer.Option("--list", help="Print the queues and what waits in them, and leave.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Run questions, documents and steps of remote agents from their queues, on this or any other machine."""
+    if show:
+        finish(serving.list_queues(Settings(), as_json))
+    finish(serving.work(Settings(), admin.names(queues)))
 
 
 @app.command()

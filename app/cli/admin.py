@@ -17,10 +17,12 @@ from app.domain.zones import HOME, zone_named
 from app.errors import AppError
 from app.main.identity import shared_secret
 from app.main.models import probe
+from app.main.outages import SPOOL_FOLDER
 from app.reasoning.llm.outcomes import CallOutcome
 from app.settings import Settings
 from app.storage import migrate, tenants
 from app.storage.embedded import start_embedded
+from app.storage.spool import waiting_in
 
 tenant_commands = typer.Typer(no_args_is_help=True, help="Tenants.")
 user_commands = typer.Typer(no_args_is_help=True, help="Users of a tenant and what they may read.")
@@ -236,11 +238,14 @@ async def doctor(settings: Settings, as_json: bool) -> int:
     except AppError as error:
         problem = f"{error.code.value}: {error.detail}"
     shown = {name: _without_password(value) for name, value in settings.model_dump(mode="json").items()}
+    waiting = waiting_in(settings.data_dir / SPOOL_FOLDER)
     if as_json:
-        print_json(console, {"settings": shown, "checks": checks, "problem": problem or None})
+        told = {"settings": shown, "checks": checks, "spool": waiting._asdict(), "problem": problem or None}
+        print_json(console, told)
     else:
         for name, value in shown.items():
             console.print(f"CONCLAVE_{name.upper()}={value}", highlight=False, markup=False)
+        console.print(f"spool: {waiting.runs} tasks, {waiting.entries} entries waiting", highlight=False)
         for name, ok in checks.items():
             console.print(f"{'[green]ok[/]' if ok else '[red]failed[/]'}  {name}")
         if problem:

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Coroutine, Mapping
+from collections.abc import AsyncIterator, Collection, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, NoReturn
 
@@ -12,6 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from app.main import Services
 from app.settings import Settings
+from app.tasks.queue import IN_PROCESS
 
 OK, FAILED, USAGE, UNAVAILABLE = 0, 1, 2, 3
 
@@ -55,11 +56,13 @@ class DocumentBar:
 
 
 @asynccontextmanager
-async def opened(settings: Settings, console: Console, *, work: bool = False) -> AsyncIterator[Services]:
+async def opened(
+    settings: Settings, console: Console, *, work: bool = False, queues: Collection[str] = IN_PROCESS
+) -> AsyncIterator[Services]:
     """The services of this process; shows the first loading of the demo data."""
     bar = DocumentBar(console, "loading the demo data")
     try:
-        services = await Services.open(settings, work=work, on_seed=bar)
+        services = await Services.open(settings, work=work, queues=queues, on_seed=bar)
     finally:
         bar.stop()
     try:

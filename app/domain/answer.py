@@ -20,6 +20,7 @@ def iso_utc(moment: datetime) -> str:
 
 Timestamp = Annotated[datetime, PlainSerializer(iso_utc, when_used="json")]
 Outcome = Literal["answered", "partial", "conflict", "not_found", "chitchat", "refused", "failed"]
+Durability = Literal["pending", "durable"]
 FlowStatus = Literal["done", "failed", "skipped", "handled"]
 Completeness = Literal["comprehensive", "partial_with_context", "partial", "none"]
 Recency = Literal["within_30_days", "within_90_days", "older", "unknown"]
@@ -64,7 +65,9 @@ class FlowAction(Record):
 
     order: int = Field(ge=1)
     node_id: str
-    type: Literal["router", "permission", "agent_tool", "resolver", "formatter", "error_handler", "chitchat", "cache"]
+    type: Literal[
+        "router", "permission", "agent_tool", "resolver", "formatter", "error_handler", "chitchat", "cache", "handover"
+    ]
     agent: str | None = None
     tool: str | None = None
     query_index: int | None = None
@@ -126,6 +129,8 @@ class FinalAnswer(Record):
     follow_up_questions: tuple[str, ...]
     flow_action: tuple[FlowAction, ...]
     execution_metadata: ExecutionMetadata
+    durability: Durability | None = None
+    """``pending`` while the answer waits for the database to come back; absent = it is stored there."""
 
 
 class PartialResult(Record):
@@ -145,6 +150,8 @@ class ErrorAnswer(Record):
     partial_results: dict[str, PartialResult]
     fallback_answer: str
     flow_action: tuple[FlowAction, ...]
+    durability: Durability | None = None
+    """As in the final answer."""
 
 
 class ToolUsage(Record):

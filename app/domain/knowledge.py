@@ -124,6 +124,8 @@ class Finding(Record):
     quotes: tuple[Quote, ...] = ()
     """What supports the answer, strongest first; every evidence comes from here."""
     evidence: tuple[Evidence, ...] = ()
+    counterparts: tuple[Quote, ...] = ()
+    """What documents that are not quoted say in the same place; no part of the answer, but it may disagree with it."""
 
 
 class DocumentDraft(Record):

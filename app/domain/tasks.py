@@ -101,12 +101,41 @@ class Task(Record):
     """The caller a root task runs as; None on rows where it was not asked for."""
 
 
+class HandedStep(ClaimedStep):
+    """A step of a remote agent as a worker took it up."""
+
+    task: Task
+    """With the principal of the run: the worker has exactly the asker's rights."""
+    root_attempt: int
+    """The attempt at the run that handed it out; the step is void once another holds the run."""
+    order: str
+    """What the leader ordered, as it was packed."""
+    seconds_left: float
+    """Until the time given for the step is over, by the database's clock."""
+
+
+class StepSight(Record):
+    """How a handed out step stood when its leader looked."""
+
+    status: TaskStatus
+    attempt: int
+    is_silent: bool
+    """Somebody began it and gave no sign of life for a whole lease."""
+    entries: tuple[tuple[int, int, dict[str, Any]], ...]
+    """(seq, attempt that wrote it, event) of its own journal, in order."""
+    has_more: bool = False
+
+
 class Message(Record):
     """One turn of a conversation, oldest first in a history."""
 
     role: Literal["user", "assistant"]
     content: str
     timestamp: datetime | None = None
+    meaning: str = ""
+    """What a question was understood as, complete on its own; empty where that is not known."""
+    is_recalled: bool = False
+    """Brought back from further up the conversation, because it bears on what is asked now."""
 
 
 class Session(Record):
@@ -122,6 +151,29 @@ class Session(Record):
     updated_at: datetime
     messages: tuple[Message, ...] = ()
     """Empty in listings."""
+    speaking: tuple[str, ...] = ()
+    """Agents that have the floor at this moment; empty when nothing runs, and in listings."""
+
+
+class Recollection(Record):
+    """What is known of a conversation when its next question comes."""
+
+    history: tuple[Message, ...] = ()
+    """Oldest first. Recalled turns stand before the last ones, and before those the summary, as the assistant's."""
+    active_agent: str | None = None
+    """Whose answer counted last; follow-up questions go there first."""
+
+
+class RememberedTurn(Record):
+    """A turn as the memory of its session keeps it."""
+
+    task_id: UUID
+    agent: str | None
+    """Whose answer counted."""
+    question: str
+    """Complete on its own where that is known."""
+    gist: str
+    """Of the answer, a few sentences; may be empty."""
 
 
 class ChatRequest(Record):

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from app.agents.step import StepOutcome
 from app.domain.links import LinkGuard
 from app.domain.plan import MATH_TOOL, RAG_TOOL, RETRIEVAL_TOOLS, SUMMARY_TOOL
-from app.events import TextDelta
+from app.flow.speaker import speaker
 from app.flow.state import RunContext, RunState
 from app.flow.trace import findings_of
 from app.flow.wording import as_of_lead
@@ -21,6 +21,7 @@ async def composed(
     """Run the composer to its end; the day that was asked for is named first. The answer is what was streamed."""
     request = compose_request(context, state, failed_agents)
     guard = _guard(request, context.limits.trusted_link_hosts)
+    agent = speaker(context, state) if stream else ""
     told, held = "", _lead(context, state)
     composition: Composition | None = None
     async for piece in context.ports.reasoner.compose(request):
@@ -29,17 +30,18 @@ async def composed(
             continue
         held += guard.feed(piece)
         if len(held) >= _DELTA_CHARS:
-            told += _tell(context, held, stream=stream)
+            told += _tell(context, held, agent)
             held = ""
-    told += _tell(context, held + guard.finish(), stream=stream)
+    told += _tell(context, held + guard.finish(), agent)
     if composition is None:
         raise RuntimeError("the composer ended without a composition")
     return _cleansed(composition, told, guard)
 
 
-def _tell(context: RunContext, text: str, *, stream: bool) -> str:
-    if stream and text:
-        context.run.writer.append(TextDelta(text=text))
+def _tell(context: RunContext, text: str, agent: str) -> str:
+    """Stream a piece as this agent's; with no agent nothing is streamed."""
+    if agent and text:
+        context.say(text, agent, streaming=True)
     return text
 
 

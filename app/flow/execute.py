@@ -8,6 +8,7 @@ from uuid import UUID, uuid5
 
 from langgraph.runtime import Runtime
 
+from app.agents.handover import Floor
 from app.agents.instruction import compact
 from app.agents.step import StepOrder, StepOutcome
 from app.domain.knowledge import Finding
@@ -15,6 +16,7 @@ from app.domain.plan import ORCHESTRATOR, PlannedStep, answers_a_query
 from app.domain.tasks import NewTask, PrivateContext
 from app.events import EndProcess, Handover, PlanReady, StartProcess
 from app.flow import progress
+from app.flow.handover import next_hop
 from app.flow.state import RESERVE_SHARE, RunContext, RunState
 from app.flow.trace import agent_outputs, findings_of
 from app.reasoning import Classification
@@ -25,21 +27,26 @@ _LEADER_TOKENS = 500
 
 
 async def execute(state: RunState, runtime: Runtime[RunContext]) -> RunState:
-    """Run the plan. Failures of single steps are recorded, not raised; the context's outcomes hold all of it."""
-    context, plan = runtime.context, state["plan"]
-    steps = plan.steps
+    """Run the tiers of the plan that have not run yet, and see whether the question is handed over. Failures of single
+    steps are recorded, not raised; the context's outcomes hold all of it."""
+    context, plan, tiers_run = runtime.context, state["plan"], state.get("tiers_run", 0)
+    steps = [step for step in plan.steps if step.tier > tiers_run]
     await context.ports.registry.save_plan(
         context.asking.principal, context.run.task.task_id, context.run.attempt, plan.model_dump(mode="json")
     )
     task_ids = await _register(context, state["classification"], steps, "")
-    context.run.writer.append(PlanReady(plan=plan.model_dump(mode="json")))
-    context.run.writer.append(progress.plan_ready(steps))
+    if not tiers_run:
+        context.run.writer.append(PlanReady(plan=plan.model_dump(mode="json")))
+        context.run.writer.append(progress.plan_ready(steps))
     await context.ports.retriever.prepare([text for step in steps for _, text in step.queries])
-    execution = _Execution(context, state, len(steps), task_ids)
+    execution = _Execution(context, state, len(plan.steps), task_ids)
     for _, tier in groupby(steps, key=lambda step: step.tier):
         await execution.run_tier(list(tier))
-    context.run.writer.append(progress.ready_for_resolution(agent_outputs(context.outcomes)))
-    return {}
+    floor = state.get("floor") or Floor(tuple(plan.agents), context.limits.max_handovers)
+    hop = await next_hop(context, state, floor)
+    if hop is None:
+        context.run.writer.append(progress.ready_for_resolution(agent_outputs(context.outcomes)))
+    return {"tiers_run": len(plan.tiers), "floor": floor, "hop": hop}
 
 
 async def _register(
@@ -106,7 +113,8 @@ class _Execution:
         self._state = state
         self._total = total
         self._task_ids = task_ids
-        self._done = 0
+        self._done = total - len(task_ids)
+        self._least = progress.ALL_DONE if self._done else 0
         self._spoke_last: str | None = None
         width = context.limits.max_concurrent_agents if context.limits.enable_parallel_execution else 1
         self._floor = asyncio.Semaphore(width)
@@ -145,13 +153,13 @@ class _Execution:
 
     async def _run_step(self, step: PlannedStep, earlier: Sequence[StepOutcome]) -> StepOutcome:
         writer = self._context.run.writer
-        writer.append(progress.executing(step, self._done, self._total))
+        writer.append(progress.executing(step, self._done, self._total, least=self._least))
         outcome = await self._context.ports.steps.run(self._order(step, earlier))
         if _is_refused(outcome):
             outcome = await self._again(step, earlier, outcome)
         self._done += 1
         self._context.outcomes.append(outcome)
-        writer.append(progress.completed(step, self._done, self._total, ok=outcome.ok))
+        writer.append(progress.completed(step, self._done, self._total, ok=outcome.ok, least=self._least))
         return outcome
 
     async def _again(self, step: PlannedStep, earlier: Sequence[StepOutcome], refused: StepOutcome) -> StepOutcome:
@@ -186,6 +194,16 @@ class _Execution:
             timeout_seconds=min(agent_limit, usable),
             deadline_binds=usable < agent_limit,
             max_retries=limits.max_retries,
+            agent_type=self._agent_type(step),
+            token_limit=_token_limit(self._context, step.step.agent),
+            context_hash=_private_context(self._context, self._state["classification"], step).context_hash,
+        )
+
+    def _agent_type(self, step: PlannedStep) -> str:
+        return (
+            ""
+            if step.step.agent == ORCHESTRATOR
+            else self._context.ports.agents.spec(step.step.agent).type_of(step.step.tool)
         )
 
     def _departments(self, agent: str) -> tuple[str, ...]:

@@ -2,9 +2,10 @@
 
 from langgraph.runtime import Runtime
 
+from app.agents.handover import Floor
 from app.errors import AppError, ErrorCode
+from app.flow.handover import drafted
 from app.flow.recall import key_of
-from app.flow.reflect import draft_plan
 from app.flow.state import Asking, Decision, Ports, RunContext, RunState
 from app.reasoning import AgentOffer, Classification
 
@@ -33,7 +34,11 @@ async def orchestrate(state: RunState, runtime: Runtime[RunContext]) -> RunState
     context.trace.router(started_at, decision, context.asking.as_of(classification))
     _settle_permission(context)
     if decision == "direct_execution":
-        found["plan"] = await draft_plan(context.ports, context.limits, context.asking, classification, offers)
+        draft = await drafted(context.ports, context.limits, context.asking, classification, offers)
+        if draft.active_agent:
+            context.trace.follows_up(draft.active_agent)
+        found["plan"], found["probes"], found["hop"] = draft.plan, draft.probes, draft.hop
+        found["floor"] = Floor(tuple(draft.plan.agents), context.limits.max_handovers)
     return found
 
 

@@ -8,12 +8,12 @@ from app.domain.plan import PlannedStep
 from app.events import Progress
 
 NODE = "execute_planning"
-_PLAN_READY, _ALL_DONE = 75, 95
+_PLAN_READY, ALL_DONE = 75, 95
 
 
 def percentage(done: int, total: int) -> float | int:
     """Progress after `done` of `total` steps, one decimal, whole numbers written as such: 75, 81.7, 88.3, 95."""
-    value = round(_PLAN_READY + (_ALL_DONE - _PLAN_READY) * done / total, 1)
+    value = round(_PLAN_READY + (ALL_DONE - _PLAN_READY) * done / total, 1)
     return int(value) if value.is_integer() else value
 
 
@@ -30,18 +30,21 @@ def plan_ready(steps: Sequence[PlannedStep]) -> Progress:
     )
 
 
-def executing(step: PlannedStep, done: int, total: int) -> Progress:
-    """A step begins."""
+def executing(step: PlannedStep, done: int, total: int, *, least: float = 0) -> Progress:
+    """A step begins. `least`: what was shown before, so that steps that came later take nothing back."""
     message = f"Task {step.number}/{total}: {step.step.label}"
-    return _progress("executing_task", percentage(done, total), message, current_task=_named(step))
+    return _progress("executing_task", max(percentage(done, total), least), message, current_task=_named(step))
 
 
-def completed(step: PlannedStep, done: int, total: int, *, ok: bool) -> Progress:
-    """A step ended; `done` counts it."""
+def completed(step: PlannedStep, done: int, total: int, *, ok: bool, least: float = 0) -> Progress:
+    """A step ended; `done` counts it. `least`: see `executing`."""
     status = "completed" if ok else "failed"
     message = f"{status.capitalize()} {done}/{total}: {step.step.label}"
     return _progress(
-        f"task_{status}", percentage(done, total), message, **{f"{status}_task": {**_named(step), "status": status}}
+        f"task_{status}",
+        max(percentage(done, total), least),
+        message,
+        **{f"{status}_task": {**_named(step), "status": status}},
     )
 
 
@@ -49,7 +52,7 @@ def ready_for_resolution(outputs: Sequence[AgentOutput]) -> Progress:
     """Every step ended; the agents' outputs follow (§3)."""
     return _progress(
         "ready_for_resolution",
-        _ALL_DONE,
+        ALL_DONE,
         "All tasks completed, proceeding to final response",
         agent_responses=[to_json(output) for output in outputs],
     )

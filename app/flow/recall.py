@@ -7,7 +7,9 @@ from app.domain.answer import ExecutionMetadata
 from app.domain.knowledge import Evidence
 from app.domain.language import normalise
 from app.domain.plan import MATH_TOOL, RAG_TOOL, SUMMARY_TOOL, UNIT_TOOL
+from app.errors import AppError, ErrorCode
 from app.flow.remembered import AnswerKey, Remembered
+from app.flow.report import report_of
 from app.flow.state import RunContext, RunState
 from app.flow.trace import agent_outputs
 from app.reasoning import Composition
@@ -23,12 +25,18 @@ async def key_of(context: RunContext) -> AnswerKey | None:
     """What this run's answer is remembered by; None when it is not to be.
 
     Reads the state of the corpus from the database: an answer is given again only while no document has changed. A
-    change during the run is no danger: its answer is then kept under a state nobody will read again.
+    change during the run is no danger: its answer is then kept under a state nobody will read again. While the
+    database is away nothing is known to hold, so nothing is remembered either.
     """
     asking = context.asking
     if not context.limits.enable_caching or asking.history or asking.request.files:
         return None
-    version = await context.ports.corpus.version(asking.principal)
+    try:
+        version = await context.ports.corpus.version(asking.principal)
+    except AppError as away:
+        if away.code is not ErrorCode.DATABASE_UNAVAILABLE:
+            raise
+        version = None
     if version is None:
         return None
     request = asking.request
@@ -57,6 +65,7 @@ def keep(context: RunContext, state: RunState, composition: Composition, evidenc
         plan=state.get("plan"),
         as_of=as_of,
         outputs=tuple(output.model_copy(update={"tool_trace": ()}) for output in agent_outputs(context.outcomes)),
+        report=report_of(context.outcomes, context.ports.agents),
         resolution=context.trace.resolution,
         verdicts=state.get("verdicts", ()),
         metadata=_lasting(

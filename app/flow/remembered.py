@@ -67,6 +67,7 @@ class Remembered(Record):
     """None for chitchat."""
     as_of: AsOf | None = None
     outputs: tuple[AgentOutput, ...] = ()
+    report: str = ""
     resolution: FlowAction | None = None
     verdicts: tuple[dict[str, Any], ...] = ()
     metadata: ExecutionMetadata

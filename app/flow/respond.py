@@ -19,9 +19,11 @@ from app.domain.links import LinkGuard
 from app.domain.plan import ORCHESTRATOR, RETRIEVAL_TOOLS, Plan
 from app.domain.tasks import TaskStatus
 from app.errors import ErrorCode
-from app.events import ConflictResolved, FinalReport, TaskFailed, TextDelta
+from app.events import ConflictResolved, FinalReport, TaskFailed
 from app.flow.compose import composed
 from app.flow.recall import keep
+from app.flow.report import report_of
+from app.flow.speaker import answering_agent
 from app.flow.state import RunContext, RunState
 from app.flow.trace import findings_of
 from app.flow.wording import DEADLINE_MESSAGE, failure_message
@@ -58,7 +60,7 @@ async def _say(context: RunContext, state: RunState, composition: Composition, e
     """Commit a finished run, and remember it."""
     chitchat = state["decision"] in ("chitchat", "refused")
     if chitchat:
-        context.run.writer.append(TextDelta(text=composition.answer))
+        context.say(composition.answer, ORCHESTRATOR, streaming=False)
         context.trace.formatter(0)
     departments = () if chitchat else context.ports.agents.accessible_departments(context.asking.principal)
     answer = FinalAnswer(
@@ -72,14 +74,25 @@ async def _say(context: RunContext, state: RunState, composition: Composition, e
             context.outcomes, departments, resolution_applied=bool(state.get("conflicts"))
         ),
     )
-    await commit(context, answer, composition.outcome, _run_plan(state.get("plan"), context.outcomes))
+    plan = _run_plan(state.get("plan"), context.outcomes)
+    report = report_of(context.outcomes, context.ports.agents)
+    await commit(context, answer, composition.outcome, plan, answering_agent(context, state), report)
     keep(context, state, composition, evidence)
 
 
-async def commit(context: RunContext, answer: FinalAnswer, outcome: Outcome, plan: dict[str, Any] | None) -> None:
-    """End a run with its answer; `plan` is the plan as it ended."""
+async def commit(
+    context: RunContext,
+    answer: FinalAnswer,
+    outcome: Outcome,
+    plan: dict[str, Any] | None,
+    agent: str | None,
+    report: str,
+) -> None:
+    """End a run with its answer; `plan` is the plan as it ended, `agent` whose answer counted, `report` see
+    `flow.report`."""
     result = _addressed(context, to_json(answer), outcome)
-    await _finish(context, plan, TaskStatus.COMPLETED, result, FinalReport(answer=result))
+    told = FinalReport(answer=result, report=report)
+    await _finish(context, plan, TaskStatus.COMPLETED, result, told, active_agent=agent)
 
 
 async def fail_late(context: RunContext, state: RunState) -> None:
@@ -140,7 +153,9 @@ async def _finish(
     result: dict[str, Any],
     event: FinalReport | TaskFailed,
     error_message: str | None = None,
+    active_agent: str | None = None,
 ) -> None:
+    active = {"active_agent": active_agent} if active_agent else {}
     fallback = [name for name in context.ports.agents.names if context.ports.agents.spec(name).is_fallback]
     metrics = context.trace.performance(context.outcomes, fallback)
     await context.ports.registry.finish(
@@ -148,7 +163,7 @@ async def _finish(
         status=status,
         result=result,
         flow_action=result["flow_action"],
-        metadata={"outcome": result["outcome"], "performance_metrics": to_json(metrics)},
+        metadata={"outcome": result["outcome"], "performance_metrics": to_json(metrics), **active},
         error_message=error_message,
         event=event,
         plan=plan,

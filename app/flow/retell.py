@@ -10,10 +10,11 @@ from langgraph.runtime import Runtime
 
 from app.domain.answer import FinalAnswer
 from app.domain.plan import Plan
-from app.events import ConflictResolved, PlanReady, TextDelta
+from app.events import ConflictResolved, PlanReady
 from app.flow import progress
 from app.flow.remembered import Remembered
 from app.flow.respond import commit, ended_plan
+from app.flow.speaker import answering_agent, speaker
 from app.flow.state import RunContext, RunState
 
 
@@ -26,7 +27,8 @@ async def retell(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     if plan and done:
         context.run.writer.append(PlanReady(plan=done))
         _announce(context, known, plan)
-    context.run.writer.append(TextDelta(text=known.composition.answer))
+    agent = answering_agent(context, state)
+    context.say(known.composition.answer, speaker(context, state), streaming=False)
     context.trace.formatter(round((time.perf_counter() - clock) * 1000))
     departments = context.ports.agents.accessible_departments(context.asking.principal) if plan else ()
     composition = known.composition
@@ -45,7 +47,7 @@ async def retell(state: RunState, runtime: Runtime[RunContext]) -> RunState:
             }
         ),
     )
-    await commit(context, answer, composition.outcome, done)
+    await commit(context, answer, composition.outcome, done, agent, known.report)
     return {}
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, Literal, TypedDict
 
+from app.agents.handover import Floor, Reason
 from app.agents.registry import AgentRegistry
-from app.agents.run import StepRunner
-from app.agents.step import StepOutcome
+from app.agents.step import StepOutcome, Steps
 from app.domain.answer import ResolutionRules
 from app.domain.knowledge import Evidence, Finding
 from app.domain.plan import Plan
@@ -15,14 +15,15 @@ from app.domain.principal import Principal
 from app.domain.record import Record
 from app.domain.tasks import ChatRequest, Message
 from app.domain.zones import HOME
+from app.events import TextDelta
 from app.flow.remembered import AnswerKey, AnswerMemory, Remembered
 from app.flow.trace import Trace
-from app.reasoning import AgentOffer, AsOf, Classification, Reasoner, ResolvedPoint
+from app.reasoning import AgentOffer, AsOf, Classification, Probe, Reasoner, ResolvedPoint
 from app.reasoning.budget import Account, Ledger
 from app.retrieval.cache import Corpus
 from app.retrieval.search import Retriever
 from app.sessions.clock import TenantClock
-from app.sessions.session import SessionStore
+from app.sessions.memory import MemoryManager, SessionMemory
 from app.tasks.registry import TaskRegistry
 from app.tasks.run import TaskRun
 
@@ -44,6 +45,7 @@ class FlowLimits(Record):
     max_follow_up_questions: int = 5
     max_queries_per_agent: int = 10
     enable_parallel_execution: bool = True
+    max_handovers: int = 2
     task_deadline_ms: int = 90_000
     enable_caching: bool = True
     cache_ttl_seconds: int = 3600
@@ -57,13 +59,13 @@ class Ports:
     """The rooms below, as the flow uses them; one set for the whole process."""
 
     registry: TaskRegistry
-    sessions: SessionStore
+    memory: SessionMemory
     clock: TenantClock
     retriever: Retriever
     corpus: Corpus
     reasoner: Reasoner
     agents: AgentRegistry
-    steps: StepRunner
+    steps: Steps
     ledger: Ledger
     now: Callable[[], datetime]
 
@@ -80,6 +82,8 @@ class Asking:
     """In the tenant's own time zone."""
     time_zone: str = HOME
     """Its IANA name."""
+    active_agent: str | None = None
+    """Whose answer counted last in this session."""
 
     def as_of(self, classification: Classification) -> AsOf | None:
         """The day whose documents answer, when it is not today's by default: the request's own, else the question's."""
@@ -107,7 +111,25 @@ class RunContext:
     memory: AnswerMemory
     account: Account
     """Pays for what is asked of models."""
+    listener: MemoryManager
+    """Hears the question and every piece of the answer."""
     outcomes: list[StepOutcome] = field(default_factory=list)
+
+    def say(self, text: str, agent: str, *, streaming: bool) -> None:
+        """Tell a piece of the answer's text, as spoken by `agent`; the session's memory hears it too."""
+        self.run.writer.append(TextDelta(text=text, agent=agent, metadata={"streaming": streaming}))
+        self.listener.on_message(Message(role="assistant", content=text))
+
+
+@dataclass(frozen=True)
+class Hop:
+    """A hand-over that was decided: to whom, why, and what that agent is asked."""
+
+    to_agent: str
+    reason: Reason
+    question: str
+    plan: Plan
+    """Of that agent alone."""
 
 
 class RunState(TypedDict, total=False):
@@ -121,6 +143,13 @@ class RunState(TypedDict, total=False):
     offers: tuple[AgentOffer, ...]
     classification: Classification
     plan: Plan
+    probes: tuple[Probe, ...]
+    """Where the evidence lives for what was asked; what hand-overs are decided by."""
+    floor: Floor
+    hop: Hop | None
+    """The next hand-over; None when the question stays where it is."""
+    tiers_run: int
+    """How many tiers of the plan have been executed."""
     findings: tuple[Finding, ...]
     """After resolution: nothing in them was overruled."""
     evidence: tuple[Evidence, ...]

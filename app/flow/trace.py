@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from app.agents.monitor import RunMonitor
 from app.agents.step import StepOutcome, ToolUse
 from app.domain.answer import (
     AgentOutput,
@@ -18,11 +19,11 @@ from app.domain.answer import (
     QueryAnswer,
     Recency,
     ToolTrace,
-    ToolUsage,
     to_json,
 )
 from app.domain.knowledge import Finding
 from app.domain.plan import ORCHESTRATOR, answers_a_query
+from app.events import Handover
 from app.reasoning import AsOf
 from app.reasoning.budget import Doings, Spent
 from app.telemetry import CacheUse
@@ -33,11 +34,12 @@ FINISHED = "done"
 class Trace:
     """Collects one run's actions in order; the clock is given."""
 
-    def __init__(self, now: Callable[[], datetime], caches: CacheUse, models: Doings):
-        """`caches` and `models` are filled while the run goes on."""
+    def __init__(self, now: Callable[[], datetime], caches: CacheUse, models: Doings, tools: RunMonitor):
+        """`caches`, `models` and `tools` are filled while the run goes on."""
         self._now = now
         self.caches = caches
         self.models = models
+        self.tools = tools
         self._actions: list[FlowAction] = []
         self.started_at = now()
         self._clock = time.perf_counter()
@@ -89,6 +91,17 @@ class Trace:
             details={"scope": list(scopes), "accessible_departments": list(departments)},
         )  # fmt: skip
 
+    def follows_up(self, active_agent: str) -> None:
+        """The question is a follow-up and goes to the session's active agent first: the router's action says so."""
+        router = self._actions[0]
+        told = {**(router.metadata or {}), "active_agent": active_agent}
+        self._actions[0] = router.model_copy(update={"metadata": told})
+
+    def handover(self, event: Handover) -> None:
+        """The floor passed on, and why."""
+        told = {"from_agent": event.from_agent, "to_agent": event.to_agent, "reason": event.reason}
+        self._add(node_id="Handover", type="handover", agent=event.to_agent, status=FINISHED, metadata=told)
+
     def step(self, outcome: StepOutcome, depends_on: Sequence[str]) -> None:
         """A step ended, well or badly."""
         planned = outcome.step
@@ -109,7 +122,7 @@ class Trace:
         }
         if outcome.output_hash is not None:
             fields["output_hash"] = outcome.output_hash
-        if told := _told_of(outcome):
+        if told := _told_of(outcome, self.tools.calls_of(planned.node_id)):
             fields["metadata"] = told
         if depends_on:
             fields["depends_on"] = tuple(depends_on)
@@ -169,30 +182,25 @@ class Trace:
     def performance(self, outcomes: Sequence[StepOutcome], fallback_agents: Sequence[str]) -> PerformanceMetrics:
         """The run's figures (§7)."""
         times: dict[str, int] = {}
-        calls: dict[str, list[int]] = {}
         for outcome in outcomes:
             times[outcome.step.step.agent] = times.get(outcome.step.step.agent, 0) + outcome.duration_ms
-            calls.setdefault(outcome.tool, []).append(outcome.duration_ms)
         return PerformanceMetrics(
             query_processing_time_ms=self.elapsed_ms(),
             agent_execution_times=times,
-            tool_usage_stats={
-                tool: ToolUsage(calls=len(spent), avg_time_ms=round(sum(spent) / len(spent)))
-                for tool, spent in calls.items()
-            },
+            tool_usage_stats=self.tools.usage,
             conflict_resolution_time_ms=self.resolution_ms,
             cache_hit_ratio=round(self.caches.hit_ratio, 4),
             content_quality_metrics=_content_quality(outcomes, fallback_agents, self._now()),
         )
 
 
-def _told_of(outcome: StepOutcome) -> dict[str, Any]:
+def _told_of(outcome: StepOutcome, calls: Sequence[ToolUse]) -> dict[str, Any]:
     """What a tool did and, where it took more than one, its calls."""
     told: dict[str, Any] = {}
     if outcome.result is not None and outcome.result.trace:
         told["trace"] = list(outcome.result.trace)
-    if len(outcome.calls) > 1:
-        told["calls"] = [to_json(_tool_trace(use)) for use in outcome.calls]
+    if len(calls) > 1:
+        told["calls"] = [to_json(_tool_trace(use)) for use in calls]
     return told
 
 

@@ -5,29 +5,37 @@ committed asynchronously can be lost when PostgreSQL itself crashes (never when 
 is committed synchronously, together with the task it ends.
 """
 
-from collections.abc import AsyncGenerator
-from typing import Final
+import asyncio
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from typing import Any, Final
 from uuid import UUID
 
-from app.bus import Bus
+from app.bus import PATIENCE_SECONDS, Bus, Subscription
+from app.domain.messages import Message, Wanted
 from app.domain.principal import Principal
-from app.errors import AppError, ErrorCode
-from app.events import JournalEntry, read_event
-from app.journal.writer import JournalWriter, topic_of
+from app.errors import AppError, ErrorCode, StaleAttempt
+from app.events import TERMINAL_EVENTS, Event, JournalEntry, TaskAvailable, read_event
+from app.journal.messages import Place, message_of
+from app.journal.outage import Outage
+from app.journal.spooled import EventsAppended, Registered, RunHeld
+from app.journal.writer import JournalWriter
 from app.storage import events as rows
 from app.storage.database import Database
 
-POLL_SECONDS: Final = 0.5
+POLL_SECONDS: Final = PATIENCE_SECONDS
 """A follower looks at least this often, whatever the bus says."""
+_AWAY_POLL_SECONDS = 0.05
 _PAGE = 500
 
 
 class Journal:
     """Every run's events."""
 
-    def __init__(self, database: Database, wake: Bus):
+    def __init__(self, database: Database, wake: Bus, outage: Outage | None = None):
+        """`outage`: where events wait while the database is away; None = nowhere."""
         self._database = database
         self.wake: Final = wake
+        self.outage: Final = outage or Outage()
 
     async def read(self, principal: Principal, task_id: UUID, after: int = 0) -> list[JournalEntry]:
         """The entries behind `after`, in order. Raises `AppError` (404) for unknown and foreign tasks alike."""
@@ -46,28 +54,129 @@ class Journal:
         """The entries behind `after`, then new ones as they are committed; ends after the terminal entry.
 
         Raises `AppError` (404) for unknown and foreign tasks, also when the task is erased meanwhile. Holds no
-        connection while its reader is slow.
+        connection while its reader is slow. While the database is away the followers of a run of this process wait, and
+        are told its end from the spool.
         """
-        async with self.wake.subscribe(topic_of(task_id)) as hints:
+        async with self.wake.subscribe(Wanted(root_task_id=task_id)) as hints:
             while True:
-                for entry in await self.read(principal, task_id, after):
+                for entry in await self._visible(principal, task_id, after):
                     after = entry.seq
                     yield entry
                     if entry.is_terminal:
                         return
-                await hints.next_within(POLL_SECONDS)
+                await _hint_behind(hints, after, _AWAY_POLL_SECONDS if self.outage.is_away else POLL_SECONDS)
+
+    async def ending(self, principal: Principal, task_id: UUID) -> Event:
+        """The terminal event, waited for: a message of its topic wakes, and every half second the database is asked.
+
+        Raises `AppError` (404) as `follow` does.
+        """
+        async with self.wake.subscribe(Wanted(root_task_id=task_id, topics=TERMINAL_EVENTS)) as hints:
+            while (found := await self._terminal(principal, task_id)) is None:
+                await hints.next_within(_AWAY_POLL_SECONDS if self.outage.is_away else POLL_SECONDS)
+            return found
+
+    async def _terminal(self, principal: Principal, task_id: UUID) -> Event | None:
+        """The end of a run, if it has one; the spool's, where that is known and the database's is not."""
+        run = self.outage.run_here(principal, task_id)
+        if run is not None and run.told:
+            return run.told[-1].event
+        if run is not None and isinstance(run.failure, AppError):
+            raise run.failure
+        if run is not None and self.outage.is_away:
+            return None
+        try:
+            async with self._database.principal_scope(principal) as tx:
+                is_known, event = await rows.terminal(tx, task_id)
+        except AppError as error:
+            if error.code is ErrorCode.DATABASE_UNAVAILABLE and run is not None:
+                self.outage.report_away()
+                return None
+            raise
+        if not is_known:
+            raise not_found()
+        return None if event is None else read_event(event)
+
+    async def _visible(self, principal: Principal, task_id: UUID, after: int) -> Sequence[JournalEntry]:
+        """What may be shown behind `after`: what is committed, or the whole of a run whose end waits in the spool."""
+        run = self.outage.run_here(principal, task_id)
+        if run is not None and run.told and run.told[0].seq <= after + 1:
+            return [entry for entry in run.told if entry.seq > after]
+        if run is not None and isinstance(run.failure, AppError):
+            raise run.failure
+        if run is not None and self.outage.is_away:
+            return ()
+        try:
+            return await self.read(principal, task_id, after)
+        except AppError as error:
+            if error.code is ErrorCode.DATABASE_UNAVAILABLE and self.outage.run_here(principal, task_id) is not None:
+                self.outage.report_away()
+                return ()
+            raise
 
     async def writer(self, principal: Principal, task_id: UUID, attempt: int) -> "JournalWriter":
-        """The writer of a claimed run; it goes on behind what earlier attempts wrote."""
+        """The writer of a claimed run; it goes on behind what earlier attempts wrote. Raises `StaleAttempt` when the
+        run was erased."""
         async with self._database.principal_scope(principal) as tx:
-            last = await rows.last_seq(tx, task_id)
-        return JournalWriter(self._database, self.wake, principal, task_id, attempt, last)
+            found = await rows.end_of(tx, task_id)
+        if found is None:
+            raise StaleAttempt(f"task {task_id} was erased")
+        held = RunHeld(
+            principal=principal, session_id=found.session_id, task_id=task_id, attempt=attempt,
+            claimed_by=found.claimed_by or "",
+        )  # fmt: skip
+        run = self.outage.hold(held) if found.is_root else None
+        before = [JournalEntry(seq=1, event=read_event(found.first))] if found.first and found.last_seq == 1 else []
+        return JournalWriter(self._database, self.wake, self.outage, held, run, found.last_seq, before)
 
-    async def announce(self, task_id: UUID) -> None:
-        """Tell followers to look."""
-        await self.wake.publish(topic_of(task_id), {"task_id": str(task_id)})
+    async def begin_spooled(self, principal: Principal, registered: Registered, claimant: str) -> "JournalWriter":
+        """The writer of a run that begins in the spool, held by its first attempt. Raises `AppError` (503)."""
+        new_task = registered.new_task
+        held = RunHeld(
+            principal=principal, session_id=new_task.session_id, task_id=new_task.task_id, attempt=1,
+            claimed_by=claimant,
+        )  # fmt: skip
+        question = str(new_task.request.get("query") or new_task.title)
+        event = TaskAvailable(task_id=new_task.task_id, session_id=new_task.session_id, query=question)
+        first = JournalEntry(seq=1, event=event)
+        run = self.outage.hold(held)
+        try:
+            await self.outage.begin_spooled(run, [registered, EventsAppended.of([first])])
+        except BaseException:
+            self.outage.release(run)
+            raise
+        return JournalWriter(self._database, self.wake, self.outage, held, run, first.seq, [first])
+
+    async def tell(self, place: Place, seq: int, event: Event) -> None:
+        """Publish an event that was committed elsewhere than by a writer."""
+        await self.wake.publish(message_of(place, JournalEntry(seq=seq, event=event)))
+
+    async def payload_of(self, principal: Principal, message: Message) -> Mapping[str, Any]:
+        """The event a message tells of: what came with it, else what the journal says.
+
+        Raises `AppError` (404) when it is not the caller's, was erased, or stands in no journal.
+        """
+        if (message.tenant_id, message.user_id) != (principal.tenant_id, principal.user_id) or message.seq is None:
+            raise not_found()
+        if message.payload is not None:
+            return message.payload
+        async with self._database.principal_scope(principal) as tx:
+            page = await rows.read(tx, message.root_task_id, message.seq - 1, 1)
+        if not page or page[0][0] != message.seq:
+            raise not_found()
+        return page[0][1]
 
 
 def not_found() -> AppError:
     """The same answer for a foreign and for an unknown id."""
     return AppError(ErrorCode.NOT_FOUND, "There is no such task.", status=404)
+
+
+async def _hint_behind(hints: Subscription, after: int, patience_seconds: float) -> None:
+    """Wait until there may be an entry behind `after`: somebody said so, or it is time to look."""
+    clock = asyncio.get_running_loop()
+    until = clock.time() + patience_seconds
+    while (left := until - clock.time()) > 0:
+        hint = await hints.next_within(left)
+        if hint is None or hint.seq is None or hint.seq > after:
+            return

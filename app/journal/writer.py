@@ -2,18 +2,19 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
-from uuid import UUID
 
 from app.bus import Bus
-from app.domain.principal import Principal
 from app.errors import AppError, StaleAttempt
-from app.events import Event
+from app.events import Event, FinalReport, JournalEntry, TaskFailed
+from app.journal.held import RunHere
+from app.journal.messages import Place, message_of
+from app.journal.outage import Outage
+from app.journal.spooled import EventsAppended, RunEnded, RunHeld, row_of
 from app.storage import events as rows
 from app.storage.database import Database, Transaction
-from app.storage.json_text import dump, storable
 
 FLUSH_SECONDS: Final = 0.025
 """Events are committed in batches about this often."""
@@ -24,19 +25,37 @@ _log = logging.getLogger(__name__)
 class JournalWriter:
     """Appends the events of one attempt. A write of an attempt that lost its lease changes nothing."""
 
-    def __init__(self, database: Database, wake: Bus, principal: Principal, task_id: UUID, attempt: int, last_seq: int):
-        self.task_id: Final = task_id
-        self.attempt: Final = attempt
-        self._database = database
+    def __init__(
+        self,
+        database: Database,
+        wake: Bus,
+        outage: Outage,
+        held: RunHeld,
+        run: RunHere | None,
+        last_seq: int,
+        before: Sequence[JournalEntry] = (),
+    ):
+        """`run`: the run as the outage knows it; None = its events never wait in the spool. `before`: what the journal
+        holds already, as far as it is known, without gaps up to `last_seq`."""
+        self.task_id: Final = held.task_id
+        self.attempt: Final = held.attempt
+        self.run: Final = run
         self.wake: Final = wake
-        self._principal = principal
+        self._database = database
+        self._outage = outage
+        self._principal = held.principal
+        self._place = Place.of(held.principal, held.session_id, held.task_id, held.attempt)
         self._last_seq = last_seq
-        self._waiting: list[tuple[int, str, str]] = []
+        self._told = list(before)
+        """Everything up to what is waiting: a server that crashes forgets what it had not written to the disk yet."""
+        self._waiting: list[JournalEntry] = []
+        self._last: list[JournalEntry] = []
         self._flushing = asyncio.Lock()
         self._flusher: asyncio.Task[None] | None = None
         self._stale: StaleAttempt | None = None
         self._closed = False
         self._ended = False
+        self._hear: Callable[[Event], None] | None = None
 
     @property
     def has_ended(self) -> bool:
@@ -50,11 +69,17 @@ class JournalWriter:
         if self._closed:
             raise StaleAttempt(f"the journal of task {self.task_id} is closed")
         self._enqueue(event)
+        if self._hear is not None:
+            self._hear(event)
         if self._flusher is None or self._flusher.done():
             self._flusher = asyncio.create_task(self._flush_soon())
 
+    def heard_by(self, hear: Callable[[Event], None]) -> None:
+        """Have every event heard as it is appended, before it is committed."""
+        self._hear = hear
+
     async def flush(self) -> None:
-        """Commit what is waiting. Raises `StaleAttempt`, or `AppError` (503) and keeps the events for later."""
+        """Commit what is waiting, or spool it. Raises `StaleAttempt`, or `AppError` (503) and keeps the events."""
         async with self._flushing:
             if self._stale is not None:
                 raise self._stale
@@ -62,13 +87,57 @@ class JournalWriter:
                 return
             batch = list(self._waiting)
             try:
-                async with self._database.principal_scope(self._principal, durable=False) as tx:
-                    await rows.append(tx, self.task_id, self.attempt, batch)
+                is_committed = await self._commit(batch)
             except StaleAttempt as lost:
                 self._stale = lost
                 raise
             del self._waiting[: len(batch)]
-        await self._announce()
+            self._told += batch
+            if is_committed:
+                await self._publish(batch)
+
+    async def _commit(self, batch: Sequence[JournalEntry]) -> bool:
+        """Whether the events are in the database now; False = they wait in the spool."""
+
+        async def directly() -> None:
+            async with self._database.principal_scope(self._principal, durable=False) as tx:
+                await self._append(tx, batch)
+
+        if self.run is None:
+            await directly()
+            return True
+        is_committed = await self._outage.write(self.run, directly, lambda: [self._unspooled(batch)])
+        self.run.has_events = not is_committed
+        return is_committed
+
+    def _unspooled(self, batch: Sequence[JournalEntry]) -> EventsAppended:
+        """What the spool must hold of the events up to `batch`: all of this attempt."""
+        assert self.run is not None
+        return EventsAppended.of(batch if self.run.has_events else [*self._told, *batch])
+
+    async def end(
+        self, event: FinalReport | TaskFailed, conclude: Callable[[Transaction], Awaitable[None]], ended: RunEnded
+    ) -> None:
+        """End the run: waiting events, terminal event and what `conclude` does in one durable transaction; or spool all
+        of it, as `ended` says. Raises `StaleAttempt`, or `AppError` (503)."""
+
+        async def directly() -> None:
+            async with self._database.principal_scope(self._principal) as tx:
+                await self.append_in(tx, event)
+                await conclude(tx)
+
+        async with self.ending():
+            if self.run is None:
+                await directly()
+                return
+            self._last = [JournalEntry(seq=self._last_seq + 1, event=event)]
+            batch = [*self._waiting, *self._last]
+            if not await self._outage.write(self.run, directly, lambda: [self._unspooled(batch), ended]):
+                shown = JournalEntry(seq=self._last_seq + 1, event=pending(event))
+                await self._outage.end_of(self.run, [*self._told, *self._waiting, shown])
+                if self.run.failure is not None:
+                    raise self.run.failure
+                self._waiting, self._last = [], []
 
     @asynccontextmanager
     async def ending(self) -> AsyncIterator[None]:
@@ -79,17 +148,25 @@ class JournalWriter:
         async with self._flushing:
             yield
             self._closed = self._ended = True
+            ended, self._last = [*self._waiting, *self._last], []
             self._waiting.clear()
+            await self._publish(ended)
         await self._stop_flushing()
-        await self._announce()
 
     async def append_in(self, tx: Transaction, event: Event) -> None:
         """Inside `ending`: write what is waiting and the terminal event in the caller's transaction.
 
         The task must still be in progress there. Raises `StaleAttempt`.
         """
-        last = (self._last_seq + 1, event.type, json_of(event))
-        await rows.append(tx, self.task_id, self.attempt, [*self._waiting, last])
+        self._last = [JournalEntry(seq=self._last_seq + 1, event=event)]
+        await self._append(tx, [*self._waiting, *self._last])
+
+    async def _append(self, tx: Transaction, batch: Sequence[JournalEntry]) -> None:
+        """Write events behind the others of this attempt, and again those that a crash of the server lost."""
+        try:
+            await rows.append(tx, self.task_id, self.attempt, [row_of(entry) for entry in batch])
+        except StaleAttempt:
+            await rows.fill(tx, self.task_id, self.attempt, [row_of(entry) for entry in (*self._told, *batch)])
 
     async def aclose(self) -> None:
         """Commit what is waiting, if it still can be, and stop. Never raises."""
@@ -99,10 +176,13 @@ class JournalWriter:
             await self.flush()
         except Exception:  # lost to another attempt, or the database is away: the next attempt starts over
             _log.info("events_given_up", extra={"task_id": str(self.task_id), "attempt": self.attempt})
+        finally:
+            if self.run is not None:
+                self._outage.release(self.run)
 
     def _enqueue(self, event: Event) -> None:
         self._last_seq += 1
-        self._waiting.append((self._last_seq, event.type, json_of(event)))
+        self._waiting.append(JournalEntry(seq=self._last_seq, event=event))
 
     async def _flush_soon(self) -> None:
         """Commit batches until nothing is left; an absent database is waited for."""
@@ -125,18 +205,10 @@ class JournalWriter:
             self._flusher.cancel()
             await asyncio.wait([self._flusher])
 
-    async def _announce(self) -> None:
-        await self.wake.publish(topic_of(self.task_id), {"task_id": str(self.task_id)})
+    async def _publish(self, committed: Sequence[JournalEntry]) -> None:
+        await self.wake.publish(*(message_of(self._place, entry) for entry in committed))
 
 
-def json_of(event: Event) -> str:
-    """The event as it is stored."""
-    try:
-        return storable(event.model_dump_json())
-    except ValueError:  # text that is not Unicode
-        return dump(event.model_dump())
-
-
-def topic_of(task_id: UUID) -> str:
-    """The bus topic on which a root task's followers are told to look."""
-    return f"journal:{task_id}"
+def pending(event: FinalReport | TaskFailed) -> FinalReport | TaskFailed:
+    """A terminal event as it is shown while its run waits in the spool."""
+    return event.model_copy(update={"answer": {**event.answer, "durability": "pending"}})

@@ -7,7 +7,20 @@ from fastapi import APIRouter, FastAPI
 from starlette.middleware import Middleware
 
 from app import __version__, telemetry
-from app.api import agents, chat, documents, files, logs, operations, search, sessions, signin, tasks
+from app.api import (
+    agents,
+    chat,
+    documents,
+    feedback,
+    files,
+    logs,
+    operations,
+    performance,
+    search,
+    sessions,
+    signin,
+    tasks,
+)
 from app.api.door import AuthenticationGate, BodyLimit, RequestDoor
 from app.api.problem import install_problem_handlers
 from app.domain.principal import Principal
@@ -72,6 +85,6 @@ def create_app(settings: Settings | None = None, *, services: Services | None = 
 
 def _version_1() -> APIRouter:
     router = APIRouter(prefix="/api/v1")
-    for room in (chat, tasks, sessions, search, documents, files, logs, agents, signin):
+    for room in (chat, tasks, feedback, sessions, search, documents, files, logs, performance, agents, signin):
         router.include_router(room.router)
     return router

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import structlog
@@ -30,7 +30,15 @@ class Addresses:
 class Readiness:
     """The checks behind `/ready`."""
 
-    def __init__(self, addresses: Addresses, database: Database, embedder: Embedder):
+    def __init__(
+        self,
+        addresses: Addresses,
+        database: Database,
+        embedder: Embedder,
+        is_worker_well: Callable[[], bool | None],
+    ):
+        """`is_worker_well`: None = this process has no worker, so that is not asked."""
+        self._is_worker_well = is_worker_well
         self._addresses, self._database, self._embedder = addresses, database, embedder
         self._found: Mapping[str, bool] = {}
         self._asked_at = float("-inf")
@@ -52,4 +60,8 @@ class Readiness:
             _log.warning("not_ready", error_class=type(error).__name__)
             migrated = bound = reachable = False
         loaded = self._embedder.dimensions > 0
-        return {"database": reachable, "migrations": migrated, "row_security": bound, "embedder": loaded}
+        worker = self._is_worker_well()
+        return {
+            "database": reachable, "migrations": migrated, "row_security": bound, "embedder": loaded,
+            **({} if worker is None else {"worker": worker}),
+        }  # fmt: skip

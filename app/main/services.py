@@ -1,6 +1,7 @@
 """Everything a process of Conclave needs, opened in order and put away in the reverse order."""
 
 import asyncio
+from collections.abc import Collection
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
 from pathlib import Path
@@ -8,20 +9,16 @@ from uuid import UUID
 
 import structlog
 
+from app.agents.dispatch import RemoteSteps
+from app.agents.monitor import Monitor
 from app.agents.registry import AgentRegistry
 from app.agents.run import StepRunner
 from app.agents.strict_yaml import FileRefused
 from app.api.auth import Claims
 from app.api.deps import Limits, Rooms
-from app.bus.postgres import PostgresBus
 from app.domain.attachments import AttachmentLimits
 from app.domain.principal import Principal
-from app.domain.tasks import TaskKind
-from app.embedding import Embedder, EmbeddingUnavailable
 from app.embedding.cached import CachedEmbedder
-from app.embedding.nano import NanoEmbedder
-from app.embedding.onnx import OnnxEmbedder
-from app.embedding.openai import OpenAIEmbedder
 from app.errors import AppError, ErrorCode
 from app.flow.graph import DepartmentFlow
 from app.flow.state import FlowLimits, Ports
@@ -33,12 +30,15 @@ from app.ingestion.pipeline import Ingestion
 from app.ingestion.reembed import Reembedding
 from app.journal import Journal
 from app.main.balancing import Balancing
+from app.main.buses import check_bus_url, open_messages
+from app.main.embedders import open_embedder
 from app.main.identity import Directory, authenticator, dev_login, key_source
-from app.main.ingesting import run_ingestion
 from app.main.models import open_ladder, spending_limits
+from app.main.outages import open_door, open_outage
 from app.main.readiness import Addresses, Readiness
 from app.main.seeding import Progress, SeedReport, plant_once, plant_seed, retell_logs
 from app.main.tools import open_tools
+from app.main.working import StepRooms, worker_of
 from app.reasoning import Reasoner
 from app.reasoning.budget import NoLedger, StoredLedger
 from app.reasoning.llm import Ladder, ModelReasoner
@@ -48,17 +48,17 @@ from app.retrieval.cache import Corpus
 from app.retrieval.calibration import Calibration, load_calibration
 from app.retrieval.search import Retriever
 from app.sessions.clock import TenantClock
+from app.sessions.memory import SessionMemory
 from app.sessions.session import SessionStore
 from app.settings import Settings
 from app.storage import migrate
 from app.storage.database import Database
 from app.storage.embedded import start_embedded
-from app.storage.notifications import NotificationChannel
-from app.tasks.queue import JobQueue
+from app.tasks.feedback import FeedbackBook
+from app.tasks.performance import PerformanceBook
+from app.tasks.queue import IN_PROCESS, JobQueue
 from app.tasks.registry import TaskRegistry
-from app.tasks.run import Handler, TaskRun
 from app.tasks.worker import Worker
-from app.telemetry import log_context
 from app.tools.catalogue import descriptions
 
 _log = structlog.get_logger(__name__)
@@ -69,13 +69,14 @@ _STOP_SECONDS = 4
 class Services:
     """The rooms of one process; `open` and `aclose`."""
 
-    def __init__(self, settings: Settings, stack: AsyncExitStack):
+    def __init__(self, settings: Settings, stack: AsyncExitStack, queues: Collection[str], *, is_working: bool):
         """Use `open`."""
         self.settings = settings
+        self._queues, self._is_working = queues, is_working
         self._stack = stack
         self.addresses: Addresses
         self.database: Database
-        self.embedder: Embedder
+        self.embedder: CachedEmbedder
         self.directory: Directory
         self.ingestion: Ingestion
         self.catalogue: Catalogue
@@ -84,22 +85,30 @@ class Services:
         self.reembedding: Reembedding
         self.rooms: Rooms
         self.worker: Worker
+        self.monitor: Monitor
         self.ladder = Ladder([])
         """The language models, best first; empty where none is configured."""
         self._rules: LocalReasoner
 
     @classmethod
-    async def open(cls, settings: Settings, *, work: bool = True, on_seed: Progress | None = None) -> "Services":
+    async def open(
+        cls,
+        settings: Settings,
+        *,
+        work: bool = True,
+        queues: Collection[str] = IN_PROCESS,
+        on_seed: Progress | None = None,
+    ) -> "Services":
         """Open everything: database (migrated when its owner's address is known), model, rooms and, with `work`, the
-        worker. An embedded database that was never filled gets the demo data first.
+        worker of `queues` (see `served_queues`). An embedded database that was never filled gets the demo data first.
 
         Raises `AppError` when the database is away, its role would not be bound by row security, no safe signing
         secret is configured, or a file of agents or servers cannot be used.
         """
-        services = cls(settings, AsyncExitStack())
+        services = cls(settings, AsyncExitStack(), queues, is_working=work)
         try:
             await services._open_storage()
-            await services._open_model()
+            services.embedder = await open_embedder(settings, services._stack)
             await services._open_rooms()
             if settings.is_embedded:
                 space = load_calibration(services.embedder.model).space
@@ -154,6 +163,7 @@ class Services:
 
     async def _open_storage(self) -> None:
         settings = self.settings
+        check_bus_url(settings.bus_url.get_secret_value())
         if settings.is_embedded:
             server = await asyncio.to_thread(start_embedded, settings.data_dir)
             self._stack.push_async_callback(asyncio.to_thread, server.stop)
@@ -168,25 +178,6 @@ class Services:
         self._stack.push_async_callback(self.database.dispose)
         await self.database.check_row_security()
         self.directory = Directory(self.database)
-
-    async def _open_model(self) -> None:
-        settings = self.settings
-        inner: Embedder
-        if settings.embedding_base_url:
-            inner = await OpenAIEmbedder.connect(
-                settings.embedding_base_url,
-                settings.embedding_model,
-                api_key=settings.embedding_api_key.get_secret_value(),
-            )
-        else:
-            threads = settings.embedding_threads
-            try:
-                inner = await asyncio.to_thread(OnnxEmbedder.open, settings.data_dir / "models", threads=threads)
-            except EmbeddingUnavailable as error:
-                inner = await asyncio.to_thread(lambda: NanoEmbedder(threads=threads))
-                _log.warning("slower_embedder", model=inner.model, reason=str(error))
-        self.embedder = CachedEmbedder(inner)
-        self._stack.push_async_callback(self.embedder.aclose)
 
     def _open_ingestion(self, calibration: Calibration) -> None:
         self.health = Health(self.database, calibration.space, concepts=concepts_in)
@@ -208,9 +199,8 @@ class Services:
     async def _open_rooms(self) -> None:
         settings, calibration = self.settings, load_calibration(self.embedder.model)
         self._open_ingestion(calibration)
-        bus = await PostgresBus.open(NotificationChannel(self.addresses.app))
-        self._stack.push_async_callback(bus.aclose)
-        journal = Journal(self.database, bus)
+        bus, self.monitor = await open_messages(settings, self.addresses.app, self._stack)
+        journal = Journal(self.database, bus, await open_outage(settings, self.database, bus, self._stack))
         registry = TaskRegistry(
             self.database, journal, JobQueue(), now, settings.task_lease_seconds, settings.max_redispatches
         )
@@ -226,13 +216,14 @@ class Services:
         toolbox = await open_tools(
             settings, self._stack, retriever, reasoner, self.database, self.embedder, self.attachments
         )
-        agents = AgentRegistry.load(settings.agents_dir, descriptions(toolbox))
-        sessions = SessionStore(self.database)
-        steps = StepRunner(registry, toolbox, reasoner, now, trusted_link_hosts=settings.trusted_link_hosts)
+        agents = AgentRegistry.load(settings.agents_dir, descriptions(toolbox), settings.remote_agents)
+        memory = await self._stack.enter_async_context(SessionMemory(self.database, self.embedder))
+        runner = StepRunner(registry, toolbox, reasoner, now, trusted_link_hosts=settings.trusted_link_hosts)
         corpus = Corpus(self.database, calibration.space)
         ledger = StoredLedger(self.database, spending_limits(settings)) if settings.has_model else NoLedger()
         clock = TenantClock(self.database)
-        ports = Ports(registry, sessions, clock, retriever, corpus, reasoner, agents, steps, ledger, now)
+        steps = StepRooms.of(runner, RemoteSteps(registry.steps, bus, now), agents, ledger)
+        ports = Ports(registry, memory, clock, retriever, corpus, reasoner, agents, steps.dispatch, ledger, now)
         flow = DepartmentFlow(ports, _flow_limits(settings))
         keys = key_source(settings)
         self.rooms = Rooms(
@@ -240,29 +231,28 @@ class Services:
             dev_login=dev_login(settings, keys),
             registry=registry,
             journal=journal,
-            sessions=sessions,
+            sessions=SessionStore(self.database),
             retriever=retriever,
             agents=agents,
             flow=flow,
+            offline=open_door(flow, journal, self._stack),
             ingestion=self.ingestion,
             catalogue=self.catalogue,
             health=self.health,
             attachments=self.attachments,
             log_book=LogBook(self.database),
+            performance=PerformanceBook(self.database),
+            feedback=FeedbackBook(self.database),
             limits=_limits(settings),
-            readiness=Readiness(self.addresses, self.database, self.embedder),
+            readiness=Readiness(self.addresses, self.database, self.embedder, self._is_worker_well),
             now=now,
         )
 
         self._rules = rules
-        self.worker = Worker(
-            self.database,
-            registry,
-            journal,
-            self._handlers(),
-            max_concurrent_runs=settings.worker_max_concurrent_runs,
-            max_ingestions=settings.ingestion_max_concurrent,
-        )
+        self.worker = worker_of(settings, self.database, self.rooms, self.ingestion, steps, self._queues)
+
+    def _is_worker_well(self) -> bool | None:
+        return self.worker.is_well if self._is_working else None
 
     def _mind(self, rules: LocalReasoner) -> Reasoner:
         """The rules alone, or a model with the rules behind it."""
@@ -271,16 +261,6 @@ class Services:
         self.ladder = open_ladder(self.settings)
         self._stack.push_async_callback(self.ladder.aclose)
         return ModelReasoner(self.ladder, rules, answer_mode=self.settings.llm_answer_mode)
-
-    def _handlers(self) -> dict[TaskKind, Handler]:
-        async def run_chat(run: TaskRun) -> None:
-            with log_context(task_id=run.task.task_id, session_id=run.task.session_id, attempt=run.attempt):
-                await self.rooms.flow.run(run)
-
-        async def ingest(run: TaskRun) -> None:
-            await run_ingestion(run, self.ingestion, self.rooms.registry)
-
-        return {"chat": run_chat, "ingest": ingest}
 
 
 def now() -> datetime:

@@ -73,6 +73,9 @@ class Classification(Record):
     assignments: tuple[Assignment, ...] = ()
     """Who is asked what, where the mind that classified knew; empty = planning finds out. Only what is on offer."""
     is_follow_up: bool = False
+    own_words: str = ""
+    """What a follow-up asks by itself, when that may be a matter of its own (“còn VPN thì sao?” asks about VPN);
+    empty when it only varies the question before it."""
     as_of: AsOf | None = None
     """The day whose rules the question asks for; its words are left out of the queries. None = today's."""
     confidence: float = Field(ge=0, le=1)
@@ -199,7 +202,8 @@ class Reasoner(Protocol):
     ) -> Classification:
         """Tell chitchat from questions, resolve references to the history, split into sub-queries.
 
-        With `today` it is also read whether the rules of another day are asked for.
+        Recalled messages stand in front of the last turns: a mind goes back to them when the question does. With
+        `today` it is also read whether the rules of another day are asked for.
         """
 
     async def plan(self, request: PlanRequest) -> Plan:

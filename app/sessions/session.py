@@ -48,12 +48,13 @@ class SessionStore:
         async with self._database.principal_scope(principal) as tx:
             found = await sessions.find(tx, session_id)
             messages = await sessions.history(tx, session_id, _MAX_TURNS)
+            speaking = await sessions.speaking(tx, session_id)
         if found is None:
             raise _not_found()
-        return found.model_copy(update={"messages": messages})
+        return found.model_copy(update={"messages": messages, "speaking": speaking})
 
     async def delete(self, principal: Principal, session_id: UUID) -> None:
-        """Erase a session with its runs and journals; a run that is going on is lost. Raises `AppError` (404)."""
+        """Erase a session with its runs, journals and memory; a run going on is lost. Raises `AppError` (404)."""
         async with self._database.principal_scope(principal) as tx:
             if not await sessions.delete(tx, session_id):
                 raise _not_found()

@@ -45,6 +45,15 @@ from pg_roles r where r.rolname = current_user
 """
 _LOSSES = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, SQLAlchemyError)
 """What a connection raises when it breaks, or cannot be made."""
+_PASSING = (
+    asyncpg.SerializationError,
+    asyncpg.DeadlockDetectedError,
+    asyncpg.ReadOnlySQLTransactionError,  # a standby that has not taken over yet
+    asyncpg.InsufficientResourcesError,  # disk full, out of memory, too many connections
+    asyncpg.PostgresSystemError,  # the server's own disk fails
+)
+"""What a server says that may do the same transaction a little later. Nothing was changed; whoever knows that the whole
+of it may be repeated does so."""
 
 
 @dataclass(frozen=True)
@@ -110,7 +119,8 @@ class Database:
 
         With ``durable=False`` the commit does not wait for the disk: a crash of PostgreSQL may lose it (never half of
         it), a crash of this process does not. Call no model and yield to no caller inside. Raises `AppError` (503)
-        when the database is away or the pool stays empty.
+        when the database is away, the pool stays empty, or the server cannot do it now (`_PASSING`); when the
+        connection broke while the commit was on its way, nobody knows whether it was done.
         """
         async with self._begun() as (connection, driver):
             await driver.fetchval(
@@ -163,7 +173,7 @@ class Database:
                     raise RuntimeError("a failed statement was ignored; the transaction was rolled back")
             except BaseException as error:
                 await _abandon(driver)
-                if driver.is_closed() and isinstance(error, _LOSSES):
+                if isinstance(error, _PASSING) or (driver.is_closed() and isinstance(error, _LOSSES)):
                     raise _away(error) from error
                 raise
         finally:

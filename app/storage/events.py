@@ -5,10 +5,11 @@ is locked against a new claim until the events are committed.
 """
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from app.errors import StaleAttempt
+from app.events import TERMINAL_EVENTS
 from app.storage.database import Transaction
 
 _APPEND = """
@@ -20,6 +21,22 @@ with holder as materialized (
 insert into events (tenant_id, user_id, root_task_id, attempt, seq, type, event)
 select $1, $2, $3, $4, written.seq, written.type, written.event
 from holder, unnest($5::integer[], $6::text[], $7::jsonb[]) written (seq, type, event)
+where $8 <= 1 or exists (
+    select from events e where e.tenant_id = $1 and e.user_id = $2 and e.root_task_id = $3 and e.seq = $8 - 1
+)
+"""
+_FILL = """
+with holder as materialized (
+    select from tasks
+    where tenant_id = $1 and user_id = $2 and task_id = $3 and attempt = $4 and status = 'in_progress'
+    for share
+), filled as (
+    insert into events (tenant_id, user_id, root_task_id, attempt, seq, type, event)
+    select $1, $2, $3, $4, written.seq, written.type, written.event
+    from holder, unnest($5::integer[], $6::text[], $7::jsonb[]) written (seq, type, event)
+    on conflict do nothing
+)
+select exists (select from holder)
 """
 _APPEND_NEXT = """
 insert into events (tenant_id, user_id, root_task_id, attempt, seq, type, event)
@@ -35,21 +52,42 @@ where t.tenant_id = $1 and t.user_id = $2 and t.task_id = $3 and t.parent_task_i
 order by e.seq limit $5
 """
 
+_END = """
+select t.session_id, t.parent_task_id is null as is_root, t.claimed_by, (
+    select coalesce(max(seq), 0) from events where tenant_id = $1 and user_id = $2 and root_task_id = $3
+) as seq, (select event from events where tenant_id = $1 and user_id = $2 and root_task_id = $3 and seq = 1) as first
+from tasks t where t.tenant_id = $1 and t.user_id = $2 and t.task_id = $3
+"""
+
+_TERMINAL = """
+select e.type, e.event
+from tasks t left join lateral (
+    select type, event from events
+    where tenant_id = $1 and user_id = $2 and root_task_id = $3 order by seq desc limit 1
+) e on true
+where t.tenant_id = $1 and t.user_id = $2 and t.task_id = $3 and t.parent_task_id is null
+"""
+
 
 async def append(tx: Transaction, root_task_id: UUID, attempt: int, entries: Sequence[tuple[int, str, str]]) -> None:
-    """Append (seq, type, JSON) entries of the attempt that holds the task. Raises `StaleAttempt` when it does not."""
-    done = await tx.driver.execute(
-        _APPEND,
-        tx.principal.tenant_id,
-        tx.principal.user_id,
-        root_task_id,
-        attempt,
-        [seq for seq, _, _ in entries],
-        [kind for _, kind, _ in entries],
-        [event for _, _, event in entries],
-    )
+    """Append (seq, type, JSON) entries of the attempt that holds the task. Raises `StaleAttempt` when it does not, or
+    when the entry before them is missing: the server crashed and lost what it had not written to the disk."""
+    done = await tx.driver.execute(_APPEND, *_columns(tx, root_task_id, attempt, entries), entries[0][0])
     if done != f"INSERT 0 {len(entries)}":
         raise StaleAttempt(f"attempt {attempt} no longer holds task {root_task_id}")
+
+
+async def fill(tx: Transaction, root_task_id: UUID, attempt: int, entries: Sequence[tuple[int, str, str]]) -> None:
+    """Write those entries of the attempt that holds the task which are not there yet. Raises `StaleAttempt`."""
+    if not await tx.driver.fetchval(_FILL, *_columns(tx, root_task_id, attempt, entries)):
+        raise StaleAttempt(f"attempt {attempt} no longer holds task {root_task_id}")
+
+
+def _columns(
+    tx: Transaction, root_task_id: UUID, attempt: int, entries: Sequence[tuple[int, str, str]]
+) -> tuple[object, ...]:
+    whose = tx.principal.tenant_id, tx.principal.user_id
+    return *whose, root_task_id, attempt, *([entry[at] for entry in entries] for at in range(3))
 
 
 async def append_next(tx: Transaction, root_task_id: UUID, attempt: int, kind: str, event: str) -> int:
@@ -60,15 +98,30 @@ async def append_next(tx: Transaction, root_task_id: UUID, attempt: int, kind: s
     return seq
 
 
-async def last_seq(tx: Transaction, root_task_id: UUID) -> int:
-    """The highest seq so far, 0 for an empty journal."""
-    seq: int = await tx.driver.fetchval(
-        "select coalesce(max(seq), 0) from events where tenant_id = $1 and user_id = $2 and root_task_id = $3",
-        tx.principal.tenant_id,
-        tx.principal.user_id,
-        root_task_id,
-    )
-    return seq
+class JournalEnd(NamedTuple):
+    """How far a journal has come."""
+
+    session_id: UUID
+    is_root: bool
+    claimed_by: str | None
+    last_seq: int
+    """0 = empty."""
+    first: dict[str, Any] | None
+    """The event with seq 1."""
+
+
+async def end_of(tx: Transaction, root_task_id: UUID) -> JournalEnd | None:
+    """How far the journal of a task has come; None when the caller has no such task."""
+    row = await tx.driver.fetchrow(_END, tx.principal.tenant_id, tx.principal.user_id, root_task_id)
+    return None if row is None else JournalEnd(*row)
+
+
+async def terminal(tx: Transaction, root_task_id: UUID) -> tuple[bool, dict[str, Any] | None]:
+    """Whether the caller has such a root task, and its terminal event when it has ended."""
+    row = await tx.driver.fetchrow(_TERMINAL, tx.principal.tenant_id, tx.principal.user_id, root_task_id)
+    if row is None:
+        return False, None
+    return True, row["event"] if row["type"] in TERMINAL_EVENTS else None
 
 
 async def read(tx: Transaction, root_task_id: UUID, after: int, limit: int) -> list[tuple[int, dict[str, Any]]] | None:

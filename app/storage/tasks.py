@@ -9,18 +9,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-import asyncpg
-
 from app.domain.principal import Principal
-from app.domain.tasks import ClaimedStep, NewTask, PrivateContext, Task, TaskStatus
+from app.domain.tasks import NewTask, Task, TaskStatus
 from app.storage.database import Transaction
 from app.storage.json_text import dump
 
-_COLUMNS = (
-    "task_id, session_id, parent_task_id, root_task_id, kind, title, description, status, assignee_agent_id, request, "
-    "plan, result, flow_action, metadata, error_message, attempt, claimed_by, lease_until, deadline, created_at, "
-    "updated_at, completed_at"
-)
+COLUMNS = (
+    "task_id", "session_id", "parent_task_id", "root_task_id", "kind", "title", "description", "status",
+    "assignee_agent_id", "request", "plan", "result", "flow_action", "metadata", "error_message", "attempt",
+    "claimed_by", "lease_until", "deadline", "created_at", "updated_at", "completed_at",
+)  # fmt: skip
+"""Of a `Task`, but for the principal."""
+_COLUMNS = ", ".join(COLUMNS)
 _INSERT = """
 insert into tasks (tenant_id, user_id, task_id, session_id, parent_task_id, root_task_id, kind, title, description,
                    assignee_agent_id, request, deadline, principal, token_limit)
@@ -36,21 +36,22 @@ where tenant_id = $1 and user_id = $2 and task_id = $3
     and (status = 'pending' or (status = 'in_progress' and lease_until < clock_timestamp()))
 returning {_COLUMNS}, principal
 """
-_CLAIM_STEP = """
-update tasks t set status = 'in_progress', attempt = attempt + 1, claimed_by = $4,
-    lease_until = clock_timestamp() + make_interval(secs => $5), updated_at = clock_timestamp()
-where tenant_id = $1 and user_id = $2 and task_id = $3
-    and (status = 'pending' or (status = 'in_progress' and lease_until < clock_timestamp()))
-returning attempt, description, (
-    select c.context_data -> (t.request ->> 'context_hash') -> 'context' from agent_contexts c
-    where c.tenant_id = t.tenant_id and c.user_id = t.user_id and c.session_id = t.session_id
-        and c.agent_id = t.assignee_agent_id
-) as context
-"""
 _RENEW = """
-update tasks set lease_until = clock_timestamp() + make_interval(secs => $5), updated_at = clock_timestamp()
-where tenant_id = $1 and user_id = $2 and task_id = $3 and attempt = $4 and status = 'in_progress'
-returning true
+with held as (
+    update tasks t set lease_until = clock_timestamp() + make_interval(secs => $5), updated_at = clock_timestamp()
+    where tenant_id = $1 and user_id = $2 and task_id = $3 and attempt = $4 and status = 'in_progress'
+        and (root_attempt is null or exists (
+            select from tasks r
+            where r.tenant_id = t.tenant_id and r.user_id = t.user_id and r.task_id = t.root_task_id
+                and r.attempt = t.root_attempt and r.status = 'in_progress'))
+    returning task_id
+), steps as (
+    update tasks t set lease_until = clock_timestamp() + make_interval(secs => $5), updated_at = clock_timestamp()
+    from held
+    where t.tenant_id = $1 and t.user_id = $2 and t.root_task_id = $3 and t.parent_task_id is not null
+        and t.root_attempt is null and t.status = 'in_progress'
+)
+select true from held
 """
 _RELEASE = """
 update tasks set lease_until = clock_timestamp()
@@ -64,11 +65,20 @@ where tenant_id = $1 and user_id = $2 and task_id = $3 and attempt = $4 and stat
 returning session_id
 """
 _STOP_CHILDREN = """
-update tasks set status = 'cancelled', lease_until = null, updated_at = clock_timestamp(),
-    completed_at = clock_timestamp()
-where tenant_id = $1 and user_id = $2 and root_task_id = $3 and parent_task_id is not null
-    and status in ('pending', 'in_progress')
+with stopped as (
+    update tasks set status = 'cancelled', lease_until = null, updated_at = clock_timestamp(),
+        completed_at = clock_timestamp()
+    where tenant_id = $1 and user_id = $2 and root_task_id = $3 and parent_task_id is not null
+        and status in ('pending', 'in_progress')
+    returning task_id
+)
+delete from handoffs
+where (select count(*) from stopped) >= 0 and tenant_id = $1 and user_id = $2 and task_id in (
+    select task_id from tasks
+    where tenant_id = $1 and user_id = $2 and root_task_id = $3 and parent_task_id is not null
+)
 """
+# The count comes first, so steps are locked before what was handed out for them, as whoever finishes a step does.
 _CANCEL = """
 update tasks set status = 'cancelled', error_message = $4, lease_until = null, updated_at = clock_timestamp(),
     completed_at = clock_timestamp()
@@ -108,26 +118,19 @@ async def insert(tx: Transaction, tasks: Sequence[NewTask]) -> int:
 
 async def claim(tx: Transaction, task_id: UUID, claimant: str, lease_seconds: float) -> Task | None:
     """Take a pending task, or one whose lease ran out, under the next attempt number; None when it cannot be had."""
-    return _task(await tx.driver.fetchrow(_CLAIM, *_whose(tx), task_id, claimant, lease_seconds))
-
-
-async def claim_step(tx: Transaction, task_id: UUID, claimant: str, lease_seconds: float) -> ClaimedStep | None:
-    """Take a step with its instruction and the agent's own context for it; None when it cannot be had."""
-    row = await tx.driver.fetchrow(_CLAIM_STEP, *_whose(tx), task_id, claimant, lease_seconds)
-    if row is None:
-        return None
-    context = None if row["context"] is None else PrivateContext.model_validate(row["context"])
-    return ClaimedStep(attempt=row["attempt"], instruction=row["description"], context=context)
+    row = await tx.driver.fetchrow(_CLAIM, *whose(tx), task_id, claimant, lease_seconds)
+    return None if row is None else task_of(dict(row))
 
 
 async def renew(tx: Transaction, task_id: UUID, attempt: int, lease_seconds: float) -> bool:
-    """Prolong a lease; False when the attempt no longer holds the task."""
-    return await tx.driver.fetchval(_RENEW, *_whose(tx), task_id, attempt, lease_seconds) is not None
+    """Prolong a lease, and those of a run's steps in the same process; False when the attempt no longer holds the task,
+    or the run a handed out step belongs to is not where it was."""
+    return await tx.driver.fetchval(_RENEW, *whose(tx), task_id, attempt, lease_seconds) is not None
 
 
 async def release(tx: Transaction, task_id: UUID, attempt: int) -> None:
     """Let the lease run out now, so that the next claimant need not wait."""
-    await tx.driver.execute(_RELEASE, *_whose(tx), task_id, attempt)
+    await tx.driver.execute(_RELEASE, *whose(tx), task_id, attempt)
 
 
 async def conclude(
@@ -144,39 +147,50 @@ async def conclude(
 ) -> bool:
     """End a task; False, and nothing changed, when the attempt no longer holds it."""
     found = await tx.driver.fetchval(
-        _CONCLUDE, *_whose(tx), task_id, attempt, status.value, _json(result), error_message, _json(flow_action),
+        _CONCLUDE, *whose(tx), task_id, attempt, status.value, _json(result), error_message, _json(flow_action),
         _json(metadata), _json(plan),
     )  # fmt: skip
     return found is not None
 
 
 async def stop_children(tx: Transaction, root_task_id: UUID) -> None:
-    """Cancel the steps of a run that were never finished."""
-    await tx.driver.execute(_STOP_CHILDREN, *_whose(tx), root_task_id)
+    """Cancel the steps of a run that were never finished, and forget what was handed out for any of them."""
+    await tx.driver.execute(_STOP_CHILDREN, *whose(tx), root_task_id)
 
 
 async def cancel(tx: Transaction, task_id: UUID, reason: str) -> tuple[int, UUID] | None:
     """Stop a root task that has not ended; its attempt and session, or None when it has ended or is somebody else's."""
-    row = await tx.driver.fetchrow(_CANCEL, *_whose(tx), task_id, reason)
+    row = await tx.driver.fetchrow(_CANCEL, *whose(tx), task_id, reason)
     return None if row is None else (row["attempt"], row["session_id"])
 
 
 async def save_plan(tx: Transaction, task_id: UUID, attempt: int, plan: Mapping[str, Any]) -> bool:
     """Keep the plan of a running attempt; False when the attempt no longer holds the task."""
-    return await tx.driver.fetchval(_SAVE_PLAN, *_whose(tx), task_id, attempt, _json(plan)) is not None
+    return await tx.driver.fetchval(_SAVE_PLAN, *whose(tx), task_id, attempt, _json(plan)) is not None
 
 
 async def find(tx: Transaction, task_id: UUID) -> Task | None:
     """A task of the caller, or of anybody in the tenant for an administrator."""
-    return _task(
-        await tx.driver.fetchrow(
-            f"select {_COLUMNS}, principal from tasks where tenant_id = $1 and task_id = $2"
-            " and (user_id = $3 or app_is_admin()) order by user_id <> $3 limit 1",
-            tx.principal.tenant_id,
-            task_id,
-            tx.principal.user_id,
-        )
+    row = await tx.driver.fetchrow(
+        f"select {_COLUMNS}, principal from tasks where tenant_id = $1 and task_id = $2"
+        " and (user_id = $3 or app_is_admin()) order by user_id <> $3 limit 1",
+        tx.principal.tenant_id,
+        task_id,
+        tx.principal.user_id,
     )
+    return None if row is None else task_of(dict(row))
+
+
+async def status_of(tx: Transaction, task_id: UUID) -> TaskStatus | None:
+    """Where a task stands; None when the caller may not see it."""
+    found = await tx.driver.fetchval(
+        "select status from tasks where tenant_id = $1 and task_id = $2 and (user_id = $3 or app_is_admin())"
+        " order by user_id <> $3 limit 1",
+        tx.principal.tenant_id,
+        task_id,
+        tx.principal.user_id,
+    )
+    return None if found is None else TaskStatus(found)
 
 
 async def lease_remaining(tx: Transaction, task_id: UUID) -> float | None:
@@ -184,7 +198,7 @@ async def lease_remaining(tx: Transaction, task_id: UUID) -> float | None:
     left: float | None = await tx.driver.fetchval(
         "select greatest(coalesce(extract(epoch from lease_until - clock_timestamp()), 0), 0)::float8 from tasks"
         " where tenant_id = $1 and user_id = $2 and task_id = $3 and status in ('pending', 'in_progress')",
-        *_whose(tx),
+        *whose(tx),
         task_id,
     )
     return left
@@ -198,7 +212,7 @@ async def children_of(tx: Transaction, task_id: UUID) -> list[Task]:
         tx.principal.tenant_id,
         task_id,
     )
-    return [task for row in rows if (task := _task(row)) is not None]
+    return [task_of(dict(row)) for row in rows]
 
 
 async def take_key(tx: Transaction, key: str, request_hash: str, task_id: UUID) -> tuple[str, UUID] | None:
@@ -209,20 +223,21 @@ async def take_key(tx: Transaction, key: str, request_hash: str, task_id: UUID) 
     taken = await tx.driver.fetchval(
         "insert into idempotency_keys (tenant_id, user_id, key, request_hash, task_id) values ($1, $2, $3, $4, $5)"
         " on conflict do nothing returning true",
-        *_whose(tx), key, request_hash, task_id,
+        *whose(tx), key, request_hash, task_id,
     )  # fmt: skip
     if taken:
         return None
     row = await tx.driver.fetchrow(
         "select request_hash, task_id from idempotency_keys where tenant_id = $1 and user_id = $2 and key = $3",
-        *_whose(tx),
+        *whose(tx),
         key,
     )
     assert row is not None  # nobody but its owner removes a key, together with its session
     return row["request_hash"], row["task_id"]
 
 
-def _whose(tx: Transaction) -> tuple[UUID, UUID]:
+def whose(tx: Transaction) -> tuple[UUID, UUID]:
+    """The first two parameters of every statement here."""
     return tx.principal.tenant_id, tx.principal.user_id
 
 
@@ -230,10 +245,8 @@ def _json(value: object) -> str | None:
     return None if value is None else dump(value)
 
 
-def _task(row: "asyncpg.Record | None") -> Task | None:
-    if row is None:
-        return None
-    values: dict[str, Any] = dict(row)
+def task_of(values: dict[str, Any]) -> Task:
+    """The task in a row of `COLUMNS` and the principal."""
     whose = values["principal"]
     values["principal"] = None if whose is None else Principal.model_validate(whose)
     return Task.model_validate(values)

@@ -12,19 +12,22 @@ from typing import Any
 from uuid import UUID
 
 from app.domain.principal import Principal
-from app.domain.tasks import ClaimedStep, NewTask, PrivateContext, Task, TaskStatus
-from app.errors import AppError, ErrorCode, StaleAttempt
+from app.domain.tasks import NewTask, PrivateContext, Task, TaskStatus
+from app.errors import AppError, ErrorCode
 from app.events import FinalReport, TaskAvailable, TaskCancelled, TaskFailed
 from app.journal import Journal, not_found
-from app.journal.writer import json_of
-from app.storage import contexts, events, sessions, tasks
+from app.journal.messages import Place
+from app.journal.spooled import PlanSaved, RunEnded, StepEnded, json_of
+from app.storage import events, sessions, tasks
 from app.storage.database import Database, Transaction
 from app.storage.json_text import dump
+from app.tasks.ending import conclude_run
 from app.tasks.queue import CHAT, INGESTION, JobQueue
 from app.tasks.run import TaskRun
+from app.tasks.steps import StepRegistry, demand
 
 CANCEL_TOPIC = "task_cancelled"
-"""Bus topic that tells workers to stop a run at once."""
+"""Topic of the message that tells workers to stop a run at once."""
 
 
 class TaskRegistry:
@@ -43,6 +46,7 @@ class TaskRegistry:
         self._journal = journal
         self._queue = queue
         self._clock = clock
+        self.steps = StepRegistry(database, journal.outage, queue, clock, lease_seconds, max_redispatches)
         self.lease_seconds = lease_seconds
         self.max_redispatches = max_redispatches
 
@@ -68,24 +72,26 @@ class TaskRegistry:
                     taken = await tasks.take_key(tx, idempotency_key, request_hash, new_task.task_id)
                     if taken is not None:
                         return await _repeated(tx, taken, request_hash)
-                await self._insert_root(tx, new_task)
+                seq, first = await self._insert_root(tx, new_task)
                 if within is not None:
                     await within(tx)
                 registered = await tasks.find(tx, new_task.task_id)
                 assert registered is not None
-                return registered
         except _TaskIdTaken:
             return await self._same_as(principal, new_task)
+        await self._journal.tell(Place.of(principal, new_task.session_id, new_task.task_id), seq, first)
+        return registered
 
-    async def _insert_root(self, tx: Transaction, new_task: NewTask) -> None:
+    async def _insert_root(self, tx: Transaction, new_task: NewTask) -> tuple[int, TaskAvailable]:
         question = str(new_task.request.get("query") or new_task.title)
         kind = "" if new_task.kind == "chat" else new_task.kind
         await sessions.open_session(tx, new_task.session_id, question, kind)
         if not await tasks.insert(tx, [new_task]):
             raise _TaskIdTaken
         first = TaskAvailable(task_id=new_task.task_id, session_id=new_task.session_id, query=question)
-        await events.append_next(tx, new_task.task_id, 0, first.type, json_of(first))
+        seq = await events.append_next(tx, new_task.task_id, 0, first.type, json_of(first))
         await self._queue.enqueue(tx, new_task.task_id, INGESTION if new_task.kind == "ingest" else CHAT)
+        return seq, first
 
     async def _same_as(self, principal: Principal, new_task: NewTask) -> Task:
         """The task that has the id of `new_task`, if it is the same request."""
@@ -100,29 +106,13 @@ class TaskRegistry:
         new_tasks: Sequence[NewTask],
         agent_contexts: Mapping[str, list[PrivateContext]] | None = None,
     ) -> None:
-        """Register the steps of a plan and what its agents need for them (by agent), in one transaction; steps that are
-        registered already stay as they are."""
-        if not new_tasks:
-            return
-        async with self._database.principal_scope(principal, durable=False) as tx:
-            await tasks.insert(tx, new_tasks)
-            if agent_contexts:
-                await contexts.keep(tx, new_tasks[0].session_id, agent_contexts, self._clock().isoformat())
+        """See `StepRegistry.register`."""
+        await self.steps.register(principal, new_tasks, agent_contexts)
 
-    async def claim_step(self, principal: Principal, task_id: UUID, agent_id: str) -> ClaimedStep | None:
-        """Take a step for `agent_id`, with its instruction and the context it names; None when it cannot be had."""
+    async def claim_task(self, principal: Principal, task_id: UUID, agent_id: str) -> Task | None:
+        """Take a task for `agent_id` under the next attempt number; None when somebody holds it or it has ended."""
         async with self._database.principal_scope(principal, durable=False) as tx:
-            return await tasks.claim_step(tx, task_id, agent_id, self.lease_seconds)
-
-    async def claim_task(self, principal: Principal, task_id: UUID, agent_id: str) -> int | None:
-        """Take a task for `agent_id`; its attempt number, or None when somebody holds it or it has ended."""
-        task = await self.claim(principal, task_id, agent_id)
-        return None if task is None else task.attempt
-
-    async def claim(self, principal: Principal, task_id: UUID, claimant: str) -> Task | None:
-        """Like `claim_task`, with the whole task."""
-        async with self._database.principal_scope(principal, durable=False) as tx:
-            return await tasks.claim(tx, task_id, claimant, self.lease_seconds)
+            return await tasks.claim(tx, task_id, agent_id, self.lease_seconds)
 
     def is_overdue(self, task: Task) -> bool:
         """Whether a task's deadline has passed by the process's clock."""
@@ -154,15 +144,37 @@ class TaskRegistry:
         error_message: str | None = None,
     ) -> None:
         """End a step as completed, failed or cancelled. Raises `StaleAttempt`."""
-        async with self._database.principal_scope(principal, durable=False) as tx:
-            done = await tasks.conclude(tx, task_id, attempt, status, result=result, error_message=error_message)
-        _demand(done, task_id, attempt)
+
+        async def directly() -> None:
+            async with self._database.principal_scope(principal, durable=False) as tx:
+                done = await tasks.conclude(tx, task_id, attempt, status, result=result, error_message=error_message)
+            demand(done, task_id, attempt)
+
+        kept = StepEnded(
+            task_id=task_id, attempt=attempt, status=status, result=None if result is None else dict(result),
+            error_message=error_message,
+        )  # fmt: skip
+        await self._journal.outage.write_for(task_id, directly, lambda: [kept])
+        if (known := self._journal.outage.step_here(task_id)) is not None:
+            known.ended = kept
+
+    async def get_task_status(self, principal: Principal, task_id: UUID) -> TaskStatus:
+        """Where a task the caller may see stands. Raises `AppError` (404) for unknown and foreign ids alike."""
+        async with self._database.principal_scope(principal) as tx:
+            status = await tasks.status_of(tx, task_id)
+        if status is None:
+            raise not_found()
+        return status
 
     async def save_plan(self, principal: Principal, task_id: UUID, attempt: int, plan: Mapping[str, Any]) -> None:
         """Keep a running task's plan. Raises `StaleAttempt`."""
-        async with self._database.principal_scope(principal, durable=False) as tx:
-            done = await tasks.save_plan(tx, task_id, attempt, plan)
-        _demand(done, task_id, attempt)
+
+        async def directly() -> None:
+            async with self._database.principal_scope(principal, durable=False) as tx:
+                done = await tasks.save_plan(tx, task_id, attempt, plan)
+            demand(done, task_id, attempt)
+
+        await self._journal.outage.write_for(task_id, directly, lambda: [PlanSaved(plan=dict(plan))])
 
     async def get_task(self, principal: Principal, task_id: UUID) -> Task:
         """A task the caller may see. Raises `AppError` (404) for unknown and foreign ids alike."""
@@ -189,20 +201,23 @@ class TaskRegistry:
         event: FinalReport | TaskFailed,
         plan: Mapping[str, Any] | None = None,
     ) -> None:
-        """End a run: waiting events, terminal event, task row, leftover steps and session in one durable transaction.
+        """End a run: waiting events, terminal event, task row, leftover steps and session in one durable transaction,
+        or in the spool while the database is away.
 
         Raises `StaleAttempt`, and nothing changes, when the run was given to another attempt, cancelled or erased.
         """
         task = run.task
-        async with run.writer.ending(), self._database.principal_scope(run.principal) as tx:
-            await run.writer.append_in(tx, event)
-            done = await tasks.conclude(
-                tx, task.task_id, run.attempt, status, result=result, error_message=error_message,
-                flow_action=flow_action, metadata=metadata, plan=plan,
-            )  # fmt: skip
-            _demand(done, task.task_id, run.attempt)
-            await tasks.stop_children(tx, task.task_id)
-            await sessions.close_turn(tx, task.session_id, status.value, _text_of(result), _agent_of(result))
+        ended = RunEnded(
+            status=status, result=None if result is None else dict(result),
+            flow_action=None if flow_action is None else [dict(action) for action in flow_action],
+            metadata=None if metadata is None else dict(metadata), error_message=error_message,
+            plan=None if plan is None else dict(plan),
+        )  # fmt: skip
+
+        async def conclude(tx: Transaction) -> None:
+            await conclude_run(tx, task.session_id, task.task_id, run.attempt, ended)
+
+        await run.writer.end(event, conclude, ended)
 
     async def cancel(self, principal: Principal, task_id: UUID, reason: str = "cancelled by its owner") -> Task:
         """Stop the run a task belongs to; one that has ended stays as it is. Idempotent.
@@ -215,15 +230,14 @@ class TaskRegistry:
             if stopped is not None:
                 attempt, session_id = stopped
                 event = TaskCancelled(reason=reason)
-                await events.append_next(tx, root_task_id, attempt, event.type, json_of(event))
+                seq = await events.append_next(tx, root_task_id, attempt, event.type, json_of(event))
                 await tasks.stop_children(tx, root_task_id)
                 await sessions.close_turn(tx, session_id, TaskStatus.CANCELLED.value, None, None)
             task = await tasks.find(tx, task_id)
         if task is None or not task.status.is_terminal:
             raise not_found()
         if stopped is not None:
-            await self._journal.announce(root_task_id)
-            await self._journal.wake.publish(CANCEL_TOPIC, {"task_id": str(root_task_id)})
+            await self._journal.tell(Place.of(principal, session_id, root_task_id, attempt), seq, event)
         return task
 
 
@@ -239,19 +253,3 @@ async def _repeated(tx: Transaction, taken: tuple[str, UUID], request_hash: str)
     task = await tasks.find(tx, task_id)
     assert task is not None  # a key is removed together with its task
     return task
-
-
-def _demand(done: bool, task_id: UUID, attempt: int) -> None:
-    if not done:
-        raise StaleAttempt(f"attempt {attempt} no longer holds task {task_id}")
-
-
-def _text_of(result: Mapping[str, Any] | None) -> str | None:
-    answer = (result or {}).get("answer") or (result or {}).get("fallback_answer")
-    return str(answer) if answer else None
-
-
-def _agent_of(result: Mapping[str, Any] | None) -> str | None:
-    """The agent whose turn it was last, for follow-up questions: the first one that was asked."""
-    agents = ((result or {}).get("execution_metadata") or {}).get("agents_invoked") or ()
-    return str(agents[0]) if agents else None

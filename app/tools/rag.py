@@ -3,6 +3,7 @@
 from datetime import date
 from typing import Protocol
 
+from app.domain.claims.counterparts import counterparts_of
 from app.domain.knowledge import Finding, SearchPlan, SearchResult
 from app.domain.principal import Principal
 from app.reasoning import AnswerRequest, Reasoner
@@ -70,4 +71,5 @@ class RagTool:
                     instructions=call.instructions,
                 )
             )
-        return finding, found.plan
+        beside = counterparts_of(finding.quotes, found.passages)
+        return finding.model_copy(update={"counterparts": beside}), found.plan

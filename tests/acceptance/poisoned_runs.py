@@ -9,10 +9,10 @@ from itertools import zip_longest
 from typing import Any, TypeVar
 
 from app.agents.registry import AgentRegistry
-from app.domain.plan import ORCHESTRATOR, SUMMARY_TOOL, ChitchatPlan, Plan
-from app.domain.tasks import ChatRequest, Message
+from app.domain.plan import ORCHESTRATOR, RAG_TOOL, SUMMARY_TOOL, ChitchatPlan, Plan
+from app.domain.tasks import ChatRequest, Recollection
 from app.errors import ErrorCode
-from app.events import NavigationError, PlanReady, ToolRequest
+from app.events import Handover, NavigationError, PlanReady, ToolRequest
 from app.main import Services
 from app.reasoning.llm.prompts import FOLDER
 from tests.acceptance.asking import Told, ask
@@ -35,7 +35,9 @@ BARE = frozenset(
 )
 """Names of hosts and mail addresses that documents state."""
 CITED = re.compile(r"\[(\d{1,4}(?:\s*[,;]\s*\d{1,4})*)\]|【(\d{1,4})")
-NODES = {"router", "permission", "agent_tool", "resolver", "formatter", "error_handler", "chitchat", "cache"}
+NODES = {
+    "router", "permission", "agent_tool", "resolver", "formatter", "error_handler", "chitchat", "cache", "handover",
+}  # fmt: skip
 OUTCOMES = {"answered", "partial", "conflict", "not_found", "chitchat", "refused", "failed"}
 PROMPTS = tuple(
     sentence
@@ -81,13 +83,13 @@ async def side_by_side(tries: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
 
 
 async def planned(
-    house: Services, server: ModelServer, questions: Sequence[str], histories: Sequence[tuple[Message, ...]] = ()
+    house: Services, server: ModelServer, questions: Sequence[str], known: Sequence[Recollection | None] = ()
 ) -> list[Plan | ChitchatPlan]:
     """What a sound model plans for each question; nothing is run."""
     principal, server.respond = (await house.claims_of(ASKER)).principal(), house_mind
-    asked = zip(questions, histories or [()] * len(questions), strict=True)
+    asked = zip(questions, known or [None] * len(questions), strict=True)
     dry = house.rooms.flow.dry_run
-    return await side_by_side(dry(principal, ChatRequest(query=query), history) for query, history in asked)
+    return await side_by_side(dry(principal, ChatRequest(query=query), earlier) for query, earlier in asked)
 
 
 async def played(
@@ -117,7 +119,8 @@ def faults_of(house: Services, run: Run) -> Iterator[str]:
 
 
 def _of_plan(agents: AgentRegistry, run: Run) -> Iterator[str]:
-    """Tools are those of the plan, which was there first and is the one a sound model makes."""
+    """Tools are those of the plan, which was there first and is the one a sound model makes; who is handed a question
+    searches for it and does nothing else."""
     events = run.told.events
     asked = [at for at, event in enumerate(events) if isinstance(event, ToolRequest)]
     made = [at for at, event in enumerate(events) if isinstance(event, PlanReady)]
@@ -134,7 +137,8 @@ def _of_plan(agents: AgentRegistry, run: Run) -> Iterator[str]:
     if len(made) > 1 or any(at < made[0] for at in asked):
         yield "a tool was called before the plan stood"
     called = {(event.agent, event.tool) for event in events if isinstance(event, ToolRequest)}
-    yield from (f"unplanned call {call}" for call in called - steps)
+    taken_over = {(event.to_agent, RAG_TOOL) for event in events if isinstance(event, Handover)}
+    yield from (f"unplanned call {call}" for call in called - steps - taken_over)
     offered = {(name, tool.name) for name in agents.names for tool in agents.spec(name).tools}
     yield from (f"not on offer: {step}" for step in steps - offered - {(ORCHESTRATOR, SUMMARY_TOOL)})
     if run.planned is not None and plan != run.planned:

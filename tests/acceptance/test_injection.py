@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from app.domain.tasks import ChatRequest
 from app.main import Services
 from app.reasoning.llm import ModelReasoner
 from app.reasoning.llm.reasoner import AnswerMode
@@ -131,10 +132,11 @@ class TestDocuments:
         first = await played(house, server, mind, [document.question for document in documents])
         principal = (await house.claims_of(ASKER)).principal()
         sessions = [run.told.task.session_id for run in first]
-        histories = [await house.rooms.sessions.history(principal, session) for session in sessions]
-        assert sum(any(mark in message.content for mark in MARKS) for turns in histories for message in turns)
-        questions = ["Còn ở Đà Lạt thì sao?"] * len(documents)
-        plans = await planned(house, server, questions, histories)
+        asked = ChatRequest(query="Còn ở Đà Lạt thì sao?")
+        known = [await house.rooms.flow.recall(principal, session, asked) for session in sessions]
+        assert sum(any(mark in message.content for mark in MARKS) for one in known for message in one.history)
+        questions = [asked.query] * len(documents)
+        plans = await planned(house, server, questions, known)
         runs = await played(house, server, mind, questions, plans, sessions=sessions)
         count(tally, f"next turn, {mind.__name__}", server, runs)
         checked(house, server, runs)

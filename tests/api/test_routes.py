@@ -38,6 +38,7 @@ class TestEveryRoute:
             ("get", "/api/v1/tasks/{task_id}"),
             ("get", "/api/v1/tasks/{task_id}/events"),
             ("post", "/api/v1/tasks/{task_id}/cancel"),
+            ("put", "/api/v1/tasks/{task_id}/feedback"),
             ("get", "/api/v1/sessions"),
             ("get", "/api/v1/sessions/{session_id}"),
             ("delete", "/api/v1/sessions/{session_id}"),
@@ -56,6 +57,7 @@ class TestEveryRoute:
             ("get", "/api/v1/documents/{document_id}/original"),
             ("post", "/api/v1/logs"),
             ("get", "/api/v1/logs"),
+            ("get", "/api/v1/performance"),
         }
         assert set(routes(openapi)) == expected | PUBLIC
         for method, path in routes(openapi):
@@ -78,9 +80,9 @@ class TestEveryRoute:
         self, openapi: dict[str, Any], address: str, client_of: Callable[[str], httpx.AsyncClient], user: str
     ) -> None:
         http, with_ids = client_of(user), [(method, path) for method, path in routes(openapi) if "{" in path]
-        assert len(with_ids) == 12
+        assert len(with_ids) == 13
         for method, path in with_ids:
-            body = {"scope": "public"} if method == "patch" else None
+            body = {"patch": {"scope": "public"}, "put": {"rating": 1}}.get(method)
             answer = await http.request(method, address + filled(path), json=body)
             is_admins = "{document_id}" in path and method in ("patch", "delete")
             expected = (403, "PERMISSION_DENIED") if is_admins and user == "acme/lan" else (404, "NOT_FOUND")
@@ -145,4 +147,5 @@ class TestHealth:
         assert (await nobody.get(f"{address}/live")).json() == {"status": "ok"}
         ready = await nobody.get(f"{address}/ready")
         assert (ready.status_code, ready.json()["status"]) == (200, "ready")
-        assert ready.json()["checks"] == {"database": True, "migrations": True, "row_security": True, "embedder": True}
+        checks = ("database", "migrations", "row_security", "embedder", "worker")
+        assert ready.json()["checks"] == dict.fromkeys(checks, True)

@@ -15,7 +15,7 @@ from typing import Any
 from unittest.mock import patch
 from uuid import UUID
 
-from app.bus.postgres import PostgresBus
+from app.bus.relay import RelayingBus
 from app.domain.documents import Progress
 from app.domain.knowledge import DocumentDraft
 from app.domain.principal import Principal
@@ -107,7 +107,7 @@ async def publish_and_die(*arguments: Any, **options: Any) -> None:
 
 async def work(url: str, lease_seconds: float, ingestion: MortalIngestion, database: Database) -> None:
     """Take ingestion jobs until death."""
-    bus = await PostgresBus.open(NotificationChannel(url))
+    bus = await RelayingBus.open(NotificationChannel(url))
     registry = rooms_on(database, lease_seconds, max_redispatches=10).registry
 
     async def handle(run: TaskRun) -> None:

@@ -42,7 +42,7 @@ class Rooms:
         return await self.resume(task.task_id, who)
 
     async def resume(self, task_id: UUID, who: Principal = LAN) -> TaskRun:
-        claimed = await self.registry.claim(who, task_id, "test")
+        claimed = await self.registry.claim_task(who, task_id, "test")
         assert claimed is not None
         writer = await self.journal.writer(who, task_id, claimed.attempt)
         return TaskRun(principal=who, task=claimed, attempt=claimed.attempt, writer=writer)

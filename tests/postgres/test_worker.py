@@ -139,7 +139,7 @@ class TestFailing:
 
         task = await rooms.register()
         for _ in range(3):
-            claimed = await rooms.registry.claim(LAN, task.task_id, "dead worker")
+            claimed = await rooms.registry.claim_task(LAN, task.task_id, "dead worker")
             assert claimed is not None
             await rooms.registry.release_lease(LAN, task.task_id, claimed.attempt)
         async with rooms.working({"chat": lose_it}), asyncio.timeout(15):
@@ -229,7 +229,8 @@ class TestLosing:
         async def handle(run: TaskRun) -> None:
             if run.attempt == 1:
                 await rooms.expire(run)
-                assert await rooms.registry.claim_task(LAN, run.task.task_id, "soon dead") == 2
+                lost = await rooms.registry.claim_task(LAN, run.task.task_id, "soon dead")
+                assert lost is not None and lost.attempt == 2
             await rooms.complete(run)
 
         async with rooms.working({"chat": handle}), asyncio.timeout(10):

@@ -6,7 +6,7 @@ Its runs say "begun <attempt>", take PATIENCE seconds, and complete.
 import asyncio
 import sys
 
-from app.bus.postgres import PostgresBus
+from app.bus.relay import RelayingBus
 from app.journal import Journal
 from app.storage.database import Database
 from app.storage.notifications import NotificationChannel
@@ -17,7 +17,7 @@ from tests.postgres.running import Rooms, rooms_on, say
 
 async def main(url: str, lease_seconds: float, patience_seconds: float) -> None:
     database = await Database.connect(url)
-    bus = await PostgresBus.open(NotificationChannel(url))
+    bus = await RelayingBus.open(NotificationChannel(url))
     rooms: Rooms = rooms_on(database, lease_seconds, max_redispatches=10)
 
     async def handle(run: TaskRun) -> None:

@@ -42,7 +42,7 @@ OWNERS: dict[str, set[str]] = {
     "rich": {"cli"},
     "aiohttp": {"cli"},
     "pydantic_settings": {"settings"},
-    "structlog": {"telemetry", "api", "main", "tasks", "ingestion", "reasoning", "tools"},
+    "structlog": {"telemetry", "api", "main", "journal", "tasks", "ingestion", "reasoning", "tools"},
     "onnxruntime": {"embedding"},
     "onnx": {"embedding"},
     "tokenizers": {"embedding"},

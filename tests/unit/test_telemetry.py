@@ -82,3 +82,20 @@ class TestLogLines:
     def test_below_the_level_are_left_out(self, lines: io.StringIO) -> None:
         structlog.get_logger("app.api").debug("quiet")
         assert read(lines) == []
+
+
+class TestSeldom:
+    def test_a_loop_that_looks_for_the_database_says_so_once_in_a_while(self) -> None:
+        now = 0.0
+        seldom = telemetry.Seldom(timer=lambda: now)
+
+        def passes(name: str, event: object) -> bool:
+            return seldom.filter(logging.LogRecord(name, logging.WARNING, __file__, 1, event, None, None))
+
+        assert passes("pgqueuer", "Flush failed") and passes("app.tasks.consumer", {"event": "worker_interrupted"})
+        assert not passes("pgqueuer", "Flush failed")
+        assert not passes("app.tasks.consumer", {"event": "worker_interrupted"})
+        assert passes("pgqueuer", "something else")
+        assert all(passes("app.tasks.attempts", {"event": "run_crashed"}) for _ in range(3))
+        now = 31.0
+        assert passes("pgqueuer", "Flush failed")

@@ -14,6 +14,7 @@ from uuid import UUID
 
 import structlog
 
+from app.errors import AppError, ErrorCode
 from app.reasoning.budget import LimitReached, Spent, current_account
 from app.reasoning.llm.breaker import Breaker
 from app.reasoning.llm.endpoint import Endpoint
@@ -161,6 +162,10 @@ class _Attempts:
         except LimitReached as reached:
             _log.info("model_budget_reached", kind=self._purpose, limit=reached.limit)
             raise ModelFailed(CallOutcome.BUDGET) from reached
+        except AppError as away:  # what cannot be counted is not spent
+            if away.code is not ErrorCode.DATABASE_UNAVAILABLE:
+                raise
+            raise ModelFailed(CallOutcome.BUDGET) from away
 
     async def _settle(self, call_id: UUID, rung: Rung, usage: Usage, outcome: CallOutcome, clock: float) -> None:
         model = rung.endpoint.model
@@ -172,4 +177,7 @@ class _Attempts:
         )  # fmt: skip
         if outcome is not CallOutcome.DONE:
             _log.info("model_call_failed", kind=self._purpose, model=model, outcome=outcome.value)
-        await self._account.settle(call_id, spent)
+        try:
+            await self._account.settle(call_id, spent)
+        except AppError as away:  # the reservation stays in its place
+            _log.warning("model_call_not_settled", code=away.code.value)

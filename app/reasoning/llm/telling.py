@@ -39,8 +39,10 @@ def _offer(agent: AgentOffer) -> str:
 def question(query: str, history: Sequence[Message], feedback: str = "") -> str:
     """The question with the asker's own earlier ones. Earlier answers stay out: they hold text of documents, and this
     call chooses tools."""
-    asked = [message.content[:_EARLIER_CHARS] for message in history if message.role == "user"]
-    told: dict[str, Any] = {"earlier_questions": asked[-_EARLIER_QUESTIONS:]} if asked else {}
+    recalled = [message for message in history if message.role == "user" and message.is_recalled]
+    last = [message for message in history if message.role == "user" and not message.is_recalled]
+    asked = [message.content[:_EARLIER_CHARS] for message in (*recalled, *last[-_EARLIER_QUESTIONS:])]
+    told: dict[str, Any] = {"earlier_questions": asked} if asked else {}
     if feedback:
         told["previous_plan_was_refused"] = feedback
     return _line(**told, question=query)

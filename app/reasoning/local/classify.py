@@ -13,9 +13,11 @@ from app.reasoning.local.chitchat import Talk, addressed_talk, fixed_talk, reply
 from app.reasoning.local.cues import alternatives
 from app.reasoning.local.decompose import sub_queries_of
 from app.reasoning.local.exemplars import ExemplarBank
-from app.reasoning.local.follow_up import resolve, standing_question
+from app.reasoning.local.follow_up import own_words, resolve, standing_question
+from app.reasoning.local.going_back import gone_back_to
 from app.reasoning.local.intents import intents_of
 from app.reasoning.local.reckoning_asked import reckoning_asked
+from app.reasoning.local.several_sums import sums_in
 from app.reasoning.local.shorthand import spelt_out
 from app.reasoning.local.wording import Part, lower_first, tidy
 
@@ -42,10 +44,11 @@ class Classifier:
         """Classify one utterance; embeds it unless it is a set phrase. Without `today` no day is read in it."""
         text = spelt_out(normalise(query))
         language = _language_of(text, history)
-        if reckoning_asked(text):
-            return Classification(
-                kind="task", language=language, refined_query=text, sub_queries=(text,), confidence=0.9
-            )
+        if sums := sums_in(text) or ((text,) if reckoning_asked(text) else ()):
+            return Classification(kind="task", language=language, refined_query=text, sub_queries=sums, confidence=0.9)
+        back = gone_back_to(text, history)
+        if back:
+            return _gone_back(*back, language, today)
         standing = standing_question(history)
         leans = (
             bool(standing) and not (fixed_talk(text) or addressed_talk(text)) and resolve(text, standing) is not None
@@ -118,9 +121,16 @@ def _question(text: str, language: Language, standing: str, today: date | None) 
         refined_query=_joined(parts, language) if len(parts) > 1 else parts[0],
         sub_queries=parts,
         is_follow_up=resolved is not None,
+        own_words=own_words(text, standing) if resolved and not moved else "",
         as_of=as_of,
         confidence=0.8 if resolved else 0.9,
     )
+
+
+def _gone_back(earlier: str, asked: str, language: Language, today: date | None) -> Classification:
+    """A question about what was spoken of further up; it leans on nothing that was said last."""
+    found = _question(asked or earlier, language, earlier if asked else "", today)
+    return found.model_copy(update={"is_follow_up": False, "own_words": ""})
 
 
 def _dated(text: str, today: date | None) -> tuple[str, AsOf | None]:

@@ -24,6 +24,8 @@ DOUBTFUL = (0.04, 0.7)
 """Between these, words alone tell too little: the best pieces are compared by embedding."""
 _WORD = re.compile(r"[^\W\d_]+")
 _MISSING = 0.6
+_TWIN = 0.7
+"""Least share of the words two pieces have in common to be one sentence in two versions."""
 _SUBJECT_WEIGHT = 0.9
 _ADJACENT = 6
 """Characters at most between the end of a sentence and the next one."""
@@ -105,6 +107,7 @@ def signals_of(question: Question, ranked: Sequence[Candidate]) -> Signals:
     best, scale = ranked[0], Scale.of(question, ranked)
     features = best.features
     siblings = [candidate for candidate in ranked if candidate.passage.chunk_id == best.passage.chunk_id]
+    rivals = _without_twins(ranked)
     about = _together(siblings)
     foreign = is_foreign(question, best)
     return Signals(
@@ -116,13 +119,29 @@ def signals_of(question: Question, ranked: Sequence[Candidate]) -> Signals:
         misfits=features.misfits,
         holds=features.holds,
         relevance=features.relevance,
-        stands_out=0.0 if question.folded else _stands_out(ranked),
-        lead=min(1.0, max(0.0, best.score - ranked[1].score)) if len(ranked) > 1 else 1.0,
+        stands_out=0.0 if question.folded else _stands_out(rivals),
+        lead=min(1.0, max(0.0, best.score - rivals[1].score)) if len(rivals) > 1 else 1.0,
         likeness=best.likeness or 0.0,
         names_missing=0.0 if foreign else _missing_names(scale, about.stems),
         rival=float(not foreign and _names_another(question, best, about.stems)),
         subject_missing=_missing_subjects(scale, about.concepts),
     )
+
+
+def _without_twins(ranked: Sequence[Candidate]) -> list[Candidate]:
+    """Without passages that hold the best piece in nearly the same words: another version of the page is no rival."""
+    best = ranked[0]
+    twins = {
+        candidate.passage.chunk_id
+        for candidate in ranked
+        if candidate.passage.document_id != best.passage.document_id and _is_twin(candidate, best)
+    }
+    return [candidate for candidate in ranked if candidate.passage.chunk_id not in twins]
+
+
+def _is_twin(one: Candidate, other: Candidate) -> bool:
+    shared = len(one.own.stems & other.own.stems)
+    return shared >= _TWIN * max(1, len(one.own.stems | other.own.stems))
 
 
 def _together(candidates: Sequence[Candidate]) -> Bag:

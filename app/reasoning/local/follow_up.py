@@ -92,8 +92,17 @@ _TAIL_EN = re.compile(
 
 def standing_question(history: Sequence[Message]) -> str:
     """The last question of the history made self-contained; empty when nothing was asked yet."""
+    last = [message for message in history if not message.is_recalled]
+    recalled = [message for message in history if message.is_recalled]
+    return _standing(last) or _standing(recalled)
+
+
+def _standing(history: Sequence[Message]) -> str:
     standing = ""
     for message in [message for message in history if message.role == "user"][-_REMEMBERED:]:
+        if message.meaning:
+            standing = normalise(message.meaning)
+            continue
         text = spelt_out(normalise(message.content))
         if is_small_talk(text):
             continue
@@ -125,6 +134,21 @@ def resolve(text: str, standing: str) -> str | None:
     if own.weight < (_FREE_WHEN_OPENED[guess_language(spelt)] if opened else _FREE_WORDS) and (opened or own.asks):
         return _leaning(bare, standing)
     return _leaning(bare, standing) if opened and (_IF.match(bare) or _PREPOSITION.match(bare)) else None
+
+
+def own_words(text: str, standing: str) -> str:
+    """What a question that leans on the `standing` one asks by itself: “VPN?” of “còn VPN thì sao?”.
+
+    Empty when it names nothing, or only varies the standing question: another group of people, number, place or time.
+    """
+    spelt = normalise(text)
+    about = _topic_asked_about(spelt)
+    bare = _AND.sub("", spelt) if about is None else about
+    if _leans_by_pronoun(spelt) or _PREPOSITION.match(bare) or _IF.match(bare) or Part.of(bare).weight < _PROPERTY:
+        return ""
+    question = standing.rstrip("?")
+    varied = about is not None and any(vary(question, about)[0] for vary in _VARIATIONS)
+    return "" if varied else tidy(bare, question=True)
 
 
 def _topic_asked_about(text: str) -> str | None:
@@ -212,6 +236,10 @@ def _same_place(question: str, topic: str) -> _Swap:
     if not tail or not other or ("for" in (tail["place"], other["place"]) and tail["place"] != other["place"]):
         return "", ""
     return tail[0].strip(), topic
+
+
+_VARIATIONS = (_same_head, _same_number, _same_tail, _same_role, _same_place)
+"""Ways in which a topic takes the place of another in the same question."""
 
 
 def _plain(word: str) -> str:

@@ -6,6 +6,7 @@ from app.reasoning.local.date_questions import date_asked
 from app.reasoning.local.measure_questions import measure_asked
 from app.reasoning.local.pure_arithmetic import pure_expression
 from app.reasoning.local.reckoning import Reckoning, sum_of
+from app.reasoning.local.several_sums import sums_in
 from app.reasoning.local.stated_relations import stated_relation
 from app.reasoning.local.word_problems import word_problem
 from app.reasoning.local.word_sums import word_sum
@@ -15,8 +16,10 @@ from app.reasoning.local.word_sums import word_sum
 def reckoning_asked(query: str) -> Reckoning | None:
     """The sum, conversion or day a question asks for; None when documents have to be searched.
 
-    Sure or nothing: a question that says anything else as well is not taken.
+    Sure or nothing: a question that says anything else as well is not taken, nor are several sums.
     """
+    if sums_in(query):
+        return None
     return (
         date_asked(query)
         or measure_asked(query)

@@ -308,3 +308,22 @@ class TestSpec:
     def test_raises_for_agents_that_do_not_exist(self, registry: AgentRegistry) -> None:
         with pytest.raises(KeyError):
             registry.spec("finance")
+
+
+class TestRemoteAgents:
+    def test_are_those_whose_file_says_so_and_those_that_are_named(self, tmp_path: Path) -> None:
+        text = "name: sales\ndescription: sales\ntools: [rag_tool]\nexemplars: [buy]\nremote: true\n"
+        (tmp_path / "sales.yaml").write_text(text, "utf-8")
+        agents = AgentRegistry.load(tmp_path, remote=("hr",))
+        assert agents.remote == ("hr", "sales")
+
+    def test_must_exist(self) -> None:
+        with pytest.raises(FileRefused, match="there is no agent 'sales'"):
+            AgentRegistry.load(None, remote=("hr", "sales"))
+
+    @pytest.mark.parametrize("name", ["chat", "ingest", "all"])
+    def test_have_no_name_of_another_queue(self, name: str, tmp_path: Path) -> None:
+        text = f"name: {name}\ndescription: d\ntools: [rag_tool]\nexemplars: [x]\n"
+        (tmp_path / "one.yaml").write_text(text, "utf-8")
+        with pytest.raises(FileRefused, match=f"'{name}' is the name of a queue"):
+            AgentRegistry.load(tmp_path)

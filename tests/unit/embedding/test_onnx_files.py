@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from app.embedding import EmbeddingUnavailable, Vectors, nano, onnx
 from app.embedding.onnx import OnnxEmbedder
-from app.main import Services
+from app.main.embedders import open_embedder
 from app.settings import Settings
 
 TEXT = "Nhân viên được nghỉ 12 ngày phép mỗi năm."
@@ -122,9 +122,8 @@ class TestWhenItCannotRun:
     ) -> None:
         monkeypatch.setattr(onnx, "onnxruntime", None)
         async with AsyncExitStack() as stack:
-            services = Services(Settings(data_dir=tmp_path, embedding_base_url=""), stack)
             with capture_logs() as logs:
-                await services._open_model()
-            assert services.embedder.model == nano.MODEL
-            assert np.isclose(np.linalg.norm(await services.embedder.embed_queries([TEXT])), 1, atol=1e-5)
+                embedder = await open_embedder(Settings(data_dir=tmp_path, embedding_base_url=""), stack)
+            assert embedder.model == nano.MODEL
+            assert np.isclose(np.linalg.norm(await embedder.embed_queries([TEXT])), 1, atol=1e-5)
         assert [line["event"] for line in logs] == ["slower_embedder"]

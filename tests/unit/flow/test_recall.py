@@ -4,6 +4,7 @@ from typing import Any, cast
 
 import pytest
 
+from app.agents.monitor import RunMonitor
 from app.agents.step import StepError, StepOutcome
 from app.domain.answer import Outcome, to_json
 from app.domain.knowledge import SearchPlan
@@ -49,13 +50,14 @@ def remembered(
     models: Doings, *outcomes: StepOutcome, said: Outcome = "answered", outages: int = 0
 ) -> Remembered | None:
     """What is remembered of a run with these steps."""
-    trace = Trace(lambda: datetime(2026, 11, 21, tzinfo=UTC), CacheUse(outages=outages), models)
+    trace = Trace(lambda: datetime(2026, 11, 21, tzinfo=UTC), CacheUse(outages=outages), models, RunMonitor())
     context = SimpleNamespace(
         asking=Asking(factories.principal(), ChatRequest(query="q"), (), TODAY),
         limits=FlowLimits(),
         memory=memory(),
         trace=trace,
         outcomes=list(outcomes),
+        ports=SimpleNamespace(agents=SimpleNamespace(names=())),
     )
     found = Classification(kind="simple", language="vi", refined_query="q", sub_queries=("q",), confidence=1.0)
     state: RunState = {"answer_key": ONE, "classification": found}

@@ -1,7 +1,7 @@
 import pytest
 
 from app.domain.tasks import Message
-from app.reasoning.local.follow_up import resolve, standing_question
+from app.reasoning.local.follow_up import own_words, resolve, standing_question
 
 
 def asked(*questions: str) -> list[Message]:
@@ -74,3 +74,48 @@ class TestStandingQuestion:
 
     def test_nothing_asked_is_nothing(self) -> None:
         assert standing_question([]) == ""
+
+    def test_what_a_question_was_understood_as_counts(self) -> None:
+        said = Message(role="user", content="còn VPN thì sao?", meaning="VPN?")
+        assert standing_question([*asked("Nghỉ phép năm mấy ngày?"), said]) == "VPN?"
+
+    def test_recalled_questions_count_only_when_nothing_else_was_asked(self) -> None:
+        recalled = Message(role="user", content="Phụ cấp ăn trưa bao nhiêu?", is_recalled=True)
+        assert standing_question([recalled, *asked("Ngày công chuẩn là mấy?")]) == "Ngày công chuẩn là mấy?"
+        assert standing_question([recalled, *asked("ok")]) == "Phụ cấp ăn trưa bao nhiêu?"
+
+
+LEAVE, ANNUAL = (
+    "Nhân viên chính thức được nghỉ bao nhiêu ngày phép năm?",
+    "How many days of annual leave do permanent staff get?",
+)
+
+
+class TestOwnWords:
+    @pytest.mark.parametrize(
+        ("said", "standing", "own"),
+        [
+            ("còn VPN thì sao?", LEAVE, "VPN?"),
+            ("con VPN thi sao?", LEAVE, "VPN?"),
+            ("thế VPN thì kết nối thế nào?", LEAVE, "VPN thì kết nối thế nào?"),
+            ("what about VPN?", ANNUAL, "VPN?"),
+            ("and passwords?", ANNUAL, "Passwords?"),
+        ],
+    )
+    def test_may_be_a_matter_of_its_own(self, said: str, standing: str, own: str) -> None:
+        assert own_words(said, standing) == own
+
+    @pytest.mark.parametrize(
+        ("said", "standing"),
+        [
+            ("còn nhân viên thử việc thì sao?", LEAVE),
+            ("what about people on probation?", ANNUAL),
+            ("and sick leave?", ANNUAL),
+            ("còn ở Đà Lạt thì sao?", LEAVE),
+            ("and during probation?", ANNUAL),
+            ("nó có được chuyển sang năm sau không?", LEAVE),
+            ("cửa số 4 thì sao?", "Cửa số 2 mở lúc mấy giờ?"),
+        ],
+    )
+    def test_are_none_where_the_question_is_only_varied(self, said: str, standing: str) -> None:
+        assert own_words(said, standing) == ""

@@ -1,0 +1,185 @@
+"""Gives every step to whoever does it: this process, or the workers that serve a remote agent.
+
+Both ways end in the same outcome and the same events. A remote agent's events come from the journal of the step and are
+copied into the run's, in order, by the leader: a run's journal has one writer.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from app.agents.handoff import pack_order, unpack_outcome
+from app.agents.registry import AgentRegistry
+from app.agents.remote import UNEXPECTED
+from app.agents.run import StepRunner
+from app.agents.step import StepError, StepOrder, StepOutcome, last_events, task_told, unanswered
+from app.bus import PATIENCE_SECONDS, Bus
+from app.domain.messages import Wanted
+from app.domain.plan import ORCHESTRATOR
+from app.domain.tasks import StepSight, TaskStatus
+from app.errors import AppError, ErrorCode, StaleAttempt
+from app.events import RenavigateRequest, read_event
+from app.tasks.steps import StepRegistry
+from app.tools.base import Toolbox
+
+_log = logging.getLogger(__name__)
+
+
+class Dispatch:
+    """Local or remote, as each agent's file says."""
+
+    def __init__(self, agents: AgentRegistry, local: StepRunner, remote: "RemoteSteps"):
+        self._agents = agents
+        self._local = local
+        self._remote = remote
+        limits = {name: agents.spec(name).max_concurrency for name in agents.names if not agents.spec(name).remote}
+        self._places = {name: asyncio.Semaphore(limit) for name, limit in limits.items() if limit}
+
+    @property
+    def toolbox(self) -> Toolbox:
+        """See `Steps`."""
+        return self._local.toolbox
+
+    async def run(self, order: StepOrder) -> StepOutcome:
+        """See `Steps`."""
+        agent = order.step.step.agent
+        if agent != ORCHESTRATOR and self._agents.spec(agent).remote:
+            return await self._remote.run(order)
+        places = self._places.get(agent)
+        return await (self._local.run(order) if places is None else self._run_in_turn(order, places))
+
+    async def _run_in_turn(self, order: StepOrder, places: asyncio.Semaphore) -> StepOutcome:
+        """Wait for one of the agent's places; the time it takes is the step's."""
+        clock, started_at = asyncio.get_running_loop(), self._remote.now()
+        began = clock.time()
+        try:
+            async with asyncio.timeout(order.timeout_seconds):
+                await places.acquire()
+        except TimeoutError:
+            return await self._remote.end_unanswered(order, started_at)
+        try:
+            left = max(order.timeout_seconds - (clock.time() - began), 0.0)
+            return await self._local.run(replace(order, timeout_seconds=left))
+        finally:
+            places.release()
+
+
+@dataclass
+class _Following:
+    """A handed out step, as far as its leader has followed it."""
+
+    order: StepOrder
+    until: float
+    """Event-loop time at which the step's time is over."""
+    jobs: list[int]
+    seen: int = 0
+    """Events of its journal that were copied."""
+    told: int = 1
+    """The attempt that was told last."""
+    replaced: int = 0
+    """The silent attempt another job was written for."""
+    is_hopeless: bool = False
+    """It was given out as often as it may be."""
+
+    @property
+    def seconds_left(self) -> float:
+        return self.until - asyncio.get_running_loop().time()
+
+
+class RemoteSteps:
+    """The leader's side of remote agents."""
+
+    def __init__(self, steps: StepRegistry, bus: Bus, now: Callable[[], datetime]):
+        self.steps = steps
+        self._bus = bus
+        self.now = now
+
+    async def run(self, order: StepOrder) -> StepOutcome:
+        """Hand a step out and follow it to its end, see `Steps`. A holder that falls silent for a lease is replaced, at
+        most `max_redispatches` times and within the step's own time; what nobody did by then has timed out."""
+        started_at, agent = self.now(), order.step.step.agent
+        until = asyncio.get_running_loop().time() + order.timeout_seconds
+        async with self._bus.subscribe(Wanted(root_task_id=order.task_id)) as hints:
+            job = await self.steps.hand_out(order.run, order.task_id, agent, pack_order(order), order.timeout_seconds)
+            following = _Following(order, until, [job])
+            self._tell(following, 1)
+            while following.seconds_left > 0 and not following.is_hopeless:
+                await hints.next_within(min(PATIENCE_SECONDS, following.seconds_left))
+                if (outcome := await self._look(following)) is not None:
+                    return outcome
+        return await self._give_up(following, started_at)
+
+    async def end_unanswered(self, order: StepOrder, started_at: datetime, jobs: Sequence[int] = ()) -> StepOutcome:
+        """End a step nobody did in its time. Raises `StaleAttempt` when it has ended already."""
+        outcome = unanswered(order, started_at, self.now())
+        reason = outcome.error.message if outcome.error else ""
+        if not await self.steps.give_up(order.run, order.task_id, jobs, reason):
+            raise StaleAttempt(f"step {order.step.node_id} has ended")
+        for event in last_events(order, outcome):
+            order.run.writer.append(event)
+        return outcome
+
+    async def _look(self, following: _Following) -> StepOutcome | None:
+        """Copy what the step's journal has to say; the outcome when there is one."""
+        order, sight = following.order, None
+        while sight is None or sight.has_more:
+            try:
+                sight = await self.steps.look(order.run, order.task_id, following.seen)
+            except AppError as error:
+                if error.code is not ErrorCode.DATABASE_UNAVAILABLE:
+                    raise
+                return None  # it may come back in the step's time
+            for seq, attempt, event in sight.entries:
+                self._tell_again(following, attempt)
+                order.run.writer.append(read_event(event))
+                following.seen = seq
+        self._tell_again(following, sight.attempt)
+        if sight.status.is_terminal:
+            return await self._collect(following, sight)
+        if sight.is_silent and following.replaced < sight.attempt:
+            await self._replace(following, sight)
+        return None
+
+    async def _replace(self, following: _Following, sight: StepSight) -> None:
+        """The holder gave no sign of life for a lease: somebody else shall take the step, if it may be given out
+        again."""
+        if sight.attempt > self.steps.max_redispatches:
+            following.is_hopeless = True
+            return
+        order = following.order
+        _log.warning("step_silent", extra={"task_id": str(order.task_id), "attempt": sight.attempt})
+        following.jobs.append(await self.steps.hand_out_again(order.run, order.task_id, order.step.step.agent))
+        following.replaced = sight.attempt
+
+    async def _collect(self, following: _Following, sight: StepSight) -> StepOutcome:
+        order = following.order
+        if sight.status is TaskStatus.CANCELLED:
+            raise StaleAttempt(f"step {order.step.node_id} was cancelled")
+        if text := await self.steps.collect(order.run, order.task_id):
+            return replace(unpack_outcome(text), step=order.step)
+        failed = unanswered(order, self.now(), self.now())
+        return replace(failed, error=StepError("exception", UNEXPECTED))
+
+    async def _give_up(self, following: _Following, started_at: datetime) -> StepOutcome:
+        try:
+            return await self.end_unanswered(following.order, started_at, following.jobs)
+        except StaleAttempt:
+            outcome = await self._look(following)  # it ended at the last moment
+            if outcome is None:
+                raise
+            return outcome
+
+    def _tell_again(self, following: _Following, attempt: int) -> None:
+        """Tell that another took the step over, once."""
+        if attempt <= following.told:
+            return
+        node_id, agent = following.order.step.node_id, following.order.step.step.agent
+        reason = f"{agent} fell silent, its step was given out again"
+        following.order.run.writer.append(RenavigateRequest(node_id=node_id, reason=reason))
+        self._tell(following, attempt)
+
+    def _tell(self, following: _Following, attempt: int) -> None:
+        following.told = attempt
+        following.order.run.writer.append(task_told(following.order, attempt))

@@ -1,0 +1,97 @@
+"""The bus of many processes: readers of this process are told directly, the others through a channel of texts."""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from typing import Protocol
+from uuid import uuid4
+
+from app.bus import PATIENCE_SECONDS
+from app.bus.memory import MemoryBus, MemorySubscription
+from app.bus.packing import Unreadable, pack, unpack
+from app.domain.messages import Message, Wanted
+
+_GATHER_SECONDS = 0.01
+"""Messages are sent to the other processes together, at most this late."""
+_PENDING = 1_000
+_FIRST_PAUSE_SECONDS = 0.05
+
+
+class Channel(Protocol):
+    """What carries texts (under 8,000 bytes) between processes: `app.storage.notifications`, `app.bus.redis`."""
+
+    async def listen(self, callback: Callable[[str], None]) -> None:
+        """Call back with every text sent from now on, by whichever process; reconnects by itself."""
+
+    async def notify(self, texts: Sequence[str]) -> None:
+        """Send texts to every listening process, in order, within half a second. Raises when the channel is away, and
+        says so in the log, once an outage."""
+
+    async def aclose(self) -> None:
+        """Stop listening."""
+
+
+class RelayingBus:
+    """Fans messages out inside the process and, without their payloads, through a channel to the others."""
+
+    def __init__(self, channel: Channel):
+        self._channel = channel
+        self._local = MemoryBus()
+        self._origin = uuid4().hex
+        self._outbox: deque[Message] = deque(maxlen=_PENDING)
+        self._sender: asyncio.Task[None] | None = None
+        self._pause = _GATHER_SECONDS
+
+    @classmethod
+    async def open(cls, channel: Channel) -> "RelayingBus":
+        """A bus that already listens."""
+        bus = cls(channel)
+        await channel.listen(bus._received)
+        return bus
+
+    async def publish(self, *messages: Message) -> None:
+        """Deliver here at once and to the other processes within about 10 ms."""
+        if self._local.is_closed:
+            return
+        self._local.deliver(*messages)
+        self._outbox.extend(messages)
+        if self._sender is None or self._sender.done():
+            self._sender = asyncio.create_task(self._send())
+
+    def subscribe(self, wanted: Wanted) -> AbstractAsyncContextManager[MemorySubscription]:
+        """Receive what is wanted, whichever process publishes it, from now on."""
+        return self._local.subscribe(wanted)
+
+    async def request(self, message: Message, reply: Wanted, seconds: float) -> Message | None:
+        """Publish, and wait for the first message that is wanted as its reply, from whichever process."""
+        async with self.subscribe(reply) as replies:
+            await self.publish(message)
+            return await replies.next_within(seconds)
+
+    async def aclose(self) -> None:
+        """Send what is waiting, stop listening, end every subscription."""
+        await self._local.aclose()
+        if self._sender is not None:
+            await asyncio.wait([self._sender], timeout=PATIENCE_SECONDS)
+            self._sender.cancel()
+        await self._channel.aclose()
+
+    async def _send(self) -> None:
+        while self._outbox:
+            await asyncio.sleep(self._pause)
+            messages = list(self._outbox)
+            self._outbox.clear()
+            try:
+                await self._channel.notify(list(pack(self._origin, messages)))
+                self._pause = _GATHER_SECONDS
+            except Exception:  # these are lost, readers poll; what comes during the pause goes out after it
+                self._pause = min(max(self._pause * 2, _FIRST_PAUSE_SECONDS), PATIENCE_SECONDS)
+
+    def _received(self, text: str) -> None:
+        try:
+            origin, messages = unpack(text)
+        except Unreadable:  # another version of the service, or somebody else's: readers poll
+            return
+        if origin != self._origin:
+            self._local.deliver(*messages)

@@ -1,0 +1,139 @@
+"""What waits in the spool of one run: its writes as records, each an entry of its own.
+
+The first one says whose run it is; the others are what could not be written, in the order they happened.
+"""
+
+from collections.abc import Iterable, Iterator
+from datetime import datetime
+from typing import Any, Literal
+from uuid import UUID
+
+from pydantic import TypeAdapter
+
+from app.domain.principal import Principal
+from app.domain.record import Record
+from app.domain.tasks import NewTask, PrivateContext, TaskStatus
+from app.events import Event, JournalEntry, read_event
+from app.storage.json_text import dump, storable
+from app.storage.spool import Entry
+
+
+class RunHeld(Record):
+    """Whose writes follow."""
+
+    principal: Principal
+    session_id: UUID
+    task_id: UUID
+    attempt: int
+    claimed_by: str
+
+
+class Registered(Record):
+    """A root task that was registered while the database was away."""
+
+    new_task: NewTask
+    idempotency_key: str | None
+    request_hash: str
+
+
+class EventsAppended(Record):
+    """Events at their places in the journal."""
+
+    entries: tuple[tuple[int, str, str], ...]
+    """(seq, type, JSON)."""
+
+    @classmethod
+    def of(cls, entries: Iterable[JournalEntry]) -> "EventsAppended":
+        """The events as they are stored."""
+        return cls(entries=tuple(row_of(entry) for entry in entries))
+
+
+class PlanSaved(Record):
+    """The plan of the run."""
+
+    plan: dict[str, Any]
+
+
+class StepsRegistered(Record):
+    """Steps of the plan, with what their agents need."""
+
+    new_tasks: tuple[NewTask, ...]
+    agent_contexts: dict[str, list[PrivateContext]]
+    at: datetime | None
+    """When those were given; None where there are none."""
+
+
+class StepClaimed(Record):
+    """A step was taken."""
+
+    task_id: UUID
+    attempt: int
+    agent_id: str
+
+
+class StepEnded(Record):
+    """A step ended."""
+
+    task_id: UUID
+    attempt: int
+    status: TaskStatus
+    result: dict[str, Any] | None
+    error_message: str | None
+
+
+class RunEnded(Record):
+    """The run ended; its terminal event is the last one of the events before this."""
+
+    status: TaskStatus
+    result: dict[str, Any] | None
+    flow_action: list[dict[str, Any]] | None
+    metadata: dict[str, Any] | None
+    error_message: str | None
+    plan: dict[str, Any] | None
+
+
+Write = (
+    RunHeld | Registered | EventsAppended | PlanSaved | StepsRegistered | StepClaimed | StepEnded | RunEnded
+)  # fmt: skip
+_KINDS: dict[str, type[Write]] = {
+    "run": RunHeld, "registered": Registered, "events": EventsAppended, "plan": PlanSaved, "steps": StepsRegistered,
+    "step_claimed": StepClaimed, "step_ended": StepEnded, "ended": RunEnded,
+}  # fmt: skip
+_NAMES = {record: name for name, record in _KINDS.items()}
+_ADAPTERS: dict[str, TypeAdapter[Write]] = {name: TypeAdapter(record) for name, record in _KINDS.items()}
+
+
+def entry_of(write: Write) -> Entry:
+    """The write as it lies in the spool."""
+    return Entry(_NAMES[type(write)], json_of(write))
+
+
+def writes_in(entries: Iterable[Entry]) -> Iterator[Write]:
+    """The writes again. Raises ``ValueError`` for an entry that is none."""
+    for entry in entries:
+        if entry.kind not in _ADAPTERS:
+            raise ValueError(f"the spool holds an entry of unknown kind {entry.kind!r}")
+        yield _ADAPTERS[entry.kind].validate_json(entry.body)
+
+
+def json_of(record: Record) -> str:
+    """A record as PostgreSQL and the spool store it."""
+    try:
+        return storable(record.model_dump_json())
+    except ValueError:  # text that is not Unicode
+        return dump(record.model_dump())
+
+
+def row_of(entry: JournalEntry) -> tuple[int, str, str]:
+    """A journal entry as (seq, type, JSON)."""
+    return entry.seq, entry.event.type, json_of(entry.event)
+
+
+def event_of(row: tuple[int, str, str]) -> JournalEntry:
+    """`row_of`, the other way."""
+    event: Event = read_event(_JSON.validate_json(row[2]))
+    return JournalEntry(seq=row[0], event=event)
+
+
+_JSON: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
+Fate = Literal["brought_in", "taken_over", "late", "lost", "erased"]

@@ -1,0 +1,177 @@
+"""The memory of conversations: what is recalled when a question comes, and what is kept when its run has ended.
+
+The last turns stand in the tasks themselves. What is kept here is for the questions that come later: a vector a turn
+(``semantic_vectors``) and a rolling summary (``sessions.summary``), in the owner's rows, each with the rights its turns
+were answered under. Both are bounded, and both go with the session.
+"""
+
+import asyncio
+import logging
+from typing import Self
+from uuid import UUID
+
+from app.domain.language import clean, normalise
+from app.domain.principal import Principal
+from app.domain.tasks import Message, Recollection, RememberedTurn
+from app.embedding import Embedder, EmbeddingUnavailable
+from app.errors import AppError
+from app.sessions.summary import gist_of, shortened, summary_of
+from app.storage import memory, sessions
+from app.storage.database import Database
+
+HISTORY_TURNS = 10
+"""Earlier turns that are read whole."""
+MAX_TURNS = 200
+"""Turns of a session that are remembered; the oldest go."""
+MAX_HEARD_CHARS = 8_000
+"""Of one run, question and answer each."""
+_RECALLED_TURNS = 3
+_SUMMARISED_TURNS = 60
+_MAX_QUESTION_CHARS = 1_000
+_KEEP_SECONDS = 8.0
+_WRITTEN_AT_ONCE, _MAX_WAITING = 2, 200
+_log = logging.getLogger(__name__)
+
+
+class SessionMemory:
+    """The memory of everybody's conversations. Safe for concurrent use; an async context manager that waits at its end
+    for what is being written, a few seconds at most."""
+
+    def __init__(self, database: Database, embedder: Embedder):
+        self._database = database
+        self._embedder = embedder
+        self._writing: set[asyncio.Task[None]] = set()
+        self._side_by_side = asyncio.Semaphore(_WRITTEN_AT_ONCE)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._writing:
+            late = (await asyncio.wait(self._writing, timeout=_KEEP_SECONDS))[1]
+            for writing in late:
+                writing.cancel()
+            await asyncio.gather(*late, return_exceptions=True)
+
+    async def settled(self) -> None:
+        """Wait until nothing is being written."""
+        while self._writing:
+            await asyncio.wait(self._writing)
+
+    async def recall(
+        self, principal: Principal, session_id: UUID, question: str, given: tuple[Message, ...] = ()
+    ) -> Recollection:
+        """The conversation a question stands in: its last turns, and of a longer one the summary and the earlier turns
+        that lie nearest to the question; empty for an unknown session.
+
+        Nothing that was answered with wider rights than the caller has now. Does I/O; in a longer conversation the
+        question is embedded. A history the caller has `given` takes the place of ours.
+        """
+        async with self._database.principal_scope(principal, durable=False) as tx:
+            history = given or await sessions.history(tx, session_id, HISTORY_TURNS)
+            session = await sessions.find(tx, session_id) if history else None
+        if session is None or given:
+            return Recollection(history=history, active_agent=session.active_agent if session else None)
+        if sum(message.role == "user" for message in history) == HISTORY_TURNS:
+            history = (*await self._further_up(principal, session_id, session.summary, question), *history)
+        return Recollection(history=history, active_agent=session.active_agent)
+
+    async def _further_up(
+        self, principal: Principal, session_id: UUID, summary: str | None, question: str
+    ) -> tuple[Message, ...]:
+        told = (Message(role="assistant", content=summary, is_recalled=True),) if summary else ()
+        try:
+            [vector] = await self._embedder.embed_queries([normalise(question[:_MAX_QUESTION_CHARS])])
+        except EmbeddingUnavailable:
+            return told
+        async with self._database.principal_scope(principal, durable=False) as tx:
+            nearest = await memory.nearest(
+                tx, session_id, self._embedder.model, vector, beyond=HISTORY_TURNS, limit=_RECALLED_TURNS
+            )
+        return (*told, *nearest)
+
+    def listener(self, principal: Principal, session_id: UUID, task_id: UUID) -> "MemoryManager":
+        """Who listens to one run."""
+        return MemoryManager(self, principal, session_id, task_id)
+
+    def keep_soon(self, principal: Principal, session_id: UUID, turn: RememberedTurn, answer: str) -> None:
+        """Remember a turn in the background: its run has ended, and nobody waits. Never raises.
+
+        A failure costs this memory and nothing else, as does a crash before it is written; so does a process that has
+        `_MAX_WAITING` turns to write.
+        """
+        if len(self._writing) >= _MAX_WAITING:
+            _log.warning("turn_not_remembered", extra={"task_id": str(turn.task_id)})
+            return
+        writing = asyncio.create_task(self._keep(principal, session_id, turn, answer))
+        self._writing.add(writing)
+        writing.add_done_callback(self._writing.discard)
+
+    async def _keep(self, principal: Principal, session_id: UUID, turn: RememberedTurn, answer: str) -> None:
+        try:
+            async with self._side_by_side, asyncio.timeout(_KEEP_SECONDS):
+                await self.keep(principal, session_id, turn, answer)
+        except (AppError, EmbeddingUnavailable, TimeoutError) as failure:
+            _log.warning("turn_not_remembered", extra={"error_class": type(failure).__name__})
+        except Exception:
+            _log.exception("turn_not_remembered", extra={"task_id": str(turn.task_id)})
+
+    async def keep(self, principal: Principal, session_id: UUID, turn: RememberedTurn, answer: str) -> None:
+        """Remember a turn and renew the summary, without asking a model. Does I/O.
+
+        Raises `EmbeddingUnavailable`, and `AppError` when the database is away.
+        """
+        turn = turn.model_copy(update={"question": clean(turn.question), "gist": clean(gist_of(answer))})
+        content = normalise(f"{turn.question}\n{turn.gist}")
+        [vector] = await self._embedder.embed_passages([content])
+        async with self._database.principal_scope(principal, durable=False) as tx:
+            if not await memory.lock(tx, session_id):
+                return  # erased meanwhile
+            await memory.keep(tx, session_id, turn, content, self._embedder.model, vector, max_turns=MAX_TURNS)
+            known = await memory.turns(tx, session_id, _SUMMARISED_TURNS)
+            summary, count = summary_of([one for one, _ in known])
+            rights = [rights for _, rights in known[len(known) - count :]]
+            scopes = sorted({scope for scopes, _ in rights for scope in scopes})
+            departments = sorted({one for _, departments in rights for one in departments})
+            await memory.summarise(tx, session_id, summary, (scopes, departments))
+
+
+class MemoryManager:
+    """Hears one run, and remembers it when it has ended; goes with the run."""
+
+    def __init__(self, memory: SessionMemory, principal: Principal, session_id: UUID, task_id: UUID):
+        """Use `SessionMemory.listener`."""
+        self._memory = memory
+        self._principal = principal
+        self._session_id = session_id
+        self._task_id = task_id
+        self._heard: dict[str, list[str]] = {"user": [], "assistant": []}
+        self._room = dict.fromkeys(self._heard, MAX_HEARD_CHARS)
+
+    def on_message(self, chunk: Message) -> None:
+        """Hear the question, or a piece of the answer as it is streamed; beyond `MAX_HEARD_CHARS` nothing is kept."""
+        piece = chunk.content[: self._room[chunk.role]]
+        if piece:
+            self._room[chunk.role] -= len(piece)
+            self._heard[chunk.role].append(piece)
+
+    @property
+    def heard_chars(self) -> int:
+        """How much of the answer is held."""
+        return sum(map(len, self._heard["assistant"]))
+
+    def keep(self, agent: str | None, meaning: str = "", *, found: bool = True) -> None:
+        """Remember the turn, when its answer is committed; a run that told nothing leaves nothing. Does not wait.
+
+        Args:
+            agent: Whose answer counted.
+            meaning: The question made complete, where it was.
+            found: Whether anything was; else only the question is remembered.
+        """
+        question, answer = meaning or "".join(self._heard["user"]), "".join(self._heard["assistant"])
+        if not question or not answer:
+            return
+        turn = RememberedTurn(
+            task_id=self._task_id, agent=agent, question=shortened(question, _MAX_QUESTION_CHARS), gist=""
+        )
+        self._memory.keep_soon(self._principal, self._session_id, turn, answer if found else "")

@@ -1,0 +1,14 @@
+"""One house with many machines for all tests of this folder; a test that ends a machine starts it again."""
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from tests.chaos.house import STORMY, House, Shape, open_house
+
+
+@pytest.fixture(scope="session")
+async def house() -> AsyncIterator[House]:
+    """Two API processes without workers, three workers, one Redis server, one PostgreSQL."""
+    async with open_house(Shape(environment=STORMY)) as opened:
+        yield opened

@@ -1,0 +1,137 @@
+"""What is left after a storm, held against what the clients saw."""
+
+import asyncio
+import json
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any
+
+import asyncpg
+
+from tests.api.sse_reader import TERMINAL
+from tests.chaos.chats import Chat
+from tests.chaos.house import House
+from tests.chaos.storm import Tempest
+
+GRACE_SECONDS = 10
+"""Beyond a lease: by then every task has ended after the last blow."""
+REFUSED = ("run_lost", "events_given_up", "step_result_late")
+"""Log lines of a worker whose late write was refused."""
+_OPEN = "select count(*) from tasks where status in ('pending', 'in_progress')"
+_TASKS = """
+select task_id::text, status, attempt, result, request ->> 'query' as query from tasks
+where parent_task_id is null and kind = 'chat' and request ->> 'query' = any($1)
+"""
+_EVENTS = """
+select seq, attempt, type, event from events where root_task_id = $1::uuid order by seq
+"""
+
+
+@dataclass
+class Verdict:
+    """What was found; `wrong` is what must never be."""
+
+    wrong: list[str] = field(default_factory=list)
+    figures: dict[str, object] = field(default_factory=dict)
+
+
+async def judge(house: House, tempest: Tempest) -> Verdict:
+    """Look at everything after a storm."""
+    verdict = Verdict()
+    await _wait_for_calm(house, tempest, verdict)
+    verdict.wrong += [f"{chat.task_id}: {problem}" for chat in tempest.chats for problem in chat.problems]
+    async with house.looking() as db:
+        rows = {row["query"]: row for row in await db.fetch(_TASKS, [chat.question for chat in tempest.chats])}
+        made = await db.fetchval(f"select count(*) from ({_TASKS}) made", [chat.question for chat in tempest.chats])
+        if made != len(rows):
+            verdict.wrong.append(f"{made} tasks for {len(rows)} questions")
+        attempts: Counter[int] = Counter()
+        for chat in tempest.chats:
+            if (row := rows.get(chat.question)) is None:
+                verdict.wrong.append(f"{chat.task_id}: its task is gone")
+                continue
+            attempts[row["attempt"]] += 1
+            await _judge_one(db, chat, row, verdict)
+    endings = Counter(chat.frames[-1].type if chat.frames else "nothing" for chat in tempest.chats)
+    refused = Counter(line["event"] for worker in house.workers for line in worker.logged() if line["event"] in REFUSED)
+    verdict.figures |= {
+        "blows": dict(tempest.struck),
+        "chats": len(tempest.chats),
+        "endings": dict(endings),
+        "pending answers": sum(_is_pending(chat.answer) for chat in tempest.chats),
+        "lines cut": sum(chat.cuts for chat in tempest.chats),
+        "refusals": dict(sum((chat.refusals for chat in tempest.chats), Counter())),
+        "attempts": dict(sorted(attempts.items())),
+        "late writes refused": dict(refused),
+        "workers paused while they held runs": tempest.pauses_of_holders,
+        "died by themselves": tempest.died,
+    }
+    if tempest.pauses_of_holders and not refused:
+        verdict.wrong.append("no late write of a paused worker was refused")
+    return verdict
+
+
+async def _wait_for_calm(house: House, tempest: Tempest, verdict: Verdict) -> None:
+    """Every task ends within the lease and ten seconds after the last blow."""
+    limit = tempest.calm_at + house.shape.lease_seconds + GRACE_SECONDS
+    async with house.looking() as db:
+        while left := await db.fetchval(_OPEN):
+            if time.monotonic() > limit:
+                verdict.wrong.append(f"{left} tasks have not ended")
+                break
+            await asyncio.sleep(0.2)
+    verdict.figures["calm after, s"] = round(time.monotonic() - tempest.calm_at, 1)
+
+
+async def _judge_one(
+    db: "asyncpg.Connection[asyncpg.Record]", chat: Chat, row: asyncpg.Record, verdict: Verdict
+) -> None:
+    """One chat against its task's row and journal."""
+    events = await db.fetch(_EVENTS, row["task_id"])
+    if [event["seq"] for event in events] != list(range(1, len(events) + 1)):
+        verdict.wrong.append(f"{row['task_id']}: the journal has gaps: {[event['seq'] for event in events]}")
+    ends = [event for event in events if event["type"] in TERMINAL]
+    if len(ends) != 1 or events[-1]["type"] not in TERMINAL:
+        verdict.wrong.append(f"{row['task_id']}: ends are {[event['type'] for event in ends]}")
+    if any(later["attempt"] < earlier["attempt"] for earlier, later in pairwise(events)):
+        verdict.wrong.append(f"{row['task_id']}: a late write of an earlier attempt is in the journal")
+    if ends and ends[-1]["attempt"] != row["attempt"]:
+        verdict.wrong.append(f"{row['task_id']}: ended by attempt {ends[-1]['attempt']} of {row['attempt']}")
+    _judge_what_was_seen(chat, row, events, verdict)
+
+
+def _judge_what_was_seen(chat: Chat, row: asyncpg.Record, events: list[asyncpg.Record], verdict: Verdict) -> None:
+    """Every event a client saw is in the journal as it was seen, and the answer is the task's result."""
+    for frame in chat.frames:
+        kept = events[frame.seq - 1] if frame.seq <= len(events) else None
+        if kept is None or not _is_same(frame.type, frame.data, kept):
+            found = "nothing" if kept is None else kept["type"]
+            verdict.wrong.append(f"{row['task_id']}: {frame.seq} was seen as {frame.type}, kept is {found}")
+            break
+    if chat.has_ended and len(chat.frames) != len(events):
+        verdict.wrong.append(f"{row['task_id']}: {len(chat.frames)} events were seen, {len(events)} kept")
+    if chat.answer is not None and _durable(chat.answer) != _durable(json.loads(row["result"] or "null") or {}):
+        verdict.wrong.append(f"{row['task_id']}: the answer that was seen is not the task's result")
+
+
+def _is_same(kind: str, seen: dict[str, Any], kept: asyncpg.Record) -> bool:
+    """An event as it was streamed and as it is stored; ``progress`` is streamed without its type, and an answer that
+    was spooled was marked as pending."""
+    stored: dict[str, Any] = json.loads(kept["event"])
+    if kind != kept["type"]:
+        return False
+    if kind == "progress":
+        return seen == {name: stored[name] for name in ("node", "output")}
+    if kind in TERMINAL and "answer" in seen:
+        return _durable(seen["answer"]) == _durable(stored["answer"])
+    return seen == stored
+
+
+def _durable(answer: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in answer.items() if name != "durability"}
+
+
+def _is_pending(answer: dict[str, Any] | None) -> bool:
+    return (answer or {}).get("durability") == "pending"

@@ -1,0 +1,64 @@
+"""What the server says when it cannot do a transaction now: a 503 with a hint, never a bug, and nothing half done."""
+
+from collections.abc import AsyncIterator
+
+import asyncpg
+import pytest
+
+from app.errors import AppError, ErrorCode
+from app.storage.database import Database
+from tests.postgres.running import LAN
+
+
+async def refused(database: Database, statement: str) -> AppError:
+    with pytest.raises(AppError) as refusal:
+        async with database.principal_scope(LAN) as tx:
+            await tx.driver.execute(statement)
+    assert (refusal.value.code, refusal.value.status) == (ErrorCode.DATABASE_UNAVAILABLE, 503)
+    assert refusal.value.retry_after_seconds
+    return refusal.value
+
+
+@pytest.fixture
+async def single(app_url: str) -> AsyncIterator[Database]:
+    opened = await Database.connect(app_url, pool_size=1)
+    yield opened
+    await opened.dispose()
+
+
+class TestPassingErrors:
+    @pytest.mark.parametrize(
+        ("code", "told"),
+        [
+            ("40001", "SerializationError"),
+            ("40P01", "DeadlockDetectedError"),
+            ("53100", "DiskFullError"),
+            ("53200", "OutOfMemoryError"),
+            ("53300", "TooManyConnectionsError"),
+            ("58030", "PostgresIOError"),
+        ],
+    )
+    async def test_become_a_503(self, single: Database, code: str, told: str) -> None:
+        found = await refused(single, f"do $$ begin raise exception 'x' using errcode = '{code}'; end $$")
+        assert told in found.detail
+        async with single.principal_scope(LAN) as tx:
+            assert await tx.driver.fetchval("select current_setting('app.user_id')") == str(LAN.user_id)
+
+    async def test_a_server_that_only_reads_is_one_of_them(self, single: Database) -> None:
+        await refused(single, "set transaction read only; delete from feedback")
+
+    async def test_so_does_a_connection_the_server_ends(
+        self, single: Database, superuser: "asyncpg.Connection[asyncpg.Record]"
+    ) -> None:
+        with pytest.raises(AppError):
+            async with single.principal_scope(LAN) as tx:
+                pid = await tx.driver.fetchval("select pg_backend_pid()")
+                await superuser.execute("select pg_terminate_backend($1)", pid)
+                await tx.driver.execute("select pg_sleep(5)")
+        async with single.principal_scope(LAN) as tx:
+            assert await tx.driver.fetchval("select 1") == 1
+
+    async def test_a_mistake_of_ours_stays_one(self, single: Database) -> None:
+        with pytest.raises(asyncpg.UndefinedTableError):
+            async with single.principal_scope(LAN) as tx:
+                await tx.driver.execute("select from there_is_none")

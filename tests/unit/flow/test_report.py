@@ -1,0 +1,62 @@
+from datetime import UTC, datetime
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from app.agents.registry import AgentRegistry
+from app.agents.step import StepError, StepOutcome
+from app.domain.plan import PlannedStep, Step
+from app.flow.report import report_of
+from app.tools.base import ToolResult
+
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+TYPES = {"math.mcp_sum": "sum", "math.mcp_subtract": "subtract", "date.working_days": "working_days"}
+POOLS = ("math", "date")
+
+
+def agents() -> AgentRegistry:
+    def spec(name: str) -> Any:
+        return SimpleNamespace(is_pool=name in POOLS, type_of=lambda tool: TYPES.get(tool, ""))
+
+    return cast(AgentRegistry, SimpleNamespace(names=(*POOLS, "hr"), spec=spec))
+
+
+def outcome(number: int, tool: str, value: Any, agent: str = "math") -> StepOutcome:
+    planned = PlannedStep(
+        number=number, tier=1, step=Step(agent=agent, tool=tool, message="?"), queries=((1, "?"),), node_id=f"{number}"
+    )
+    error = StepError("tool_failed", "no") if value is None else None
+    result = None if value is None else ToolResult(text="", value=value)
+    return StepOutcome(
+        step=planned, tool=tool, started_at=NOW, ended_at=NOW, duration_ms=1, input_hash="", output_hash=None,
+        result=result, error=error,
+    )  # fmt: skip
+
+
+class TestReportOf:
+    def test_is_the_seeds(self) -> None:
+        assert report_of([outcome(1, "math.mcp_sum", {"result": "6"})], agents()) == "## Math Results:\n- **sum**: 6.0"
+
+    def test_has_a_line_an_operation_and_a_section_a_pool(self) -> None:
+        steps = [
+            outcome(3, "date.working_days", {"result": 56, "working_days": 56}, "date"),
+            outcome(2, "math.mcp_subtract", {"result": "0.25"}),
+            outcome(1, "math.mcp_sum", [{"result": "6"}, {"result": "-7"}]),
+        ]
+        assert report_of(steps, agents()) == (
+            "## Math Results:\n- **sum**: 6.0\n- **sum**: -7.0\n- **subtract**: 0.25\n\n"
+            "## Date Results:\n- **working_days**: 56"
+        )
+
+    @pytest.mark.parametrize(
+        "value", [None, [], {}, {"answer": "6"}, {"result": None}, {"result": {}}, {"result": "[x](https://evil.example)"},
+                  {"result": "6\n## More"}, {"result": "9" * 200}],
+    )  # fmt: skip
+    def test_says_nothing_where_nothing_was_computed(self, value: Any) -> None:
+        """Text of a stranger's server is no number, day or name: it does not become part of our Markdown."""
+        assert report_of([outcome(1, "math.mcp_sum", value)], agents()) == ""
+
+    def test_leaves_departments_out(self) -> None:
+        assert report_of([outcome(1, "rag_tool", {"result": "6"}, "hr")], agents()) == ""
+        assert report_of([outcome(1, "merge", {"result": "6"}, "orchestrator")], agents()) == ""
