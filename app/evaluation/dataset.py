@@ -1,0 +1,161 @@
+"""Datasets: files of JSON lines, read strictly. Nothing of a file with a fault is used, and every fault is told."""
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from app.errors import AppError, ErrorCode
+from app.evaluation.question import Question
+
+SCHEMA_PATH = Path(__file__).parents[2] / "docs" / "evaluation.schema.json"
+_MOST_FAULTS = 20
+_MOST_BYTES = 50_000_000
+
+
+@dataclass(frozen=True)
+class Case:
+    """A question and where it stands."""
+
+    question: Question
+    place: str
+    """``leaks.jsonl: line 3``."""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """Questions that are asked together; those with own documents share a tenant per corpus."""
+
+    name: str
+    cases: tuple[Case, ...]
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with any question; 12 hex digits."""
+        digest = hashlib.sha256()
+        for case in self.cases:
+            digest.update(case.question.model_dump_json().encode())
+        return digest.hexdigest()[:12]
+
+
+def read_dataset(path: Path, name: str = "") -> Dataset:
+    """Read one file; its name names the dataset. Raises `AppError` (PAYLOAD_INVALID) that lists the faults by line."""
+    return Dataset(name or path.stem, parsed(lines_of(path), path.name))
+
+
+def lines_of(path: Path) -> list[str]:
+    """The lines of a UTF-8 file. Raises `AppError`."""
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            raise refusal([f"{path}: has more than {_MOST_BYTES} bytes"])
+        # JSON allows the separators that `splitlines` would cut at.
+        return path.read_text("utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        raise refusal([f"{path}: is not UTF-8 (byte {error.start})"]) from error
+    except OSError as error:
+        raise refusal([f"{path}: cannot be read ({error.strerror or type(error).__name__})"]) from error
+
+
+def parsed(lines: Sequence[str], name: str) -> tuple[Case, ...]:
+    """The questions of a file's lines; blank ones are skipped. Raises `AppError`."""
+    cases: list[Case] = []
+    faults: list[str] = []
+    seen: dict[str, int] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        place = f"{name}: line {number}"
+        try:
+            question = Question.model_validate_json(json.dumps(_object(line), ensure_ascii=True))
+        except ValidationError as error:
+            faults += [f"{place}: {fault}" for fault in _faults(error)]
+        except ValueError as error:
+            faults.append(f"{place}: {error}")
+        else:
+            if question.id in seen:
+                faults.append(f"{place}: the id {question.id!r} stands in line {seen[question.id]} already")
+            seen.setdefault(question.id, number)
+            cases.append(Case(question, place))
+    faults += [] if faults else [*_corpus_faults(cases)]
+    if faults:
+        raise refusal(faults)
+    if not cases:
+        raise refusal([f"{name}: holds no question"])
+    return tuple(cases)
+
+
+def _object(line: str) -> dict[str, Any]:
+    """One JSON object, no key twice. Raises `ValueError`."""
+
+    def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
+        names = [name for name, _ in found]
+        if twice := next((name for name in names if names.count(name) > 1), None):
+            raise ValueError(f"the key {twice!r} stands twice in one object")
+        return dict(found)
+
+    def constant(name: str) -> None:
+        raise ValueError(f"{name} is no JSON")
+
+    try:
+        value = json.loads(line, object_pairs_hook=pairs, parse_constant=constant)
+    except json.JSONDecodeError as error:
+        raise ValueError(f"is not JSON ({error.msg}, column {error.colno})") from error
+    except RecursionError as error:
+        raise ValueError("is nested too deeply") from error
+    if not isinstance(value, dict):
+        raise ValueError("must be a JSON object")
+    return value
+
+
+def _faults(error: ValidationError) -> Iterator[str]:
+    for fault in error.errors(include_url=False, include_context=False, include_input=False):
+        place = ".".join(str(part) for part in fault["loc"])
+        said = fault["msg"].removeprefix("Value error, ")
+        yield f"{place}: {said}" if place and not said.startswith(f"{place}.") else said
+
+
+def _corpus_faults(cases: Sequence[Case]) -> Iterator[str]:
+    """Documents that are told in two ways, and own-tenant questions nobody brought documents for."""
+    known: dict[tuple[str, str], str] = {}
+    for case in cases:
+        for document in case.question.documents:
+            key, content = (case.question.corpus, document.name), document.model_dump_json()
+            if known.setdefault(key, content) != content:
+                yield f"{case.place}: documents: {document.name!r} was told differently in an earlier line"
+    corpora = {corpus for corpus, _ in known}
+    for case in cases:
+        question = case.question
+        if question.is_in_own_tenant and question.corpus not in corpora:
+            yield f"{case.place}: asker: names no tenant, and no line brings documents for corpus {question.corpus!r}"
+
+
+def refusal(faults: Sequence[str]) -> AppError:
+    """What is wrong, one a line."""
+    shown = [*faults[:_MOST_FAULTS], *([f"… and {len(faults) - _MOST_FAULTS} more"] if faults[_MOST_FAULTS:] else [])]
+    return AppError(ErrorCode.PAYLOAD_INVALID, "\n".join(shown), status=422)
+
+
+def dataset_schema() -> str:
+    """The JSON Schema of one line, short forms included, as it stands in `SCHEMA_PATH`."""
+    schema = Question.model_json_schema()
+    schema["title"] = "A question of a Conclave evaluation dataset"
+    parts = schema["$defs"]
+    fact, text = {"$ref": "#/$defs/Fact"}, {"type": "string", "minLength": 1}
+    parts["Fact"] = {"anyOf": [text, parts["Fact"]]}
+    parts["Alternatives"] = {"anyOf": [fact, {"type": "array", "items": fact, "minItems": 1}, parts["Alternatives"]]}
+    parts["Cited"] = {"anyOf": [{"type": "array", "items": text, "minItems": 1}, parts["Cited"]]}
+    parts["Disagreement"] = {"anyOf": [{"type": "boolean"}, parts["Disagreement"]]}
+    outcomes = parts["Expected"]["properties"]["outcome"]
+    outcomes["anyOf"] = [outcomes["items"], {"type": "array", "items": outcomes["items"]}]
+    for key in ("items", "type"):
+        outcomes.pop(key, None)
+    return json.dumps(schema, ensure_ascii=False, indent=2) + "\n"
+
+
+def write_schema(path: Path = SCHEMA_PATH) -> None:
+    """Write the schema file; a test tells when that is due."""
+    path.write_text(dataset_schema(), "utf-8")

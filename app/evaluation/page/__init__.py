@@ -1,0 +1,47 @@
+"""The report as one HTML page that needs nothing else: no script, no font, no image, no other address.
+
+It follows the reader's light or dark scheme and the width of the screen. Everything that was said by a document, a
+model or a person is escaped, and the page's own policy lets nothing run.
+"""
+
+from html import escape
+from pathlib import Path
+
+from app.evaluation.comparison import Comparison
+from app.evaluation.page import compared, figures, questions
+from app.evaluation.report import Report
+
+_STYLE = Path(__file__).parent / "page.css"
+_HEAD = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+<body>
+"""
+
+
+def report_page(report: Report, comparison: Comparison | None = None) -> str:
+    """The whole page; with a comparison it also tells what changed since the earlier run. Reads its style sheet."""
+    parts = [
+        figures.heading(report),
+        figures.tiles(report),
+        figures.gates(report.gates),
+        compared.changes(comparison) if comparison else "",
+        figures.rates(report),
+        figures.plots(report),
+        figures.outcomes(report),
+        figures.groups(report),
+        questions.wrong(report),
+        questions.to_review(report),
+        figures.circumstances(report),
+    ]
+    title = f"Evaluation of {report.made_at:%Y-%m-%d %H:%M}"
+    head = _HEAD.format(title=escape(title), style=_STYLE.read_text("utf-8"))
+    return head + "<main>\n" + "\n".join(part for part in parts if part) + "\n</main>\n</body>\n</html>\n"
