@@ -20,8 +20,8 @@ PROCESSES = (1, 2, 4)
 ROUNDS = 3
 _QUESTION = "mật khẩu dài bao nhiêu ký tự?"
 _LOADS = {
-    "model": {"CONCLAVE_WORKER_MAX_CONCURRENT_RUNS": "10"},
-    "rules": {"CONCLAVE_LLM_BASE_URL": "", "CONCLAVE_LLM_MODEL": ""},
+    "model": {"CONCLAVE_WORKER_MAX_CONCURRENT_RUNS": "10", "CONCLAVE_REMOTE_AGENTS": "[]"},
+    "rules": {"CONCLAVE_LLM_BASE_URL": "", "CONCLAVE_LLM_MODEL": "", "CONCLAVE_REMOTE_AGENTS": "[]"},
 }
 _MODEL_SECONDS = 1.0
 

@@ -8,7 +8,9 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import NamedTuple
 
+from app.domain.knowledge import Language
 from app.domain.language import fold
+from app.domain.numerals import SPELT, spelt_value
 
 _SPELLINGS = {
     "VND": "dong vnd d", "GBP": "gbp pound pounds", "USD": "usd dollar dollars", "EUR": "eur euro euros",
@@ -27,12 +29,9 @@ _SIGNS = {"£": "GBP", "$": "USD", "€": "EUR", "₫": "VND"}
 _SCALES = {"nghin": 3, "ngan": 3, "k": 3, "thousand": 3, "trieu": 6, "million": 6, "ty": 9, "ti": 9, "billion": 9}
 _MILLION = 6
 """From here on a bare number (``5 triệu``) is money."""
-_SPELT = {
-    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
-    "twelve": 12, "hai": 2, "ba": 3, "bốn": 4, "sáu": 6, "bảy": 7, "tám": 8, "chín": 9, "mười": 10,
-}  # fmt: skip
-"""``một`` and ``năm`` are left out: an article, and a year far more often than five."""
 _ADJECTIVES = frozenset({"business", "working", "calendar", "full", "consecutive", "paid", "more"})
+_PLURALS = frozenset({"days", "weeks", "months", "years", "hours"})
+"""What one more word may stand before: ``three remote days``."""
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
@@ -42,15 +41,17 @@ _GROUPED = r"\d{1,3}(?:[.,]\d{3}){1,5}"
 _NUMBER = rf"(?:{_GROUPED}(?:[.,]\d{{1,2}})?(?!\d)|\d{{1,15}}(?:[.,]\d{{1,6}})?(?!\d))"
 _AMOUNT = re.compile(
     rf"(?P<sign>[£$€₫])\s?(?P<paid>{_NUMBER})(?:\s?(?P<times>k|thousand|million|billion)\b)?"
-    r"|\b(?P<clock>\d{1,2}\s?[:h]\s?\d{2})\b"
+    r"|\b(?P<clock>\d{1,2}\s?[:h]\s?\d{2})(?:\s?(?P<half>[ap]\.?m\b|sáng\b|chiều\b|tối\b)|\b)"
+    r"|\b(?P<oclock>\d{1,2})\s?(?:giờ\s(?P<part>sáng|trưa|chiều|tối)|(?P<noon>[ap]\.?m))\b"
     r"|\b(?P<y0>\d{4})-(?P<m0>\d{2})-(?P<d0>\d{2})\b"
-    r"|(?<![\d/.,])(?P<d1>\d{1,2})/(?P<m1>\d{1,2})(?:/(?P<y1>\d{4})|(?<=\d\d/\d\d)|(?<=ngày \d/\d))(?![/\d%])"
+    r"|(?<![\d/.,])(?P<d1>\d{1,2})/(?P<m1>\d{1,2})(?:/(?P<y1>\d{4})|(?<=\d\d/\d\d)|(?<=ngày \d/\d)"
+    r"|(?<=ngày \d\d/\d)|(?<=ngày \d/\d\d))(?![/\d%])"
     r"|\bngày\s(?P<d2>\d{1,2})\stháng\s(?P<m2>\d{1,2})(?:\snăm\s(?P<y2>\d{4}))?\b"
     rf"|\b(?P<d3>\d{{1,2}})(?:st|nd|rd|th)?\s(?P<m3>{_MONTH})(?:,?\s(?P<y3>\d{{4}})\b)?"
     rf"|\b(?P<m4>{_MONTH})\s(?P<d4>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s(?P<y4>\d{{4}})\b)?"
     r"|\b(?:ngày|day)\s(?P<day>\d{1,2})\b(?![/.,-]?\d)"
     rf"|(?<![\w.,/])(?:(?P<low>{_NUMBER})\s?(?:-|–|đến|tới|to)\s?)?"
-    rf"(?P<number>{_NUMBER}|\b(?:{'|'.join(_SPELT)})\b)[\s-]*(?P<unit>%|[^\W\d_]+(?:\s[^\W\d_]+){{0,2}})",
+    rf"(?P<number>{_NUMBER}|\b{SPELT}\b)[\s-]*(?P<unit>%|[^\W\d_]+(?:\s[^\W\d_]+){{0,2}})",
     re.IGNORECASE,
 )
 _DATE_FORMS = "01234"
@@ -61,6 +62,12 @@ _NUMBERED = re.compile(
 )
 """Before a number that names something and counts nothing (``tháng 6 năm 2026``)."""
 _A_YEAR = re.compile(r"(?:19|20)\d\d")
+_NOON = 12
+_CURRENCIES = frozenset({"VND", "GBP", "USD", "EUR"})
+_SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 604_800}
+_MONTHS_IN = {"month": 1, "year": 12}
+_DECIMALS: dict[Language, str] = {"vi": r"\d{1,3},\d{3}", "en": r"\d{1,3}\.\d{3}"}
+"""What looks like a group of thousands and is a fraction in this language."""
 
 
 class Amount(NamedTuple):
@@ -74,28 +81,51 @@ class Amount(NamedTuple):
     end: int
 
 
-def amounts_in(text: str) -> Iterator[Amount]:
-    """All amounts of `text` in order; both ends of a range (``3 đến 5 ngày``) are amounts."""
+def amounts_in(text: str, language: Language | None = None) -> Iterator[Amount]:
+    """All amounts of `text` in order; both ends of a range (``3 đến 5 ngày``) are amounts.
+
+    With `language` one group of three digits is read by it: ``1.500`` is 1500 in Vietnamese and 1.5 in English,
+    ``1,500`` the reverse; without, and beside a currency, both are thousands.
+    """
     for match in _AMOUNT.finditer(text):
-        for unit, value in _read(match):
+        for unit, value in _read(match, language):
             yield Amount(unit, value, match.start(), _end(match, unit))
 
 
-def _read(match: re.Match[str]) -> Iterator[tuple[str, Decimal]]:
-    if match["clock"]:
-        hour, minute = re.split(r"\s?[:hH]\s?", match["clock"])
-        yield CLOCK, Decimal(int(hour) * 60 + int(minute))
+def length_of_time(unit: str, value: Decimal) -> tuple[str, Decimal] | None:
+    """A duration in seconds or, from a month on, in months: ``2 tuần`` is ``14 ngày``, ``one year`` is ``12 months``.
+
+    None for what is no duration. A month has no length in days, and none is made up.
+    """
+    if unit in _SECONDS:
+        return "second", value * _SECONDS[unit]
+    return ("month", value * _MONTHS_IN[unit]) if unit in _MONTHS_IN else None
+
+
+def _read(match: re.Match[str], language: Language | None) -> Iterator[tuple[str, Decimal]]:
+    if match["clock"] or match["oclock"]:
+        yield CLOCK, _time_of_day(match)
     elif match["day"]:
         yield DAY_OF_MONTH, Decimal(match["day"])
     elif match["paid"]:
         yield _SIGNS[match["sign"]], _number(match["paid"], _SCALES.get((match["times"] or "").lower(), 0))
     elif match["unit"]:
-        yield from _counted(match)
+        yield from _counted(match, language)
     else:
         yield from _dates(match)
 
 
-def _counted(match: re.Match[str]) -> Iterator[tuple[str, Decimal]]:
+def _time_of_day(match: re.Match[str]) -> Decimal:
+    written = re.split(r"\s?[:hH]\s?", match["clock"]) if match["clock"] else [match["oclock"], "0"]
+    hour, part = int(written[0]), (match["half"] or match["noon"] or match["part"] or "").lower()
+    if hour < _NOON and (part[:1] == "p" or part in ("chiều", "tối")):
+        hour += _NOON
+    elif hour == _NOON and part[:1] == "a":
+        hour = 0
+    return Decimal(hour * 60 + int(written[1]))
+
+
+def _counted(match: re.Match[str], language: Language | None) -> Iterator[tuple[str, Decimal]]:
     spoken = match["unit"].split()
     scale = _SCALES.get(fold(spoken[0]).lower(), 0)
     unit = _unit(spoken[1:] if scale else spoken) or ("VND" if scale >= _MILLION else "")
@@ -103,13 +133,13 @@ def _counted(match: re.Match[str]) -> Iterator[tuple[str, Decimal]]:
     is_name = not scale and (_NUMBERED.search(before) or _A_YEAR.fullmatch(match["number"]))
     if unit and not is_name:
         for written in filter(None, (match["low"], match["number"])):
-            yield unit, _number(written, scale)
+            yield unit, _number(written, scale, None if unit in _CURRENCIES else language)
 
 
 def _unit(spoken: Sequence[str]) -> str:
     """The unit a row of words begins with; empty when it is none that is compared."""
     words = [fold(word).lower() for word in spoken]
-    if len(words) > 1 and words[0] in _ADJECTIVES:
+    if len(words) > 1 and (words[0] in _ADJECTIVES or (words[0] not in _UNITS and words[1] in _PLURALS)):
         words = words[1:]
     return _UNITS.get(" ".join(words[:2])) or _UNITS.get(" ".join(words[:1]), "")
 
@@ -135,11 +165,13 @@ def _dates(match: re.Match[str]) -> Iterator[tuple[str, Decimal]]:
                 yield (DATE, Decimal(int(year) * 10_000 + of_year)) if year else (DAY_OF_YEAR, Decimal(of_year))
 
 
-def _number(written: str, scale: int = 0) -> Decimal:
-    """The value of a written number; one group of three digits is thousands in either language."""
-    spelt = _SPELT.get(written.lower())
+def _number(written: str, scale: int = 0, language: Language | None = None) -> Decimal:
+    """The value of a written number; one group of three digits is thousands unless the language says otherwise."""
+    spelt = None if written[0].isdigit() else spelt_value(written)
     if spelt is not None:
-        return Decimal(spelt)
+        return spelt.scaleb(scale)
+    if language and re.fullmatch(_DECIMALS[language], written):
+        return Decimal(written.replace(",", ".")).scaleb(scale)
     groups = re.fullmatch(rf"({_GROUPED})(?:[.,](\d{{1,2}}))?", written)
     digits = f"{re.sub('[.,]', '', groups[1])}.{groups[2] or 0}" if groups else written.replace(",", ".")
     return Decimal(digits).scaleb(scale)

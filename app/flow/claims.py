@@ -1,31 +1,32 @@
 """Claims of an answer's quotes, and which of them disagree.
 
-Two quotes disagree when they come from different documents, speak of the same thing, and give amounts of the same
-unit that have no value in common ("12 ngày phép năm" against "14 ngày phép năm").
+Quotes of different documents disagree when they speak of the same thing and cannot both hold ("12 ngày phép năm"
+against "14 ngày phép năm"). What else was found beside an answer (`Finding.counterparts`) is held against its quotes.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
 
 from app.domain import claims
-from app.domain.knowledge import Finding, Quote
+from app.domain.claims.clashes import clashes
+from app.domain.claims.counterparts import are_as_near
+from app.domain.claims.kinds import ConflictKind, is_one_page, kind_of
+from app.domain.claims.sides import Text
+from app.domain.knowledge import Finding, Language, Quote
 
-_SHARED_SUBJECT = 0.5
-"""Least overlap coefficient of the two subjects' words for the claims to be about the same thing."""
-_SHARED_WORDS = 2
 LOG_AUTHORITY = "log"
-"""Authority of quotes made from system log lines."""
+"""Authority of quotes made from system log lines: what they count is no policy."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What a quote states in amounts of one unit, and whose finding it stands in."""
+    """What a quote states in values of one kind, and whose finding it stands in."""
 
     quote: Quote
     agent: str
     query: str
     stated: claims.Claim
-    subject: frozenset[str]
 
     @property
     def sentence(self) -> str:
@@ -39,35 +40,53 @@ class Disagreement:
 
     one: Claim
     other: Claim
+    kind: ConflictKind
 
 
-def claims_of(finding: Finding) -> list[Claim]:
-    """Every amount stated in the finding's quotes; what a log line counts is no policy and is left out."""
-    return [
-        Claim(quote, finding.agent, finding.query, stated, stated.subject)
-        for quote in finding.quotes
-        if quote.passage.authority != LOG_AUTHORITY
-        for stated in claims.claims_in(quote.text, quote.passage.section)
-    ]
+@dataclass(frozen=True)
+class _Said:
+    quote: Quote
+    finding: Finding
+    is_counterpart: bool
+
+    @property
+    def text(self) -> Text:
+        passage = self.quote.passage
+        language: Language | None = "vi" if passage.language == "vi" else "en" if passage.language == "en" else None
+        return Text(self.quote.text, passage.text, passage.title, passage.section, language)
 
 
 def disagreements(findings: tuple[Finding, ...]) -> list[Disagreement]:
-    """Pairs of claims that disagree, at most one for each pair of documents and unit."""
-    stated = [claim for finding in findings if finding.found for claim in claims_of(finding)]
+    """Pairs of claims that disagree, at most one for each pair of documents and kind of value."""
+    said = [one for finding in findings if finding.found for one in _said(finding)]
     seen: set[tuple[frozenset[str], str]] = set()
     found: list[Disagreement] = []
-    for one, other in combinations(stated, 2):
+    for one, other in combinations(said, 2):
         documents = frozenset({str(one.quote.passage.document_id), str(other.quote.passage.document_id)})
-        key = (documents, one.stated.unit)
-        if len(documents) == 2 and key not in seen and _disagree(one, other):
-            seen.add(key)
-            found.append(Disagreement(one, other))
+        if len(documents) < len((one, other)) or (one.is_counterpart and other.is_counterpart):
+            continue
+        for told in _between(one, other):
+            key = (documents, told.one.stated.unit)
+            if key not in seen:
+                seen.add(key)
+                found.append(told)
     return found
 
 
-def _disagree(one: Claim, other: Claim) -> bool:
-    if not one.stated.excludes(other.stated):
-        return False
-    shared = one.subject & other.subject
-    smaller = min(len(one.subject), len(other.subject))
-    return len(shared) >= _SHARED_WORDS and len(shared) / smaller >= _SHARED_SUBJECT
+def _said(finding: Finding) -> Iterator[_Said]:
+    for quote in (*finding.quotes, *finding.counterparts):
+        if quote.passage.authority != LOG_AUTHORITY:
+            yield _Said(quote, finding, quote in finding.counterparts)
+
+
+def _between(one: _Said, other: _Said) -> Iterator[Disagreement]:
+    mine, theirs = one.quote.passage, other.quote.passage
+    if mine.language != theirs.language and not are_as_near(mine, theirs):
+        return
+    for clash in clashes(one.finding.query, one.text, other.text, is_one_page=is_one_page(mine, theirs)):
+        kind = kind_of(mine, theirs, clash.one.validity, clash.other.validity)
+        yield Disagreement(
+            Claim(one.quote, one.finding.agent, one.finding.query, clash.one),
+            Claim(other.quote, other.finding.agent, other.finding.query, clash.other),
+            kind,
+        )

@@ -1,8 +1,8 @@
 """The append-only log of every run: written by the one holder of the run, followed by whoever may see it.
 
-Truth is the table; the bus only says "look". An entry is seen by the owner of its task, by nobody else. What was
-committed asynchronously can be lost when PostgreSQL itself crashes (never when this process does); the terminal entry
-is committed synchronously, together with the task it ends.
+Truth is the table; the bus only says "look". An entry is seen by the owner of its task, by nobody else. Every
+batch waits for the disk before it can be followed, so that no crash takes back what somebody was shown; the run does
+not wait for it. The terminal entry is committed together with the task it ends.
 """
 
 import asyncio

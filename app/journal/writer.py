@@ -100,7 +100,8 @@ class JournalWriter:
         """Whether the events are in the database now; False = they wait in the spool."""
 
         async def directly() -> None:
-            async with self._database.principal_scope(self._principal, durable=False) as tx:
+            # Durable: followers are shown what is committed, and a crash must not take back what somebody was shown.
+            async with self._database.principal_scope(self._principal) as tx:
                 await self._append(tx, batch)
 
         if self.run is None:

@@ -19,5 +19,5 @@ class MemoryAway(SessionMemory):
         """The history the caller gave."""
         return Recollection(history=given)
 
-    async def keep(self, principal: Principal, session_id: UUID, turn: RememberedTurn, answer: str) -> None:
+    def keep_soon(self, principal: Principal, session_id: UUID, turn: RememberedTurn, answer: str) -> None:
         """The turn itself stands in its task; it is not summarised."""

@@ -110,8 +110,11 @@ class TaskRegistry:
         await self.steps.register(principal, new_tasks, agent_contexts)
 
     async def claim_task(self, principal: Principal, task_id: UUID, agent_id: str) -> Task | None:
-        """Take a task for `agent_id` under the next attempt number; None when somebody holds it or it has ended."""
-        async with self._database.principal_scope(principal, durable=False) as tx:
+        """Take a task for `agent_id` under the next attempt number; None when somebody holds it or it has ended.
+
+        Durable: a crash of PostgreSQL that took the claim back would give the same number out twice.
+        """
+        async with self._database.principal_scope(principal) as tx:
             return await tasks.claim(tx, task_id, agent_id, self.lease_seconds)
 
     def is_overdue(self, task: Task) -> bool:

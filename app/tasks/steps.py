@@ -98,8 +98,9 @@ class StepRegistry:
             return await self._queue.enqueue(tx, task_id, line_of(agent))
 
     async def take_up(self, owner: Principal, task_id: UUID, worker_id: str) -> HandedStep | None:
-        """Take a handed out step for a worker; None when it cannot be had (see the table's statement)."""
-        async with self._database.principal_scope(owner, durable=False) as tx:
+        """Take a handed out step for a worker; None when it cannot be had (see the table's statement). Durable, as the
+        claim of a run is."""
+        async with self._database.principal_scope(owner) as tx:
             return await steps.take_up(tx, task_id, worker_id, self._lease_seconds, self.max_redispatches)
 
     async def look(self, leader: TaskRun, task_id: UUID, after: int) -> StepSight:

@@ -9,6 +9,7 @@ from typing import Any
 import asyncpg
 import httpx
 import pytest
+from structlog.testing import capture_logs
 
 from app.main import Services
 from app.storage.embedded import EmbeddedServer
@@ -106,7 +107,9 @@ class TestOfflineQuestions:
     ) -> None:
         assert (await lan.post("/chat", json={"query": "xin chào"})).status_code == 200
         async with database_away(embedded_server):
-            told = await lan.post("/chat", json={"query": query})
+            with capture_logs() as lines:
+                told = await lan.post("/chat", json={"query": query})
+            assert "run_crashed" not in {line["event"] for line in lines}
             answer = told.json()
             assert told.status_code == 200, answer
             assert (answer["outcome"], answer["durability"]) == (outcome, "pending")

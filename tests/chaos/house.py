@@ -29,6 +29,8 @@ QUESTION = "đi muộn bị xử lý thế nào và mật khẩu dài bao nhiêu
 _SLOW = re.compile(r"\[slow (\d+(?:\.\d+)?)\]")
 _SLOW_PIECES, _SLOW_SENTENCES = 30, 10
 _FIRST_DATA_DIR = "planted"
+REMOTE_AGENT = "it"
+"""Its steps are done by the workers of its queue alone."""
 STORMY = {"CONCLAVE_MAX_REDISPATCHES": "20"}
 """A storm kills the same run more often than anybody would try it again."""
 
@@ -38,7 +40,7 @@ class Shape:
     """How large a house is."""
 
     apis: int = 2
-    workers: tuple[str, ...] = ("", "", "")
+    workers: tuple[str, ...] = ("chat,ingest", "chat,ingest", REMOTE_AGENT)
     """The ``--queues`` of each worker; empty = every queue."""
     lease_seconds: int = 2
     redis: bool = True
@@ -121,6 +123,7 @@ class House:
             "CONCLAVE_EMBEDDING_THREADS": "1",
             "CONCLAVE_ENABLE_CACHING": "false",
             "CONCLAVE_BUS_URL": self.valkey.url if self.shape.redis else "",
+            "CONCLAVE_REMOTE_AGENTS": f'["{REMOTE_AGENT}"]',
             "CONCLAVE_LLM_BASE_URL": self.model.base_url,
             "CONCLAVE_LLM_MODEL": self.model.model,
             "COLUMNS": "160",

@@ -3,18 +3,22 @@
 import asyncio
 import time
 from collections import Counter
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 import httpx
 import pytest
 
 from tests.api.sse_reader import TERMINAL
 from tests.chaos.chats import Frame, frames_of
-from tests.chaos.house import House
+from tests.chaos.house import REMOTE_AGENT, House
+from tests.chaos.machines import Worker
 
 ASKED = "mật khẩu dài bao nhiêu ký tự?"
 CANCEL_SECONDS = 1.0
-_PINGED = 10
+_STEPS = """
+select assignee_agent_id, claimed_by from tasks
+where root_task_id = $1::uuid and parent_task_id is not null and claimed_by is not null
+"""
 
 
 @pytest.fixture
@@ -88,6 +92,24 @@ class TestRuns:
             ids = [answer.json()["task_id"] for answer in answers]
             rows = await db.fetch("select claimed_by from tasks where task_id = any($1::uuid[])", ids)
         assert len({row["claimed_by"] for row in rows}) >= 2
+
+
+class TestARemoteAgent:
+    async def test_works_on_the_machine_of_its_queue_and_nowhere_else(
+        self, house: House, here: httpx.AsyncClient
+    ) -> None:
+        answer = (await here.post("/chat", json={"query": ASKED})).json()
+        assert answer["outcome"] == "answered" and "12" in answer["answer"]
+        async with house.looking() as db:
+            steps = await db.fetch(_STEPS, answer["task_id"])
+        workers = {"hr": house.workers[:2], REMOTE_AGENT: house.workers[2:]}
+        for agent, machines in workers.items():
+            holders = {step["claimed_by"] for step in steps if step["assignee_agent_id"] == agent}
+            assert holders and all(_is_one_of(holder, machines) for holder in holders), (agent, holders)
+
+
+def _is_one_of(holder: str, machines: Sequence[Worker]) -> bool:
+    return any(machine.worker_id in holder for machine in machines)
 
 
 class TestCancel:

@@ -1,11 +1,15 @@
-from datetime import date
+from datetime import date, timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.domain.knowledge import Finding, Quote
+from app.embedding.cached import CachedEmbedder
 from app.flow.claims import disagreements
-from app.flow.resolve import Verdict, judge
+from app.flow.resolve import Verdict, cited, judge, told_by_winners, without_losers
 from app.flow.state import FlowLimits
+from app.reasoning.local import LocalReasoner
 from tests.factories import finding, passage
 
 LIMITS = FlowLimits()
@@ -64,3 +68,99 @@ class TestJudge:
         found = verdict({"relevance_score": one}, {"relevance_score": other}, limits)
         assert found.decided == (found.margin >= threshold)
         assert found.winner.score >= found.loser.score
+
+    @given(st.integers(1, 4000), st.floats(0, 1), st.floats(0, 1))
+    def test_the_later_version_of_a_page_wins_however_relevant_the_earlier(
+        self, days: int, one: float, two: float
+    ) -> None:
+        began = date(2015, 1, 1)
+        found = verdict(
+            {"title": "page", "effective_from": began, "relevance_score": one},
+            {"title": "page", "effective_from": began + timedelta(days=days), "relevance_score": two},
+        )
+        assert (found.kind.type, found.rule, found.decided) == ("superseded_version", "later_version", True)
+        assert found.winner.claim.sentence == NEW
+
+    def test_what_has_ended_gives_way_whatever_its_scope(self) -> None:
+        found = verdict(
+            {"effective_from": date(2024, 1, 1), "effective_to": date(2025, 12, 31), "scope": "private"},
+            {"effective_from": date(2026, 1, 1), "scope": "public"},
+        )
+        assert (found.kind.type, found.rule, found.decided) == ("outdated", "validity", True)
+        assert found.winner.claim.sentence == NEW
+
+    @given(
+        st.sampled_from(["public", "internal", "private"]), st.sampled_from(["public", "internal", "private"]),
+        st.sampled_from(["hr", "general"]), st.sampled_from(["hr", "general"]), st.floats(0, 1), st.floats(0, 1),
+        st.dates(date(2020, 1, 1), date(2026, 1, 1)), st.dates(date(2020, 1, 1), date(2026, 1, 1)), st.booleans(),
+    )  # fmt: skip
+    def test_does_not_depend_on_the_order(
+        self, s1: str, s2: str, d1: str, d2: str, r1: float, r2: float, b1: date, b2: date, one_page: bool
+    ) -> None:
+        titles = ("page", "page") if one_page else ("one", "two")
+        one, two = (
+            passage(text, document=text, title=title, scope=s, department=d, relevance_score=r, effective_from=b)
+            for text, title, s, d, r, b in ((OLD, titles[0], s1, d1, r1, b1), (NEW, titles[1], s2, d2, r2, b2))
+        )
+        results = []
+        for order in ((one, two), (two, one)):
+            [found] = disagreements((finding(*order),))
+            told = judge(found, LIMITS, {"general"})
+            results.append((told.winner.claim.sentence, told.decided, told.margin, told.kind, told.rule))
+        assert results[0] == results[1]
+
+    @given(st.sampled_from(["domain", "scope", "recency", "relevance"]), st.floats(0, 0.6), st.floats(0, 0.6))
+    def test_a_side_that_leads_in_a_factor_gains_with_its_weight(self, name: str, low: float, high: float) -> None:
+        low, high = sorted((low, high))
+        leads: dict[str, dict[str, object]] = {
+            "domain": {"department": "hr"}, "scope": {"scope": "private"},
+            "recency": {"effective_from": date(2026, 1, 1)}, "relevance": {"relevance_score": 0.9},
+        }  # fmt: skip
+        behind: dict[str, dict[str, object]] = {
+            "domain": {"department": "general"}, "scope": {"scope": "public"},
+            "recency": {"effective_from": date(2023, 1, 1)}, "relevance": {"relevance_score": 0.2},
+        }  # fmt: skip
+
+        def lead(weight: float) -> float:
+            limits = LIMITS.model_copy(update={"weights": LIMITS.weights | {name: weight}})
+            found = verdict(behind[name], leads[name], limits)
+            scores = {side.claim.sentence: side.score for side in (found.winner, found.loser)}
+            return scores[NEW] - scores[OLD]
+
+        assert lead(high) >= lead(low) - 1e-9
+
+
+@pytest.fixture
+def changed() -> Finding:
+    """An answer from the earlier version, with the later one beside it."""
+    title = "Họp công ty"
+    old = passage(
+        "Họp toàn công ty được tổ chức hằng quý.", document="old", title=title, effective_from=date(2024, 1, 1)
+    )
+    new = passage(
+        "Họp toàn công ty được tổ chức hằng tháng.", document="new", title=title, effective_from=date(2025, 1, 1)
+    )
+    quote = Quote(passage=new, text=new.text, score=1.0)
+    return finding(old, query="Họp toàn công ty bao lâu một lần?").model_copy(update={"counterparts": (quote,)})
+
+
+class TestWithoutLosers:
+    async def test_an_answer_from_the_earlier_version_is_given_from_the_later(
+        self, changed: Finding, embedder: CachedEmbedder, reasoner: LocalReasoner
+    ) -> None:
+        verdicts = [judge(found, LIMITS, set()) for found in disagreements((changed,))]
+        [settled] = await without_losers((changed,), verdicts, reasoner, "vi", 0.7)
+        assert settled.found and "hằng tháng" in settled.answer and "hằng quý" not in settled.answer
+
+    def test_the_winners_words_stand_in_where_nobody_is_sure(self, changed: Finding) -> None:
+        verdicts = [judge(found, LIMITS, set()) for found in disagreements((changed,))]
+        told = told_by_winners(changed, verdicts)
+        assert told.answer == changed.counterparts[0].text
+        assert [quote.passage.external_id for quote in told.quotes] == ["new"]
+
+    def test_both_sides_are_cited(self, changed: Finding) -> None:
+        verdicts = [judge(found, LIMITS, set()) for found in disagreements((changed,))]
+        assert len(cited((changed,))) == 1
+        assert {evidence.url for evidence in cited((changed,), verdicts)} == {
+            "https://intra.example/old", "https://intra.example/new",
+        }  # fmt: skip

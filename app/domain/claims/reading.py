@@ -1,23 +1,15 @@
-"""Claims that can be compared: what a sentence says in amounts, and what of.
-
-Two claims contradict each other when they speak of the same thing and give amounts of the same unit that have no value
-in common ("12 ngày phép năm" against "14 ngày phép năm"). Answers compare the claims of their quotes, the health report
-those of neighbouring passages. Both read and exclude here; how sure they must be of "the same thing" is theirs: quotes
-answer one question already, passages only lie near one another.
-"""
+"""Reading claims of amounts: what a sentence, or a cell of a table, says in amounts, and what of."""
 
 import re
-from collections.abc import Callable, Iterator, Set
-from dataclasses import dataclass
-from decimal import Decimal
+from collections.abc import Iterator
 from itertools import zip_longest
 from typing import NamedTuple
 
 from app.domain.amounts import DATE, DAY_OF_YEAR, UNIT_WORDS, Amount, amounts_in
+from app.domain.claims.record import Claim, subject_words
+from app.domain.claims.validity import validity_in
+from app.domain.knowledge import Language
 from app.domain.language import content_words, fold
-
-Weight = Callable[[str], float]
-"""How much a folded word tells of what is spoken about, above 0: a rare word more than one of every document."""
 
 _LETTERS, _HEADINGS = 8_000, 500
 _SENTENCE_END = re.compile(r"(?<=[.!?;])\s+")
@@ -28,7 +20,6 @@ _CLAUSES = 8
 """Looked at in one sentence; more stand only in long lists."""
 _TABLE_RULE = frozenset("|:- \t")
 _ITEM = re.compile(r"(?:[-*•]|\d{1,2}[.)])\s+")
-_ADDRESS = re.compile(r"https?://\S+|[^\s@]{1,64}@\S+")
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _CASE = re.compile(r"[=×]|\bví dụ\b|\bfor example\b|\bexample:|\be\.g\.", re.IGNORECASE)
 """An example or a calculation: what follows on the line holds for that case only."""
@@ -53,58 +44,11 @@ _RATE = re.compile(
 _WORKING_TIME = re.compile(r"\slàm việc\b", re.IGNORECASE)
 _BESIDE = 3
 """Content words on either side of an amount."""
-_HALF_SURE = 6.0
-"""Weight of shared words at which likeness reaches half of what it can: two or three rare words."""
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
-    """The amounts of one unit in one sentence, or in one cell of a table."""
+class Sentence(NamedTuple):
+    """A sentence, or a row of a table, as claims are read from it."""
 
-    sentence: str
-    """As people read it; a table row becomes ``Dưới 3 năm: 14 ngày``."""
-    amounts: tuple[str, ...]
-    """As written: ``14 ngày``."""
-    unit: str
-    values: frozenset[Decimal]
-    clause: str
-    """The part of the sentence the amounts stand in."""
-    beside: frozenset[str]
-    """Folded content words next to the amounts."""
-    surroundings: str
-    """The sentence with what it stands under: question, lead line, table head, section."""
-    conditions: dict[str, frozenset[Decimal]]
-    """Other amounts of the sentence by unit: the case it holds for, perhaps."""
-    bounds: frozenset[str]
-    """``least``, ``most``: which side the sentence limits."""
-    rates: frozenset[str]
-    """For what the amounts are given: ``day`` in “350.000 đồng một ngày”."""
-    years: frozenset[str]
-    """Years the sentence names."""
-    is_working_time: bool
-    """Whether working days are meant, not days of the calendar."""
-
-    @property
-    def subject(self) -> frozenset[str]:
-        """Folded content words of the sentence and what it stands under, without the unit's own."""
-        return subject_words(self.surroundings, self.unit)
-
-    def excludes(self, other: "Claim") -> bool:
-        """Whether both cannot hold if they speak of one thing: no value in common in the same unit, rate and case."""
-        if self.unit != other.unit or self._stated & other.values or other._stated & self.values:
-            return False
-        units = self.conditions.keys() & other.conditions.keys()
-        if any(self.conditions[unit] != other.conditions[unit] for unit in units):
-            return False
-        pairs = ((self.bounds, other.bounds), (self.rates, other.rates), (self.years, other.years))
-        return all(not mine or not theirs or mine & theirs for mine, theirs in pairs)
-
-    @property
-    def _stated(self) -> frozenset[Decimal]:
-        return self.values | self.conditions.get(self.unit, frozenset())
-
-
-class _Sentence(NamedTuple):
     text: str
     context: str
     parts: tuple[str, ...]
@@ -113,30 +57,21 @@ class _Sentence(NamedTuple):
     """The first cell of a row, which says what the row is about."""
 
 
-def claims_in(text: str, section: str = "") -> list[Claim]:
+def claims_in(text: str, section: str = "", language: Language | None = None) -> list[Claim]:
     """Every amount `text` states, by sentence and unit; examples, calculations and the document's own dates apart.
 
-    Of a text longer than any passage only the beginning is read.
+    `language` decides what ``1.500`` is. Of a text longer than any passage only the beginning is read.
     """
-    return [claim for sentence in _sentences(text[:_LETTERS]) for claim in _claims(sentence, section[:_HEADINGS])]
+    section = section[:_HEADINGS]
+    return [claim for one in sentences_of(text) for claim in _claims(one, section, language)]
 
 
-def subject_words(text: str, unit: str = "") -> frozenset[str]:
-    """Folded content words of `text` without addresses, bare numbers and the words of `unit`."""
-    words = {fold(word) for word in content_words(_ADDRESS.sub(" ", text))}
-    return frozenset(word for word in words if not word.isdigit() and UNIT_WORDS.get(word, "-") != unit)
+def sentences_of(text: str) -> list[Sentence]:
+    """The sentences and rows of a text with what they stand under; worked examples apart."""
+    return list(_sentences(text[:_LETTERS]))
 
 
-def likeness(one: Set[str], other: Set[str], weight: Weight) -> float:
-    """How far two sets of words name the same thing, 0–1: shared weight against both and against the smaller one,
-    damped where little is shared."""
-    shared, mine, theirs = (sum(map(weight, words)) for words in (one & other, one, other))
-    if not shared:
-        return 0.0
-    return (shared / (mine + theirs) + shared / (2 * min(mine, theirs))) * shared / (shared + _HALF_SURE)
-
-
-def _sentences(text: str) -> Iterator[_Sentence]:
+def _sentences(text: str) -> Iterator[Sentence]:
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     lead, head = "", tuple[str, ...]()
     for line, following in zip_longest(lines, lines[1:], fillvalue=""):
@@ -159,17 +94,17 @@ def _cells(line: str) -> tuple[str, ...]:
     return tuple(cell.strip() for cell in line.strip("|").split("|"))
 
 
-def _row(cells: tuple[str, ...], context: str) -> Iterator[_Sentence]:
+def _row(cells: tuple[str, ...], context: str) -> Iterator[Sentence]:
     shown = ": ".join(filter(None, cells))
     if not _CASE.search(shown):
-        yield _Sentence(shown, context, cells[1:] or cells, cells[0] if cells[1:] else "")
+        yield Sentence(shown, context, cells[1:] or cells, cells[0] if cells[1:] else "")
 
 
-def _prose(line: str, lead: str) -> Iterator[_Sentence]:
+def _prose(line: str, lead: str) -> Iterator[Sentence]:
     for piece in _SENTENCE_END.split(_without_mark(line)):
         if _CASE.search(piece):
             return
-        yield _Sentence(piece, lead, (piece,))
+        yield Sentence(piece, lead, (piece,))
         lead = piece if piece.endswith("?") else lead
 
 
@@ -187,9 +122,9 @@ def _without_mark(line: str) -> str:
     return line[mark.end() :] if mark else line
 
 
-def _claims(sentence: _Sentence, section: str) -> Iterator[Claim]:
-    found = [(part, list(amounts_in(part))) for part in sentence.parts]
-    label = list(amounts_in(sentence.label))
+def _claims(sentence: Sentence, section: str, language: Language | None) -> Iterator[Claim]:
+    found = [(part, list(amounts_in(part, language))) for part in sentence.parts]
+    label = list(amounts_in(sentence.label, language))
     if not any(amounts for _, amounts in found):
         found, label = [(sentence.label, label)], []
     skipped = {DATE, DAY_OF_YEAR} if _OF_THE_DOCUMENT.search(sentence.text) else set()
@@ -201,7 +136,7 @@ def _claims(sentence: _Sentence, section: str) -> Iterator[Claim]:
             yield _claim(sentence, section, part, own, others + elsewhere)
 
 
-def _claim(sentence: _Sentence, section: str, part: str, own: list[Amount], others: list[Amount]) -> Claim:
+def _claim(sentence: Sentence, section: str, part: str, own: list[Amount], others: list[Amount]) -> Claim:
     is_cell = part != sentence.text
     written = tuple(dict.fromkeys(part[amount.start : amount.end] for amount in own))
     return Claim(
@@ -216,12 +151,23 @@ def _claim(sentence: _Sentence, section: str, part: str, own: list[Amount], othe
             unit: frozenset(amount.value for amount in others if amount.unit == unit)
             for unit in dict.fromkeys(amount.unit for amount in others)
         },
-        bounds=frozenset(name for name, pattern in _BOUNDS.items() if pattern.search(part)),
+        bounds=bounds_of(part),
         rates=frozenset(_rate(part, amount.end) for amount in own) - {""},
-        years=frozenset(_YEAR.findall(sentence.text)),
+        years=years_of(sentence.text),
         is_working_time=any(word in written[0].lower() for word in ("working", "business"))
         or bool(_WORKING_TIME.match(part, own[0].end)),
+        validity=validity_in(sentence.text),
     )
+
+
+def bounds_of(text: str) -> frozenset[str]:
+    """Which side a text limits: ``least``, ``most``."""
+    return frozenset(name for name, pattern in _BOUNDS.items() if pattern.search(text))
+
+
+def years_of(text: str) -> frozenset[str]:
+    """The years a text names."""
+    return frozenset(_YEAR.findall(text))
 
 
 def _beside(label: str, part: str, amounts: list[Amount]) -> frozenset[str]:
