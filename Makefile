@@ -52,12 +52,14 @@ bench: $(VENV)/.dev ## measure the flow, documents coming in, and search at size
 	@$(BIN)/python -m bench.models
 	@$(BIN)/python -m bench.ingest
 	@$(BIN)/python -m bench.size
+	@$(BIN)/python -m bench.outage
 
 eval: $(VENV)/.dev ## how well passages are found, questions understood and answered, in both languages
 	@$(BIN)/python -m bench.retrieval
 	@$(BIN)/python -m bench.intent
 	@$(BIN)/python -m bench.answers
 	@$(BIN)/python -m bench.arithmetic
+	@$(BIN)/python -m bench.conflicts
 	@$(BIN)/conclave eval run
 
 chaos: $(VENV)/.dev ## every fault of a language model at every stage, 20 seeds each (some 40 minutes)

@@ -79,22 +79,14 @@ class Holdings:
     async def check(self, task_id: UUID, attempt: int) -> None:
         """See `TaskRun.check`. A database that does not answer is no reason to stop."""
         if _now() - self._looked_at > LOOK_SECONDS:
-            try:
-                async with asyncio.timeout(LOOK_SECONDS):
-                    await self._look()
-            except Exception as error:
-                _log.warning("not_looked", error_class=type(error).__name__)
+            await self._look_within(LOOK_SECONDS)
         if any(held.is_lost for held in self._held if (held.task.task_id, held.task.attempt) == (task_id, attempt)):
             raise StaleAttempt(f"attempt {attempt} no longer holds task {task_id}")
 
     async def keep_looking(self, beat: Callable[[], None]) -> None:
         """Stop what is no longer held, until cancelled."""
         while True:
-            try:
-                async with asyncio.timeout(_PATIENCE_SECONDS):
-                    await self._look()
-            except Exception as error:
-                _log.warning("not_looked", error_class=type(error).__name__)
+            await self._look_within(_PATIENCE_SECONDS)
             beat()
             await asyncio.sleep(LOOK_SECONDS)
 
@@ -108,16 +100,22 @@ class Holdings:
             await asyncio.sleep(min(age, LONGEST_PAUSE_SECONDS))
 
     async def keep_hearing(self, beat: Callable[[], None]) -> None:
-        """Stop cancelled runs and their steps as soon as the bus tells of them, until cancelled."""
+        """Look as soon as the bus tells of a cancelled run that is held here, until cancelled. It is only a hint:
+        whoever may speak on the bus stops nothing by it."""
         while True:
             async with self._journal.wake.subscribe(Wanted(topics=frozenset({CANCEL_TOPIC}))) as cancelled:
                 while True:
                     message = await cancelled.next_within(LOOK_SECONDS)
                     beat()
-                    for held in [
-                        one for one in self._held if message and one.task.root_task_id == message.root_task_id
-                    ]:
-                        held.lose()
+                    if message and any(held.task.root_task_id == message.root_task_id for held in self._held):
+                        await self._look_within(_PATIENCE_SECONDS)
+
+    async def _look_within(self, seconds: float) -> None:
+        try:
+            async with asyncio.timeout(seconds):
+                await self._look()
+        except Exception as error:
+            _log.warning("not_looked", error_class=type(error).__name__)
 
     async def _look(self) -> None:
         async with self._looking:
