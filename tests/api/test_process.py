@@ -196,7 +196,7 @@ class TestWorker:
         async with server({**environment, "CONCLAVE_WORKER_IN_PROCESS": "false"}, free_port()) as (_, http):
             accepted = await first_event(http, "xin chào")
             working = await start(environment, "worker")
-            seen = await asyncio.wait_for(journal(http, accepted.data["task_id"]), 30)
+            seen = await asyncio.wait_for(journal(http, accepted.data["task_id"]), 60)
             working.send_signal(signal.SIGTERM)
             told = (await asyncio.wait_for(working.communicate(), 15))[1].decode()
         assert seen[-1].type == "final_report" and working.returncode == 0
