@@ -8,7 +8,7 @@ COPY pyproject.toml README.md alembic.ini ./
 COPY app app
 COPY migrations migrations
 COPY seed_data seed_data
-RUN pip install --no-deps . && useradd --create-home conclave && mkdir -p /var/lib/conclave && chown conclave /var/lib/conclave
+RUN pip install --no-deps . && useradd --create-home conclave && install -d -o conclave -m 700 /var/lib/conclave /var/lib/conclave/spool
 USER conclave
 ENV CONCLAVE_DATA_DIR=/var/lib/conclave
 EXPOSE 8000

@@ -35,7 +35,7 @@ __all__ = ["Handler", "TaskRun", "Worker"]
 _RESTART_SECONDS = 1.0
 _SETTLE_SECONDS = 5.0
 """A job waits so long for the writes of an outage to be brought in before it is given back."""
-_MAX_DOUBLINGS = 5
+_MAX_DOUBLINGS = 2
 _LEASE_MARGIN_SECONDS = 0.05
 _SILENCE_SECONDS = 20.0
 _log = structlog.get_logger(__name__)

@@ -32,7 +32,7 @@ async def play(house: House, storm: Storm, seed: int, bar: Progress) -> Verdict:
 async def _play_alone(storm: Storm, seed: int, out: Console) -> Verdict:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=out, transient=True) as bar:
-        async with open_house(Shape(environment=STORMY)) as house:
+        async with open_house(Shape(lease_seconds=3, environment=STORMY)) as house:
             return await play(house, storm, seed, bar)
 
 

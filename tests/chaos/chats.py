@@ -54,10 +54,10 @@ class Chat:
         self.cuts = 0
         """Connections that ended before the terminal event."""
         self.refusals: Counter[int] = Counter()
-
-    @property
-    def task_id(self) -> str | None:
-        return str(self.frames[0].data["task_id"]) if self.frames else None
+        self.pending: list[dict[str, Any]] = []
+        """Answers that were shown before they were in the database. What was told with one is void: everything is read
+        again until the durable end."""
+        self.task_id: str | None = None
 
     @property
     def has_ended(self) -> bool:
@@ -88,10 +88,10 @@ class Chat:
 
     def _request(self, base: str) -> Any:
         """The first call, or one of the three ways back."""
-        if self.task_id is None or self._rng.random() < 0.1:
+        if self.task_id is None or (self.frames and self._rng.random() < 0.1):
             headers = {"Idempotency-Key": self.key}
             return self._http.stream("POST", f"{base}/chat/stream", json={"query": self.question}, headers=headers)
-        path, last = f"{base}/tasks/{self.task_id}/events", str(self.frames[-1].seq)
+        path, last = f"{base}/tasks/{self.task_id}/events", str(len(self.frames))
         if self._rng.random() < 0.5:
             return self._http.stream("GET", path, params={"after": last})
         return self._http.stream("GET", path, headers={"Last-Event-ID": last})
@@ -100,39 +100,78 @@ class Chat:
         if response.status_code != 200:
             await self._refused(response)
             return
-        is_replay = response.request.method == "POST"
+        if response.request.method == "POST" and self.frames:
+            await self._read_again(response)
+            return
         left, rest = self._cut(), b""
         async for chunk in response.aiter_raw():
             rest += chunk if left is None else chunk[:left]
             left = None if left is None else left - len(chunk)
             *blocks, rest = rest.split(b"\n\n")
             for block in blocks:
-                self._take(block.decode(), is_replay)
+                await self._take(block.decode())
             if left is not None and left <= 0:
                 return
 
+    async def _read_again(self, response: httpx.Response) -> None:
+        """The whole stream from its beginning: what was seen comes again as it was, unless this process tells a run
+        that is not in the database yet."""
+        text = ""
+        try:
+            async for piece in response.aiter_text():
+                text += piece
+        finally:
+            told = frames_of(text[: text.rfind("\n\n") + 2])
+            if told and is_pending(told[-1]):
+                await self._begin_again(told[-1])
+            else:
+                seen, new = told[: len(self.frames)], told[len(self.frames) :]
+                changed = [f"{was} became {now}" for was, now in zip(self.frames, seen, strict=False) if was != now]
+                self.problems += changed
+                for frame in [] if changed else new:
+                    await self._append(frame)
+
     async def _refused(self, response: httpx.Response) -> None:
         self.refusals[response.status_code] += 1
-        if response.status_code not in _RETRIED:
+        # What was answered without the database is unknown elsewhere until it is brought in.
+        is_unknown_yet = response.status_code == 404 and self.pending and not self.frames
+        if response.status_code not in _RETRIED and not is_unknown_yet:
             text = (await response.aread()).decode()
             self.problems.append(f"{response.status_code} behind {len(self.frames)} events: {text[:200]}")
         await asyncio.sleep(_BACKOFF_SECONDS)
 
-    def _take(self, block: str, is_replay: bool) -> None:
+    async def _take(self, block: str) -> None:
         frame = _frame(block)
-        if frame is None:
-            return
-        if frame.seq <= len(self.frames):
-            if not is_replay:
-                self.problems.append(f"double {frame.seq}")
-            elif frame != self.frames[frame.seq - 1]:
-                self.problems.append(f"{frame.seq} changed from {self.frames[frame.seq - 1].type} to {frame.type}")
+        if frame is not None:
+            await self._append(frame)
+
+    async def _append(self, frame: Frame) -> None:
+        """The next event, if it is that."""
+        if self.task_id is None and "task_id" in frame.data:
+            self.task_id = str(frame.data["task_id"])
+        if is_pending(frame):
+            await self._begin_again(frame)
+        elif frame.seq <= len(self.frames):
+            self.problems.append(f"double {frame.seq}")
         elif frame.seq != len(self.frames) + 1:
             self.problems.append(f"gap between {len(self.frames)} and {frame.seq}")
         elif self.has_ended:
             self.problems.append(f"{frame.type} behind the end")
         else:
             self.frames.append(frame)
+
+    async def _begin_again(self, last: Frame) -> None:
+        """An answer is shown that is not in the database yet: wait until it is."""
+        answer = last.data["answer"]
+        if answer not in self.pending:
+            self.pending.append(answer)
+        self.frames = []
+        await asyncio.sleep(_BACKOFF_SECONDS)
+
+
+def is_pending(frame: Frame) -> bool:
+    """Whether this ends a run that waits to be brought into the database."""
+    return frame.type in TERMINAL and frame.data.get("answer", {}).get("durability") == "pending"
 
 
 def frames_of(text: str) -> list[Frame]:

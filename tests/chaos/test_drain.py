@@ -85,6 +85,18 @@ class TestServe:
             await asyncio.gather(chats.ended_well(), house.apis[0].restart())
         assert seconds < DRAIN_SECONDS
 
+    async def test_ends_in_time_with_a_worker_of_its_own(self, house: House, http: httpx.AsyncClient) -> None:
+        """As a single process does: it may lead the very runs whose streams it serves."""
+        leaving = house.add_api(CONCLAVE_WORKER_IN_PROCESS="true")
+        try:
+            await leaving.restart()
+            async with draining(house, http, 6) as chats:
+                seconds = await leave(leaving)
+                await chats.ended_well()
+        finally:
+            house.apis.remove(leaving)
+        assert seconds < DRAIN_SECONDS
+
 
 class TestWorker:
     async def test_gives_back_what_it_cannot_end_in_time(self, house: House, http: httpx.AsyncClient) -> None:
