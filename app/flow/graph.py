@@ -18,7 +18,7 @@ from app.domain.plan import ChitchatPlan, Plan
 from app.domain.principal import Principal
 from app.domain.tasks import ChatRequest, Message, Recollection
 from app.domain.zones import zone_named
-from app.errors import AppError
+from app.errors import AppError, ErrorCode
 from app.flow.execute import execute
 from app.flow.handover import drafted, hand_over
 from app.flow.orchestrate import classify, decide, offers_for, orchestrate
@@ -114,6 +114,8 @@ class DepartmentFlow:
                 raise
             await fail_late(context, state)
         except AppError as refusal:
+            if refusal.code is ErrorCode.DATABASE_UNAVAILABLE:
+                raise  # nothing is wrong with the run: its next attempt answers when the database is back
             await fail(context, state, (), code=refusal.code, message=refusal.detail)
         return state
 

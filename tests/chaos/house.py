@@ -1,6 +1,7 @@
 """A whole installation on one machine: PostgreSQL, a Redis server, API processes, workers, a scripted model."""
 
 import asyncio
+import json
 import os
 import re
 import shutil
@@ -21,16 +22,17 @@ from app.settings import Settings
 from tests.api.conftest import DOCUMENTS, SECRET, SEED
 from tests.chaos.machines import Api, Machine, Postgres, Worker
 from tests.chaos.nursery import Nursery
-from tests.fakes.house_mind import house_mind, stage_of
+from tests.fakes.house_mind import house_mind, lines_of, stage_of
 from tests.fakes.model_server import Asked, ModelServer, Reply, scripted_model_server
 from tests.fakes.valkey import ValkeyServer
 
 QUESTION = "đi muộn bị xử lý thế nào và mật khẩu dài bao nhiêu ký tự?"
+REMOTE_AGENT = "it"
+"""Its steps are done by the workers of its queue alone."""
+_CONCERNS = {"hr": "muộn", REMOTE_AGENT: "mật khẩu"}
 _SLOW = re.compile(r"\[slow (\d+(?:\.\d+)?)\]")
 _SLOW_PIECES, _SLOW_SENTENCES = 30, 10
 _FIRST_DATA_DIR = "planted"
-REMOTE_AGENT = "it"
-"""Its steps are done by the workers of its queue alone."""
 STORMY = {"CONCLAVE_MAX_REDISPATCHES": "20"}
 """A storm kills the same run more often than anybody would try it again."""
 
@@ -190,11 +192,20 @@ async def open_house(shape: Shape | None = None) -> AsyncIterator[House]:
 
 
 def paced_mind(asked: Asked) -> Reply:
-    """The good model; a question with ``[slow 4]`` in it is answered over four seconds, delta by delta."""
-    reply = house_mind(asked)
+    """The good model, which asks only the agents concerned; a question with ``[slow 4]`` in it is answered over four
+    seconds, delta by delta."""
+    reply, stage = house_mind(asked), stage_of(asked)
+    if stage == "plan":
+        return _with_fewer_agents(asked, reply)
     slow = _SLOW.search(asked.text)
-    if slow is None or stage_of(asked) != "compose" or not reply.content:
+    if slow is None or stage != "compose" or not reply.content:
         return reply
     said = "\n\n".join([reply.content] * _SLOW_SENTENCES)
     chars = max(1, len(said) // _SLOW_PIECES)
     return replace(reply, content=said, piece_chars=chars, between_seconds=float(slow[1]) / _SLOW_PIECES)
+
+
+def _with_fewer_agents(asked: Asked, reply: Reply) -> Reply:
+    question, plan = lines_of(asked)[-1]["question"], json.loads(reply.content or "{}")
+    concerned = [one for one in plan["agents"] if _CONCERNS.get(one["agent"], "?") in question]
+    return Reply.json({**plan, "agents": concerned or plan["agents"]})

@@ -9,7 +9,7 @@ import httpx
 from tests.chaos.chats import Chat
 from tests.chaos.house import House
 from tests.chaos.machines import Worker, until
-from tests.chaos.verdict import REFUSED
+from tests.chaos.verdict import is_refusal
 
 ASKED = "mật khẩu dài bao nhiêu ký tự?"
 _STATE = """
@@ -52,5 +52,6 @@ class TestASleepingWorker:
 
 
 def refusals_of(worker: Worker) -> int:
-    """How often a late write of a worker was refused, by its log."""
-    return sum(line["event"] in REFUSED for line in worker.logged())
+    """How often a worker found, by its log, that what it works on is somebody else's: when a write was refused, or
+    before it came to write."""
+    return sum(is_refusal(line) for line in worker.logged())

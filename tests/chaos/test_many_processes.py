@@ -10,7 +10,7 @@ import pytest
 
 from tests.api.sse_reader import TERMINAL
 from tests.chaos.chats import Frame, frames_of
-from tests.chaos.house import REMOTE_AGENT, House
+from tests.chaos.house import QUESTION, REMOTE_AGENT, House
 
 ASKED = "mật khẩu dài bao nhiêu ký tự?"
 CANCEL_SECONDS = 1.0
@@ -97,8 +97,7 @@ class TestARemoteAgent:
     async def test_works_on_the_machine_of_its_queue_and_nowhere_else(
         self, house: House, here: httpx.AsyncClient
     ) -> None:
-        answer = (await here.post("/chat", json={"query": ASKED})).json()
-        assert answer["outcome"] == "answered" and "12" in answer["answer"]
+        answer = (await here.post("/chat", json={"query": QUESTION})).json()
         async with house.looking() as db:
             steps = await db.fetch(_STEPS, answer["task_id"])
         holders = {

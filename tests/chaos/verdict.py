@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any
@@ -13,8 +14,6 @@ from tests.chaos.chats import Chat
 from tests.chaos.house import House
 from tests.chaos.storm import GRACE_SECONDS, Tempest
 
-REFUSED = ("run_lost", "events_given_up", "step_result_late")
-"""Log lines of a worker whose late write was refused."""
 _TASKS = """
 select task_id::text, status, attempt, result, metadata, request ->> 'query' as query from tasks
 where parent_task_id is null and kind = 'chat' and request ->> 'query' = any($1)
@@ -22,6 +21,12 @@ where parent_task_id is null and kind = 'chat' and request ->> 'query' = any($1)
 _EVENTS = """
 select seq, attempt, type, event from events where root_task_id = $1::uuid order by seq
 """
+
+
+def is_refusal(line: Mapping[str, Any]) -> bool:
+    """Whether a worker says that it has lost a run to another one, or that a late write of it was refused."""
+    refused = line["event"] == "events_given_up" and line.get("error_class") == "StaleAttempt"
+    return refused or line["event"] in ("run_lost", "step_result_late")
 
 
 @dataclass
@@ -51,7 +56,7 @@ async def judge(house: House, tempest: Tempest) -> Verdict:
             attempts[row["attempt"]] += 1
             await _judge_one(db, chat, row, verdict)
     endings = Counter(chat.frames[-1].type if chat.frames else "nothing" for chat in tempest.chats)
-    refused = Counter(line["event"] for worker in house.workers for line in worker.logged() if line["event"] in REFUSED)
+    refused = Counter(line["event"] for worker in house.workers for line in worker.logged() if is_refusal(line))
     verdict.figures |= {
         "every task had ended after, s": round(tempest.calm_seconds, 1),
         "blows": dict(tempest.struck),
@@ -64,7 +69,7 @@ async def judge(house: House, tempest: Tempest) -> Verdict:
         "lines cut": sum(chat.cuts for chat in tempest.chats),
         "refusals": dict(sum((chat.refusals for chat in tempest.chats), Counter())),
         "attempts": dict(sorted(attempts.items())),
-        "late writes refused": dict(refused),
+        "runs lost, late writes refused": dict(refused),
         "workers paused while they held runs": tempest.pauses_of_holders,
         "died by themselves": tempest.died,
     }
