@@ -4,12 +4,13 @@ Read from the environment with the prefix ``CONCLAVE_`` and from ``.env``. Only 
 """
 
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, SecretStr
+from pydantic import AfterValidator, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from app.domain.answer import ResolutionRules
+from app.domain.conflicts import normalised
 
 
 class Settings(BaseSettings):
@@ -100,7 +101,10 @@ class Settings(BaseSettings):
     max_handovers: int = Field(2, ge=0, le=5)
     """Times a question may pass from one agent to another; nobody gets it twice."""
     resolution_rules: ResolutionRules = ResolutionRules()
-    resolution_weights: dict[str, float] = {"domain": 0.35, "scope": 0.25, "recency": 0.25, "relevance": 0.15}
+    resolution_weights: Annotated[dict[str, float], AfterValidator(normalised)] = {
+        "domain": 0.35, "scope": 0.25, "recency": 0.25, "relevance": 0.15,
+    }  # fmt: skip
+    """They count relative to their sum."""
 
     task_deadline_ms: int = Field(90_000, ge=1)
     task_token_budget: int = Field(20_000, ge=0)

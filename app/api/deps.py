@@ -22,6 +22,7 @@ from app.ingestion.pipeline import Ingestion
 from app.journal import Journal
 from app.retrieval.search import Retriever
 from app.sessions.session import SessionStore
+from app.tasks.conflicts import ConflictBook
 from app.tasks.feedback import FeedbackBook
 from app.tasks.performance import PerformanceBook
 from app.tasks.registry import TaskRegistry
@@ -57,6 +58,7 @@ class Rooms:
     attachments: Attachments
     log_book: LogBook
     feedback: FeedbackBook
+    conflicts: ConflictBook
     performance: PerformanceBook
     limits: Limits
     now: Callable[[], datetime]

@@ -112,3 +112,52 @@ event: final_report
 data: {{"type":"final_report","answer":{{"answer":"…","outcome":"answered"}}}}
 
 """
+
+
+def _source(title: str, department: str, claim: str, effective: str, score: float, **factors: float) -> dict[str, Any]:
+    return {
+        "kind": "document",
+        "document_id": f"0f0a9c5e-3a41-4d5a-9b55-6d7a6b1f{effective[:4]}",
+        "url": f"https://intra.acme.example/{department}/leave-{effective[:4]}",
+        "title": title,
+        "claim": claim,
+        "department": department,
+        "scope": "internal",
+        "effective": effective,
+        "recency": "within_30_days" if factors["recency"] > 0.5 else "older",
+        "factors": {"domain": 1.0, "scope": 0.7, **factors},
+        "score": score,
+    }
+
+
+def _verdict(margin: float, new_score: float, old_score: float, **weights: float) -> dict[str, Any]:
+    new = ("Nghỉ phép 2026", "hr", "Nhân viên được nghỉ 14 ngày phép năm.", "2026-01-01T00:00:00Z", new_score)
+    old = ("Nghỉ phép", "hr", "Nhân viên được nghỉ 12 ngày phép năm.", "2024-01-01T00:00:00Z", old_score)
+    return {
+        "winner": _source(*new, recency=0.9, relevance=0.8),
+        "loser": _source(*old, recency=0.5, relevance=0.9),
+        "margin": margin,
+        "decided": margin >= 0.1,
+        "rule": "weighted_scoring",
+        "weights": weights,
+        "threshold": 0.1,
+        "rules": {
+            "priority_by_scope": {"private": 0.9, "internal": 0.7, "public": 0.5},
+            "priority_by_recency": {"within_30_days": 0.9, "within_90_days": 0.7, "older": 0.5},
+        },
+    }
+
+
+RESOLUTION: dict[str, Any] = {
+    "task_id": _TASK_ID,
+    "conflicts": [
+        {
+            "subject": "Một năm được nghỉ phép bao nhiêu ngày?",
+            "conflict_type": "outdated",
+            "reason": "much_older",
+            "before": _verdict(0.085, 0.87, 0.785, domain=0.35, scope=0.25, recency=0.25, relevance=0.15),
+            "after": _verdict(0.19, 0.87, 0.68, domain=0.2, scope=0.2, recency=0.5, relevance=0.1),
+            "winner_changed": False,
+        }
+    ],
+}

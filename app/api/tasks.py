@@ -42,7 +42,7 @@ async def events(
 ) -> Response:
     """Every event behind `after` (or `Last-Event-ID`), then the new ones until the terminal event. 204 when the
     terminal event was seen already; an id the journal never gave out replays it from the beginning."""
-    root = await _own_run(rooms, caller, task_id)
+    root = await own_run(rooms, caller, task_id)
     seen = max(after, _seq_of(last_event_id))
     if seen and not await rooms.journal.read(caller, task_id, seen):
         told = await rooms.journal.read(caller, task_id)
@@ -56,12 +56,12 @@ async def events(
 @router.post("/{task_id}/cancel", summary="Stop a task")
 async def cancel(task_id: UUID, caller: Caller, rooms: TheRooms) -> TaskView:
     """Stops a run of yours; a finished one stays as it is. Idempotent."""
-    await _own_run(rooms, caller, task_id)
+    await own_run(rooms, caller, task_id)
     await rooms.registry.cancel(caller, task_id)
     return await task(task_id, caller, rooms)
 
 
-async def _own_run(rooms: Rooms, caller: Principal, task_id: UUID) -> Task:
+async def own_run(rooms: Rooms, caller: Principal, task_id: UUID) -> Task:
     """A run the caller asked for; an administrator may look at others', but neither follow nor stop them.
 
     Raises `AppError` (404).

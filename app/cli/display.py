@@ -16,6 +16,9 @@ from app.domain.plan import Plan
 _MARKS = {"pending": ("○", "dim"), "in_progress": ("◐", "cyan"), "completed": ("●", "green"), "failed": ("✗", "red")}
 _OUTCOME_STYLES = {"answered": "green", "chitchat": "green", "failed": "red", "refused": "red", "cancelled": "red"}
 
+_WHY = {"later_version": " (later version)", "validity": " (no longer in force)"}
+"""What decided between sources when it was not their scores."""
+
 
 class RunView:
     """What a run's events add up to so far."""
@@ -107,12 +110,18 @@ def _show_success(console: Console, answer: Mapping[str, Any], conflicts: Iterab
 
 
 def _conflict_line(conflict: Mapping[str, Any]) -> Text:
-    """Both sides with their scores: `⚖ Notice (3 days, 0.90) over Policy (2 days, 0.80)`."""
-    winner, loser = (
-        f"{side['title']} ({side['claim']} · {side['score']:.2f})" for side in (conflict["winner"], conflict["loser"])
-    )
+    """Both sides with their scores: `⚖ Notice (3 days · 0.90) over Policy (2 days · 0.80)`, and what decided if it was
+    not the scores."""
+    winner, loser = (_side(conflict[name]) for name in ("winner", "loser"))
     verb = "over" if conflict["decided"] else "against (undecided)"
-    return _text(f"⚖ {winner} {verb} {loser}", "yellow")
+    why = _WHY.get(conflict.get("rule", ""), "")
+    return _text(f"⚖ {winner} {verb} {loser}{why}", "yellow")
+
+
+def _side(side: Mapping[str, Any]) -> str:
+    """A version that lacks the rule the other one has says nothing."""
+    told = [side["claim"], f"{side['score']:.2f}"]
+    return f"{side['title']} ({' · '.join(filter(None, told))})"
 
 
 def _show_failure(console: Console, answer: Mapping[str, Any]) -> None:

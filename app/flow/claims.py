@@ -57,8 +57,12 @@ class _Said:
 
 
 def disagreements(findings: tuple[Finding, ...]) -> list[Disagreement]:
-    """Pairs of claims that disagree, at most one for each pair of documents and kind of value."""
-    said = [one for finding in findings if finding.found for one in _said(finding)]
+    """Pairs of claims that disagree, at most one for each pair of documents and kind of value.
+
+    Which agent was done first changes nothing: findings are held against one another in an order of their own.
+    """
+    ordered = sorted(findings, key=lambda finding: (finding.index, finding.agent, finding.query))
+    said = [one for finding in ordered if finding.found for one in _said(finding)]
     seen: set[tuple[frozenset[str], str]] = set()
     found: list[Disagreement] = []
     for one, other in combinations(said, 2):

@@ -69,7 +69,7 @@ def keep(context: RunContext, state: RunState, composition: Composition, evidenc
         resolution=context.trace.resolution,
         verdicts=state.get("verdicts", ()),
         metadata=_lasting(
-            context.trace.execution_metadata(context.outcomes, (), resolution_applied=bool(state.get("conflicts")))
+            context.trace.execution_metadata(context.outcomes, (), resolution_applied=bool(state.get("verdicts")))
         ),
     )
     context.memory.put(key, answer)

@@ -4,12 +4,12 @@ import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
 
 from cachetools import TTLCache
 
 from app.agents.registry import AgentRegistry
 from app.domain.answer import AgentOutput, ExecutionMetadata, FlowAction
+from app.domain.conflicts import Conflict
 from app.domain.knowledge import Evidence
 from app.domain.plan import Plan
 from app.domain.record import Record
@@ -69,7 +69,7 @@ class Remembered(Record):
     outputs: tuple[AgentOutput, ...] = ()
     report: str = ""
     resolution: FlowAction | None = None
-    verdicts: tuple[dict[str, Any], ...] = ()
+    verdicts: tuple[Conflict, ...] = ()
     metadata: ExecutionMetadata
 
 

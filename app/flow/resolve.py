@@ -1,71 +1,47 @@
 """Node 4, conflict resolution: weigh sources that disagree by domain, scope, recency and relevance (§4 of the flow).
 
-``score = Σ weight × factor``, each factor in 0–1, weights from the settings; the higher score holds when the margin
+The formula is `app.domain.conflicts`; weights and rules come from the settings. The higher score holds when the margin
 reaches ``conflict_resolution_threshold``, else both sides are shown. Two conflicts are no matter of weight: the later
-version of a page replaces the earlier one, and what has ended gives way to what holds. Everything that was weighed is
-in the trace.
+version of a page replaces the earlier one, and what has ended gives way to what holds. One record of each conflict is
+what the trace, the ``conflict_resolved`` event and the ledger tell.
 """
 
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from langgraph.runtime import Runtime
 
-from app.domain.claims import Validity
-from app.domain.claims.kinds import ConflictKind, effective, ended_first
+from app.domain.claims.kinds import effective, ended_first
+from app.domain.conflicts import Conflict, Rule, Side, Weighing, by_age, by_score, facts_of, normalised
 from app.domain.evidence import evidence_of
 from app.domain.knowledge import Evidence, Finding, Language, Passage
 from app.domain.links import LinkGuard
 from app.flow.claims import Claim, Disagreement, disagreements
 from app.flow.state import FlowLimits, RunContext, RunState
 from app.flow.trace import findings_of, recency_of
-from app.flow.wording import reason_for
+from app.flow.wording import preference_for, reason_for
 from app.reasoning import AnswerRequest, Reasoner, ResolvedPoint
 
 _AS_SURE = 0.8
 """Share of the surest agent's confidence that another agent's finding for the same query needs."""
-_OUT_OF_DOMAIN = 0.5
-"""Domain factor of a source outside any special department; a specialised department counts 1."""
-
-
-Rule = Literal["weighted_scoring", "later_version", "validity"]
-"""What decides: the weights, which version of one page is the later, or which side's validity has ended."""
 _RULES: dict[str, Rule] = {"later_version": "later_version", "validity_ended": "validity"}
 """By the reason of the conflict's type; all others are weighed."""
 
 
 @dataclass(frozen=True)
-class Weighed:
-    """A claim with its four factors (0–1) and their weighted sum."""
-
-    claim: Claim
-    factors: dict[str, float]
-    score: float
-
-
-@dataclass(frozen=True)
 class Verdict:
-    """A disagreement after weighing."""
+    """A disagreement after weighing: the two claims, and the record of how they were weighed."""
 
-    winner: Weighed
-    loser: Weighed
-    threshold: float
-    """The margin from which the winner holds."""
-    kind: ConflictKind
-    rule: Rule = "weighted_scoring"
+    winner: Claim
+    loser: Claim
+    conflict: Conflict
 
     @property
     def decided(self) -> bool:
         """Whether the winner holds; otherwise both sides are shown."""
-        return self.rule != "weighted_scoring" or self.margin >= self.threshold
-
-    @property
-    def margin(self) -> float:
-        """How far the winner leads, to four decimals (binary noise must not decide); a rule may choose the lighter."""
-        return round(self.winner.score - self.loser.score, 4)
+        return self.conflict.decided
 
 
 async def resolve(state: RunState, runtime: Runtime[RunContext]) -> RunState:
@@ -78,7 +54,7 @@ async def resolve(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     settled = await without_losers(
         findings, verdicts, context.ports.reasoner, language, context.limits.min_relevance_score
     )
-    points = tuple(_point(verdict, language) for verdict in verdicts if verdict.loser.claim.sentence)
+    points = tuple(_point(verdict, language) for verdict in verdicts if _is_shown(verdict))
     context.trace.resolver(
         round((time.perf_counter() - clock) * 1000),
         context.limits.rules.resolution_strategy,
@@ -89,7 +65,7 @@ async def resolve(state: RunState, runtime: Runtime[RunContext]) -> RunState:
         "findings": settled,
         "evidence": cited(findings, verdicts),
         "conflicts": points,
-        "verdicts": tuple(_told(verdict) for verdict in verdicts),
+        "verdicts": tuple(verdict.conflict for verdict in verdicts),
     }
 
 
@@ -104,7 +80,7 @@ def surest(findings: Sequence[Finding]) -> tuple[Finding, ...]:
 def cited(findings: Sequence[Finding], verdicts: Sequence[Verdict] = ()) -> tuple[Evidence, ...]:
     """One evidence a url, most relevant first; both sides of a conflict are in it, since the answer names them."""
     best: dict[str, Evidence] = {}
-    weighed = evidence_of([side.claim.quote for verdict in verdicts for side in (verdict.winner, verdict.loser)])
+    weighed = evidence_of([side.quote for verdict in verdicts for side in (verdict.winner, verdict.loser)])
     for evidence in (evidence for finding in findings if finding.found for evidence in finding.evidence):
         known = best.get(evidence.url)
         if known is None or known.relevance_score < evidence.relevance_score:
@@ -120,47 +96,44 @@ def judge(found: Disagreement, limits: FlowLimits, fallback_departments: set[str
     Recency counts from the newer of the two, not from today: an old policy and a still older one differ as much as a
     new and an old one do. Which side was found first changes nothing.
     """
-    newest = max(effective(claim.quote.passage) for claim in (found.one, found.other))
-    sides = [weigh(claim, limits, fallback_departments, newest) for claim in (found.one, found.other)]
+    weighing = _weighing(limits)
+    claims = {claim.quote.passage.document_id: claim for claim in (found.one, found.other)}
+    one, other = (weighing.side(side) for side in _sides(found, fallback_departments))
     rule = _RULES.get(found.kind.reason, "weighted_scoring")
-    winner, loser = sorted(sides, key=_ORDERS[rule], reverse=True)
-    if rule == "validity" and ended_first(_passage(winner), _passage(loser), _validity(winner), _validity(loser)):
-        winner, loser = loser, winner
-    return Verdict(winner, loser, limits.conflict_resolution_threshold, found.kind, rule)
+    if rule == "weighted_scoring":
+        winner, loser = by_score(one, other)
+    else:
+        winner, loser = sorted((one, other), key=by_age, reverse=True)
+        if rule == "validity" and _ended_first(claims[winner.document_id], claims[loser.document_id]):
+            winner, loser = loser, winner
+    conflict = Conflict(
+        subject=claims[winner.document_id].query, winner=winner, loser=loser, conflict_type=found.kind.type,
+        reason=found.kind.reason, rule=rule, weighing=weighing,
+    )  # fmt: skip
+    return Verdict(claims[winner.document_id], claims[loser.document_id], conflict)
 
 
-def _by_score(side: Weighed) -> tuple[object, ...]:
-    return side.score, *_by_age(side)
+def _weighing(limits: FlowLimits) -> Weighing:
+    weights, threshold = normalised(limits.weights), limits.conflict_resolution_threshold
+    return Weighing(weights=weights, threshold=threshold, rules=limits.rules)
 
 
-def _by_age(side: Weighed) -> tuple[object, ...]:
-    """The document's own id decides between documents of one day, so that the order they came in does not."""
-    return effective(_passage(side)), str(_passage(side).document_id), side.claim.sentence
+def _sides(found: Disagreement, fallback_departments: set[str]) -> list[Side]:
+    """Both sources, not weighed yet."""
+    passages = [claim.quote.passage for claim in (found.one, found.other)]
+    newest = max(map(effective, passages))
+    return [
+        facts_of(
+            passage, effective=effective(passage), recency=recency_of(effective(passage), newest),
+            title=_shown(passage.title, passage), claim=_said(claim),
+            is_general=passage.department in fallback_departments,
+        )
+        for passage, claim in zip(passages, (found.one, found.other), strict=True)
+    ]  # fmt: skip
 
 
-_ORDERS = {"weighted_scoring": _by_score, "later_version": _by_age, "validity": _by_age}
-
-
-def _passage(side: Weighed) -> Passage:
-    return side.claim.quote.passage
-
-
-def _validity(side: Weighed) -> Validity:
-    return side.claim.stated.validity
-
-
-def weigh(claim: Claim, limits: FlowLimits, fallback_departments: set[str], newest: datetime) -> Weighed:
-    """The published formula for one source."""
-    passage, rules = claim.quote.passage, limits.rules
-    general = passage.department in fallback_departments
-    factors = {
-        "domain": _OUT_OF_DOMAIN if general else 1.0,
-        "scope": rules.priority_by_scope[passage.scope],
-        "recency": rules.priority_by_recency[recency_of(effective(passage), newest)],
-        "relevance": passage.relevance_score,
-    }
-    score = sum(limits.weights[name] * factor for name, factor in factors.items())
-    return Weighed(claim, factors, round(score, 4))
+def _ended_first(one: Claim, other: Claim) -> bool:
+    return ended_first(one.quote.passage, other.quote.passage, one.stated.validity, other.stated.validity)
 
 
 async def without_losers(
@@ -170,7 +143,7 @@ async def without_losers(
 
     A finding all of whose quotes were overruled is dropped; the conflict note still cites it.
     """
-    overruled = {verdict.loser.claim.quote.passage.chunk_id for verdict in verdicts if verdict.decided}
+    overruled = {verdict.loser.quote.passage.chunk_id for verdict in verdicts if verdict.decided}
     settled: list[Finding] = []
     for finding in findings:
         said = (*finding.quotes, *finding.counterparts)
@@ -189,8 +162,8 @@ async def without_losers(
 
 def told_by_winners(finding: Finding, verdicts: Sequence[Verdict]) -> Finding:
     """The finding in the words of the sides that hold, where nobody is sure enough to answer from them alone."""
-    decided = [verdict for verdict in verdicts if verdict.decided and verdict.winner.claim.sentence]
-    quotes = tuple(dict.fromkeys(verdict.winner.claim.quote for verdict in decided if _is_about(finding, verdict)))
+    decided = [verdict for verdict in verdicts if verdict.decided and verdict.winner.sentence]
+    quotes = tuple(dict.fromkeys(verdict.winner.quote for verdict in decided if _is_about(finding, verdict)))
     return finding.model_copy(
         update={
             "answer": "\n".join(quote.text for quote in quotes),
@@ -204,18 +177,24 @@ def told_by_winners(finding: Finding, verdicts: Sequence[Verdict]) -> Finding:
 
 def _is_about(finding: Finding, verdict: Verdict) -> bool:
     said = (*finding.quotes, *finding.counterparts)
-    return verdict.winner.claim.quote in said and verdict.loser.claim.quote in said
+    return verdict.winner.quote in said and verdict.loser.quote in said
+
+
+def _is_shown(verdict: Verdict) -> bool:
+    """Whether the answer can name both sides: a rule that only one version has stands against no words."""
+    return bool(verdict.loser.sentence) and (verdict.decided or bool(verdict.winner.sentence))
 
 
 def _point(verdict: Verdict, language: Language) -> ResolvedPoint:
-    winner, loser = verdict.winner.claim, verdict.loser.claim
+    winner, loser = verdict.winner, verdict.loser
     return ResolvedPoint(
         subject=winner.query,
         winner=_said(winner),
         loser=_said(loser),
         winner_title=winner.quote.passage.title,
         loser_title=loser.quote.passage.title,
-        reason=reason_for(verdict.winner.factors, verdict.loser.factors, winner.quote.passage, language),
+        reason=reason_for(verdict.conflict, language),
+        preference=preference_for(verdict.conflict, language),
         decided=verdict.decided,
     )
 
@@ -230,34 +209,11 @@ def _shown(text: str, passage: Passage) -> str:
     return LinkGuard((passage.address,), known_text=f"{passage.title}\n{passage.text}").clean(text)
 
 
-def _published(verdicts: list[Verdict], limits: FlowLimits) -> dict[str, Any]:
+def _published(verdicts: Sequence[Verdict], limits: FlowLimits) -> dict[str, Any]:
+    weighing = _weighing(limits)
     return {
-        "weights": limits.weights,
-        "threshold": limits.conflict_resolution_threshold,
-        "rules": limits.rules.model_dump(),
-        "conflicts": [_told(verdict) for verdict in verdicts],
-    }
-
-
-def _told(verdict: Verdict) -> dict[str, Any]:
-    return {
-        "winner": _side(verdict.winner),
-        "loser": _side(verdict.loser),
-        "margin": verdict.margin,
-        "decided": verdict.decided,
-        "conflict_type": verdict.kind.type,
-        "reason": verdict.kind.reason,
-        "rule": verdict.rule,
-    }
-
-
-def _side(weighed: Weighed) -> dict[str, Any]:
-    passage = weighed.claim.quote.passage
-    return {
-        "url": passage.url,
-        "title": _shown(passage.title, passage),
-        "department": passage.department,
-        "claim": _said(weighed.claim),
-        "score": weighed.score,
-        "factors": {name: round(factor, 4) for name, factor in weighed.factors.items()},
+        "weights": weighing.weights,
+        "threshold": weighing.threshold,
+        "rules": weighing.rules.model_dump(),
+        "conflicts": [verdict.conflict.told() for verdict in verdicts],
     }

@@ -14,6 +14,7 @@ from app.domain.answer import (
     PartialResult,
     to_json,
 )
+from app.domain.conflicts import Conflict
 from app.domain.knowledge import Evidence
 from app.domain.links import LinkGuard
 from app.domain.plan import ORCHESTRATOR, RETRIEVAL_TOOLS, Plan
@@ -47,13 +48,18 @@ async def respond(state: RunState, runtime: Runtime[RunContext]) -> RunState:
 
 async def _answer(context: RunContext, state: RunState) -> None:
     clock = time.perf_counter()
-    if state.get("verdicts"):
-        policy = context.limits.rules.resolution_strategy
-        context.run.writer.append(ConflictResolved(conflicts=list(state["verdicts"]), policy=policy))
+    if verdicts := state.get("verdicts"):
+        context.run.writer.append(resolved_event(verdicts))
     composition = await composed(context, state, (), stream=True)
     context.trace.formatter(round((time.perf_counter() - clock) * 1000))
     cited = () if composition.outcome in ("not_found", "refused") else state["evidence"]
     await _say(context, state, composition, cited)
+
+
+def resolved_event(conflicts: Sequence[Conflict]) -> ConflictResolved:
+    """What was weighed, by which policy; there is something."""
+    policy = conflicts[0].weighing.rules.resolution_strategy
+    return ConflictResolved(conflicts=[conflict.told() for conflict in conflicts], policy=policy)
 
 
 async def _say(context: RunContext, state: RunState, composition: Composition, evidence: tuple[Evidence, ...]) -> None:
@@ -71,12 +77,14 @@ async def _say(context: RunContext, state: RunState, composition: Composition, e
         follow_up_questions=composition.follow_up_questions,
         flow_action=context.trace.actions,
         execution_metadata=context.trace.execution_metadata(
-            context.outcomes, departments, resolution_applied=bool(state.get("conflicts"))
+            context.outcomes, departments, resolution_applied=bool(state.get("verdicts"))
         ),
     )
     plan = _run_plan(state.get("plan"), context.outcomes)
     report = report_of(context.outcomes, context.ports.agents)
-    await commit(context, answer, composition.outcome, plan, answering_agent(context, state), report)
+    await commit(
+        context, answer, composition.outcome, plan, answering_agent(context, state), report, state.get("verdicts", ())
+    )
     keep(context, state, composition, evidence)
 
 
@@ -87,12 +95,13 @@ async def commit(
     plan: dict[str, Any] | None,
     agent: str | None,
     report: str,
+    conflicts: Sequence[Conflict],
 ) -> None:
     """End a run with its answer; `plan` is the plan as it ended, `agent` whose answer counted, `report` see
-    `flow.report`."""
+    `flow.report`, `conflicts` what was weighed for it."""
     result = _addressed(context, to_json(answer), outcome)
     told = FinalReport(answer=result, report=report)
-    await _finish(context, plan, TaskStatus.COMPLETED, result, told, active_agent=agent)
+    await _finish(context, plan, TaskStatus.COMPLETED, result, told, conflicts, active_agent=agent)
 
 
 async def fail_late(context: RunContext, state: RunState) -> None:
@@ -127,7 +136,8 @@ async def fail(
     )
     result = _addressed(context, to_json(error), "failed")
     plan = _run_plan(state.get("plan"), context.outcomes)
-    await _finish(context, plan, TaskStatus.FAILED, result, TaskFailed(answer=result), error_message=message)
+    weighed, told = state.get("verdicts", ()), TaskFailed(answer=result)
+    await _finish(context, plan, TaskStatus.FAILED, result, told, weighed, error_message=message)
 
 
 def _code_of(failed: Sequence[StepOutcome]) -> ErrorCode:
@@ -152,6 +162,7 @@ async def _finish(
     status: TaskStatus,
     result: dict[str, Any],
     event: FinalReport | TaskFailed,
+    conflicts: Sequence[Conflict],
     error_message: str | None = None,
     active_agent: str | None = None,
 ) -> None:
@@ -167,6 +178,7 @@ async def _finish(
         error_message=error_message,
         event=event,
         plan=plan,
+        conflicts=conflicts,
     )
 
 

@@ -10,10 +10,10 @@ from langgraph.runtime import Runtime
 
 from app.domain.answer import FinalAnswer
 from app.domain.plan import Plan
-from app.events import ConflictResolved, PlanReady
+from app.events import PlanReady
 from app.flow import progress
 from app.flow.remembered import Remembered
-from app.flow.respond import commit, ended_plan
+from app.flow.respond import commit, ended_plan, resolved_event
 from app.flow.speaker import answering_agent, speaker
 from app.flow.state import RunContext, RunState
 
@@ -47,7 +47,7 @@ async def retell(state: RunState, runtime: Runtime[RunContext]) -> RunState:
             }
         ),
     )
-    await commit(context, answer, composition.outcome, done, agent, known.report)
+    await commit(context, answer, composition.outcome, done, agent, known.report, known.verdicts)
     return {}
 
 
@@ -56,5 +56,4 @@ def _announce(context: RunContext, known: Remembered, plan: Plan) -> None:
     writer.append(progress.plan_ready(plan.steps))
     writer.append(progress.ready_for_resolution(known.outputs))
     if known.verdicts:
-        policy = context.limits.rules.resolution_strategy
-        writer.append(ConflictResolved(conflicts=list(known.verdicts), policy=policy))
+        writer.append(resolved_event(known.verdicts))

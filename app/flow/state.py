@@ -3,12 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date, datetime
-from typing import Any, Literal, TypedDict
+from typing import Literal, TypedDict
 
 from app.agents.handover import Floor, Reason
 from app.agents.registry import AgentRegistry
 from app.agents.step import StepOutcome, Steps
 from app.domain.answer import ResolutionRules
+from app.domain.conflicts import Conflict
 from app.domain.knowledge import Evidence, Finding
 from app.domain.plan import Plan
 from app.domain.principal import Principal
@@ -155,5 +156,5 @@ class RunState(TypedDict, total=False):
     evidence: tuple[Evidence, ...]
     """What the answer cites, most relevant first."""
     conflicts: tuple[ResolvedPoint, ...]
-    verdicts: tuple[dict[str, Any], ...]
-    """The same conflicts with every score, as published in the trace and the ``conflict_resolved`` event."""
+    verdicts: tuple[Conflict, ...]
+    """All that was weighed, with every score: what the trace, the ``conflict_resolved`` event and the ledger tell."""

@@ -2,40 +2,98 @@
 
 from datetime import date
 
-from app.domain.knowledge import Language, Passage
+from app.domain.conflicts import FACTORS, Conflict, Side
+from app.domain.knowledge import Language
 
-_FACTOR_REASONS: dict[Language, dict[str, str]] = {
+_REASONS: dict[Language, dict[str, str]] = {
     "vi": {
         "domain": "thuộc đúng bộ phận chuyên trách ({department})",
         "scope": "là nguồn nội bộ hẹp hơn (phạm vi {scope})",
         "recency": "được cập nhật gần đây hơn (hiệu lực từ {since})",
         "relevance": "sát câu hỏi hơn",
+        "later_version": "là bản mới hơn của cùng một tài liệu (hiệu lực từ {since})",
+        "validity": "quy định kia đã hết hiệu lực",
+        "even": "hai nguồn có trọng số gần như nhau",
     },
     "en": {
         "domain": "it comes from the responsible department ({department})",
         "scope": "it is the more specific internal source (scope {scope})",
         "recency": "it is more recent (in force since {since})",
         "relevance": "it is closer to the question",
+        "later_version": "it is the later version of the same document (in force since {since})",
+        "validity": "the other rule is no longer in force",
+        "even": "both sources weigh nearly the same",
     },
 }
-_EVEN: dict[Language, str] = {
-    "vi": "hai nguồn có trọng số gần như nhau",
-    "en": "both sources weigh nearly the same",
+"""Why a source holds, as the answer says it: by factor, or by the rule that decided."""
+_PREFERENCE: dict[Language, str] = {
+    "vi": "Ưu tiên kết quả từ {who}{traits}{occasion}.",
+    "en": "Results from {who} are preferred{traits}{occasion}.",
 }
+_TRAITS: dict[Language, dict[str, str]] = {
+    "vi": {
+        "scope": "nguồn {scope}", "recency": "cập nhật mới hơn", "relevance": "sát câu hỏi hơn",
+        "later_version": "bản mới hơn của cùng một tài liệu", "validity": "còn hiệu lực",
+    },
+    "en": {
+        "scope": "{scope} source", "recency": "updated more recently", "relevance": "closer to the question",
+        "later_version": "later version of the same document", "validity": "still in force",
+    },
+}  # fmt: skip
+"""The same in the seed's short form, for ``reasoning``; what the department stands for is the occasion."""
+_OCCASIONS: dict[Language, dict[str, str]] = {
+    "vi": {
+        "hr": " khi nội dung liên quan quy định nội bộ",
+        "it": " khi nội dung liên quan công nghệ và bảo mật",
+        "": " khi nội dung thuộc chuyên môn của bộ phận này",
+    },
+    "en": {
+        "hr": " where internal rules are concerned",
+        "it": " where technology and security are concerned",
+        "": " where it is this department's own subject",
+    },
+}
+_WHO: dict[Language, dict[str, str]] = {
+    "vi": {"attachment": "tệp đính kèm", "web": "trang web"},
+    "en": {"attachment": "the attached file", "web": "the web page"},
+}
+_ACRONYM = 2
 _TOLD_DIFFERENCE = 0.05
 """A factor is named as a reason when it differs at least this much."""
 
 
-def reason_for(winner: dict[str, float], loser: dict[str, float], passage: Passage, language: Language) -> str:
-    """Why one source beat the other: the factors in which it leads, the largest lead first."""
-    leads = sorted(((winner[name] - loser[name], name) for name in winner), reverse=True)
-    since = passage.effective_from or passage.created_at.date()
-    told = [
-        _FACTOR_REASONS[language][name].format(department=passage.department, scope=passage.scope, since=since)
-        for lead, name in leads
-        if lead >= _TOLD_DIFFERENCE
-    ]
-    return ", ".join(told) or _EVEN[language]
+def reason_for(conflict: Conflict, language: Language) -> str:
+    """Why one source beat the other: the rule that decided, else the factors in which it leads, largest lead first."""
+    named = [conflict.rule] if conflict.rule != "weighted_scoring" else _leads(conflict) or ["even"]
+    return ", ".join(_filled(_REASONS[language][name], conflict.winner) for name in named)
+
+
+def preference_for(conflict: Conflict, language: Language) -> str:
+    """The sentence ``reasoning`` begins with, in the seed's form (§5)."""
+    leads, winner = _leads(conflict), conflict.winner
+    by_rule = conflict.rule != "weighted_scoring"
+    named = [conflict.rule] if by_rule else [name for name in FACTORS if name in leads and name != "domain"]
+    traits = ", ".join(_filled(_TRAITS[language][name], winner) for name in named)
+    occasions = _OCCASIONS[language]
+    return _PREFERENCE[language].format(
+        who=_WHO[language].get(winner.kind) or _department(winner.department),
+        traits=f" ({traits})" if traits else "",
+        occasion=occasions.get(winner.department, occasions[""]) if "domain" in leads and not by_rule else "",
+    )
+
+
+def _leads(conflict: Conflict) -> list[str]:
+    mine, theirs = conflict.winner.factors, conflict.loser.factors
+    leads = sorted(((mine[name] - theirs[name], name) for name in FACTORS), reverse=True)
+    return [name for lead, name in leads if lead >= _TOLD_DIFFERENCE]
+
+
+def _filled(text: str, side: Side) -> str:
+    return text.format(department=side.department, scope=side.scope, since=side.effective.date())
+
+
+def _department(name: str) -> str:
+    return name.upper() if len(name) <= _ACRONYM else name
 
 
 def as_of_lead(day: date, language: Language) -> str:

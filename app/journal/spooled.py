@@ -10,6 +10,7 @@ from uuid import UUID
 
 from pydantic import TypeAdapter
 
+from app.domain.conflicts import Conflict
 from app.domain.principal import Principal
 from app.domain.record import Record
 from app.domain.tasks import NewTask, PrivateContext, TaskStatus
@@ -90,6 +91,8 @@ class RunEnded(Record):
     metadata: dict[str, Any] | None
     error_message: str | None
     plan: dict[str, Any] | None
+    conflicts: tuple[Conflict, ...] = ()
+    """What was weighed; kept in the ledger."""
 
 
 Write = (

@@ -1,10 +1,11 @@
 """Writing a run's events: the one holder of the run appends, batches are committed about every 25 ms."""
 
 import asyncio
-import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Final
+
+import structlog
 
 from app.bus import Bus
 from app.errors import AppError, StaleAttempt
@@ -19,7 +20,7 @@ from app.storage.database import Database, Transaction
 FLUSH_SECONDS: Final = 0.025
 """Events are committed in batches about this often."""
 _RETRY_SECONDS = 0.5
-_log = logging.getLogger(__name__)
+_log = structlog.get_logger(__name__)
 
 
 class JournalWriter:
@@ -175,8 +176,8 @@ class JournalWriter:
         await self._stop_flushing()
         try:
             await self.flush()
-        except Exception:  # lost to another attempt, or the database is away: the next attempt starts over
-            _log.info("events_given_up", extra={"task_id": str(self.task_id), "attempt": self.attempt})
+        except Exception as error:  # lost to another attempt, or no database: the next attempt starts over
+            _log.info("events_given_up", task_id=self.task_id, attempt=self.attempt, error_class=type(error).__name__)
         finally:
             if self.run is not None:
                 self._outage.release(self.run)
@@ -198,7 +199,7 @@ class JournalWriter:
             except AppError:
                 pause = _RETRY_SECONDS
             except Exception:  # the run finds out when it tries to end
-                _log.exception("events_not_committed", extra={"task_id": str(self.task_id), "attempt": self.attempt})
+                _log.exception("events_not_committed", task_id=self.task_id, attempt=self.attempt)
                 return
 
     async def _stop_flushing(self) -> None:

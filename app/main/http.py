@@ -10,6 +10,7 @@ from app import __version__, telemetry
 from app.api import (
     agents,
     chat,
+    conflicts,
     documents,
     feedback,
     files,
@@ -85,6 +86,19 @@ def create_app(settings: Settings | None = None, *, services: Services | None = 
 
 def _version_1() -> APIRouter:
     router = APIRouter(prefix="/api/v1")
-    for room in (chat, tasks, feedback, sessions, search, documents, files, logs, performance, agents, signin):
+    for room in (
+        chat,
+        tasks,
+        feedback,
+        conflicts,
+        sessions,
+        search,
+        documents,
+        files,
+        logs,
+        performance,
+        agents,
+        signin,
+    ):
         router.include_router(room.router)
     return router

@@ -54,6 +54,7 @@ from app.settings import Settings
 from app.storage import migrate
 from app.storage.database import Database
 from app.storage.embedded import start_embedded
+from app.tasks.conflicts import ConflictBook
 from app.tasks.feedback import FeedbackBook
 from app.tasks.performance import PerformanceBook
 from app.tasks.queue import IN_PROCESS, JobQueue
@@ -243,6 +244,7 @@ class Services:
             log_book=LogBook(self.database),
             performance=PerformanceBook(self.database),
             feedback=FeedbackBook(self.database),
+            conflicts=ConflictBook(self.database),
             limits=_limits(settings),
             readiness=Readiness(self.addresses, self.database, self.embedder, self._is_worker_well),
             now=now,

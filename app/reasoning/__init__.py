@@ -157,6 +157,9 @@ class ResolvedPoint(Record):
     winner_title: str
     loser_title: str
     reason: str
+    """Why the winner holds, as the answer says it."""
+    preference: str
+    """The same as the sentence that ``reasoning`` begins with."""
     decided: bool
     """False when the margin was too small: both sides are shown."""
 

@@ -5,13 +5,16 @@ from typing import Any
 from uuid import UUID
 
 from app.journal.spooled import RunEnded
-from app.storage import sessions, tasks
+from app.storage import conflicts, sessions, tasks
 from app.storage.database import Transaction
 from app.tasks.steps import demand
 
 
 async def conclude_run(tx: Transaction, session_id: UUID, task_id: UUID, attempt: int, ended: RunEnded) -> None:
-    """Task row, leftover steps and session. Raises `StaleAttempt` when the attempt no longer holds the task."""
+    """Task row, leftover steps, session and ledger of conflicts.
+
+    Raises `StaleAttempt` when the attempt no longer holds the task.
+    """
     done = await tasks.conclude(
         tx, task_id, attempt, ended.status, result=ended.result, error_message=ended.error_message,
         flow_action=ended.flow_action, metadata=ended.metadata, plan=ended.plan,
@@ -20,6 +23,7 @@ async def conclude_run(tx: Transaction, session_id: UUID, task_id: UUID, attempt
     await tasks.stop_children(tx, task_id)
     text, agent = _text_of(ended.result), _agent_of(ended.result, ended.metadata)
     await sessions.close_turn(tx, session_id, ended.status.value, text, agent)
+    await conflicts.keep(tx, task_id, ended.conflicts)
 
 
 def _text_of(result: Mapping[str, Any] | None) -> str | None:

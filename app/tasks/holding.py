@@ -49,6 +49,8 @@ class Held:
 
     def lose(self) -> None:
         """Stop working: somebody else holds the task now, or nobody."""
+        if not self.is_lost:
+            _log.info("run_lost", task_id=self.task.task_id, attempt=self.task.attempt)
         self.is_lost = True
         self.work.cancel()
 

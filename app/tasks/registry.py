@@ -11,6 +11,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from app.domain.conflicts import Conflict
 from app.domain.principal import Principal
 from app.domain.tasks import NewTask, PrivateContext, Task, TaskStatus
 from app.errors import AppError, ErrorCode
@@ -203,9 +204,10 @@ class TaskRegistry:
         error_message: str | None = None,
         event: FinalReport | TaskFailed,
         plan: Mapping[str, Any] | None = None,
+        conflicts: Sequence[Conflict] = (),
     ) -> None:
-        """End a run: waiting events, terminal event, task row, leftover steps and session in one durable transaction,
-        or in the spool while the database is away.
+        """End a run: waiting events, terminal event, task row, leftover steps, session and what was weighed in one
+        durable transaction, or in the spool while the database is away.
 
         Raises `StaleAttempt`, and nothing changes, when the run was given to another attempt, cancelled or erased.
         """
@@ -214,7 +216,7 @@ class TaskRegistry:
             status=status, result=None if result is None else dict(result),
             flow_action=None if flow_action is None else [dict(action) for action in flow_action],
             metadata=None if metadata is None else dict(metadata), error_message=error_message,
-            plan=None if plan is None else dict(plan),
+            plan=None if plan is None else dict(plan), conflicts=tuple(conflicts),
         )  # fmt: skip
 
         async def conclude(tx: Transaction) -> None:

@@ -175,13 +175,16 @@ function titleOf(url) {
   }
 }
 
+const RULES = ["later_version", "validity"];  // what decides instead of the scores
+
 function conflictsNode(conflicts) {
   if (!conflicts?.length) return null;
   const side = ({ title, claim, score, factors }) => el("div", {},
-    el("b", {}, title), `: ${claim} `,
+    el("b", {}, title), claim ? `: ${claim} ` : " ",
     el("span", { class: "fact" }, `${score.toFixed(2)}: ${Object.entries(factors).map(([name, value]) => `${name} ${value.toFixed(2)}`).join(" · ")}`));
-  const items = conflicts.map(({ winner, loser, decided }) => el("li", {},
-    side(winner), el("em", {}, decided ? `${word("wins")} ${word("over")}` : `(${word("undecided")})`), side(loser)));
+  const items = conflicts.map(({ winner, loser, decided, rule }) => el("li", {},
+    side(winner), el("em", {}, decided ? `${word("wins")} ${word("over")}` : `(${word("undecided")})`), side(loser),
+    RULES.includes(rule) ? el("span", { class: "fact" }, word(rule)) : null));
   return detailsNode("conflicts", el("ul", {}, ...items));
 }
 

@@ -49,7 +49,7 @@ def detection(members: Sequence[Judged]) -> tuple[str, str, str]:
 def won_by_document(one: Judged) -> bool:
     """Whether a winner is a document that gives a right answer."""
     told = one.row.told
-    return any(shows_any(told.get(v.winner.claim.quote.passage.external_id, ""), one.row.gold) for v in one.verdicts)
+    return any(shows_any(told.get(v.winner.quote.passage.external_id, ""), one.row.gold) for v in one.verdicts)
 
 
 def line(name: str, members: Sequence[Judged]) -> tuple[str, ...]:
@@ -64,7 +64,7 @@ def line(name: str, members: Sequence[Judged]) -> tuple[str, ...]:
         share(one.right for one in known),
         share(won_by_document(one) for one in seen),
         share(one.wrong for one in known),
-        share(any(v.kind.type == one.row.expect for v in one.verdicts) for one in typed),
+        share(any(v.conflict.conflict_type == one.row.expect for v in one.verdicts) for one in typed),
         share(one.finding.found for one in members),
     )
 
@@ -122,8 +122,8 @@ def mistakes(members: Iterable[Judged], out: Console) -> None:
         if wrong and one.row.set != HELD:
             out.print(f"{one.row.id} ({one.row.kind}) {one.row.question} [gold {one.row.gold}]", markup=False)
             for verdict in one.verdicts:
-                out.print(f"   {verdict.kind.type}: {verdict.winner.claim.sentence[:100]} | "
-                          f"{verdict.loser.claim.sentence[:100]}", markup=False)  # fmt: skip
+                out.print(f"   {verdict.conflict.conflict_type}: {verdict.winner.sentence[:100]} | "
+                          f"{verdict.loser.sentence[:100]}", markup=False)  # fmt: skip
             out.print(f"   answer: {one.finding.answer[:160] if one.finding.found else '–'}", markup=False)
 
 

@@ -72,7 +72,7 @@ def _text(quotes: Iterable[Quote]) -> str:
 
 def _holding(one: Judged) -> str:
     """What is shown as holding: the answer, and the winners of what was decided."""
-    winners = [verdict.winner.claim.sentence for verdict in one.verdicts if verdict.decided]
+    winners = [verdict.winner.sentence for verdict in one.verdicts if verdict.decided]
     return "\n".join([one.finding.answer, *winners])
 
 
@@ -113,5 +113,5 @@ def _without(text: str, spans: Iterable[str]) -> str:
 
 def between(found: Iterable[Verdict] | Iterable[Disagreement]) -> set[frozenset[str]]:
     """The pairs of documents, by name."""
-    pairs = [(one.winner.claim, one.loser.claim) if isinstance(one, Verdict) else (one.one, one.other) for one in found]
+    pairs = [(one.winner, one.loser) if isinstance(one, Verdict) else (one.one, one.other) for one in found]
     return {frozenset((mine.quote.passage.external_id, theirs.quote.passage.external_id)) for mine, theirs in pairs}

@@ -243,6 +243,7 @@ def requests_for(run: Run) -> list[tuple[str, str, str]]:
         ("GET", f"/tasks/{run.task_id}/events", "events"),
         ("GET", f"/tasks/{run.task_id}/events?after=3", "events"),
         ("POST", f"/tasks/{run.task_id}/cancel", "cancel"),
+        ("POST", f"/tasks/{run.task_id}/resolve", "resolve"),
         ("GET", f"/sessions/{run.session_id}", "session"),
         ("DELETE", f"/sessions/{run.session_id}", "delete"),
     ]

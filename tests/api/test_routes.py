@@ -39,6 +39,8 @@ class TestEveryRoute:
             ("get", "/api/v1/tasks/{task_id}/events"),
             ("post", "/api/v1/tasks/{task_id}/cancel"),
             ("put", "/api/v1/tasks/{task_id}/feedback"),
+            ("post", "/api/v1/tasks/{task_id}/resolve"),
+            ("get", "/api/v1/conflicts"),
             ("get", "/api/v1/sessions"),
             ("get", "/api/v1/sessions/{session_id}"),
             ("delete", "/api/v1/sessions/{session_id}"),
@@ -80,7 +82,7 @@ class TestEveryRoute:
         self, openapi: dict[str, Any], address: str, client_of: Callable[[str], httpx.AsyncClient], user: str
     ) -> None:
         http, with_ids = client_of(user), [(method, path) for method, path in routes(openapi) if "{" in path]
-        assert len(with_ids) == 13
+        assert len(with_ids) == 14
         for method, path in with_ids:
             body = {"patch": {"scope": "public"}, "put": {"rating": 1}}.get(method)
             answer = await http.request(method, address + filled(path), json=body)

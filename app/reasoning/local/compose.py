@@ -201,7 +201,7 @@ def _reasoning(request: ComposeRequest) -> str:
     texts = COMPOSED[request.language]
     decided = next((point for point in request.conflicts if point.decided), None)
     if decided:
-        return texts["preferred"].format(title=decided.winner_title, reason=decided.reason)
+        return texts["preferred"].format(title=decided.winner_title, preference=decided.preference)
     titles = list(dict.fromkeys(q.passage.title for f in request.findings if f.found for q in f.quotes))
     if not titles:
         return texts["computed_reason"]

@@ -1,12 +1,13 @@
 """A run in the terminal: what its events add up to, and that text is shown as it is."""
 
 import io
+from typing import Any
 
 from rich.console import Console
 
 from app.api.examples import ANSWER, ERROR_ANSWER, PLAN
 from app.cli.asking import ending_of
-from app.cli.display import RunView, show_answer
+from app.cli.display import RunView, _conflict_line, show_answer
 
 
 def shown(answer: dict[str, object], view: RunView) -> str:
@@ -73,3 +74,26 @@ class TestEnding:
         assert ending_of("task_failed", {"answer": ERROR_ANSWER})["error_code"] == "AGENT_EXECUTION_FAILED"
         assert ending_of("task_cancelled", {"reason": "by its owner"})["error_code"] == "TASK_CANCELLED"
         assert ending_of("progress", {}) == {}
+
+
+class TestConflicts:
+    @staticmethod
+    def line(**changes: Any) -> str:
+        winner = {"title": "Phép 2026", "claim": "14 ngày.", "score": 0.9}
+        loser = {"title": "Phép", "claim": "12 ngày.", "score": 0.8}
+        told = {"winner": winner, "loser": loser, "decided": True, "rule": "weighted_scoring", **changes}
+        return _conflict_line(told).plain
+
+    def test_name_both_sides_with_their_scores(self) -> None:
+        assert self.line() == "⚖ Phép 2026 (14 ngày. · 0.90) over Phép (12 ngày. · 0.80)"
+        assert "against (undecided)" in self.line(decided=False)
+
+    def test_name_the_rule_that_decided(self) -> None:
+        assert self.line(rule="later_version").endswith("(later version)")
+        assert self.line(rule="validity").endswith("(no longer in force)")
+
+    def test_a_version_that_lacks_a_rule_says_nothing(self) -> None:
+        lacking = {"title": "Phép", "claim": "", "score": 0.8}
+        assert self.line(loser=lacking, rule="later_version") == (
+            "⚖ Phép 2026 (14 ngày. · 0.90) over Phép (0.80) (later version)"
+        )

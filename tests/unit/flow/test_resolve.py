@@ -26,23 +26,23 @@ class TestJudge:
     def test_a_recent_document_beats_an_old_one(self) -> None:
         found = verdict({"effective_from": date(2024, 1, 1)}, {"effective_from": date(2026, 11, 10)})
         assert found.decided
-        assert found.winner.claim.sentence == NEW
-        assert found.winner.factors["recency"] == 0.9
+        assert found.winner.sentence == NEW
+        assert found.conflict.winner.factors["recency"] == 0.9
 
     def test_private_beats_public(self) -> None:
         found = verdict({"scope": "public"}, {"scope": "private"})
         assert found.decided
-        assert found.winner.claim.sentence == NEW
+        assert found.winner.sentence == NEW
 
     def test_the_responsible_department_beats_general(self) -> None:
         found = verdict({"department": "general"}, {"department": "hr"})
         assert found.decided
-        assert found.winner.claim.sentence == NEW
+        assert found.winner.sentence == NEW
 
     def test_recency_counts_from_the_newer_source(self) -> None:
         found = verdict({"effective_from": date(2021, 1, 1)}, {"effective_from": date(2023, 1, 1)})
         assert found.decided
-        assert found.winner.claim.sentence == NEW
+        assert found.winner.sentence == NEW
 
     def test_a_newer_public_text_does_not_overrule_an_older_private_one(self) -> None:
         found = verdict(
@@ -54,11 +54,11 @@ class TestJudge:
     def test_equal_sources_stay_undecided_and_the_later_is_named_first(self) -> None:
         found = verdict({"effective_from": date(2025, 1, 1)}, {"effective_from": date(2025, 1, 20)})
         assert not found.decided
-        assert found.winner.claim.sentence == NEW
+        assert found.winner.sentence == NEW
 
     def test_the_score_is_the_published_formula(self) -> None:
         found = verdict({"scope": "public", "relevance_score": 0.5}, {"relevance_score": 1.0})
-        for side in (found.winner, found.loser):
+        for side in (found.conflict.winner, found.conflict.loser):
             total = sum(LIMITS.weights[name] * factor for name, factor in side.factors.items())
             assert abs(side.score - total) < 1e-4
 
@@ -66,8 +66,9 @@ class TestJudge:
     def test_a_decision_needs_the_threshold(self, one: float, other: float, threshold: float) -> None:
         limits = LIMITS.model_copy(update={"conflict_resolution_threshold": threshold})
         found = verdict({"relevance_score": one}, {"relevance_score": other}, limits)
-        assert found.decided == (found.margin >= threshold)
-        assert found.winner.score >= found.loser.score
+        told = found.conflict
+        assert told.decided == (told.margin >= threshold)
+        assert told.winner.score >= told.loser.score
 
     @given(st.integers(1, 4000), st.floats(0, 1), st.floats(0, 1))
     def test_the_later_version_of_a_page_wins_however_relevant_the_earlier(
@@ -78,16 +79,18 @@ class TestJudge:
             {"title": "page", "effective_from": began, "relevance_score": one},
             {"title": "page", "effective_from": began + timedelta(days=days), "relevance_score": two},
         )
-        assert (found.kind.type, found.rule, found.decided) == ("superseded_version", "later_version", True)
-        assert found.winner.claim.sentence == NEW
+        told = found.conflict
+        assert (told.conflict_type, told.rule, told.decided) == ("superseded_version", "later_version", True)
+        assert found.winner.sentence == NEW
 
     def test_what_has_ended_gives_way_whatever_its_scope(self) -> None:
         found = verdict(
             {"effective_from": date(2024, 1, 1), "effective_to": date(2025, 12, 31), "scope": "private"},
             {"effective_from": date(2026, 1, 1), "scope": "public"},
         )
-        assert (found.kind.type, found.rule, found.decided) == ("outdated", "validity", True)
-        assert found.winner.claim.sentence == NEW
+        told = found.conflict
+        assert (told.conflict_type, told.rule, told.decided) == ("outdated", "validity", True)
+        assert found.winner.sentence == NEW
 
     @given(
         st.sampled_from(["public", "internal", "private"]), st.sampled_from(["public", "internal", "private"]),
@@ -106,7 +109,7 @@ class TestJudge:
         for order in ((one, two), (two, one)):
             [found] = disagreements((finding(*order),))
             told = judge(found, LIMITS, {"general"})
-            results.append((told.winner.claim.sentence, told.decided, told.margin, told.kind, told.rule))
+            results.append((told.winner.sentence, told.conflict))
         assert results[0] == results[1]
 
     @given(st.sampled_from(["domain", "scope", "recency", "relevance"]), st.floats(0, 0.6), st.floats(0, 0.6))
@@ -124,7 +127,7 @@ class TestJudge:
         def lead(weight: float) -> float:
             limits = LIMITS.model_copy(update={"weights": LIMITS.weights | {name: weight}})
             found = verdict(behind[name], leads[name], limits)
-            scores = {side.claim.sentence: side.score for side in (found.winner, found.loser)}
+            scores = {side.claim: side.score for side in (found.conflict.winner, found.conflict.loser)}
             return scores[NEW] - scores[OLD]
 
         assert lead(high) >= lead(low) - 1e-9

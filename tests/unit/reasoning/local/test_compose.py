@@ -1,3 +1,5 @@
+import pytest
+
 from app.domain.knowledge import Finding, Language
 from app.reasoning import ComposeRequest, Composition, ResolvedPoint
 from app.reasoning.local import LocalReasoner
@@ -15,6 +17,7 @@ POINT = ResolvedPoint(
     winner_title="Chính sách 2026",
     loser_title="Chính sách 2024",
     reason="tài liệu mới hơn",
+    preference="Ưu tiên kết quả từ HR (cập nhật mới hơn).",
     decided=True,
 )
 
@@ -121,7 +124,7 @@ class TestConflict:
         whole = await composed(reasoner, LEAVE, conflicts=(POINT,))
         assert whole.outcome == "answered"
         assert "“Chính sách 2024” nói khác (Nhân viên được nghỉ 12 ngày phép năm)" in whole.answer
-        assert whole.reasoning == "Ưu tiên “Chính sách 2026” vì tài liệu mới hơn."
+        assert whole.reasoning == "Ưu tiên kết quả từ HR (cập nhật mới hơn). Nguồn được theo: “Chính sách 2026”."
 
     async def test_an_undecided_point_shows_both_sides(self, reasoner: LocalReasoner) -> None:
         point = POINT.model_copy(update={"decided": False})
@@ -130,6 +133,24 @@ class TestConflict:
         assert "14 ngày" in whole.answer
         assert "12 ngày" in whole.answer
         assert whole.confidence < LEAVE.confidence
+
+    @pytest.mark.parametrize(
+        ("language", "said"), [("vi", "hai tài liệu chưa thống nhất"), ("en", "two documents disagree")]
+    )
+    async def test_below_the_threshold_nothing_is_chosen_in_either_language(
+        self, reasoner: LocalReasoner, language: Language, said: str
+    ) -> None:
+        point = POINT.model_copy(update={"decided": False})
+        whole = await composed(reasoner, LEAVE, conflicts=(point,), language=language)
+        assert said in whole.answer and POINT.preference not in whole.reasoning
+        for title in (POINT.winner_title, POINT.loser_title):
+            assert f"“{title}”" in whole.answer
+
+    async def test_in_english_the_winner_is_preferred_in_english(self, reasoner: LocalReasoner) -> None:
+        point = POINT.model_copy(update={"preference": "Results from HR are preferred (updated more recently)."})
+        whole = await composed(reasoner, LEAVE, conflicts=(point,), language="en")
+        assert "“Chính sách 2024” says otherwise" in whole.answer
+        assert whole.reasoning == "Results from HR are preferred (updated more recently). Followed: “Chính sách 2026”."
 
 
 class TestNotFound:

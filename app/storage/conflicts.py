@@ -1,0 +1,91 @@
+"""Rows of ``conflicts``, the ledger of what runs weighed: written in the commit that ends a run, erased with it.
+
+A person sees own conflicts whose sources both may be read now; of any other not even that it is there. Administrators
+see figures of the whole tenant's, without a word of any document or question.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+from uuid import UUID
+
+from app.domain.conflicts import Conflict
+from app.storage.database import Transaction
+from app.storage.json_text import dump
+from app.storage.sessions import may_read
+
+Place = tuple[datetime, UUID, int]
+"""Where a conflict stands in a listing: when its run ended, the run, and its number within the run."""
+
+_KEEP = """
+insert into conflicts (tenant_id, user_id, root_task_id, topic, details)
+select $1, $2, $3, said.topic, said.details
+from unnest($4::text[], $5::jsonb[]) with ordinality said (topic, details, number) order by said.number
+"""
+
+
+def _is_readable(side: str) -> str:
+    """The condition that the caller may read a side's source now: the document as it is filed today, or an own file."""
+    source = f"(c.details #>> '{{{side},document_id}}')::uuid"
+    return f"""case c.details #>> '{{{side},kind}}'
+        when 'document' then exists (
+            select from documents d where d.tenant_id = c.tenant_id and d.document_id = {source}
+                and d.current_version > 0 and app_may_read(d.scope, d.department))
+        when 'attachment' then exists (
+            select from attachments a
+            where a.tenant_id = c.tenant_id and a.user_id = c.user_id and a.file_id = {source})
+        else c.details #>> '{{{side},kind}}' = 'web' end"""
+
+
+_OWN = f"""
+select c.root_task_id, (c.details ->> 'number')::integer as number, c.created_at, c.details
+from conflicts c join tasks t on t.tenant_id = c.tenant_id and t.user_id = c.user_id and t.task_id = c.root_task_id
+where c.tenant_id = $1 and c.user_id = $2 and {may_read("t.principal", 3, 4)}
+    and {_is_readable("winner")} and {_is_readable("loser")}
+"""
+_OF_RUN = f"{_OWN} and c.root_task_id = $5 order by number"
+_PAGE = f"""{_OWN}
+    and ($5::timestamptz is null
+        or (c.created_at, c.root_task_id, (c.details ->> 'number')::integer) < ($5::timestamptz, $6::uuid, $7::integer))
+order by c.created_at desc, c.root_task_id desc, number desc limit $8
+"""
+_FIGURES = "select task_id, number, created_at, details from conflict_figures($1, $2, $3, $4)"
+
+
+class Entry(NamedTuple):
+    """An entry of the ledger, with its place."""
+
+    place: Place
+    details: dict[str, Any]
+    """See `Conflict.entry`; as figures without subject, claims, titles and addresses."""
+
+
+async def keep(tx: Transaction, root_task_id: UUID, conflicts: Sequence[Conflict]) -> None:
+    """Write what a run weighed, in the order it was told. The caller knows that the run has not ended before."""
+    if conflicts:
+        details = [dump({"number": number, **conflict.entry()}) for number, conflict in enumerate(conflicts, 1)]
+        topics = [conflict.subject.replace("\x00", "") for conflict in conflicts]
+        await tx.driver.execute(_KEEP, tx.principal.tenant_id, tx.principal.user_id, root_task_id, topics, details)
+
+
+async def of_run(tx: Transaction, root_task_id: UUID) -> list[Conflict]:
+    """What an own run weighed, as far as both sources may be read now; rights are looked at in the same query."""
+    rows = await tx.driver.fetch(_OF_RUN, *_asker(tx), root_task_id)
+    return [Conflict.of_entry(row["details"]) for row in rows]
+
+
+async def page(tx: Transaction, behind: Place | None, limit: int) -> list[Entry]:
+    """The caller's conflicts, newest first, behind a place; as far as both sources may be read now."""
+    rows = await tx.driver.fetch(_PAGE, *_asker(tx), *(behind or (None, None, None)), limit)
+    return [Entry((row["created_at"], row["root_task_id"], row["number"]), row["details"]) for row in rows]
+
+
+async def figures(tx: Transaction, behind: Place | None, limit: int) -> list[Entry]:
+    """The tenant's conflicts without their texts, newest first, behind a place; empty unless an administrator asks."""
+    rows = await tx.driver.fetch(_FIGURES, *(behind or (None, None, None)), limit)
+    return [Entry((row["created_at"], row["task_id"], row["number"]), row["details"]) for row in rows]
+
+
+def _asker(tx: Transaction) -> tuple[UUID, UUID, list[str], list[str]]:
+    who = tx.principal
+    return who.tenant_id, who.user_id, sorted(who.scopes), sorted(who.departments)
