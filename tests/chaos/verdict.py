@@ -14,6 +14,8 @@ from tests.chaos.chats import Chat
 from tests.chaos.house import House
 from tests.chaos.storm import GRACE_SECONDS, Tempest
 
+_PAUSES_THAT_TELL = 4
+"""More pauses of workers that hold runs, and one of them must have come back to find its run taken over."""
 _TASKS = """
 select task_id::text, status, attempt, result, metadata, request ->> 'query' as query from tasks
 where parent_task_id is null and kind = 'chat' and request ->> 'query' = any($1)
@@ -73,7 +75,8 @@ async def judge(house: House, tempest: Tempest) -> Verdict:
         "workers paused while they held runs": tempest.pauses_of_holders,
         "died by themselves": tempest.died,
     }
-    if tempest.pauses_of_holders and not refused:
+    # Of one or two pauses all may fall where nobody else was free to take the run over; `test_fence` makes sure of one.
+    if tempest.pauses_of_holders > _PAUSES_THAT_TELL and not refused:
         verdict.wrong.append("no late write of a paused worker was refused")
     return verdict
 
