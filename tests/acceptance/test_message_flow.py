@@ -1,5 +1,6 @@
 """The seed's log of “tính 2+4 = ??” in the whole house, over every bus: who hears what, in which order."""
 
+import asyncio
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import app.main.services
+from app.agents.dispatch import Dispatch
 from app.agents.monitor import Monitor
 from app.bus import Bus, Subscription
 from app.bus.memory import MemoryBus
@@ -19,6 +21,7 @@ from app.main import Services
 from app.main.buses import open_bus
 from app.settings import Settings
 from app.storage.notifications import NotificationChannel, identity_of
+from app.tools.base import Tool, ToolCall, ToolResult
 from tests.acceptance.asking import Told, ask
 from tests.fakes.valkey import ValkeyServer
 
@@ -36,6 +39,18 @@ SUBSCRIPTIONS = {
 }
 """The seed's table, and the monitor it asks for."""
 QUIET = 0.2
+
+
+class Meeting:
+    """A tool that waits for another one to be called too."""
+
+    def __init__(self, tool: Tool, both: asyncio.Barrier):
+        self._tool, self._both = tool, both
+        self.name, self.alternative = tool.name, tool.alternative
+
+    async def __call__(self, call: ToolCall) -> ToolResult:
+        await self._both.wait()
+        return await self._tool(call)
 
 
 @dataclass
@@ -165,7 +180,13 @@ class TestSeedLog:
         words = {*told.task.title.split(), *told.answer["answer"].split(), "query", "answer"}
         assert not [word for word in words if len(word) > 3 and (word in travelled or repr(word)[1:-1] in travelled)]
 
-    async def test_several_sums_run_side_by_side(self, house: House) -> None:
+    async def test_several_sums_run_side_by_side(self, house: House, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Neither tool answers before both were asked."""
+        steps = house.services.rooms.flow.ports.steps
+        assert isinstance(steps, Dispatch)
+        both = asyncio.Barrier(2)
+        meeting = {name: Meeting(steps.toolbox[name], both) for name in ("math.mcp_sum", "math.mcp_subtract")}
+        monkeypatch.setattr(steps._local, "toolbox", {**steps.toolbox, **meeting})
         told = await ask(house.services, "acme/lan", "tính 2+4 và 9-3")
         calls = [event.type for event in told.events if event.type in ("tool_request", "tool_response")]
         assert calls == ["tool_request", "tool_request", "tool_response", "tool_response"]

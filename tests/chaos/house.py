@@ -104,8 +104,7 @@ class House:
 
     def add_worker(self, queues: str = "") -> Worker:
         name = f"worker{len(self.workers)}"
-        arguments = ("worker", "--queues", queues) if queues else ("worker",)
-        worker = Worker(name, arguments, self.environment(name), self.folder, self._nursery)
+        worker = Worker(name, queues, self.environment(name), self.folder, self._nursery)
         self.workers.append(worker)
         return worker
 

@@ -145,7 +145,12 @@ class Api(Machine):
 
 
 class Worker(Machine):
-    """`conclave worker`."""
+    """`conclave worker`, of some queues or of all."""
+
+    def __init__(self, name: str, queues: str, environment: Mapping[str, str], folder: Path, nursery: Nursery):
+        self.queues = queues
+        arguments = ("worker", "--queues", queues) if queues else ("worker",)
+        super().__init__(name, arguments, environment, folder, nursery)
 
     @property
     def worker_id(self) -> str:

@@ -12,7 +12,7 @@ import httpx
 from tests.chaos.chats import Chat
 from tests.chaos.faults import Blow, Kind, Storm, schedule
 from tests.chaos.house import House
-from tests.chaos.machines import Machine, until
+from tests.chaos.machines import Machine, Worker, until
 
 SMALL_TALK = "xin chào"
 ASKED = ("mật khẩu dài bao nhiêu ký tự?", "đi muộn bị xử lý thế nào?", SMALL_TALK)
@@ -172,6 +172,8 @@ class Tempest:
             return await _started(machine)
 
         await until(is_back, CHAT_SECONDS)
+        if isinstance(machine, Worker) and sum(one.queues == machine.queues for one in self._house.workers) == 1:
+            self.calm_at = time.monotonic()  # nobody else could do its work: it was away until now
 
     async def _replace_the_dead(self) -> None:
         """The supervisor of the machines that end by themselves."""
