@@ -53,6 +53,8 @@ bench: $(VENV)/.dev ## measure the flow, documents coming in, and search at size
 	@$(BIN)/python -m bench.ingest
 	@$(BIN)/python -m bench.size
 	@$(BIN)/python -m bench.outage
+	@$(BIN)/python -m bench.hops
+	@$(BIN)/python -m bench.workers
 
 eval: $(VENV)/.dev ## how well passages are found, questions understood and answered, in both languages
 	@$(BIN)/python -m bench.retrieval
@@ -62,7 +64,8 @@ eval: $(VENV)/.dev ## how well passages are found, questions understood and answ
 	@$(BIN)/python -m bench.conflicts
 	@$(BIN)/conclave eval run
 
-chaos: $(VENV)/.dev ## every fault of a language model at every stage, 20 seeds each (some 40 minutes)
+chaos: $(VENV)/.dev ## a storm over many processes (9 minutes), then every fault of a model at every stage (40)
+	@$(BIN)/python -m tests.chaos
 	@CONCLAVE_FAULT_SEEDS=20 $(BIN)/python -m pytest --timeout 3600 tests/conformance/test_model_faults.py tests/acceptance/test_language_model.py
 
 lock: ## write both lock files anew (needs uv)

@@ -30,7 +30,7 @@ class TestASleepingWorker:
             async def speaks() -> bool:
                 return any(frame.type == "text_delta" for frame in chat.frames)
 
-            await until(speaks, 20)
+            await until(speaks, 40)
             first = await db.fetchrow(_STATE, chat.task_id)
             assert first is not None
             sleeper = next(worker for worker in house.workers if worker.worker_id == first["claimed_by"])
@@ -45,7 +45,7 @@ class TestASleepingWorker:
             async def was_refused() -> bool:
                 return refusals_of(sleeper) > before
 
-            await until(was_refused, 10)
+            await until(was_refused, 30)
             assert await db.fetchrow(_STATE, chat.task_id) == ended
         assert ended is not None and (ended["attempt"], ended["status"]) == (first["attempt"] + 1, "completed")
         assert ended["claimed_by"] != sleeper.worker_id and chat.problems == []
