@@ -63,7 +63,7 @@ SHORT = Storm(
     gap_seconds=1.5,
 )  # fmt: skip
 LONG = Storm(
-    chats=25, kills_of_workers=18, pauses_of_workers=18, kills_of_apis=8, pauses_of_apis=8, crashes=10, flaps=12,
+    chats=25, kills_of_workers=26, pauses_of_workers=26, kills_of_apis=8, pauses_of_apis=8, crashes=10, flaps=12,
     gap_seconds=5,
 )  # fmt: skip
 
