@@ -1,7 +1,7 @@
 """The door every HTTP request goes through, before any route: identity of the request, who calls, how much it brings.
 
-Plain ASGI, so that streams are not buffered. Everything below ``/api/`` is closed unless it is named in `OPEN_PATHS`:
-a new route cannot be left open by forgetting something.
+Plain ASGI, so that streams are not buffered. Everything below `CLOSED_ROOTS` is closed unless it is named in
+`OPEN_PATHS`: a new route cannot be left open by forgetting something.
 """
 
 import asyncio
@@ -20,8 +20,10 @@ from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
 from app.telemetry import log_context
 
+CLOSED_ROOTS = ("/api", "/v1", "/mcp")
+"""Whatever lies there or below needs a token."""
 OPEN_PATHS = frozenset({"/api/v1/auth/dev"})
-"""Paths below ``/api/`` that need no token."""
+"""Paths below `CLOSED_ROOTS` that need none."""
 SECURITY_HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -95,7 +97,7 @@ class _Answer:
 
 
 class AuthenticationGate:
-    """Lets nobody below ``/api/`` without a good token; leaves the `Principal` in the request's state.
+    """Lets nobody below `CLOSED_ROOTS` without a good token; leaves the `Principal` in the request's state.
 
     `authenticate` is asked per request, so that it can come up with the service (lifespan) after this is built.
     """
@@ -106,7 +108,7 @@ class AuthenticationGate:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
-        if scope["type"] != "http" or not scope["path"].startswith("/api/") or scope["path"] in OPEN_PATHS:
+        if scope["type"] != "http" or not is_closed(scope["path"]):
             await self.app(scope, receive, send)
             return
         try:
@@ -117,6 +119,11 @@ class AuthenticationGate:
         scope.setdefault("state", {})["principal"] = principal
         with log_context(tenant_id=principal.tenant_id, user_id=principal.user_id):
             await self.app(scope, receive, send)
+
+
+def is_closed(path: str) -> bool:
+    """Whether an address needs a token."""
+    return path not in OPEN_PATHS and any(path == root or path.startswith(f"{root}/") for root in CLOSED_ROOTS)
 
 
 class BodyLimit:

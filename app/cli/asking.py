@@ -19,7 +19,7 @@ from app.api.schemas import ChatBody
 from app.api.sse import frame
 from app.cli.display import RunView, show_answer
 from app.cli.output import opened, print_json
-from app.cli.remote import RemoteConclave, Told
+from app.client.connection import Connection, Told
 from app.errors import AppError, ErrorCode
 from app.main import Services
 from app.settings import Settings
@@ -62,7 +62,7 @@ class LocalLine:
 class RemoteLine:
     """Asks a server."""
 
-    remote: RemoteConclave
+    remote: Connection
 
     async def attach(self, path: Path) -> str:
         """Upload the file."""
@@ -94,7 +94,7 @@ async def open_line(target: Target, settings: Settings, console: Console) -> Asy
     """A line to `target`. Without a token a server is asked for a demo user's, which only works on its own machine."""
     async with AsyncExitStack() as stack:
         if target.server:
-            remote = await stack.enter_async_context(RemoteConclave(target.server, target.token))
+            remote = await stack.enter_async_context(Connection(target.server, target.token))
             if not target.token:
                 await remote.sign_in(target.user)
             yield RemoteLine(remote)

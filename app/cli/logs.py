@@ -18,7 +18,7 @@ from app.api.door import JSON_LINES
 from app.api.logs import words_of
 from app.cli.documents.operator import operator_in
 from app.cli.output import FAILED, OK, finish, opened, print_json
-from app.cli.remote import RemoteConclave
+from app.client.connection import Connection
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
 from app.ingestion.log_book import Delivery, LogBook, LogPage
@@ -187,7 +187,7 @@ async def _opened(tenant: str, server: str, token: str, console: Console) -> Asy
             services = await stack.enter_async_context(opened(Settings(), console))
             yield _LocalLogs(services.rooms.log_book, await operator_in(services, tenant))
             return
-        remote = await stack.enter_async_context(RemoteConclave(server, token))
+        remote = await stack.enter_async_context(Connection(server, token))
         if not token:
             await remote.sign_in(f"{tenant}/admin")
         yield _ServerLogs(remote)
@@ -205,7 +205,7 @@ class _LocalLogs:
 
 
 class _ServerLogs:
-    def __init__(self, remote: RemoteConclave):
+    def __init__(self, remote: Connection):
         self._remote = remote
 
     async def take_in(self, lines: list[bytes], first: int) -> Delivery:

@@ -2,9 +2,11 @@
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from typing import cast
 
 from fastapi import APIRouter, FastAPI
 from starlette.middleware import Middleware
+from starlette.routing import Route
 
 from app import __version__, telemetry
 from app.api import (
@@ -22,7 +24,12 @@ from app.api import (
     signin,
     tasks,
 )
+from app.api.deps import Rooms
 from app.api.door import AuthenticationGate, BodyLimit, RequestDoor
+from app.api.mcp_server import PATH as MCP_PATH
+from app.api.mcp_server import McpDoor
+from app.api.openai_compat.errors import OpenAIErrors
+from app.api.openai_compat.routes import router as openai_router
 from app.api.problem import install_problem_handlers
 from app.domain.principal import Principal
 from app.main.services import Services
@@ -53,7 +60,10 @@ def create_app(settings: Settings | None = None, *, services: Services | None = 
                 opened = await Services.open(settings, work=settings.worker_in_process)
                 stack.push_async_callback(opened.aclose)
             app.state.rooms = opened.rooms
+            await stack.enter_async_context(mcp_door.open())
             yield
+
+    mcp_door = McpDoor(lambda: cast(Rooms, app.state.rooms))
 
     async def authenticate(authorization: str | None) -> Principal:
         found: Principal = await app.state.rooms.authenticator.authenticate(authorization)
@@ -68,6 +78,7 @@ def create_app(settings: Settings | None = None, *, services: Services | None = 
         redoc_url=None,
         redirect_slashes=False,
         middleware=[
+            Middleware(OpenAIErrors),
             Middleware(RequestDoor),
             Middleware(AuthenticationGate, authenticate=authenticate),
             Middleware(
@@ -81,6 +92,8 @@ def create_app(settings: Settings | None = None, *, services: Services | None = 
     install_problem_handlers(app)
     app.include_router(operations.router)
     app.include_router(_version_1())
+    app.include_router(openai_router)
+    app.router.routes.append(Route(MCP_PATH, endpoint=mcp_door, include_in_schema=False))
     return app
 
 

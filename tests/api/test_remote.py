@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from app.api.problem import problem
 from app.api.sse import EventStream, JournalStream
-from app.cli.remote import RemoteConclave
+from app.client.connection import Connection
 from app.errors import AppError, ErrorCode
 from app.events import FinalReport, JournalEntry, TaskAvailable, TextDelta
 from tests.api.serving import serve
@@ -48,22 +48,22 @@ def breaking(every: int) -> FastAPI:
     return app
 
 
-class TestRemoteConclave:
+class TestConnection:
     async def test_takes_a_broken_stream_up_where_it_broke(self) -> None:
         app = breaking(every=5)
-        async with serve(app, lifespan="off") as url, RemoteConclave(url, "t") as remote:
+        async with serve(app, lifespan="off") as url, Connection(url, "t") as remote:
             seen = [told async for told in remote.ask({"query": "x"})]
         assert [seq for seq, _, _ in seen] == list(range(1, len(EVENTS) + 1))
         assert "".join(event["text"] for _, kind, event in seen if kind == "text_delta").count("\n") == 20
         assert app.state.visits == 4
 
     async def test_tells_a_refusal_by_its_code(self) -> None:
-        async with serve(breaking(every=5), lifespan="off") as url, RemoteConclave(url) as remote:
+        async with serve(breaking(every=5), lifespan="off") as url, Connection(url) as remote:
             with pytest.raises(AppError) as refused:
                 await remote.sign_in("acme/root")
         assert (refused.value.code, refused.value.status) == (ErrorCode.NOT_FOUND, 404)
 
     async def test_gives_up_on_a_server_that_is_not_there(self) -> None:
-        async with RemoteConclave("http://127.0.0.1:9") as remote:
+        async with Connection("http://127.0.0.1:9") as remote:
             with pytest.raises(aiohttp.ClientError):
                 _ = [told async for told in remote.ask({"query": "x"})]

@@ -11,7 +11,7 @@ from rich.console import Console
 from app.cli.documents.operator import id_of, operator_in, operator_of
 from app.cli.documents.server import ServerLibrary
 from app.cli.output import opened
-from app.cli.remote import RemoteConclave
+from app.client.connection import Connection
 from app.domain.documents import DocumentStatus, DocumentView, Upload
 from app.domain.health import HealthReport
 from app.domain.principal import Principal, tenant_id_of
@@ -86,7 +86,7 @@ async def open_library(target: Target, settings: Settings, console: Console) -> 
                 settings.max_upload_bytes,
             )
             return
-        remote = await stack.enter_async_context(RemoteConclave(target.server, target.token))
+        remote = await stack.enter_async_context(Connection(target.server, target.token))
         if not target.token:
             await remote.sign_in(f"{target.tenant}/admin")
         if remote.tenant_id not in (None, tenant_id_of(target.tenant)):

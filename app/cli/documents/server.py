@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import aiohttp
 
 from app.cli.documents.operator import id_of
-from app.cli.remote import RemoteConclave
+from app.client.connection import Connection
 from app.domain.documents import DocumentStatus, DocumentView, Progress, Upload
 from app.domain.health import HealthReport
 from app.domain.principal import Principal
@@ -26,7 +26,7 @@ class ServerLibrary:
     at_once = _AT_ONCE
     max_upload_bytes: int | None = None
 
-    def __init__(self, remote: RemoteConclave, operator: Principal):
+    def __init__(self, remote: Connection, operator: Principal):
         """`operator` only names the tenant; what the token allows counts."""
         self._remote, self._operator = remote, operator
 

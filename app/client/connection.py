@@ -1,4 +1,4 @@
-"""The API of a running server, as the command line uses it."""
+"""One server and one token: requests, and runs followed over broken lines. Everything of `app.client` goes over it."""
 
 import asyncio
 import base64
@@ -25,7 +25,7 @@ _BUSY = (429, 503)
 _MAX_WAIT_SECONDS = 30.0
 
 
-class RemoteConclave:
+class Connection:
     """One server, one token. Use as an async context manager."""
 
     def __init__(self, server: str, token: str = ""):
