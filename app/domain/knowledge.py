@@ -126,6 +126,8 @@ class Finding(Record):
     evidence: tuple[Evidence, ...] = ()
     counterparts: tuple[Quote, ...] = ()
     """What documents that are not quoted say in the same place; no part of the answer, but it may disagree with it."""
+    compares: bool = False
+    """Whether the answer tells how its quotes differ from one another: that is no conflict then."""
 
 
 class DocumentDraft(Record):

@@ -16,7 +16,7 @@ StepStatus = Literal["pending", "in_progress", "completed", "failed", "cancelled
 ORCHESTRATOR = "orchestrator"
 """The pseudo agent that merges the agents' findings in the last tier."""
 RAG_TOOL, SUMMARY_TOOL, MATH_TOOL, LOG_TOOL = "rag_tool", "summary_tool", "math_tool", "log_tool"
-UNIT_TOOL, FILES_TOOL = "unit_tool", "files_tool"
+UNIT_TOOL, FILES_TOOL, CHANGES_TOOL = "unit_tool", "files_tool", "changes_tool"
 WEB_TOOL, WIKIPEDIA_TOOL, TRANSCRIPT_TOOL = "web_tool", "wikipedia_tool", "transcript_tool"
 
 
@@ -150,7 +150,7 @@ class PlannedStep(Record):
     """The seed's name of this step in ``flow_action``: ``general#rag``, ``hr#rag:2``, ``hr#summary``."""
 
 
-RETRIEVAL_TOOLS = (RAG_TOOL, LOG_TOOL)
+RETRIEVAL_TOOLS = (RAG_TOOL, LOG_TOOL, CHANGES_TOOL)
 """Tools the company's own sources are read with: an agent that cannot has failed, others only explain themselves."""
 _DIGESTING_TOOLS = (SUMMARY_TOOL, MATH_TOOL)
 

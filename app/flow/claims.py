@@ -4,16 +4,20 @@ Quotes of different documents disagree when they speak of the same thing and can
 against "14 ngày phép năm"). What else was found beside an answer (`Finding.counterparts`) is held against its quotes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from types import MappingProxyType
+from uuid import UUID
 
 from app.domain import claims
 from app.domain.claims.clashes import clashes
 from app.domain.claims.counterparts import are_as_near
 from app.domain.claims.kinds import ConflictKind, is_one_page, kind_of
+from app.domain.claims.paired import ReadClaim, paired_clashes, standing
 from app.domain.claims.sides import Text
 from app.domain.knowledge import Finding, Language, Quote
+from app.reasoning import Reasoner
 
 LOG_AUTHORITY = "log"
 """Authority of quotes made from system log lines: what they count is no policy."""
@@ -56,25 +60,53 @@ class _Said:
         return Text(self.quote.text, passage.text, passage.title, passage.section, language)
 
 
-def disagreements(findings: tuple[Finding, ...]) -> list[Disagreement]:
+Proposals = Mapping[tuple[UUID, str], tuple[ReadClaim, ...]]
+"""What a mind read in a quote, by its passage and text; only what stood up to the text."""
+
+
+async def read_claims(findings: tuple[Finding, ...], reasoner: Reasoner, language: Language) -> Proposals:
+    """What a mind with a model reads in quotes of several documents that answer one query; nothing without one."""
+    documents: dict[str, set[UUID]] = {}
+    for one in (every := _all_said(findings)):
+        documents.setdefault(one.finding.query, set()).add(one.quote.passage.document_id)
+    said = list({_key(one): one for one in every if len(documents[one.finding.query]) > 1}.values())
+    if not said:
+        return {}
+    proposed = await reasoner.claims([(one.finding.query, one.quote) for one in said], language)
+    pairs = zip(said, proposed, strict=False)
+    read = {_key(one): standing(found, one.text.quoted, one.text.language) for one, found in pairs}
+    return {key: found for key, found in read.items() if found}
+
+
+def disagreements(findings: tuple[Finding, ...], proposals: Proposals = MappingProxyType({})) -> list[Disagreement]:
     """Pairs of claims that disagree, at most one for each pair of documents and kind of value.
 
-    Which agent was done first changes nothing: findings are held against one another in an order of their own.
+    Which agent was done first changes nothing: findings are held against one another in an order of their own. What a
+    mind proposed counts where the rules see nothing.
     """
-    ordered = sorted(findings, key=lambda finding: (finding.index, finding.agent, finding.query))
-    said = [one for finding in ordered if finding.found for one in _said(finding)]
+    said = _all_said(findings)
     seen: set[tuple[frozenset[str], str]] = set()
     found: list[Disagreement] = []
     for one, other in combinations(said, 2):
         documents = frozenset({str(one.quote.passage.document_id), str(other.quote.passage.document_id)})
         if len(documents) < len((one, other)) or (one.is_counterpart and other.is_counterpart):
             continue
-        for told in _between(one, other):
+        for told in _between(one, other, proposals):
             key = (documents, told.one.stated.unit)
             if key not in seen:
                 seen.add(key)
                 found.append(told)
     return found
+
+
+def _all_said(findings: tuple[Finding, ...]) -> list[_Said]:
+    """Every quote that counts, in an order of its own."""
+    ordered = sorted(findings, key=lambda finding: (finding.index, finding.agent, finding.query))
+    return [one for finding in ordered if finding.found and not finding.compares for one in _said(finding)]
+
+
+def _key(said: _Said) -> tuple[UUID, str]:
+    return said.quote.passage.chunk_id, said.quote.text
 
 
 def _said(finding: Finding) -> Iterator[_Said]:
@@ -83,11 +115,14 @@ def _said(finding: Finding) -> Iterator[_Said]:
             yield _Said(quote, finding, quote in finding.counterparts)
 
 
-def _between(one: _Said, other: _Said) -> Iterator[Disagreement]:
+def _between(one: _Said, other: _Said, proposals: Proposals) -> Iterator[Disagreement]:
     mine, theirs = one.quote.passage, other.quote.passage
     if mine.language != theirs.language and not are_as_near(mine, theirs):
         return
-    for clash in clashes(one.finding.query, one.text, other.text, is_one_page=is_one_page(mine, theirs)):
+    found = clashes(one.finding.query, one.text, other.text, is_one_page=is_one_page(mine, theirs))
+    if not found:
+        found = paired_clashes(proposals.get(_key(one), ()), proposals.get(_key(other), ()), one.text, other.text)
+    for clash in found:
         kind = kind_of(mine, theirs, clash.one.validity, clash.other.validity)
         yield Disagreement(
             Claim(one.quote, one.finding.agent, one.finding.query, clash.one),

@@ -11,7 +11,7 @@ from langgraph.runtime import Runtime
 
 from app.agents.handover import Floor, Match, Reason, is_better, successor
 from app.domain.knowledge import Finding
-from app.domain.plan import RAG_TOOL, Plan, Planning
+from app.domain.plan import CHANGES_TOOL, RAG_TOOL, Plan, Planning
 from app.events import EndProcess, StartProcess
 from app.flow.reflect import checked, plan_request, request_with
 from app.flow.state import Asking, FlowLimits, Hop, Ports, RunContext, RunState
@@ -155,8 +155,8 @@ def _readers(offers: Sequence[AgentOffer]) -> list[AgentOffer]:
 
 
 def _is_search(plan: Plan) -> bool:
-    """Whether the plan does nothing but search documents."""
-    return all(planned.step.tool == RAG_TOOL for planned in plan.steps)
+    """Whether the plan does nothing but search documents, those of today or their versions."""
+    return all(planned.step.tool in (RAG_TOOL, CHANGES_TOOL) for planned in plan.steps)
 
 
 def _is_found(findings: Sequence[Finding], least: float) -> bool:

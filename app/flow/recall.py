@@ -6,7 +6,7 @@ from app.agents.step import StepOutcome
 from app.domain.answer import ExecutionMetadata
 from app.domain.knowledge import Evidence
 from app.domain.language import normalise
-from app.domain.plan import MATH_TOOL, RAG_TOOL, SUMMARY_TOOL, UNIT_TOOL
+from app.domain.plan import CHANGES_TOOL, MATH_TOOL, RAG_TOOL, SUMMARY_TOOL, UNIT_TOOL
 from app.errors import AppError, ErrorCode
 from app.flow.remembered import AnswerKey, Remembered
 from app.flow.report import report_of
@@ -15,7 +15,7 @@ from app.flow.trace import agent_outputs
 from app.reasoning import Composition
 from app.retrieval.cache import Rights
 
-_TIMELESS = frozenset({RAG_TOOL, SUMMARY_TOOL, MATH_TOOL, UNIT_TOOL})
+_TIMELESS = frozenset({RAG_TOOL, CHANGES_TOOL, SUMMARY_TOOL, MATH_TOOL, UNIT_TOOL})
 _OWN_SERVERS = ("math.", "date.")
 """What changes only with the documents and the day. Logs grow without telling, as do servers of others."""
 _WHOLE = frozenset({"answered", "partial", "conflict", "not_found", "chitchat"})

@@ -16,16 +16,18 @@ from langgraph.runtime import Runtime
 from app.domain.claims.kinds import effective, ended_first
 from app.domain.conflicts import Conflict, Rule, Side, Weighing, by_age, by_score, facts_of, normalised
 from app.domain.evidence import evidence_of
-from app.domain.knowledge import Evidence, Finding, Language, Passage
+from app.domain.knowledge import Evidence, Finding, Language, Passage, Quote
 from app.domain.links import LinkGuard
-from app.flow.claims import Claim, Disagreement, disagreements
+from app.flow.claims import Claim, Disagreement, disagreements, read_claims
+from app.flow.quality import recency_of
 from app.flow.state import FlowLimits, RunContext, RunState
-from app.flow.trace import findings_of, recency_of
+from app.flow.trace import findings_of
 from app.flow.wording import preference_for, reason_for
 from app.reasoning import AnswerRequest, Reasoner, ResolvedPoint
 
 _AS_SURE = 0.8
 """Share of the surest agent's confidence that another agent's finding for the same query needs."""
+_LIKELY = 0.5
 _RULES: dict[str, Rule] = {"later_version": "later_version", "validity_ended": "validity"}
 """By the reason of the conflict's type; all others are weighed."""
 
@@ -44,37 +46,77 @@ class Verdict:
         return self.conflict.decided
 
 
+@dataclass(frozen=True)
+class Weighed:
+    """Findings after weighing: nothing in `settled` was overruled."""
+
+    settled: tuple[Finding, ...]
+    points: tuple[ResolvedPoint, ...]
+    """What the answer tells of it."""
+    verdicts: tuple[Verdict, ...]
+
+
 async def resolve(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     """Weigh what disagrees among the outcomes; the verdicts go to the composer, the figures to the trace."""
     context, clock = runtime.context, time.perf_counter()
     findings = surest(findings_of(context.outcomes))
+    weighed = await weigh(context, findings, state["classification"].language)
+    conflicts = tuple(verdict.conflict for verdict in weighed.verdicts)
+    tell_resolution(context, conflicts, round((time.perf_counter() - clock) * 1000))
+    return {
+        "findings": weighed.settled,
+        "evidence": cited(findings, weighed.verdicts),
+        "conflicts": weighed.points,
+        "verdicts": conflicts,
+    }
+
+
+async def weigh(context: RunContext, findings: tuple[Finding, ...], language: Language) -> "Weighed":
+    """Hold findings against one another, and take out of them what was overruled."""
     fallback = {name for name in context.ports.agents.names if context.ports.agents.spec(name).is_fallback}
-    verdicts = [judge(found, context.limits, fallback) for found in disagreements(findings)]
-    language = state["classification"].language
+    proposals = await read_claims(findings, context.ports.reasoner, language)
+    verdicts = [judge(found, context.limits, fallback) for found in disagreements(findings, proposals)]
     settled = await without_losers(
         findings, verdicts, context.ports.reasoner, language, context.limits.min_relevance_score
     )
     points = tuple(_point(verdict, language) for verdict in verdicts if _is_shown(verdict))
+    return Weighed(settled, points, tuple(verdicts))
+
+
+def tell_resolution(context: RunContext, conflicts: Sequence[Conflict], duration_ms: int) -> None:
+    """Tell the trace what was weighed."""
     context.trace.resolver(
-        round((time.perf_counter() - clock) * 1000),
+        duration_ms,
         context.limits.rules.resolution_strategy,
-        sum(1 for verdict in verdicts if verdict.decided),
-        _published(verdicts, context.limits),
+        sum(1 for conflict in conflicts if conflict.decided),
+        _published(conflicts, context.limits),
     )
-    return {
-        "findings": settled,
-        "evidence": cited(findings, verdicts),
-        "conflicts": points,
-        "verdicts": tuple(verdict.conflict for verdict in verdicts),
-    }
 
 
 def surest(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Without the findings of agents that are far less sure of a query than another agent: they only add noise."""
+    """Without the findings of agents that are far less sure of a query than another agent: they only add noise. What
+    they say against the surer ones stays."""
     best: dict[str, float] = {}
     for finding in findings:
         best[finding.query] = max(best.get(finding.query, 0.0), finding.confidence)
-    return tuple(f for f in findings if not f.found or f.confidence >= _AS_SURE * best[f.query])
+    sure = [f for f in findings if not f.found or f.confidence >= _AS_SURE * best[f.query]]
+    return tuple(kept for f in findings if (kept := f if f in sure else _against(f, sure)))
+
+
+def _against(doubtful: Finding, sure: Sequence[Finding]) -> Finding | None:
+    """Of a finding that is more likely right than not, the quotes that surer findings of the query disagree with."""
+    if doubtful.confidence < _LIKELY:
+        return None
+    rivals = [finding for finding in sure if finding.found and finding.query == doubtful.query]
+    quotes = tuple(quote for quote in doubtful.quotes if any(_opposes(quote, doubtful, rival) for rival in rivals))
+    told = {"quotes": quotes, "answer": "\n".join(quote.text for quote in quotes), "evidence": evidence_of(quotes)}
+    return doubtful.model_copy(update={**told, "counterparts": ()}) if quotes else None
+
+
+def _opposes(quote: Quote, finding: Finding, rival: Finding) -> bool:
+    alone = finding.model_copy(update={"quotes": (quote,), "counterparts": ()})
+    plain = rival.model_copy(update={"counterparts": ()})
+    return any(quote in (found.one.quote, found.other.quote) for found in disagreements((alone, plain)))
 
 
 def cited(findings: Sequence[Finding], verdicts: Sequence[Verdict] = ()) -> tuple[Evidence, ...]:
@@ -137,7 +179,7 @@ def _ended_first(one: Claim, other: Claim) -> bool:
 
 
 async def without_losers(
-    findings: tuple[Finding, ...], verdicts: list[Verdict], reasoner: Reasoner, language: Language, least: float
+    findings: tuple[Finding, ...], verdicts: Sequence[Verdict], reasoner: Reasoner, language: Language, least: float
 ) -> tuple[Finding, ...]:
     """Findings that no longer state what was overruled: answered again from the passages that hold.
 
@@ -209,11 +251,11 @@ def _shown(text: str, passage: Passage) -> str:
     return LinkGuard((passage.address,), known_text=f"{passage.title}\n{passage.text}").clean(text)
 
 
-def _published(verdicts: Sequence[Verdict], limits: FlowLimits) -> dict[str, Any]:
+def _published(conflicts: Sequence[Conflict], limits: FlowLimits) -> dict[str, Any]:
     weighing = _weighing(limits)
     return {
         "weights": weighing.weights,
         "threshold": weighing.threshold,
         "rules": weighing.rules.model_dump(),
-        "conflicts": [verdict.conflict.told() for verdict in verdicts],
+        "conflicts": [conflict.told() for conflict in conflicts],
     }

@@ -6,6 +6,7 @@ from app.agents.mcp_servers import McpServers
 from app.embedding import Embedder
 from app.errors import AppError, ErrorCode
 from app.reasoning import Reasoner
+from app.reasoning.local.concepts import concepts_in
 from app.retrieval.search import Retriever
 from app.settings import Settings
 from app.storage.database import Database
@@ -37,7 +38,7 @@ async def open_tools(
     connections = servers.connections()
     stack.push_async_callback(connections.aclose)
     web = _web(settings, Reading(reasoner, embedder, settings.min_relevance_score))
-    ports = ToolPorts(retriever, reasoner, database, settings.min_relevance_score, sandbox, files, web)
+    ports = ToolPorts(retriever, reasoner, database, settings.min_relevance_score, sandbox, files, web, concepts_in)
     return build_toolbox(ports, further=servers.tools(connections, reasoner))
 
 

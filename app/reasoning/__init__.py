@@ -11,7 +11,8 @@ from typing import Any, Literal, Protocol
 from pydantic import Field
 
 from app.domain.answer import Outcome
-from app.domain.knowledge import Evidence, Finding, Language, Passage
+from app.domain.claims.proposed import ProposedClaim
+from app.domain.knowledge import Evidence, Finding, Language, Passage, Quote
 from app.domain.plan import Plan
 from app.domain.principal import Scope
 from app.domain.record import Record
@@ -220,6 +221,17 @@ class Reasoner(Protocol):
 
     async def answer(self, request: AnswerRequest) -> Finding:
         """Answer one query from its passages with exact quotes, or say that nothing was found."""
+
+    async def claims(
+        self, quotes: Sequence[tuple[str, Quote]], language: Language
+    ) -> tuple[tuple[ProposedClaim, ...], ...]:
+        """What quotes state in answer to the queries they were found for, in the quotes' order: proposals, each held
+        against its text before it counts. Empty where rules read the claims of quotes alone.
+
+        Args:
+            quotes: (query, quote).
+            language: The asker's.
+        """
 
     async def summarise(self, query: str, findings: Sequence[Finding], language: Language) -> Summary:
         """The gist of several findings for one question."""

@@ -3,23 +3,27 @@
 `build_toolbox` makes them all; `TOOL_NAMES` is known without making any.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from inspect import getdoc
 from types import MappingProxyType
+from typing import Any
 
+from app.domain.changes import Concepts
 from app.domain.plan import TRANSCRIPT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
 from app.reasoning import Reasoner
 from app.storage.database import Database
 from app.tools.base import Tool, Toolbox
+from app.tools.changes import ChangesTool
 from app.tools.dialling import Fetcher
 from app.tools.files import FileReader, FilesTool
 from app.tools.log import LogTool
 from app.tools.math import MathTool
 from app.tools.python import PythonTool
-from app.tools.rag import RagTool, Searcher
+from app.tools.rag import RagTool
 from app.tools.reading import Reading
 from app.tools.sandbox import Sandbox
+from app.tools.searcher import Searcher
 from app.tools.summary import SummaryTool
 from app.tools.transcript import TranscriptTool
 from app.tools.unit import UnitTool
@@ -52,6 +56,8 @@ class ToolPorts:
     """Files attached to questions; None = there are none."""
     web: WebPorts | None = None
     """What lies outside; None = nothing may be reached."""
+    concepts: Concepts = lambda text: frozenset()
+    """What a text names in any language; by default documents are known by their words alone."""
 
 
 def _files_tool(ports: ToolPorts) -> Tool | None:
@@ -72,6 +78,12 @@ _CATALOGUE: tuple[tuple[type[Tool], Callable[[ToolPorts], Tool | None]], ...] = 
     (SummaryTool, lambda ports: SummaryTool(ports.reasoner)),
     (MathTool, lambda ports: MathTool(ports.reasoner)),
     (LogTool, lambda ports: LogTool(ports.database, ports.reasoner)),
+    (
+        ChangesTool,
+        lambda ports: ChangesTool(
+            ports.retriever, ports.database, ports.reasoner, ports.min_relevance_score, ports.concepts
+        ),
+    ),
     (UnitTool, lambda ports: UnitTool(ports.reasoner)),
     (FilesTool, _files_tool),
     (PythonTool, lambda ports: PythonTool(ports.reasoner, ports.sandbox)),
@@ -113,6 +125,12 @@ def describe(tool: Tool | type[Tool]) -> str:
     """What a tool does: its own description, else the first line of its docstring."""
     own = getattr(tool, "description", "")
     return str(own) if isinstance(own, str) and own else (getdoc(tool) or "").partition("\n")[0]
+
+
+def schema_for(tool: Tool) -> Mapping[str, Any] | None:
+    """JSON schema of the arguments a mind may choose for a tool; None where it reads its query itself."""
+    own = getattr(tool, "input_schema", None)
+    return own if isinstance(own, Mapping) else None
 
 
 def known_tools() -> dict[str, str]:

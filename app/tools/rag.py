@@ -1,32 +1,14 @@
 """`rag_tool`: answer each query from the documents the asker may read."""
 
-from datetime import date
-from typing import Protocol
-
 from app.domain.claims.counterparts import counterparts_of
-from app.domain.knowledge import Finding, SearchPlan, SearchResult
-from app.domain.principal import Principal
+from app.domain.knowledge import Finding, SearchPlan
 from app.reasoning import AnswerRequest, Reasoner
 from app.tools.base import ToolCall, ToolResult
 from app.tools.calling import outages_as_retry, side_by_side
+from app.tools.searcher import Searcher
 
 PASSAGE_LIMIT = 8
 """Passages a query is answered from."""
-
-
-class Searcher(Protocol):
-    """What this tool needs of `retrieval.search.Retriever`."""
-
-    async def search(
-        self,
-        principal: Principal,
-        query: str,
-        *,
-        departments: tuple[str, ...] | None,
-        limit: int = 8,
-        as_of: date | None = None,
-    ) -> SearchResult:
-        """Passages the principal may read, best first; None = of every department."""
 
 
 class RagTool:

@@ -6,6 +6,7 @@ import random
 import re
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ import pytest
 
 from app.api.runs import start_run
 from app.api.schemas import ChatBody
+from app.domain.knowledge import DocumentDraft
 from app.domain.principal import Principal
-from app.events import TextDelta
+from app.events import ConflictResolved, TextDelta
 from app.main import Services
 from app.main.models import probe
 from app.main.services import _flow_limits
@@ -23,7 +25,7 @@ from app.reasoning.llm import ModelReasoner, TimeLimits
 from app.reasoning.llm.reasoner import AnswerMode
 from app.settings import Settings
 from tests.acceptance.asking import Told, ask
-from tests.fakes.house_mind import STAGES, house_mind, stage_of
+from tests.fakes.house_mind import STAGES, house_mind, lines_of, stage_of
 from tests.fakes.model_server import Asked, Fault, ModelServer, Reply, scripted_model_server
 from tests.fakes.round_trips import round_trips, slow_house_mind
 
@@ -102,6 +104,54 @@ class TestRoundTrips:
             assert usage["calls"] == 2
             assert usage["prompt_tokens"] <= MOST_PROMPT_TOKENS
             assert usage["completion_tokens"] <= MOST_COMPLETION_TOKENS
+
+
+class TestClaims:
+    """Sources that disagree in words the rules do not hold together: the model says so, and both are quoted."""
+
+    QUERY = "Trả thẻ gửi xe thì bao lâu được hoàn tiền?"
+    TEXTS = (
+        "Phí gửi xe còn dư được hoàn trong 7 ngày kể từ khi trả thẻ.",
+        "Ai thôi gửi xe thì bộ phận hành chính chuyển khoản lại số dư sau 20 ngày.",
+    )
+
+    def mind(self, asked: Asked) -> Reply:
+        """Quotes both sources and proposes what they state."""
+        lines = lines_of(asked)
+        match stage_of(asked):
+            case "answer":
+                quotes = [{"passage": one["n"], "text": text} for one in lines if "text" in one
+                          for text in self.TEXTS if text in one["text"]]  # fmt: skip
+                said = " ".join(quote["text"] for quote in quotes)
+                return Reply.json({"found": bool(quotes), "answer": said, "quotes": quotes, "confidence": 0.9})
+            case "claims":
+                values = dict(zip(self.TEXTS, ("7 ngày", "20 ngày"), strict=True))
+                return Reply.json({"claims": [
+                    {"n": one["n"], "quote": one["quote"], "subject": "hoàn tiền", "attribute": "thời hạn",
+                     "value": values[one["quote"]], "polarity": "stated"}
+                    for one in lines if one["quote"] in values
+                ]})  # fmt: skip
+            case _:
+                return house_mind(asked)
+
+    async def test_of_a_model_bring_a_conflict_to_light(self, house: Services, server: ModelServer) -> None:
+        admin = (await house.claims_of("acme/admin")).principal()
+        drafts = [
+            DocumentDraft(
+                title=f"Gửi xe {number}", text=text, url=f"https://intra.acme.example/parking-{number}", lang="vi",
+                department="hr", scope="internal", created_at=datetime(2026, 1, 1, tzinfo=UTC),
+                external_id=f"parking-{number}",
+            )
+            for number, text in enumerate(self.TEXTS)
+        ]  # fmt: skip
+        await house.ingestion.ingest(admin, drafts)
+        server.respond = self.mind
+        told = await ask(house, "acme/lan", self.QUERY)
+        assert "claims" in [stage_of(asked) for asked in server.requests]
+        [weighed] = [event for event in told.events if isinstance(event, ConflictResolved)]
+        assert len(weighed.conflicts) == 1
+        cited = {evidence["url"] for evidence in told.answer["evidence"]}
+        assert {draft.url for draft in drafts} <= cited
 
 
 class TestStandardQuestion:

@@ -124,6 +124,7 @@ CALLS: dict[str, Callable[[ModelReasoner], Coroutine[None, None, Any]]] = {
     "answer": lambda reasoner: reasoner.answer(answer_request()),
     "summarise": lambda reasoner: reasoner.summarise(QUERY, (FOUND,), "vi"),
     "arguments": lambda reasoner: reasoner.arguments("math_tool", "Cho biết tổng của những thứ ấy", (), "vi"),
+    "claims": lambda reasoner: reasoner.claims([(QUERY, quote) for quote in FOUND.quotes], "vi"),
     "compose": composed,
 }
 """A call of the port by the stage its prompt belongs to."""

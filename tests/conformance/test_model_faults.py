@@ -41,6 +41,7 @@ HARMLESS = BENIGN_FAULTS - {Fault.DRIP}  # whether dripping ends in time depends
 LARGE = frozenset({Fault.HUGE_DELTA, Fault.MANY_TOOL_CALLS, Fault.FLOOD, Fault.ENDLESS_LINE, Fault.DEEP_JSON})
 RESULTS = {
     "plan": Classification, "review": Review, "answer": Finding, "summarise": Summary, "arguments": Arguments,
+    "claims": tuple,
 }  # fmt: skip
 LONG = " ".join(f"{LEAVE.text.split('. ')[0]} [1]. Lương trả vào ngày 28 [2]." for _ in range(3))
 END = "Hết phần trả lời."
@@ -112,5 +113,5 @@ async def test_ends_in_a_named_outcome(fault: Fault, reasoner: LocalReasoner) ->
 
 def test_there_are_enough_kinds() -> None:
     assert len(Fault) >= 25
-    assert Counter(CALLS).keys() == {"plan", "review", "answer", "summarise", "arguments", "compose"}
+    assert Counter(CALLS).keys() == {"plan", "review", "answer", "summarise", "arguments", "claims", "compose"}
     assert PAY in {quote.passage for quote in FOUND.quotes}

@@ -68,7 +68,7 @@ class TestRoundTrips:
             with paid():
                 for call in CALLS.values():
                     await call(mind)
-        assert [stage_of(asked) for asked in server.requests] == ["plan", "answer", "arguments", "compose"]
+        assert [stage_of(asked) for asked in server.requests] == ["plan", "answer", "arguments", "claims", "compose"]
 
     async def test_nothing_found_needs_no_model_to_say_so(self, server: ModelServer, reasoner: LocalReasoner) -> None:
         empty = Finding(agent="hr", index=1, query=QUERY, context="", answer="", found=False, confidence=0.0)

@@ -7,7 +7,7 @@ from typing import Any
 from app.reasoning.llm.prompts import FOLDER, load
 from tests.fakes.model_server import Asked, Reply
 
-STAGES = ("plan", "answer", "summarise", "arguments", "review", "compose")
+STAGES = ("plan", "answer", "summarise", "arguments", "claims", "review", "compose")
 _PROMPTS = {load(name, lang).text: name for name in STAGES for lang in ("vi", "en")}
 _SENTENCE = re.compile(r"[^\n|#*>-][^\n|]{15,}?[.!?](?=\s|$)")
 _NUMBER = re.compile(r"\d[\d.,]*\d|\d")
@@ -37,6 +37,8 @@ def house_mind(asked: Asked) -> Reply:
             return Reply.json({"text": _sentence(told[0]) if told else "", "sources": [1]})
         case "arguments":
             return Reply.json(_arguments(lines[-1]["question"]))
+        case "claims":
+            return Reply.json({"claims": _claims(lines)})
         case "review":
             return Reply.json({"approved": True, "reason": ""})
         case "compose":
@@ -70,6 +72,16 @@ def _answer(lines: list[dict[str, Any]]) -> dict[str, Any]:
             quote = {"passage": line["n"], "text": sentence}
             return {"found": True, "answer": sentence, "quotes": [quote], "confidence": 0.9}
     return {"found": False, "answer": "", "quotes": [], "confidence": 0.1}
+
+
+def _claims(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The first number of every quote, each a matter of its own."""
+    return [
+        {"n": line["n"], "quote": line["quote"], "subject": f"matter {line['n']}", "attribute": "number",
+         "value": number[0], "polarity": "stated"}
+        for line in lines
+        if (number := _NUMBER.search(line.get("quote", "")))
+    ]  # fmt: skip
 
 
 def _arguments(question: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ By subject: `record` (the claim), `reading` (amounts), `marks` (rooms, contacts,
 must, need not), `validity` (from when until when), `asked` (what a question wants to know), `cases`, `listing` and
 `alignment` (other cases, lists, what differs between two sentences), `clashes` and `statements` (which claims of two
 texts disagree), `kinds` (what sort of conflict that is), `counterparts` (what other documents say in the place of a
-quote), `proposed` (claims a model wrote, held against the text).
+quote), `proposed` (claims a model wrote, held against the text), `paired` (such claims of two texts held together).
 """
 
 from app.domain.claims.reading import claims_in

@@ -10,7 +10,8 @@ from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from datetime import date
 from typing import Any, Literal, TypeVar
 
-from app.domain.knowledge import Finding, Language
+from app.domain.claims.proposed import ProposedClaim
+from app.domain.knowledge import Finding, Language, Quote
 from app.domain.plan import Plan
 from app.domain.tasks import Message
 from app.reasoning import (
@@ -26,11 +27,12 @@ from app.reasoning import (
     Summary,
 )
 from app.reasoning.budget import note_downgrade
-from app.reasoning.llm import answering, composing, planning, prompts, reviewing
+from app.reasoning.llm import answering, claiming, composing, planning, prompts, reviewing
 from app.reasoning.llm.ladder import Ladder
 from app.reasoning.llm.outcomes import CallOutcome, ModelFailed
 
 AnswerMode = Literal["extractive", "model", "thorough"]
+_TO_COMPARE = 2
 _Result = TypeVar("_Result")
 
 
@@ -91,6 +93,15 @@ class ModelReasoner:
             if failure.outcome is CallOutcome.REFUSAL:
                 return answering.nothing_found(request)
             return await self._rules.answer(request)
+
+    async def claims(
+        self, quotes: Sequence[tuple[str, Quote]], language: Language
+    ) -> tuple[tuple[ProposedClaim, ...], ...]:
+        """One call for all quotes where several documents are quoted; in mode ``extractive`` the rules read alone."""
+        documents = {quote.passage.document_id for _, quote in quotes}
+        if self.answer_mode == "extractive" or len(documents) < _TO_COMPARE:
+            return ()
+        return await self._or_rules("claims", claiming.claimed(self._ladder, quotes, language), (), ())
 
     async def summarise(self, query: str, findings: Sequence[Finding], language: Language) -> Summary:
         """The gist of findings; figures that no finding states make it the rules' own."""

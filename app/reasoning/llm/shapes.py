@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
+from app.domain.claims import Polarity
 from app.reasoning.llm.structured import Shape
 
 _Text = Annotated[str, Field(max_length=4_000)]
@@ -69,6 +70,23 @@ class ArgumentsShape(Shape):
     values: Annotated[list[NamedValue], Field(max_length=40)] = []
     missing: Annotated[list[_Short], Field(max_length=20)]
     grounds: Annotated[list[_Text], Field(max_length=20)]
+
+
+class ClaimShape(Shape):
+    """What a quote states."""
+
+    n: int
+    quote: _Text
+    subject: _Short
+    attribute: _Short
+    value: _Short
+    polarity: Polarity
+
+
+class ClaimsShape(Shape):
+    """``claims``."""
+
+    claims: Annotated[list[ClaimShape], Field(max_length=60)]
 
 
 class ReviewShape(Shape):

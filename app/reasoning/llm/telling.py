@@ -1,13 +1,14 @@
 """What models are told: the variable part of each prompt, as JSON, so that no text can pretend to be a heading of ours.
 
-Data of documents reaches only calls that choose nothing: answering, summarising, arguments, reviewing, composing.
+Data of documents reaches only calls that choose nothing: answering, summarising, arguments, claims, reviewing,
+composing.
 """
 
 import json
 from collections.abc import Sequence
 from typing import Any
 
-from app.domain.knowledge import Finding, Language, Passage
+from app.domain.knowledge import Finding, Language, Passage, Quote
 from app.domain.plan import Plan
 from app.domain.tasks import Message
 from app.reasoning import AgentOffer, AnswerRequest, ComposeRequest
@@ -65,6 +66,14 @@ def findings(query: str, found: Sequence[Finding], **further: str) -> str:
         for number, finding in enumerate(found, 1)
     ]
     return "\n".join([*lines, _line(question=query, **further)])
+
+
+def quotes(quoted: Sequence[tuple[str, Quote]]) -> str:
+    """Quotes numbered from 1, each with the question it was found for."""
+    return "\n".join(
+        _line(n=number, question=query, title=quote.passage.title, quote=quote.text[:_PASSAGE_CHARS])
+        for number, (query, quote) in enumerate(quoted, 1)
+    )
 
 
 def plan(made: Plan, query: str) -> str:

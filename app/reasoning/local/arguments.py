@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.domain.knowledge import Finding, Language
-from app.domain.plan import LOG_TOOL, MATH_TOOL
+from app.domain.plan import CHANGES_TOOL, LOG_TOOL, MATH_TOOL
 from app.reasoning import Arguments
+from app.reasoning.local.changes import changes_arguments
 from app.reasoning.local.log_arguments import log_arguments
 from app.reasoning.local.math_arguments import math_arguments
 from app.reasoning.local.schema_arguments import schema_arguments
@@ -19,4 +20,6 @@ def arguments(
         return math_arguments(query, findings, language)
     if tool == LOG_TOOL:
         return log_arguments(query)
+    if tool == CHANGES_TOOL:
+        return changes_arguments(query)
     return Arguments(values={}) if schema is None else schema_arguments(tool, query, language, schema)

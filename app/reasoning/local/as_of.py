@@ -14,6 +14,7 @@ from datetime import date, timedelta
 
 from app.domain.language import normalise
 from app.reasoning import AsOf
+from app.reasoning.local.changes import asks_changes
 from app.reasoning.local.cues import alternatives
 from app.reasoning.local.intents import Intent, intents_of
 from app.reasoning.local.times import Time, flat_of, times_in
@@ -100,7 +101,7 @@ def as_of_in(query: str, today: date) -> AsOf | None:
     """
     text = normalise(query[:_MAX_CHARS])
     placed = _placed(text, today)
-    if placed is None or _TWO_STATES.search(placed.flat) or intents_of(text) & _OTHER_WORK:
+    if placed is None or _TWO_STATES.search(placed.flat) or asks_changes(text) or intents_of(text) & _OTHER_WORK:
         return None
     is_dated = placed.time.is_dated
     if _is_in_force(placed) or (is_dated and (_is_of_rules(placed) or _is_what_held(placed, today))):
@@ -129,7 +130,7 @@ def moved_to(text: str, standing: str, today: date) -> tuple[str, AsOf] | None:
     times = times_in(flat, today)
     if times.known or times.others or _FACTS.search(flat) or intents_of(question) & _OTHER_WORK:
         return None
-    return question, found
+    return None if asks_changes(question) else (question, found)
 
 
 def without(query: str, as_of: AsOf) -> str:

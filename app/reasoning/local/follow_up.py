@@ -6,6 +6,7 @@ from itertools import takewhile
 
 from app.domain.language import fold, guess_language, normalise
 from app.domain.tasks import Message
+from app.reasoning.local.changes import changes_of_anew, changes_since_anew
 from app.reasoning.local.chitchat import is_small_talk
 from app.reasoning.local.cues import alternatives
 from app.reasoning.local.decompose import sub_queries_of
@@ -168,10 +169,14 @@ def _applied_to(standing: str, topic: str) -> str:
     question = _ADDED.sub("?", sub_queries_of(standing, guess_language(standing))[0])
     if Part.of(topic).asks and not _PREPOSITION.match(topic):
         return _leaning(topic, standing)
+    if since := changes_since_anew(standing, topic):
+        return since
     for parallel in (_same_head, _same_number, _same_tail, _same_role, _other_name, _same_place):
         replaced, by = parallel(question.rstrip("?"), topic)
         if replaced:
             return tidy(question.replace(replaced, _cased(by, replaced), 1), question=True)
+    if other := changes_of_anew(standing, topic):
+        return other
     joint = " " if _PREPOSITION.match(topic) else ", đối với " if guess_language(question) == "vi" else ", for "
     return tidy(f"{question.rstrip('?')}{joint}{topic}", question=True)
 

@@ -4,6 +4,7 @@ import re
 from typing import Literal
 
 from app.domain.language import fold, normalise
+from app.reasoning.local.changes import asks_changes
 from app.reasoning.local.cues import alternatives
 from app.reasoning.local.numbers import amounts_in
 from app.reasoning.local.question import read_question
@@ -30,7 +31,7 @@ def intents_of(query: str) -> frozenset[Intent]:
     bare = fold(normalise(query)).lower()
     checks: tuple[tuple[Intent, bool], ...] = (
         ("calculation", _wants_calculation(query, bare)),
-        ("comparison", read_question(query).kind == "compare"),
+        ("comparison", read_question(query).kind == "compare" and not asks_changes(query)),
         ("summary", bool(_SUMMARISE.search(bare))),
         ("log", wants_log(query)),
     )

@@ -62,7 +62,7 @@ def log_arguments(query: str) -> Arguments:
         grounds.append(regex[0])
         query = query.replace(regex[0], " ")
     text = normalise(query)
-    host, period = _HOST.search(text), _period_of(text)
+    host, period = _HOST.search(text), period_of(text)
     if host:
         values["source"] = host[0].lower()
         grounds.append(host[0])
@@ -92,7 +92,8 @@ def _system_of(text: str) -> tuple[str, str] | None:
     return next(((name, mark[0]) for name, pattern in _SYSTEMS if (mark := pattern.search(folded))), None)
 
 
-def _period_of(text: str) -> str:
+def period_of(text: str) -> str:
+    """The first phrase of a text that names a span of time; empty when none does."""
     for pattern in _PERIODS:
         mark = pattern.search(text)
         if mark:

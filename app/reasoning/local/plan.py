@@ -1,10 +1,11 @@
 """Planning: which agents are asked what, with which tools, in which tiers."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.domain.knowledge import Language
 from app.domain.plan import (
+    CHANGES_TOOL,
     FILES_TOOL,
     LOG_TOOL,
     MATH_TOOL,
@@ -20,6 +21,7 @@ from app.domain.plan import (
 )
 from app.reasoning import AgentOffer, Assignment, PlanRequest, Probe
 from app.reasoning.local.calculation import calculation_queries
+from app.reasoning.local.changes import asks_changes
 from app.reasoning.local.effects import consequence_query
 from app.reasoning.local.intents import Intent, intents_of, wants_log
 from app.reasoning.local.plan_wording import PlanWording
@@ -117,6 +119,10 @@ class Planner:
             if tool := own_tools.get(route.agents[0]):
                 asking.tool(route.agents[0], tool, route.query)
                 continue
+            if comparers := _comparers(route.query, route.agents, request.agents):
+                for name in comparers:
+                    asking.tool(name, CHANGES_TOOL, route.query)
+                continue
             for position, name in enumerate(_readers(route.agents, request.agents)):
                 asking.documents(name, _expanded(route.query, language, leading=position == 0))
         if request.feedback:
@@ -156,13 +162,23 @@ def _assigned_tool(assignment: Assignment, query: str, request: PlanRequest) -> 
     Where several would do, the rules choose among those that were assigned.
     """
     able = [tool for tool in assignment.tools if answers_a_query(tool) and tool != RAG_TOOL]
-    if not able or (RAG_TOOL in assignment.tools and able == [LOG_TOOL] and not wants_log(query)):
+    if not able or (RAG_TOOL in assignment.tools and len(able) == 1 and not _MEANT.get(able[0], _always)(query)):
         return ""
+    if CHANGES_TOOL in able and asks_changes(query):
+        return CHANGES_TOOL
     own = [offer for offer in request.agents if offer.name == assignment.agent]
     choice = tool_for(query, own, files=request.files)
     if choice and choice.tool in able:
         return choice.tool
     return "" if RAG_TOOL in assignment.tools and len(assignment.queries) > 1 and len(able) == 1 else able[0]
+
+
+def _always(_query: str) -> bool:
+    return True
+
+
+_MEANT: Mapping[str, Callable[[str], bool]] = {LOG_TOOL: wants_log, CHANGES_TOOL: asks_changes}
+"""Tools whose need the question's own words tell."""
 
 
 def _overlooked(probe: Probe, asked: Sequence[str], request: PlanRequest) -> str | None:
@@ -189,6 +205,17 @@ def _readers(names: Sequence[str], offers: Sequence[AgentOffer]) -> list[str]:
     """The routed agents that can search documents; any other that can when none of them does."""
     able = [offer.name for offer in offers if RAG_TOOL in offer.tools]
     return [name for name in names if name in able] or able[:1] or [offers[0].name]
+
+
+def _comparers(query: str, names: Sequence[str], offers: Sequence[AgentOffer]) -> list[str]:
+    """Who lays versions of documents side by side, where the query asks what changed: the routed agents and the one for
+    everything else; any that can where none of those can. What has ended shows in no probe."""
+    if not asks_changes(query):
+        return []
+    able = [offer for offer in offers if CHANGES_TOOL in offer.tools]
+    routed = [name for name in names if any(offer.name == name for offer in able)]
+    further = [offer.name for offer in able if offer.is_fallback or not routed]
+    return list(dict.fromkeys([*routed, *further]))
 
 
 def _expanded(query: str, language: Language, *, leading: bool) -> list[str]:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from app.domain.knowledge import Language
 from app.domain.plan import (
+    CHANGES_TOOL,
     FILES_TOOL,
     LOG_TOOL,
     MATH_TOOL,
@@ -25,6 +26,7 @@ _TEXTS: dict[Language, dict[str, str]] = {
         "search": "Truy vấn tài liệu {agent}: {query}",
         "gather": "Tìm kiếm và thu thập thông tin về {topic} từ cơ sở dữ liệu công ty",
         "gather_message": "Tìm kiếm {topic} và các quy định liên quan",
+        "changes": "So sánh các bản của tài liệu {agent}: {query}",
         "log": "Tra cứu nhật ký hệ thống: {query}",
         "files": "Đọc tệp đính kèm: {query}",
         "web": "Đọc trang web: {query}",
@@ -42,6 +44,7 @@ _TEXTS: dict[Language, dict[str, str]] = {
         "search": "Search the {agent} documents: {query}",
         "gather": "Search the company's documents and gather what they say about {topic}",
         "gather_message": "Find {topic} and the rules that go with it",
+        "changes": "Compare versions of the {agent} documents: {query}",
         "log": "Look through the system logs: {query}",
         "files": "Read the attached file: {query}",
         "web": "Read on the web: {query}",
@@ -59,7 +62,8 @@ _TEXTS: dict[Language, dict[str, str]] = {
 _FIND = re.compile(r"^(?:tìm|find(?: the)?)\s+|\s+của công ty$|^company policy on\s+", re.IGNORECASE)
 _ACRONYM = 3
 _NAMES = {
-    LOG_TOOL: "log", FILES_TOOL: "files", WEB_TOOL: "web", WIKIPEDIA_TOOL: "web", TRANSCRIPT_TOOL: "web",
+    LOG_TOOL: "log", CHANGES_TOOL: "changes", FILES_TOOL: "files", WEB_TOOL: "web", WIKIPEDIA_TOOL: "web",
+    TRANSCRIPT_TOOL: "web",
 }  # fmt: skip
 """Tools with a sentence of their own."""
 

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from app import __version__
-from app.domain.knowledge import Finding, Language
+from app.domain.claims.proposed import ProposedClaim
+from app.domain.knowledge import Finding, Language, Quote
 from app.domain.plan import Plan
 from app.domain.tasks import Message
 from app.embedding import Embedder
@@ -80,6 +81,12 @@ class LocalReasoner:
     async def answer(self, request: AnswerRequest) -> Finding:
         """Exact quotes that answer the query, or nothing found."""
         return await answer(request, self._embedder)
+
+    async def claims(
+        self, quotes: Sequence[tuple[str, Quote]], language: Language
+    ) -> tuple[tuple[ProposedClaim, ...], ...]:
+        """None: rules read the claims of quotes (`app.domain.claims`)."""
+        return ()
 
     async def summarise(self, query: str, findings: Sequence[Finding], language: Language) -> Summary:
         """The most telling spans of the findings."""

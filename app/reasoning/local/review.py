@@ -97,8 +97,9 @@ def review_finding(finding: Finding, language: Language) -> Review:
 
 
 def _numbers_are_quoted(finding: Finding) -> bool:
-    """Numbers of an answer from documents stand in its quotes; computed and counted ones have no quotes to stand in."""
-    if not finding.quotes or any(evidence.source_type != "rag" for evidence in finding.evidence):
+    """Numbers of an answer from documents stand in its quotes; computed and counted ones have none to stand in, and
+    what lays versions side by side names their days."""
+    if not finding.quotes or finding.compares or any(evidence.source_type != "rag" for evidence in finding.evidence):
         return True
     stated = numbers_of(_NUMBERING_OR_RESULT.sub(" ", finding.answer), language_of(finding))
     held = frozenset[Decimal]().union(

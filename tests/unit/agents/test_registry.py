@@ -81,7 +81,11 @@ class TestBuiltInAgents:
         spec = registry.spec(name)
         assert spec.description.vi == SEED_DESCRIPTIONS[name]
         assert SEED_TOOLS[name].items() <= {tool.name: tool.description for tool in spec.tools}.items()
-        assert {tool.name for tool in spec.tools} - SEED_TOOLS[name].keys() <= {"summary_tool", "files_tool"}
+        assert {tool.name for tool in spec.tools} - SEED_TOOLS[name].keys() <= {
+            "summary_tool",
+            "files_tool",
+            "changes_tool",
+        }
 
     @pytest.mark.parametrize("name", BUILT_IN)
     def test_read_the_documents_of_their_own_department(self, registry: AgentRegistry, name: str) -> None:
@@ -205,9 +209,9 @@ class TestOffersFor:
     def test_offers_agents_in_order_with_the_tools_of_their_files(self, registry: AgentRegistry) -> None:
         departments = {name: tools for name, tools in tools_of(registry, MINH).items() if name in BUILT_IN}
         assert departments == {
-            "hr": ["rag_tool", "summary_tool", "math_tool"],
-            "it": ["rag_tool", "log_tool", "math_tool", "summary_tool"],
-            "general": ["rag_tool", "summary_tool", "files_tool"],
+            "hr": ["rag_tool", "summary_tool", "math_tool", "changes_tool"],
+            "it": ["rag_tool", "log_tool", "math_tool", "summary_tool", "changes_tool"],
+            "general": ["rag_tool", "summary_tool", "files_tool", "changes_tool"],
         }
 
     def test_offers_logs_to_it_and_administrators_only(self, registry: AgentRegistry) -> None:
@@ -235,7 +239,7 @@ class TestOffersFor:
 
     def test_a_request_narrows_agents_and_tools(self, registry: AgentRegistry) -> None:
         assert tools_of(registry, LAN, {"hr": {"tools": [{"name": "rag_tool"}]}}) == {"hr": ["rag_tool"]}
-        assert tools_of(registry, LAN, {"hr": {}}) == {"hr": ["rag_tool", "summary_tool", "math_tool"]}
+        assert tools_of(registry, LAN, {"hr": {}}) == {"hr": ["rag_tool", "summary_tool", "math_tool", "changes_tool"]}
 
     @pytest.mark.parametrize("nothing", [None, {}])
     def test_no_request_means_all(self, registry: AgentRegistry, nothing: dict[str, Any] | None) -> None:
@@ -243,7 +247,7 @@ class TestOffersFor:
 
     def test_an_agent_without_tools_is_not_offered(self, registry: AgentRegistry) -> None:
         assert tools_of(registry, LAN, {"hr": {"tools": []}, "general": {}}) == {
-            "general": ["rag_tool", "summary_tool", "files_tool"]
+            "general": ["rag_tool", "summary_tool", "files_tool", "changes_tool"]
         }
         assert tools_of(registry, LAN, {"it": {"tools": [{"name": "log_tool"}]}}) == {}
 

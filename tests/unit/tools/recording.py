@@ -5,7 +5,8 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any, NoReturn
 
-from app.domain.knowledge import Finding, Language, Passage, SearchPlan, SearchResult
+from app.domain.claims.proposed import ProposedClaim
+from app.domain.knowledge import Finding, Language, Passage, Quote, SearchPlan, SearchResult
 from app.domain.plan import Plan
 from app.domain.principal import Principal
 from app.domain.tasks import Message
@@ -104,6 +105,11 @@ class RecordingReasoner:
 
     async def review_finding(self, finding: Finding, language: Language) -> Review:
         nothing_asked("review_finding")
+
+    async def claims(
+        self, quotes: Sequence[tuple[str, Quote]], language: Language
+    ) -> tuple[tuple[ProposedClaim, ...], ...]:
+        nothing_asked("claims")
 
     def compose(self, request: ComposeRequest) -> AsyncIterator[str | Composition]:
         nothing_asked("compose")

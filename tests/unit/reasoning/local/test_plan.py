@@ -3,7 +3,7 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from app.domain.plan import Plan
-from app.reasoning import AgentOffer, PlanRequest, Probe
+from app.reasoning import AgentOffer, Assignment, PlanRequest, Probe
 from app.reasoning.local import LocalReasoner
 
 DEMO = "giá trị cốt lõi, muộn có ảnh hưởng đến giá trị nào không"
@@ -218,3 +218,50 @@ class TestAttachedFiles:
     ) -> None:
         plan, _ = await planned(reasoner, offers, "Tổng cột chi phí quý 2 là bao nhiêu?", {"general": 0.9})
         assert "files_tool" not in {step.step.tool for step in plan.steps}
+
+
+class TestWhatChanged:
+    ASKED = "Quy định nghỉ phép có gì thay đổi từ 1/1/2025?"
+
+    async def test_is_asked_of_the_department_and_of_the_agent_for_the_rest(
+        self, reasoner: LocalReasoner, offers: tuple[AgentOffer, ...]
+    ) -> None:
+        plan, request = await planned(reasoner, offers, self.ASKED, {"hr": 0.95})
+        assert request.classification.kind == "simple"
+        assert request.classification.as_of is None
+        assert tiers_of(plan) == [["hr#changes", "general#changes"]]
+        assert plan.agents["hr"].queries == (self.ASKED,)
+
+    async def test_without_the_tool_documents_answer(
+        self, reasoner: LocalReasoner, offers: tuple[AgentOffer, ...]
+    ) -> None:
+        without = [
+            offer.model_copy(update={"tools": {name: of for name, of in offer.tools.items() if name != "changes_tool"}})
+            for offer in offers
+        ]
+        plan, _ = await planned(reasoner, without, self.ASKED, {"hr": 0.95})
+        assert {step.step.tool for step in plan.steps} == {"rag_tool"}
+
+    @pytest.mark.parametrize(
+        ("tools", "query", "tool"),
+        [
+            (("changes_tool",), ASKED, "changes_tool"),
+            (("rag_tool", "changes_tool"), ASKED, "changes_tool"),
+            (("rag_tool", "changes_tool"), "Mỗi năm được nghỉ mấy ngày?", "rag_tool"),
+            (("rag_tool",), ASKED, "rag_tool"),
+        ],
+    )
+    async def test_is_left_to_whoever_assigned_it_and_to_the_words_between_two_tools(
+        self, tools: tuple[str, ...], query: str, tool: str, reasoner: LocalReasoner, offers: tuple[AgentOffer, ...]
+    ) -> None:
+        classification = await reasoner.classify(query, [], offers)
+        assigned = Assignment(agent="hr", queries=(query,), tools=tools)
+        request = PlanRequest(
+            query=query,
+            classification=classification.model_copy(update={"assignments": (assigned,)}),
+            agents=offers,
+            probes=(),
+            user_access=("public",),
+            max_queries_per_agent=10,
+        )
+        assert {step.step.tool for step in (await reasoner.plan(request)).steps} == {tool}

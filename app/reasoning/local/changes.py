@@ -1,0 +1,208 @@
+"""Questions for what became different: “có gì thay đổi từ 1/1/2025?”, “what's new in the remote work policy?”.
+
+Read on the question's own words: what it is about, and the time it looks back to. A question that names two times
+compares them itself, and is none of these.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import lru_cache
+from typing import Literal
+
+from app.domain.changes import GENERAL
+from app.domain.knowledge import Language
+from app.domain.language import content_words, fold, guess_language, normalise
+from app.reasoning import Arguments
+from app.reasoning.local.cues import alternatives, lines
+from app.reasoning.local.log_arguments import period_of
+from app.reasoning.local.times import Time, flat_of, times_in
+from app.reasoning.local.wording import tidy
+
+Relation = Literal["since", "against", "during"]
+"""How the time is meant: from its first day on, compared with what held at its end, within it."""
+
+_MAX_CHARS = 2_000
+_ANY_DAY = date(2000, 1, 1)
+"""Times without a year are told by their words, so it does not matter what today is."""
+_PLAIN = re.compile(rf"\b(?:{alternatives('changes.plain')})(?!\w)")
+"""Ask what changed whatever they stand beside."""
+_OPEN = re.compile(rf"\b(?:{alternatives('changes.open')})(?!\w)")
+"""May ask how something is done as well; a rule or a time beside them tells."""
+_AROUND = tuple(re.compile(pattern) for pattern in lines("changes.around"))
+"""Forms with the subject in their middle: “how has … changed”."""
+_RULE = re.compile(rf"\b(?:{alternatives('as_of.rule')})\b")
+_EARLIER = re.compile(rf"\b(?:{alternatives('changes.earlier')})\b")
+_DEED = re.compile(rf"\b(?:{alternatives('changes.deed')})\b")
+"""What to do where something changes, or how to change it."""
+_SINCE, _AGAINST = rf"(?:{alternatives('changes.since')})", rf"(?:{alternatives('changes.against')})"
+_BEFORE_TIME = re.compile(
+    rf"(?:(?P<against>\b{_AGAINST})|(?P<since>\b{_SINCE})|(?P<during>\b(?:trong|vao|in|during|for|of)))?"
+    r"(?: (?:ngay|thang|nam|thoi diem|the))*\s*$"
+)
+_DIFFERS = re.compile(r"\b(?:khac|differ\w*)\b")
+_YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
+_THIS_YEAR = re.compile(
+    r"\b(?:(?:dau )?nam nay|dau nam|this year|the (?:beginning|start) of (?:the|this) year)\b(?! (?:19|20)\d\d)"
+)
+_ANEW: dict[Language, str] = {
+    "vi": "{subject} có gì thay đổi {words}", "en": "What changed in {subject} {words}",
+}  # fmt: skip
+_EDGE = re.compile(rf"^(?:[\s,.;:?!–-]|(?:{alternatives('changes.edge_before')})(?!\w))+")
+_EDGE_AFTER = re.compile(rf"(?:[\s,.;:?!–-]|\b(?:{alternatives('changes.edge_after')}))+$")
+
+
+@dataclass(frozen=True, slots=True)
+class ChangesAsked:
+    """A question for changes, read."""
+
+    subject: str
+    """What they are asked of: ``Quy định nghỉ phép``, ``the remote work policy``."""
+    relation: Relation | None = None
+    time: str = ""
+    """An ISO interval of days, both included (``2025-01-01/2025-12-31``), or the words of a time whose year only the
+    clock knows (``năm ngoái``, ``last month``); empty when no time is named."""
+    words: str = ""
+    """The time as the question says it."""
+
+
+@dataclass(frozen=True, slots=True)
+class _When:
+    relation: Relation
+    time: str
+    start: int
+    end: int
+
+
+def asks_changes(query: str) -> bool:
+    """Whether the query asks what became different in documents."""
+    return changes_asked(query) is not None
+
+
+@lru_cache(maxsize=512)
+def changes_asked(query: str) -> ChangesAsked | None:
+    """What the changes are asked of, and since when; None for every other question."""
+    text = normalise(query[:_MAX_CHARS])
+    flat = flat_of(text).replace("’", "'")
+    bare = flat.rstrip(" ?!.")
+    plain, opened = _PLAIN.search(flat), _OPEN.search(flat)
+    around = next((mark for pattern in _AROUND if (mark := pattern.fullmatch(bare))), None)
+    cue = plain or opened
+    if (cue is None and around is None) or _DEED.search(flat):
+        return None
+    when = _when(flat)
+    if when is None and _names_several_times(flat):
+        return None
+    if plain is None and not (when or _RULE.search(flat) or _EARLIER.search(flat)):
+        return None
+    cuts = [mark.span() for mark in _EARLIER.finditer(flat)]
+    if when:
+        cuts.append((when.start, when.end))
+    if around:
+        subject = _without(text[around.start("subject") : around.end("subject")], cuts, around.start("subject"))
+    else:
+        assert cue is not None
+        subject = _without(text, [*cuts, cue.span()], 0)
+    if not any(fold(word) not in GENERAL for word in content_words(subject)):
+        return None
+    if when is None:
+        return ChangesAsked(subject)
+    return ChangesAsked(subject, when.relation, when.time, text[when.start : when.end])
+
+
+def changes_since_anew(standing: str, topic: str) -> str:
+    """The standing question for changes since another time: “còn từ năm 2024 thì sao?”; empty when the topic is no
+    mere time, or the question asks for no changes."""
+    asked, when = changes_asked(standing), _when(flat_of(normalise(topic)))
+    if asked is None or when is None or content_words(_without(topic, [(when.start, when.end)], 0)):
+        return ""
+    return _anew(standing, asked.subject, topic[when.start : when.end])
+
+
+def changes_of_anew(standing: str, topic: str) -> str:
+    """The standing question for changes asked of another subject: “còn công tác phí thì sao?”; empty when it asks for
+    none."""
+    asked = changes_asked(standing)
+    return _anew(standing, topic, asked.words) if asked else ""
+
+
+def _anew(standing: str, subject: str, words: str) -> str:
+    return tidy(_ANEW[guess_language(standing)].format(subject=subject, words=words), question=True)
+
+
+def changes_arguments(query: str) -> Arguments:
+    """``subject``, and ``since``, ``against`` or ``during`` with the time (see `ChangesAsked.time`); ``words`` is how
+    the question says it. A query that asks for no changes is a subject."""
+    asked = changes_asked(query)
+    if asked is None:
+        return Arguments(values={"subject": query})
+    values = {"subject": asked.subject}
+    if asked.relation:
+        values |= {asked.relation: asked.time, "words": asked.words}
+    return Arguments(values=values, grounds=(asked.words,) if asked.words else ())
+
+
+def _when(flat: str) -> _When | None:
+    """The one time a text names; None when it names none or several."""
+    times = times_in(flat, _ANY_DAY)
+    years = len(_YEAR.findall(flat))
+    if len(times.known) == 1 and years <= 1:
+        return _placed(flat, times.known[0])
+    if times.known or years > 1:
+        return None
+    if years == 1 and (year := _YEAR.search(flat)) and _relation(flat, year.start())[0]:
+        day = int(year[0])
+        return _related(flat, f"{day}-01-01/{day}-12-31", *year.span())
+    mark = _THIS_YEAR.search(flat)
+    if mark:
+        return _related(flat, "năm nay", *mark.span())
+    phrase = period_of(flat)
+    return _related(flat, phrase, flat.find(phrase), flat.find(phrase) + len(phrase)) if phrase else None
+
+
+def _placed(flat: str, time: Time) -> _When:
+    named = bool(_YEAR.search(flat[time.start : time.end]))
+    told = f"{time.first.isoformat()}/{time.last.isoformat()}" if named else flat[time.start : time.end]
+    return _related(flat, told, time.start, time.end)
+
+
+def _related(flat: str, told: str, start: int, end: int) -> _When:
+    relation, begins = _relation(flat, start)
+    if relation is None:
+        relation = "against" if _DIFFERS.search(flat) else "during"
+    return _When(relation, told, begins, end)
+
+
+def _relation(flat: str, start: int) -> tuple[Relation | None, int]:
+    """What the words before a time say, and where they begin."""
+    mark = _BEFORE_TIME.search(flat[:start])
+    if mark is None:
+        return None, start
+    names: tuple[Relation, ...] = ("against", "since", "during")
+    found = next((name for name in names if mark[name]), None)
+    return found, mark.start() if found else start
+
+
+def _names_several_times(flat: str) -> bool:
+    times = times_in(flat, _ANY_DAY)
+    return len(times.known) > 1 or len(_YEAR.findall(flat)) > 1
+
+
+def _without(text: str, cuts: Sequence[tuple[int, int]], offset: int) -> str:
+    """The text without the given places, tidied; without words that held them to the rest."""
+    kept, at = [], 0
+    for start, end in sorted((cut[0] - offset, cut[1] - offset) for cut in cuts):
+        if start >= at:
+            kept.append(text[at : max(start, at)])
+        at = max(at, end)
+    kept.append(text[at:])
+    return tidy(" ".join(filter(None, map(_bared, kept))), question=False)
+
+
+def _bared(part: str) -> str:
+    """A piece of the question without punctuation and joining words at its ends."""
+    flat = flat_of(part)
+    start = mark.end() if (mark := _EDGE.match(flat)) else 0
+    end = mark.start() if (mark := _EDGE_AFTER.search(flat)) else len(part)
+    return part[start:end] if start < end else ""

@@ -1,0 +1,212 @@
+"""What changed, in the asker's language: which document took the place of which, with their days, and each statement
+before and now."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from app.domain.changes import Difference, Selection, Standing, Statement, Succession
+from app.domain.knowledge import Language
+
+_LONGEST = 280
+"""Letters of a statement that are shown."""
+_TEXTS: dict[Language, dict[str, str]] = {
+    "vi": {
+        "between": "Về “{subject}”, so sánh các tài liệu có hiệu lực ngày {before} với ngày {now}:",
+        "latest": "Những thay đổi gần nhất về “{subject}”:",
+        "replaced": "“{new}” (hiệu lực từ {since}) thay thế “{old}” ({days}).",
+        "version": "“{new}” có bản mới từ {since}, thay cho bản {days}.",
+        "added": "“{new}” là tài liệu mới, hiệu lực từ {since}.",
+        "ended": "“{old}” ({days}) không còn hiệu lực từ {since}.",
+        "value": "{heading}trước: {old} → nay: {new}",
+        "added_line": "{heading}thêm: {new}",
+        "removed_line": "{heading}bỏ: {old}",
+        "says": "{heading}{new}",
+        "same_part": "Phần được hỏi vẫn như trước: {text}",
+        "no_words": "Không có câu nào nói khác đi.",
+        "more": "Còn {count} điểm khác giữa hai bản.",
+        "nothing": (
+            "Không có thay đổi nào về “{subject}” giữa ngày {before} và ngày {now} trong các tài liệu bạn được xem: "
+            "{kept}."
+        ),
+        "unchanged": "Vẫn giữ nguyên: {kept}.",
+        "kept": "“{title}” (hiệu lực từ {since}) vẫn giữ nguyên",
+        "unknown": (
+            "Trong các tài liệu bạn được xem không có bản nào trước {titles}, nên không có gì để so sánh về "
+            "“{subject}”."
+        ),
+        "current": "“{title}” (hiệu lực từ {since})",
+        "from_to": "hiệu lực từ {since} đến {until}",
+        "from": "hiệu lực từ {since}",
+        "sources": "So sánh {titles}.",
+    },
+    "en": {
+        "between": "On “{subject}”, the documents in force on {before} against those of {now}:",
+        "latest": "The latest changes on “{subject}”:",
+        "replaced": "“{new}” (in force since {since}) replaces “{old}” ({days}).",
+        "version": "“{new}” has a new version since {since}; the one before was {days}.",
+        "added": "“{new}” is a new document, in force since {since}.",
+        "ended": "“{old}” ({days}) is no longer in force since {since}.",
+        "value": "{heading}before: {old} → now: {new}",
+        "added_line": "{heading}added: {new}",
+        "removed_line": "{heading}dropped: {old}",
+        "says": "{heading}{new}",
+        "same_part": "What was asked about stands as before: {text}",
+        "no_words": "No sentence says anything else.",
+        "more": "There are {count} further differences between the two.",
+        "nothing": (
+            "Nothing changed on “{subject}” between {before} and {now} in the documents you may read: {kept}."
+        ),
+        "unchanged": "As before: {kept}.",
+        "kept": "“{title}” (in force since {since}) stands as it was",
+        "unknown": (
+            "Among the documents you may read there is no version before {titles}, so there is nothing to compare on "
+            "“{subject}”."
+        ),
+        "current": "“{title}” (in force since {since})",
+        "from_to": "in force from {since} to {until}",
+        "from": "in force since {since}",
+        "sources": "Comparison of {titles}.",
+    },
+}  # fmt: skip
+_AND: dict[Language, str] = {"vi": " và ", "en": " and "}
+
+
+@dataclass(frozen=True, slots=True)
+class Days:
+    """The two days that are compared."""
+
+    before: date | None
+    """None = no day was named: the latest change of each document counts."""
+    now: date
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What became of one document, with what is told of it."""
+
+    succession: Succession
+    selection: Selection | None = None
+    """Of two texts."""
+    says: tuple[Statement, ...] = ()
+    """Of a document that is new, or stands unchanged."""
+
+    @property
+    def is_change(self) -> bool:
+        """Whether anything became different."""
+        return self.succession.kind != "unchanged"
+
+
+def write_report(subject: str, days: Days, changes: Sequence[Change], language: Language) -> str:
+    """The whole answer; what is unchanged is told only where nothing changed. Empty without any document."""
+    texts, told = _TEXTS[language], [change for change in changes if change.is_change]
+    if not changes:
+        return ""
+    if not told:
+        return _nothing(subject, days, changes, language)
+    parts = [_lead(texts, subject, days, language)]
+    parts += ["\n".join(_lines(change, language)) for change in told]
+    if kept := [change for change in changes if not change.is_change]:
+        parts.append(texts["unchanged"].format(kept=_standing(kept, "current", language)))
+    return "\n\n".join(parts)
+
+
+def source_line(changes: Sequence[Change], language: Language) -> str:
+    """Where the answer comes from: the titles of what was compared."""
+    titles = dict.fromkeys(
+        f"“{side.version.title}”"
+        for change in changes
+        for side in (change.succession.old, change.succession.new)
+        if side
+    )
+    return _TEXTS[language]["sources"].format(titles=", ".join(titles))
+
+
+def _lead(texts: dict[str, str], subject: str, days: Days, language: Language) -> str:
+    if days.before is None:
+        return texts["latest"].format(subject=_lower(subject))
+    before, now = _day(days.before, language), _day(days.now, language)
+    return texts["between"].format(subject=_lower(subject), before=before, now=now)
+
+
+def _nothing(subject: str, days: Days, changes: Sequence[Change], language: Language) -> str:
+    texts = _TEXTS[language]
+    listed = _standing(changes, "current" if days.before is None else "kept", language)
+    if days.before is None:
+        return texts["unknown"].format(titles=listed, subject=_lower(subject))
+    before, now = _day(days.before, language), _day(days.now, language)
+    return texts["nothing"].format(subject=_lower(subject), before=before, now=now, kept=listed)
+
+
+def _standing(changes: Sequence[Change], name: str, language: Language) -> str:
+    """The documents that stand, in a list."""
+    standing = [change.succession.new for change in changes if change.succession.new]
+    form = _TEXTS[language][name]
+    told = [form.format(title=one.version.title, since=_day(one.begins, language)) for one in standing]
+    return _AND[language].join([", ".join(told[:-1]), told[-1]]) if len(told) > 1 else "".join(told)
+
+
+def _lines(change: Change, language: Language) -> list[str]:
+    """A document's own sentence, then a line for each statement."""
+    texts = _TEXTS[language]
+    lines = [_of_document(change.succession, language)]
+    lines += [f"- {texts['says'].format(heading=_heading(one), new=_shown(one))}" for one in change.says]
+    if (selection := change.selection) is None:
+        return lines
+    lines += [f"- {_of_statement(texts, one)}" for one in selection.told]
+    if selection.unchanged:
+        lines.append(texts["same_part"].format(text=_shown(selection.unchanged)))
+    elif not selection.told:
+        lines.append(texts["no_words"])
+    elif selection.left_out:
+        lines.append(texts["more"].format(count=selection.left_out))
+    return lines
+
+
+def _of_document(succession: Succession, language: Language) -> str:
+    texts, old, new = _TEXTS[language], succession.old, succession.new
+    kind: str = succession.kind
+    if old and new and old.version.document_id == new.version.document_id:
+        kind = "version"
+    return texts[kind].format(
+        old=old.version.title if old else "",
+        new=new.version.title if new else "",
+        since=_day(succession.since, language),
+        days=_days(old, language) if old else "",
+    )
+
+
+def _of_statement(texts: dict[str, str], one: Difference) -> str:
+    side = one.new or one.old
+    heading = _heading(side) if side else ""
+    if one.old and one.new:
+        return texts["value"].format(heading=heading, old=_shown(one.old), new=_shown(one.new))
+    if one.new:
+        return texts["added_line"].format(heading=heading, new=_shown(one.new))
+    return texts["removed_line"].format(heading=heading, old=_shown(one.old) if one.old else "")
+
+
+def _heading(statement: Statement) -> str:
+    last = statement.heading.rpartition(" › ")[2].rstrip("?:. ")
+    return f"{last} — " if last else ""
+
+
+def _shown(statement: Statement) -> str:
+    text = statement.text.strip().rstrip(";.,")
+    return f"“{text}”" if len(text) <= _LONGEST else f"“{text[:_LONGEST].rsplit(' ', 1)[0]}…”"
+
+
+def _days(standing: Standing, language: Language) -> str:
+    texts, since = _TEXTS[language], _day(standing.begins, language)
+    if standing.ends is None or not standing.has_days:
+        return texts["from"].format(since=since)
+    return texts["from_to"].format(since=since, until=_day(standing.ends, language))
+
+
+def _day(day: date, language: Language) -> str:
+    return f"{day:%d/%m/%Y}" if language == "vi" else f"{day.day} {day:%B %Y}"
+
+
+def _lower(subject: str) -> str:
+    """A subject within a sentence; names and acronyms stay."""
+    return subject[:1].lower() + subject[1:] if subject[1:2].islower() else subject
