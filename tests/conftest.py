@@ -25,7 +25,7 @@ settings.register_profile("ci", derandomize=True)
 if os.environ.get("CI"):
     settings.load_profile("ci")
 
-_SHARED = ("acceptance", "api")
+_SHARED = ("acceptance", "api", "browser")
 """Folders whose tests share a house that takes long to build."""
 _TEMPLATE = "conclave_template"
 _numbers = count(1)

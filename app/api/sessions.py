@@ -45,7 +45,7 @@ async def erase(session_id: UUID, caller: Caller, rooms: TheRooms) -> None:
 
 def _view(found: Session, *, with_messages: bool) -> SessionView:
     messages = tuple(
-        MessageView(role=message.role, content=message.content, timestamp=message.timestamp)
+        MessageView(role=message.role, content=message.content, timestamp=message.timestamp, task_id=message.task_id)
         for message in found.messages
     )
     return SessionView(

@@ -135,6 +135,25 @@ class VersionView(Record):
     """Whether further changes were left out."""
 
 
+class DocumentText(Record):
+    """A document as it is read by whoever follows a citation to it."""
+
+    document_id: UUID
+    title: str
+    url: str
+    department: str
+    scope: Scope
+    created_at: datetime
+    effective_from: date | None
+    effective_to: date | None
+    kind: str
+    """Format it was read from: ``pdf``, ``docx``, ``markdown`` …"""
+    text: str
+    """Of the version that is found, as it was read; Markdown where the format had headings."""
+    is_cut: bool
+    """Whether the end was left out."""
+
+
 class Progress(Record):
     """How far one version is."""
 

@@ -11,7 +11,7 @@ from uuid import UUID
 from pydantic import AwareDatetime, TypeAdapter
 
 from app.domain.cursor import read_cursor, write_cursor
-from app.domain.documents import DocumentView, TextChange, VersionView
+from app.domain.documents import DocumentText, DocumentView, TextChange, VersionView
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
 from app.ingestion.intake import aware, check_department
@@ -27,6 +27,8 @@ _CHANGED_LINES_SHOWN = 40
 _SHOWN_FIELDS = (
     "title", "url", "department", "scope", "lang", "authority", "effective_from", "effective_to", "supersedes",
 )  # fmt: skip
+_SHOWN_CHARS, _SHOWN_DOCUMENTS = 200_000, 5
+"""Of a document's text, and of the documents of one address, what a reader is shown."""
 _PLACE: TypeAdapter[tuple[AwareDatetime, UUID]] = TypeAdapter(tuple[AwareDatetime, UUID])
 """When a document was last changed, and its id."""
 
@@ -95,6 +97,17 @@ class Catalogue:
             view = await _found(tx, document_id)
             found = await arrivals.original_of(tx, document_id, view.current_version or view.latest_version)
         if found is None:
+            raise _not_found()
+        return found
+
+    async def texts(self, principal: Principal, url: str) -> list[DocumentText]:
+        """The documents of an address, as an evidence names it, that the caller may read; the latest in force first.
+
+        Raises `AppError` (404) when there is none.
+        """
+        async with self._database.principal_scope(principal, durable=False) as tx:
+            found = await documents.texts(tx, url, most_chars=_SHOWN_CHARS, limit=_SHOWN_DOCUMENTS)
+        if not found:
             raise _not_found()
         return found
 

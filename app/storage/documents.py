@@ -11,7 +11,7 @@ from uuid import UUID
 
 import asyncpg
 
-from app.domain.documents import DocumentView, VersionView
+from app.domain.documents import DocumentText, DocumentView, VersionView
 from app.storage.database import Transaction
 from app.storage.json_text import dump
 
@@ -68,6 +68,17 @@ left join lateral (
 ) before on true
 where v.tenant_id = $1 and v.document_id = $2 and (app_is_admin() or v.published_at is not null)
 order by v.version desc limit $3
+"""
+
+
+_TEXTS = """
+select d.document_id, d.title, d.url, d.department, d.scope, d.created_at, d.effective_from, d.effective_to,
+    coalesce(v.kind, '') as kind, left(v.text, $3) as text, length(v.text) > $3 as is_cut
+from documents d
+join document_versions v
+    on v.tenant_id = d.tenant_id and v.document_id = d.document_id and v.version = d.current_version
+where d.tenant_id = $1 and d.url = $2 and app_may_read(d.scope, d.department) and app_may_read(v.scope, v.department)
+order by coalesce(d.effective_from, d.created_at::date) desc, d.document_id limit $4
 """
 
 
@@ -132,6 +143,12 @@ async def versions(tx: Transaction, document_id: UUID, limit: int) -> list[Versi
         said = [fields.pop(name) for name in ("text", "draft", "text_before", "draft_before")]
         found.append(VersionText(VersionView.model_validate(fields), *said))
     return found
+
+
+async def texts(tx: Transaction, url: str, *, most_chars: int, limit: int) -> list[DocumentText]:
+    """The documents of one address whose text the caller may read, the latest in force first."""
+    rows = await tx.driver.fetch(_TEXTS, tx.principal.tenant_id, url, most_chars, limit)
+    return [DocumentText.model_validate(dict(row)) for row in rows]
 
 
 async def external_ids(tx: Transaction, prefix: str) -> dict[str, UUID]:

@@ -36,7 +36,7 @@ where tenant_id = $1 and user_id = $2 and session_id = $3
 """
 # The plan's question is complete, but without the day that was asked for: such a turn is understood anew.
 _HISTORY = f"""
-select request ->> 'query' as question, created_at, completed_at,
+select task_id, request ->> 'query' as question, created_at, completed_at,
        coalesce(nullif(result ->> 'answer', ''), nullif(result ->> 'fallback_answer', '')) as answer,
        case when result #> '{{execution_metadata,as_of}}' is null then plan ->> 'refined_query' end as meaning
 from tasks
@@ -89,10 +89,11 @@ async def history(tx: Transaction, session_id: UUID, turns: int) -> tuple[Messag
     rows = await tx.driver.fetch(_HISTORY, *_whose(tx), session_id, turns, *_rights(tx))
     messages: list[Message] = []
     for row in reversed(rows):
-        asked, meaning = row["question"] or "", row["meaning"] or ""
-        messages.append(Message(role="user", content=asked, meaning=meaning, timestamp=row["created_at"]))
+        asked, meaning, run = row["question"] or "", row["meaning"] or "", row["task_id"]
+        messages.append(Message(role="user", content=asked, meaning=meaning, timestamp=row["created_at"], task_id=run))
         if row["answer"] is not None:
-            messages.append(Message(role="assistant", content=row["answer"], timestamp=row["completed_at"]))
+            answer, ended_at = row["answer"], row["completed_at"]
+            messages.append(Message(role="assistant", content=answer, timestamp=ended_at, task_id=run))
     return tuple(messages)
 
 

@@ -1,30 +1,31 @@
-// The page: signing in, the list of conversations, and asking.
+// The page: who is here, which conversation is open, and asking.
 
-import { ApiProblem, ask, call, session } from "./client.js";
-import { el } from "./dom.js";
-import { Turn, pastTurn } from "./turn.js";
-import { applyWords, currentLanguage, dateWords, setLanguage, word } from "./words.js";
+import { ApiProblem, ask, call, follow, running, session } from "./client.js";
+import { bodyOf, clearChoices, clearQuestion, setUpComposer, showRunning } from "./composer.js";
+import { Conversations, turnsOf } from "./conversations.js";
+import { announce, el } from "./dom.js";
+import { showSignIn, signInAs } from "./signin.js";
+import { PastTurn, Turn } from "./turn.js";
+import { applyWords, currentLanguage, setLanguage, word, wordIn } from "./words.js";
 
+const TURN_GAP_PX = 14;
 const $ = (id) => document.getElementById(id);
-const state = { sessionId: null, running: null, cursor: null };
+const state = { sessionId: null, turn: null, turns: [] };
+const conversations = new Conversations({
+  onOpen: (id) => openSession(id), onRemoved: (id) => { if (state.sessionId === id) openNew(); }, onProblem: problem,
+});
 
 function start() {
   setLanguage(currentLanguage());
   setTheme(localStorage.getItem("conclave.theme"));
+  setUpComposer({ onAsk: askQuestion, onStop: stop });
   relabel();
-  $("language").addEventListener("click", () => { setLanguage(currentLanguage() === "vi" ? "en" : "vi"); relabel(); });
+  $("language").addEventListener("click", changeLanguage);
   $("theme").addEventListener("click", toggleTheme);
   $("menu").addEventListener("click", () => showSide(!$("side").classList.contains("open")));
   $("sign-out").addEventListener("click", signOut);
-  $("token-form").addEventListener("submit", useToken);
-  $("new-session").addEventListener("click", () => { openNew(); showSide(false); $("question").focus(); });
-  $("more-sessions").addEventListener("click", () => loadSessions(state.cursor));
-  $("ask").addEventListener("submit", (event) => { event.preventDefault(); askQuestion($("question").value); });
-  $("question").addEventListener("input", fitQuestion);
-  $("question").addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && !event.shiftKey && !event.isComposing) { event.preventDefault(); $("ask").requestSubmit(); }
-  });
-  $("stop").addEventListener("click", stop);
+  $("new-session").addEventListener("click", () => { if (!state.turn) { openNew(); showSide(false); $("question").focus(); } });
+  addEventListener("keydown", (event) => { if (event.key === "Escape") showSide(false); });
   enter();
 }
 
@@ -35,15 +36,21 @@ function relabel() {
     el("button", { type: "button", class: "chip", onclick: () => askQuestion(text) }, text)));
 }
 
+async function changeLanguage() {
+  setLanguage(currentLanguage() === "vi" ? "en" : "vi");
+  relabel();
+  if (!session.token) { await showSignIn(openRoom); return; }
+  await Promise.all([conversations.load(), showWho(), ...state.turns.filter((turn) => turn !== state.turn).map((turn) => turn.redraw())]);
+}
+
 function setTheme(theme) {
   if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
   else delete document.documentElement.dataset.theme;
 }
 
 function toggleTheme() {
-  const isDark = document.documentElement.dataset.theme
-    ? document.documentElement.dataset.theme === "dark"
-    : matchMedia("(prefers-color-scheme: dark)").matches;
+  const chosen = document.documentElement.dataset.theme;
+  const isDark = chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
   localStorage.setItem("conclave.theme", isDark ? "light" : "dark");
   setTheme(isDark ? "light" : "dark");
 }
@@ -53,7 +60,7 @@ function showSide(open) {
   $("menu").setAttribute("aria-expanded", String(open));
 }
 
-// --- signing in ---------------------------------------------------------------------------------------------------
+// --- coming and going ---------------------------------------------------------------------------------------------
 
 async function enter() {
   const wanted = new URLSearchParams(location.search).get("as");
@@ -62,51 +69,24 @@ async function enter() {
     await signInAs(wanted);
   }
   if (session.token) await openRoom();
-  else await showSignIn();
-}
-
-async function showSignIn(message = "") {
-  $("room").hidden = true;
-  $("sign-out").hidden = true;
-  $("who").textContent = "";
-  $("sign-in").hidden = false;
-  $("sign-in-error").textContent = message;
-  try {
-    const users = await call("GET", "/auth/dev");
-    $("demo-users").replaceChildren(...users.map((user) =>
-      el("button", { type: "button", class: "person", onclick: async () => { await signInAs(user.user); if (session.token) await openRoom(); } },
-        el("b", {}, user.user), el("span", {}, `${user.name} · ${user.department}`),
-        el("span", { class: "fact" }, [...user.permissions, ...user.roles].join(", ")))));
-  } catch (error) {
-    $("demo-users").replaceChildren(el("p", {}, error instanceof ApiProblem ? word("noDemo") : word("offline")));
-  }
-}
-
-async function signInAs(user) {
-  try {
-    session.keep((await call("POST", "/auth/dev", { user })).token, user);
-  } catch (error) {
-    $("sign-in-error").textContent = error.message;
-  }
-}
-
-async function useToken(event) {
-  event.preventDefault();
-  session.keep($("token").value.trim(), "");
-  $("token").value = "";
-  await openRoom();
+  else await showSignIn(openRoom);
 }
 
 async function signOut() {
   session.forget();
   openNew();
-  await showSignIn();
+  await showSignIn(openRoom);
+}
+
+async function showWho() {
+  const { permissions } = await call("GET", "/agents");
+  $("who").textContent = [session.user, permissions.map((scope) => wordIn("scope", scope)).join(", ")].filter(Boolean).join(" · ");
 }
 
 async function openRoom() {
+  const [run, id] = [running.kept, location.hash.slice(1)]; // as they were left: a question may be asked before all is loaded
   try {
-    const agents = await call("GET", "/agents");
-    $("who").textContent = [session.user, agents.permissions.join(", ")].filter(Boolean).join(" · ");
+    await showWho();
   } catch (error) {
     await problem(error);
     return;
@@ -115,102 +95,95 @@ async function openRoom() {
   $("room").hidden = false;
   $("sign-out").hidden = false;
   $("question").focus();
-  await loadSessions(null);
+  await Promise.all([conversations.load(), comeBack(id, run)]);
+}
+
+// After a reload: the conversation that was open, and the answer that was being waited for.
+async function comeBack(id, run) {
+  if (/^[0-9a-f-]{36}$/.test(id)) await openSession(id, run?.taskId);
+  if (run !== null && !state.turn) await listen(new Turn(run.query, handlersFor(run.query)), (onLost) => follow(run.taskId, onLost), word("resumed"));
 }
 
 async function problem(error) {
   if (error instanceof ApiProblem && error.status === 401) {
     session.forget();
-    await showSignIn(word("expired"));
+    await showSignIn(openRoom, word("expired"));
     return;
   }
-  $("announce").textContent = error instanceof ApiProblem ? error.message : word("offline");
-  if (!session.token || $("room").hidden) await showSignIn($("announce").textContent);
+  const told = error instanceof ApiProblem ? error.message : word("offline");
+  announce(told);
+  if (!session.token || $("room").hidden) await showSignIn(openRoom, told);
 }
 
 // --- conversations ------------------------------------------------------------------------------------------------
 
-async function loadSessions(cursor) {
-  try {
-    const page = await call("GET", cursor ? `/sessions?cursor=${encodeURIComponent(cursor)}` : "/sessions");
-    const items = page.sessions.map(sessionNode);
-    if (cursor) $("sessions").append(...items);
-    else $("sessions").replaceChildren(...items);
-    state.cursor = page.next_cursor;
-    $("more-sessions").hidden = !page.next_cursor;
-  } catch (error) {
-    await problem(error);
-  }
-}
-
-function sessionNode(item) {
-  return el("li", { "aria-current": item.session_id === state.sessionId ? "true" : null },
-    el("button", { type: "button", class: "session", onclick: () => openSession(item.session_id) },
-      el("span", {}, item.title || "…"), el("span", { class: "fact" }, dateWords(item.updated_at))),
-    el("button", { type: "button", class: "icon", "aria-label": `${word("remove")}: ${item.title}`, onclick: () => removeSession(item.session_id) }, "×"));
-}
-
-async function openSession(id) {
-  if (state.running) return;
+// Show a conversation; the run `except` is left to be followed from its beginning.
+async function openSession(id, except = null) {
+  if (state.turn) return;
   try {
     const found = await call("GET", `/sessions/${id}`);
+    if (state.turn) return; // a question was asked meanwhile
     openNew();
-    state.sessionId = id;
-    $("welcome").hidden = true;
-    for (const [question, answer] of pairs(found.messages ?? [])) $("turns").append(pastTurn(question, answer));
+    takeSession(id);
+    for (const { question, answer, taskId } of turnsOf(found.messages ?? [])) {
+      if (taskId === except && taskId !== null) continue;
+      addTurn(new PastTurn(question, answer, taskId, handlersFor(question)));
+    }
     showSide(false);
-    await loadSessions(null);
-    $("turns").lastElementChild?.scrollIntoView({ block: "end" });
+    await state.turns.at(-1)?.unfold();
+    if (state.turns.length) showTurn(state.turns.at(-1));
   } catch (error) {
-    await problem(error);
+    if (error instanceof ApiProblem && error.status === 404) openNew();
+    else await problem(error);
   }
 }
 
-function pairs(messages) {
-  const turns = [];
-  for (const message of messages) {
-    if (message.role === "user") turns.push([message.content, null]);
-    else if (turns.length) turns[turns.length - 1][1] = message.content;
-  }
-  return turns;
-}
-
-async function removeSession(id) {
-  if (!confirm(word("removeAsk"))) return;
-  try {
-    await call("DELETE", `/sessions/${id}`);
-    if (state.sessionId === id) openNew();
-    await loadSessions(null);
-  } catch (error) {
-    await problem(error);
-  }
+function takeSession(id) {
+  state.sessionId = id;
+  history.replaceState(null, "", id ? `#${id}` : location.pathname);
+  conversations.mark(id);
 }
 
 function openNew() {
-  state.sessionId = null;
-  for (const turn of [...document.querySelectorAll(".turn")]) turn.remove();
+  takeSession(null);
+  for (const turn of state.turns) turn.node.remove();
+  state.turns = [];
+  clearChoices();
   $("welcome").hidden = false;
+}
+
+function addTurn(turn) {
+  $("welcome").hidden = true;
+  state.turns.push(turn);
+  $("turns").append(turn.node);
 }
 
 // --- asking -------------------------------------------------------------------------------------------------------
 
+const handlersFor = (question) => ({ onAsk: askQuestion, onRetry: () => askQuestion(question) });
+
 async function askQuestion(text) {
   const query = text.trim();
-  if (!query || state.running) return;
-  const turn = new Turn(query, askQuestion);
-  state.running = { turn, taskId: null };
+  if (!query || state.turn) return;
+  const body = bodyOf(query);
+  if (state.sessionId) body.session_id = state.sessionId;
+  clearQuestion();
+  await listen(new Turn(query, handlersFor(query)), (onLost) => ask(body, onLost));
+}
+
+// Show a turn and feed it the events of its run until the end.
+async function listen(turn, events, told = null) {
   begin(turn);
+  if (told) turn.work.say(told);
   try {
-    const body = state.sessionId ? { query, session_id: state.sessionId } : { query };
-    for await (const event of ask(body, () => turn.lost())) {
+    for await (const event of events(() => turn.lost())) {
       if (event.type === "task_available") {
-        state.running.taskId = event.data.task_id;
-        state.sessionId = event.data.session_id;
+        running.keep({ taskId: event.data.task_id, sessionId: event.data.session_id, query: turn.question });
+        takeSession(event.data.session_id);
       }
-      turn.take(event);
-      follow(turn);
+      await turn.take(event);
     }
-    $("announce").textContent = turn.text;
+    announce(turn.text);
   } catch (error) {
     turn.refused(error instanceof ApiProblem ? error.message : word("offline"));
     if (error instanceof ApiProblem && error.status === 401) await problem(error);
@@ -220,42 +193,38 @@ async function askQuestion(text) {
 }
 
 function begin(turn) {
-  $("welcome").hidden = true;
-  $("turns").append(turn.node);
-  turn.node.scrollIntoView({ block: "start" });
-  $("question").value = "";
-  fitQuestion();
-  $("send").hidden = true;
-  $("stop").hidden = false;
+  state.turn = turn;
+  addTurn(turn);
+  for (const other of $("turns").querySelectorAll(".current")) other.classList.remove("current");
+  turn.node.classList.add("current"); // as high as the window: the answer grows below without moving what is read
+  showTurn(turn);
+  showRunning(true);
   $("turns").setAttribute("aria-busy", "true");
 }
 
+function showTurn(turn) {
+  const turns = $("turns");
+  turns.scrollTo({ top: turns.scrollTop + turn.node.getBoundingClientRect().top - turns.getBoundingClientRect().top - TURN_GAP_PX });
+}
+
 function end() {
-  state.running = null;
-  $("send").hidden = false;
-  $("stop").hidden = true;
+  if (state.turn.language !== currentLanguage()) state.turn.redraw();
+  state.turn = null;
+  running.forget();
+  showRunning(false);
   $("turns").removeAttribute("aria-busy");
-  $("question").focus();
-  if (session.token) loadSessions(null);
+  $("question").focus({ preventScroll: true });
+  if (session.token) conversations.load();
 }
 
 async function stop() {
-  if (!state.running?.taskId) return;
+  const taskId = state.turn?.taskId;
+  if (!taskId) return;
   try {
-    await call("POST", `/tasks/${state.running.taskId}/cancel`);
+    await call("POST", `/tasks/${taskId}/cancel`);
   } catch (error) {
-    $("announce").textContent = error.message;
+    announce(error.message);
   }
-}
-
-function follow(turn) {
-  const turns = $("turns");
-  if (turns.scrollHeight - turns.scrollTop - turns.clientHeight < 240) turn.node.scrollIntoView({ block: "end" });
-}
-
-function fitQuestion() {
-  const box = $("question");
-  box.rows = Math.min(6, Math.max(1, box.value.split("\n").length));
 }
 
 start();

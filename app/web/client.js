@@ -1,4 +1,4 @@
-// Talking to the API: the token, JSON calls, and a question's event stream that survives lost connections.
+// Talking to the API: the token, JSON calls, uploads, and a run's event stream that survives lost connections.
 
 const BASE = "/api/v1";
 const MAX_RECONNECTS = 8;
@@ -20,9 +20,15 @@ export const session = {
     sessionStorage.setItem("conclave.user", user);
   },
   forget() {
-    sessionStorage.removeItem("conclave.token");
-    sessionStorage.removeItem("conclave.user");
+    for (const name of ["token", "user", "run"]) sessionStorage.removeItem(`conclave.${name}`);
   },
+};
+
+// The run this tab waits for, kept over a reload: {taskId, sessionId, query}, or null.
+export const running = {
+  get kept() { return JSON.parse(sessionStorage.getItem("conclave.run") || "null"); },
+  keep(run) { sessionStorage.setItem("conclave.run", JSON.stringify(run)); },
+  forget() { sessionStorage.removeItem("conclave.run"); },
 };
 
 export async function call(method, path, body) {
@@ -30,25 +36,38 @@ export async function call(method, path, body) {
   return response.status === 204 ? null : response.json();
 }
 
-async function send(method, path, body, headers, signal) {
+// Send a file as a form; the browser writes the form's own Content-Type.
+export async function upload(path, file) {
+  const form = new FormData();
+  form.append("file", file);
+  return (await send("POST", path, form, {})).json();
+}
+
+async function send(method, path, body, headers) {
   const sent = { Accept: "application/json", ...headers };
   if (session.token) sent.Authorization = `Bearer ${session.token}`;
-  if (body !== undefined) sent["Content-Type"] = "application/json";
-  const response = await fetch(BASE + path, { method, headers: sent, body: body === undefined ? undefined : JSON.stringify(body), signal });
+  const isForm = body instanceof FormData;
+  if (body !== undefined && !isForm) sent["Content-Type"] = "application/json";
+  const content = body === undefined || isForm ? body : JSON.stringify(body);
+  const response = await fetch(BASE + path, { method, headers: sent, body: content });
   if (!response.ok) throw new ApiProblem(response.status, await response.json().catch(() => null));
   return response;
 }
 
 // Ask a question; yields {seq, type, data} in order, reconnecting by seq, until the one terminal event.
-export async function* ask(body, onLost) {
+export function ask(body, onLost) {
   const key = crypto.randomUUID ? crypto.randomUUID() : `${Date.now()}-${Math.random()}`;
-  let taskId = null;
+  const open = () => send("POST", "/chat/stream", body, { Accept: "text/event-stream", "Idempotency-Key": key });
+  return follow(null, onLost, open);
+}
+
+// The events of a run from its beginning; `open` asks for one that has no id yet.
+export async function* follow(taskId, onLost, open = null) {
   let seen = 0;
   for (let attempt = 0; ; attempt += 1) {
     try {
-      const response = taskId === null
-        ? await send("POST", "/chat/stream", body, { Accept: "text/event-stream", "Idempotency-Key": key })
-        : await send("GET", `/tasks/${taskId}/events`, undefined, { Accept: "text/event-stream", "Last-Event-ID": String(seen) });
+      const response = taskId === null ? await open() : await attach(taskId, seen);
+      if (response.status === 204) return;
       for await (const event of readEvents(response.body)) {
         if (event.seq <= seen) continue;
         seen = event.seq;
@@ -64,6 +83,10 @@ export async function* ask(body, onLost) {
     onLost();
     await new Promise((resolve) => setTimeout(resolve, Math.min(8000, 300 * 2 ** attempt)));
   }
+}
+
+function attach(taskId, seen) {
+  return send("GET", `/tasks/${taskId}/events`, undefined, { Accept: "text/event-stream", "Last-Event-ID": String(seen) });
 }
 
 async function* readEvents(stream) {

@@ -9,7 +9,7 @@ export function el(tag, attributes = {}, ...children) {
     else if (name === "hidden") node.hidden = true;
     else node.setAttribute(name, value === true ? "" : String(value));
   }
-  node.append(...children.filter((child) => child !== null && child !== undefined).map(asNode));
+  node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false).map(asNode));
   return node;
 }
 
@@ -17,51 +17,33 @@ function asNode(child) {
   return child instanceof Node ? child : document.createTextNode(String(child));
 }
 
-export function link(url, text) {
-  let safe = null;
+// The address if a browser may follow it, else null.
+export function safeAddress(url) {
   try {
     const parsed = new URL(url);
-    if (parsed.protocol === "https:" || parsed.protocol === "http:") safe = parsed.href;
+    return parsed.protocol === "https:" || parsed.protocol === "http:" ? parsed.href : null;
   } catch {
-    safe = null;
+    return null;
   }
-  return safe === null ? el("span", {}, text) : el("a", { href: safe, target: "_blank", rel: "noopener noreferrer" }, text);
 }
 
-// An answer's text as paragraphs, bold words and lists. It makes no links and no images, whatever the text says.
-export function prose(text) {
-  const root = document.createDocumentFragment();
-  let list = null;
-  let paragraph = null;
-  for (const line of text.split("\n")) {
-    const item = /^\s*(?:([-*•])|(\d{1,3})[.)])\s+(.*)$/.exec(line);
-    if (item) {
-      const tag = item[1] ? "ul" : "ol";
-      if (list === null || list.tagName.toLowerCase() !== tag) {
-        list = el(tag, item[2] ? { start: item[2] } : {});
-        root.append(list);
-      }
-      list.append(el("li", {}, ...words(item[3])));
-      paragraph = null;
-    } else if (line.trim() === "") {
-      paragraph = null;
-    } else {
-      list = null;
-      const heading = /^#{1,6}\s+(.*)$/.exec(line);
-      if (heading) root.append(el("h3", {}, ...words(heading[1])));
-      else if (paragraph) paragraph.append(el("br"), ...words(line));
-      else root.append((paragraph = el("p", {}, ...words(line))));
-    }
-  }
-  return root;
+export function link(url, text, attributes = {}) {
+  const safe = safeAddress(url);
+  return safe === null ? el("span", attributes, text) : el("a", { ...attributes, href: safe, target: "_blank", rel: "noopener noreferrer" }, text);
 }
 
-function words(line) {
-  const parts = line.split("**").map((part, index) => (index % 2 ? [el("strong", {}, ...cited(part))] : cited(part)));
-  return parts.flat().filter((part) => part !== "");
+export function detailsNode(title, body, open = false) {
+  return el("details", { open }, el("summary", {}, title), body);
 }
 
-// `[2]` names the second evidence below the answer.
-function cited(text) {
-  return text.split(/(\[\d{1,3}\])/).map((part, index) => (index % 2 ? el("sup", { class: "cite" }, part.slice(1, -1)) : part));
+// A share (0-1) as a bar. The width is set through the style object: the page's policy allows no style attributes.
+export function bar(share, attributes = {}) {
+  const fill = el("span", { class: "bar-fill" });
+  fill.style.width = `${(100 * Math.max(0, Math.min(1, share))).toFixed(1)}%`;
+  return el("span", { class: "bar", "aria-hidden": "true", ...attributes }, fill);
+}
+
+// Tells people who cannot see what changed.
+export function announce(text) {
+  document.getElementById("announce").textContent = text;
 }

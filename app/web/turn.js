@@ -1,209 +1,194 @@
-// One question and its answer: progress and plan while it runs, then answer, evidence, reasons and what happened.
+// One question and its answer: plan and lanes while it runs, then answer, conflicts, evidence, and what happened.
 
-import { el, link, prose } from "./dom.js";
-import { dateWords, percent, word, wordIn } from "./words.js";
-
-const RETRIEVALS = new Set(["rag_tool", "log_tool"]);
+import { actionsNode } from "./actions.js";
+import { approvalNode } from "./approval.js";
+import { follow } from "./client.js";
+import { conflictCard, weighed } from "./conflict.js";
+import { announce, detailsNode, el } from "./dom.js";
+import { canBeRead, degradedNode, durabilityNode, evidenceNode, partialNode, verdictNode } from "./evidence.js";
+import { asMarkdown } from "./markdown.js";
+import { PlanCard } from "./plan.js";
+import { prose, sentencesOf } from "./prose.js";
+import { openSource } from "./reader.js";
+import { traceNode } from "./trace.js";
+import { currentLanguage, word } from "./words.js";
 
 export class Turn {
-  constructor(question, onFollowUp) {
-    this.onFollowUp = onFollowUp;
-    this.steps = new Map();
-    this.bar = el("progress", { max: 100, value: 5, "aria-label": word("plan") });
-    this.line = el("span", { class: "progress-line" }, word("noPlan"));
-    this.plan = el("ol", { class: "tiers" });
-    this.work = el("details", { class: "work", open: true }, el("summary", {}, this.line, this.bar), this.plan);
+  // `onAsk(text)` asks a follow-up; `onRetry()` asks this question again.
+  constructor(question, { onAsk, onRetry }) {
+    Object.assign(this, { question, onAsk, onRetry, events: [], taskId: null });
+    this.node = el("article", { class: "turn" });
+    this.begin();
+  }
+
+  begin() {
+    Object.assign(this, { text: "", quotes: new Map(), told: [], isOver: false, drawing: 0, approval: null, language: currentLanguage() });
+    this.work = new PlanCard();
     this.answer = el("div", { class: "answer" });
-    this.text = "";
     this.after = el("div", { class: "after" });
-    this.node = el("article", { class: "turn" }, el("p", { class: "asked" }, question), this.work, this.answer, this.after);
+    this.node.replaceChildren(el("h2", { class: "asked" }, this.question), this.work.node, this.answer, this.after);
   }
 
-  take(event) {
-    const handler = this[`on_${event.type}`];
-    if (handler) handler.call(this, event.data);
+  // Draw everything anew from what was heard: the person chose another language.
+  async redraw() {
+    const heard = this.events;
+    this.events = [];
+    this.begin();
+    for (const event of heard) await this.take(event);
   }
 
-  on_plan_ready({ plan }) {
-    this.steps.clear();
-    this.plan.replaceChildren(...tiersOf(plan).map((tier, index) => this.tierNode(tier, index + 1)));
+  async take(event) {
+    this.events.push(event);
+    this.approval?.remove(); // whatever comes behind it: it was decided
+    await this[`on_${event.type}`]?.(event.data);
   }
 
-  tierNode(tier, number) {
-    const list = el("ul", { class: "steps" });
-    for (const step of tier) {
-      const status = step.status ?? "pending";
-      const mark = el("span", { class: "mark", "data-status": status }, wordIn("status", status));
-      this.steps.set(step.nodeId, mark);
-      list.append(el("li", {}, el("b", {}, step.agent), " · ", el("code", {}, step.tool), " ", mark, el("br"), step.purpose || step.message));
-    }
-    return el("li", {}, el("span", { class: "tier" }, `${word("tier")} ${number}`), list);
+  on_task_available({ task_id: taskId }) {
+    this.taskId = taskId;
+    this.work.say(word("waiting"));
   }
+
+  on_start_process({ agent }) { this.work.lanes.speaks(agent, true); }
+
+  on_end_process({ agent }) { this.work.lanes.speaks(agent, false); }
+
+  on_handover(event) { this.work.lanes.handover(event); }
+
+  on_plan_ready({ plan }) { this.work.planned(plan); }
+
+  on_interrupt(event) {
+    this.work.planned(event.plan);
+    this.work.say(word("planWaits"));
+    this.approval = approvalNode(this.taskId, event);
+    this.work.node.after(this.approval);
+  }
+
+  on_renavigate_request({ node_id: nodeId, reason }) { this.work.lanes.sentBack(nodeId.split(/[:#]/)[0], reason); }
 
   on_progress({ output }) {
-    this.bar.value = output.progress_percentage ?? this.bar.value;
-    this.line.textContent = `${output.progress_message ?? ""} · ${Math.round(this.bar.value)} %`;
+    this.work.progress(output);
+    for (const response of output.agent_responses ?? []) response.queries.forEach((query) => this.keepQuotes(query));
   }
 
-  on_agent_task({ node_id: nodeId }) { this.mark(nodeId, "in_progress"); }
-
-  on_agent_result({ node_id: nodeId, status }) { this.mark(nodeId, status); }
-
-  mark(nodeId, status) {
-    const mark = this.steps.get(nodeId);
-    if (!mark) return;
-    mark.dataset.status = status;
-    mark.textContent = wordIn("status", status);
+  // What agents took from each address: a citation opens there.
+  keepQuotes({ answer, evidence }) {
+    const said = answer.split("\n").flatMap(sentencesOf);
+    for (const { url } of evidence) this.quotes.set(url, [...(this.quotes.get(url) ?? []), ...said]);
   }
+
+  on_agent_task(event) { this.work.began(event); }
+
+  on_agent_result(event) { this.work.ended(event); }
 
   on_redispatched() { this.say(""); }
 
-  on_text_delta({ text }) { this.say(this.text + text); }
+  on_conflict_resolved({ conflicts }) { this.told = conflicts; }
 
-  say(text) {
-    this.text = text;
-    this.answer.replaceChildren(prose(text));
+  on_text_delta({ text }) {
+    if (!this.text) this.work.say(word("writing"));
+    this.text += text;
+    // Once a frame at most, however many pieces come.
+    if (!this.drawing) this.drawing = requestAnimationFrame(() => this.say(this.text));
   }
 
-  lost() { this.line.textContent = word("lost"); }
+  say(text, onCite = null) {
+    cancelAnimationFrame(this.drawing);
+    Object.assign(this, { text, drawing: 0 });
+    this.answer.replaceChildren(prose(text, onCite));
+  }
 
-  on_final_report({ answer }) {
-    this.close(answer.outcome);
-    this.say(answer.answer);
-    this.after.replaceChildren(...[
-      outcomeNode(answer.outcome, answer.confidence_score),
-      evidenceNode(answer.evidence),
-      conflictsNode(this.conflicts),
-      answer.reasoning ? detailsNode("reasons", el("p", {}, answer.reasoning)) : null,
-      lesserNode(answer.execution_metadata),
-      flowNode(answer.flow_action),
+  lost() { if (!this.isOver) this.work.say(word("lost")); }
+
+  async on_final_report({ answer }) {
+    this.say(answer.answer, (number, sentence) => this.openEvidence(answer, number, sentence));
+    const conflicts = await weighed(this.taskId, this.told, answer.flow_action);
+    this.close(answer.outcome, answer.execution_metadata?.total_duration_ms);
+    const markdown = () => asMarkdown(this.question, answer, conflicts);
+    this.show(
+      verdictNode(answer.outcome, answer),
+      durabilityNode(answer),
+      ...conflicts.map((conflict) => conflictCard(conflict, (url, title, quote) => openSource(url, [quote].filter(Boolean), title))),
+      evidenceNode(answer.evidence, (number) => this.openEvidence(answer, number)),
+      actionsNode(this.taskId, { markdown, onRetry: this.onRetry }),
       this.followUpsNode(answer.follow_up_questions),
-    ].filter(Boolean));
+      answer.reasoning ? detailsNode(word("reasons"), el("p", {}, answer.reasoning)) : null,
+      degradedNode(answer),
+      traceNode(answer.flow_action));
   }
-
-  on_conflict_resolved({ conflicts }) { this.conflicts = conflicts; }
 
   on_task_failed({ answer }) {
     this.close("failed");
     this.say(answer.fallback_answer || word("failed"));
-    const partial = Object.entries(answer.partial_results ?? {}).map(([agent, result]) =>
-      el("li", {}, el("b", {}, agent), `: ${result.answer ?? result.error ?? result.status}`));
-    this.after.replaceChildren(...[
-      outcomeNode("failed", null),
-      el("p", { class: "error" }, `${answer.error_message} (${answer.error_code})`),
-      partial.length ? detailsNode("partial", el("ul", {}, ...partial), true) : null,
-      flowNode(answer.flow_action),
-    ].filter(Boolean));
+    this.show(verdictNode("failed", answer), durabilityNode(answer), el("p", { class: "error" }, `${answer.error_message} (${answer.error_code})`),
+      actionsNode(this.taskId, { onRetry: this.onRetry }), partialNode(answer.partial_results), traceNode(answer.flow_action));
   }
 
   on_task_cancelled() {
     this.close("cancelled");
-    this.after.replaceChildren(outcomeNode("cancelled", null), el("p", {}, word("stopped")));
+    this.show(verdictNode("cancelled", null), el("p", {}, word("stopped")), actionsNode(this.taskId, { onRetry: this.onRetry }));
   }
 
   refused(message) {
     this.close("refused");
-    this.after.replaceChildren(el("p", { class: "error", role: "alert" }, message));
+    this.show(el("p", { class: "error", role: "alert" }, message), actionsNode(null, { onRetry: this.onRetry }));
   }
 
-  close(outcome) {
+  close(outcome, milliseconds) {
+    this.isOver = true;
     this.node.dataset.outcome = outcome;
-    this.work.open = false;
-    this.bar.value = 100;
-    this.line.textContent = word("plan");
-    this.work.hidden = this.steps.size === 0;
+    this.work.close(outcome, milliseconds);
+  }
+
+  show(...nodes) { this.after.replaceChildren(...nodes.filter(Boolean)); }
+
+  // Open evidence `number` (from 1) at the sentence it is cited for, or at all that was taken from it.
+  openEvidence(answer, number, sentence = null) {
+    const item = answer.evidence?.[number - 1];
+    if (!item) return;
+    if (!canBeRead(item)) {
+      this.node.querySelectorAll(".evidence li")[number - 1]?.scrollIntoView({ block: "center" });
+      return;
+    }
+    openSource(item.url, sentence === null ? this.quotes.get(item.url) ?? [] : [sentence]);
   }
 
   followUpsNode(questions) {
     if (!questions?.length) return null;
-    const chips = questions.map((question) =>
-      el("button", { type: "button", class: "chip", onclick: () => this.onFollowUp(question) }, question));
-    return el("div", { class: "chips", "aria-label": word("followUps") }, ...chips);
+    const chips = questions.map((question) => el("button", { type: "button", class: "chip", onclick: () => this.onAsk(question) }, question));
+    return el("div", { class: "chips", role: "group", "aria-label": word("followUps") }, chips);
   }
 }
 
-// A turn of an earlier conversation: only its text is kept in the list of messages.
-export function pastTurn(question, answer) {
-  return el("article", { class: "turn past" }, el("p", { class: "asked" }, question), el("div", { class: "answer" }, prose(answer ?? "…")));
-}
+// A turn of an earlier conversation shows its text at once; plan, evidence and trace come from its journal on demand.
+export class PastTurn extends Turn {
+  constructor(question, answer, taskId, handlers) {
+    super(question, handlers);
+    Object.assign(this, { taskId, said: answer });
+    this.node.classList.add("past");
+    this.fold();
+  }
 
-// The steps tier by tier, with the names the events use: the n-th retrieval of an agent is `agent#rag:n`.
-function tiersOf(plan) {
-  const groups = plan.execution_flow?.planning?.tasks ?? [];
-  const numbered = groups.flatMap((group) => Object.entries(group)).sort(([a], [b]) => Number(a) - Number(b));
-  const tiers = numbered.map(([, steps]) => steps);
-  const totals = countBy(tiers.flat().filter((step) => RETRIEVALS.has(step.tool)), (step) => step.agent);
-  const done = new Map();
-  return tiers.map((tier) => tier.map((step) => {
-    let nodeId = `${step.agent}#${step.tool.replace(/_tool$/, "")}`;
-    if (RETRIEVALS.has(step.tool)) {
-      const number = (done.get(step.agent) ?? 0) + 1;
-      done.set(step.agent, number);
-      if (totals.get(step.agent) > 1) nodeId += `:${number}`;
+  fold() {
+    const more = el("button", { type: "button", class: "quiet more", onclick: () => this.unfold() }, word("details"));
+    this.say(this.said ?? "…");
+    this.node.replaceChildren(el("h2", { class: "asked" }, this.question), this.answer, this.taskId ? more : "");
+  }
+
+  async unfold() {
+    const events = [];
+    try {
+      for await (const event of follow(this.taskId, () => {})) events.push(event);
+    } catch (error) {
+      announce(error.message);
+      return;
     }
-    return { ...step, nodeId };
-  }));
-}
-
-function countBy(items, key) {
-  const counts = new Map();
-  for (const item of items) counts.set(key(item), (counts.get(key(item)) ?? 0) + 1);
-  return counts;
-}
-
-function outcomeNode(outcome, confidence) {
-  const told = confidence === null || outcome === "chitchat" ? "" : ` · ${word("confidence")} ${percent(confidence)}`;
-  return el("p", { class: "outcome", "data-outcome": outcome }, wordIn("outcome", outcome) + told);
-}
-
-function evidenceNode(evidence) {
-  if (!evidence?.length) return null;
-  const items = evidence.map((item) => el("li", {},
-    link(item.url, titleOf(item.url)),
-    el("span", { class: "tag", "data-scope": item.scope }, wordIn("scope", item.scope)),
-    el("span", { class: "tag" }, item.source_type),
-    el("span", { class: "fact" }, `${dateWords(item.created_at)} · ${word("relevance")} ${percent(item.relevance_score)}`)));
-  return el("section", { class: "evidence" }, el("h3", {}, `${word("evidence")} (${evidence.length})`), el("ol", {}, ...items));
-}
-
-function titleOf(url) {
-  try {
-    const { hostname, pathname } = new URL(url);
-    return hostname + decodeURIComponent(pathname);
-  } catch {
-    return url;
+    this.node.classList.remove("past");
+    this.begin();
+    for (const event of events) await this.take(event);
   }
-}
 
-const RULES = ["later_version", "validity"];  // what decides instead of the scores
-
-function conflictsNode(conflicts) {
-  if (!conflicts?.length) return null;
-  const side = ({ title, claim, score, factors }) => el("div", {},
-    el("b", {}, title), claim ? `: ${claim} ` : " ",
-    el("span", { class: "fact" }, `${score.toFixed(2)}: ${Object.entries(factors).map(([name, value]) => `${name} ${value.toFixed(2)}`).join(" · ")}`));
-  const items = conflicts.map(({ winner, loser, decided, rule }) => el("li", {},
-    side(winner), el("em", {}, decided ? `${word("wins")} ${word("over")}` : `(${word("undecided")})`), side(loser),
-    RULES.includes(rule) ? el("span", { class: "fact" }, word(rule)) : null));
-  return detailsNode("conflicts", el("ul", {}, ...items));
-}
-
-// What was done in a lesser way than planned, and why: a model that failed, a budget that was spent.
-function lesserNode(metadata) {
-  const notes = metadata?.degraded ?? [];
-  return notes.length ? detailsNode("degraded", el("ul", {}, ...notes.map((note) => el("li", {}, el("code", {}, note))))) : null;
-}
-
-function flowNode(actions) {
-  if (!actions?.length) return null;
-  const longest = Math.max(1, ...actions.map((action) => action.duration_ms ?? 0));
-  const rows = actions.map((action) => el("li", { "data-status": action.status },
-    el("code", {}, action.node_id),
-    el("meter", { min: 0, max: longest, value: action.duration_ms ?? 0, "aria-hidden": "true" }),
-    el("span", { class: "fact" }, action.duration_ms === undefined ? action.status : `${action.duration_ms} ms · ${action.status}`)));
-  return detailsNode("flow", el("ol", { class: "flow" }, ...rows));
-}
-
-function detailsNode(title, body, open = false) {
-  return el("details", { open }, el("summary", {}, word(title)), body);
+  async redraw() {
+    if (this.node.classList.contains("past")) this.fold();
+    else await super.redraw();
+  }
 }

@@ -4,6 +4,7 @@ It follows the reader's light or dark scheme and the width of the screen. Everyt
 model or a person is escaped, and the page's own policy lets nothing run.
 """
 
+from collections.abc import Iterable
 from html import escape
 from pathlib import Path
 
@@ -42,6 +43,10 @@ def report_page(report: Report, comparison: Comparison | None = None) -> str:
         questions.to_review(report),
         figures.circumstances(report),
     ]
-    title = f"Evaluation of {report.made_at:%Y-%m-%d %H:%M}"
+    return html_page(f"Evaluation of {report.made_at:%Y-%m-%d %H:%M}", parts)
+
+
+def html_page(title: str, parts: Iterable[str]) -> str:
+    """A page of `parts`, which are HTML; empty ones are left out. Reads the style sheet."""
     head = _HEAD.format(title=escape(title), style=_STYLE.read_text("utf-8"))
     return head + "<main>\n" + "\n".join(part for part in parts if part) + "\n</main>\n</body>\n</html>\n"

@@ -9,6 +9,8 @@ from app.evaluation.report import GateResult, Group, OutcomeScore, Report, Score
 
 _TILES = ("right", "facts", "recall", "not_found_f1", "conflict_f1", "winner")
 _KINDS = {"dataset": "By dataset", "language": "By language", "department": "By department", "tag": "By tag"}
+_COUNTS = ("leaks", "tokens_per_question")
+"""Gates on figures that are no rates."""
 _FEW = 8
 """More groups of a kind are folded away at first."""
 _LANGUAGES = {"vi": "Vietnamese", "en": "English"}
@@ -20,11 +22,11 @@ def heading(report: Report) -> str:
     if not report.gates:
         state = '<p class="state">No gates were set.</p>'
     elif broken:
-        state = f'<p class="state bad">✗ {_many(broken, "gate is", "gates are")} broken</p>'
+        state = f'<p class="state bad">✗ {many(broken, "gate is", "gates are")} broken</p>'
     else:
-        state = f'<p class="state good">✓ {_many(len(report.gates), "gate holds", "gates hold")}</p>'
+        state = f'<p class="state good">✓ {many(len(report.gates), "gate holds", "gates hold")}</p>'
     sets = ", ".join(escape(one.name) for one in report.datasets)
-    lead = f"{_many(report.questions, 'question', 'questions')} from {sets}"
+    lead = f"{many(report.questions, 'question', 'questions')} from {sets}"
     when = f'<time datetime="{report.made_at.isoformat()}">{report.made_at:%d %B %Y, %H:%M} UTC</time>'
     return f"<header><h1>Evaluation</h1><p>{lead} · {when}</p>{state}</header>"
 
@@ -32,14 +34,14 @@ def heading(report: Report) -> str:
 def tiles(report: Report) -> str:
     """The figures to see first."""
     shown = [
-        _tile(BY_NAME[name].title, f"{score.value:.0%}", f"{score.low:.0%}–{score.high:.0%}")
+        tile(BY_NAME[name].title, f"{score.value:.0%}", f"{score.low:.0%}–{score.high:.0%}")
         for name in _TILES
         if (score := report.scores.get(name))
     ]
     leaks = report.leak_count
-    shown.append(_tile("leaks", str(leaks), "must be 0", "bad" if leaks else "good"))
-    p95 = f"p95 {_waited(report.spent.p95_seconds)}"
-    shown.append(_tile("median wait", _waited(report.spent.median_seconds), p95))
+    shown.append(tile("leaks", str(leaks), "must be 0", "bad" if leaks else "good"))
+    p95 = f"p95 {waited(report.spent.p95_seconds)}"
+    shown.append(tile("median wait", waited(report.spent.median_seconds), p95))
     return f'<section class="tiles" aria-label="Summary">{"".join(shown)}</section>'
 
 
@@ -67,7 +69,7 @@ def plots(report: Report) -> str:
     """Reliability and waiting times, side by side where there is room."""
     drawn = []
     if found := report.calibration:
-        told = f"Expected calibration error {found.error:.3f} over {_many(found.answers, 'answer', 'answers')}."
+        told = f"Expected calibration error {found.error:.3f} over {many(found.answers, 'answer', 'answers')}."
         drawn.append(_figure("Confidence against truth", reliability_diagram(found.bins), told))
     seconds = [one.observation.seconds for one in report.asked]
     if seconds:
@@ -105,7 +107,7 @@ def circumstances(report: Report) -> str:
     rows = [
         ("version", f"{told.version} ({told.code})"), ("mind", told.mind), ("vectors", told.space),
         ("day asked", told.today), ("questions at a time", str(told.concurrency)), ("interval seed", str(report.seed)),
-        *((f"dataset {one.name}", f"{_many(one.questions, 'question', 'questions')} ({one.fingerprint})")
+        *((f"dataset {one.name}", f"{many(one.questions, 'question', 'questions')} ({one.fingerprint})")
           for one in report.datasets),
         *((f"documents of {one.tenant}", f"{one.documents} ({one.fingerprint})") for one in told.corpora),
         *((name, str(value)) for name, value in sorted(told.settings.items())),
@@ -114,7 +116,8 @@ def circumstances(report: Report) -> str:
     return f"<section><details><summary>What these figures depend on</summary><dl>{listed}</dl></details></section>"
 
 
-def _tile(name: str, value: str, below: str, tone: str = "") -> str:
+def tile(name: str, value: str, below: str, tone: str = "") -> str:
+    """A figure to see first; `value` is HTML."""
     return f'<div class="tile {tone}"><span>{escape(name)}</span><b>{value}</b><small>{escape(below)}</small></div>'
 
 
@@ -122,7 +125,8 @@ def _gate(one: GateResult) -> str:
     metric = BY_NAME.get(one.metric)
     name = escape(metric.title if metric else one.metric.replace("_", " "))
     where = f" <small>{escape(one.where)}</small>" if one.where else ""
-    value = "not asked" if one.value is None else f"{one.value:.3g}"
+    digits = 0 if one.metric in _COUNTS else 3
+    value = "not asked" if one.value is None else f"{one.value:.{digits}f}"
     mark = '<i class="good">✓</i>' if one.holds else '<i class="bad">✗</i>'
     return f"{mark}<span>{name}{where}</span><b>{value}</b><small>{escape(one.demand)}</small>"
 
@@ -170,11 +174,13 @@ def _tokens(report: Report) -> str:
     return f"{report.spent.tokens_per_question:.0f} tokens of language models a question."
 
 
-def _waited(seconds: float) -> str:
+def waited(seconds: float) -> str:
+    """A waiting time, short."""
     return f"{seconds * 1000:.0f} ms" if seconds < 10 else f"{seconds:.1f} s"
 
 
-def _many(number: int, one: str, more: str) -> str:
+def many(number: int, one: str, more: str) -> str:
+    """A number of things."""
     return f"{number} {one if number == 1 else more}"
 
 

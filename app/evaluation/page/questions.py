@@ -64,12 +64,12 @@ def _source(item: Source) -> str:
 
 
 def _weighed(conflict: Weighed) -> str:
-    verb = "over" if conflict.decided else "against (undecided)"
+    verb, end = ("over", "") if conflict.decided else ("against", ", undecided")
     kind = f"{conflict.type}: " if conflict.type else ""
     winner, loser = (
         f"{url} “{claim}”" for url, claim in zip((conflict.winner, conflict.loser), conflict.claims, strict=True)
     )
-    return f"{kind}{winner} {verb} {loser} (margin {conflict.margin:.2f})"
+    return f"{kind}{winner} {verb} {loser} (margin {conflict.margin:.2f}{end})"
 
 
 def _list(title: str, texts: Sequence[str], tone: str = "") -> str:

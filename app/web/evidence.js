@@ -1,0 +1,64 @@
+// What an answer rests on: the list below it, and how sure the answer is.
+
+import { bar, detailsNode, el, link, safeAddress } from "./dom.js";
+import { dateWords, percent, word, wordIn } from "./words.js";
+
+// Outcome, confidence, and what the reader should know about how the answer came.
+export function verdictNode(outcome, answer) {
+  const meta = answer?.execution_metadata ?? {};
+  const isSure = answer?.confidence_score !== undefined && !["chitchat", "failed", "refused"].includes(outcome);
+  return el("div", { class: "verdict" },
+    el("span", { class: "badge", "data-outcome": outcome }, wordIn("outcome", outcome)),
+    isSure ? el("span", { class: "confidence" }, `${word("confidence")} `, bar(answer.confidence_score), ` ${percent(answer.confidence_score)}`) : null,
+    meta.as_of ? el("span", { class: "note" }, word("asOfTold", { day: dateWords(meta.as_of) })) : null,
+    meta.cached ? el("span", { class: "note" }, word("cached")) : null,
+    answer?.durability === "pending" ? el("span", { class: "note pending", title: word("pendingHint") }, word("pending")) : null);
+}
+
+// Told in full, not only as a hint: who reads it on a phone cannot hover.
+export function durabilityNode(answer) {
+  return answer?.durability === "pending" ? el("p", { class: "notice pending", role: "note" }, word("pendingHint")) : null;
+}
+
+// `onOpen(number)` opens evidence `number` (from 1) at what was quoted from it.
+export function evidenceNode(evidence, onOpen) {
+  if (!evidence?.length) return null;
+  const items = evidence.map((item, index) => el("li", {},
+    canBeRead(item)
+      ? el("button", { type: "button", class: "source", onclick: () => onOpen(index + 1) }, titleOf(item.url))
+      : link(item.url, titleOf(item.url), { class: "source" }),
+    el("span", { class: "facts" },
+      el("span", { class: "tag", "data-scope": item.scope }, wordIn("scope", item.scope)),
+      el("span", { class: "tag" }, wordIn("source", item.source_type)),
+      el("span", { class: "fact" }, dateWords(item.created_at)),
+      el("span", { class: "fact relevance" }, `${word("relevance")} `, bar(item.relevance_score), ` ${percent(item.relevance_score)}`))));
+  return el("section", { class: "evidence" }, el("h3", {}, word("evidence")), el("ol", {}, items));
+}
+
+export function canBeRead(item) {
+  return !["web", "file"].includes(item.source_type) && safeAddress(item.url) !== null;
+}
+
+export function titleOf(url) {
+  const safe = safeAddress(url);
+  if (safe === null) return url;
+  const { hostname, pathname, hash } = new URL(safe);
+  let path = pathname;
+  try {
+    path = decodeURIComponent(pathname);
+  } catch { /* a path that is no UTF-8 is shown as it is */ }
+  const page = /^#page=(\d+)$/.exec(hash);
+  return hostname + path + (page ? ` · ${page[1]}` : "");
+}
+
+// What was done in a lesser way than planned, and why: a model that failed, a budget that was spent.
+export function degradedNode(answer) {
+  const notes = answer?.execution_metadata?.degraded ?? [];
+  return notes.length ? detailsNode(word("degraded"), el("ul", {}, notes.map((note) => el("li", {}, el("code", {}, note))))) : null;
+}
+
+export function partialNode(results) {
+  const items = Object.entries(results ?? {}).map(([agent, result]) => el("li", {}, el("b", {}, agent), `: ${result.answer ?? result.error ?? result.status}`));
+  return items.length ? detailsNode(word("partial"), el("ul", {}, items), true) : null;
+}
+

@@ -1,0 +1,38 @@
+// A turn as Markdown, for mail and notes.
+
+import { titleOf } from "./evidence.js";
+import { dateWords, figure, percent, word, wordIn } from "./words.js";
+
+export function asMarkdown(question, answer, conflicts) {
+  const parts = [`> ${question.replaceAll("\n", "\n> ")}`, answer.answer];
+  const sure = answer.confidence_score === undefined ? "" : ` · ${word("confidence")} ${percent(answer.confidence_score)}`;
+  parts.push(`**${wordIn("outcome", answer.outcome)}**${sure}`);
+  if (conflicts.length) parts.push(`### ${word("conflictHeading")}`, conflicts.map(conflictText).join("\n"));
+  if (answer.evidence?.length) parts.push(`### ${word("evidence")}`, answer.evidence.map(evidenceText).join("\n"));
+  return `${parts.join("\n\n")}\n`;
+}
+
+function conflictText({ winner, loser, decided, margin }) {
+  const sides = [winner, loser].map((side) => `${side.title}: ${side.claim || word("saysNothing")} (${figure(side.score)})`);
+  const mark = decided ? `${word("holds")}: ` : "";
+  return `- ${mark}${sides[0]}\n- ${decided ? `${word("givesWay")}: ` : ""}${sides[1]}\n- ${word("margin")} ${figure(margin)}`;
+}
+
+function evidenceText(item, index) {
+  return `${index + 1}. <${item.url}> (${titleOf(item.url)}, ${wordIn("scope", item.scope)}, ${dateWords(item.created_at)})`;
+}
+
+// Works without a secure context too, where browsers hide the clipboard.
+export async function copyText(text) {
+  if (navigator.clipboard) {
+    await navigator.clipboard.writeText(text);
+    return;
+  }
+  const box = document.createElement("textarea");
+  box.value = text;
+  box.className = "unseen";
+  document.body.append(box);
+  box.select();
+  document.execCommand("copy");
+  box.remove();
+}

@@ -1,0 +1,65 @@
+// A document opened where an answer quotes it: a dialog over the conversation, the quoted sentences marked.
+
+import { call } from "./client.js";
+import { el, link } from "./dom.js";
+import { marked } from "./quotes.js";
+import { dateWords, departmentWords, word, wordIn } from "./words.js";
+
+let latest = null;
+const dialog = () => document.getElementById("reader");
+
+// Open the document of an address; `quotes` are what was taken from it, `title` which one is meant of several versions.
+export async function openSource(url, quotes, title = "") {
+  const mine = (latest = {});
+  const isWanted = () => dialog().open && latest === mine; // not closed meanwhile, nor another one opened
+  show(el("p", { class: "fact" }, word("readingOpens")), url);
+  try {
+    const { documents } = await call("GET", `/reading?url=${encodeURIComponent(url)}`);
+    if (!isWanted()) return;
+    const found = documents.map((one) => ({ one, read: marked(one.text, quotes) }));
+    found.sort((a, b) => (b.one.title === title) - (a.one.title === title) || b.read.score - a.read.score);
+    const { one, read } = found[0];
+    const isFound = read.lines.some(({ parts }) => parts.some((part) => part.isQuoted));
+    show([factsNode(one), quotes.length && !isFound ? el("p", { class: "notice" }, word("quoteMissing")) : null, textNode(read.lines, one.title),
+      one.is_cut ? el("p", { class: "fact" }, word("cut")) : null], url, one.title);
+    dialog().querySelector("mark")?.scrollIntoView({ block: "center" });
+  } catch (error) {
+    if (isWanted()) show(el("p", { class: "error", role: "alert" }, error.status === 404 ? word("unreadable") : error.message), url);
+  }
+}
+
+function show(body, url, title = "") {
+  const close = el("button", { type: "button", class: "quiet", onclick: () => dialog().close() }, word("close"));
+  dialog().replaceChildren(
+    el("header", {}, el("h2", {}, title || word("reading")), close),
+    el("div", { class: "sheet", tabindex: "0" }, body),
+    el("footer", {}, link(url, word("originalAddress"), { class: "fact" })));
+  if (!dialog().open) dialog().showModal();
+  close.focus();
+}
+
+function factsNode(one) {
+  const [from, to] = [one.effective_from && dateWords(one.effective_from), one.effective_to && dateWords(one.effective_to)];
+  const period = from && to ? word("inForceUntil", { from, to }) : from ? word("inForce", { from }) : word("made", { day: dateWords(one.created_at) });
+  return el("p", { class: "fact" }, `${departmentWords(one.department)} · ${period}`, el("span", { class: "tag", "data-scope": one.scope }, wordIn("scope", one.scope)));
+}
+
+// Headings, list items, table rows and paragraphs line by line; nothing in a document becomes a link or an image.
+function textNode(lines, title) {
+  return el("div", { class: "document" }, lines.filter(({ line }) => line.trim()).map(({ line, parts }) => {
+    const heading = /^(#{1,6})\s+/.exec(line);
+    if (heading && line.slice(heading[0].length).trim() === title) return null; // it stands above
+    if (heading) return el("h3", { class: `depth-${heading[1].length}` }, inline(parts, heading[0].length));
+    const item = /^\s*[-*•]\s+/.exec(line);
+    if (item) return el("p", { class: "item" }, inline(parts, item[0].trimStart().length));
+    if (/^\s*\|/.test(line)) return /^[\s|:-]+$/.test(line) ? null : el("p", { class: "row" }, inline(parts, 0));
+    return el("p", {}, inline(parts, 0));
+  }));
+}
+
+function inline(parts, skipped) {
+  return parts.flatMap(({ text, isQuoted }, index) => {
+    const shown = (index === 0 ? text.slice(skipped) : text).replaceAll("**", "");
+    return [index ? " " : null, isQuoted ? el("mark", {}, shown) : shown];
+  });
+}

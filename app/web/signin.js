@@ -1,0 +1,45 @@
+// Signing in: demo users with one click, an access token otherwise.
+
+import { ApiProblem, call, session } from "./client.js";
+import { el } from "./dom.js";
+import { departmentWords, word, wordIn } from "./words.js";
+
+const $ = (id) => document.getElementById(id);
+
+// Show the sign-in page; `onEntered()` is called with a token kept.
+export async function showSignIn(onEntered, message = "") {
+  $("room").hidden = true;
+  $("sign-out").hidden = true;
+  $("who").textContent = "";
+  $("sign-in").hidden = false;
+  $("sign-in-error").textContent = message;
+  $("token-form").onsubmit = (event) => {
+    event.preventDefault();
+    session.keep($("token").value.trim(), "");
+    $("token").value = "";
+    onEntered();
+  };
+  try {
+    const users = await call("GET", "/auth/dev");
+    $("demo-users").replaceChildren(...users.map((user) => personNode(user, onEntered)));
+  } catch (error) {
+    $("demo-users").replaceChildren(el("p", {}, error instanceof ApiProblem ? word("noDemo") : word("offline")));
+  }
+}
+
+function personNode(user, onEntered) {
+  const enter = async () => { if (await signInAs(user.user)) await onEntered(); };
+  const roles = [...user.permissions.map((scope) => wordIn("scope", scope)), ...user.roles];
+  return el("button", { type: "button", class: "person", onclick: enter },
+    el("b", {}, user.user), el("span", {}, `${user.name} · ${departmentWords(user.department)}`), el("span", { class: "fact" }, roles.join(", ")));
+}
+
+export async function signInAs(user) {
+  try {
+    session.keep((await call("POST", "/auth/dev", { user })).token, user);
+    return true;
+  } catch (error) {
+    $("sign-in-error").textContent = error.message;
+    return false;
+  }
+}

@@ -1,0 +1,142 @@
+"""A real browser before a real server over a small company. Skipped where there is no Chromium."""
+
+import asyncio
+import os
+import shutil
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
+
+from app.main import Services, create_app
+from app.retrieval.search import Retriever
+from app.storage.embedded import EmbeddedServer
+from tests.acceptance.two_machines import settings_of
+from tests.api.serving import serve
+from tests.browser.company import plant
+from tests.browser.visitor import Visitor
+
+FLAGS = (
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+)  # fmt: skip
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+PATIENCE_MS = 40_000
+"""The machine may be busy with other tests; nothing here is timed."""
+DESK = {"width": 1180, "height": 860}
+PHONE = {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The machine's Chromium; CONCLAVE_CHROMIUM names another."""
+    found = os.environ.get("CONCLAVE_CHROMIUM") or next((path for name in NAMES if (path := shutil.which(name))), None)
+    if found is None:
+        pytest.skip("no Chromium on this machine: apt-get install chromium, or name one in CONCLAVE_CHROMIUM")
+    return found
+
+
+@pytest.fixture(scope="session")
+async def house(
+    chromium: str, embedded_server: EmbeddedServer, tmp_path_factory: pytest.TempPathFactory
+) -> AsyncIterator[Services]:
+    """The services behind the server, with a worker. Answers are not remembered, so every run can be watched."""
+    folder = tmp_path_factory.mktemp("browser")
+    settings = await settings_of(
+        embedded_server, "browser", folder / "data", plant(folder / "seed"), task_lease_seconds=30
+    )
+    opened = await Services.open(settings)
+    try:
+        await opened.seed()
+        yield opened
+    finally:
+        await opened.aclose()
+
+
+@pytest.fixture(scope="session")
+async def address(house: Services) -> AsyncIterator[str]:
+    """Where the server listens."""
+    async with serve(create_app(services=house)) as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+async def browser(chromium: str) -> AsyncIterator[Browser]:
+    expect.set_options(timeout=PATIENCE_MS)
+    async with async_playwright() as playwright:
+        opened = await playwright.chromium.launch(executable_path=chromium, args=list(FLAGS), headless=True)
+        yield opened
+        await opened.close()
+
+
+@pytest.fixture
+async def visit(browser: Browser, address: str) -> AsyncIterator[Callable[..., Awaitable[Visitor]]]:
+    """Opens the page in a browser of its own; afterwards nothing may have gone wrong in any of them."""
+    contexts: list[BrowserContext] = []
+    faults: list[str] = []
+
+    async def open_page(user: str = "acme/lan", **options: Any) -> Visitor:
+        options = {"viewport": DESK, "locale": "vi-VN", "reduced_motion": "reduce"} | options
+        context = await browser.new_context(**options)
+        contexts.append(context)
+        page = await context.new_page()
+        page.set_default_timeout(PATIENCE_MS)
+        _note_faults(page, address, faults)
+        await page.goto(f"{address}/?as={user}" if user else address)
+        await page.wait_for_selector("#question:visible" if user else ".person")
+        return Visitor(page, address)
+
+    yield open_page
+    for context in contexts:
+        await context.close()
+    assert faults == []
+
+
+def _note_faults(page: Page, address: str, faults: list[str]) -> None:
+    """Errors of scripts, breaches of the page's policy, and requests to anybody else."""
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    page.on("console", lambda said: faults.append(said.text) if _is_fault(said.text, said.type) else None)
+    page.on("request", lambda asked: faults.append(asked.url) if not asked.url.startswith((address, "data:")) else None)
+
+
+def _is_fault(text: str, kind: str) -> bool:
+    """A refused request is logged by the browser itself; tests that provoke one look at what the page says."""
+    return kind == "error" and not text.startswith("Failed to load resource")
+
+
+class Gate:
+    """Holds every search until it is opened."""
+
+    def __init__(self) -> None:
+        self._open = asyncio.Event()
+        self.reached = asyncio.Event()
+
+    async def pass_through(self) -> None:
+        self.reached.set()
+        await self._open.wait()
+
+    def open(self) -> None:
+        self._open.set()
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
+    """Runs stand still at their first search until the gate is opened."""
+    made, search = Gate(), Retriever.search
+
+    async def held(self: Retriever, *given: Any, **named: Any) -> Any:
+        await made.pass_through()
+        return await search(self, *given, **named)
+
+    monkeypatch.setattr(Retriever, "search", held)
+    yield made
+    made.open()
+
+
+@pytest.fixture
+def shots() -> Path | None:
+    """Where screenshots go when they are asked for: CONCLAVE_SCREENSHOTS names the folder."""
+    wanted = os.environ.get("CONCLAVE_SCREENSHOTS")
+    return Path(wanted) if wanted else None

@@ -1,0 +1,97 @@
+"""What goes with a question, and what is said about its answer."""
+
+from collections.abc import Awaitable, Callable
+
+from playwright.async_api import expect
+
+from app.main import Services
+from tests.browser.company import DEDUCTION, LATE
+from tests.browser.visitor import Visitor
+
+Visit = Callable[..., Awaitable[Visitor]]
+EXPENSES = "Hạng mục,Chi phí\nKhách sạn,1200000\nTaxi,300000\n".encode()
+
+
+class TestAttaching:
+    async def test_a_file_is_read_and_asked_about(self, visit: Visit) -> None:
+        visitor = await visit()
+        file = {"name": "chi_phi.csv", "mimeType": "text/csv", "buffer": EXPENSES}
+        await visitor.page.set_input_files("#file", file)  # type: ignore[arg-type]
+        await expect(visitor.page.locator("#files li .icon")).to_be_visible()
+        turn = await visitor.ask("Tổng chi phí trong tệp là bao nhiêu?")
+        await expect(turn.locator(".answer")).to_contain_text("1.500.000")
+        await expect(turn.locator(".evidence")).to_contain_text("tệp của bạn")
+
+    async def test_a_file_that_cannot_be_read_says_why_and_can_be_removed(self, visit: Visit) -> None:
+        visitor = await visit()
+        file = {"name": "x.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.7 and no more"}
+        await visitor.page.set_input_files("#file", file)  # type: ignore[arg-type]
+        await expect(visitor.page.locator("#files .error")).to_be_visible()
+        await visitor.page.locator("#files .icon").click()
+        await expect(visitor.page.locator("#files li")).to_have_count(0)
+
+
+class TestAsOf:
+    async def test_a_day_is_asked_by_and_told(self, visit: Visit) -> None:
+        visitor = await visit()
+        await visitor.page.click("#when")
+        await visitor.page.fill("#day", "2025-06-01")
+        turn = await visitor.ask("Nhân viên chính thức có bao nhiêu ngày phép năm?")
+        await expect(turn.locator(".answer")).to_contain_text("12 ngày")
+        await expect(turn.locator(".verdict")).to_contain_text("Theo quy định ngày 1/6/2025")
+        await visitor.page.click("#clear-day")
+        await expect(visitor.page.locator("#day-row")).to_be_hidden()
+
+
+class TestDeepMode:
+    async def test_the_switch_goes_with_the_question(self, visit: Visit) -> None:
+        visitor = await visit()
+        await visitor.page.click("#deep")
+        async with visitor.page.expect_request("**/chat/stream") as asked:
+            await visitor.begin(LATE)
+        assert '"mode":"deep"' in ((await asked.value).post_data or "")
+        await visitor.ended()
+        await expect(visitor.turn.locator(".lanes b").first).to_have_text("lập kế hoạch")
+
+    async def test_a_plan_waits_until_it_is_approved_even_over_a_reload(self, visit: Visit) -> None:
+        visitor = await visit()
+        await visitor.page.click("#deep")
+        await visitor.page.click("#approve")
+        turn = await visitor.begin(DEDUCTION)
+        await expect(turn.locator(".approval h3")).to_have_text("Kế hoạch đang chờ bạn duyệt")
+        await expect(turn.locator('.steps [data-status="pending"]')).not_to_have_count(0)
+        await visitor.page.reload()
+        await visitor.turn.get_by_text("Duyệt và chạy").click()
+        await visitor.ended()
+        await expect(visitor.turn.locator(".approval")).to_have_count(0)
+        await expect(visitor.turn.locator(".answer")).to_contain_text("200.000 đồng")
+        steps = await visitor.turn.locator(".steps li").all()
+        assert {await step.get_attribute("data-status") for step in steps} == {"completed"}
+
+    async def test_a_plan_that_is_refused_ends_the_run(self, visit: Visit) -> None:
+        visitor = await visit()
+        await visitor.page.click("#deep")
+        await visitor.page.click("#approve")
+        turn = await visitor.begin(DEDUCTION)
+        await turn.get_by_text("Bỏ câu hỏi").click()
+        await visitor.ended()
+        await expect(turn.locator(".badge")).to_have_text("Đã dừng")
+
+
+class TestFeedback:
+    async def test_thumbs_and_a_correction_are_kept(self, visit: Visit, house: Services) -> None:
+        visitor = await visit()
+        turn = await visitor.ask(LATE)
+        await turn.get_by_label("Câu trả lời chưa đúng").click()
+        await turn.get_by_label("Câu trả lời đúng là gì?").fill("Lần thứ 5: khiển trách")
+        await turn.get_by_text("Gửi", exact=True).click()
+        await expect(turn.locator(".correction")).to_have_count(0)
+        await expect(turn.locator(".told[role=status]")).to_have_text("Cảm ơn, góp ý đã được ghi lại.")
+        down = turn.get_by_label("Câu trả lời chưa đúng")
+        await expect(down).to_have_attribute("aria-pressed", "true")
+        principal = (await house.claims_of("acme/lan")).principal()
+        async with house.database.principal_scope(principal) as tx:
+            kept = await tx.driver.fetch("select rating, correction from feedback")
+        assert (-1, "Lần thứ 5: khiển trách") in [(row["rating"], row["correction"]) for row in kept]
+        await down.click()
+        await expect(down).to_have_attribute("aria-pressed", "false")

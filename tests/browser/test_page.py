@@ -1,0 +1,173 @@
+"""The page itself: signing in, keyboard, phone, languages, colours, accessibility, weight and stillness."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from axe_playwright_python.async_playwright import Axe  # type: ignore[import-untyped]  # it brings none
+from playwright.async_api import Page, expect
+
+from tests.browser.company import DECIDED, SEED_QUESTION, UNDECIDED
+from tests.browser.conftest import PHONE
+from tests.browser.visitor import Visitor
+
+Visit = Callable[..., Awaitable[Visitor]]
+MOST_BYTES = 150_000
+MOST_SHIFT = 0.1
+"""What web browsers call a good cumulative layout shift."""
+TOO_WIDE = """() => [...document.querySelectorAll("body *")]
+  .filter((node) => node.getBoundingClientRect().right > innerWidth + 1 && node.offsetParent)
+  .filter((node) => !node.closest(".unseen, .skip"))
+  .map((node) => node.outerHTML.slice(0, 80))"""
+WATCH_SHIFTS = """() => {
+  window.shifts = 0;
+  new PerformanceObserver((list) => {
+    for (const entry of list.getEntries()) window.shifts += entry.value;
+  }).observe({ type: "layout-shift", buffered: false });
+}"""
+
+
+async def serious(page: Page) -> list[Any]:
+    """What axe finds that is serious or worse."""
+    found = (await Axe().run(page)).response["violations"]
+    return [
+        (one["id"], node["html"][:160], node["failureSummary"][:200])
+        for one in found
+        if one["impact"] in ("serious", "critical")
+        for node in one["nodes"]
+    ]
+
+
+class TestSigningIn:
+    async def test_takes_one_click_and_is_left_again(self, visit: Visit) -> None:
+        page = (await visit(user="")).page
+        await page.locator(".person", has_text="acme/lan").click()
+        await expect(page.locator("#question")).to_be_focused()
+        await expect(page.locator("#who")).to_contain_text("acme/lan")
+        await page.click("#sign-out")
+        await expect(page.locator(".person").first).to_be_visible()
+        assert await page.evaluate("sessionStorage.length") == 0
+
+    async def test_a_token_that_does_not_hold_is_told(self, visit: Visit) -> None:
+        page = (await visit(user="")).page
+        await page.fill("#token", "no.such.token")
+        await page.press("#token", "Enter")
+        await expect(page.locator("#sign-in-error")).to_have_text("Phiên đăng nhập đã hết. Hãy đăng nhập lại.")
+
+
+class TestKeyboard:
+    async def test_everything_is_reached_without_a_mouse(self, visit: Visit) -> None:
+        page = (await visit(user="")).page
+        await _tab_to(page, ".person:has-text('acme/lan')")
+        await page.keyboard.press("Enter")
+        await expect(page.locator("#question")).to_be_focused()
+        await page.keyboard.type(DECIDED)
+        await page.keyboard.press("Enter")
+        await page.wait_for_selector(".turn.current[data-outcome] .actions")
+        await expect(page.locator("#question")).to_be_focused()
+        await _tab_to(page, ".party .source", back=True)
+        await page.keyboard.press("Enter")
+        await expect(page.locator("#reader")).to_be_visible()
+        await page.keyboard.press("Escape")
+        await expect(page.locator("#reader")).to_be_hidden()
+        assert await page.evaluate("document.activeElement.matches('.party .source')")
+
+    async def test_escape_in_the_question_box_stops(self, visit: Visit, gate: object) -> None:
+        visitor = await visit()
+        turn = await visitor.begin(SEED_QUESTION)
+        await expect(turn.locator('.steps [data-status="in_progress"]')).not_to_have_count(0)
+        await visitor.page.keyboard.press("Escape")
+        await visitor.ended()
+        await expect(turn.locator(".badge")).to_have_text("Đã dừng")
+
+
+class TestPhone:
+    async def test_nothing_is_wider_than_the_screen(self, visit: Visit) -> None:
+        visitor = await visit(viewport=PHONE, has_touch=True, is_mobile=True)
+        for question in (DECIDED, SEED_QUESTION):
+            turn = await visitor.ask(question)
+            await turn.locator("summary", has_text="Diễn biến").click()
+            assert await visitor.page.evaluate(TOO_WIDE) == []
+            assert await visitor.page.evaluate("document.documentElement.scrollHeight - innerHeight") <= 0
+        await visitor.page.click("#menu")
+        await expect(visitor.page.locator("#new-session")).to_be_visible()
+        await visitor.page.locator(".session").first.click()
+        await expect(visitor.page.locator("#new-session")).to_be_hidden()
+
+
+class TestLanguages:
+    async def test_the_whole_page_changes_with_what_is_on_it(self, visit: Visit) -> None:
+        visitor = await visit()
+        turn = await visitor.ask(DECIDED)
+        await visitor.page.click("#language")
+        await expect(turn.locator(".conflict h3")).to_have_text("Two sources disagree — one was chosen")
+        await expect(turn.locator(".badge")).to_have_text("Answered")
+        await expect(visitor.page.locator("#send")).to_have_text("Ask")
+        assert await visitor.page.evaluate("document.documentElement.lang") == "en"
+
+    async def test_every_word_stands_in_both_languages(self, visit: Visit) -> None:
+        page = (await visit()).page
+        keys = """async () => {
+          const flat = (words, at = "") => Object.entries(words).flatMap(([key, value]) =>
+            typeof value === "string" ? [at + key] : flat(value, `${at}${key}.`));
+          const [{ VI }, { EN }] = await Promise.all([import("/web/words-vi.js"), import("/web/words-en.js")]);
+          return [flat(VI).sort(), flat(EN).sort()];
+        }"""
+        vietnamese, english = await page.evaluate(keys)
+        assert vietnamese == english
+
+
+class TestAccessibility:
+    @pytest.mark.parametrize("colours", ["light", "dark"])
+    async def test_axe_finds_nothing_serious(self, visit: Visit, colours: str) -> None:
+        signing_in = await visit(user="", color_scheme=colours)
+        assert await serious(signing_in.page) == []
+        visitor = await visit(color_scheme=colours)
+        for question in (DECIDED, UNDECIDED):
+            turn = await visitor.ask(question)
+            for summary in await turn.locator("summary").all():
+                await summary.click()
+        assert await serious(visitor.page) == []
+        await visitor.turn.locator(".party .source").first.click()
+        await expect(visitor.page.locator("#reader mark").first).to_be_visible()
+        assert await serious(visitor.page) == []
+
+
+class TestWeight:
+    async def test_the_first_load_is_light_and_all_from_here(self, visit: Visit) -> None:
+        page = (await visit(user="")).page
+        loaded: list[int] = []
+        page.on("requestfinished", lambda asked: sizes.append(asked))
+        sizes: list[Any] = []
+        await page.reload()
+        await page.wait_for_selector(".person")
+        for asked in sizes:
+            told = await asked.sizes()
+            loaded.append(told["responseBodySize"] + told["responseHeadersSize"])
+        assert 0 < sum(loaded) < MOST_BYTES, f"{sum(loaded)} bytes in {len(loaded)} answers"
+
+    async def test_nothing_jumps_while_an_answer_comes(self, visit: Visit) -> None:
+        visitor = await visit()
+        await visitor.page.evaluate(WATCH_SHIFTS)
+        for question in (SEED_QUESTION, DECIDED):
+            await visitor.ask(question)
+        assert await visitor.page.evaluate("window.shifts") < MOST_SHIFT
+
+    async def test_the_policy_lets_no_foreign_script_run(self, visit: Visit) -> None:
+        page = (await visit()).page
+        answer = await page.request.get(page.url)
+        policy = answer.headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "script-src 'self'" in policy
+        assert "unsafe" not in policy
+
+
+async def _tab_to(page: Page, selector: str, *, back: bool = False) -> None:
+    """Press Tab until the focus is there."""
+    for _ in range(60):
+        if await page.evaluate(
+            "(selector) => document.activeElement.matches(selector)", selector.split(":has")[0]
+        ) and (":has" not in selector or await page.locator(f"{selector}:focus").count()):
+            return
+        await page.keyboard.press("Shift+Tab" if back else "Tab")
+    raise AssertionError(f"{selector} is not reached by the keyboard")
