@@ -9,10 +9,10 @@ ASKER ?= acme/lan
 export Q ASKER
 
 .DEFAULT_GOAL := help
-.PHONY: help run ask test check lint format bench eval chaos lock clean
+.PHONY: help run ask test test-browser screenshots check lint format bench eval chaos lock clean
 
 help: ## list the targets
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-8s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
 
 $(VENV)/.runtime: requirements.lock pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -34,6 +34,14 @@ ask: $(VENV)/.runtime ## one question in the terminal: make ask Q="..." ASKER=ac
 
 test: $(VENV)/.dev ## install what tests need and run all of them
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup --durations 25
+
+test-browser: $(VENV)/.dev ## the chat page in this machine's Chromium
+	@command -v chromium chromium-browser google-chrome >/dev/null || apt-get install -y --no-install-recommends chromium \
+		|| echo "no Chromium on this machine, and none could be installed: the tests are skipped"
+	@$(BIN)/python -m pytest tests/browser
+
+screenshots: $(VENV)/.dev ## the pictures of docs/screenshots, made anew
+	@CONCLAVE_SCREENSHOTS=docs/screenshots $(BIN)/python -m pytest -q tests/browser/test_screenshots.py
 
 lint: $(VENV)/.dev ## format check, lint, types, import contract
 	@$(BIN)/ruff format --check .
@@ -63,10 +71,12 @@ eval: $(VENV)/.dev ## how well passages are found, questions understood and answ
 	@$(BIN)/python -m bench.arithmetic
 	@$(BIN)/python -m bench.conflicts
 	@$(BIN)/conclave eval run
+	@$(BIN)/conclave eval gaia smoke
+	@$(BIN)/conclave eval gaia held
 
 chaos: $(VENV)/.dev ## a storm over many processes (9 minutes), then every fault of a model at every stage (40)
 	@$(BIN)/python -m tests.chaos
-	@CONCLAVE_FAULT_SEEDS=20 $(BIN)/python -m pytest --timeout 3600 tests/conformance/test_model_faults.py tests/acceptance/test_language_model.py
+	@CONCLAVE_FAULT_SEEDS=20 $(BIN)/python -m pytest --timeout 3600 tests/conformance/test_model_faults.py tests/conformance/test_deep_model_faults.py tests/acceptance/test_language_model.py
 
 lock: ## write both lock files anew (needs uv)
 	uv pip compile pyproject.toml --python-version 3.11 --universal --generate-hashes --no-emit-index-url --no-header -o requirements.lock

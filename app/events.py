@@ -46,6 +46,18 @@ class PlanReady(Record):
     plan: dict[str, Any]
 
 
+class Interrupt(Record):
+    """The run waits for a person, who approves the plan or refuses it. Nobody works on it before that, and it is
+    cancelled when nobody decides; a decision is told as `VerificationDone` or `RenavigateRequest` of the planner."""
+
+    type: Literal["interrupt"] = "interrupt"
+    plan: dict[str, Any]
+    """As in `PlanReady`."""
+    attempt: int
+    """Names this question: a decision may say that it answers this one and no later one."""
+    expires_at: datetime
+
+
 class Progress(Record):
     """The seed's progress object (§9.2): ``output`` holds processing_status, progress_percentage, progress_message …"""
 
@@ -219,14 +231,16 @@ class TaskCancelled(Record):
 
 
 Event = Annotated[
-    TaskAvailable | StartProcess | EndProcess | PlanReady | Progress | AgentTask | ToolRequest | ToolResponse
-    | AgentResult | Heartbeat | Redispatched | VerificationDone | RenavigateRequest | NavigationError | Handover
-    | ConflictResolved | TextDelta | FinalReport | TaskFailed | TaskCancelled,
+    TaskAvailable | StartProcess | EndProcess | PlanReady | Interrupt | Progress | AgentTask | ToolRequest
+    | ToolResponse | AgentResult | Heartbeat | Redispatched | VerificationDone | RenavigateRequest | NavigationError
+    | Handover | ConflictResolved | TextDelta | FinalReport | TaskFailed | TaskCancelled,
     Field(discriminator="type"),
 ]  # fmt: skip
 
 TERMINAL_EVENTS = frozenset({"final_report", "task_failed", "task_cancelled"})
 """Exactly one of these ends every root task."""
+RESTING_EVENTS = TERMINAL_EVENTS | {"interrupt"}
+"""Behind one of these nothing follows by itself: the run has ended, or waits for a person."""
 
 _EVENTS: TypeAdapter[Event] = TypeAdapter(Event)
 

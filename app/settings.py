@@ -100,6 +100,15 @@ class Settings(BaseSettings):
     enable_parallel_execution: bool = True
     max_handovers: int = Field(2, ge=0, le=5)
     """Times a question may pass from one agent to another; nobody gets it twice."""
+    deep_max_plan_tries: int = Field(3, ge=1, le=10)
+    """The next five are of the deep flow: how often each stage may try before the run gives up."""
+    deep_max_research_tries: int = Field(2, ge=1, le=10)
+    """Of each research step."""
+    deep_max_expert_tries: int = Field(3, ge=1, le=10)
+    deep_max_tool_calls: int = Field(6, ge=0, le=50)
+    """Of one visit to the researcher or the expert."""
+    deep_max_research_steps: int = Field(6, ge=0, le=20)
+    """Of a plan."""
     resolution_rules: ResolutionRules = ResolutionRules()
     resolution_weights: Annotated[dict[str, float], AfterValidator(normalised)] = {
         "domain": 0.35, "scope": 0.25, "recency": 0.25, "relevance": 0.15,
@@ -115,6 +124,12 @@ class Settings(BaseSettings):
     """0 = without limit; days are UTC. Beyond it the rules answer."""
     tenant_tokens_per_day: int = Field(0, ge=0)
     task_lease_seconds: int = Field(30, ge=1)
+    deep_deadline_ms: int = Field(300_000, ge=1)
+    """The next three hold for questions asked in deep mode, in place of the task's own."""
+    deep_token_budget: int = Field(150_000, ge=0)
+    deep_call_budget: int = Field(80, ge=0)
+    deep_approval_seconds: int = Field(86_400, ge=1)
+    """A deep run whose plan a person is to approve waits for so long; then it is cancelled."""
     max_redispatches: int = Field(3, ge=0, le=20)
 
     spool_max_bytes: int = Field(67_108_864, ge=0)

@@ -257,4 +257,4 @@ def _ms_since(clock: float) -> int:
 
 
 def _input_hash(call: ToolCall, tool: str) -> str:
-    return input_hash(tool, call.message, call.queries, call.findings)
+    return input_hash(tool, call.message, call.queries, call.findings, call.given)

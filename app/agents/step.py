@@ -1,7 +1,7 @@
 """One step of a plan as it is ordered, as its agent makes the call, and as it ended."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, Protocol
@@ -92,6 +92,10 @@ class StepOrder:
     """Of the instruction."""
     context_hash: str | None = None
     """Names what the agent restores besides the instruction."""
+    given: Mapping[str, str] | None = None
+    """See `ToolCall`; so are the next two. For steps done in the leader's process."""
+    asked: str = ""
+    worked_out: tuple[str, ...] = ()
 
 
 class Steps(Protocol):
@@ -123,6 +127,9 @@ def call_of(order: StepOrder, instruction: str, context: PrivateContext, until: 
         time_zone=order.time_zone,
         now=order.now,
         until=until,
+        given=order.given,
+        asked=order.asked,
+        worked_out=order.worked_out,
     )
 
 
@@ -145,7 +152,7 @@ def unanswered(order: StepOrder, started_at: datetime, ended_at: datetime) -> St
         started_at=started_at,
         ended_at=ended_at,
         duration_ms=round((ended_at - started_at).total_seconds() * 1000),
-        input_hash=input_hash(tool, order.step.step.message, order.step.queries, order.findings),
+        input_hash=input_hash(tool, order.step.step.message, order.step.queries, order.findings, order.given),
         output_hash=None,
         result=None,
         error=StepError("deadline" if order.deadline_binds else "timeout", "Tool timeout"),
@@ -181,11 +188,18 @@ def stored_result(outcome: StepOutcome) -> dict[str, object]:
     }
 
 
-def input_hash(tool: str, message: str, queries: Sequence[tuple[int, str]], findings: Sequence[Finding]) -> str:
+def input_hash(
+    tool: str,
+    message: str,
+    queries: Sequence[tuple[int, str]],
+    findings: Sequence[Finding],
+    given: Mapping[str, str] | None = None,
+) -> str:
     """Names what a tool was given."""
+    chosen = "".join(f"\n{name}={value}" for name, value in sorted((given or {}).items()))
     asked = "\n".join(text for _, text in queries)
     earlier = "\n".join(finding.answer for finding in findings)
-    return _hash(f"{tool}\n{message}\n{asked}\n{earlier}")
+    return _hash(f"{tool}\n{message}\n{asked}\n{earlier}{chosen}")
 
 
 def output_hash(result: ToolResult) -> str:

@@ -11,6 +11,7 @@ from app.api.examples import ANSWER, ERROR_ANSWER, PLAN, STREAM
 from app.api.runs import answer_of, as_asked, start_run
 from app.api.schemas import ChatBody, PlanView, Problem
 from app.api.sse import EventStream, JournalStream
+from app.api.waiting import WaitingView
 from app.domain.answer import ErrorAnswer, FinalAnswer
 from app.domain.plan import ChitchatPlan, Plan
 
@@ -41,6 +42,7 @@ def _example(value: Any) -> dict[str, Any]:
     responses={
         200: {"model": FinalAnswer, "description": "The answer (§5), with session_id, task_id, outcome"}
         | _example(ANSWER),
+        202: {"model": WaitingView, "description": "The run waits until its plan was approved"},
         502: {"model": ErrorAnswer, "description": "The run failed (§6)"} | _example(ERROR_ANSWER),
         504: {"model": ErrorAnswer, "description": "The run took too long (§6)"},
     },
@@ -48,7 +50,8 @@ def _example(value: Any) -> dict[str, Any]:
 async def chat(
     body: ChatBody, caller: Caller, rooms: TheRooms, request: Request, idempotency_key: IdempotencyKey = None
 ) -> Response:
-    """Registers a run and answers when it ends. The run goes on when the connection is lost; find it by its task."""
+    """Registers a run and answers when it ends, or with 202 when it waits for its plan to be approved. The run goes on
+    when the connection is lost; find it by its task."""
     run = await start_run(rooms, caller, body, idempotency_key)
     return await answer_of(rooms, run, request)
 
@@ -61,7 +64,8 @@ async def chat(
     responses={
         200: {
             "description": "Server-sent events: `id` = seq, `event` = type, `data` = JSON; the first one is "
-            "`task_available`, the last one `final_report`, `task_failed` or `task_cancelled`",
+            "`task_available`, the last one `final_report`, `task_failed` or `task_cancelled`. Behind `interrupt` "
+            "nothing comes before the plan was approved or refused; the stream stays open",
             "content": {"text/event-stream": {"example": STREAM}},
         }
     },
@@ -88,7 +92,8 @@ async def plan(body: ChatBody, caller: Caller, rooms: TheRooms) -> PlanView:
     await rooms.attachments.check(principal, body.files)
     request = body.request()
     known = await rooms.flow.recall(principal, body.session_id, request) if body.session_id is not None else None
-    drafted = await rooms.flow.dry_run(principal, request, known)
+    flow = rooms.deep if request.mode == "deep" else rooms.flow
+    drafted = await flow.dry_run(principal, request, known)
     written = drafted.model_dump(mode="json")
     return PlanView(
         plan=written, user_access=tuple(sorted(principal.scopes)), token_estimate=_token_estimate(drafted, written)

@@ -13,6 +13,7 @@ from app.api.auth import Authenticator, DevLogin
 from app.api.offline import OfflineDoor
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
+from app.flow.deep.graph import DeepFlow
 from app.flow.graph import DepartmentFlow
 from app.ingestion.attached import Attachments
 from app.ingestion.catalogue import Catalogue
@@ -22,6 +23,7 @@ from app.ingestion.pipeline import Ingestion
 from app.journal import Journal
 from app.retrieval.search import Retriever
 from app.sessions.session import SessionStore
+from app.tasks.approvals import Approvals
 from app.tasks.conflicts import ConflictBook
 from app.tasks.feedback import FeedbackBook
 from app.tasks.performance import PerformanceBook
@@ -36,6 +38,11 @@ class Limits:
     max_upload_bytes: int
     max_query_chars: int
     task_deadline_ms: int
+    deep_deadline_ms: int
+
+    def deadline_ms(self, mode: str) -> int:
+        """How long a run of this mode may take."""
+        return self.deep_deadline_ms if mode == "deep" else self.task_deadline_ms
 
 
 @dataclass(frozen=True)
@@ -46,11 +53,13 @@ class Rooms:
     dev_login: DevLogin | None
     """None = nobody may sign in without a token of their own."""
     registry: TaskRegistry
+    approvals: Approvals
     journal: Journal
     sessions: SessionStore
     retriever: Retriever
     agents: AgentRegistry
     flow: DepartmentFlow
+    deep: DeepFlow
     offline: OfflineDoor
     ingestion: Ingestion
     catalogue: Catalogue

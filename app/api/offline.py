@@ -21,6 +21,8 @@ class StartedRun:
     session_id: UUID
     is_repeated: bool
     """The Idempotency-Key named a run that existed already."""
+    deadline_ms: int
+    """How long it may take."""
 
 
 class OfflineDoor:

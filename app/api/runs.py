@@ -16,11 +16,12 @@ from app.api.deps import Rooms, check_question
 from app.api.offline import StartedRun, ids_for
 from app.api.problem import problem
 from app.api.schemas import ChatBody
+from app.api.waiting import WaitingView
 from app.domain.answer import ErrorAnswer, FinalAnswer, to_json
 from app.domain.principal import Principal
 from app.domain.tasks import ChatRequest, NewTask, Task
 from app.errors import AppError, ErrorCode
-from app.events import Event, FinalReport, TaskCancelled, TaskFailed
+from app.events import Event, FinalReport, Interrupt, TaskCancelled, TaskFailed
 
 _PATIENCE_SECONDS = 15
 """How much longer than the run's deadline a caller is kept waiting when no worker ends the run."""
@@ -34,6 +35,7 @@ _STATUS_OF_FAILURE = {
     ErrorCode.AGENT_EXECUTION_FAILED: 502,
     ErrorCode.TOOL_FAILED: 502,
     ErrorCode.LLM_UNAVAILABLE: 502,
+    ErrorCode.BUDGET_EXHAUSTED: 502,
     ErrorCode.PERMISSION_DENIED: 403,
     ErrorCode.VALIDATION_FAILED: 422,
     ErrorCode.DATABASE_UNAVAILABLE: 503,
@@ -50,15 +52,15 @@ async def start_run(rooms: Rooms, caller: Principal, body: ChatBody, idempotency
     one that cannot be answered without the database.
     """
     check_question(body.query, rooms.limits)
-    if body.mode == "deep":
-        detail = "mode: deep answers are not available in this version; use auto or department."
-        raise AppError(ErrorCode.VALIDATION_FAILED, detail, status=422)
+    if body.approve_plan and body.mode == "department":
+        detail = "approve_plan: only deep runs wait for approval; use mode deep, or auto."
+        raise AppError(ErrorCode.PAYLOAD_INVALID, detail, status=422)
     principal, request = as_asked(caller, body), body.request()
     if not rooms.agents.offers_for(principal, request.agents):
         raise AppError(ErrorCode.PERMISSION_DENIED, "No agent may be used with these rights.", status=403)
     request_hash = _hash_of(principal, body)
     task_id, session_id = ids_for(principal, idempotency_key, request_hash, body.session_id)
-    new_task = _root_task(task_id, session_id, request, rooms)
+    new_task, deadline_ms = _root_task(task_id, session_id, request, rooms), rooms.limits.deadline_ms(request.mode)
 
     async def register() -> StartedRun:
         if body.session_id is not None:
@@ -68,10 +70,13 @@ async def start_run(rooms: Rooms, caller: Principal, body: ChatBody, idempotency
         task = await rooms.registry.register_task(
             principal, new_task, idempotency_key=idempotency_key, request_hash=request_hash, within=_noted(made)
         )
-        return StartedRun(principal, task.task_id, task.session_id, is_repeated=not made)
+        return StartedRun(principal, task.task_id, task.session_id, is_repeated=not made, deadline_ms=deadline_ms)
 
     return await rooms.offline.unless_away(register) or await rooms.offline.begin(
-        StartedRun(principal, task_id, session_id, is_repeated=False), new_task, idempotency_key, request_hash
+        StartedRun(principal, task_id, session_id, is_repeated=False, deadline_ms=deadline_ms),
+        new_task,
+        idempotency_key,
+        request_hash,
     )
 
 
@@ -106,12 +111,13 @@ def _root_task(task_id: UUID, session_id: UUID, request: ChatRequest, rooms: Roo
         kind="chat",
         title=request.query[:_TITLE_CHARS],
         request=request.model_dump(mode="json"),
-        deadline=rooms.now() + timedelta(milliseconds=rooms.limits.task_deadline_ms),
+        deadline=rooms.now() + timedelta(milliseconds=rooms.limits.deadline_ms(request.mode)),
     )
 
 
 async def answer_of(rooms: Rooms, run: StartedRun, request: Request) -> Response:
-    """Wait for the run's end and answer with it; a caller who hangs up is not waited for, the run goes on."""
+    """Wait for the run's end, or until it waits itself, and answer with it; a caller who hangs up is not waited for,
+    the run goes on."""
     if run.is_repeated:
         refuse_while_running(await rooms.registry.get_task(run.principal, run.task_id))
     ending = asyncio.ensure_future(_ending(rooms, run))
@@ -128,15 +134,16 @@ async def answer_of(rooms: Rooms, run: StartedRun, request: Request) -> Response
 
 
 def refuse_while_running(task: Task) -> None:
-    """A repeated request is answered from the finished run; while it still runs the caller is told so."""
-    if not task.status.is_terminal:
+    """A repeated request is answered from the finished run, or from the one that waits for a decision; while it still
+    runs the caller is told so."""
+    if not task.status.is_terminal and task.waiting_for is None:
         detail = f"The first request with this key is still running as task {task.task_id}."
         raise AppError(ErrorCode.CONFLICT_IN_FLIGHT, detail, status=409, retry_after_seconds=1)
 
 
 async def _ending(rooms: Rooms, run: StartedRun) -> Event:
-    async with asyncio.timeout(rooms.limits.task_deadline_ms / 1000 + _PATIENCE_SECONDS):
-        return await rooms.journal.ending(run.principal, run.task_id)
+    async with asyncio.timeout(run.deadline_ms / 1000 + _PATIENCE_SECONDS):
+        return await rooms.journal.resting(run.principal, run.task_id)
 
 
 async def _hung_up(request: Request) -> None:
@@ -145,8 +152,11 @@ async def _hung_up(request: Request) -> None:
 
 
 def response_of(event: Event, run: StartedRun) -> Response:
-    """The HTTP answer for a run's terminal event."""
+    """The HTTP answer for a run's terminal event, or for one with which it waits."""
     match event:
+        case Interrupt():
+            waiting = WaitingView(session_id=run.session_id, task_id=run.task_id, **event.model_dump(exclude={"type"}))
+            return JSONResponse(waiting.model_dump(mode="json"), status_code=202)
         case FinalReport(answer=answer):
             return JSONResponse(_addressed(answer, run))
         case TaskFailed(answer=answer):

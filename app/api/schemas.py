@@ -11,6 +11,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
+from app.domain.deep import AnswerStyle
 from app.domain.tasks import ChatRequest, Message
 
 _INVISIBLE = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
@@ -121,6 +122,10 @@ class ChatBody(Body):
     """Answer by the rules in force on this day instead of today's."""
     files: tuple[UUID, ...] = Field((), max_length=10)
     """Files of the caller to answer from: ``file_id`` of ``POST /files``."""
+    answer_style: AnswerStyle = "sentence"
+    """Of deep answers: ``short`` gives the bare answer, as exact-match scoring compares it."""
+    approve_plan: bool = False
+    """With ``mode: deep``: the run waits until its plan was approved."""
 
     def request(self) -> ChatRequest:
         """The question as it is stored with its task."""
@@ -131,6 +136,8 @@ class ChatBody(Body):
             mode=self.mode,
             as_of=self.as_of,
             files=tuple(dict.fromkeys(self.files)),
+            answer_style=self.answer_style,
+            approve_plan=self.approve_plan,
         )
 
 
@@ -221,6 +228,10 @@ class TaskView(View):
     created_at: datetime
     updated_at: datetime
     completed_at: datetime | None
+    waiting_for: Literal["approval"] | None = None
+    """The plan waits for ``POST /tasks/{task_id}/approve``; the task is pending, and nobody works on it."""
+    expires_at: datetime | None = None
+    """When a task that waits is cancelled."""
     children: tuple["TaskView", ...] = ()
     """One task a plan step, in the order they were registered."""
 
@@ -231,6 +242,8 @@ class MessageView(View):
     role: Literal["user", "assistant"]
     content: str
     timestamp: datetime | None
+    task_id: UUID | None = None
+    """The run it belongs to: its plan, evidence and trace are in the run's journal."""
 
 
 class SessionView(View):

@@ -23,7 +23,7 @@ async def task(task_id: UUID, caller: Caller, rooms: TheRooms) -> TaskView:
     found = await rooms.registry.get_task(caller, task_id)
     root = found if found.parent_task_id is None else await rooms.registry.get_task(caller, found.root_task_id)
     _refuse_beyond_rights(caller, root)
-    return _view(found, await rooms.registry.children(caller, task_id))
+    return view_of(found, await rooms.registry.children(caller, task_id))
 
 
 @router.get(
@@ -88,7 +88,8 @@ def _seq_of(last_event_id: str | None) -> int:
     return min(int(text), _MAX_SEQ) if text.isascii() and text.isdecimal() and len(text) <= 10 else 0
 
 
-def _view(task: Task, children: list[Task] | tuple[Task, ...]) -> TaskView:
+def view_of(task: Task, children: list[Task] | tuple[Task, ...]) -> TaskView:
+    """A task as it is shown, with its steps."""
     return TaskView(
         task_id=task.task_id,
         session_id=task.session_id,
@@ -108,5 +109,7 @@ def _view(task: Task, children: list[Task] | tuple[Task, ...]) -> TaskView:
         created_at=task.created_at,
         updated_at=task.updated_at,
         completed_at=task.completed_at,
-        children=tuple(_view(child, ()) for child in children),
+        waiting_for=task.waiting_for,
+        expires_at=task.expires_at if task.waiting_for else None,
+        children=tuple(view_of(child, ()) for child in children),
     )

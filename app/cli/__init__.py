@@ -104,6 +104,7 @@ def ask(
     user: AsUser = "acme/lan",
     as_json: AsJson = False,
     deep: Annotated[bool, typer.Option("--deep", help="The deep flow, for hard questions.")] = False,
+    approve: Annotated[bool, typer.Option("--approve", help="Ask me before a deep plan runs.")] = False,
     as_of: Annotated[
         datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Answer by the rules of this day.")
     ] = None,
@@ -112,7 +113,7 @@ def ask(
     token: Token = "",
 ) -> None:
     """Ask one question and print the answer with its evidence."""
-    body = asking.body_of(query, deep=deep, as_of=_day(as_of))
+    body = asking.body_of(query, deep=deep, approve=approve, as_of=_day(as_of))
     finish(_ask(body, file or [], asking.Target(user, server, token), as_json))
 
 
@@ -121,7 +122,7 @@ async def _ask(body: dict[str, Any], files: Sequence[Path], target: asking.Targe
     async with asking.open_line(target, Settings(), progress) as line:
         body = await asking.with_files(line, body, files)
         if as_json:
-            answer = await asking.ask_as_json(line, body, out)
+            answer = await asking.ask_as_json(line, body, out, progress)
         else:
             answer = await asking.ask_and_show(line, body, out, progress)
     return FAILED if answer.get("error", True) and answer.get("outcome") in (None, "failed") else OK

@@ -9,6 +9,7 @@ from datetime import date
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Protocol
+from uuid import UUID
 
 import aiohttp
 from rich.console import Console
@@ -17,12 +18,14 @@ from rich.live import Live
 from app.api.runs import in_seed_order, start_run
 from app.api.schemas import ChatBody
 from app.api.sse import frame
+from app.cli.deciding import decide
 from app.cli.display import RunView, show_answer
 from app.cli.output import opened, print_json
 from app.client.connection import Connection, Told
 from app.errors import AppError, ErrorCode
 from app.main import Services
 from app.settings import Settings
+from app.tasks.approvals import Decision
 
 
 class Line(Protocol):
@@ -33,6 +36,9 @@ class Line(Protocol):
 
     def ask(self, body: Mapping[str, Any]) -> AsyncIterator[Told]:
         """The run's events up to its end."""
+
+    async def decide(self, task_id: str, decision: Mapping[str, Any]) -> None:
+        """Approve or refuse the plan of a run that waits. Raises `AppError`."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +63,11 @@ class LocalLine:
         async for entry in rooms.journal.follow(run.principal, run.task_id):
             yield entry.seq, entry.event.type, json.loads(str(frame(entry).data))
 
+    async def decide(self, task_id: str, decision: Mapping[str, Any]) -> None:
+        """Put the decision into the database; the worker of this process goes on."""
+        principal = (await self.services.claims_of(self.user)).principal()
+        await self.services.rooms.approvals.decide(principal, UUID(task_id), Decision.model_validate(decision))
+
 
 @dataclass(frozen=True)
 class RemoteLine:
@@ -78,6 +89,10 @@ class RemoteLine:
     def ask(self, body: Mapping[str, Any]) -> AsyncIterator[Told]:
         """The run's events."""
         return self.remote.ask(body)
+
+    async def decide(self, task_id: str, decision: Mapping[str, Any]) -> None:
+        """Send the decision."""
+        await self.remote.send("POST", f"/tasks/{task_id}/approve", body=decision)
 
 
 @dataclass(frozen=True)
@@ -104,10 +119,17 @@ async def open_line(target: Target, settings: Settings, console: Console) -> Asy
 
 
 def body_of(
-    query: str, *, session_id: str | None = None, deep: bool = False, as_of: date | None = None
+    query: str,
+    *,
+    session_id: str | None = None,
+    deep: bool = False,
+    approve: bool = False,
+    as_of: date | None = None,
 ) -> dict[str, Any]:
     """The request body of a question."""
     body: dict[str, Any] = {"query": query, "mode": "deep" if deep else "auto"}
+    if approve:
+        body["approve_plan"] = True
     if session_id is not None:
         body["session_id"] = session_id
     if as_of is not None:
@@ -131,11 +153,15 @@ async def with_files(line: Line, body: Mapping[str, Any], paths: Sequence[Path])
     return {**body, "files": [await line.attach(path) for path in paths]} if paths else dict(body)
 
 
-async def ask_as_json(line: Line, body: Mapping[str, Any], out: Console) -> dict[str, Any]:
-    """Print every event as one JSON line, then the answer alone. Returns the answer."""
-    answer: dict[str, Any] = {}
+async def ask_as_json(line: Line, body: Mapping[str, Any], out: Console, progress: Console) -> dict[str, Any]:
+    """Print every event as one JSON line, then the answer alone; a plan is asked about on `progress`. Returns the
+    answer."""
+    view, answer = RunView(str(body["query"])), dict[str, Any]()
     async for seq, kind, event in line.ask(body):
         print_json(out, {"seq": seq, "event": kind, "data": event})
+        view.take(kind, event)
+        if kind == "interrupt":
+            await line.decide(view.task_id, await decide(progress, view.plan_table(), event))
         answer = ending_of(kind, event) or answer
     print_json(out, answer)
     return answer
@@ -144,9 +170,13 @@ async def ask_as_json(line: Line, body: Mapping[str, Any], out: Console) -> dict
 async def ask_and_show(line: Line, body: Mapping[str, Any], out: Console, progress: Console) -> dict[str, Any]:
     """Show the run while it goes on `progress`, then the answer on `out`. Returns the answer."""
     view, answer = RunView(str(body["query"])), dict[str, Any]()
-    with Live(view, console=progress, transient=True, refresh_per_second=12):
+    with Live(view, console=progress, transient=True, refresh_per_second=12) as live:
         async for _, kind, event in line.ask(body):
             view.take(kind, event)
+            if kind == "interrupt":
+                live.stop()
+                await line.decide(view.task_id, await decide(progress, view.plan_table(), event))
+                live.start()
             answer = ending_of(kind, event) or answer
     show_answer(out, answer, view)
     return answer

@@ -13,6 +13,8 @@ from rich.text import Text
 from app.domain.language import clean
 from app.domain.plan import Plan
 
+_TOLD = {"current_task": "in_progress", "completed_task": "completed", "failed_task": "failed"}
+"""What a progress object is about, and how that step stands."""
 _MARKS = {"pending": ("○", "dim"), "in_progress": ("◐", "cyan"), "completed": ("●", "green"), "failed": ("✗", "red")}
 _OUTCOME_STYLES = {"answered": "green", "chitchat": "green", "failed": "red", "refused": "red", "cancelled": "red"}
 
@@ -25,6 +27,7 @@ class RunView:
 
     def __init__(self, query: str):
         self.query = query
+        self.task_id = ""
         self.percentage = 5.0
         self.message = "…"
         self.plan: Plan | None = None
@@ -35,12 +38,15 @@ class RunView:
     def take(self, kind: str, event: Mapping[str, Any]) -> None:
         """Add one event, its type and its JSON data."""
         match kind:
+            case "task_available":
+                self.task_id = str(event["task_id"])
             case "plan_ready":
                 self.plan = Plan.model_validate(event["plan"])
                 self.statuses = {step.node_id: step.step.status for step in self.plan.steps}
             case "progress":
                 self.percentage = float(event["output"].get("progress_percentage", self.percentage))
                 self.message = str(event["output"].get("progress_message", ""))
+                self._follow(event["output"])
             case "agent_task":
                 self.statuses[str(event["node_id"])] = "in_progress"
             case "agent_result":
@@ -53,6 +59,18 @@ class RunView:
                 self.conflicts = list(event["conflicts"])
             case _:
                 pass
+
+    def _follow(self, output: Mapping[str, Any]) -> None:
+        """Mark the planned step that a progress object is about, where no tool call of its own tells it."""
+        for field, status in _TOLD.items():
+            told = output.get(field)
+            if self.plan is None or not isinstance(told, dict):
+                continue
+            for step in self.plan.steps:
+                if (step.step.agent, step.step.tool, step.step.label) == (
+                    told["agent"], told["tool"], told["purpose"],
+                ):  # fmt: skip
+                    self.statuses[step.node_id] = status
 
     def __rich__(self) -> RenderableType:
         bar = Table.grid(padding=(0, 1))

@@ -66,8 +66,9 @@ class FlowAction(Record):
     order: int = Field(ge=1)
     node_id: str
     type: Literal[
-        "router", "permission", "agent_tool", "resolver", "formatter", "error_handler", "chitchat", "cache", "handover"
-    ]
+        "router", "permission", "agent_tool", "resolver", "formatter", "error_handler", "chitchat", "cache", "handover",
+        "orchestrator", "planner", "researcher", "expert", "critic", "finalizer",
+    ]  # fmt: skip
     agent: str | None = None
     tool: str | None = None
     query_index: int | None = None

@@ -6,12 +6,14 @@ from enum import StrEnum
 from typing import Any, Literal
 from uuid import UUID
 
+from app.domain.deep import AnswerStyle
 from app.domain.principal import Principal
 from app.domain.record import Record
 
 
 class TaskStatus(StrEnum):
-    """pending → in_progress → completed | failed | cancelled; nothing leaves the last three."""
+    """pending → in_progress → completed | failed | cancelled; nothing leaves the last three. A run that is parked, to
+    wait for a person, goes back to pending."""
 
     PENDING = "pending"
     IN_PROGRESS = "in_progress"
@@ -97,6 +99,12 @@ class Task(Record):
     created_at: datetime
     updated_at: datetime
     completed_at: datetime | None
+    waiting_for: Literal["approval"] | None = None
+    """What a parked run waits for; nobody works on it."""
+    expires_at: datetime | None = None
+    """When a parked run stops waiting, or the time of a handed out step is over."""
+    parked_attempt: int = 0
+    """The attempt that parked the run last; 0 = none did."""
     principal: Principal | None
     """The caller a root task runs as; None on rows where it was not asked for."""
 
@@ -134,6 +142,8 @@ class Message(Record):
     timestamp: datetime | None = None
     meaning: str = ""
     """What a question was understood as, complete on its own; empty where that is not known."""
+    task_id: UUID | None = None
+    """The run it belongs to, where it is known."""
     is_recalled: bool = False
     """Brought back from further up the conversation, because it bears on what is asked now."""
 
@@ -190,3 +200,7 @@ class ChatRequest(Record):
     """Files the asker attached, in order; checked to be the asker's own."""
     language: Literal["vi", "en"] | None = None
     """Forces the language of the answer; None = the language of the question."""
+    answer_style: AnswerStyle = "sentence"
+    """How a deep answer is told."""
+    approve_plan: bool = False
+    """Whether a deep run waits for a person's approval before its plan runs."""

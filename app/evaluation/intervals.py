@@ -1,8 +1,9 @@
-"""How much a figure may be chance: bootstrap intervals over questions, and percentiles of times."""
+"""How much a figure may be chance: bootstrap intervals over questions, intervals of shares, percentiles of times."""
 
 import math
 import random
 from collections.abc import Sequence
+from statistics import NormalDist
 from typing import NamedTuple
 
 from app.evaluation.rates import Pair, rate
@@ -50,6 +51,15 @@ def difference_interval(
         if was is not None and now is not None:
             drawn.append(now - was)
     return _ends(drawn, level) if drawn else None
+
+
+def share_interval(right: int, asked: int, *, level: float = LEVEL) -> Interval:
+    """Wilson's score interval of `right` ÷ `asked`, `asked` ≥ 1: holds for few questions too, also where none or all
+    are right, of which drawing again would tell nothing."""
+    z = NormalDist().inv_cdf((1 + level) / 2)
+    share, slack = right / asked, z * z / asked
+    middle, half = (share + slack / 2) / (1 + slack), z * math.sqrt(share * (1 - share) / asked + slack / (4 * asked))
+    return Interval(max(0.0, middle - half / (1 + slack)), min(1.0, middle + half / (1 + slack)))
 
 
 def _ends(values: Sequence[float], level: float) -> Interval:

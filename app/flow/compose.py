@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from app.agents.step import StepOutcome
+from app.domain.knowledge import Evidence, Finding, Language
 from app.domain.links import LinkGuard
 from app.domain.plan import MATH_TOOL, RAG_TOOL, RETRIEVAL_TOOLS, SUMMARY_TOOL
 from app.flow.speaker import speaker
@@ -20,7 +21,9 @@ async def composed(
 ) -> Composition:
     """Run the composer to its end; the day that was asked for is named first. The answer is what was streamed."""
     request = compose_request(context, state, failed_agents)
-    guard = _guard(request, context.limits.trusted_link_hosts)
+    guard = guard_of(
+        request.query, request.findings, request.evidence, request.language, context.limits.trusted_link_hosts
+    )
     agent = speaker(context, state) if stream else ""
     told, held = "", _lead(context, state)
     composition: Composition | None = None
@@ -55,17 +58,19 @@ def _cleansed(composition: Composition, told: str, guard: LinkGuard) -> Composit
     )
 
 
-def _guard(request: ComposeRequest, hosts: frozenset[str]) -> LinkGuard:
+def guard_of(
+    query: str, findings: Sequence[Finding], evidence: Sequence[Evidence], language: Language, hosts: frozenset[str]
+) -> LinkGuard:
     """Addresses of the evidence may stand; others only on hosts the operator trusts and where a source names them."""
-    cited = [evidence.url for evidence in request.evidence]
-    cited += [evidence.url for finding in request.findings for evidence in finding.evidence]
-    return LinkGuard(cited, language=request.language, known_text="\n".join(_known(request)), hosts=hosts)
+    cited = [one.url for one in evidence]
+    cited += [one.url for finding in findings for one in finding.evidence]
+    return LinkGuard(cited, language=language, known_text="\n".join(_known(query, findings)), hosts=hosts)
 
 
-def _known(request: ComposeRequest) -> Iterator[str]:
+def _known(query: str, findings: Sequence[Finding]) -> Iterator[str]:
     """What the asker and the documents say; what a model said about them vouches for nothing."""
-    yield request.query
-    for finding in request.findings:
+    yield query
+    for finding in findings:
         for quote in finding.quotes:
             yield quote.passage.text
 

@@ -1,39 +1,41 @@
 """The department flow: ``orchestrator → reflection_router → agent_execution → conflict_resolution → final_response``.
 
 Short paths: chitchat goes straight to the response; a simple question or a single agent straight to execution; a
-question that was answered before, with the same rights over the same documents, to ``remembered_answer``.
+question that was answered before, with the same rights over the same documents, to ``remembered_answer``. A question of
+several steps that depend on one another leaves the graph for the deep flow.
 """
 
 import asyncio
-import time
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from typing import cast
 from uuid import UUID, uuid4
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from app.agents.monitor import RunMonitor
 from app.domain.plan import ChitchatPlan, Plan
 from app.domain.principal import Principal
-from app.domain.tasks import ChatRequest, Message, Recollection
-from app.domain.zones import zone_named
+from app.domain.tasks import ChatRequest, Recollection
 from app.errors import AppError, ErrorCode
+from app.flow.deep.entry import Dependence, needs_deep
+from app.flow.deep.graph import DeepFlow
 from app.flow.execute import execute
 from app.flow.handover import drafted, hand_over
+from app.flow.opening import Opening
 from app.flow.orchestrate import classify, decide, offers_for, orchestrate
 from app.flow.reflect import draft_plan, reflect
-from app.flow.remembered import AnswerMemory, Circumstances, fingerprint, fingerprint_of_agents
 from app.flow.resolve import resolve
 from app.flow.respond import fail, fail_late, respond
 from app.flow.retell import retell
 from app.flow.speaker import answering_agent, is_found
-from app.flow.state import RESERVE_SHARE, Asking, FlowLimits, Ports, RunContext, RunState
-from app.flow.trace import Trace
-from app.reasoning.budget import Account, charged_to
+from app.flow.state import FlowLimits, Ports, RunContext, RunState
+from app.reasoning import Classification
+from app.reasoning.budget import charged_to
 from app.reasoning.refusal import REFUSED
 from app.tasks.run import TaskRun
-from app.telemetry import CacheUse, counting_cache_use
+from app.telemetry import counting_cache_use
 
 _RECURSION_LIMIT = 12
 """More node visits than this in one run is a bug (the longest path has five), but for two more a hand-over."""
@@ -43,6 +45,7 @@ _PATHS: Mapping[str, str] = {
     "refused": "final_response",
     "direct_execution": "agent_execution",
     "reflection_needed": "reflection_router",
+    "deep": END,
 }
 
 _Graph = CompiledStateGraph[RunState, RunContext, RunState, RunState]
@@ -77,28 +80,40 @@ def _after_execution(state: RunState) -> str:
     return "handover" if state.get("hop") else "conflict_resolution"
 
 
-def _monitor_of(run: TaskRun) -> RunMonitor:
-    monitor = RunMonitor()
-    run.writer.heard_by(monitor.hear)
-    return monitor
-
-
 class DepartmentFlow:
     """Runs chat tasks; `run` is the worker's handler for them."""
 
-    def __init__(self, ports: Ports, limits: FlowLimits):
+    def __init__(
+        self, ports: Ports, limits: FlowLimits, deep: DeepFlow | None = None, is_dependent: Dependence | None = None
+    ):
+        """Args:
+        ports: The rooms below.
+        limits: Of every run.
+        deep: Takes over what needs several dependent steps; None = nothing does.
+        is_dependent: Tells such questions.
+        """
         self.ports = ports
         self.limits = limits
-        self._memory = _memory(ports, limits)
+        self._deep, self._is_dependent = deep, is_dependent
+        self._opening = Opening(ports, limits)
         self._graph = build_graph()
 
     async def run(self, run: TaskRun) -> None:
         """Take a claimed chat task to its terminal event. Raises `StaleAttempt` when the run was lost to another."""
         with counting_cache_use() as caches:
-            context = await self._context(run, caches)
+            context = await self._opening.context(run, caches)
             with charged_to(context.account):
-                state = await self._run(context)
-                _remember(context, state)
+                state = await self._run(replace(context, is_deep=partial(self._is_for_deep, context)))
+                if self._deep is not None and state.get("decision") == "deep":
+                    await self._deep.go_on(context, state["classification"])
+                else:
+                    _remember(context, state)
+
+    def _is_for_deep(self, context: RunContext, classification: Classification) -> bool:
+        request = context.asking.request
+        if self._deep is None or self._is_dependent is None or request.mode != "auto":
+            return False
+        return needs_deep(classification, request.query, self._is_dependent)
 
     async def _run(self, context: RunContext) -> RunState:
         state: RunState = {}
@@ -120,40 +135,8 @@ class DepartmentFlow:
         return state
 
     async def recall(self, principal: Principal, session_id: UUID, request: ChatRequest) -> Recollection:
-        """What is known of the conversation a question stands in; a history the caller gave counts instead of ours."""
-        return await self.ports.memory.recall(principal, session_id, request.query, request.history_chat)
-
-    async def _context(self, run: TaskRun, caches: CacheUse) -> RunContext:
-        request = ChatRequest.model_validate(run.task.request)
-        known = await self.recall(run.principal, run.task.session_id, request)
-        now = self.ports.now()
-        limit_seconds = self.limits.task_deadline_ms / 1000
-        if run.task.deadline is not None:
-            limit_seconds = min(limit_seconds, max((run.task.deadline - now).total_seconds(), 0.0))
-        account = self._account(run.principal, run.task.task_id, limit_seconds)
-        listener = self.ports.memory.listener(run.principal, run.task.session_id, run.task.task_id)
-        listener.on_message(Message(role="user", content=request.query))
-        return RunContext(
-            ports=self.ports,
-            limits=self.limits,
-            run=run,
-            asking=await self._asking(run.principal, request, known),
-            deadline=asyncio.get_running_loop().time() + limit_seconds,
-            trace=Trace(self.ports.now, caches, account.doings, _monitor_of(run)),
-            memory=self._memory,
-            account=account,
-            listener=listener,
-        )
-
-    async def _asking(self, principal: Principal, request: ChatRequest, known: Recollection) -> Asking:
-        time_zone = await self.ports.clock.zone_of(principal)
-        today = self.ports.now().astimezone(zone_named(time_zone)).date()
-        return Asking(principal, request, known.history, today, time_zone, known.active_agent)
-
-    def _account(self, principal: Principal, run_id: UUID, limit_seconds: float) -> Account:
-        """Models have to be done a little before the run, so that the rules can still answer."""
-        now = asyncio.get_running_loop().time()
-        return Account(principal, run_id, now + limit_seconds * (1 - RESERVE_SHARE), self.ports.ledger)
+        """See `Opening`."""
+        return await self._opening.recall(principal, session_id, request)
 
     async def dry_run(
         self, principal: Principal, request: ChatRequest, known: Recollection | None = None
@@ -167,9 +150,9 @@ class DepartmentFlow:
             request: The question.
             known: The conversation it stands in; None = the request's own history.
         """
-        asking = await self._asking(principal, request, known or Recollection(history=request.history_chat))
+        asking = await self._opening.asking(principal, request, known or Recollection(history=request.history_chat))
         offers = offers_for(self.ports, asking)
-        with charged_to(self._account(principal, uuid4(), self.limits.task_deadline_ms / 1000)):
+        with charged_to(self._opening.account(principal, uuid4(), self.limits.task_deadline_ms / 1000)):
             classification = await classify(self.ports, asking, offers)
             match decide(classification, offers):
                 case "chitchat":
@@ -188,17 +171,3 @@ def _remember(context: RunContext, state: RunState) -> None:
     if plan is not None and context.run.writer.has_ended:
         found = is_found(context, state)
         context.listener.keep(answering_agent(context, state), plan.refined_query, found=found)
-
-
-def _memory(ports: Ports, limits: FlowLimits) -> AnswerMemory:
-    """A memory of the flow's own: no other flow, with other tools or settings, ever reads it."""
-    return AnswerMemory(
-        Circumstances(
-            space=ports.corpus.space,
-            mind=ports.reasoner.identity,
-            agents=fingerprint_of_agents(ports.agents),
-            limits=fingerprint(limits.model_dump_json()),
-        ),
-        ttl_seconds=limits.cache_ttl_seconds,
-        timer=time.monotonic,
-    )

@@ -21,9 +21,11 @@ async def orchestrate(state: RunState, runtime: Runtime[RunContext]) -> RunState
     if known:
         context.trace.router(started_at, "remembered", known.as_of)
         if known.plan:
-            _settle_permission(context)
+            settle_permission(context)
         return {"decision": "remembered", "offers": offers, "remembered": known}
     classification = await classify(context.ports, context.asking, offers)
+    if context.is_deep(classification):
+        return {"decision": "deep", "offers": offers, "classification": classification}
     decision = decide(classification, offers)
     found: RunState = {
         "decision": decision, "offers": offers, "classification": classification, "answer_key": key,
@@ -32,7 +34,7 @@ async def orchestrate(state: RunState, runtime: Runtime[RunContext]) -> RunState
         context.trace.router(started_at, decision, None)
         return found
     context.trace.router(started_at, decision, context.asking.as_of(classification))
-    _settle_permission(context)
+    settle_permission(context)
     if decision == "direct_execution":
         draft = await drafted(context.ports, context.limits, context.asking, classification, offers)
         if draft.active_agent:
@@ -42,7 +44,8 @@ async def orchestrate(state: RunState, runtime: Runtime[RunContext]) -> RunState
     return found
 
 
-def _settle_permission(context: RunContext) -> None:
+def settle_permission(context: RunContext) -> None:
+    """Tell the trace what the caller may read."""
     principal = context.asking.principal
     departments = context.ports.agents.accessible_departments(principal)
     context.trace.permission(context.ports.now(), sorted(principal.scopes), departments)

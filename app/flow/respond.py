@@ -124,8 +124,23 @@ async def fail(
         agents = tuple(dict.fromkeys(outcome.step.step.agent for outcome in failed))
         fallback = (await composed(context, state, agents, stream=False)).answer
     code = code or _code_of(failed)
-    context.trace.error_handler(_error_details(failed, code))
     message = message or failure_message(failed[0].step.step.agent, failed[0].tool)
+    plan = _run_plan(state.get("plan"), context.outcomes)
+    await commit_failed(context, code, message, fallback, plan, _error_details(failed, code), state.get("verdicts", ()))
+
+
+async def commit_failed(
+    context: RunContext,
+    code: ErrorCode,
+    message: str,
+    fallback: str,
+    plan: dict[str, Any] | None,
+    details: dict[str, Any],
+    conflicts: Sequence[Conflict],
+) -> None:
+    """End a run without its answer; `fallback` is the best that can be said, `plan` the plan as it ended, `details` go
+    into the trace."""
+    context.trace.error_handler(details)
     error = ErrorAnswer(
         error=True,
         error_code=code.value,
@@ -135,9 +150,8 @@ async def fail(
         flow_action=context.trace.actions,
     )
     result = _addressed(context, to_json(error), "failed")
-    plan = _run_plan(state.get("plan"), context.outcomes)
-    weighed, told = state.get("verdicts", ()), TaskFailed(answer=result)
-    await _finish(context, plan, TaskStatus.FAILED, result, told, weighed, error_message=message)
+    told = TaskFailed(answer=result)
+    await _finish(context, plan, TaskStatus.FAILED, result, told, conflicts, error_message=message)
 
 
 def _code_of(failed: Sequence[StepOutcome]) -> ErrorCode:

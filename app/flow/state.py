@@ -31,7 +31,7 @@ from app.tasks.run import TaskRun
 RESERVE_SHARE = 0.1
 """Part of the run's deadline kept back for weighing and writing the answer."""
 
-Decision = Literal["remembered", "chitchat", "refused", "direct_execution", "reflection_needed"]
+Decision = Literal["remembered", "chitchat", "refused", "direct_execution", "reflection_needed", "deep"]
 
 
 class FlowLimits(Record):
@@ -114,6 +114,8 @@ class RunContext:
     """Pays for what is asked of models."""
     listener: MemoryManager
     """Hears the question and every piece of the answer."""
+    is_deep: Callable[[Classification], bool] = lambda _: False
+    """Whether a classified question is another flow's, for hard questions."""
     outcomes: list[StepOutcome] = field(default_factory=list)
 
     def say(self, text: str, agent: str, *, streaming: bool) -> None:

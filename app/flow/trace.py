@@ -2,14 +2,13 @@
 
 import time
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
-from typing import Any
+from datetime import datetime
+from typing import Any, Literal
 
 from app.agents.monitor import RunMonitor
 from app.agents.step import StepOutcome, ToolUse
 from app.domain.answer import (
     AgentOutput,
-    Completeness,
     ContentQuality,
     DomainMatch,
     ExecutionMetadata,
@@ -21,9 +20,11 @@ from app.domain.answer import (
     ToolTrace,
     to_json,
 )
+from app.domain.deep import Stage
 from app.domain.knowledge import Finding
 from app.domain.plan import ORCHESTRATOR, answers_a_query
 from app.events import Handover
+from app.flow.quality import completeness_of, recency_of
 from app.reasoning import AsOf
 from app.reasoning.budget import Doings, Spent
 from app.telemetry import CacheUse
@@ -96,6 +97,26 @@ class Trace:
         router = self._actions[0]
         told = {**(router.metadata or {}), "active_agent": active_agent}
         self._actions[0] = router.model_copy(update={"metadata": told})
+
+    def restore(self, actions: Sequence[FlowAction]) -> None:
+        """Go on with what an earlier attempt had told."""
+        self._actions = [*actions]
+
+    def stage(
+        self,
+        stage: Stage | Literal["orchestrator"],
+        node_id: str,
+        started_at: datetime,
+        ok: bool,
+        metadata: dict[str, Any],
+    ) -> None:
+        """A node of the deep flow was visited."""
+        ended_at = self._now()
+        self._add(
+            node_id=node_id, type=stage, agent=stage, tool=None, status=FINISHED if ok else "failed",
+            started_at=started_at, ended_at=ended_at, metadata=metadata,
+            duration_ms=round((ended_at - started_at).total_seconds() * 1000),
+        )  # fmt: skip
 
     def handover(self, event: Handover) -> None:
         """The floor passed on, and why."""
@@ -254,12 +275,6 @@ def _tool_trace(use: ToolUse) -> ToolTrace:
     return ToolTrace(tool=use.tool, status=use.status, duration_ms=use.duration_ms, **hashes)
 
 
-def recency_of(moment: datetime, now: datetime) -> Recency:
-    """The seed's recency bucket of a source's date (§4.1)."""
-    age_days = (now - moment.astimezone(UTC)).days
-    return "within_30_days" if age_days <= 30 else "within_90_days" if age_days <= 90 else "older"
-
-
 def _content_quality(
     outcomes: Sequence[StepOutcome], fallback_agents: Sequence[str], now: datetime
 ) -> dict[str, ContentQuality]:
@@ -269,16 +284,8 @@ def _content_quality(
         dates = [evidence.created_at for query in answered for evidence in query.evidence]
         recency: Recency = recency_of(max(dates), now) if dates else "unknown"
         domain: DomainMatch = "none" if not answered else "general" if output.agent in fallback_agents else "perfect"
-        completeness = _completeness(len(answered), len(output.queries), with_context=bool(dates))
+        completeness = completeness_of(len(answered), len(output.queries), with_context=bool(dates))
         quality[f"{output.agent}_agent"] = ContentQuality(
             completeness=completeness, recency=recency, domain_match=domain
         )
     return quality
-
-
-def _completeness(answered: int, asked: int, *, with_context: bool) -> Completeness:
-    if answered == 0:
-        return "none"
-    if answered == asked:
-        return "comprehensive"
-    return "partial_with_context" if with_context else "partial"

@@ -14,7 +14,7 @@ from app.bus import PATIENCE_SECONDS, Bus, Subscription
 from app.domain.messages import Message, Wanted
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode, StaleAttempt
-from app.events import TERMINAL_EVENTS, Event, JournalEntry, TaskAvailable, read_event
+from app.events import RESTING_EVENTS, TERMINAL_EVENTS, Event, JournalEntry, TaskAvailable, read_event
 from app.journal.messages import Place, message_of
 from app.journal.outage import Outage
 from app.journal.spooled import EventsAppended, Registered, RunHeld
@@ -71,13 +71,21 @@ class Journal:
 
         Raises `AppError` (404) as `follow` does.
         """
-        async with self.wake.subscribe(Wanted(root_task_id=task_id, topics=TERMINAL_EVENTS)) as hints:
-            while (found := await self._terminal(principal, task_id)) is None:
+        return await self._last(principal, task_id, TERMINAL_EVENTS)
+
+    async def resting(self, principal: Principal, task_id: UUID) -> Event:
+        """Like `ending`, or the event with which the run waits for a person, as long as it does."""
+        return await self._last(principal, task_id, RESTING_EVENTS)
+
+    async def _last(self, principal: Principal, task_id: UUID, kinds: frozenset[str]) -> Event:
+        async with self.wake.subscribe(Wanted(root_task_id=task_id, topics=kinds)) as hints:
+            while (found := await self._rest(principal, task_id, kinds)) is None:
                 await hints.next_within(_AWAY_POLL_SECONDS if self.outage.is_away else POLL_SECONDS)
             return found
 
-    async def _terminal(self, principal: Principal, task_id: UUID) -> Event | None:
-        """The end of a run, if it has one; the spool's, where that is known and the database's is not."""
+    async def _rest(self, principal: Principal, task_id: UUID, kinds: frozenset[str]) -> Event | None:
+        """The last event of a run, if it is of these kinds; the spool's, where that is known and the database's is
+        not."""
         run = self.outage.run_here(principal, task_id)
         if run is not None and run.told:
             return run.told[-1].event
@@ -87,7 +95,7 @@ class Journal:
             return None
         try:
             async with self._database.principal_scope(principal) as tx:
-                is_known, event = await rows.terminal(tx, task_id)
+                is_known, event = await rows.last_of(tx, task_id, kinds)
         except AppError as error:
             if error.code is ErrorCode.DATABASE_UNAVAILABLE and run is not None:
                 self.outage.report_away()

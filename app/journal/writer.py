@@ -60,7 +60,7 @@ class JournalWriter:
 
     @property
     def has_ended(self) -> bool:
-        """Whether this attempt committed the run's terminal event."""
+        """Whether this attempt committed its last event: the run's terminal one, or that it waits for a person."""
         return self._ended
 
     def append(self, event: Event) -> None:
@@ -81,14 +81,22 @@ class JournalWriter:
 
     async def flush(self) -> None:
         """Commit what is waiting, or spool it. Raises `StaleAttempt`, or `AppError` (503) and keeps the events."""
+        await self._commit_waiting(None)
+
+    async def flush_with(self, within: Callable[[Transaction], Awaitable[None]]) -> bool:
+        """Like `flush`, and do what is `within` in the same durable transaction; False, and it was not done, when the
+        events wait in the spool."""
+        return await self._commit_waiting(within)
+
+    async def _commit_waiting(self, within: Callable[[Transaction], Awaitable[None]] | None) -> bool:
         async with self._flushing:
             if self._stale is not None:
                 raise self._stale
-            if not self._waiting:
-                return
             batch = list(self._waiting)
+            if not batch and within is None:
+                return True
             try:
-                is_committed = await self._commit(batch)
+                is_committed = await self._commit(batch, within)
             except StaleAttempt as lost:
                 self._stale = lost
                 raise
@@ -96,16 +104,22 @@ class JournalWriter:
             self._told += batch
             if is_committed:
                 await self._publish(batch)
+            return is_committed
 
-    async def _commit(self, batch: Sequence[JournalEntry]) -> bool:
+    async def _commit(
+        self, batch: Sequence[JournalEntry], within: Callable[[Transaction], Awaitable[None]] | None
+    ) -> bool:
         """Whether the events are in the database now; False = they wait in the spool."""
 
         async def directly() -> None:
             # Durable: followers are shown what is committed, and a crash must not take back what somebody was shown.
             async with self._database.principal_scope(self._principal) as tx:
-                await self._append(tx, batch)
+                if batch:
+                    await self._append(tx, batch)
+                if within is not None:
+                    await within(tx)
 
-        if self.run is None:
+        if self.run is None or not batch:
             await directly()
             return True
         is_committed = await self._outage.write(self.run, directly, lambda: [self._unspooled(batch)])
@@ -143,7 +157,7 @@ class JournalWriter:
 
     @asynccontextmanager
     async def ending(self) -> AsyncIterator[None]:
-        """Surround the transaction that ends the run with this: nothing else is committed meanwhile.
+        """Surround the transaction that ends or parks the run with this: nothing else is committed meanwhile.
 
         When the body succeeds the journal is closed and followers are told; when it raises, the events wait as before.
         """
@@ -156,7 +170,7 @@ class JournalWriter:
         await self._stop_flushing()
 
     async def append_in(self, tx: Transaction, event: Event) -> None:
-        """Inside `ending`: write what is waiting and the terminal event in the caller's transaction.
+        """Inside `ending`: write what is waiting and the last event in the caller's transaction.
 
         The task must still be in progress there. Raises `StaleAttempt`.
         """

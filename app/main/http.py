@@ -11,6 +11,7 @@ from starlette.routing import Route
 from app import __version__, telemetry
 from app.api import (
     agents,
+    approval,
     chat,
     conflicts,
     documents,
@@ -19,6 +20,7 @@ from app.api import (
     logs,
     operations,
     performance,
+    reading,
     search,
     sessions,
     signin,
@@ -102,6 +104,7 @@ def _version_1() -> APIRouter:
     for room in (
         chat,
         tasks,
+        approval,
         feedback,
         conflicts,
         sessions,
@@ -110,6 +113,7 @@ def _version_1() -> APIRouter:
         files,
         logs,
         performance,
+        reading,
         agents,
         signin,
     ):

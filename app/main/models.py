@@ -1,6 +1,7 @@
 """The language models of the settings, best first, and what may be spent on them."""
 
 import asyncio
+from dataclasses import replace
 from uuid import uuid4
 
 from app.domain.principal import Principal
@@ -62,4 +63,11 @@ def spending_limits(settings: Settings) -> Limits:
         run_calls=settings.task_call_budget,
         user_tokens_per_day=settings.user_tokens_per_day,
         tenant_tokens_per_day=settings.tenant_tokens_per_day,
+    )
+
+
+def deep_spending_limits(settings: Settings) -> Limits:
+    """The same for questions of several dependent steps."""
+    return replace(
+        spending_limits(settings), run_tokens=settings.deep_token_budget, run_calls=settings.deep_call_budget
     )

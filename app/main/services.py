@@ -20,6 +20,7 @@ from app.domain.attachments import AttachmentLimits
 from app.domain.principal import Principal
 from app.embedding.cached import CachedEmbedder
 from app.errors import AppError, ErrorCode
+from app.flow.deep.state import decided
 from app.flow.graph import DepartmentFlow
 from app.flow.state import FlowLimits, Ports
 from app.ingestion.attached import Attachments
@@ -31,6 +32,7 @@ from app.ingestion.reembed import Reembedding
 from app.journal import Journal
 from app.main.balancing import Balancing
 from app.main.buses import check_bus_url, open_messages
+from app.main.deep import open_deep
 from app.main.embedders import open_embedder
 from app.main.identity import Directory, authenticator, dev_login, key_source
 from app.main.models import open_ladder, spending_limits
@@ -44,6 +46,7 @@ from app.reasoning.budget import NoLedger, StoredLedger
 from app.reasoning.llm import Ladder, ModelReasoner
 from app.reasoning.local import LocalReasoner
 from app.reasoning.local.concepts import concepts_in
+from app.reasoning.local.deep import is_dependent
 from app.retrieval.cache import Corpus
 from app.retrieval.calibration import Calibration, load_calibration
 from app.retrieval.search import Retriever
@@ -54,6 +57,8 @@ from app.settings import Settings
 from app.storage import migrate
 from app.storage.database import Database
 from app.storage.embedded import start_embedded
+from app.tasks.approvals import Approvals
+from app.tasks.checkpoints import DeepStates
 from app.tasks.conflicts import ConflictBook
 from app.tasks.feedback import FeedbackBook
 from app.tasks.performance import PerformanceBook
@@ -225,17 +230,21 @@ class Services:
         clock = TenantClock(self.database)
         steps = StepRooms.of(runner, RemoteSteps(registry.steps, bus, now), agents, ledger)
         ports = Ports(registry, memory, clock, retriever, corpus, reasoner, agents, steps.dispatch, ledger, now)
-        flow = DepartmentFlow(ports, _flow_limits(settings))
+        states, limits = DeepStates(self.database, journal, now, settings.deep_approval_seconds), _flow_limits(settings)
+        deep = open_deep(settings, ports, limits, runner, self.ladder, states, self.attachments, self.database)
+        flow = DepartmentFlow(ports, limits, deep, is_dependent)
         keys = key_source(settings)
         self.rooms = Rooms(
             authenticator=authenticator(settings, keys, self.directory),
             dev_login=dev_login(settings, keys),
             registry=registry,
+            approvals=Approvals(self.database, journal, JobQueue(), decided),
             journal=journal,
             sessions=SessionStore(self.database),
             retriever=retriever,
             agents=agents,
             flow=flow,
+            deep=deep,
             offline=open_door(flow, journal, self._stack),
             ingestion=self.ingestion,
             catalogue=self.catalogue,
@@ -272,7 +281,11 @@ def now() -> datetime:
 
 def _limits(settings: Settings) -> Limits:
     return Limits(
-        settings.max_body_bytes, settings.max_upload_bytes, settings.max_query_chars, settings.task_deadline_ms
+        settings.max_body_bytes,
+        settings.max_upload_bytes,
+        settings.max_query_chars,
+        settings.task_deadline_ms,
+        settings.deep_deadline_ms,
     )
 
 

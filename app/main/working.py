@@ -74,10 +74,15 @@ def worker_of(
     )
 
 
+async def _is_deep(rooms: Rooms, run: TaskRun) -> bool:
+    """Whether a question was asked of the deep flow, or went there by itself in an earlier attempt."""
+    return run.task.request.get("mode") == "deep" or await rooms.deep.has_begun(run)
+
+
 def _handlers(rooms: Rooms, ingestion: Ingestion) -> dict[TaskKind, Handler]:
     async def run_chat(run: TaskRun) -> None:
         with log_context(task_id=run.task.task_id, session_id=run.task.session_id, attempt=run.attempt):
-            await rooms.flow.run(run)
+            await (rooms.deep if await _is_deep(rooms, run) else rooms.flow).run(run)
 
     async def ingest(run: TaskRun) -> None:
         await run_ingestion(run, ingestion, rooms.registry)

@@ -11,7 +11,8 @@ from app.storage.database import Transaction
 from app.storage.json_text import dump
 
 _LOCK = """
-select t.session_id, t.status, t.attempt, t.claimed_by, t.request, t.metadata -> 'brought_in' as brought_in, (
+select t.session_id, t.status, t.attempt, t.claimed_by, t.request, t.waiting_for is not null as waits,
+    t.metadata -> 'brought_in' as brought_in, (
     select coalesce(max(seq), 0) from events e
     where e.tenant_id = t.tenant_id and e.user_id = t.user_id and e.root_task_id = t.task_id
 ) as last_seq
@@ -20,7 +21,7 @@ for update
 """
 _HOLD = """
 update tasks set status = 'in_progress', attempt = $4, claimed_by = $5, updated_at = clock_timestamp(),
-    lease_until = clock_timestamp() + make_interval(secs => $6)
+    waiting_for = null, lease_until = clock_timestamp() + make_interval(secs => $6)
 where tenant_id = $1 and user_id = $2 and task_id = $3 and status in ('pending', 'in_progress') and attempt <= $4
 returning true
 """
@@ -53,6 +54,8 @@ class RootState(NamedTuple):
     attempt: int
     claimed_by: str | None
     request: dict[str, Any]
+    waits: bool
+    """It was parked and waits for a person."""
     brought_in: dict[str, int] | None
     """Of each spool file the number up to which its entries are in."""
     last_seq: int

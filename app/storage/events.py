@@ -4,7 +4,7 @@
 is locked against a new claim until the events are committed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -59,7 +59,7 @@ select t.session_id, t.parent_task_id is null as is_root, t.claimed_by, (
 from tasks t where t.tenant_id = $1 and t.user_id = $2 and t.task_id = $3
 """
 
-_TERMINAL = """
+_LAST = """
 select e.type, e.event
 from tasks t left join lateral (
     select type, event from events
@@ -116,12 +116,15 @@ async def end_of(tx: Transaction, root_task_id: UUID) -> JournalEnd | None:
     return None if row is None else JournalEnd(*row)
 
 
-async def terminal(tx: Transaction, root_task_id: UUID) -> tuple[bool, dict[str, Any] | None]:
-    """Whether the caller has such a root task, and its terminal event when it has ended."""
-    row = await tx.driver.fetchrow(_TERMINAL, tx.principal.tenant_id, tx.principal.user_id, root_task_id)
+async def last_of(
+    tx: Transaction, root_task_id: UUID, kinds: Collection[str] = TERMINAL_EVENTS
+) -> tuple[bool, dict[str, Any] | None]:
+    """Whether the caller has such a root task, and its last event when that is of these kinds: terminal, if it has
+    ended."""
+    row = await tx.driver.fetchrow(_LAST, tx.principal.tenant_id, tx.principal.user_id, root_task_id)
     if row is None:
         return False, None
-    return True, row["event"] if row["type"] in TERMINAL_EVENTS else None
+    return True, row["event"] if row["type"] in kinds else None
 
 
 async def read(tx: Transaction, root_task_id: UUID, after: int, limit: int) -> list[tuple[int, dict[str, Any]]] | None:

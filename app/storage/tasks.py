@@ -17,7 +17,8 @@ from app.storage.json_text import dump
 COLUMNS = (
     "task_id", "session_id", "parent_task_id", "root_task_id", "kind", "title", "description", "status",
     "assignee_agent_id", "request", "plan", "result", "flow_action", "metadata", "error_message", "attempt",
-    "claimed_by", "lease_until", "deadline", "created_at", "updated_at", "completed_at",
+    "claimed_by", "lease_until", "deadline", "created_at", "updated_at", "completed_at", "waiting_for", "expires_at",
+    "parked_attempt",
 )  # fmt: skip
 """Of a `Task`, but for the principal."""
 _COLUMNS = ", ".join(COLUMNS)
@@ -33,7 +34,8 @@ _CLAIM = f"""
 update tasks set status = 'in_progress', attempt = attempt + 1, claimed_by = $4,
     lease_until = clock_timestamp() + make_interval(secs => $5), updated_at = clock_timestamp()
 where tenant_id = $1 and user_id = $2 and task_id = $3
-    and (status = 'pending' or (status = 'in_progress' and lease_until < clock_timestamp()))
+    and ((status = 'pending' and waiting_for is null)
+        or (status = 'in_progress' and lease_until < clock_timestamp()))
 returning {_COLUMNS}, principal
 """
 _RENEW = """
@@ -80,8 +82,8 @@ where (select count(*) from stopped) >= 0 and tenant_id = $1 and user_id = $2 an
 """
 # The count comes first, so steps are locked before what was handed out for them, as whoever finishes a step does.
 _CANCEL = """
-update tasks set status = 'cancelled', error_message = $4, lease_until = null, updated_at = clock_timestamp(),
-    completed_at = clock_timestamp()
+update tasks set status = 'cancelled', error_message = $4, lease_until = null, waiting_for = null,
+    updated_at = clock_timestamp(), completed_at = clock_timestamp()
 where tenant_id = $1 and user_id = $2 and task_id = $3 and parent_task_id is null
     and status in ('pending', 'in_progress')
 returning attempt, session_id
@@ -117,7 +119,8 @@ async def insert(tx: Transaction, tasks: Sequence[NewTask]) -> int:
 
 
 async def claim(tx: Transaction, task_id: UUID, claimant: str, lease_seconds: float) -> Task | None:
-    """Take a pending task, or one whose lease ran out, under the next attempt number; None when it cannot be had."""
+    """Take a pending task, or one whose lease ran out, under the next attempt number; None when it cannot be had: it
+    ended, is held, or waits for a person."""
     row = await tx.driver.fetchrow(_CLAIM, *whose(tx), task_id, claimant, lease_seconds)
     return None if row is None else task_of(dict(row))
 
@@ -194,10 +197,12 @@ async def status_of(tx: Transaction, task_id: UUID) -> TaskStatus | None:
 
 
 async def lease_remaining(tx: Transaction, task_id: UUID) -> float | None:
-    """Seconds until another attempt may be claimed (0 = now); None when the task has ended or does not exist."""
+    """Seconds until another attempt may be claimed (0 = now); None when the task has ended, waits for a person or does
+    not exist."""
     left: float | None = await tx.driver.fetchval(
         "select greatest(coalesce(extract(epoch from lease_until - clock_timestamp()), 0), 0)::float8 from tasks"
-        " where tenant_id = $1 and user_id = $2 and task_id = $3 and status in ('pending', 'in_progress')",
+        " where tenant_id = $1 and user_id = $2 and task_id = $3 and status in ('pending', 'in_progress')"
+        " and waiting_for is null",
         *whose(tx),
         task_id,
     )

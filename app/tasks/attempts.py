@@ -1,4 +1,4 @@
-"""One attempt at a root task, from its claim to its terminal event."""
+"""One attempt at a root task, from its claim to its terminal event, or to where it waits for a person."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -23,8 +23,8 @@ class Attempts:
         self._handlers = handlers
 
     async def carry_out(self, run: TaskRun) -> bool:
-        """Take a claimed task to its terminal event; whether that was committed here. What goes wrong is told there,
-        and raised only when it cannot be told."""
+        """Take a claimed task to its terminal event, or let it wait for a person; whether that was committed here. What
+        goes wrong is told there, and raised only when it cannot be told."""
         try:
             await self._attempt(run)
         except StaleAttempt:
@@ -39,9 +39,10 @@ class Attempts:
         return run.writer.has_ended
 
     async def _attempt(self, run: TaskRun) -> None:
-        if run.attempt > 1:
+        tries = run.attempt - run.task.parked_attempt
+        if run.attempt > 1 and (tries > 1 or not run.task.parked_attempt):
             run.writer.append(Redispatched(attempt=run.attempt))
-        if run.attempt > 1 + self._registry.max_redispatches:
+        if tries > 1 + self._registry.max_redispatches:
             await self._fail(run, ErrorCode.AGENT_EXECUTION_FAILED, "The run was started too often without ending.")
             return
         if self._registry.is_overdue(run.task):

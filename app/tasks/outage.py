@@ -81,6 +81,8 @@ class SpooledWrites:
         is_another = read.registered is not None and root.request != json.loads(dump(read.registered.new_task.request))
         if root.status.is_terminal or is_another:
             return await self._after_the_end(tx, read)
+        if root.waits and read.ended is None:  # parked, by the very commit nobody heard the reply of or by another
+            return "lost", ()
         is_ours = root.attempt < held.attempt or (root.attempt == held.attempt and root.claimed_by == held.claimed_by)
         if is_ours:
             await self._hold(tx, held, held.attempt, is_live=is_live)

@@ -15,14 +15,14 @@ from app.domain.conflicts import Conflict
 from app.domain.principal import Principal
 from app.domain.tasks import NewTask, PrivateContext, Task, TaskStatus
 from app.errors import AppError, ErrorCode
-from app.events import FinalReport, TaskAvailable, TaskCancelled, TaskFailed
+from app.events import FinalReport, TaskAvailable, TaskFailed
 from app.journal import Journal, not_found
 from app.journal.messages import Place
 from app.journal.spooled import PlanSaved, RunEnded, StepEnded, json_of
 from app.storage import events, sessions, tasks
 from app.storage.database import Database, Transaction
 from app.storage.json_text import dump
-from app.tasks.ending import conclude_run
+from app.tasks.ending import conclude_run, stop_run
 from app.tasks.queue import CHAT, INGESTION, JobQueue
 from app.tasks.run import TaskRun
 from app.tasks.steps import StepRegistry, demand
@@ -231,18 +231,12 @@ class TaskRegistry:
         """
         root_task_id = (await self.get_task(principal, task_id)).root_task_id
         async with self._database.principal_scope(principal) as tx:
-            stopped = await tasks.cancel(tx, root_task_id, reason)
-            if stopped is not None:
-                attempt, session_id = stopped
-                event = TaskCancelled(reason=reason)
-                seq = await events.append_next(tx, root_task_id, attempt, event.type, json_of(event))
-                await tasks.stop_children(tx, root_task_id)
-                await sessions.close_turn(tx, session_id, TaskStatus.CANCELLED.value, None, None)
+            stopped = await stop_run(tx, root_task_id, reason)
             task = await tasks.find(tx, task_id)
         if task is None or not task.status.is_terminal:
             raise not_found()
         if stopped is not None:
-            await self._journal.tell(Place.of(principal, session_id, root_task_id, attempt), seq, event)
+            await self._journal.tell(*stopped)
         return task
 
 

@@ -1,8 +1,9 @@
 """The worker: takes jobs from the queue, runs their tasks, and sees every one of them to an end.
 
-A run that dies with its process is taken up by the next worker when its lease is over, from the start, under the next
-attempt number. A run whose handler raises ends in exactly one ``task_failed``. A step of a remote agent is not given
-back: its leader watches the lease and hands it out again.
+A run that dies with its process is taken up by the next worker when its lease is over, under the next attempt number:
+from the start, or from what its handler kept. A run whose handler raises ends in exactly one ``task_failed``; one that
+waits for a person is left alone. A step of a remote agent is not given back: its leader watches the lease and hands it
+out again.
 """
 
 import asyncio
@@ -97,7 +98,7 @@ class Worker:
         self._watchdog = Watchdog(self._loops(), max(silence_seconds, 2 * pause))
 
     def _loops(self) -> dict[str, Loop]:
-        recovery = Recovery(self._database, JobQueue(), self._registry.lease_seconds)
+        recovery = Recovery(self._database, self._journal, JobQueue(), self._registry.lease_seconds)
         return {
             **{f"consume {name}": consumer.keep_consuming for name, consumer in self._consumers.items()},
             "look": self._holdings.keep_looking,

@@ -45,11 +45,25 @@ class ToolCall(Record):
     until: float
     """Event-loop time by which the call must have ended: it is cancelled then. What models may spend on it is held by
     the run's account (`reasoning.budget`)."""
+    given: Mapping[str, str] | None = None
+    """Arguments a mind has chosen already, spelt as `reasoning.Arguments.values`; None = the tool asks for them. They
+    are checked like any others."""
+    asked: str = ""
+    """The asker's own words, where `queries` are a mind's: addresses and figures count as stated only when they stand
+    here. Empty = what `message`, `queries` and `refined_query` say was asked."""
+    worked_out: tuple[str, ...] = ()
+    """Results of earlier tool calls: figures in them count as stated as well."""
 
     @property
     def zone(self) -> tzinfo:
         """The zone of that name."""
         return zone_named(self.time_zone)
+
+    @property
+    def stated(self) -> str:
+        """The text whose figures may be calculated with, besides those of findings."""
+        asked = (self.asked,) if self.asked else (self.refined_query, *(text for _, text in self.queries))
+        return "\n".join((*asked, *self.worked_out))
 
     @property
     def seconds_left(self) -> float:

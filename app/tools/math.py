@@ -1,9 +1,10 @@
 """`math_tool`: one exact calculation, with every operand traced to the question or to a source."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
+from typing import Any
 
 from app.domain.knowledge import Evidence, Finding, Language, Passage, Quote
 from app.domain.language import clean
@@ -79,6 +80,14 @@ class MathTool:
     name = "math_tool"
     alternative: str | None = None
     """None: an amount that cannot be calculated must not be guessed by another tool."""
+    input_schema: Mapping[str, Any] = {
+        "type": "object",
+        "properties": {
+            "expression": {"type": "string", "description": "Plain arithmetic: 15000000 / 26 * 3"},
+            "unit": {"type": "string", "description": "Of the result: đồng, days"},
+        },
+        "required": ["expression"],
+    }
 
     def __init__(self, reasoner: Reasoner):
         self._reasoner = reasoner
@@ -90,13 +99,18 @@ class MathTool:
         expression is no arithmetic or too costly; `ToolRetry` when the reasoner cannot be reached.
         """
         question = call.refined_query or "\n".join(text for _, text in call.queries)
-        with outages_as_retry("The reasoner"):
-            arguments = await self._reasoner.arguments(self.name, question, call.findings, call.language)
+        arguments = await self._arguments(call, question)
         calculation = _calculated(arguments, call.language)
         sourced = _sources(calculation, call)
         unit = " ".join(clean(arguments.values.get("unit", "")).split())
         text = f"{_equation(calculation, unit, call.language)}{_told_sources(sourced, call.language)}."
         return ToolResult(text=text, findings=(_finding(call, text, sourced),))
+
+    async def _arguments(self, call: ToolCall, question: str) -> Arguments:
+        if call.given is not None:
+            return Arguments(values=dict(call.given))
+        with outages_as_retry("The reasoner"):
+            return await self._reasoner.arguments(self.name, question, call.findings, call.language)
 
 
 def _calculated(arguments: Arguments, language: Language) -> Calculation:
@@ -115,7 +129,7 @@ def _calculated(arguments: Arguments, language: Language) -> Calculation:
 def _sources(calculation: Calculation, call: ToolCall) -> tuple[_Sourced, ...]:
     """Where each operand stands. Raises `ToolFailed` for operands that were made up."""
     operands = frozenset(calculation.operands)
-    asked = numbers_in("\n".join((call.refined_query, *(text for _, text in call.queries))))
+    asked = numbers_in(call.stated)
     held = [_Held(finding, quote) for finding in call.findings for quote in finding.quotes]
     held.sort(key=lambda holder: -len(holder.quoted & operands))  # the sentence with the formula comes first
     sourced = tuple(_sourced(operand, asked, held) for operand in calculation.operands)

@@ -34,7 +34,7 @@ def stated_address(url: str, call: ToolCall, query: str) -> WebAddress:
     """`url` as it was read. Raises `ToolFailed` unless it stands in the question or in the plan, and `FetchRefused`
     where it is not written as an address should be."""
     wanted = read_address(url.strip()) if "://" in url else read_address(f"https://{url.strip()}")
-    if wanted in set(_addresses((query, call.refined_query, call.message))):
+    if wanted in set(_addresses((call.asked,) if call.asked else (query, call.refined_query, call.message))):
         return wanted
     raise ToolFailed(_NOT_STATED[call.language])
 

@@ -31,6 +31,11 @@ class TypedTool(Generic[A]):
     def __init__(self, reasoner: Reasoner):
         self._reasoner = reasoner
 
+    @property
+    def input_schema(self) -> Mapping[str, Any]:
+        """The JSON schema of its arguments."""
+        return schema_of(self.arguments)
+
     async def run(self, call: ToolCall, index: int, query: str, arguments: A) -> ToolResult:
         """Do it for one query (`index` from 1). Raises `ToolRetry` and `ToolFailed` as `Tool` does."""
         raise NotImplementedError
@@ -47,9 +52,15 @@ class TypedTool(Generic[A]):
 
     async def _answer(self, call: ToolCall, index: int, query: str) -> ToolResult:
         schema = schema_of(self.arguments)
-        with outages_as_retry("The reasoner"):
-            found = await self._reasoner.arguments(self.name, query, call.findings, call.language, schema)
+        found = await self._chosen(call, query, schema)
         return await self.run(call, index, query, self._checked(found, schema, call))
+
+    async def _chosen(self, call: ToolCall, query: str, schema: Mapping[str, Any]) -> Arguments:
+        """What a mind has chosen already, or chooses now."""
+        if call.given is not None:
+            return Arguments(values=dict(call.given))
+        with outages_as_retry("The reasoner"):
+            return await self._reasoner.arguments(self.name, query, call.findings, call.language, schema)
 
     def _checked(self, found: Arguments, schema: Mapping[str, Any], call: ToolCall) -> A:
         unfilled = tuple(name for name in schema.get("required", ()) if not found.values.get(name, "").strip())

@@ -129,7 +129,7 @@ def _number(text: str, told: str, language: Language) -> Decimal:
 
 def _check_stated(value: Decimal, query: str, call: ToolCall) -> None:
     """Raises `ToolFailed` for a number that was made up."""
-    said = [query, call.refined_query, call.message]
+    said = [call.stated] if call.asked else [call.stated, query, call.message]
     said += [quote.passage.text for finding in call.findings for quote in finding.quotes]
     said += [finding.answer for finding in call.findings]
     if abs(value) != _COUNTED_WITHOUT_SAYING and abs(value) not in numbers_in("\n".join(said)):

@@ -28,7 +28,6 @@ CASES: dict[str, tuple[Any, int, str]] = {
     "extra field": ({"query": "hi", "role": "admin"}, 422, "PAYLOAD_INVALID"),
     "extra field in the context": ({"query": "hi", "user_context": {"roles": ["admin"]}}, 422, "PAYLOAD_INVALID"),
     "unknown mode": ({"query": "hi", "mode": "root"}, 422, "PAYLOAD_INVALID"),
-    "deep mode": ({"query": "hi", "mode": "deep"}, 422, "VALIDATION_FAILED"),
     "unknown agent": ({"query": "hi", "agents": {"ceo": {"desc": "x"}}}, 422, "VALIDATION_FAILED"),
     "unknown tool": ({"query": "hi", "agents": {"hr": {"tools": [{"name": "shell"}]}}}, 422, "VALIDATION_FAILED"),
     "no agents": ({"query": "hi", "agents": {}}, 422, "PAYLOAD_INVALID"),

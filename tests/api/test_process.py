@@ -165,7 +165,6 @@ class TestAsk:
         ("arguments", "expected"),
         [
             (("ask", " "), (2, "PAYLOAD_INVALID")),
-            (("ask", "hi", "--deep"), (2, "VALIDATION_FAILED")),
             (("ask", "hi", "--as", "acme/nobody"), (1, "NOT_FOUND")),
             (("ask", "hi", "--server", "http://127.0.0.1:9"), (3, "OVERLOADED")),
         ],

@@ -44,6 +44,7 @@ class TestEveryRoute:
             ("get", "/api/v1/tasks/{task_id}"),
             ("get", "/api/v1/tasks/{task_id}/events"),
             ("post", "/api/v1/tasks/{task_id}/cancel"),
+            ("post", "/api/v1/tasks/{task_id}/approve"),
             ("put", "/api/v1/tasks/{task_id}/feedback"),
             ("post", "/api/v1/tasks/{task_id}/resolve"),
             ("get", "/api/v1/conflicts"),
@@ -63,6 +64,7 @@ class TestEveryRoute:
             ("delete", "/api/v1/documents/{document_id}"),
             ("get", "/api/v1/documents/{document_id}/versions"),
             ("get", "/api/v1/documents/{document_id}/original"),
+            ("get", "/api/v1/reading"),
             ("post", "/api/v1/logs"),
             ("get", "/api/v1/logs"),
             ("get", "/api/v1/performance"),
@@ -91,9 +93,10 @@ class TestEveryRoute:
         self, openapi: dict[str, Any], address: str, client_of: Callable[[str], httpx.AsyncClient], user: str
     ) -> None:
         http, with_ids = client_of(user), [(method, path) for method, path in routes(openapi) if IDS.search(path)]
-        assert len(with_ids) == 14
+        assert len(with_ids) == 15
         for method, path in with_ids:
             body = {"patch": {"scope": "public"}, "put": {"rating": 1}}.get(method)
+            body = {"approved": True} if path.endswith("/approve") else body
             answer = await http.request(method, address + filled(path), json=body)
             is_admins = "{document_id}" in path and method in ("patch", "delete")
             expected = (403, "PERMISSION_DENIED") if is_admins and user == "acme/lan" else (404, "NOT_FOUND")

@@ -26,7 +26,7 @@ async def recovery(database: Database, superuser: "asyncpg.Connection[asyncpg.Re
     """Over an empty queue."""
     await superuser.execute("delete from pgqueuer")
     await superuser.execute("delete from sessions")
-    return Recovery(database, JobQueue(), LEASE_SECONDS)
+    return Recovery(database, rooms_on(database).journal, JobQueue(), LEASE_SECONDS)
 
 
 async def _forget_jobs(superuser: "asyncpg.Connection[asyncpg.Record]") -> None:

@@ -4,6 +4,7 @@ numbers only grow, and only who holds a task changes it."""
 import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
@@ -13,13 +14,14 @@ from hypothesis import strategies as st
 
 from app.domain.tasks import TaskStatus
 from app.errors import StaleAttempt
+from app.storage import parking
 from app.storage.database import Database
 from app.tasks.run import TaskRun
 from tests.postgres.running import LAN, Rooms, new_task, rooms_on, step_of
 
 MAX_REDISPATCHES = 3
 DEED = st.tuples(
-    st.sampled_from(("claim", "lose", "renew", "complete", "fail", "cancel", "hand out", "plan")),
+    st.sampled_from(("claim", "lose", "renew", "complete", "fail", "cancel", "hand out", "plan", "park", "decide")),
     st.sampled_from(("run", "step")),
     st.integers(0, 2),
 )
@@ -34,6 +36,7 @@ class Model:
     attempt: int = 0
     is_leased: bool = False
     handed_out_by: int | None = None
+    waits: bool = False
     history: list[tuple[TaskStatus, int]] = field(default_factory=list)
 
     def is_held_by(self, attempt: int) -> bool:
@@ -41,6 +44,8 @@ class Model:
 
     @property
     def is_free(self) -> bool:
+        if self.waits:
+            return False
         return self.status is TaskStatus.PENDING or (self.status is TaskStatus.IN_PROGRESS and not self.is_leased)
 
     def take(self) -> None:
@@ -48,7 +53,7 @@ class Model:
 
     def end(self, status: TaskStatus) -> None:
         if not self.status.is_terminal:
-            self.status = status
+            self.status, self.waits = status, False
 
 
 class Story:
@@ -87,6 +92,8 @@ class Story:
                     model.end(status)
             case "plan":
                 await self._write(model, attempt, self.rooms.registry.save_plan(LAN, task_id, attempt, {"by": attempt}))
+            case "park" | "decide":
+                await self._wait(what, model, task_id, attempt)
             case "cancel":
                 task = await self.rooms.registry.cancel(LAN, self.run_id)
                 if not self.run.status.is_terminal:
@@ -95,6 +102,18 @@ class Story:
                 assert task.status is self.run.status
             case _:
                 await self._hand_out(ago)
+
+    async def _wait(self, what: str, model: Model, task_id: UUID, attempt: int) -> None:
+        """Only a run that is held can be parked, and only a decision lets it be claimed again."""
+        async with self.rooms.database.principal_scope(LAN) as tx:
+            if what == "decide":
+                await parking.resume(tx, task_id)
+                model.waits = False
+                return
+            is_parked = await parking.park(tx, task_id, attempt, datetime.now(UTC))
+        assert is_parked == (model is self.run and model.is_held_by(attempt))
+        if is_parked:
+            model.status, model.waits, model.is_leased = TaskStatus.PENDING, True, False
 
     async def _claim(self, which: str) -> None:
         if which == "run":
@@ -140,6 +159,7 @@ class Story:
         for model, task_id in ((self.run, self.run_id), (self.step, self.step_id)):
             task = await self.rooms.registry.get_task(LAN, task_id)
             assert (task.status, task.attempt) == (model.status, model.attempt)
+            assert (task.waiting_for is not None) == model.waits
             assert await self.rooms.registry.get_task_status(LAN, task_id) is model.status
 
 

@@ -57,7 +57,7 @@ KEYS = {
     "agent_contexts": "context_data ->> 'key'", "semantic_vectors": "content", "conflicts": "topic",
     "feedback": "correction", "idempotency_keys": "key", "audit": "target", "embedding_cache": "content_hash",
     "users": "user_id", "tenants": "tenant_id", "model_calls": "call_id", "model_usage": "subject",
-    "attachments": "file_id", "handoffs": "task_order",
+    "attachments": "file_id", "handoffs": "task_order", "deep_states": "state",
 }  # fmt: skip
 """An expression that tells the rows of a table apart."""
 
@@ -186,6 +186,7 @@ async def _write_personal(superuser: "asyncpg.Connection[asyncpg.Record]", world
             (task_id,),
         ),
         ("handoffs", "task_id, task_order) values ($1, $2, $3, $4)", text, (task_id, text)),
+        ("deep_states", "task_id, attempt, state) values ($1, $2, $3, 1, $4)", text, (task_id, text)),
         (
             "agent_contexts",
             "session_id, agent_id, context_data) values ($1, $2, $3, 'hr', jsonb_build_object('key', $4::text))",

@@ -3,7 +3,6 @@
 Offline unless asked otherwise: no language model and no web, whatever the settings say.
 """
 
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,8 +12,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from app import __version__
+from app.cli.evaluation.circumstances import circumstances_of, offline, write_owned
 from app.cli.evaluation.display import show_comparison, show_report
+from app.cli.evaluation.gaia import gaia
 from app.cli.evaluation.house import LocalHouse, corrections_in
 from app.cli.output import FAILED, OK, DocumentBar, finish, opened, print_json
 from app.evaluation.bundled import DEFAULT, NAMES, open_dataset
@@ -23,21 +23,15 @@ from app.evaluation.dataset import Dataset
 from app.evaluation.feedback import as_lines, cases_from
 from app.evaluation.gates import DEFAULT_GATES, Gate, held, read_gates
 from app.evaluation.page import report_page
-from app.evaluation.program import fingerprint_of_program
-from app.evaluation.report import Circumstances, Report, read_report
+from app.evaluation.report import Report, read_report
 from app.evaluation.running import Evaluation
 from app.evaluation.summary import SEED, summarise
-from app.main import Services
 from app.settings import Settings
 
 eval_commands = typer.Typer(no_args_is_help=True, help="How good the answers are.")
+eval_commands.command("gaia")(gaia)
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object a line; the last line is the result.")]
 Gates = Annotated[Path | None, typer.Option(help="A TOML file of thresholds; default: the gates that come along.")]
-_TOLD_SETTINGS = {
-    "llm_answer_mode", "max_retries", "enable_caching", "conflict_resolution_threshold", "min_relevance_score",
-    "enable_follow_up_questions", "max_queries_per_agent", "enable_parallel_execution", "resolution_rules",
-    "resolution_weights", "task_deadline_ms", "task_token_budget",
-}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -66,7 +60,7 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Ask datasets and report; exit code 1 when a gate is broken."""
-    settings = Settings() if with_model else _offline(Settings())
+    settings = Settings() if with_model else offline(Settings())
     wanted = _Wanted(
         settings=settings,
         datasets=[open_dataset(name, settings.seed_dir) for name in dict.fromkeys(dataset or DEFAULT)],
@@ -114,7 +108,7 @@ async def _asked(wanted: _Wanted, progress: Console) -> Report:
                 bringing.stop()
                 asking.stop()
         return summarise(
-            asked, evaluation.datasets, _circumstances(services, evaluation, wanted.concurrency),
+            asked, evaluation.datasets, circumstances_of(services, wanted.concurrency, evaluation.corpora),
             made_at=services.rooms.now(), total_seconds=time.perf_counter() - began, seed=wanted.seed,
         )  # fmt: skip
 
@@ -132,7 +126,7 @@ def compare_runs(
     results = held(read_gates(gates or DEFAULT_GATES), later, earlier)
     found = compare(earlier, later).model_copy(update={"gates": results})
     if html:
-        _write(html, report_page(later.model_copy(update={"gates": ()}), found))
+        write_owned(html, report_page(later.model_copy(update={"gates": ()}), found))
     if as_json:
         print_json(Console(), found.model_dump(mode="json"))
     else:
@@ -175,41 +169,14 @@ async def _from_feedback(tenant: str, out: Path | None) -> int:
     if out is None:
         typer.echo(lines, nl=False)
     else:
-        _write(out, lines)
+        write_owned(out, lines)
         typer.echo(f"{len(found)} cases to review in {out}")
     return OK
-
-
-def _offline(settings: Settings) -> Settings:
-    """Without a language model and without the web."""
-    return settings.model_copy(
-        update={"llm_base_url": "", "llm_model": "", "llm_small_model": "", "web_allowed_hosts": frozenset()}
-    )
-
-
-def _circumstances(services: Services, evaluation: Evaluation, concurrency: int) -> Circumstances:
-    ports = services.rooms.flow.ports
-    return Circumstances(
-        version=__version__,
-        code=fingerprint_of_program(),
-        mind=ports.reasoner.identity,
-        space=ports.corpus.space,
-        settings=services.settings.model_dump(mode="json", include=_TOLD_SETTINGS),
-        corpora=evaluation.corpora,
-        concurrency=concurrency,
-        today=services.rooms.now().date().isoformat(),
-    )
 
 
 def _keep(folder: Path, report: Report, comparison: Comparison | None) -> Sequence[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     texts = {"report.json": report.model_dump_json(indent=1), "report.html": report_page(report, comparison)}
     for name, text in texts.items():
-        _write(folder / name, text)
+        write_owned(folder / name, text)
     return [folder / name for name in texts]
-
-
-def _write(path: Path, text: str) -> None:
-    """For its owner only: it tells what is in documents."""
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w", encoding="utf-8") as file:
-        file.write(text)

@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import date
 from uuid import UUID
 
+from pydantic import ValidationError
+
 from app.api.runs import start_run
 from app.api.schemas import ChatBody
 from app.cli.documents.operator import operator_in, operator_of
@@ -13,6 +15,7 @@ from app.domain.knowledge import DocumentDraft
 from app.domain.principal import GENERAL, Principal, tenant_id_of
 from app.embedding import EmbeddingUnavailable
 from app.errors import AppError, ErrorCode
+from app.evaluation.gaia.running import Mode
 from app.evaluation.running import Progress, Shelved
 from app.events import Event
 from app.main import Services
@@ -25,7 +28,7 @@ _PATIENCE_SECONDS = 15
 
 
 class LocalHouse:
-    """See `House`; needs services whose worker runs."""
+    """See `House` and `DeepHouse`; needs services whose worker runs."""
 
     def __init__(self, services: Services):
         self._services = services
@@ -69,21 +72,52 @@ class LocalHouse:
         self, principal: Principal, session_id: UUID | None, query: str, as_of: date | None
     ) -> AsyncIterator[Event]:
         """See `House`."""
-        rooms = self._services.rooms
         body = ChatBody(query=query, session_id=session_id, as_of=as_of)
-        run = await start_run(rooms, principal, body, None)
-        try:
-            async with asyncio.timeout(rooms.limits.task_deadline_ms / 1000 + _PATIENCE_SECONDS):
-                async for entry in rooms.journal.follow(principal, run.task_id):
-                    yield entry.event
-        except TimeoutError as error:
-            detail = "The run did not end in time; is a worker running?"
-            raise AppError(ErrorCode.RUN_DEADLINE_EXCEEDED, detail, status=504) from error
+        async for event in self._events(principal, body):
+            yield event
 
     async def forget(self, principal: Principal, session_ids: Sequence[UUID]) -> None:
         """See `House`."""
         for session_id in session_ids:
             await self._services.rooms.sessions.delete(principal, session_id)
+
+    @property
+    def max_file_bytes(self) -> int:
+        """See `DeepHouse`."""
+        return self._services.attachments.limits.max_bytes
+
+    async def attach(self, principal: Principal, name: str, content: bytes) -> UUID:
+        """See `DeepHouse`."""
+        return (await self._services.attachments.bring_in(principal, content, name)).file_id
+
+    async def question(
+        self, principal: Principal, query: str, files: Sequence[UUID], mode: Mode
+    ) -> AsyncIterator[Event]:
+        """See `DeepHouse`."""
+        try:
+            body = ChatBody(query=query, mode=mode, files=tuple(files), answer_style="short")
+        except ValidationError as error:
+            detail = f"query: {error.errors()[0]['msg']}"
+            raise AppError(ErrorCode.PAYLOAD_INVALID, detail, status=422) from error
+        async for event in self._events(principal, body):
+            yield event
+
+    async def clear_up(self, principal: Principal, sessions: Sequence[UUID], files: Sequence[UUID]) -> None:
+        """See `DeepHouse`."""
+        await self.forget(principal, sessions)
+        for file_id in files:
+            await self._services.attachments.delete(principal, file_id)
+
+    async def _events(self, principal: Principal, body: ChatBody) -> AsyncIterator[Event]:
+        rooms = self._services.rooms
+        run = await start_run(rooms, principal, body, None)
+        try:
+            async with asyncio.timeout(run.deadline_ms / 1000 + _PATIENCE_SECONDS):
+                async for entry in rooms.journal.follow(principal, run.task_id):
+                    yield entry.event
+        except TimeoutError as error:
+            detail = "The run did not end in time; is a worker running?"
+            raise AppError(ErrorCode.RUN_DEADLINE_EXCEEDED, detail, status=504) from error
 
     async def _operator(self) -> Database:
         if self._maintenance is None:

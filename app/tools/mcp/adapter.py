@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from app.domain.knowledge import Language
 from app.domain.language import clean
 from app.errors import ToolFailed, ToolRetry
-from app.reasoning import Reasoner
+from app.reasoning import Arguments, Reasoner
 from app.tools.arguments import coerced, missing, not_understood
 from app.tools.base import ToolCall, ToolResult
 from app.tools.calling import outages_as_retry, side_by_side
@@ -152,9 +152,7 @@ class MCPToolAdapter:
     async def _arguments(self, call: ToolCall, query: str) -> dict[str, Any]:
         """What the question says, by the approved schema; only what fits is sent."""
         schema = self._tool.input_schema
-        assert self._reasoner is not None
-        with outages_as_retry("The reasoner"):
-            found = await self._reasoner.arguments(self.name, query, call.findings, call.language, schema)
+        found = await self._chosen(call, query, schema)
         unfilled = tuple(name for name in schema.get("required", ()) if not found.values.get(name, "").strip())
         if unfilled:
             raise missing(found.missing or unfilled, call.language)
@@ -170,6 +168,14 @@ class MCPToolAdapter:
         if wrong:
             raise not_understood(wrong, call.language)
         return values
+
+    async def _chosen(self, call: ToolCall, query: str, schema: Mapping[str, Any]) -> Arguments:
+        """What a mind has chosen already, or chooses now."""
+        if call.given is not None:
+            return Arguments(values=dict(call.given))
+        assert self._reasoner is not None
+        with outages_as_retry("The reasoner"):
+            return await self._reasoner.arguments(self.name, query, call.findings, call.language, schema)
 
     def _url(self, arguments: Mapping[str, Any]) -> str:
         """``mcp:math/mcp_sum?a=2&b=4``."""

@@ -33,7 +33,7 @@ def task(name: str) -> Task:
     values: dict[str, Any] = {
         **dict.fromkeys(Task.model_fields), "task_id": stable_id(name), "root_task_id": stable_id("root"),
         "session_id": stable_id("session"), "kind": "step", "title": "", "description": "", "status": "in_progress",
-        "request": {}, "metadata": {}, "attempt": 1, "created_at": NOW, "updated_at": NOW,
+        "request": {}, "metadata": {}, "attempt": 1, "parked_attempt": 0, "created_at": NOW, "updated_at": NOW,
     }  # fmt: skip
     return Task.model_validate(values)
 

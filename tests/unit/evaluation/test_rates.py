@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.evaluation.calibration import calibration_error, reliability
-from app.evaluation.intervals import difference_interval, interval, percentile
+from app.evaluation.intervals import difference_interval, interval, percentile, share_interval
 from app.evaluation.rates import Pair, counts, f1_pair, precision_pair, rate, recall_pair, share
 
 ONE, NONE, SILENT = Pair(1, 1), Pair(0, 1), Pair(0, 0)
@@ -73,6 +73,19 @@ class TestInterval:
         before, after = [NONE] * 50 + [ONE] * 50, [ONE] * 100
         found = difference_interval(before, after, seed=1)
         assert found is not None and 0.35 < found.low < 0.5 < found.high < 0.65
+
+
+class TestShareInterval:
+    def test_of_a_hand_worked_share(self) -> None:
+        assert share_interval(10, 41) == pytest.approx((0.138, 0.393), abs=1e-3)
+        assert share_interval(0, 3) == pytest.approx((0.0, 0.5615), abs=1e-3)
+
+    @given(st.integers(1, 500).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))
+    def test_holds_the_share_and_mirrors(self, counted: tuple[int, int]) -> None:
+        right, asked = counted
+        low, high = share_interval(right, asked)
+        assert 0 <= low <= right / asked + 1e-12 and right / asked - 1e-12 <= high <= 1 and low < high
+        assert share_interval(asked - right, asked) == pytest.approx((1 - high, 1 - low))
 
 
 class TestPercentile:

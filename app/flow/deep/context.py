@@ -1,0 +1,175 @@
+"""A deep run's world: the ports its nodes use, its time and budget, who has the floor, and where its state is kept."""
+
+import asyncio
+from collections.abc import Awaitable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Protocol, TypedDict, TypeVar
+from uuid import UUID
+
+from app.agents.solvers import Role, Solvers, UsableTool
+from app.agents.step import StepOutcome, Steps
+from app.domain.attachments import Attachment
+from app.domain.deep import Stage
+from app.domain.knowledge import Finding
+from app.domain.links import LinkGuard
+from app.domain.principal import Principal
+from app.events import EndProcess, StartProcess
+from app.flow.compose import guard_of
+from app.flow.deep.limits import DeepLimits
+from app.flow.deep.state import Cause, Checkpoints, DeepState
+from app.flow.state import RunContext
+from app.flow.trace import Trace
+from app.reasoning import AgentOffer, Classification
+from app.reasoning.budget import Account, LimitReached, charged_to
+from app.reasoning.deep import DeepReasoner, ToolOffer
+
+_T = TypeVar("_T")
+
+
+class Files(Protocol):
+    """What the flow needs of `ingestion.attached.Attachments`."""
+
+    async def find(self, principal: Principal, file_id: UUID) -> Attachment:
+        """A file of the principal. Raises `AppError` for every other id."""
+
+
+@dataclass(frozen=True)
+class DeepPorts:
+    """What the deep flow uses besides the rooms of the department flow."""
+
+    mind: DeepReasoner
+    solvers: Solvers
+    steps: Steps
+    """Does the tool calls, in this process."""
+    checkpoints: Checkpoints
+    files: Files
+
+
+class GraphState(TypedDict, total=False):
+    """What the graph hands from node to node, and shares with its subgraphs."""
+
+    deep: DeepState
+
+
+class Stopped(Exception):
+    """Time or budget ran out while a mind was asked."""
+
+    def __init__(self, cause: Cause):
+        super().__init__(cause)
+        self.cause = cause
+
+
+class Parked(Exception):
+    """The run waits for a person; its attempt ends here, without a terminal event."""
+
+
+@dataclass
+class DeepContext:
+    """One attempt at one deep run."""
+
+    run: RunContext
+    ports: DeepPorts
+    limits: DeepLimits
+    offers: tuple[AgentOffer, ...]
+    """The agents of the department flow this caller may use, narrowed as asked: what they may read is read here."""
+    classification: Classification | None = None
+    """Known where another flow handed the question over."""
+    latest: DeepState | None = None
+    """The state that was kept last: what a cut run still can tell."""
+    _floor: tuple[Stage, datetime] | None = None
+    _usable: dict[Role, dict[str, UsableTool]] = field(default_factory=dict)
+
+    @property
+    def trace(self) -> Trace:
+        """The run's account of itself."""
+        return self.run.trace
+
+    @property
+    def work_until(self) -> float:
+        """Event-loop time at which the stages must have ended; what is left of the run is the finalizer's."""
+        return self.run.account.deadline
+
+    @property
+    def since(self) -> datetime:
+        """When the stage that has the floor began."""
+        return self._floor[1] if self._floor else self.now()
+
+    def now(self) -> datetime:
+        """The clock of the process."""
+        return self.run.ports.now()
+
+    def usable(self, role: Role) -> dict[str, UsableTool]:
+        """The tools of an agent; the same through the whole run."""
+        if role not in self._usable:
+            has_files = bool(self.run.asking.request.files)
+            self._usable[role] = self.ports.solvers.usable(
+                role, self.run.asking.principal, self.offers, has_files=has_files
+            )
+        return self._usable[role]
+
+    def tools_of(self, *roles: Role) -> tuple[ToolOffer, ...]:
+        """The same as minds see them, each tool once."""
+        return tuple({name: tool.offer for role in roles for name, tool in self.usable(role).items()}.values())
+
+    async def ask(self, thought: Awaitable[_T]) -> _T:
+        """What a mind answers in the time of the stages. Raises `Stopped`."""
+        try:
+            async with asyncio.timeout_at(self.work_until) as limit:
+                with self.paying():
+                    return await thought
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise Stopped("deadline") from None
+        except LimitReached as reached:
+            raise Stopped("budget") from reached
+
+    def paying(self) -> AbstractContextManager[Account]:
+        """Model calls are paid from the run's one account, in the name of the stage that has the floor."""
+        return charged_to(replace(self.run.account, agent=self._floor[0] if self._floor else ""))
+
+    async def keep(self, state: DeepState) -> DeepState:
+        """Keep a state with the trace so far. Raises `StaleAttempt` when the run was lost."""
+        self.latest = self._told(state)
+        await self.ports.checkpoints.keep(self.run.run, self.latest.dump())
+        return self.latest
+
+    async def park(self, state: DeepState, plan: dict[str, object]) -> None:
+        """Let the run wait for a decision about its plan."""
+        self.latest = self._told(state)
+        await self.ports.checkpoints.park(self.run.run, self.latest.dump(), plan)
+
+    def go_on_from(self, state: DeepState) -> None:
+        """Take up what an earlier attempt kept."""
+        self.latest = state
+        self.trace.restore(state.actions)
+        self.run.outcomes.extend(state.outcomes)
+
+    def give_floor(self, stage: Stage) -> None:
+        """A stage begins."""
+        self._floor = (stage, self.now())
+        self.run.run.writer.append(StartProcess(agent=stage))
+
+    def yield_floor(self) -> None:
+        """The stage that has the floor ends, if there is one."""
+        if self._floor:
+            self.run.run.writer.append(EndProcess(agent=self._floor[0]))
+        self._floor = None
+
+    def guard(self, state: DeepState, findings: tuple[Finding, ...] = ()) -> LinkGuard:
+        """Lets no address out but the asker's own and those of sources."""
+        hosts = self.run.limits.trusted_link_hosts
+        return guard_of(state.said, findings, (), state.asked.language, hosts)
+
+    def _told(self, state: DeepState) -> DeepState:
+        return state.but(actions=self.trace.actions, outcomes=tuple(map(_slim, self.run.outcomes)))
+
+
+def _slim(outcome: StepOutcome) -> StepOutcome:
+    """Without quotes: the observations hold them."""
+    if outcome.result is None:
+        return outcome
+    findings = tuple(one.model_copy(update={"quotes": (), "counterparts": ()}) for one in outcome.result.findings)
+    return replace(outcome, result=outcome.result.model_copy(update={"findings": findings}))

@@ -1,0 +1,156 @@
+"""The deep flow's graph, as the seed draws it, and the handler that takes a run through it."""
+
+import asyncio
+import logging
+from uuid import uuid4
+
+from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
+
+from app.agents.solvers import ROLES
+from app.domain.deep import Asked
+from app.domain.plan import ChitchatPlan, Plan
+from app.domain.principal import Principal
+from app.domain.tasks import ChatRequest, Recollection
+from app.errors import AppError, ErrorCode
+from app.flow.compose import guard_of
+from app.flow.deep.acting import acting_graph
+from app.flow.deep.context import DeepContext, DeepPorts, GraphState, Parked
+from app.flow.deep.finalize import finalize
+from app.flow.deep.limits import DeepLimits
+from app.flow.deep.orchestrate import orchestrate, path
+from app.flow.deep.shown import ended_plan_of, plan_of
+from app.flow.deep.stages import cleaned_plan, criticise, plan, reply_to, stage, take_in
+from app.flow.deep.state import DeepState
+from app.flow.opening import Opening
+from app.flow.orchestrate import classify, offers_for
+from app.flow.respond import commit_failed
+from app.flow.state import FlowLimits, Ports, RunContext
+from app.flow.wording import DEADLINE_MESSAGE
+from app.reasoning import Classification
+from app.reasoning.budget import charged_to
+from app.reasoning.deep import DecomposeRequest
+from app.tasks.run import TaskRun
+from app.telemetry import counting_cache_use
+
+DeepGraph = CompiledStateGraph[GraphState, DeepContext, GraphState, GraphState]
+_log = logging.getLogger(__name__)
+
+
+def build_deep_graph() -> DeepGraph:
+    """Compile the graph; it holds no state and serves every run."""
+    graph: StateGraph[GraphState, DeepContext, GraphState, GraphState] = StateGraph(GraphState, DeepContext)
+    graph.add_node("input_interface", take_in)
+    graph.add_node("orchestrator", orchestrate)
+    graph.add_node("planner", stage("planner", plan))
+    graph.add_node("researcher", acting_graph("researcher"))
+    graph.add_node("critic", stage("critic", criticise))
+    graph.add_node("expert", acting_graph("expert"))
+    graph.add_node("finalizer", finalize)
+    graph.add_edge(START, "input_interface")
+    graph.add_edge("input_interface", "orchestrator")
+    graph.add_conditional_edges("orchestrator", path, ["critic", "expert", "finalizer", "planner", "researcher"])
+    for name in ("planner", "researcher", "critic", "expert"):
+        graph.add_edge(name, "orchestrator")
+    graph.add_edge("finalizer", END)
+    return graph.compile()
+
+
+class DeepFlow:
+    """Runs questions that need several steps; `run` is a worker's handler for them."""
+
+    def __init__(self, ports: Ports, deep: DeepPorts, limits: FlowLimits, deep_limits: DeepLimits | None = None):
+        """`ports` and `limits` are the department flow's: both flows share agents, tools, journal and budget."""
+        self.ports = ports
+        self.deep = deep
+        self.limits = limits
+        self.deep_limits = deep_limits or DeepLimits()
+        self._opening = Opening(ports, limits)
+        self._graph = build_deep_graph()
+
+    async def run(self, run: TaskRun) -> None:
+        """Take a claimed chat task to its terminal event, or to where a person has to decide: then it returns without
+        one. Raises `StaleAttempt` when the run was lost to another."""
+        with counting_cache_use() as caches:
+            context = await self._opening.context(run, caches)
+            with charged_to(context.account):
+                await self.go_on(context)
+
+    async def dry_run(
+        self, principal: Principal, request: ChatRequest, known: Recollection | None = None
+    ) -> Plan | ChitchatPlan:
+        """The planner's first plan, not reviewed; nothing is executed or stored. As the department flow's otherwise."""
+        asking = await self._opening.asking(principal, request, known or Recollection(history=request.history_chat))
+        agents, has_files = offers_for(self.ports, asking), bool(request.files)
+        with charged_to(self._opening.account(principal, uuid4(), self.limits.task_deadline_ms / 1000)):
+            found = await classify(self.ports, asking, agents)
+            if (reply := reply_to(found)) is not None:
+                return ChitchatPlan(chitchat_response=reply.text)
+            usable = {role: self.deep.solvers.usable(role, principal, agents, has_files=has_files) for role in ROLES}
+            offered = {role: tuple(tool.offer for tool in tools.values()) for role, tools in usable.items()}
+            question = found.refined_query or request.query
+            made = await self.deep.mind.decompose(
+                DecomposeRequest(
+                    asked=Asked(question=question, language=found.language, style=request.answer_style),
+                    today=asking.today, max_research_steps=self.deep_limits.max_research_steps,
+                    researcher=offered["researcher"], expert=offered["expert"],
+                )
+            )  # fmt: skip
+        guard = guard_of(f"{request.query}\n{question}", (), (), found.language, self.limits.trusted_link_hosts)
+        plan = cleaned_plan(made, guard, self.deep_limits)
+        return plan_of(asking, found.language, {role: tuple(tools) for role, tools in usable.items()}, plan)
+
+    async def has_begun(self, run: TaskRun) -> bool:
+        """Whether an earlier attempt at this run was deep; looks only where there was one. Does I/O."""
+        return await self._last(run) is not None
+
+    async def go_on(self, context: RunContext, classification: Classification | None = None) -> None:
+        """Take an opened run on, from the state that was kept last if there is one.
+
+        `classification` is the question's, where it is known already.
+        """
+        deep = DeepContext(
+            run=context, ports=self.deep, limits=self.deep_limits, classification=classification,
+            offers=offers_for(self.ports, context.asking),
+        )  # fmt: skip
+        state = await self._last(context.run)
+        if state is not None:
+            deep.go_on_from(state)
+        try:
+            await self._go(deep, {"deep": state} if state is not None else {})
+        except Parked:
+            return
+
+    async def _go(self, deep: DeepContext, given: GraphState) -> None:
+        try:
+            async with asyncio.timeout_at(deep.run.deadline) as limit:
+                await self._graph.ainvoke(given, context=deep, config={"recursion_limit": self.deep_limits.most_visits})
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            await _fail(deep, ErrorCode.RUN_DEADLINE_EXCEEDED, DEADLINE_MESSAGE)
+        except AppError as refusal:
+            if refusal.code is ErrorCode.DATABASE_UNAVAILABLE:
+                raise  # nothing is wrong with the run: its next attempt goes on when the database is back
+            await _fail(deep, refusal.code, refusal.detail)
+
+    async def _last(self, run: TaskRun) -> DeepState | None:
+        if run.attempt <= 1:
+            return None
+        kept = await self.deep.checkpoints.last(run)
+        if kept is None:
+            return None
+        try:
+            return DeepState.load(kept)
+        except ValueError:
+            _log.exception("deep_state_unreadable", extra={"task_id": str(run.task.task_id)})
+            return None  # another version wrote it: the run begins anew
+
+
+async def _fail(deep: DeepContext, code: ErrorCode, message: str) -> None:
+    """Commit a run that could not even come to its finalizer."""
+    if deep.run.run.writer.has_ended:
+        return
+    plan = None if deep.latest is None else ended_plan_of(deep, deep.latest)
+    verdicts = () if deep.latest is None else deep.latest.verdicts
+    await commit_failed(deep.run, code, message, "", plan, {"error_type": code.value.lower()}, verdicts)

@@ -1,0 +1,130 @@
+"""The orchestrator: no mind, but hard-coded conditions on the state. `next_stage` alone says what comes next."""
+
+import asyncio
+from typing import Literal
+
+from langgraph.runtime import Runtime
+
+from app.domain.deep import DeepMessage, Stage
+from app.flow.deep.channel import plan_told, research_told, visible_to, working_told
+from app.flow.deep.context import DeepContext, GraphState, Parked
+from app.flow.deep.limits import DeepLimits
+from app.flow.deep.shown import executing, shown_plan
+from app.flow.deep.state import Cause, DeepState
+
+Next = Stage | Literal["approval"]
+"""``approval``: a person has to decide about the plan first."""
+
+
+def next_stage(state: DeepState, limits: DeepLimits) -> Next:
+    """What follows on a state: review of new work, else the first stage whose work is not approved yet."""
+    if state.reply is not None or state.is_answer_approved or given_up(state, limits) is not None:
+        return "finalizer"
+    if state.under_review is not None:
+        return "critic"
+    if not state.is_plan_approved:
+        return "planner"
+    if state.asks_approval and state.approval is None:
+        return "approval"
+    return "researcher" if state.step else "expert"
+
+
+def given_up(state: DeepState, limits: DeepLimits) -> Cause | None:
+    """Why the run ends without an approved answer; None while it goes on, and when it has one."""
+    if state.is_answer_approved or state.reply is not None:
+        return None
+    if state.stopped is not None:
+        return state.stopped
+    if state.under_review is not None:
+        return None
+    if not state.is_plan_approved:
+        return "plan" if state.plan_tries >= limits.max_plan_tries else None
+    if state.step:
+        return "research" if state.research_tries >= limits.max_research_tries else None
+    return "expert" if state.expert_tries >= limits.max_expert_tries else None
+
+
+async def orchestrate(state: GraphState, runtime: Runtime[DeepContext]) -> GraphState:
+    """Decide, delegate with a message, and keep the state. Raises `Parked` where a person has to decide first."""
+    context, deep = runtime.context, state["deep"]
+    context.yield_floor()
+    if asyncio.get_running_loop().time() >= context.work_until and next_stage(deep, context.limits) != "finalizer":
+        deep = deep.but(stopped="deadline")
+    upcoming, started_at = next_stage(deep, context.limits), context.now()
+    if upcoming == "approval":
+        context.trace.stage("orchestrator", "orchestrator", started_at, True, {"next": upcoming})
+        assert deep.plan is not None  # it was approved by the critic
+        await context.park(deep, shown_plan(context, deep, deep.plan).model_dump(mode="json"))
+        raise Parked
+    if deep.at_work != upcoming:  # another attempt goes on with a stage that was delegated already
+        deep = delegated(deep, upcoming)
+        context.trace.stage("orchestrator", "orchestrator", started_at, True, {"next": upcoming, **_step(deep)})
+    deep = await context.keep(deep)
+    context.give_floor(upcoming)
+    executing(context, deep, upcoming)
+    return {"deep": deep}
+
+
+def path(state: GraphState) -> Stage:
+    """The edge the orchestrator takes."""
+    at_work = state["deep"].at_work
+    assert at_work is not None  # the orchestrator has just given the floor
+    return at_work
+
+
+def delegated(state: DeepState, to: Stage) -> DeepState:
+    """The state with the floor given to a stage: its task is told on the channel, and a subgraph's own messages are
+    renewed from there."""
+    step = _step_of(state, to)
+    message = DeepMessage(sender="orchestrator", receiver=to, content=_task(state, to), step=step)
+    told = state.but(at_work=to, messages=(*state.messages, message))
+    if to not in ("researcher", "expert"):
+        return told
+    key = talk_key(to, step)
+    talk = told.talk(key).model_copy(update={"messages": visible_to(told.messages, to, step), "calls": 0})
+    return told.with_talk(key, talk)
+
+
+def talk_key(stage: Stage, step: int) -> str:
+    """Which state a subgraph's visit has: every research step has its own."""
+    return f"researcher:{step}" if stage == "researcher" else stage
+
+
+def _step_of(state: DeepState, to: Stage) -> int:
+    is_research = to == "researcher" or (to == "critic" and state.under_review == "researcher")
+    return state.step if is_research else 0
+
+
+def _step(state: DeepState) -> dict[str, int]:
+    step = state.messages[-1].step if state.messages else 0
+    return {"step": step} if step else {}
+
+
+def _task(state: DeepState, to: Stage) -> str:
+    """What a stage is asked to do."""
+    match to:
+        case "planner":
+            task = state.asked.question
+        case "researcher":
+            assert state.plan is not None
+            task = state.plan.research[state.step - 1]
+        case "expert":
+            assert state.plan is not None
+            task = "\n".join(state.plan.logic)
+        case "critic":
+            return _to_review(state)
+        case "finalizer":
+            return state.asked.question
+    return f"{task}\n{state.feedback}" if state.feedback else task
+
+
+def _to_review(state: DeepState) -> str:
+    match state.under_review:
+        case "planner" if state.plan is not None:
+            return plan_told(state.plan)
+        case "researcher" if state.draft is not None:
+            return research_told(state.draft)
+        case "expert" if state.working is not None:
+            return working_told(state.working)
+        case _:
+            raise AssertionError("nothing is under review")

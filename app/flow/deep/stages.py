@@ -1,0 +1,210 @@
+"""The nodes without tools: the way in, the planner, and the critic."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from langgraph.runtime import Runtime
+
+from app.domain.deep import Asked, Critique, DeepMessage, DeepPlan, Party, Stage
+from app.domain.knowledge import Finding
+from app.domain.links import LinkGuard
+from app.errors import AppError
+from app.events import RenavigateRequest, VerificationDone
+from app.flow.deep.channel import critique_told, plan_told
+from app.flow.deep.context import DeepContext, GraphState, Stopped
+from app.flow.deep.limits import DeepLimits
+from app.flow.deep.shown import announce, completed
+from app.flow.deep.state import DeepState, Reply
+from app.flow.orchestrate import classify, settle_permission
+from app.reasoning import Classification
+from app.reasoning.deep import CritiqueRequest, DecomposeRequest
+from app.reasoning.refusal import REFUSED
+
+
+class Node(Protocol):
+    """A node of the graph."""
+
+    async def __call__(self, state: GraphState, runtime: Runtime[DeepContext]) -> GraphState:
+        """Visit it."""
+
+
+@dataclass(frozen=True)
+class Done:
+    """What a stage leaves, and what the trace tells of its visit."""
+
+    state: DeepState
+    node_id: str
+    told: dict[str, Any]
+    ok: bool = True
+
+
+def stage(name: Stage, work: Callable[[DeepContext, DeepState], Awaitable[Done]]) -> Node:
+    """A node of the graph: does the work, or stops the run where time or budget is over; either is traced."""
+
+    async def node(state: GraphState, runtime: Runtime[DeepContext]) -> GraphState:
+        context, deep = runtime.context, state["deep"]
+        try:
+            done = await work(context, deep)
+        except Stopped as stopped:
+            done = Done(deep.but(stopped=stopped.cause), name, {"stopped": stopped.cause}, ok=False)
+        context.trace.stage(name, done.node_id, context.since, done.ok, done.told)
+        return {"deep": done.state.but(at_work=None)}
+
+    return node
+
+
+async def take_in(state: GraphState, runtime: Runtime[DeepContext]) -> GraphState:
+    """Read the question: what is asked, in which language, with which files; another attempt's state stays as it is."""
+    if "deep" in state:
+        return {"deep": state["deep"]}
+    context = runtime.context
+    asking, started_at = context.run.asking, context.now()
+    found = context.classification or await classify(context.run.ports, asking, context.offers)
+    context.trace.router(started_at, "deep" if found.kind in ("simple", "task") else found.kind, asking.as_of(found))
+    settle_permission(context.run)
+    question = found.refined_query or asking.request.query
+    asked = Asked(
+        question=question, language=found.language, style=asking.request.answer_style, files=await _file_names(context)
+    )
+    deep = DeepState(
+        asked=asked, said="\n".join(dict.fromkeys((asking.request.query, question))),
+        searched_on=asking.searched_on(found), reply=reply_to(found), asks_approval=asking.request.approve_plan,
+    )  # fmt: skip
+    return {"deep": deep}
+
+
+async def _file_names(context: DeepContext) -> tuple[str, ...]:
+    names = []
+    for file_id in context.run.asking.request.files:
+        try:
+            names.append((await context.ports.files.find(context.run.asking.principal, file_id)).name)
+        except AppError:  # it is gone: the tool says so when it is asked
+            continue
+    return tuple(names)
+
+
+def reply_to(found: Classification) -> Reply | None:
+    """What is said where nothing is asked; None where something is."""
+    match found.kind:
+        case "chitchat":
+            text = LinkGuard((), language=found.language).clean(found.chitchat_response)
+            return Reply(text=text, outcome="chitchat", confidence=found.confidence)
+        case "refused":
+            return Reply(text=REFUSED[found.language], outcome="refused")
+        case _:
+            return None
+
+
+async def plan(context: DeepContext, deep: DeepState) -> Done:
+    """The planner: atomic steps, made before anything is read."""
+    request = DecomposeRequest(
+        asked=deep.asked,
+        researcher=context.tools_of("researcher"),
+        expert=context.tools_of("expert"),
+        today=context.run.asking.today,
+        feedback=deep.feedback,
+        previous=deep.plan,
+        max_research_steps=context.limits.max_research_steps,
+    )
+    made = await context.ask(context.ports.mind.decompose(request))
+    made = cleaned_plan(made, context.guard(deep), context.limits)
+    done = deep.but(
+        plan=made, plan_tries=deep.plan_tries + 1, under_review="planner",
+        messages=(*deep.messages, _report("planner", plan_told(made))),
+    )  # fmt: skip
+    return Done(done, "planner", {"try": done.plan_tries, "research": list(made.research), "logic": list(made.logic)})
+
+
+def cleaned_plan(made: DeepPlan, guard: LinkGuard, limits: DeepLimits) -> DeepPlan:
+    """A plan with no more steps than may be, and with no address that the asker did not name."""
+    return DeepPlan(
+        question=guard.clean(made.question),
+        research=tuple(map(guard.clean, made.research[: limits.max_research_steps])),
+        logic=tuple(map(guard.clean, made.logic)),
+        answer_format=guard.clean(made.answer_format),
+    )
+
+
+async def criticise(context: DeepContext, deep: DeepState) -> Done:
+    """The critic: approves a piece of work, or sends it back with what to do differently."""
+    of, given = deep.under_review, deep.plan
+    assert of is not None and given is not None  # the orchestrator calls for nothing else
+    request = CritiqueRequest(
+        of=of,
+        asked=deep.asked,
+        plan=given,
+        tools=context.tools_of("researcher", "expert") if of == "planner" else (),
+        earlier=deep.research,
+        research=deep.draft if of == "researcher" else None,
+        working=deep.working if of == "expert" else None,
+        min_relevance_score=context.run.limits.min_relevance_score,
+    )
+    said = await context.ask(context.ports.mind.criticise(request))
+    step = deep.step if of == "researcher" else 0
+    feedback = "" if said.approved else context.guard(deep, _findings(deep)).clean(said.feedback)
+    critique = Critique(of=of, approved=said.approved, feedback=feedback, step=step)
+    _tell(context, deep, critique)
+    done = judged(deep, critique)
+    if critique.approved:
+        await _go_on(context, done, given, critique)
+    told = {"of": of, "approved": critique.approved, **({"step": step} if step else {})}
+    return Done(done, f"critic:{work_id(critique)}", told | ({"feedback": feedback} if feedback else {}))
+
+
+async def _go_on(context: DeepContext, deep: DeepState, given: DeepPlan, critique: Critique) -> None:
+    if critique.of == "planner":
+        await announce(context, deep, given)
+    else:
+        completed(context, deep)
+
+
+def judged(deep: DeepState, critique: Critique) -> DeepState:
+    """The state after a verdict: approved work is settled, refused work stays for whoever mends it."""
+    told = _report("critic", critique_told(critique), critique.step)
+    after = deep.but(
+        under_review=None, critiques=(*deep.critiques, critique), messages=(*deep.messages, told)
+    )  # fmt: skip
+    if not critique.approved:
+        return after
+    match critique.of:
+        case "planner":
+            return after.but(is_plan_approved=True)
+        case "researcher":
+            talks = {key: talk for key, talk in after.talks.items() if key != f"researcher:{critique.step}"}
+            found = after.draft
+            assert found is not None  # it was judged
+            return after.but(research=(*after.research, found), draft=None, research_tries=0, talks=talks)
+        case "expert":
+            return after.but(is_answer_approved=True)
+
+
+def work_id(critique: Critique) -> str:
+    """Names the judged work as events and traces do: ``planner``, ``researcher:2``, ``expert``."""
+    return f"{critique.of}:{critique.step}" if critique.step else critique.of
+
+
+def _tell(context: DeepContext, deep: DeepState, critique: Critique) -> None:
+    writer, node_id = context.run.run.writer, work_id(critique)
+    if critique.approved:
+        writer.append(VerificationDone(node_id=node_id, confidence=_confidence(deep)))
+    else:
+        writer.append(RenavigateRequest(node_id=node_id, reason=critique.feedback))
+
+
+def _confidence(deep: DeepState) -> float:
+    """Of the approved work: the expert's own, a research's surest finding, and of a plan none."""
+    if deep.under_review == "expert" and deep.working is not None:
+        return deep.working.confidence
+    if deep.under_review == "researcher" and deep.draft is not None:
+        return max((finding.confidence for finding in deep.draft.findings), default=0.0)
+    return 1.0
+
+
+def _findings(deep: DeepState) -> tuple[Finding, ...]:
+    """Everything found so far: its sources may be named."""
+    return tuple(finding for one in deep.observations for finding in one.findings)
+
+
+def _report(sender: Party, content: str, step: int = 0) -> DeepMessage:
+    return DeepMessage(sender=sender, receiver="orchestrator", content=content, step=step)

@@ -1,0 +1,177 @@
+"""All that a deep run has to know to go on: one frozen record, which is stored as JSON after every orchestrator visit.
+
+Every change is a pure function from a state to the next one; `orchestrate` says which stage follows.
+"""
+
+from datetime import date
+from typing import Any, Literal, Protocol
+
+from app.agents.step import StepOutcome
+from app.domain.answer import FlowAction
+from app.domain.conflicts import Conflict
+from app.domain.deep import Asked, Critique, DeepMessage, DeepPlan, Observation, Research, Reviewed, Stage, Working
+from app.domain.record import Record
+from app.reasoning import ResolvedPoint
+from app.tasks.run import TaskRun
+
+VERSION = 1
+"""Of the stored form; a state of another version is not gone on with."""
+Cause = Literal["plan", "research", "expert", "deadline", "budget"]
+"""Why a run gives up: the tries of a stage are used up, or what all stages share is."""
+
+
+class Approval(Record):
+    """What a person decided about the plan."""
+
+    approved: bool
+    feedback: str = ""
+    """What to plan differently; empty when approved."""
+
+
+class Talk(Record):
+    """The state a subgraph has of its own: its messages and its tool calls."""
+
+    messages: tuple[DeepMessage, ...] = ()
+    """Of the shared channel, those it may see; renewed by the orchestrator before each visit."""
+    observations: tuple[Observation, ...] = ()
+    """Every tool call of this agent for this piece of work, oldest first."""
+    calls: int = 0
+    """Tool calls of this visit; work that was sent back has its calls anew."""
+
+
+class Reply(Record):
+    """What is said to somebody who asked nothing: small talk answered, or a request refused."""
+
+    text: str
+    outcome: Literal["chitchat", "refused"]
+    confidence: float = 0.0
+
+
+class DeepState(Record):
+    """One deep run between two stages."""
+
+    version: int = VERSION
+    asked: Asked
+    said: str
+    """The asker's own words: addresses and figures of tool calls may come from here, not from what a mind wrote."""
+    searched_on: date | None = None
+    """The day whose documents are read; None = today."""
+    reply: Reply | None = None
+    """Set when nothing is to be found out."""
+
+    plan: DeepPlan | None = None
+    is_plan_approved: bool = False
+    asks_approval: bool = False
+    """Whether a person has to approve the plan before it runs."""
+    approval: Approval | None = None
+    """The person's decision; None = there is none yet."""
+
+    research: tuple[Research, ...] = ()
+    """Approved, in the order of the plan."""
+    draft: Research | None = None
+    """What the step after those found, not approved."""
+    working: Working | None = None
+    is_answer_approved: bool = False
+
+    at_work: Stage | None = None
+    """To whom the orchestrator gave the floor; None = it has to decide."""
+    under_review: Reviewed | None = None
+    """Whose work the critic has to look at; None = nobody's."""
+    critiques: tuple[Critique, ...] = ()
+    """All there were, in order."""
+    plan_tries: int = 0
+    research_tries: int = 0
+    """Of the current research step."""
+    expert_tries: int = 0
+    stopped: Cause | None = None
+    """Set where time or budget ran out."""
+
+    talks: dict[str, Talk] = {}
+    """Of the subgraphs: ``researcher:1`` …, ``expert``."""
+    messages: tuple[DeepMessage, ...] = ()
+    """The shared channel, oldest first."""
+    calls: dict[str, int] = {}
+    """Tool calls so far, by agent: they number the steps."""
+
+    actions: tuple[FlowAction, ...] = ()
+    """The trace so far."""
+    outcomes: tuple[StepOutcome, ...] = ()
+    """The tool calls as steps, for the run's figures; their quotes are in the observations only."""
+    verdicts: tuple[Conflict, ...] = ()
+    """Sources that disagreed and were weighed."""
+    points: tuple[ResolvedPoint, ...] = ()
+    """The same as the answer tells it."""
+
+    @property
+    def step(self) -> int:
+        """The research step in hand, from 1; 0 = none is left."""
+        done = len(self.research)
+        return done + 1 if self.plan is not None and done < len(self.plan.research) else 0
+
+    @property
+    def observations(self) -> tuple[Observation, ...]:
+        """Every tool call whose result is still held."""
+        done = (one for research in self.research for one in research.observations)
+        return (*done, *(one for talk in self.talks.values() for one in talk.observations))
+
+    @property
+    def feedback(self) -> str:
+        """Of the last critique, when work was sent back."""
+        return self.critiques[-1].feedback if self.critiques and not self.critiques[-1].approved else ""
+
+    def talk(self, key: str) -> Talk:
+        """A subgraph's own state; a fresh one before its first visit."""
+        return self.talks.get(key) or Talk()
+
+    def but(self, **changes: Any) -> "DeepState":
+        """The same state with some fields changed."""
+        return self.model_copy(update=changes)
+
+    def with_talk(self, key: str, talk: Talk) -> "DeepState":
+        """The same with a subgraph's state changed."""
+        return self.but(talks={**self.talks, key: talk})
+
+    def dump(self) -> dict[str, Any]:
+        """As JSON; `load` reads it."""
+        return {**self.model_dump(mode="json", exclude_unset=True), "version": self.version}
+
+    @classmethod
+    def load(cls, value: dict[str, Any]) -> "DeepState":
+        """A dumped state. Raises `ValueError` for another shape or version."""
+        if value.get("version") != VERSION:
+            raise ValueError(f"a state of version {value.get('version')}, not {VERSION}")
+        return cls.model_validate(value)
+
+
+def decided(state: dict[str, Any], *, approved: bool, feedback: str = "") -> dict[str, Any]:
+    """A parked state with a person's decision in it, as it is to be stored.
+
+    Approved, the run goes on with the first step; refused, the planner plans again with the feedback, its tries anew,
+    and the next plan is asked about again. Raises `ValueError` for what is no dumped state, or has no plan.
+    """
+    parked = DeepState.load(state)
+    if parked.plan is None:
+        raise ValueError("there is no plan to decide about")
+    if approved:
+        return parked.but(approval=Approval(approved=True)).dump()
+    critique = Critique(of="planner", approved=False, feedback=feedback)
+    again = parked.but(
+        is_plan_approved=False, approval=None, plan_tries=0, critiques=(*parked.critiques, critique),
+        messages=(*parked.messages, DeepMessage(sender="orchestrator", receiver="planner", content=feedback)),
+    )  # fmt: skip
+    return again.dump()
+
+
+class Checkpoints(Protocol):
+    """Where the states of deep runs are kept, so that another attempt can go on with them. All of it does I/O."""
+
+    async def keep(self, run: TaskRun, state: dict[str, Any]) -> None:
+        """Keep the state of a run in the place of the one before; called after every orchestrator visit and every tool
+        call. Raises `StaleAttempt` when the run was given to somebody else."""
+
+    async def last(self, run: TaskRun) -> dict[str, Any] | None:
+        """The state that was kept last, by whichever attempt; None when there is none."""
+
+    async def park(self, run: TaskRun, state: dict[str, Any], plan: dict[str, Any]) -> None:
+        """Keep the state and let the run wait for a person: its attempt ends without a terminal event, and another one
+        begins when the decision is there (see `decided`). `plan` is the seed's JSON (§2.1)."""

@@ -1,0 +1,102 @@
+"""The finalizer: the answer as it was asked for and the reasoning trace, both held against what was handed over.
+
+Where there is no answer, the rules say so: there is nothing to write about.
+"""
+
+from collections.abc import Sequence
+
+from app.domain.citations import without_citations
+from app.domain.deep import Report, Working
+from app.domain.language import clean, content_words, fold
+from app.domain.links import LinkGuard
+from app.reasoning.deep import TellRequest
+from app.reasoning.llm.deep import telling
+from app.reasoning.llm.deep.grounds import Grounds, addresses_of, texts_of
+from app.reasoning.llm.deep.shapes import ReportShape
+from app.reasoning.llm.deep.short_form import short_form
+from app.reasoning.llm.ladder import Ladder
+from app.reasoning.llm.prompts import load
+from app.reasoning.llm.structured import Question, ask
+
+PURPOSE = "deep_tell"
+_MAX_TOKENS = 700
+_SHARE = 0.6
+_LINES, _LINE_CHARS = 12, 400
+_ANSWER_CHARS, _SHORT_CHARS = 1_500, 200
+_OWN_WORDS = 0.6
+"""Share of the words of a short answer that the answer handed over must hold."""
+_MOST_TOLD = 3
+
+
+async def told(ladder: Ladder, request: TellRequest, working: Working, by_rule: Report) -> Report:
+    """The model's report on an answer that was found; the rules' trace where none of its own holds.
+
+    Raises `ModelFailed`.
+    """
+    language = request.asked.language
+    grounds = _grounds(request, working)
+    question = Question(
+        PURPOSE, load(PURPOSE, language), telling.tell(request, working), ReportShape, _MAX_TOKENS, language,
+        lambda reply: _wrong(reply, request, working, grounds), _SHARE,
+    )  # fmt: skip
+    reply = await ask(ladder, question)
+    reasoning = _trace(reply, request, grounds) or by_rule.reasoning
+    return Report(answer=_answer(reply, request, grounds), reasoning=reasoning, solved=True)
+
+
+def _grounds(request: TellRequest, working: Working) -> Grounds:
+    texts = [request.asked.question, working.answer, working.text, *working.steps]
+    texts += texts_of(working.observations, request.research, working.findings)
+    return Grounds(texts, request.asked.question)
+
+
+def _guard(request: TellRequest, grounds: Grounds) -> LinkGuard:
+    observations = request.working.observations if request.working is not None else ()
+    allowed = tuple(addresses_of(request.asked.question, observations, request.research))
+    return grounds.guard(request.asked.language, allowed)
+
+
+def _wrong(reply: ReportShape, request: TellRequest, working: Working, grounds: Grounds) -> list[str]:
+    answer = _answer(reply, request, grounds)
+    handed = Grounds([working.answer], request.asked.question)
+    is_short = request.asked.style == "short"
+    most = max(_SHORT_CHARS, len(working.answer)) if is_short else _ANSWER_CHARS
+    errors = [] if any(map(str.isalnum, answer)) else ["answer: is empty"]
+    if len(answer) > most:
+        errors.append(f"answer: is longer than {most} characters")
+    unknown = list(dict.fromkeys((handed if is_short else grounds).unknown(answer)))[:_MOST_TOLD]
+    errors += [f"answer: nobody stated {number}" for number in unknown]
+    if not _is_same(answer, working, handed, is_short=is_short):
+        errors.append("answer: is another one than was handed over")
+    return errors
+
+
+def _is_same(answer: str, working: Working, handed: Grounds, *, is_short: bool) -> bool:
+    """Whether it is the answer that was worked out, in other words."""
+    if handed.has_figures and not handed.knows_one(answer):
+        return False
+    said = {fold(word) for word in content_words(answer) if not word.isdigit()}
+    if not is_short or not said:
+        return True
+    known = {fold(word) for word in content_words(f"{working.answer} {working.text}")}
+    return len(said & known) >= _OWN_WORDS * len(said)
+
+
+def _answer(reply: ReportShape, request: TellRequest, grounds: Grounds) -> str:
+    asked = request.asked
+    text = _guard(request, grounds).clean(without_citations(clean(reply.answer))).strip()
+    if asked.style != "short":
+        return text
+    wanted = f"{asked.question} {request.plan.answer_format if request.plan else ''}"
+    return short_form(text, asked.language, wanted)
+
+
+def _trace(reply: ReportShape, request: TellRequest, grounds: Grounds) -> str:
+    """The lines that state nothing of their own."""
+    guard = _guard(request, grounds)
+    lines = (" ".join(guard.clean(clean(line)).split())[:_LINE_CHARS] for line in reply.reasoning)
+    return "\n".join(_grounded(list(lines), grounds)[:_LINES])
+
+
+def _grounded(lines: Sequence[str], grounds: Grounds) -> list[str]:
+    return [line for line in lines if line and not grounds.unknown(line)]

@@ -1,0 +1,52 @@
+"""Which questions go deep by themselves: few, and none that the department flow answers today."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.domain.knowledge import Language
+from app.domain.language import guess_language
+from app.evaluation.bundled import NAMES, open_dataset
+from app.flow.deep.entry import needs_deep
+from app.reasoning import Classification
+from app.reasoning.local.deep import is_dependent
+
+ROOT = Path(__file__).parents[4]
+STEPS = "Đi công tác Hà Nội 3 ngày 2 đêm thì được tối đa bao nhiêu tiền phụ cấp và khách sạn tổng cộng?"
+
+
+def classified(query: str, **changes: Any) -> Classification:
+    values = {
+        "kind": "task", "language": guess_language(query), "refined_query": query, "sub_queries": (query,),
+        "confidence": 0.9,
+    }  # fmt: skip
+    return Classification.model_validate(values | changes)
+
+
+def always(_query: str, _language: Language) -> bool:
+    return True
+
+
+class TestNeedsDeep:
+    def test_where_steps_depend_on_one_another(self) -> None:
+        assert needs_deep(classified(STEPS), STEPS, is_dependent)
+
+    @pytest.mark.parametrize(
+        "changes",
+        [{"kind": "chitchat", "refined_query": ""}, {"kind": "refused"}, {"is_follow_up": True}],
+        ids=["chitchat", "refused", "follow-up"],
+    )
+    def test_nowhere_else(self, changes: dict[str, Any]) -> None:
+        assert not needs_deep(classified(STEPS, **changes), STEPS, always)
+
+    def test_in_doubt_it_does_not(self) -> None:
+        """What was asked and what was understood have to agree."""
+        assert not needs_deep(classified("Công ty có mấy giá trị cốt lõi?"), STEPS, is_dependent)
+        assert not needs_deep(classified(STEPS), "còn Hà Nội thì sao?", is_dependent)
+
+    @pytest.mark.parametrize("name", NAMES)
+    def test_no_question_of_the_bundled_sets_leaves_the_department_flow(self, name: str) -> None:
+        asked = [case.question.question for case in open_dataset(name, ROOT / "seed_data").cases]
+        assert asked
+        assert [query for query in asked if needs_deep(classified(query), query, is_dependent)] == []
