@@ -141,6 +141,7 @@ def facts_of(
     none of the special ones."""
     kinds: dict[str, SourceKind] = {"attachment": "attachment", "web": "web"}
     domain = _OUT_OF_DOMAIN if is_general else 1.0
+    relevance = round(passage.relevance_score, 2)  # an estimate: what is finer must not tip a margin over the threshold
     return Side(
         document_id=passage.document_id,
         kind=kinds.get(passage.authority, "document"),
@@ -151,7 +152,7 @@ def facts_of(
         effective=effective,
         recency=recency,
         claim=claim,
-        factors={"domain": domain, "scope": 0.0, "recency": 0.0, "relevance": passage.relevance_score},
+        factors={"domain": domain, "scope": 0.0, "recency": 0.0, "relevance": relevance},
         score=0.0,
     )
 

@@ -20,6 +20,7 @@ from bench.corpora import read_lines, reader
 OWN = Path(__file__).with_name("pairs.jsonl")
 TUNED, HELD, HANDBOOK, RAMDOCS = "own, tuned on", "own, held out", "handbook versions", "RAMDocs"
 _MIN_RELEVANCE = 0.7
+_STRANGERS = 8
 
 
 class Row(NamedTuple):
@@ -83,6 +84,24 @@ async def found_for(every: Iterable[Row], database: Database, embedder: Embedder
         await ingestion.ingest(reader(row.id), row.documents)
         result = await retriever.search(reader(row.id), row.question, departments=None, limit=PASSAGE_LIMIT)
         asked.append(Asked(row, result.passages))
+    return asked
+
+
+async def strangers_for(every: Iterable[Row], database: Database, embedder: Embedder) -> list[Asked]:
+    """The questions of other rows asked of each row's documents, which `found_for` brought in: nothing answers them.
+
+    RAMDocs apart, whose passages about namesakes may; each row is asked those of the `_STRANGERS` next of its set and
+    language.
+    """
+    retriever = Retriever(database, embedder, load_calibration(embedder.model))
+    asked: list[Asked] = []
+    own = [row for row in every if row.set != RAMDOCS]
+    for row in own:
+        alike = [one for one in own if (one.set, one.language) == (row.set, row.language)]
+        at = alike.index(row)
+        for other in [*alike[at + 1 :], *alike[:at]][:_STRANGERS]:
+            result = await retriever.search(reader(row.id), other.question, departments=None, limit=PASSAGE_LIMIT)
+            asked.append(Asked(row._replace(question=other.question, gold=(), wrong=()), result.passages))
     return asked
 
 

@@ -41,6 +41,9 @@ _CUES: tuple[tuple[Want, str], ...] = (
 _READ: tuple[tuple[Want, re.Pattern[str]], ...] = tuple((want, re.compile(pattern)) for want, pattern in _CUES)
 
 
+_WHICH, _WHICH_AFTER = frozenset({"which", "what"}), frozenset({"nao", "may"})
+
+
 class Asked(NamedTuple):
     """A question, read."""
 
@@ -61,3 +64,16 @@ def read_asked(question: str) -> Asked:
     pairs = [" ".join(pair) for pair in pairwise(spoken)]
     units = frozenset(unit for word in (*spoken, *pairs) if (unit := unit_named(word)))
     return Asked(wants, units, frozenset(spoken))
+
+
+@lru_cache(maxsize=512)
+def units_asked(question: str) -> frozenset[str]:
+    """Kinds of marks it asks for by “which”: ``floor`` in “on which floor”, ``room`` in “phòng nào”."""
+    spoken = ["", *(fold(word) for word in words(question)), ""]
+    found = (
+        unit_named(" ".join(spoken[at:end]))
+        for at in range(1, len(spoken) - 1)
+        for end in (at + 1, at + 2)
+        if spoken[at - 1] in _WHICH or (end < len(spoken) and spoken[end] in _WHICH_AFTER)
+    )
+    return frozenset(filter(None, found))

@@ -6,15 +6,16 @@ where the question asks for a person, a place or a thing, other words in the pla
 are compared more closely than two documents: their wording is the same but for what was changed.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from decimal import Decimal
 from itertools import product
 
 from app.domain.amounts import CLOCK, DATE, DAY_OF_MONTH, DAY_OF_YEAR, length_of_time
+from app.domain.claims.alignment import aligned
 from app.domain.claims.asked import Asked, read_asked
 from app.domain.claims.cases import is_other_case
 from app.domain.claims.marks import COUNT, WEEKDAY, YEAR
-from app.domain.claims.record import Claim
+from app.domain.claims.record import Claim, subject_words
 from app.domain.claims.sentences import Said, plain_claim, read_sentences
 from app.domain.claims.sides import Clash, Text, overlap_of
 from app.domain.claims.statements import lists, permissions, wordings
@@ -28,6 +29,8 @@ _NEARLY_ALL = 0.9
 _ANSWERING = 0.34
 """Share of the question's words, against the best sentence of the quote, that a sentence needs to answer it."""
 _RESTATED = 0.4
+_COPIED, _LONG = 0.85, 10
+"""Least share of the words that run alike in sentences of so many words, for one to be copied from the other."""
 _TOLD = 0.7
 """Least overlap with some sentence to say that a version tells it in other words."""
 _DAYS_AT_WORK = frozenset({"working", "business", "calendar"})
@@ -103,24 +106,30 @@ def _values(
             continue
         overlap = 1.0 if apart else overlap_of(left.subject, right.subject)
         for a, b in product(left.claims, right.claims):
-            about = _are_answers(asked, a, b) if apart else _same_subject(a, b)
+            about = _are_answers(asked, a, b) if apart else _same_subject(asked, a, b)
             about = about or (is_one_page and overlap >= _SHARED_SUBJECT)
             if not about or not _is_wanted(asked, a) or not _is_wanted(asked, b):
                 continue
-            if _cannot_both_hold(asked, a, b, is_one_page=is_one_page and overlap >= _RESTATED):
+            is_restated = overlap >= _RESTATED if is_one_page else _is_copied(left, right)
+            if _cannot_both_hold(asked, a, b, is_restated=is_restated):
                 yield Clash(a, b, overlap)
 
 
-def _cannot_both_hold(asked: Asked, one: Claim, other: Claim, *, is_one_page: bool) -> bool:
-    """Of documents: no value in common. Of versions also: one of several values changed, or another unit is used."""
+def _is_copied(one: Said, other: Said) -> bool:
+    """Whether a sentence of another document runs alike word for word, but for what was changed in it."""
+    return len(one.key) >= _LONG <= len(other.key) and aligned(one.text, other.text).ratio >= _COPIED
+
+
+def _cannot_both_hold(asked: Asked, one: Claim, other: Claim, *, is_restated: bool) -> bool:
+    """No value in common; in restated sentences also: one of several values changed, or another unit is used."""
     if one.unit != other.unit:
-        return is_one_page and not one.equals(other) and _is_restated(asked, one, other)
+        return is_restated and not one.equals(other) and _is_restated(asked, one, other)
     if one.unit in (DATE, YEAR) and not one.values & other.values:
         return True  # the years are what differs, no other period
     if one.excludes(other):
         return True
     changed = bool(one.values - other.values) and bool(other.values - one.values)
-    return is_one_page and changed and one.is_same_case(other)
+    return is_restated and changed and one.is_same_case(other)
 
 
 def _are_answers(asked: Asked, one: Claim, other: Claim) -> bool:
@@ -129,10 +138,17 @@ def _are_answers(asked: Asked, one: Claim, other: Claim) -> bool:
     return "amount" in asked.wants and is_amount and one.is_working_time == other.is_working_time
 
 
-def _same_subject(one: Claim, other: Claim) -> bool:
+def _same_subject(asked: Asked, one: Claim, other: Claim) -> bool:
+    """Whether both speak of one thing with what they stand under, or in their own words of what is asked about."""
+    if _is_alike(one, other, one.subject - _DAYS_AT_WORK, other.subject - _DAYS_AT_WORK):
+        return True
+    own = [subject_words(claim.sentence, claim.unit) - _DAYS_AT_WORK for claim in (one, other)]
+    return len(own[0] & own[1] & asked.words) >= _SHARED_WORDS and _is_alike(one, other, *own)
+
+
+def _is_alike(one: Claim, other: Claim, mine: Set[str], theirs: Set[str]) -> bool:
     """Whether enough words are shared, some of them beside the values, unless nearly all are."""
-    subjects = one.subject - _DAYS_AT_WORK, other.subject - _DAYS_AT_WORK
-    shared, smaller = subjects[0] & subjects[1], max(1, min(map(len, subjects)))
+    shared, smaller = mine & theirs, max(1, min(len(mine), len(theirs)))
     if len(shared) < _SHARED_WORDS or len(shared) / smaller < _SHARED_SUBJECT:
         return False
     is_beside = not one.beside or not other.beside or bool(one.beside & other.beside)

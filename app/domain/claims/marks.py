@@ -53,7 +53,7 @@ _MARK = re.compile(
     rf"|\b(?:every|mỗi|sau\smỗi|cứ)\s(?P<many>\d{{1,3}}|{SPELT})\s(?P<span>(?:{_EVERY})s?)\b"
     rf"|\b(?:hằng|hàng|each|every|mỗi)\s(?P<each>{_EVERY})\b"
     rf"|\b(?P<adverb>{'|'.join(_ADVERBS)})\b"
-    r"|(?<![\w.,/£$€])(?P<year>1[5-9]\d\d|20\d\d)(?![\w,]|[-./]\d)"
+    r"|(?<![\w.,/£$€])(?P<year>1[5-9]\d\d|20\d\d)(?!\w|,\d|[-./]\d)"
     rf"|(?<![\w.,/£$€-])(?P<count>\d{{1,4}}|{SPELT})\s(?P<counted>[^\W\d_]+)",
     re.IGNORECASE,
 )

@@ -12,6 +12,9 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from app.domain.claims.asked import units_asked
+from app.domain.claims.kinds import is_one_page
+from app.domain.claims.marks import marks_in
 from app.domain.language import content_words, normalise
 from app.reasoning.local.glossary import stem
 from app.reasoning.local.question import Question
@@ -26,6 +29,8 @@ _WORD = re.compile(r"[^\W\d_]+")
 _MISSING = 0.6
 _TWIN = 0.7
 """Least share of the words two pieces have in common to be one sentence in two versions."""
+_MOST_APART = 0.3
+"""How far a page stands out at most where there is no other; one in twenty stands out further from others."""
 _SUBJECT_WEIGHT = 0.9
 _ADJACENT = 6
 """Characters at most between the end of a sentence and the next one."""
@@ -48,6 +53,8 @@ class Signals(NamedTuple):
     fits: float = 0.0
     misfits: float = 0.0
     holds: float = 0.0
+    states: float = 0.0
+    """1 when the question asks which room, floor or form, and the piece names one."""
     relevance: float = 0.0
     stands_out: float = 0.0
     """How much nearer to the question the nearest passage is than the next."""
@@ -73,8 +80,8 @@ class Weights(NamedTuple):
 OWN = Weights(
     -5.85,
     Signals(
-        around=1.2, heading=1.5, pairs=2.6, keyed=0.7, fits=0.1, misfits=-1.3, holds=0.6, relevance=4.7,
-        stands_out=4.0, lead=1.1, likeness=4.1, names_missing=-0.5, rival=-2.0, subject_missing=-3.1,
+        around=1.2, heading=1.5, pairs=2.6, keyed=0.7, fits=0.1, misfits=-1.3, holds=0.6, states=1.2,
+        relevance=4.7, stands_out=4.0, lead=1.1, likeness=4.1, names_missing=-0.5, rival=-2.0, subject_missing=-3.1,
     ),
 )  # fmt: skip
 """Where the best piece is in the question's language. Near what was fitted; `rival` is set by hand: too few of the
@@ -110,6 +117,7 @@ def signals_of(question: Question, ranked: Sequence[Candidate]) -> Signals:
     rivals = _without_twins(ranked)
     about = _together(siblings)
     foreign = is_foreign(question, best)
+    names_missing = 0.0 if foreign else _missing_names(scale, about.stems)
     return Signals(
         around=scale.coverage(_together([candidate for candidate in siblings if _adjoin(candidate, best)])),
         heading=features.heading,
@@ -118,13 +126,14 @@ def signals_of(question: Question, ranked: Sequence[Candidate]) -> Signals:
         fits=min(1.0, features.fits),
         misfits=features.misfits,
         holds=features.holds,
+        states=float(_states(question, best)),
         relevance=features.relevance,
-        stands_out=0.0 if question.folded else _stands_out(rivals),
+        stands_out=0.0 if question.folded else _stands_out(rivals, has_all_names=not names_missing),
         lead=min(1.0, max(0.0, best.score - rivals[1].score)) if len(rivals) > 1 else 1.0,
         likeness=best.likeness or 0.0,
-        names_missing=0.0 if foreign else _missing_names(scale, about.stems),
+        names_missing=names_missing,
         rival=float(not foreign and _names_another(question, best, about.stems)),
-        subject_missing=_missing_subjects(scale, about.concepts),
+        subject_missing=_missing_subjects(scale, about),
     )
 
 
@@ -156,11 +165,26 @@ def _adjoin(one: Candidate, other: Candidate) -> bool:
     return max(one.unit.start - other.unit.end, other.unit.start - one.unit.end) <= _ADJACENT
 
 
-def _stands_out(ranked: Sequence[Candidate]) -> float:
-    """Of the passages' similarities the highest less the second; 0 for a single passage."""
-    by_passage = {candidate.passage.chunk_id: candidate.passage.similarity for candidate in ranked}
-    nearest = sorted(by_passage.values(), reverse=True)[:2]
-    return nearest[0] - nearest[1] if len(nearest) > 1 else 0.0
+def _stands_out(ranked: Sequence[Candidate], *, has_all_names: bool) -> float:
+    """Of the passages' similarities the highest less the second.
+
+    Where all that was found is one page and its versions, unrelated text takes the place of the second: it lies
+    around 0. Not so for a page that lacks a name of the question, nor before its pieces were compared: which of them
+    answers is open all the same.
+    """
+    passages = {candidate.passage.chunk_id: candidate.passage for candidate in ranked}.values()
+    nearest, *others = sorted(passages, key=lambda passage: -passage.similarity)
+    own = [passage for passage in passages if passage.document_id == nearest.document_id]
+    page = {nearest.document_id, *(p.document_id for p in others if any(is_one_page(p, part) for part in own))}
+    if all(other.document_id in page for other in others):
+        is_told = has_all_names and ranked[0].likeness is not None
+        return min(_MOST_APART, max(0.0, nearest.similarity)) if is_told else 0.0
+    return nearest.similarity - others[0].similarity
+
+
+def _states(question: Question, candidate: Candidate) -> bool:
+    units = units_asked(question.text)
+    return bool(units) and any(mark.unit in units for mark in marks_in(candidate.unit.text))
 
 
 def _missing_names(scale: Scale, stems: frozenset[str]) -> float:
@@ -191,8 +215,8 @@ def _beside_names(text: str) -> Iterator[tuple[int, str, str]]:
             yield 1, stem(other), one
 
 
-def _missing_subjects(scale: Scale, concepts: frozenset[int]) -> float:
-    """Share of the question's weight in phrases that name a subject, none of whose synonyms is among `concepts`."""
+def _missing_subjects(scale: Scale, about: Bag) -> float:
+    """Share of the question's weight in phrases that name a subject, as far as neither they nor synonyms are there."""
     terms = zip(scale.question.terms, scale.weights, strict=True)
-    missing = (w for t, w in terms if t.weight >= _SUBJECT_WEIGHT and t.concepts and not t.concepts & concepts)
+    missing = (w for t, w in terms if t.weight >= _SUBJECT_WEIGHT and t.concepts and not t.concepts & about.concepts)
     return sum(missing) / (sum(scale.weights) or 1.0)

@@ -67,7 +67,7 @@ _KINDS: tuple[tuple[str, Kind], ...] = (
 _CUES = tuple((kind, cue(section)) for section, kind in _KINDS)
 _MEASURES: tuple[Measure, ...] = ("percent", "money", "clock", "times", "duration", "date", "count")
 _MEASURE_CUES = tuple((measure, cue(f"measure.{measure}")) for measure in _MEASURES)
-_ASKING, _PHONE_ASKED = cue("question.asking"), cue("question.phone")
+_ASKING, _PHONE_ASKED, _FIGURE_ASKED = cue("question.asking"), cue("question.phone"), cue("question.figure")
 _PART_JOINT = re.compile(r"\s*,\s*(?:và |va |and )?|\s+(?:và|va|and)\s+", re.IGNORECASE)
 _ACRONYM = re.compile(r"\bAI\b")
 _SCENE, _FIGURE = 0.35, 0.15
@@ -124,7 +124,14 @@ def _framed_terms(text: str, folded: bool) -> tuple[Term, ...]:
     asked = terms_of(rest, folded)
     known = {term.stems for term in asked}
     scene = (term for term in terms_of(text.removesuffix(rest), folded) if term.stems not in known)
-    return (*(replace(term, weight=term.weight * _SCENE) for term in scene), *_without_amounts(text, asked))
+    told = _without_amounts(text, _without_asked_figure(rest, folded, asked))
+    return (*(replace(term, weight=term.weight * _SCENE) for term in scene), *told)
+
+
+def _without_asked_figure(text: str, folded: bool, terms: tuple[Term, ...]) -> tuple[Term, ...]:
+    """“What share”, “giá trị nào” ask for a figure: the figure answers, whether or not its name stands beside it."""
+    named = {word for asked in _FIGURE_ASKED[folded].findall(text) for word in words(asked)}
+    return tuple(replace(t, weight=min(t.weight, _FIGURE)) if set(words(t.text)) <= named else t for t in terms)
 
 
 def _without_amounts(text: str, terms: tuple[Term, ...]) -> tuple[Term, ...]:

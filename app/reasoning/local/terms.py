@@ -18,6 +18,8 @@ _NAME = 1.5
 """How much more a name or figure tells than another word."""
 _TOKEN = re.compile(r"[^\W_]+")
 _GENERIC_WEIGHT = 0.2
+_CAPITAL = r"[A-ZĐ][^\W\d_]+(?:['’]s)?"
+_NAME_OF_WORDS = re.compile(rf"\b{_CAPITAL}(?: {_CAPITAL}){{2,4}}\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,12 @@ def bag_of(text: str, folded: bool = False) -> Bag:
     """The bag of a text; without diacritics when `folded`."""
     stems = stemmed(fold(text) if folded else text)
     concepts = glossary().mentioned(stems, folded=folded)
-    return Bag(frozenset(stems), frozenset(pairwise(stems)), concepts)
+    return Bag(frozenset(stems) | _initials_in(text), frozenset(pairwise(stems)), concepts)
+
+
+def _initials_in(text: str) -> frozenset[str]:
+    """“ICO” is told by “Information Commissioner's Office”: initials of names of three words and more."""
+    return frozenset("".join(re.findall(r"(?<![\w’'])\w", name)).lower() for name in _NAME_OF_WORDS.findall(text))
 
 
 @lru_cache(maxsize=1024)

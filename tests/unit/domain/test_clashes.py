@@ -100,6 +100,21 @@ class TestClashes:
         assert (clash.one.unit, clash.one.sentence, clash.other.sentence) == ("rule", rule, "")
         assert not clashes("Do passes expire?", Text(rule, one), Text("Something else.", other), is_one_page=True)
 
+    def test_of_two_documents_compare_what_the_sentences_say_of_the_question_whatever_their_sections(self) -> None:
+        question = "How long is a VPN session at most?"
+        one = Text("A VPN session lasts 8 hours at most.", "", "VPN", "Remote access rules › Signing in and out")
+        other = Text("A VPN session ends after 12 hours.", "", "Accounts", "Frequent mistakes › Mail, phishing")
+        [clash] = clashes(question, one, other, is_one_page=False)
+        assert (clash.one.amounts, clash.other.amounts) == (("8 hours",), ("12 hours",))
+        assert not clashes("How do I sign in?", one, other, is_one_page=False)
+
+    def test_of_a_copied_sentence_see_the_one_value_that_was_changed(self) -> None:
+        sentence = "The parish was founded in {}, its church was completed in 1951, and it became a cathedral in 1970."
+        [clash] = told("When was the parish founded?", sentence.format(1856), sentence.format(1900))
+        assert clash.one.values ^ clash.other.values == {"1856", "1900"}
+        own_words = "Founded in 1900, the parish completed its church in 1951 and was raised to a cathedral in 1970."
+        assert not told("When was the parish founded?", sentence.format(1856), own_words)
+
     def test_of_versions_look_beside_a_quote_without_the_answer(self) -> None:
         question, quoted = "In which room are cards registered?", "Cards are registered at the security office."
         one, other = (f"{quoted} The security office is in room {name}." for name in ("B338", "G151"))

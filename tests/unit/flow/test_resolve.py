@@ -1,13 +1,13 @@
 from datetime import date, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.knowledge import Finding, Quote
 from app.embedding.cached import CachedEmbedder
 from app.flow.claims import disagreements
-from app.flow.resolve import Verdict, cited, judge, told_by_winners, without_losers
+from app.flow.resolve import Verdict, cited, judge, surest, told_by_winners, without_losers
 from app.flow.state import FlowLimits
 from app.reasoning.local import LocalReasoner
 from tests.factories import finding, passage
@@ -55,6 +55,18 @@ class TestJudge:
         found = verdict({"effective_from": date(2025, 1, 1)}, {"effective_from": date(2025, 1, 20)})
         assert not found.decided
         assert found.winner.sentence == NEW
+
+    @settings(deadline=None)
+    @given(st.floats(0.895, 0.9), st.floats(0.9, 0.904))
+    def test_relevance_that_hardly_differs_does_not_keep_a_margin_below_the_threshold(
+        self, new: float, old: float
+    ) -> None:
+        found = verdict(
+            {"effective_from": date(2023, 1, 1), "relevance_score": old},
+            {"effective_from": date(2026, 1, 1), "relevance_score": new},
+        )
+        assert found.conflict.margin == LIMITS.conflict_resolution_threshold
+        assert found.decided
 
     def test_the_score_is_the_published_formula(self) -> None:
         found = verdict({"scope": "public", "relevance_score": 0.5}, {"relevance_score": 1.0})
@@ -112,6 +124,7 @@ class TestJudge:
             results.append((told.winner.sentence, told.conflict))
         assert results[0] == results[1]
 
+    @settings(deadline=None)
     @given(st.sampled_from(["domain", "scope", "recency", "relevance"]), st.floats(0, 0.6), st.floats(0, 0.6))
     def test_a_side_that_leads_in_a_factor_gains_with_its_weight(self, name: str, low: float, high: float) -> None:
         low, high = sorted((low, high))
@@ -145,6 +158,31 @@ def changed() -> Finding:
     )
     quote = Quote(passage=new, text=new.text, score=1.0)
     return finding(old, query="Họp toàn công ty bao lâu một lần?").model_copy(update={"counterparts": (quote,)})
+
+
+class TestSurest:
+    def findings(self, sure: float, doubtful: float) -> tuple[Finding, Finding]:
+        noise = passage("Nhân viên được cấp thẻ gửi xe ở tầng hầm.", document="parking")
+        return (
+            finding(passage(NEW, document="new"), agent="hr").model_copy(update={"confidence": sure}),
+            finding(passage(OLD, document="old"), noise, agent="general").model_copy(update={"confidence": doubtful}),
+        )
+
+    @pytest.mark.parametrize(("doubtful", "kept"), [(0.8, ["old", "parking"]), (0.6, ["old"]), (0.4, [])])
+    def test_of_a_less_sure_agent_only_what_disagrees_is_kept(self, doubtful: float, kept: list[str]) -> None:
+        hr, *general = surest(self.findings(0.9, doubtful))
+        assert hr.confidence == 0.9
+        assert [quote.passage.external_id for one in general for quote in one.quotes] == kept
+        assert len(disagreements((hr, *general))) == bool(kept)
+
+    def test_what_agrees_is_left_to_the_surer(self) -> None:
+        hr, general = self.findings(0.9, 0.6)
+        assert surest((hr, general.model_copy(update={"quotes": general.quotes[1:]}))) == (hr,)
+
+    def test_an_agent_that_found_nothing_stays(self) -> None:
+        hr, general = self.findings(0.9, 0.2)
+        empty = general.model_copy(update={"found": False, "quotes": ()})
+        assert surest((empty, hr)) == (empty, hr)
 
 
 class TestWithoutLosers:

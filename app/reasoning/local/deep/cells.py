@@ -65,12 +65,7 @@ def _rows(case: Case, piece: Piece, derived: Sequence[Derived]) -> Iterator[_Row
             if through
             else case.inquiry.quantities
         )
-        judged = [
-            (condition, one, verdict)
-            for condition in conditions
-            for one in given
-            if (verdict := holds(condition, one)) is not None
-        ]
+        judged = _judged(conditions, given)
         if any(not any(v for c, _, v in judged if c == condition) for condition in {c for c, _, _ in judged}):
             continue
         held = tuple(one for _, one, verdict in judged if verdict)
@@ -80,6 +75,15 @@ def _rows(case: Case, piece: Piece, derived: Sequence[Derived]) -> Iterator[_Row
         score += 0.1 * any(one.low is not None and one.high is not None for one in conditions)
         score += 0.3 * (through is not None and _adds_up(case, piece))
         yield _Row(piece, score + 0.05 * piece.is_quoted - 0.3 * piece.is_example, held, through)
+
+
+def _judged(conditions: Sequence[Range], given: Sequence[Quantity]) -> list[tuple[Range, Quantity, bool]]:
+    """What is given against each condition; in its own unit where something is given in it."""
+    found = []
+    for condition in conditions:
+        verdicts = [(condition, one, verdict) for one in given if (verdict := holds(condition, one)) is not None]
+        found += [one for one in verdicts if one[1].kind == condition.unit] or verdicts
+    return found
 
 
 _ADDS_UP = re.compile(

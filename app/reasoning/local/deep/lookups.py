@@ -229,7 +229,8 @@ def _total(case: Case) -> Iterator[Derivation]:
             continue
         chosen.append(best)
     units, pers = {one.stated.unit for one in chosen}, {one.stated.per for one in chosen if one.stated.per}
-    if len(chosen) < 2 or len(units) > 1 or len(pers) > 1 or inquiry.operation == "difference":
+    is_loose = inquiry.wanted != "money" and len(chosen) < len(parts)
+    if len(chosen) < 2 or len(units) > 1 or len(pers) > 1 or is_loose or inquiry.operation == "difference":
         return
     expression = " + ".join(times_told(one.stated) for one in chosen)
     given: tuple[Quantity, ...] = tuple(q for one in chosen for q in one.held)

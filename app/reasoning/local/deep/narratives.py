@@ -126,9 +126,10 @@ def _times_told(case: Case) -> Iterator[Derivation]:
             continue
         before = piece.unit.text[: money[0].start]
         count = _told_count(before)
+        value = _with_minutes(money[0]) if wanted == "hour" else plain(money[0].value)
         is_each = _EACH_BEFORE.search(before) or _EACH.match(piece.unit.text[money[0].end :])
         if count and is_each:
-            told.append((case.scales.cover_of_piece(piece), money[0], f"{count} * {plain(money[0].value)}"))
+            told.append((case.scales.cover_of_piece(piece), money[0], f"{count} * {value}"))
     asked = [one for one in sorted(told, key=lambda one: -one[0]) if one[0] >= _LEAST]
     if not asked:
         return
@@ -165,6 +166,15 @@ def times_told(one: Stated) -> str:
 
 
 _EACH_BEFORE = re.compile(r"(?:mỗi|each|giá|per)\s[^\d.;]{0,25}$", re.IGNORECASE)
+
+
+_MINUTES = re.compile(r"^\s*(?:và\s|and\s)?(?P<m>\d+)\s*(?:phút|minutes?|mins?)", re.IGNORECASE)
+
+
+def _with_minutes(hours: Stated) -> str:
+    """“2 giờ 30 phút” in hours."""
+    mark = _MINUTES.match(hours.piece.unit.text[hours.end :])
+    return f"({plain(hours.value)} * 60 + {mark['m']}) / 60" if mark else plain(hours.value)
 
 
 def _told_count(before: str) -> int:

@@ -11,19 +11,20 @@ from app.reasoning.local.deep.inquiry import Inquiry
 from app.reasoning.local.terms import terms_of
 
 _JOINT = re.compile(
-    r"\s(?:cộng(?: với| thêm)?|và|lẫn|cùng(?: với)?|plus|and|as well as|"
+    r"(?<!tổng)\s(?:cộng(?: với| thêm)?|và|lẫn|cùng(?: với)?|plus|and|as well as|"
     r"together with)\s|,\s(?:và\s|and\s)?",
     re.IGNORECASE,
 )
 _WORD_JOINT = re.compile(
-    r"\s(?:cộng(?: với| thêm)?|lẫn|cùng với|và|plus|and|"
+    r"(?<!tổng)\s(?:cộng(?: với| thêm)?|lẫn|cùng với|và|plus|and|"
     r"as well as|together with)\s",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?<=[.?!])\s+")
 _ROUTES = frozenset({"rate", "share", "value", "formula"})
 _LEAST = 0.45
-_MOST = 4
+_MOST, _FEWER = 4, 0.3
+"""Most parts; what a sum loses where two parts rest on one rule."""
 
 
 def part_derivations(case: Case, solve: Callable[[Case], Sequence[Derivation]]) -> Iterator[Derivation]:
@@ -43,8 +44,9 @@ def part_derivations(case: Case, solve: Callable[[Case], Sequence[Derivation]]) 
         found = [_best(case, part, solve) for part in parts]
         chosen = _apart([one for one in found if one is not None])
         if None not in found and len(chosen) > 1:
-            is_said = inquiry.operation == "total" or re.search(r"\s(?:cộng|plus)\s", scope) is not None
-            yield _sum(chosen, is_said=is_said)
+            is_said = inquiry.operation == "total" or re.search(r"(?<!tổng)\s(?:cộng|plus)\s", scope) is not None
+            whole = _sum(chosen, is_said=is_said)
+            yield whole if len(chosen) == len(parts) else replace(whole, score=whole.score - _FEWER)
             return
 
 

@@ -158,6 +158,8 @@ def _is_label(text: str, amount: Amount, taken: list[tuple[int, int]]) -> bool:
     before, behind = text[max(0, amount.start - 16) : amount.start], text[amount.end : amount.end + 1]
     if _ONE.match(amount.text) and (_PER_UNIT.search(before) or not _FULL_EN.match(amount.text)):
         return True
+    if re.search(r"(?:thứ|thu)\s$", before, re.IGNORECASE) and amount.text[:1].isalpha():
+        return True
     bare = not amount.unit and not re.search(r"[^\d.,\s]", amount.text)
     if bare and 1990 <= amount.value <= 2100 and (_YEAR_LABEL.search(before) or not _WORD.match(text[amount.end :])):
         return True

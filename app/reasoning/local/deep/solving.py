@@ -19,9 +19,9 @@ from app.reasoning.local.deep.rates import rate_derivations
 from app.reasoning.local.deep.shares import share_derivations
 from app.reasoning.local.deep.wholes import whole_derivations
 
-LEAST = 0.42
+LEAST = 0.6
 """Score a way needs to be gone."""
-_SURE = 1.1
+_SURE = 1.2
 """Score from which on a way is as sure as it gets."""
 _WORDS = frozenset({"text", "count", ""})
 

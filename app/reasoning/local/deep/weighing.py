@@ -115,6 +115,7 @@ class Scales:
         held, is_open = list[Quantity](), False
         for condition in stated.conditions:
             judged = [(one, verdict) for one in given if (verdict := holds(condition, one)) is not None]
+            judged = [pair for pair in judged if pair[0].kind == condition.unit] or judged
             if judged and not any(verdict for _, verdict in judged):
                 return None
             held += [one for one, verdict in judged if verdict]

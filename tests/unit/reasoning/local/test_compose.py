@@ -1,8 +1,15 @@
+import re
+from pathlib import Path
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from app.domain.knowledge import Finding, Language
 from app.reasoning import ComposeRequest, Composition, ResolvedPoint
 from app.reasoning.local import LocalReasoner
+from app.reasoning.local.compose import composed as of_request
+from app.reasoning.local.confidence import FOUND
 from app.reasoning.local.rendering import render
 from tests import factories
 from tests.unit.reasoning.local.conftest import request, seed_passages
@@ -167,6 +174,64 @@ class TestNotFound:
         whole = await composed(reasoner, query="Is there a gym?", language="en", failed_agents=("hr",))
         assert whole.outcome == "not_found"
         assert "The HR agent could not answer right now" in whole.answer
+
+
+CONFIDENCE_PAGE = (Path(__file__).parents[4] / "docs" / "confidence.md").read_text("utf-8")
+
+
+def share_told(pattern: str) -> float:
+    told = re.search(pattern, CONFIDENCE_PAGE)
+    assert told is not None, pattern
+    return float(told[1])
+
+
+class TestConfidence:
+    """The formula of docs/confidence.md, with the figures told there."""
+
+    @settings(deadline=None)
+    @given(st.lists(st.floats(0, 1), max_size=4), st.booleans())
+    def test_not_found_is_never_sure(self, confidences: list[float], has_failed: bool) -> None:
+        findings = [
+            nothing(f"Câu hỏi {at}?", agent=f"a{at}").model_copy(update={"confidence": value})
+            for at, value in enumerate(confidences)
+        ]
+        failed = ("it",) if has_failed else ()
+        whole = of_request(ComposeRequest(query="Hỏi?", language="vi", findings=tuple(findings), failed_agents=failed))
+        most = share_told(r"`not_found` \| of the surest finding, at most ([\d.]+)")
+        assert whole.outcome == "not_found"
+        assert whole.confidence == min(most, max(confidences, default=0.0)) <= FOUND
+
+    @settings(deadline=None)
+    @given(st.lists(st.floats(0.3, 1), min_size=1, max_size=4), st.integers(0, 2), st.booleans(), st.booleans())
+    def test_it_is_the_mean_over_what_was_asked(
+        self, confidences: list[float], missing: int, is_open: bool, has_failed: bool
+    ) -> None:
+        known = [
+            found(f"Điều {at}.", f"Chủ đề {at}?", title=f"t{at}").model_copy(update={"confidence": value})
+            for at, value in enumerate(confidences)
+        ]
+        unknown = [nothing(f"Việc {at}?") for at in range(missing)]
+        whole = of_request(
+            ComposeRequest(
+                query=" ".join(finding.query for finding in (*known, *unknown)), language="vi",
+                findings=(*known, *unknown), failed_agents=("it",) if has_failed else (),
+                conflicts=(POINT.model_copy(update={"decided": False}),) if is_open else (),
+            )
+        )  # fmt: skip
+        expected = sum(confidences) / (len(confidences) + missing)
+        expected *= share_told(r"left undecided \| times ([\d.]+)") if is_open else 1
+        expected *= share_told(r"an agent failed \| times ([\d.]+)") if has_failed else 1
+        assert whole.confidence == pytest.approx(expected, abs=1e-4)
+
+    @settings(deadline=None)
+    @given(st.floats(0.3, 1), st.floats(0.3, 1))
+    def test_of_two_agents_the_surer_counts(self, one: float, other: float) -> None:
+        twice = [
+            found("Điều một.", "Chủ đề?", agent=agent, title=agent).model_copy(update={"confidence": value})
+            for agent, value in (("hr", one), ("it", other))
+        ]
+        whole = of_request(ComposeRequest(query="Chủ đề?", language="vi", findings=tuple(twice)))
+        assert whole.confidence == pytest.approx(max(one, other), abs=1e-4)
 
 
 class TestFollowUpQuestions:

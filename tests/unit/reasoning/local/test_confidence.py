@@ -1,15 +1,21 @@
+import math
+import re
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.knowledge import Passage
-from app.reasoning.local.confidence import ACROSS, FOUND, OWN, Signals, confidence
+from app.reasoning.local.confidence import ACROSS, DOUBTFUL, FOUND, OWN, Signals, confidence, signals_of
 from app.reasoning.local.question import read_question
-from app.reasoning.local.scoring import candidates_of, scored
+from app.reasoning.local.scoring import Candidate, candidates_of, scored
 from tests import factories
 
 AGAINST = {"misfits", "names_missing", "rival", "subject_missing"}
+PAGE = (Path(__file__).parents[4] / "docs" / "confidence.md").read_text("utf-8")
 
 
 def sure(query: str, *passages: Passage, limit: float = 0.7) -> float:
@@ -75,3 +81,96 @@ class TestOperatorsLimit:
         assert sure("How often is the greenhouse watered?", near, limit=0.9) < sure(
             "How often is the greenhouse watered?", near, limit=0.5
         )
+
+
+def ranked(query: str, *passages: Passage, compared: bool = True) -> list[Candidate]:
+    found = scored(read_question(query), candidates_of(passages, read_question(query)))
+    return [replace(candidate, likeness=0.0 if compared else None) for candidate in found]
+
+
+def stands_out(query: str, *passages: Passage, compared: bool = True) -> float:
+    return signals_of(read_question(query), ranked(query, *passages, compared=compared)).stands_out
+
+
+class TestStandingOut:
+    QUERY, TEXT = "How often is the greenhouse watered?", "The greenhouse is watered {} a day in July."
+
+    def version(self, often: str, **changes: object) -> Passage:
+        return page(
+            self.TEXT.format(often), **{"title": "Greenhouse", "document": often, "similarity": 0.25, **changes}
+        )
+
+    def test_another_page_is_what_a_page_stands_out_from(self) -> None:
+        other = page("The orchard is pruned in winter.", document="other", title="Orchard", similarity=0.1)
+        assert stands_out(self.QUERY, self.version("twice"), other) == pytest.approx(0.15)
+
+    def test_a_page_found_alone_stands_out_from_unrelated_text_in_any_number_of_versions(self) -> None:
+        assert stands_out(self.QUERY, self.version("twice")) == pytest.approx(0.25)
+        assert stands_out(self.QUERY, self.version("twice"), self.version("once")) == pytest.approx(0.25)
+
+    def test_further_passages_of_the_page_change_nothing(self) -> None:
+        further = page("Tools are kept in the shed.", title="Greenhouse", document="twice", similarity=0.2)
+        assert stands_out(self.QUERY, self.version("twice"), further, self.version("once")) == pytest.approx(0.25)
+
+    def test_it_never_counts_for_more_than_pages_stand_out_elsewhere(self) -> None:
+        assert stands_out(self.QUERY, self.version("twice", similarity=0.9)) == 0.3
+
+    def test_it_does_not_before_its_pieces_were_compared_nor_without_a_name_that_was_asked_for(self) -> None:
+        assert stands_out(self.QUERY, self.version("twice"), compared=False) == 0
+        assert stands_out("How often is the greenhouse in Vinh watered?", self.version("twice")) == 0
+
+
+class TestStating:
+    @pytest.mark.parametrize(
+        ("query", "text", "states"),
+        [
+            ("On which floor are desks booked?", "The team sits on floor 3.", 1.0),
+            ("On which floor are desks booked?", "Desks are booked in the tool.", 0.0),
+            ("How many desks are on the floor?", "The team sits on floor 3.", 0.0),
+            ("Which room is used for calls?", "Calls are taken in room B338.", 1.0),
+            ("Họp ở phòng nào?", "Cuộc họp diễn ra ở phòng B338.", 1.0),
+        ],
+    )
+    def test_a_place_that_is_named_where_the_question_asks_which(self, query: str, text: str, states: float) -> None:
+        assert signals_of(read_question(query), ranked(query, page(text))).states == states
+
+
+def told(pattern: str) -> tuple[float, ...]:
+    found = re.search(pattern, PAGE)
+    assert found is not None, pattern
+    return tuple(float(number.replace("−", "-")) for number in found.groups())
+
+
+class TestPublishedFormula:
+    ROWS = {
+        name: (float(own), float(across))
+        for name, own, across in re.findall(r"^\| (\w+) \|[^|]*\| (-?[\d.]+) \| (-?[\d.]+) \|$", PAGE, re.MULTILINE)
+    }
+
+    def test_the_page_tells_every_weight(self) -> None:
+        told = {name: (own, across) for name, own, across in zip(Signals._fields, OWN.of, ACROSS.of, strict=True)}
+        assert {"constant": (OWN.constant, ACROSS.constant), **told} == self.ROWS
+
+    def test_the_page_tells_from_where_something_is_found_and_where_words_leave_it_open(self) -> None:
+        assert told(r"Below ([\d.]+) a finding is \*not found\*") == (FOUND,)
+        assert told(r"confidence between ([\d.]+) and ([\d.]+)\)") == DOUBTFUL
+
+    @settings(deadline=None)
+    @given(st.floats(0.36, 1), st.floats(-0.1, 0.1), st.sampled_from(["vi", "en"]))
+    def test_reckoned_from_the_page_it_is_the_same(self, relevance: float, likeness: float, language: str) -> None:
+        query = "How often is the greenhouse watered?"
+        made = page("The greenhouse is watered twice a day in July.", relevance_score=relevance, language=language)
+        pieces = [replace(piece, likeness=likeness) for piece in ranked(query, made)]
+        [most], [steepness] = told(r"min\(([\d.]+), 1 /"), told(r"e\^\(−([\d.]+) × odds")
+        column = 0 if language == "en" else 1
+        signals = signals_of(read_question(query), pieces)._asdict() | {"constant": 1.0}
+        odds = sum(weights[column] * signals[name] for name, weights in self.ROWS.items())
+        reckoned = min(most, 1 / (1 + math.exp(-steepness * odds)))
+        assert confidence(read_question(query), pieces, 0.7) == pytest.approx(reckoned)
+
+    def test_a_passage_below_half_of_the_limit_costs_what_the_page_says(self) -> None:
+        query, [penalty] = "How often is the greenhouse watered?", told(r"\(− ([\d.]+) where relevance is below half")
+        pieces = ranked(query, page("The greenhouse is watered twice a day in July.", relevance_score=0.4))
+        near, far = (confidence(read_question(query), pieces, limit) for limit in (0.7, 0.9))
+        odds = [math.log(value / (1 - value)) for value in (near, far)]
+        assert odds[0] - odds[1] == pytest.approx(penalty * told(r"e\^\(−([\d.]+) × odds")[0])

@@ -61,3 +61,23 @@ class TestFurtherParts:
         assert "duration" not in first.measures
         assert second.measures == {"duration"}
         assert first.terms == second.terms == question.terms
+
+
+class TestAskedFigure:
+    @pytest.mark.parametrize(
+        ("text", "name", "others"),
+        [
+            ("What share of my time must be billable?", {"share"}, {"billable"}),
+            ("Above which amount is a second quote needed?", {"amount"}, {"second", "quote"}),
+            ("Từ giá trị nào phải lấy 3 báo giá?", {"giá", "trị"}, {"báo giá"}),
+            ("tu gia tri nao phai lay 3 bao gia", {"gia", "tri"}, {"bao gia"}),
+        ],
+    )
+    def test_its_name_hardly_counts_since_the_figure_answers(self, text: str, name: set[str], others: set[str]) -> None:
+        weights = {term.text: term.weight for term in read_question(text).terms}
+        assert all(weights[word] < 0.2 for word in name)
+        assert all(weights[word] >= 1 for word in others)
+
+    def test_a_part_may_be_told_as_money_or_as_a_percentage(self) -> None:
+        assert read_question("How much of the gym membership does the company pay?").measures == {"money", "percent"}
+        assert read_question("How much is the gym membership?").measures == {"money"}

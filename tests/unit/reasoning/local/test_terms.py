@@ -24,6 +24,12 @@ class TestCoverage:
     def test_nothing_in_common_is_nothing(self) -> None:
         assert share("mật khẩu", "Phòng họp ở tầng 10.") == 0
 
+    def test_initials_are_told_by_a_name_of_three_words(self) -> None:
+        assert share("ICO", "The Information Commissioner's Office is told within 72 hours.") == 0
+        assert share("ICO", "Tell the Information Commissioner's Office within 72 hours.") == 1
+        assert share("BHXH", "Nộp cho Bảo Hiểm Xã Hội trước ngày 5.") == 1
+        assert share("IT", "Information Technology answers.") == 0
+
 
 class TestTerms:
     def test_asking_words_are_not_terms(self) -> None:

@@ -24,6 +24,7 @@ from app.reasoning.local.deep.puzzles.solution import PYTHON_TOOL
 from app.reasoning.local.deep.quantities import Quantity
 from app.reasoning.local.deep.rates import charges
 from app.reasoning.local.deep.researching import findings_of
+from app.reasoning.local.deep.sayings import words_of
 from app.reasoning.local.deep.solving import solved
 from app.reasoning.local.deep.tables.asking import spec_of
 from app.reasoning.local.deep.tables.program import PROGRAM
@@ -213,16 +214,33 @@ def _asked_directly(request: ActRequest, inquiry: Inquiry) -> Action:
 
 def _with_text(request: ActRequest, inquiry: Inquiry) -> Action:
     """A file of text: asked as it stands, then by its terms; its passages are solved like any others."""
-    topic = " ".join(term.text for term in telling_terms(inquiry.terms))
-    for query in (inquiry.text, topic, *(term.text for term in telling_terms(inquiry.terms)[:2])):
-        if (
-            query
-            and _made(request, query) is None
-            and request.calls_left > 0
-            and not findings_of(request.observations[1:])
-        ):
+    for query in _text_queries(inquiry):
+        if _made(request, query) is None and request.calls_left > 1 and not _quoted(request):
             return ToolWish(tool=FILES_TOOL, query=query, why=request.task.partition("\n")[0])
     return _from_text(request, inquiry)
+
+
+_FILE_WORDS = words_of(
+    "tệp file đính kèm theo attached attachment document thông báo văn bản đọc read day ngày which according trong the"
+)
+_ANYTHING = {
+    "vi": {"money": "số tiền giá", "date": "ngày", "": "nội dung"},
+    "en": {"money": "amount price total", "date": "date", "": "who what"},
+}
+
+
+def _text_queries(inquiry: Inquiry) -> list[str]:
+    """The question, its terms without words for the file, the heaviest of them, then whatever the file says of the
+    kind that is asked for: one hit quotes the whole of a short file."""
+    terms = [term for term in telling_terms(inquiry.terms) if term.text not in _FILE_WORDS]
+    heavy = sorted(terms, key=lambda term: -term.weight)[:2]
+    said = _ANYTHING[inquiry.language]
+    found = [inquiry.text, *(term.text for term in heavy), " ".join(term.text for term in terms)]
+    return [query for query in dict.fromkeys([*found[:4], said.get(inquiry.wanted, said[""])]) if query]
+
+
+def _quoted(request: ActRequest) -> bool:
+    return any(finding.quotes for one in request.observations for finding in one.findings)
 
 
 def _from_text(request: ActRequest, inquiry: Inquiry) -> Action:
