@@ -18,3 +18,11 @@ def needs_deep(classification: Classification, query: str, is_dependent: Depende
         return False
     language = classification.language
     return is_dependent(query, language) and is_dependent(classification.refined_query or query, language)
+
+
+def planned_question(classification: Classification, query: str) -> str:
+    """The question that is planned: as it was asked, unless it needs its conversation to be understood.
+
+    Refining joins sentences; what is given, what is asked and how the answer is wanted are read one by one here.
+    """
+    return classification.refined_query if classification.is_follow_up and classification.refined_query else query

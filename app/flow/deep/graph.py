@@ -16,6 +16,7 @@ from app.errors import AppError, ErrorCode
 from app.flow.compose import guard_of
 from app.flow.deep.acting import acting_graph
 from app.flow.deep.context import DeepContext, DeepPorts, GraphState, Parked
+from app.flow.deep.entry import planned_question
 from app.flow.deep.finalize import finalize
 from app.flow.deep.limits import DeepLimits
 from app.flow.deep.orchestrate import orchestrate, path
@@ -88,7 +89,7 @@ class DeepFlow:
                 return ChitchatPlan(chitchat_response=reply.text)
             usable = {role: self.deep.solvers.usable(role, principal, agents, has_files=has_files) for role in ROLES}
             offered = {role: tuple(tool.offer for tool in tools.values()) for role, tools in usable.items()}
-            question = found.refined_query or request.query
+            question = planned_question(found, request.query)
             made = await self.deep.mind.decompose(
                 DecomposeRequest(
                     asked=Asked(question=question, language=found.language, style=request.answer_style),

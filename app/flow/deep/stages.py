@@ -13,6 +13,7 @@ from app.errors import AppError
 from app.events import RenavigateRequest, VerificationDone
 from app.flow.deep.channel import critique_told, plan_told
 from app.flow.deep.context import DeepContext, GraphState, Stopped
+from app.flow.deep.entry import planned_question
 from app.flow.deep.limits import DeepLimits
 from app.flow.deep.shown import announce, completed
 from app.flow.deep.state import DeepState, Reply
@@ -63,7 +64,7 @@ async def take_in(state: GraphState, runtime: Runtime[DeepContext]) -> GraphStat
     found = context.classification or await classify(context.run.ports, asking, context.offers)
     context.trace.router(started_at, "deep" if found.kind in ("simple", "task") else found.kind, asking.as_of(found))
     settle_permission(context.run)
-    question = found.refined_query or asking.request.query
+    question = planned_question(found, asking.request.query)
     asked = Asked(
         question=question, language=found.language, style=asking.request.answer_style, files=await _file_names(context)
     )

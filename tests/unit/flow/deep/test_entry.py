@@ -8,7 +8,7 @@ import pytest
 from app.domain.knowledge import Language
 from app.domain.language import guess_language
 from app.evaluation.bundled import NAMES, open_dataset
-from app.flow.deep.entry import needs_deep
+from app.flow.deep.entry import needs_deep, planned_question
 from app.reasoning import Classification
 from app.reasoning.local.deep import is_dependent
 
@@ -50,3 +50,10 @@ class TestNeedsDeep:
         asked = [case.question.question for case in open_dataset(name, ROOT / "seed_data").cases]
         assert asked
         assert [query for query in asked if needs_deep(classified(query), query, is_dependent)] == []
+
+
+def test_the_question_is_planned_as_asked_unless_it_leans_on_its_conversation() -> None:
+    asked = "Hạn là ngày nào? Trả lời theo dạng DD/MM/YYYY."
+    refined = classified("Hạn là ngày nào, và trả lời theo dạng DD/MM/YYYY?")
+    assert planned_question(refined, asked) == asked
+    assert planned_question(refined.model_copy(update={"is_follow_up": True}), "còn hạn?") == refined.refined_query
