@@ -10,7 +10,7 @@ from app.reasoning.local.deep.derived import Derived, combined
 from app.reasoning.local.deep.pieces import Piece
 from app.reasoning.local.deep.quantities import Quantity
 from app.reasoning.local.deep.sayings import Saying
-from app.reasoning.local.deep.statements import Stated, stated_in
+from app.reasoning.local.deep.statements import stated_in
 from app.reasoning.local.deep.weighing import Scales, holds
 from app.reasoning.local.numbers import Range, ranges_in
 from app.reasoning.local.terms import bag_of, coverage, terms_of
@@ -184,8 +184,3 @@ def _nearest(scales: Scales, text: str, names: Sequence[str]) -> str:
     if not known:
         return names[0]
     return min(names, key=lambda name: min(abs(text.find(name) - place) for place in known))
-
-
-def stated_near(stated: Stated) -> str:
-    """The part of a piece an amount stands in."""
-    return stated.segment

@@ -7,7 +7,7 @@ from fractions import Fraction
 from app.reasoning.local.deep.arithmetic import evaluated
 from app.reasoning.local.deep.case import Case
 from app.reasoning.local.deep.derivation import Derivation
-from app.reasoning.local.deep.derived import combined
+from app.reasoning.local.deep.excess import excess_derivations
 from app.reasoning.local.deep.goals import ASKS_EXCESS
 from app.reasoning.local.deep.quantities import Quantity
 from app.reasoning.local.deep.rates import charges, fit_of, unused
@@ -36,7 +36,7 @@ _TIMES_OF = re.compile(r"nhân|multipl|tỷ lệ hoàn thành|×", re.IGNORECASE
 def combined_derivations(case: Case) -> Iterator[Derivation]:
     """Every way that needs more than one rule."""
     yield from _left_after_charges(case)
-    yield from _excess(case)
+    yield from excess_derivations(case)
     yield from _proportion(case)
     yield from _with_expense(case)
     yield from _with_extra(case)
@@ -79,55 +79,6 @@ def _left_after_charges(case: Case) -> Iterator[Derivation]:
             rules=rules,
             given=(charge.quantity,),
             floor=Fraction(0),
-        )
-
-
-def _excess(case: Case) -> Iterator[Derivation]:
-    """What a price is above its limit, times how often it was paid."""
-    inquiry = case.inquiry
-    if inquiry.wanted != "money" or inquiry.text not in ASKS_EXCESS:
-        return
-    yield from _excess_of_several(case)
-    for price in inquiry.of_kind("money"):
-        rest = [one for one in inquiry.quantities if one != price]
-        below = [one for one in case.ranked("money") if not one.stated.is_condition and one.stated.value < price.value]
-        limits = [one for one in below if one.stated.bound == "max"] or below
-        for limit in limits[:3]:
-            times = next((q for q in rest if fit_of(limit.stated, q) >= 0.9), None)
-            expression = f"{plain(price.value)} - {plain(limit.stated.value)}"
-            used: tuple[Quantity, ...] = (price, *limit.held)
-            if times and times.value != 1:
-                expression, used = f"({expression}) * {plain(times.value)}", (*used, times)
-            yield Derivation(
-                route="sum",
-                score=limit.score + 0.35 - unused(case, used),
-                expression=expression,
-                unit=limit.stated.unit,
-                value=evaluated(expression),
-                rules=(limit.stated,),
-                given=used,
-            )
-
-
-def _excess_of_several(case: Case) -> Iterator[Derivation]:
-    """Of several prices, what each is above the limit."""
-    prices = case.inquiry.of_kind("money")
-    if len(prices) < 2:
-        return
-    limits = [one for one in case.ranked("money") if not one.stated.is_condition and one.stated.bound == "max"]
-    for limit in limits[:3]:
-        above = [one for one in prices if one.value > limit.stated.value]
-        if not above:
-            continue
-        expression = " + ".join(f"({plain(one.value)} - {plain(limit.stated.value)})" for one in above)
-        yield Derivation(
-            route="sum",
-            score=limit.score + 0.6 - unused(case, prices),
-            expression=expression,
-            unit=limit.stated.unit,
-            value=evaluated(expression),
-            rules=(limit.stated,),
-            given=prices,
         )
 
 
@@ -290,16 +241,3 @@ def _reductions(case: Case, base: Derivation) -> list[Stated]:
         if share >= 0.7 and all(stated.value != other.value or stated.segment == other.segment for other in found):
             found.append(stated)
     return found[:1]
-
-
-def derived_sum(case: Case) -> Iterator[Derivation]:
-    """A sum or product the question states by itself."""
-    for one in combined(case.inquiry.text, case.inquiry.quantities):
-        yield Derivation(
-            route="own",
-            score=0.2,
-            expression=one.expression,
-            unit=one.quantity.unit,
-            value=evaluated(one.expression),
-            given=one.sources,
-        )

@@ -19,9 +19,6 @@ _BACK_IN_RULE = re.compile(
     r"chậm nhất[^.;|]{0,40}trước|prior to|earlier)\b",
     re.IGNORECASE,
 )
-_ON_IN_RULE = re.compile(
-    r"\b(?:kể từ|sau|trong vòng|trong|within|after|from|kéo dài|sau khi|tính từ|last|valid|for)\b", re.IGNORECASE
-)
 _BACK_ASKED = Saying(
     r"(?:muộn|chậm|trễ) nhất (?:là )?(?:ngày nào|"
     r"khi nào|vào ngày|phải)",

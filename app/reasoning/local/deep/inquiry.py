@@ -11,7 +11,7 @@ from app.domain.language import fold, is_unaccented_vietnamese, normalise
 from app.reasoning.local.deep.days import Day, days_in
 from app.reasoning.local.deep.derived import compounds, family_of, hours_in, spans_of
 from app.reasoning.local.deep.formats import Form, split_form
-from app.reasoning.local.deep.goals import ASKS_LIST, ASKS_MAXIMUM, Operation, operation_of, wanted_in
+from app.reasoning.local.deep.goals import Operation, operation_of, wanted_in
 from app.reasoning.local.deep.quantities import Quantity, quantities_in
 from app.reasoning.local.deep.sayings import words_of
 from app.reasoning.local.deep.weekdays import with_days
@@ -47,16 +47,6 @@ class Inquiry:
     def of_kind(self, *kinds: str) -> tuple[Quantity, ...]:
         """What it gives of some kinds."""
         return tuple(one for one in self.quantities if one.kind in kinds)
-
-    @property
-    def asks_list(self) -> bool:
-        """Whether several things shall be named."""
-        return self.text in ASKS_LIST or self.form.is_list
-
-    @property
-    def asks_maximum(self) -> bool:
-        """Whether the most that is allowed is asked for."""
-        return self.text in ASKS_MAXIMUM
 
 
 def read_inquiry(asked: Asked, today: date) -> Inquiry:

@@ -1,7 +1,7 @@
 """Values that rules state: one of them, what is left of it, the difference of two, the sum of several."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
@@ -13,7 +13,6 @@ from app.reasoning.local.deep.narratives import times_told
 from app.reasoning.local.deep.quantities import Quantity
 from app.reasoning.local.deep.rates import fit_of, unused
 from app.reasoning.local.deep.sayings import Saying
-from app.reasoning.local.deep.statements import Stated
 from app.reasoning.local.deep.weighing import Weighed
 from app.reasoning.local.numbers import plain
 from app.reasoning.local.terms import terms_of
@@ -245,8 +244,3 @@ def _total(case: Case) -> Iterator[Derivation]:
         rules=tuple(one.stated for one in chosen),
         given=given,
     )
-
-
-def told_of(stated: Sequence[Stated]) -> str:
-    """The values in a row, for people."""
-    return "; ".join(one.text for one in stated)

@@ -53,7 +53,6 @@ GIVEN: Said = {"vi": "Dữ kiện của câu hỏi: {given}", "en": "Given in th
 CAPPED: Said = {
     "vi": "{value} vượt mức tối đa {cap}, nên lấy {cap}", "en": "{value} is above the maximum of {cap}, so it is {cap}"
 }  # fmt: skip
-FLOORED: Said = {"vi": "không thấp hơn {floor}", "en": "not below {floor}"}
 ROUNDED_UP: Said = {"vi": "làm tròn lên thành {value}", "en": "rounded up to {value}"}
 SENTENCE: Said = {"vi": "Kết quả: {answer}.", "en": "The answer is {answer}."}
 BECAUSE: Said = {"vi": "Cách tính: {working}.", "en": "Working: {working}."}

@@ -127,7 +127,8 @@ def _charge(case: Case, rate: Weighed, quantity: Quantity) -> Charge | None:
 
 def _counted(stated: Stated, quantity: Quantity) -> tuple[str, str]:
     """The rate times what counts of a quantity, and what was left out."""
-    amount, given = plain(stated.value), plain(quantity.value)
+    amount = f"{plain(stated.value * 100)} / 100" if stated.text.endswith("p") else plain(stated.value)
+    given = plain(quantity.value)
     factor = _FACTORS.get((quantity.kind, stated.per))
     if factor and quantity.kind != stated.per:
         times, by = factor
@@ -138,7 +139,8 @@ def _counted(stated: Stated, quantity: Quantity) -> tuple[str, str]:
     split = _then(stated)
     if split and quantity.value > split[0]:
         low, later = split
-        return f"{amount} * {plain(low)} + {plain(later)} * ({given} - {plain(low)})", ""
+        rest = f"{plain(later * 100)} / 100" if stated.text.endswith("p") else plain(later)
+        return f"{plain(low)} * {amount} + ({given} - {plain(low)}) * {rest}", ""
     if stated.first > 1:
         if quantity.value < stated.first:
             return "0", f"{given} < {stated.first}"

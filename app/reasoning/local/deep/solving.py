@@ -1,7 +1,6 @@
 """The likeliest way from what was found to an answer, or what is missing for one."""
 
 from collections.abc import Sequence
-from datetime import date
 
 from app.domain.knowledge import Finding
 from app.reasoning.local.deep.case import Case
@@ -69,13 +68,3 @@ def confidence_of(derivation: Derivation) -> float:
 
 def _key(derivation: Derivation) -> str:
     return derivation.expression or derivation.label or str(derivation.value)
-
-
-def key_of(derivation: Derivation) -> str:
-    """What a way is remembered by when it was refused."""
-    return _key(derivation)
-
-
-def today_or(day: date | None) -> date:
-    """The day, else the first of all."""
-    return day or date.min

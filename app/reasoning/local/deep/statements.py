@@ -85,11 +85,6 @@ class Stated:
             return plain(self.value / 100)
         return f"{plain(self.value)} / 100"
 
-    @property
-    def is_whole_days(self) -> bool:
-        """Whether it is a length of time."""
-        return self.kind in ("day", "week", "month", "year", "night")
-
 
 @lru_cache(maxsize=4096)
 def stated_in(piece: Piece) -> tuple[Stated, ...]:
@@ -230,7 +225,18 @@ def _segments(text: str, amounts: Sequence[Amount]) -> list[tuple[int, int]]:
         return [(0, len(text))]
     if start < len(text):
         spans[-1] = (spans[-1][0], len(text))
-    return spans
+    return [
+        _without_lead(span, spans[at + 1] if at + 1 < len(spans) else None, amounts) for at, span in enumerate(spans)
+    ]
+
+
+def _without_lead(
+    span: tuple[int, int], following: tuple[int, int] | None, amounts: Sequence[Amount]
+) -> tuple[int, int]:
+    """“khách trả 10.000 đồng với xe máy và 35.000 đồng với ô tô”: what leads to the first is common to both."""
+    own = [one.start for one in amounts if span[0] <= one.start < span[1] and not one.text[:1].isalpha()]
+    is_parallel = following is not None and any(abs(one.start - following[0]) <= 1 for one in amounts)
+    return (own[-1], span[1]) if is_parallel and len(own) == 1 else span
 
 
 def _is_inside(mark: re.Match[str], amounts: Sequence[Amount]) -> bool:

@@ -54,11 +54,6 @@ _STATISTIC = re.compile(
     r"\svà\s)\s*-?\d+(?:[.]\d+)?){2,})",
     re.I,
 )
-_PRIME = re.compile(
-    r"(?:is|số)?\s*(?P<n>\d+)\s+(?:is )?(?:a |có phải (?:là )?)?(?:số )?(?:prime|"
-    r"nguyên tố)(?: number)?(?: không| or not)?\s*\?",
-    re.I,
-)
 _HANDSHAKES = re.compile(
     r"(?P<n>\d+)\s+(?:people|persons|người|đội|teams|bạn|players)[^?]*(?:shakes? hands|handshakes?|"
     r"bắt tay|plays? (?:each|every) other|đấu với|once with)",

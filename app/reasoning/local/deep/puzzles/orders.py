@@ -41,7 +41,6 @@ _SECOND = re.compile(
     rf"oldest|fastest|heaviest)|second",
     re.IGNORECASE,
 )
-_OPENING = re.compile(r"^(?:nếu|biết|hỏi|còn|và|nhưng|if|and|but|while|whereas|however|biết rằng)\s+", re.IGNORECASE)
 _PLACE = re.compile(r"ai|who|người nào|which|thành phố nào|con nào", re.IGNORECASE)
 _LOWER_START = frozenset(
     {"Biết", "Nếu", "Hỏi", "Trong", "Còn", "Và", "If", "In", "The", "And", "But", "While", "Who", "Ai"}

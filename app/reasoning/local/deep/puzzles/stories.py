@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable
 
 from app.reasoning.local.deep.inquiry import Inquiry, in_digits
+from app.reasoning.local.deep.puzzles.shopping import of_three, plain_number, round_robin, shopping
 from app.reasoning.local.deep.puzzles.solution import Solution, sum_for
 from app.reasoning.local.deep.sayings import Saying
 
@@ -62,22 +63,6 @@ _TOTAL_MORE = re.compile(
 )
 _SMALLER = re.compile(r"số bé|số nhỏ|smaller|số kia|quả bóng|\bball\b|rẻ hơn|cheaper|younger|ít hơn", re.IGNORECASE)
 _LARGER = re.compile(r"số lớn|larger|greater|bigger|\bbat\b|đắt hơn|older|nhiều hơn", re.IGNORECASE)
-_EACH_PRICE = re.compile(
-    rf"(?P<thing>[^\W\d_]+(?:\s[^\W\d_]+)?)\s+(?:cost|costs|giá|có giá|are|sell for|is|at|"
-    rf"bán)\s+(?:là\s+)?(?:[£$€]\s?)?{_N.format('p')}\s*(?:đồng|nghìn|dollars?|pounds?|euros?|"
-    rf"VND)?\s*(?:each|apiece|a piece|per \w+|một \w+|/\w+|mỗi \w+)?",
-    re.IGNORECASE,
-)
-_NEXT_PRICE = re.compile(
-    rf"(?:and|,|và|còn)\s+(?P<thing>[^\W\d_]+(?:\s[^\W\d_]+)?)\s+(?:[£$€]\s?)?{_N.format('p')}\s*(?:đồng|"
-    rf"nghìn|dollars?|pounds?|VND)?\s*(?:each|apiece|một \w+|per \w+)",
-    re.I,
-)
-_BOUGHT = re.compile(
-    rf"{_N.format('q')}\s+(?:(?:cái|chiếc|quyển|kg|quả|hộp|cân|boxes of|bottles of|kilos? of)\s+)?(?P<thing>[^\W\d_]+)",
-    re.IGNORECASE,
-)
-_BUYS = re.compile(r"\bbuys?\b|bought|\bmua\b|order(?:s|ed)?|đặt", re.IGNORECASE)
 _SHARE = re.compile(
     rf"{_N.format('n')}\s+(?P<of>[^\W\d_]+(?:\s[^\W\d_]+)?)[^.?]*?{_N.format('p')}\s?(?:%|phần trăm|"
     rf"percent)\s*(?:of (?:them|the \w+)\s*)?(?:số \S+(?: \S+)?\s*)?(?:trong số đó\s*)?(?:là|are|is|were|"
@@ -148,13 +133,8 @@ def story_puzzle(inquiry: Inquiry) -> Solution | None:
     if len(inquiry.text) > _MAX_CHARS or inquiry.text in _OFFICE:
         return None
     text = in_digits(inquiry)
-    rules = (_workers, _round_robin, _of_three, _thought, _field, _shared, _two_sums, _times_as, _shopping, _part)
+    rules = (_workers, round_robin, of_three, _thought, _field, _shared, _two_sums, _times_as, shopping, _part)
     return next((found for rule in rules if (found := rule(text)) is not None), None)
-
-
-def _plain(number: str) -> str:
-    grouped = re.fullmatch(r"\d{1,3}(?:[.,]\d{3})+", number)
-    return re.sub(r"[.,]", "", number) if grouped else number.replace(",", ".")
 
 
 def _workers(text: str) -> Solution | None:
@@ -167,7 +147,7 @@ def _workers(text: str) -> Solution | None:
         rf"(?:bao nhiêu|mấy|how many)\s+{_LENGTH}|how long|bao lâu", text, re.IGNORECASE
     ):
         return None
-    return sum_for(f"{_plain(mark['a'])} * {_plain(mark['t'])} / {_plain(others[0]['m'])}")
+    return sum_for(f"{plain_number(mark['a'])} * {plain_number(mark['t'])} / {plain_number(others[0]['m'])}")
 
 
 def _times_as(text: str) -> Solution | None:
@@ -177,7 +157,7 @@ def _times_as(text: str) -> Solution | None:
     numbers = re.findall(r"\d+(?:[.,]\d+)*", text)
     if not mark or not asks or len(numbers) != 2 or _AGO.search(text) or asks.start() < mark.start():
         return None
-    return sum_for(f"{_plain(mark['n1'])} / {_plain(mark['k'])}")
+    return sum_for(f"{plain_number(mark['n1'])} / {plain_number(mark['k'])}")
 
 
 def _two_sums(text: str) -> Solution | None:
@@ -185,7 +165,7 @@ def _two_sums(text: str) -> Solution | None:
     mark = _TOTAL_MORE.search(text)
     if not mark or len(re.findall(r"\d+(?:[.,]\d+)*", text)) != 2:
         return None
-    whole, more = _plain(mark["s"] or mark["s2"]), _plain(mark["d"] or mark["d2"])
+    whole, more = plain_number(mark["s"] or mark["s2"]), plain_number(mark["d"] or mark["d2"])
     asked = text[mark.end() :] or text
     if _SMALLER.search(asked) and not _LARGER.search(asked):
         return sum_for(f"({whole} - {more}) / 2")
@@ -194,72 +174,12 @@ def _two_sums(text: str) -> Solution | None:
     return None
 
 
-def _shopping(text: str) -> Solution | None:
-    """So many of each thing at its price."""
-    listed = _listed_prices(text)
-    if listed:
-        return listed
-    bought_at = _BUYS.search(text)
-    prices = {
-        mark["thing"].lower().split()[-1].rstrip("s"): _plain(mark["p"])
-        for pattern in (_EACH_PRICE, _NEXT_PRICE)
-        for mark in pattern.finditer(text)
-    }
-    if not bought_at or len(prices) < 2 or not re.search(r"how much|bao nhiêu|total|tổng", text, re.IGNORECASE):
-        return None
-    bought = [(mark["q"], mark["thing"].lower().rstrip("s")) for mark in _BOUGHT.finditer(text[bought_at.end() :])]
-    parts = [f"{_plain(count)} * {prices[thing]}" for count, thing in bought if thing in prices]
-    if len(parts) != len(bought) or len(parts) < 2:
-        return None
-    paid = re.search(
-        rf"(?:pays? with|gives?|hands over|đưa|trả bằng)\s+(?:[^\d?.]{{0,20}})?[£$]?{_N.format('w')}",
-        text,
-        re.IGNORECASE,
-    )
-    total = " + ".join(parts)
-    return sum_for(
-        f"{_plain(paid['w'])} - ({total})" if paid and re.search(r"change|trả lại|thối", text, re.IGNORECASE) else total
-    )
-
-
-_LISTED = re.compile(
-    r"(?P<q>\d+|an?|một|one)\s+(?:(?:cái|chiếc|quyển|cây|kg|hộp|ly|"
-    r"cốc)\s+)?(?P<thing>[^\W\d_]+(?:\s[^\W\d_]+){0,2}?)\s+(?:at|for|giá|với giá|costing)\s+(?:[£$€]\s?)?"
-    r"(?P<p>\d+(?:[.,]\d+)*)\s*(?:đồng|nghìn|dollars?|pounds?|VND)?\s*(?P<each>each|apiece|mỗi|một|/)?",
-    re.IGNORECASE,
-)
-_PAID_WITH = re.compile(
-    r"(?:pays? (?:with|using)|gives?|hands over|đưa|trả bằng|"
-    r"with a)[^\d?.]{0,24}[£$€]?\s?(?P<w>\d+(?:[.,]\d+)*)",
-    re.IGNORECASE,
-)
-_CHANGE_ASKED = re.compile(r"change|trả lại|thối|còn lại", re.IGNORECASE)
-
-
-def _listed_prices(text: str) -> Solution | None:
-    """“3 notebooks at $4.25 each and a pen for $1.80”, and the change from a note."""
-    if not _BUYS.search(text):
-        return None
-    parts = []
-    for mark in _LISTED.finditer(text):
-        count = _plain(mark["q"]) if mark["q"][0].isdigit() else "1"
-        if count != "1" and not mark["each"]:
-            return None
-        parts.append(f"{count} * {_plain(mark['p'])}" if count != "1" else _plain(mark["p"]))
-    if len(parts) < 2:
-        return None
-    paid, total = _PAID_WITH.search(text), " + ".join(parts)
-    if _CHANGE_ASKED.search(text):
-        return sum_for(f"{_plain(paid['w'])} - ({total})") if paid else None
-    return sum_for(total)
-
-
 def _part(text: str) -> Solution | None:
     """So many per cent of so many are one thing: how many are, how many are not."""
     mark, asked = _SHARE.search(text), _HOW_MANY.search(text)
     if not mark or not asked or len(re.findall(r"\d+(?:[.,]\d+)*", text)) != 2:
         return None
-    share, whole = _plain(mark["p"]), _plain(mark["n"])
+    share, whole = plain_number(mark["p"]), plain_number(mark["n"])
     key = [word for word in re.findall(r"[^\W\d_]+", mark["x"].lower()) if len(word) > 1]
     said = re.findall(r"[^\W\d_]+", asked["y"].lower())
     is_other = bool({"not", "không", "chưa"} & set(said)) != bool({"not", "không", "chưa"} & set(key)) or not set(
@@ -273,7 +193,7 @@ def _shared(text: str) -> Solution | None:
     mark = _SPLIT.search(text)
     if not mark or len(re.findall(r"\d+(?:[.,]\d+)*", text)) != 2:
         return None
-    a, b = _plain(mark["a"]), _plain(mark["b"])
+    a, b = plain_number(mark["a"]), plain_number(mark["b"])
     is_rest = mark["what"].lower() in ("dư", "còn lại", "thừa", "left over", "remain", "left") or re.search(
         r"dư|thừa|left over|remain", text, re.I
     )
@@ -284,12 +204,12 @@ def _field(text: str) -> Solution | None:
     """Areas, perimeters and volumes."""
     box = _BOX.search(text) if _VOLUME.search(text) else None
     if box:
-        return sum_for(f"{_plain(box['a'])} * {_plain(box['b'])} * {_plain(box['c'])}")
+        return sum_for(f"{plain_number(box['a'])} * {plain_number(box['b'])} * {plain_number(box['c'])}")
     rectangle, square, triangle = _RECTANGLE.search(text), _SQUARE.search(text), _TRIANGLE.search(text)
     if triangle and _AREA.search(text):
-        return sum_for(f"{_plain(triangle['a'])} * {_plain(triangle['b'])} / 2")
+        return sum_for(f"{plain_number(triangle['a'])} * {plain_number(triangle['b'])} / 2")
     if rectangle and len(re.findall(r"\d+(?:[.,]\d+)*", text)) == 2:
-        a, b = _plain(rectangle["a"]), _plain(rectangle["b"])
+        a, b = plain_number(rectangle["a"]), plain_number(rectangle["b"])
         return (
             sum_for(f"({a} + {b}) * 2")
             if _AROUND.search(text)
@@ -303,7 +223,7 @@ def _field(text: str) -> Solution | None:
         and len(re.findall(r"\d+(?:[.,]\d+)*", text)) == 1
         and (_AREA.search(text) or _AROUND.search(text))
     ):
-        side = _plain(square["a"])
+        side = plain_number(square["a"])
         return sum_for(f"{side} * 4" if _AROUND.search(text) else f"{side} ** 2")
     return None
 
@@ -324,49 +244,7 @@ def _thought(text: str) -> Solution | None:
     )
     if not steps:
         return None
-    whole = _plain(result["r"])
+    whole = plain_number(result["r"])
     for _, amount, back in reversed(steps):
-        whole = back(whole, _plain(amount))
+        whole = back(whole, plain_number(amount))
     return sum_for(whole.removeprefix("(").removesuffix(")") if whole.count("(") == 1 else whole)
-
-
-_PAIRS = re.compile(
-    r"(?P<n>\d+)\s+(?:đội|người|bạn|đấu thủ|kỳ thủ|teams|players|people|clubs)[^?]*(?:mỗi cặp|từng đôi|"
-    r"vòng tròn|each pair|every pair|round[- ]robin|"
-    r"(?:each|every) other (?:team |player )?(?:exactly )?once|đúng (?:một|1) (?:trận|ván|lần)|bắt tay|"
-    r"shakes? hands|handshakes?)",
-    re.IGNORECASE,
-)
-
-
-def _round_robin(text: str) -> Solution | None:
-    """Every two of them once."""
-    mark = _PAIRS.search(text)
-    return sum_for(f"{mark['n']} * ({mark['n']} - 1) / 2") if mark else None
-
-
-_AMOUNT = re.compile(r"(?P<n>\d+(?:[.,]\d+)*)\s*(?P<u>[^\W\d_]+)")
-_SAME_UNIT = {
-    "g": "gram", "grams": "gram", "gam": "gram", "litres": "lít", "liters": "lít", "litre": "lít", "people": "person",
-    "persons": "person", "kilometres": "km", "kilometers": "km",
-}  # fmt: skip
-_ASKED_UNIT = re.compile(r"(?:bao nhiêu|mấy|how (?:many|much))\s+(?P<u>[^\W\d_]+)", re.IGNORECASE)
-
-
-def _of_three(text: str) -> Solution | None:
-    """So much of one thing for so much of another; how much for more of it."""
-    found = [(_plain(mark["n"]), _unit(mark["u"])) for mark in _AMOUNT.finditer(text)]
-    asked = _ASKED_UNIT.search(text)
-    if len(found) != 3 or not asked or re.search(r"%|cùng lúc|together", text):
-        return None
-    wanted = _unit(asked["u"])
-    known = [amount for amount, unit in found if unit == wanted]
-    others = [(amount, unit) for amount, unit in found if unit != wanted]
-    if len(known) != 1 or len(others) != 2 or others[0][1] != others[1][1]:
-        return None
-    return sum_for(f"{known[0]} / {others[0][0]} * {others[1][0]}")
-
-
-def _unit(word: str) -> str:
-    low = word.lower()
-    return _SAME_UNIT.get(low, low.rstrip("s") if low.isascii() else low)

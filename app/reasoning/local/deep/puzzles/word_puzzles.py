@@ -82,7 +82,6 @@ _SORT = re.compile(
     re.IGNORECASE,
 )
 _INITIALS = re.compile(rf"(?:first letters?|initials|acronym|chữ cái đầu)[^?\"“']*{_QUOTED.format('w')}", re.IGNORECASE)
-_PALINDROME = re.compile(rf"(?:is|có phải)?[^?\"“']*{_QUOTED.format('w')}[^?]*(?:palindrome|đối xứng)", re.IGNORECASE)
 _LONGEST = re.compile(
     r"(?:which|what|từ nào|tên nào|thành phố nào)[^:?]*(?P<what>longest|shortest|most letters|"
     r"fewest letters|dài nhất|ngắn nhất)[^:?]*[:]\s*(?P<list>[^?]+)",

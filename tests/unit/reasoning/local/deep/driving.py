@@ -1,7 +1,6 @@
 """The mind of the deep flow with the tools it asks for: the loop of the graph without graph, database or queue."""
 
 import asyncio
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -9,14 +8,24 @@ from datetime import date
 from app.domain.deep import Asked, Critique, DeepPlan, Observation, Report, Research, Working
 from app.domain.knowledge import Finding, Language
 from app.errors import ToolFailed
-from app.reasoning.deep import ActRequest, Action, CritiqueRequest, DecomposeRequest, Found, TellRequest, ToolOffer, ToolWish
+from app.reasoning.deep import (
+    Action,
+    ActRequest,
+    CritiqueRequest,
+    DecomposeRequest,
+    Found,
+    TellRequest,
+    ToolOffer,
+    ToolWish,
+)
 from app.reasoning.local import LocalReasoner
 from app.reasoning.local.deep import LocalDeepReasoner
 from app.tools.base import Tool, ToolCall
 from app.tools.math import MathTool
 from app.tools.python import PythonTool
 from app.tools.sandbox import Sandbox
-from app.tools.servers.date import OPERATIONS
+from app.tools.servers.date import OPERATIONS as DAYS
+from app.tools.servers.math import OPERATIONS as SUMS
 from app.tools.unit import UnitTool
 from tests import factories
 from tests.unit.reasoning.local.conftest import request, seed_passages
@@ -31,7 +40,8 @@ def offers(*names: str) -> tuple[ToolOffer, ...]:
 
 RESEARCHER = offers("rag_tool", "log_tool")
 EXPERT = offers(
-    "math_tool", "math.mcp_evaluate", "unit_tool", "python_tool", "date.add", "date.add_working_days", "date.difference",
+    "math_tool", "math.mcp_evaluate", "unit_tool", "python_tool", "date.add", "date.add_working_days",
+    "date.difference",
     "date.weekday", "date.working_days", "date.today", "date.parse",
 )  # fmt: skip
 
@@ -54,7 +64,12 @@ class Driver:
         failure = "" if critiques[-1].approved else "expert"
         return await self.mind.tell(
             TellRequest(
-                asked=asked, plan=plan, research=tuple(research), working=working, critiques=tuple(critiques), failure=failure
+                asked=asked,
+                plan=plan,
+                research=tuple(research),
+                working=working,
+                critiques=tuple(critiques),
+                failure=failure,
             )
         )
 
@@ -78,9 +93,7 @@ class Driver:
                 findings=tuple(found[at] for at in action.findings), observations=tuple(seen),
             )  # fmt: skip
 
-    async def work(
-        self, asked: Asked, plan: DeepPlan, research: Sequence[Research]
-    ) -> tuple[Working, list[Critique]]:
+    async def work(self, asked: Asked, plan: DeepPlan, research: Sequence[Research]) -> tuple[Working, list[Critique]]:
         seen: list[Observation] = []
         critiques: list[Critique] = []
         previous: Working | None = None
@@ -124,8 +137,8 @@ class Driver:
     async def _call(
         self, wish: ToolWish, asked: Asked, research: Sequence[Research], seen: Sequence[Observation]
     ) -> Observation:
-        if wish.tool.startswith("date."):
-            return _of_calendar(wish)
+        if wish.tool.startswith(("date.", "math.")):
+            return _of_server(wish)
         call = _call(wish, asked, [finding for one in research for finding in one.findings], seen)
         try:
             result = await self._tool(wish.tool)(call)
@@ -133,7 +146,11 @@ class Driver:
             return Observation(tool=wish.tool, query=wish.query, text=str(failed), failed=True)
         value = result.value.get("result") if isinstance(result.value, dict) else None
         return Observation(
-            tool=wish.tool, query=wish.query, text=result.text, value="" if value is None else str(value), findings=result.findings
+            tool=wish.tool,
+            query=wish.query,
+            text=result.text,
+            value="" if value is None else str(value),
+            findings=result.findings,
         )
 
     def _tool(self, name: str) -> Tool:
@@ -145,9 +162,10 @@ class Driver:
         return made[name]
 
 
-def _of_calendar(wish: ToolWish) -> Observation:
-    """What the date server answers, without a process."""
-    operation = next(one for one in OPERATIONS if wish.tool == f"date.{one.name}")
+def _of_server(wish: ToolWish) -> Observation:
+    """What the servers of dates and sums answer, without a process."""
+    server, _, name = wish.tool.partition(".")
+    operation = next(one for one in (DAYS if server == "date" else SUMS) if one.name == name)
     answer = operation.answer(dict(wish.arguments))
     result: Mapping[str, object] = answer.structured_content or {}
     text = "".join(getattr(part, "text", "") for part in answer.content)
@@ -171,8 +189,3 @@ def _call(wish: ToolWish, asked: Asked, findings: Sequence[Finding], seen: Seque
         asked=asked.question,
         worked_out=tuple(one.value for one in seen if one.value),
     )
-
-
-def program_of(arguments: Mapping[str, str]) -> tuple[str, dict[str, object]]:
-    """The code and the inputs of a wish for the sandbox."""
-    return arguments["code"], json.loads(arguments["inputs"])
