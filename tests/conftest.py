@@ -25,8 +25,8 @@ settings.register_profile("ci", derandomize=True)
 if os.environ.get("CI"):
     settings.load_profile("ci")
 
-_SHARED = ("acceptance", "api", "browser")
-"""Folders whose tests share a house that takes long to build."""
+_SHARED = ("acceptance", "api", "browser", "chaos")
+"""Folders whose tests share a house that takes long to build, or need the machine for themselves."""
 _TEMPLATE = "conclave_template"
 _numbers = count(1)
 
@@ -51,6 +51,23 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByHouse |
         return None
     config.option.loadscopereorder = False
     return ByHouse(config, log)
+
+
+class FailuresAtOnce:
+    """Names what fails when it fails: a long run that is cut short has then said why."""
+
+    def __init__(self, config: pytest.Config):
+        self._config = config
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        terminal = self._config.pluginmanager.getplugin("terminalreporter")
+        if report.failed and terminal is not None:
+            terminal.write_line(f"failed: {report.nodeid}")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("numprocesses", None):
+        config.pluginmanager.register(FailuresAtOnce(config))
 
 
 @pytest.fixture(scope="session")
