@@ -20,7 +20,7 @@ from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
 from app.telemetry import log_context
 
-CLOSED_ROOTS = ("/api", "/v1", "/mcp")
+CLOSED_ROOTS = ("/api", "/v1", "/mcp", "/ag-ui", "/ui", "/a2a")
 """Whatever lies there or below needs a token."""
 OPEN_PATHS = frozenset({"/api/v1/auth/dev"})
 """Paths below `CLOSED_ROOTS` that need none."""

@@ -44,6 +44,12 @@ async def page() -> Response:
     return _file("index.html")
 
 
+@router.get("/admin", include_in_schema=False)
+async def admin_page() -> Response:
+    """The pages for administrators, open like the chat page: what they show, the API gives to administrators alone."""
+    return _file("admin.html")
+
+
 @router.get("/docs", include_in_schema=False)
 async def docs() -> Response:
     """The API's documentation."""

@@ -44,8 +44,12 @@ _STATUS_OF_FAILURE = {
 }
 
 
-async def start_run(rooms: Rooms, caller: Principal, body: ChatBody, idempotency_key: str | None) -> StartedRun:
+async def start_run(
+    rooms: Rooms, caller: Principal, body: ChatBody, idempotency_key: str | None, *, opens_session: bool = False
+) -> StartedRun:
     """Check the question and register its root task; nothing is registered when anything is refused.
+
+    `opens_session`: the session the body names need not be there yet.
 
     While the database is away chitchat and pure questions are begun all the same. Raises `AppError`: bad or too long
     question, wider ``user_context``, unknown agent, tool, session or file, a key that was used for another question, or
@@ -63,7 +67,7 @@ async def start_run(rooms: Rooms, caller: Principal, body: ChatBody, idempotency
     new_task, deadline_ms = _root_task(task_id, session_id, request, rooms), rooms.limits.deadline_ms(request.mode)
 
     async def register() -> StartedRun:
-        if body.session_id is not None:
+        if body.session_id is not None and not opens_session:
             await rooms.sessions.get(principal, body.session_id)
         await rooms.attachments.check(principal, request.files)
         made: list[object] = []

@@ -10,6 +10,7 @@ from starlette.routing import Route
 
 from app import __version__, telemetry
 from app.api import (
+    a2a,
     agents,
     approval,
     chat,
@@ -26,6 +27,7 @@ from app.api import (
     signin,
     tasks,
 )
+from app.api.agui.routes import router as agui_router
 from app.api.deps import Rooms
 from app.api.door import AuthenticationGate, BodyLimit, RequestDoor
 from app.api.mcp_server import PATH as MCP_PATH
@@ -33,6 +35,7 @@ from app.api.mcp_server import McpDoor
 from app.api.openai_compat.errors import OpenAIErrors
 from app.api.openai_compat.routes import router as openai_router
 from app.api.problem import install_problem_handlers
+from app.api.vercel.routes import router as vercel_router
 from app.domain.principal import Principal
 from app.main.services import Services
 from app.settings import Settings
@@ -94,7 +97,8 @@ def create_app(settings: Settings | None = None, *, services: Services | None = 
     install_problem_handlers(app)
     app.include_router(operations.router)
     app.include_router(_version_1())
-    app.include_router(openai_router)
+    for protocol in (openai_router, agui_router, vercel_router, a2a.router):
+        app.include_router(protocol)
     app.router.routes.append(Route(MCP_PATH, endpoint=mcp_door, include_in_schema=False))
     return app
 

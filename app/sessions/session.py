@@ -53,6 +53,11 @@ class SessionStore:
             raise _not_found()
         return found.model_copy(update={"messages": messages, "speaking": speaking})
 
+    async def running(self, principal: Principal, session_id: UUID) -> UUID | None:
+        """The last run of a session that has not ended; None when there is none, or no such session."""
+        async with self._database.principal_scope(principal) as tx:
+            return await sessions.running(tx, session_id)
+
     async def delete(self, principal: Principal, session_id: UUID) -> None:
         """Erase a session with its runs, journals and memory; a run going on is lost. Raises `AppError` (404)."""
         async with self._database.principal_scope(principal) as tx:

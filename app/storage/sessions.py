@@ -63,6 +63,12 @@ told as (
 latest as (select distinct on (root_task_id, agent) * from told order by root_task_id, agent, seq desc)
 select distinct agent from latest where agent is not null and type <> 'end_process' order by agent
 """
+_RUNNING = """
+select task_id from tasks
+where tenant_id = $1 and user_id = $2 and session_id = $3 and parent_task_id is null and kind = 'chat'
+    and status in ('pending', 'in_progress')
+order by created_at desc limit 1
+"""
 
 
 async def open_session(tx: Transaction, session_id: UUID, question: str, kind: str = "") -> None:
@@ -107,6 +113,12 @@ async def find(tx: Transaction, session_id: UUID) -> Session | None:
 async def speaking(tx: Transaction, session_id: UUID) -> tuple[str, ...]:
     """The agents that have the floor in the runs that go on, by their journals."""
     return tuple(row["agent"] for row in await tx.driver.fetch(_SPEAKING, *_whose(tx), session_id))
+
+
+async def running(tx: Transaction, session_id: UUID) -> UUID | None:
+    """The last run of a session that has not ended; None when there is none."""
+    found: UUID | None = await tx.driver.fetchval(_RUNNING, *_whose(tx), session_id)
+    return found
 
 
 async def page(tx: Transaction, behind: tuple[datetime, UUID] | None, limit: int) -> list[Session]:

@@ -7,10 +7,26 @@ from typing import Any
 import httpx
 import pytest
 
-PUBLIC = {("get", "/live"), ("get", "/ready"), ("get", "/api/v1/auth/dev"), ("post", "/api/v1/auth/dev")}
+PUBLIC = {
+    ("get", "/live"),
+    ("get", "/ready"),
+    ("get", "/api/v1/auth/dev"),
+    ("post", "/api/v1/auth/dev"),
+    ("get", "/.well-known/agent-card.json"),
+}
 """Everything that answers without a token; a new route is closed unless it is added here on purpose."""
 IDS = re.compile(r"{(task|session|document|file)_id}")
-PAGES = ("/", "/docs", "/openapi.json", "/web/app.js", "/web/style.css", "/web/icon.svg")
+PAGES = (
+    "/",
+    "/docs",
+    "/openapi.json",
+    "/web/app.js",
+    "/web/style.css",
+    "/web/icon.svg",
+    "/admin",
+    "/web/admin.js",
+    "/web/admin.css",
+)
 
 
 @pytest.fixture(scope="session")
@@ -71,6 +87,10 @@ class TestEveryRoute:
             ("get", "/v1/models"),
             ("get", "/v1/models/{model}"),
             ("post", "/v1/chat/completions"),
+            ("post", "/ag-ui"),
+            ("post", "/ui/chat"),
+            ("get", "/ui/chat/{chat_id}/stream"),
+            ("post", "/a2a"),
         }
         assert set(routes(openapi)) == expected | PUBLIC
         for method, path in routes(openapi):

@@ -13,6 +13,7 @@ from app.api.openai_compat.shapes import (
     UrlCitation,
     Usage,
 )
+from app.api.retold import WRITTEN_ANEW, Retold
 from app.domain.tokens import estimated_tokens
 from app.events import FinalReport, JournalEntry, Redispatched, TaskCancelled, TaskFailed, TextDelta
 
@@ -79,7 +80,7 @@ class Chunks:
             "id": f"chatcmpl-{number}", "object": "chat.completion.chunk", "created": created, "model": model,
         }  # fmt: skip
         self._prompt, self._include_usage = prompt, include_usage
-        self._told, self._again = "", ""
+        self._text = Retold()
 
     async def of(self, entries: AsyncIterator[JournalEntry]) -> AsyncGenerator[dict[str, Any], None]:
         """One run's journal, to its end."""
@@ -87,10 +88,10 @@ class Chunks:
         async for entry in entries:
             match entry.event:
                 case TextDelta(text=text):
-                    if piece := self._fresh(text):
+                    if piece := self._text.fresh(text):
                         yield self._chunk({"content": piece})
                 case Redispatched():
-                    self._again = ""
+                    self._text.begin_again()
                 case FinalReport(answer=answer):
                     for chunk in self._ended(answer):
                         yield chunk
@@ -106,24 +107,14 @@ class Chunks:
         yield self._chunk({"role": "assistant", "content": text})
         yield from self._last({}, usage(self._prompt, text, {}))
 
-    def _fresh(self, text: str) -> str:
-        """What of a piece was not told yet: a run that was given out again tells its text from the start."""
-        self._again += text
-        if len(self._again) <= len(self._told):
-            return ""
-        if not self._again.startswith(self._told):
-            return ""  # the new attempt says it differently; its whole text comes with the end
-        piece, self._told = self._again[len(self._told) :], self._again
-        return piece
-
     def _ended(self, answer: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         text = str(answer["answer"])
-        if text.startswith(self._told):
-            if rest := text[len(self._told) :]:
-                yield self._chunk({"content": rest})
-        else:  # nothing that was sent can be taken back
-            yield refusal("The answer was written anew after its first words were sent; ask again.", "OVERLOADED")
+        rest = self._text.rest(text)
+        if rest is None:
+            yield refusal(WRITTEN_ANEW, "OVERLOADED")
             return
+        if rest:
+            yield self._chunk({"content": rest})
         told = AnswerMessage(
             content="", annotations=annotations(text, answer["evidence"]), references=tuple(answer["evidence"])
         ).model_dump(mode="json", include={"annotations", "references"})

@@ -1,13 +1,12 @@
 """`/v1`: who can be asked, and asking."""
 
 import json
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any
 from uuid import uuid4
 
 from fastapi import APIRouter, Request
 from pydantic import ValidationError
-from sse_starlette import EventSourceResponse, ServerSentEvent
 from starlette.responses import JSONResponse, Response
 
 from app.api.chat import IdempotencyKey
@@ -16,9 +15,9 @@ from app.api.openai_compat.housework import housework
 from app.api.openai_compat.projection import Chunks, bare, completion, refusal
 from app.api.openai_compat.shapes import Completion, CompletionBody, ModelList, ModelView
 from app.api.problem import describe_validation
+from app.api.projected import Chunk, ProjectedStream, until_lost
 from app.api.runs import answer_of, start_run
 from app.api.schemas import ChatBody
-from app.api.sse import PING_SECONDS, SEND_TIMEOUT_SECONDS
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
 
@@ -26,7 +25,6 @@ router = APIRouter(prefix="/v1", tags=["openai"])
 AUTO, DEEP = "auto", "deep"
 _HISTORY_TURNS = 50
 _DONE = "[DONE]"
-_HEADERS = {"Cache-Control": "no-cache, no-transform", "X-Accel-Buffering": "no"}
 
 
 @router.get("/models", summary="Who can be asked, as models")
@@ -65,7 +63,7 @@ async def completions(
         include_usage = body.stream_options is not None and body.stream_options.include_usage
         chunks = Chunks(str(run.task_id), body.model, created, prompt, include_usage=include_usage)
         entries = rooms.journal.follow(run.principal, run.task_id)
-        return _streamed(_until_lost(chunks.of(entries), entries))
+        return ProjectedStream(until_lost(chunks.of(entries), entries, _told), done=_DONE)
     answered = await answer_of(rooms, run, request)
     if answered.status_code != 200:
         return _failure(answered)
@@ -118,37 +116,11 @@ def _without_a_run(body: CompletionBody, created: int, prompt: str, reply: str) 
         for chunk in chunks.whole(reply):
             yield chunk
 
-    return _streamed(told())
+    return ProjectedStream(told(), done=_DONE)
 
 
-async def _until_lost(
-    chunks: AsyncGenerator[dict[str, Any], None], entries: AsyncIterator[Any]
-) -> AsyncGenerator[dict[str, Any], None]:
-    try:
-        async for chunk in chunks:
-            yield chunk
-    except AppError as error:
-        yield refusal(error.detail, error.code.value)
-    finally:
-        await chunks.aclose()
-        if isinstance(entries, AsyncGenerator):
-            await entries.aclose()
-
-
-def _streamed(chunks: AsyncGenerator[dict[str, Any], None]) -> Response:
-    async def frames() -> AsyncGenerator[ServerSentEvent, None]:
-        async for chunk in chunks:
-            yield ServerSentEvent(json.dumps(chunk, ensure_ascii=False), sep="\n")
-        yield ServerSentEvent(_DONE, sep="\n")
-
-    return EventSourceResponse(
-        frames(),
-        headers=_HEADERS,
-        ping=PING_SECONDS,
-        ping_message_factory=lambda: ServerSentEvent(comment="ping", sep="\n"),
-        send_timeout=SEND_TIMEOUT_SECONDS,
-        sep="\n",
-    )
+def _told(error: AppError) -> tuple[Chunk]:
+    return (refusal(error.detail, error.code.value),)
 
 
 def _failure(answered: Response) -> Response:

@@ -1,0 +1,44 @@
+// The admin pages in English.
+
+export const EN = {
+  title: "Administration", skip: "Go to the content", chat: "Chat", parts: "Parts of the administration", signInHint: "Sign in as an administrator: choose a demo user with the role admin, or paste an access token.",
+  notAdmin: "These pages are for administrators.", notAdminHint: "Your sign-in does not carry the role admin. Ask an administrator for it, or sign in as somebody who has it.", otherUser: "Sign in as somebody else",
+  loading: "Loading…", more: "More", close: "Close", tryAgain: "Try again", failedTo: "That did not work: {reason}",
+  part: { documents: "Documents", health: "Health report", conflicts: "Conflicts", performance: "Performance", agents: "Agents" },
+
+  all: "all", department: "Department", status: "Status", document: "Document", scope: "Scope", days: "In force", version: "Version", changed: "Changed", noDocuments: "No document matches.", documentCount: "{number} documents shown",
+  stageName: { received: "received", parsing: "reading", chunking: "cutting", embedding: "making vectors", ready: "published", partial: "published in part", failed: "failed" },
+  stepName: { received: "received", parsing: "read", chunking: "cut", embedding: "vectors made", ready: "published" },
+  fromTo: "{from} – {to}", fromDay: "from {from}", toDay: "until {to}", always: "no limit of days",
+
+  bringIn: "Bring documents in", drop: "Drop files here", choose: "or choose files", dropHint: "PDF, Word, Excel, PowerPoint, HTML, Markdown, text, CSV, e-mail and others. Nothing is sent before you press the button.",
+  from: "In force from", to: "In force to", supersedes: "Replaces (external id)", externalId: "External id", externalHint: "The same id again makes a new version of that document.", oneFile: "Only with one file at a time.",
+  sendFiles: "Bring in", newVersion: "Bring in a new version", newVersionOf: "A new version of “{title}”.", unset: "as in the file", progressOf: "Progress of {name}", needsFile: "Choose a file first.", unchanged: "Nothing had changed.", brought: "“{name}” is published.", openIt: "Open",
+
+  facts: "About this document", file: "File", passages: "Passages", warnings: "What could not be read", saveOriginal: "Save the original file", noOriginal: "There is no original file: it came as text.",
+  whoSees: "Who can see this", whoWouldSee: "Who could see it then",
+  seesPublic: "Everybody of the company whose rights include “public”, in every department.",
+  seesInternal: "Everybody of the company whose rights include “internal”, in every department.",
+  seesGeneral: "Everybody of the company whose rights include “department only”: the department General belongs to everybody.",
+  seesPrivate: "Only members of {department} whose rights include “department only”.",
+  seesAdmin: "Administrators manage it on these pages whatever its scope; their questions read no more than their own rights allow. No other company ever sees it.",
+  seesNow: "Questions about today use it.", seesLater: "Its first day is still to come: questions use it only for days from {from}.", seesPast: "Its last day has passed: questions use it only for days until {to}.",
+  change: "Change rights and days", save: "Save", saved: "Saved; the next question sees it.", nothingChanged: "Nothing is changed.",
+  versions: "Versions", versionNumber: "Version {number}", current: "is found", changedFields: "Fields", differences: "Text", firstVersion: "The first version.", sameText: "The text is the same as before.", isCut: "Further differences are left out.", added: "Added", removed: "Removed", empty: "empty",
+  erase: "Delete", eraseHint: "Deletes all its versions, passages, vectors and original files at once. What it replaced holds again.", eraseAsk: "Delete “{title}” with all {number} versions? This cannot be undone.", erased: "“{title}” was deleted.",
+
+  healthHint: "What to look after, gravest first.", healthy: "Nothing to look after.", allKinds: "All kinds", unsure: "sureness {share}",
+  kind: { contradiction: "Contradiction", duplicate: "Duplicate", failed: "Failed", partial: "Published in part", empty: "Empty", expired: "Expired", expiring: "Expires soon", old: "Old", not_compared: "Not compared" },
+
+  conflictsHint: "What runs of the whole company weighed, newest first, in figures: without questions, quotes, titles or addresses.", noConflicts: "No run has weighed a conflict yet.",
+  when: "When", type: "Type", winner: "First", loser: "Second", margin: "Margin", threshold: "Threshold", decision: "Decision", decided: "one chosen", undecided: "both shown",
+  ruleName: { weighted_scoring: "by scores", later_version: "later version", validity: "validity" }, weighAgain: "Weigh again", weighHint: "The weights count relative to their sum. Nothing is stored and no model is asked.",
+  weightOf: "Weight of {factor}", before: "In the run", after: "With these weights", winnerChanged: "The other source comes first.", winnerSame: "The same source comes first.", asInRun: "As in the run", noWeight: "At least one weight must be above zero.",
+  notYours: "This run was asked by somebody else. Only who asked may weigh it again, because the answer shows question and quotes; these pages show its figures alone.", leftOut: "This one cannot be weighed again: a source of it was deleted, or you may not read it.", ruleStands: "A rule decided this, not the scores: other weights do not overturn it.", side: "Source", score: "Score",
+
+  performanceHint: "All runs of the company that ended in this time.", period: "Time", lastDay: "1 day", lastWeek: "7 days", lastMonth: "30 days", lastQuarter: "90 days", runs: "Runs", runTime: "Mean time of a run", conflictTime: "Mean time of comparing sources", cacheRatio: "Cache hits",
+  agentTimes: "Mean time of an agent", toolCalls: "Calls of a tool", toolTimes: "Mean time of a tool", quality: "Sources (most frequent)", agent: "Agent", completeness: "Completeness", recency: "Recency", domainMatch: "Department", noRuns: "No run has ended in this time.", nothing: "Nothing in this time.", calls: "{number} calls",
+  completenessName: { comprehensive: "whole", partial_with_context: "partial, with context", partial: "partial", none: "none" }, recencyName: { within_30_days: "≤ 30 days", within_90_days: "≤ 90 days", older: "older", unknown: "unknown" }, matchName: { perfect: "right", general: "general", none: "none" },
+
+  agentsHint: "Agents and tools that a question of yours may be planned with.", reads: "Reads", tools: "Tools",
+};

@@ -1,0 +1,44 @@
+// Các trang quản trị bằng tiếng Việt.
+
+export const VI = {
+  title: "Quản trị", skip: "Tới nội dung", chat: "Hỏi đáp", parts: "Các mục quản trị", signInHint: "Đăng nhập với quyền quản trị: chọn người dùng thử có vai trò admin, hoặc dán mã truy cập.",
+  notAdmin: "Các trang này dành cho quản trị viên.", notAdminHint: "Tài khoản của bạn không có vai trò admin. Hãy nhờ quản trị viên cấp, hoặc đăng nhập bằng tài khoản khác.", otherUser: "Đăng nhập bằng tài khoản khác",
+  loading: "Đang tải…", more: "Xem thêm", close: "Đóng", tryAgain: "Thử lại", failedTo: "Không thực hiện được: {reason}",
+  part: { documents: "Tài liệu", health: "Tình trạng", conflicts: "Mâu thuẫn", performance: "Hiệu năng", agents: "Tác tử" },
+
+  all: "tất cả", department: "Phòng ban", status: "Trạng thái", document: "Tài liệu", scope: "Phạm vi", days: "Hiệu lực", version: "Phiên bản", changed: "Thay đổi", noDocuments: "Không có tài liệu nào phù hợp.", documentCount: "Đang hiện {number} tài liệu",
+  stageName: { received: "đã nhận", parsing: "đang đọc", chunking: "đang chia đoạn", embedding: "đang tạo véc-tơ", ready: "đã công bố", partial: "công bố một phần", failed: "lỗi" },
+  stepName: { received: "nhận", parsing: "đọc", chunking: "chia đoạn", embedding: "tạo véc-tơ", ready: "công bố" },
+  fromTo: "{from} – {to}", fromDay: "từ {from}", toDay: "đến {to}", always: "không giới hạn ngày",
+
+  bringIn: "Đưa tài liệu vào", drop: "Thả tệp vào đây", choose: "hoặc chọn tệp", dropHint: "PDF, Word, Excel, PowerPoint, HTML, Markdown, văn bản, CSV, thư điện tử và các loại khác. Chưa gửi gì trước khi bạn bấm nút.",
+  from: "Hiệu lực từ", to: "Hiệu lực đến", supersedes: "Thay thế (mã ngoài)", externalId: "Mã ngoài", externalHint: "Dùng lại mã cũ sẽ tạo phiên bản mới của tài liệu đó.", oneFile: "Chỉ dùng khi đưa vào một tệp.",
+  sendFiles: "Đưa vào", newVersion: "Đưa vào phiên bản mới", newVersionOf: "Phiên bản mới của “{title}”.", unset: "như trong tệp", progressOf: "Tiến độ của {name}", needsFile: "Hãy chọn tệp trước.", unchanged: "Không có gì thay đổi.", brought: "“{name}” đã được công bố.", openIt: "Mở",
+
+  facts: "Thông tin", file: "Tệp", passages: "Đoạn", warnings: "Phần không đọc được", saveOriginal: "Tải tệp gốc", noOriginal: "Không có tệp gốc: tài liệu được gửi dưới dạng văn bản.",
+  whoSees: "Ai xem được", whoWouldSee: "Khi đó ai xem được",
+  seesPublic: "Mọi người trong công ty có quyền “công khai”, ở mọi phòng ban.",
+  seesInternal: "Mọi người trong công ty có quyền “nội bộ”, ở mọi phòng ban.",
+  seesGeneral: "Mọi người trong công ty có quyền “riêng của phòng”: phòng Chung là của tất cả mọi người.",
+  seesPrivate: "Chỉ người thuộc {department} có quyền “riêng của phòng”.",
+  seesAdmin: "Quản trị viên quản lý tài liệu này tại đây dù phạm vi nào; câu hỏi của họ chỉ đọc được trong quyền của chính họ. Công ty khác không bao giờ thấy.",
+  seesNow: "Câu hỏi về hôm nay dùng tài liệu này.", seesLater: "Chưa đến ngày hiệu lực: chỉ câu hỏi về những ngày từ {from} mới dùng.", seesPast: "Đã hết hiệu lực: chỉ câu hỏi về những ngày đến {to} mới dùng.",
+  change: "Đổi quyền và ngày hiệu lực", save: "Lưu", saved: "Đã lưu; câu hỏi kế tiếp sẽ thấy ngay.", nothingChanged: "Chưa có gì thay đổi.",
+  versions: "Các phiên bản", versionNumber: "Phiên bản {number}", current: "đang dùng", changedFields: "Thông tin", differences: "Nội dung", firstVersion: "Phiên bản đầu tiên.", sameText: "Nội dung giống bản trước.", isCut: "Những khác biệt còn lại được lược bớt.", added: "Thêm", removed: "Bỏ", empty: "trống",
+  erase: "Xoá", eraseHint: "Xoá ngay mọi phiên bản, đoạn, véc-tơ và tệp gốc. Tài liệu bị nó thay thế sẽ có hiệu lực trở lại.", eraseAsk: "Xoá “{title}” cùng cả {number} phiên bản? Không thể hoàn tác.", erased: "Đã xoá “{title}”.",
+
+  healthHint: "Những điều cần xem, nặng nhất trước.", healthy: "Không có gì cần xem.", allKinds: "Mọi loại", unsure: "độ chắc {share}",
+  kind: { contradiction: "Trái nhau", duplicate: "Trùng lặp", failed: "Lỗi", partial: "Công bố một phần", empty: "Trống", expired: "Hết hiệu lực", expiring: "Sắp hết hiệu lực", old: "Đã cũ", not_compared: "Chưa so sánh" },
+
+  conflictsHint: "Những gì các lượt hỏi của toàn công ty đã cân nhắc, mới nhất trước, chỉ bằng con số: không có câu hỏi, trích dẫn, tên hay địa chỉ.", noConflicts: "Chưa có lượt hỏi nào gặp mâu thuẫn.",
+  when: "Lúc", type: "Loại", winner: "Thứ nhất", loser: "Thứ hai", margin: "Chênh", threshold: "Ngưỡng", decision: "Kết quả", decided: "chọn một", undecided: "nêu cả hai",
+  ruleName: { weighted_scoring: "theo điểm", later_version: "bản mới hơn", validity: "hiệu lực" }, weighAgain: "Cân lại", weighHint: "Các trọng số tính theo tỉ lệ với tổng. Không lưu gì và không hỏi mô hình nào.",
+  weightOf: "Trọng số {factor}", before: "Trong lượt hỏi", after: "Với trọng số này", winnerChanged: "Nguồn kia đứng trước.", winnerSame: "Vẫn nguồn ấy đứng trước.", asInRun: "Như trong lượt hỏi", noWeight: "Ít nhất một trọng số phải lớn hơn không.",
+  notYours: "Lượt này do người khác hỏi. Chỉ người hỏi mới cân lại được, vì kết quả cho thấy câu hỏi và trích dẫn; trang này chỉ hiện con số.", leftOut: "Không cân lại được: một nguồn đã bị xoá hoặc bạn không có quyền đọc.", ruleStands: "Điều này do quy tắc quyết định, không do điểm: trọng số khác không làm thay đổi.", side: "Nguồn", score: "Điểm",
+
+  performanceHint: "Mọi lượt hỏi của công ty kết thúc trong khoảng này.", period: "Khoảng", lastDay: "1 ngày", lastWeek: "7 ngày", lastMonth: "30 ngày", lastQuarter: "90 ngày", runs: "Lượt hỏi", runTime: "Thời gian trung bình một lượt", conflictTime: "Thời gian trung bình đối chiếu nguồn", cacheRatio: "Trúng bộ nhớ đệm",
+  agentTimes: "Thời gian trung bình của tác tử", toolCalls: "Số lần gọi công cụ", toolTimes: "Thời gian trung bình của công cụ", quality: "Nguồn (thường gặp nhất)", agent: "Tác tử", completeness: "Độ đầy đủ", recency: "Độ mới", domainMatch: "Chuyên môn", noRuns: "Không có lượt hỏi nào kết thúc trong khoảng này.", nothing: "Không có gì trong khoảng này.", calls: "{number} lần",
+  completenessName: { comprehensive: "đầy đủ", partial_with_context: "một phần, có ngữ cảnh", partial: "một phần", none: "không có" }, recencyName: { within_30_days: "≤ 30 ngày", within_90_days: "≤ 90 ngày", older: "cũ hơn", unknown: "không rõ" }, matchName: { perfect: "đúng", general: "chung", none: "không" },
+
+  agentsHint: "Tác tử và công cụ mà câu hỏi của bạn có thể dùng.", reads: "Đọc", tools: "Công cụ",
+};

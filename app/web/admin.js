@@ -1,0 +1,119 @@
+// The admin pages: who is here, which part is shown. What they show, the API gives to administrators alone.
+
+import { showAgents } from "./admin-agents.js";
+import { showConflicts } from "./admin-conflicts.js";
+import { closeSheet } from "./admin-document.js";
+import { showDocuments } from "./admin-documents.js";
+import { showHealth } from "./admin-health.js";
+import { showPerformance } from "./admin-performance.js";
+import { applyAdminWords, say, sayIn } from "./admin-words.js";
+import { ApiProblem, call, session } from "./client.js";
+import { announce, el } from "./dom.js";
+import { showSignIn, signInAs } from "./signin.js";
+import { currentLanguage, setLanguage } from "./words.js";
+
+const PARTS = { documents: showDocuments, health: showHealth, conflicts: showConflicts, performance: showPerformance, agents: showAgents };
+const $ = (id) => document.getElementById(id);
+const state = { isAdmin: false, shown: 0 };
+
+function start() {
+  setLanguage(currentLanguage());
+  setTheme(localStorage.getItem("conclave.theme"));
+  relabel();
+  $("language").addEventListener("click", changeLanguage);
+  $("theme").addEventListener("click", toggleTheme);
+  $("sign-out").addEventListener("click", () => leave());
+  addEventListener("hashchange", () => { if (state.isAdmin) showPart(); });
+  enter();
+}
+
+function relabel() {
+  applyAdminWords();
+  $("language").textContent = currentLanguage() === "vi" ? "EN" : "VI";
+}
+
+async function changeLanguage() {
+  setLanguage(currentLanguage() === "vi" ? "en" : "vi");
+  relabel();
+  closeSheet();
+  if (session.token) await openRoom();
+  else await showSignIn(openRoom);
+}
+
+function setTheme(theme) {
+  if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
+}
+
+function toggleTheme() {
+  const chosen = document.documentElement.dataset.theme;
+  const isDark = chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
+  localStorage.setItem("conclave.theme", isDark ? "light" : "dark");
+  setTheme(isDark ? "light" : "dark");
+}
+
+async function enter() {
+  const wanted = new URLSearchParams(location.search).get("as");
+  if (wanted) {
+    history.replaceState(null, "", location.pathname + location.hash);
+    await signInAs(wanted);
+  }
+  if (session.token) await openRoom();
+  else await showSignIn(openRoom);
+}
+
+async function leave(message = "") {
+  session.forget();
+  state.isAdmin = false;
+  closeSheet();
+  $("stage").replaceChildren();
+  await showSignIn(openRoom, message);
+}
+
+// The server says who is an administrator: nothing in the browser could.
+async function openRoom() {
+  try {
+    await call("GET", "/documents/health?limit=1");
+    state.isAdmin = true;
+  } catch (error) {
+    if (!(error instanceof ApiProblem && error.status === 403)) {
+      await leave(error.status === 401 ? say("expired") : error instanceof ApiProblem ? error.message : say("offline"));
+      return;
+    }
+    state.isAdmin = false;
+  }
+  $("sign-in").hidden = true;
+  $("room").hidden = false;
+  $("sign-out").hidden = false;
+  $("who").textContent = session.user;
+  $("parts").hidden = !state.isAdmin;
+  if (state.isAdmin) await showPart();
+  else refuse();
+}
+
+function refuse() {
+  $("stage").replaceChildren(el("section", { class: "refused" },
+    el("h2", {}, say("notAdmin")), el("p", {}, say("notAdminHint")),
+    el("button", { type: "button", onclick: () => leave() }, say("otherUser"))));
+  announce(say("notAdmin"));
+}
+
+async function showPart() {
+  const wanted = location.hash.slice(1);
+  const part = Object.hasOwn(PARTS, wanted) ? wanted : "documents";
+  $("parts").replaceChildren(...Object.keys(PARTS).map((name) =>
+    el("a", { href: `#${name}`, "aria-current": name === part ? "page" : null }, sayIn("part", name))));
+  const room = el("div", { class: "part", "data-part": part }, el("p", { class: "fact", role: "status" }, say("loading")));
+  $("stage").replaceChildren(room);
+  const turn = ++state.shown;
+  try {
+    await PARTS[part](room);
+  } catch (error) {
+    if (error instanceof ApiProblem && error.status === 401) { await leave(say("expired")); return; }
+    if (turn !== state.shown) return;
+    const reason = error instanceof ApiProblem ? error.message : say("offline");
+    room.replaceChildren(el("p", { class: "error", role: "alert" }, say("failedTo", { reason })), el("button", { type: "button", onclick: showPart }, say("tryAgain")));
+    if (!(error instanceof ApiProblem || error instanceof TypeError)) throw error;
+  }
+}
+
+start();
