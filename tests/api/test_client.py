@@ -21,9 +21,21 @@ async def lans(address: str, token_of: Callable[[str], str]) -> AsyncIterator[As
 
 
 @pytest.fixture
-async def admins(address: str, token_of: Callable[[str], str]) -> AsyncIterator[AsyncConclave]:
+async def admins(
+    address: str, token_of: Callable[[str], str], client_of: Callable[[str], httpx.AsyncClient]
+) -> AsyncIterator[AsyncConclave]:
+    """An administrator's, who takes away again what was brought in."""
+    http = client_of("acme/admin")
+    before = await documents_of(http)
     async with AsyncConclave(address, token_of("acme/admin")) as opened:
         yield opened
+    for document_id in await documents_of(http) - before:
+        assert (await http.delete(f"/documents/{document_id}")).is_success
+
+
+async def documents_of(http: httpx.AsyncClient) -> set[str]:
+    listed = (await http.get("/documents", params={"limit": 100})).json()
+    return {one["document_id"] for one in listed["documents"]}
 
 
 class TestAsking:
