@@ -74,7 +74,7 @@ eval: $(VENV)/.dev ## how well passages are found, questions understood and answ
 	@$(BIN)/conclave eval gaia smoke
 	@$(BIN)/conclave eval gaia held
 
-chaos: $(VENV)/.dev ## a storm over many processes (9 minutes), then every fault of a model at every stage (40)
+chaos: $(VENV)/.dev ## a storm over many processes (11 minutes), then every fault of a model at every stage (40)
 	@$(BIN)/python -m tests.chaos
 	@CONCLAVE_FAULT_SEEDS=20 $(BIN)/python -m pytest --timeout 3600 tests/conformance/test_model_faults.py tests/conformance/test_deep_model_faults.py tests/acceptance/test_language_model.py
 

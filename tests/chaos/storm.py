@@ -19,6 +19,11 @@ ASKED = ("mật khẩu dài bao nhiêu ký tự?", "đi muộn bị xử lý th�
 CHAT_SECONDS = 120
 GRACE_SECONDS = 10
 _OPEN = "select count(*) from tasks where status in ('pending', 'in_progress')"
+_OPEN_ROWS = """
+select kind, status::text, attempt, task_id::text, root_task_id::text, coalesce(claimed_by, '-') as holder,
+       lease_until < clock_timestamp() as is_over
+from tasks where status in ('pending', 'in_progress') limit 10
+"""
 _READ_SECONDS = 3.0
 """A client that hears nothing for so long comes back elsewhere; the service pings less often than that."""
 _CUT = 0.15
@@ -46,6 +51,8 @@ class Tempest:
         """From then until every task had ended."""
         self.late = 0
         """Tasks that had not ended in time."""
+        self.still_open: list[str] = []
+        """What is known of those that never ended."""
         self._is_over = False
         self._mending: set[asyncio.Task[None]] = set()
         self._away: set[Machine] = set()
@@ -91,6 +98,7 @@ class Tempest:
                 left = await db.fetchval(_OPEN)
                 if time.monotonic() > self.calm_at + self._house.shape.lease_seconds + GRACE_SECONDS:
                     self.late = max(self.late, left)
+            self.still_open = [str(dict(row)) for row in await db.fetch(_OPEN_ROWS)] if left else []
         self.calm_seconds = time.monotonic() - self.calm_at
 
     def _addresses(self) -> list[str]:

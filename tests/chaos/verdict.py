@@ -44,6 +44,7 @@ async def judge(house: House, tempest: Tempest) -> Verdict:
     verdict = Verdict()
     if tempest.late:
         verdict.wrong.append(f"{tempest.late} tasks had not ended {GRACE_SECONDS} s after the lease")
+        verdict.wrong += [f"never ended: {row}" for row in tempest.still_open]
     verdict.wrong += [f"{chat.task_id}: {problem}" for chat in tempest.chats for problem in chat.problems]
     async with house.looking() as db:
         rows = {row["query"]: row for row in await db.fetch(_TASKS, [chat.question for chat in tempest.chats])}
