@@ -6,12 +6,11 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from datetime import date
-from io import BytesIO
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
 from uuid import UUID
 
-import aiohttp
 from rich.console import Console
 from rich.live import Live
 
@@ -22,6 +21,7 @@ from app.cli.deciding import decide
 from app.cli.display import RunView, show_answer
 from app.cli.output import opened, print_json
 from app.client.connection import Connection, Told
+from app.client.uploads import file_form
 from app.errors import AppError, ErrorCode
 from app.main import Services
 from app.settings import Settings
@@ -78,12 +78,7 @@ class RemoteLine:
     async def attach(self, path: Path) -> str:
         """Upload the file."""
         content = await asyncio.to_thread(_content, path, None)
-
-        def form() -> aiohttp.FormData:
-            made = aiohttp.FormData()
-            made.add_field("file", BytesIO(content), filename=path.name, content_type="application/octet-stream")
-            return made
-
+        form = partial(file_form, content, path.name)
         return str((await self.remote.send("POST", "/files", form=form))["file_id"])
 
     def ask(self, body: Mapping[str, Any]) -> AsyncIterator[Told]:

@@ -7,8 +7,10 @@ server over its REST API, with the rights of one token.
 
 from app.client.asynchronous import AsyncConclave
 from app.client.blocking import Conclave
-from app.client.records import Answer, AskFailed, Conversation, Ingested, IngestFailed, Stage, Streamed
+from app.client.records import Answer, AskFailed, Conversation, Ingested, IngestFailed, Streamed
+from app.domain.documents import Progress
 
 __all__ = [
-    "Answer", "AskFailed", "AsyncConclave", "Conclave", "Conversation", "IngestFailed", "Ingested", "Stage", "Streamed",
+    "Answer", "AskFailed", "AsyncConclave", "Conclave", "Conversation", "IngestFailed", "Ingested", "Progress",
+    "Streamed",
 ]  # fmt: skip

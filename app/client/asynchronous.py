@@ -3,22 +3,20 @@
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import date
-from io import BytesIO
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
 from uuid import UUID, uuid4
 
-import aiohttp
-
 from app.client.connection import Connection
-from app.client.records import Answer, AskFailed, Conversation, Ingested, IngestFailed, Stage, Streamed, code_named
-from app.domain.documents import DocumentStatus
+from app.client.records import Answer, AskFailed, Conversation, Ingested, IngestFailed, Streamed, code_named
+from app.client.uploads import file_form, progress_of
+from app.domain.documents import DocumentStatus, Progress
 from app.domain.knowledge import Passage
 from app.errors import AppError, ErrorCode
 
 Mode = Literal["auto", "department", "deep"]
-Told = Callable[[Stage], None]
+Told = Callable[[Progress], None]
 _PAGE = 100
 
 
@@ -105,7 +103,7 @@ class AsyncConclave:
     async def attach(self, path: Path) -> UUID:
         """Upload a file to ask about; its id."""
         content = await asyncio.to_thread(path.read_bytes)
-        accepted = await self._connection.send("POST", "/files", form=lambda: _form({}, content, path.name))
+        accepted = await self._connection.send("POST", "/files", form=lambda: file_form(content, path.name))
         return UUID(accepted["file_id"])
 
     async def cancel(self, task_id: UUID) -> None:
@@ -146,7 +144,7 @@ class AsyncConclave:
         if isinstance(document, Path):
             content = await asyncio.to_thread(document.read_bytes)
             accepted = await self._connection.send(
-                "POST", "/documents", form=lambda: _form(said, content, document.name), idempotency_key=key
+                "POST", "/documents", form=lambda: file_form(content, document.name, said), idempotency_key=key
             )
         else:
             accepted = await self._connection.send(
@@ -154,7 +152,7 @@ class AsyncConclave:
             )
         async for _, kind, event in self._connection.follow(str(accepted["task_id"])):
             if kind == "progress" and on_progress is not None:
-                on_progress(_stage(event["output"]))
+                on_progress(progress_of(event["output"]))
             elif kind in ("final_report", "task_failed", "task_cancelled"):
                 return _ingested(accepted, event)
         raise AppError(ErrorCode.INTERNAL, "The server's account of the document broke off.", status=500)
@@ -206,23 +204,9 @@ def _ingested(accepted: Mapping[str, Any], event: Mapping[str, Any]) -> Ingested
     )
 
 
-def _stage(output: Mapping[str, Any]) -> Stage:
-    return Stage(
-        status=DocumentStatus(output["processing_status"]),
-        chunks_total=output["chunks_total"],
-        chunks_embedded=output["chunks_embedded"],
-    )
-
-
 def _conversation(told: Mapping[str, Any]) -> Conversation:
     known = {name: told[name] for name in Conversation.model_fields if told.get(name) is not None}
     return Conversation.model_validate(known)
-
-
-def _form(said: Mapping[str, str], content: bytes, name: str) -> aiohttp.FormData:
-    form = aiohttp.FormData(dict(said))
-    form.add_field("file", BytesIO(content), filename=name, content_type="application/octet-stream")
-    return form
 
 
 def _spelt(value: Any) -> str:

@@ -34,14 +34,6 @@ class Streamed(NamedTuple):
         return str(self.data["text"]) if self.type == "text_delta" else ""
 
 
-class Stage(Record):
-    """How far a document is."""
-
-    status: DocumentStatus
-    chunks_total: int
-    chunks_embedded: int
-
-
 class Ingested(Record):
     """A document that was brought in."""
 

@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 import httpx
 import pytest
 
-from app.client import AskFailed, AsyncConclave, Conclave, IngestFailed, Stage, Streamed
+from app.client import AskFailed, AsyncConclave, Conclave, IngestFailed, Progress, Streamed
 from app.client.asynchronous import answer_of
 from app.errors import AppError, ErrorCode
 from tests.api.test_chat import afresh
@@ -83,7 +83,7 @@ class TestAsking:
 
 class TestDocuments:
     async def test_are_brought_in_stage_by_stage_and_found(self, admins: AsyncConclave, tmp_path: Path) -> None:
-        stages: list[Stage] = []
+        stages: list[Progress] = []
         paper = tmp_path / "umbrella.md"
         paper.write_text("# Mượn ô\n\nMỗi nhân viên được mượn 2 chiếc ô ở quầy lễ tân.\n", "utf-8")
         made = await admins.ingest(

@@ -2,15 +2,13 @@
 
 from collections.abc import AsyncIterator, Mapping
 from functools import partial
-from io import BytesIO
 from typing import Any
 from uuid import UUID, uuid4
 
-import aiohttp
-
 from app.cli.documents.operator import id_of
 from app.client.connection import Connection
-from app.domain.documents import DocumentStatus, DocumentView, Progress, Upload
+from app.client.uploads import file_form, progress_of
+from app.domain.documents import DocumentStatus, DocumentView, Upload
 from app.domain.health import HealthReport
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
@@ -46,11 +44,11 @@ class ServerLibrary:
             body = {**_said(upload), "text": upload.text}
             accepted = await self._remote.send("POST", "/documents", body=body, idempotency_key=key)
         else:
-            form = partial(_form, upload)
+            form = partial(file_form, upload.content, upload.file_name, _said(upload))
             accepted = await self._remote.send("POST", "/documents", form=form, idempotency_key=key)
         async for _, kind, event in self._remote.follow(str(accepted["task_id"])):
             if kind == "progress":
-                await tell(_progress(event["output"]))
+                await tell(progress_of(event["output"]))
             elif (published := ending(accepted["document_id"], kind, event)) is not None:
                 return published
         raise AppError(ErrorCode.INTERNAL, "The server's account of the document broke off.", status=500)
@@ -87,22 +85,6 @@ class ServerLibrary:
 
 def _said(upload: Upload) -> dict[str, Any]:
     return upload.fields.model_dump(mode="json", exclude_none=True)
-
-
-def _form(upload: Upload) -> aiohttp.FormData:
-    form = aiohttp.FormData(_said(upload))
-    form.add_field(
-        "file", BytesIO(upload.content or b""), filename=upload.file_name, content_type="application/octet-stream"
-    )
-    return form
-
-
-def _progress(output: Mapping[str, Any]) -> Progress:
-    return Progress(
-        stage=DocumentStatus(output["processing_status"]),
-        chunks_total=output["chunks_total"],
-        chunks_embedded=output["chunks_embedded"],
-    )
 
 
 def ending(document_id: str, kind: str, event: Mapping[str, Any]) -> Published | None:
