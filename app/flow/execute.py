@@ -64,7 +64,7 @@ async def _register(
     for step in steps:
         by_agent.setdefault(step.step.agent, []).append(needs[step.number])
     await context.ports.registry.register_steps(
-        context.asking.principal,
+        context.run,
         [
             NewTask(
                 task_id=ids[step.number],

@@ -55,6 +55,11 @@ with held as (
 )
 select true from held
 """
+_KEEP_HELD = """
+select true from tasks
+where tenant_id = $1 and user_id = $2 and task_id = $3 and attempt = $4 and status = 'in_progress'
+for share
+"""
 _RELEASE = """
 update tasks set lease_until = clock_timestamp()
 where tenant_id = $1 and user_id = $2 and task_id = $3 and attempt = $4 and status = 'in_progress'
@@ -129,6 +134,11 @@ async def renew(tx: Transaction, task_id: UUID, attempt: int, lease_seconds: flo
     """Prolong a lease, and those of a run's steps in the same process; False when the attempt no longer holds the task,
     or the run a handed out step belongs to is not where it was."""
     return await tx.driver.fetchval(_RENEW, *whose(tx), task_id, attempt, lease_seconds) is not None
+
+
+async def keep_held(tx: Transaction, task_id: UUID, attempt: int) -> bool:
+    """See to it that a task stays as it is until the transaction ends; False when the attempt no longer holds it."""
+    return await tx.driver.fetchval(_KEEP_HELD, *whose(tx), task_id, attempt) is not None
 
 
 async def release(tx: Transaction, task_id: UUID, attempt: int) -> None:

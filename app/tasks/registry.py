@@ -103,12 +103,12 @@ class TaskRegistry:
 
     async def register_steps(
         self,
-        principal: Principal,
+        leader: TaskRun,
         new_tasks: Sequence[NewTask],
         agent_contexts: Mapping[str, list[PrivateContext]] | None = None,
     ) -> None:
         """See `StepRegistry.register`."""
-        await self.steps.register(principal, new_tasks, agent_contexts)
+        await self.steps.register(leader, new_tasks, agent_contexts)
 
     async def claim_task(self, principal: Principal, task_id: UUID, agent_id: str) -> Task | None:
         """Take a task for `agent_id` under the next attempt number; None when somebody holds it or it has ended.

@@ -43,24 +43,27 @@ class StepRegistry:
 
     async def register(
         self,
-        principal: Principal,
+        leader: TaskRun,
         new_tasks: Sequence[NewTask],
         agent_contexts: Mapping[str, list[PrivateContext]] | None = None,
     ) -> None:
         """Register the steps of a plan and what its agents need for them (by agent), in one transaction; steps that are
-        registered already stay as they are."""
+        registered already stay as they are. Raises `StaleAttempt`, and nothing changes, when the leader no longer holds
+        the run: nobody would ever end them."""
         if not new_tasks:
             return
+        root_task_id = leader.task.task_id
         needs, at = {agent: list(given) for agent, given in (agent_contexts or {}).items()}, self._clock()
 
         async def directly() -> None:
-            async with self._database.principal_scope(principal, durable=False) as tx:
+            async with self._database.principal_scope(leader.principal, durable=False) as tx:
+                demand(await tasks.keep_held(tx, root_task_id, leader.attempt), root_task_id, leader.attempt)
                 await tasks.insert(tx, new_tasks)
                 if needs:
                     await contexts.keep(tx, new_tasks[0].session_id, needs, at.isoformat())
 
         kept = StepsRegistered(new_tasks=tuple(new_tasks), agent_contexts=needs, at=at)
-        await self._outage.write_for(new_tasks[0].root_task_id, directly, lambda: [kept])
+        await self._outage.write_for(root_task_id, directly, lambda: [kept])
         by_hash = {context.context_hash: context for given in needs.values() for context in given}
         for new_task in new_tasks:
             self._outage.know_step(new_task, by_hash.get(str(new_task.request.get("context_hash"))))

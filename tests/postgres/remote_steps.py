@@ -17,7 +17,7 @@ from app.reasoning.budget import NoLedger
 from app.tasks.run import TaskRun
 from app.tasks.worker import Worker
 from app.tools.base import ToolCall, ToolResult
-from tests.postgres.running import LAN, Rooms, step_of
+from tests.postgres.running import Rooms, step_of
 
 PLANNED = PlannedStep(
     number=1, tier=1, step=Step(agent="hr", tool="rag_tool", message="how late?"), queries=((1, "how late?"),),
@@ -81,7 +81,7 @@ async def order_of(rooms: Rooms, leader: TaskRun, seconds: float = 10, **changes
     step = step_of(leader.task).model_copy(
         update={"request": {"context_hash": CONTEXT.context_hash, "node_id": PLANNED.node_id}}
     )
-    await rooms.registry.register_steps(LAN, [step], {"hr": [CONTEXT]})
+    await rooms.registry.register_steps(leader, [step], {"hr": [CONTEXT]})
     values: dict[str, Any] = {
         "run": leader, "task_id": step.task_id, "step": PLANNED, "departments": ("hr",), "findings": (),
         "instructions": "", "files": (), "time_zone": "Asia/Ho_Chi_Minh", "now": now(), "timeout_seconds": seconds,

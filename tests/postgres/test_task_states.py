@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from app.domain.tasks import TaskStatus
 from app.errors import StaleAttempt
-from app.storage import parking
+from app.storage import parking, tasks
 from app.storage.database import Database
 from app.tasks.run import TaskRun
 from tests.postgres.running import LAN, Rooms, new_task, rooms_on, step_of
@@ -68,7 +68,8 @@ class Story:
     async def begin(self) -> None:
         root = await self.rooms.registry.register_task(LAN, new_task())
         step = step_of(root)
-        await self.rooms.registry.register_steps(LAN, [step])
+        async with self.rooms.database.principal_scope(LAN) as tx:
+            await tasks.insert(tx, [step])
         self.run_id, self.step_id = root.task_id, step.task_id
         self.root = root
 

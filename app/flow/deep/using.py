@@ -60,7 +60,7 @@ async def _ordered(context: DeepContext, role: Role, tool: UsableTool, deep: Dee
     )
     task_id = uuid5(root.task_id, f"{context.run.run.attempt}:deep:{planned.number}")
     await context.run.ports.registry.register_steps(
-        context.run.asking.principal,
+        context.run.run,
         [
             NewTask(
                 task_id=task_id,

@@ -61,7 +61,7 @@ class Registry:
     saved: list[Mapping[str, Any]] = field(default_factory=list)
     ended: list[dict[str, Any]] = field(default_factory=list)
 
-    async def register_steps(self, principal: Principal, new_tasks: Sequence[NewTask], contexts: object) -> None:
+    async def register_steps(self, leader: TaskRun, new_tasks: Sequence[NewTask], contexts: object) -> None:
         self.steps.extend(new_tasks)
 
     async def save_plan(self, principal: Principal, task_id: UUID, attempt: int, plan: Mapping[str, Any]) -> None:
