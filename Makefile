@@ -5,11 +5,12 @@ BIN := $(VENV)/bin
 PORT ?= 8000
 Q ?= giá trị cốt lõi, muộn có ảnh hưởng đến giá trị nào không
 ASKER ?= acme/lan
+APT := -qq -o Acquire::Retries=0 -o Acquire::http::Timeout=10 -o Acquire::https::Timeout=10 -o DPkg::Lock::Timeout=30
 # Handed over in the environment: no question can break out of its quotes.
 export Q ASKER
 
 .DEFAULT_GOAL := help
-.PHONY: help run ask test test-browser screenshots check lint format bench eval chaos lock clean
+.PHONY: chromium help run ask test test-browser screenshots check lint format bench eval chaos lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -32,12 +33,18 @@ run: $(VENV)/.runtime ## start everything: database, migrations, seed data, API 
 ask: $(VENV)/.runtime ## one question in the terminal: make ask Q="..." ASKER=acme/lan
 	@$(BIN)/conclave ask "$$Q" --as "$$ASKER"
 
-test: $(VENV)/.dev ## install what tests need and run all of them
+# Debian's package, where it is missing and may be installed; the tests of pages are skipped without it.
+chromium:
+	@for name in $$CONCLAVE_CHROMIUM chromium chromium-browser google-chrome google-chrome-stable; do \
+		command -v $$name >/dev/null && exit 0; done; \
+	echo "installing Chromium for the tests of the pages (only where it is missing)"; \
+	timeout 400 sh -c 'apt-get $(APT) update && apt-get $(APT) install -y --no-install-recommends chromium' >/dev/null 2>&1 \
+		|| echo "no Chromium on this machine, and none could be installed: the tests of the pages are skipped"
+
+test: $(VENV)/.dev chromium ## install what tests need and run all of them
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup --durations 25
 
-test-browser: $(VENV)/.dev ## the chat page in this machine's Chromium
-	@command -v chromium chromium-browser google-chrome >/dev/null || apt-get install -y --no-install-recommends chromium \
-		|| echo "no Chromium on this machine, and none could be installed: the tests are skipped"
+test-browser: $(VENV)/.dev chromium ## the chat page in this machine's Chromium
 	@$(BIN)/python -m pytest tests/browser
 
 screenshots: $(VENV)/.dev ## the pictures of docs/screenshots, made anew

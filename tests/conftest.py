@@ -6,6 +6,7 @@ import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -27,6 +28,14 @@ if os.environ.get("CI"):
 
 _SHARED = ("acceptance", "api", "browser", "chaos")
 """Folders whose tests share a house that takes long to build, or need the machine for themselves."""
+_ALONE = (
+    "tests/unit/tools/test_isolation.py", "tests/unit/tools/test_mcp_hostile.py", "tests/unit/tools/test_python.py",
+    "tests/unit/tools/test_python_hostile.py", "tests/unit/tools/test_regex.py",
+)  # fmt: skip
+"""Tests of limits in seconds: they come last, in one process, when the others are done."""
+_LAST = "alone"
+_TESTS_AHEAD = 2
+"""A process of pytest-xdist needs to know of so many, or that there are no more, to go on."""
 _TEMPLATE = "conclave_template"
 _numbers = count(1)
 
@@ -40,8 +49,34 @@ class ByHouse(LoadScopeScheduling):  # type: ignore[misc]  # for the same reason
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
+        if file in _ALONE:
+            return _LAST
         folder = file.split("/")[1]
         return folder if folder in _SHARED else file
+
+    def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
+        """Besides, whoever waits for this process may go on."""
+        super().mark_test_complete(node, item_index, duration)
+        for other in self.nodes:
+            if other is not node:
+                self._reschedule(other)
+
+    def _reschedule(self, node: Any) -> None:
+        """Before the last tests every process but one is let go; that one waits until they have ended."""
+        if list(self.workqueue) != [_LAST]:
+            super()._reschedule(node)
+            return
+        if node.shutting_down or self._pending_of(self.assigned_work[node]) > _TESTS_AHEAD:
+            return
+        others = [other for other in self.nodes if other is not node]
+        if not any(self._pending_of(self.assigned_work[other]) for other in others):
+            super()._reschedule(node)
+        elif not all(other.shutting_down for other in others):
+            node.shutdown()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    items.sort(key=lambda item: item.nodeid.partition("::")[0] in _ALONE)
 
 
 @pytest.hookimpl(optionalhook=True)
