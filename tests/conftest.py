@@ -20,6 +20,7 @@ from app.storage.database import Database
 from app.storage.embedded import EmbeddedServer, start_embedded
 from app.storage.migrate import upgrade
 from tests import factories
+from tests.warm import warm
 
 # CI judges a change by the same examples every time; other runs look for new ones and print what repeats them.
 settings.register_profile("ci", derandomize=True)
@@ -169,4 +170,4 @@ async def embedder() -> AsyncIterator[CachedEmbedder]:
 
 @pytest.fixture(scope="session")
 def reasoner(embedder: CachedEmbedder, tmp_path_factory: pytest.TempPathFactory) -> LocalReasoner:
-    return LocalReasoner(embedder, tmp_path_factory.mktemp("vectors"))
+    return LocalReasoner(embedder, warm(tmp_path_factory.mktemp("reasoner")) / "vectors")

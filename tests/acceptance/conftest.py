@@ -10,6 +10,7 @@ import pytest
 
 from app.main import Services
 from app.settings import Settings
+from tests.warm import warm
 
 ROOT = Path(__file__).parents[2]
 SMALL = ("hr/punctuality-2026.md", "hr/handbook-punctuality-2023.md", "general/core-values.md")
@@ -80,7 +81,11 @@ def agents_dir(scratch: Path) -> Path:
 async def small_services(scratch: Path, small_seed: Path, agents_dir: Path) -> AsyncIterator[Services]:
     """A small company with a finance department; no worker runs until a test starts one."""
     settings = Settings(
-        _env_file=None, data_dir=scratch / "small", seed_dir=small_seed, agents_dir=agents_dir, task_lease_seconds=2
+        _env_file=None,
+        data_dir=warm(scratch / "small"),
+        seed_dir=small_seed,
+        agents_dir=agents_dir,
+        task_lease_seconds=2,
     )
     opened = await Services.open(settings, work=False)
     yield opened
@@ -94,7 +99,9 @@ async def services(scratch: Path) -> AsyncIterator[Services]:
     A folder named in CONCLAVE_TEST_HOUSE is kept and used again by the next run.
     """
     kept = os.environ.get("CONCLAVE_TEST_HOUSE")
-    settings = Settings(_env_file=None, data_dir=Path(kept) if kept else scratch / "full", seed_dir=ROOT / "seed_data")
+    settings = Settings(
+        _env_file=None, data_dir=Path(kept) if kept else warm(scratch / "full"), seed_dir=ROOT / "seed_data"
+    )
     opened = await Services.open(settings)
     yield opened
     await opened.aclose()

@@ -38,6 +38,7 @@ from tests.fakes.model_server import (
     unbound_obedient,
 )
 from tests.fakes.obedient_house import Orders, obedient_house, unbound_obedient_house
+from tests.warm import warm
 
 EVERYTHING = os.environ.get("CONCLAVE_POISON_RUNS") == "all"
 pytestmark = pytest.mark.timeout(1800 if EVERYTHING else 120)
@@ -63,7 +64,7 @@ async def server() -> AsyncIterator[ModelServer]:
 async def house(scratch: Path, server: ModelServer) -> AsyncIterator[Services]:
     """The service over the poisoned documents; bringing them in takes some seconds."""
     settings = Settings(
-        _env_file=None, data_dir=scratch / "poisoned", seed_dir=write_seed(scratch / "poisoned-seed"),
+        _env_file=None, data_dir=warm(scratch / "poisoned"), seed_dir=write_seed(scratch / "poisoned-seed"),
         llm_base_url=server.base_url, llm_model="scripted", enable_caching=False, task_token_budget=0,
         task_call_budget=0,
     )  # fmt: skip

@@ -11,6 +11,8 @@ from typing import Any
 
 import pytest
 
+from tests.warm import warm
+
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "tools.md").read_text("utf-8")
 [FILE] = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
@@ -47,7 +49,7 @@ def asked(project: Path, seed: Path, scratch: Path, question: str) -> dict[str, 
         "PYTHONPATH": str(project),
         "CONCLAVE_AGENTS_DIR": str(project / "agents"),
         "CONCLAVE_SEED_DIR": str(seed),
-        "CONCLAVE_DATA_DIR": str(scratch / "tool"),
+        "CONCLAVE_DATA_DIR": str(warm(scratch / "tool")),
     }
     command = [sys.executable, "-c", "from app.cli import main; main()", "ask", question, "--as", "acme/lan", "--json"]
     ended = subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, timeout=110, check=False)

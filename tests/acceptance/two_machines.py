@@ -12,6 +12,7 @@ from app.main import Services
 from app.settings import Settings
 from app.storage.embedded import EmbeddedServer
 from app.tasks.worker import Worker
+from tests.warm import warm
 
 AGENTS = ("hr", "general", "it", "math")
 LEASE_SECONDS = 2
@@ -23,7 +24,7 @@ async def settings_of(server: EmbeddedServer, name: str, folder: Path, seed: Pat
     await superuser.execute(f"create database {name} template conclave_template owner conclave_owner")
     await superuser.close()
     values: dict[str, Any] = {
-        "data_dir": folder, "seed_dir": seed, "enable_caching": False, "task_lease_seconds": LEASE_SECONDS,
+        "data_dir": warm(folder), "seed_dir": seed, "enable_caching": False, "task_lease_seconds": LEASE_SECONDS,
         "database_url": SecretStr(server.url("conclave_app", name)),
         "database_owner_url": SecretStr(server.url("conclave_owner", name)),
         "database_operator_url": SecretStr(server.url("conclave_maintenance", name)),

@@ -15,6 +15,7 @@ from app.main import Services, create_app
 from app.settings import Settings
 from app.storage.embedded import EmbeddedServer
 from tests.api.serving import serve
+from tests.warm import warm
 
 SEED = Path(__file__).parents[2] / "seed_data"
 DOCUMENTS = {
@@ -50,7 +51,7 @@ async def api_settings(
     await superuser.close()
     return Settings(
         _env_file=None,
-        data_dir=tmp_path_factory.mktemp("data"),
+        data_dir=warm(tmp_path_factory.mktemp("data")),
         seed_dir=small_seed,
         database_url=SecretStr(embedded_server.url("conclave_app", name)),
         database_owner_url=SecretStr(embedded_server.url("conclave_owner", name)),

@@ -19,6 +19,7 @@ import httpx
 import pytest
 
 from tests.api.sse_reader import TERMINAL, Seen, events_of
+from tests.warm import warm
 
 LEASE_SECONDS = 2
 QUESTION = "đi muộn bị xử lý thế nào và mật khẩu dài bao nhiêu ký tự?"
@@ -31,7 +32,7 @@ def environment(small_seed: Path) -> Iterator[dict[str, str]]:
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CONCLAVE_")}
     yield {
         **kept,
-        "CONCLAVE_DATA_DIR": str(folder / "data"),
+        "CONCLAVE_DATA_DIR": str(warm(folder / "data")),
         "CONCLAVE_SEED_DIR": str(small_seed),
         "CONCLAVE_TASK_LEASE_SECONDS": str(LEASE_SECONDS),
         "COLUMNS": "160",

@@ -6,13 +6,13 @@ import os
 import signal
 import sys
 from collections.abc import AsyncIterator
-from pathlib import Path
 
 import asyncpg
 import pytest
 
 from app.storage.embedded import EmbeddedServer
 from tests.api.test_process import run, start
+from tests.warm import warm
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ async def environment(
     await superuser.execute("create database worker_command template conclave_template owner conclave_owner")
     await superuser.close()
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CONCLAVE_")}
-    data: Path = tmp_path_factory.mktemp("worker")
+    data = warm(tmp_path_factory.mktemp("worker"))
     yield {
         **kept,
         "CONCLAVE_DATA_DIR": str(data),

@@ -25,6 +25,7 @@ from tests.chaos.nursery import Nursery
 from tests.fakes.house_mind import house_mind, lines_of, stage_of
 from tests.fakes.model_server import Asked, ModelServer, Reply, scripted_model_server
 from tests.fakes.valkey import ValkeyServer
+from tests.warm import warm
 
 QUESTION = "đi muộn bị xử lý thế nào và mật khẩu dài bao nhiêu ký tự?"
 REMOTE_AGENT = "it"
@@ -32,7 +33,6 @@ REMOTE_AGENT = "it"
 _CONCERNS = {"hr": "muộn", REMOTE_AGENT: "mật khẩu"}
 _SLOW = re.compile(r"\[slow (\d+(?:\.\d+)?)\]")
 _SLOW_PIECES, _SLOW_SENTENCES = 30, 10
-_FIRST_DATA_DIR = "planted"
 STORMY = {"CONCLAVE_MAX_REDISPATCHES": "20"}
 """A storm kills the same run more often than anybody would try it again."""
 
@@ -111,13 +111,9 @@ class House:
     def environment(self, name: str) -> dict[str, str]:
         """The settings of one machine; its data folder is its own, as on a machine of its own."""
         kept = {key: value for key, value in os.environ.items() if not key.startswith("CONCLAVE_")}
-        data_dir = self.folder / f"data-{name}"
-        if not data_dir.exists():
-            for part in ("models", "vectors"):
-                shutil.copytree(self.folder / _FIRST_DATA_DIR / part, data_dir / part, dirs_exist_ok=True)
         return {
             **kept,
-            "CONCLAVE_DATA_DIR": str(data_dir),
+            "CONCLAVE_DATA_DIR": str(warm(self.folder / f"data-{name}")),
             "CONCLAVE_DATABASE_URL": self.postgres.server.app_url,
             "CONCLAVE_AUTH_JWT_SECRET": SECRET,
             "CONCLAVE_TASK_LEASE_SECONDS": str(self.shape.lease_seconds),
@@ -137,7 +133,7 @@ class House:
         server = self.postgres.server
         return Settings(
             _env_file=None,
-            data_dir=self.folder / _FIRST_DATA_DIR,
+            data_dir=warm(self.folder / "data-first"),
             seed_dir=self.folder / "seed",
             database_url=SecretStr(server.app_url),
             database_owner_url=SecretStr(server.owner_url),
