@@ -207,8 +207,12 @@ async def open_driver(url: str) -> "asyncpg.Connection[asyncpg.Record]":
     driver: asyncpg.Connection[asyncpg.Record] = await asyncpg.connect(
         url, timeout=_CONNECT_SECONDS, server_settings={"application_name": "conclave"}
     )
-    with suppress(ValueError):  # before the first migration
-        await register_vector(driver)
+    try:
+        with suppress(ValueError):  # before the first migration
+            await register_vector(driver)
+    except BaseException:  # the server went away between the two, or the caller did
+        driver.terminate()
+        raise
     return driver
 
 

@@ -66,7 +66,11 @@ class NotificationChannel:
         async with self._lock:
             if self._driver is None or self._driver.is_closed():
                 driver = await open_driver(self._url)
-                await driver.add_listener(_CHANNEL, self._received)
+                try:
+                    await driver.add_listener(_CHANNEL, self._received)
+                except BaseException:
+                    driver.terminate()
+                    raise
                 driver.add_termination_listener(self._on_loss)
                 self._driver = driver
             return self._driver

@@ -1,12 +1,13 @@
 """What the server says when it cannot do a transaction now: a 503 with a hint, never a bug, and nothing half done."""
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import asyncpg
 import pytest
 
 from app.errors import AppError, ErrorCode
-from app.storage.database import Database
+from app.storage.database import Database, open_driver
 from tests.postgres.running import LAN
 
 
@@ -62,3 +63,22 @@ class TestPassingErrors:
         with pytest.raises(asyncpg.UndefinedTableError):
             async with single.principal_scope(LAN) as tx:
                 await tx.driver.execute("select from there_is_none")
+
+    async def test_a_connection_whose_borrower_leaves_while_it_is_prepared_is_closed(
+        self, app_url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        made: list[asyncpg.Connection[asyncpg.Record]] = []
+        begun = asyncio.Event()
+
+        async def hang(driver: "asyncpg.Connection[asyncpg.Record]") -> None:
+            made.append(driver)
+            begun.set()
+            await asyncio.Event().wait()
+
+        monkeypatch.setattr("app.storage.database.register_vector", hang)
+        opening = asyncio.ensure_future(open_driver(app_url))
+        await begun.wait()
+        opening.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await opening
+        assert made[0].is_closed()
