@@ -3,6 +3,7 @@
 import os
 import shutil
 import tempfile
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from itertools import count
 from pathlib import Path
@@ -38,6 +39,7 @@ _LAST = "alone"
 _TESTS_AHEAD = 2
 """A process of pytest-xdist needs to know of so many, or that there are no more, to go on."""
 _TEMPLATE = "conclave_template"
+_LONGEST_FILES = 40
 _numbers = count(1)
 
 
@@ -89,21 +91,29 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByHouse |
     return ByHouse(config, log)
 
 
-class FailuresAtOnce:
-    """Names what fails when it fails: a long run that is cut short has then said why."""
+class LongRun:
+    """Names what fails when it fails: a run that is cut short has then said why. At the end it tells which files took
+    longest."""
 
     def __init__(self, config: pytest.Config):
         self._config = config
+        self._seconds: Counter[str] = Counter()
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self._seconds[report.nodeid.partition("::")[0]] += report.duration
         terminal = self._config.pluginmanager.getplugin("terminalreporter")
         if report.failed and terminal is not None:
             terminal.write_line(f"failed: {report.nodeid}")
 
+    def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        terminalreporter.section("seconds by file")
+        for file, seconds in self._seconds.most_common(_LONGEST_FILES):
+            terminalreporter.write_line(f"{seconds:6.0f} {file}")
+
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("numprocesses", None):
-        config.pluginmanager.register(FailuresAtOnce(config))
+        config.pluginmanager.register(LongRun(config))
 
 
 @pytest.fixture(scope="session")
