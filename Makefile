@@ -10,7 +10,7 @@ APT := -qq -o Acquire::Retries=0 -o Acquire::http::Timeout=10 -o Acquire::https:
 export Q ASKER
 
 .DEFAULT_GOAL := help
-.PHONY: chromium help run ask test test-browser screenshots check lint format bench eval chaos lock clean
+.PHONY: chromium help run ask test test-browser screenshots check lint format docs reference bench eval chaos lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -47,8 +47,8 @@ test: $(VENV)/.dev chromium ## install what tests need and run all of them
 test-browser: $(VENV)/.dev chromium ## the chat page in this machine's Chromium
 	@$(BIN)/python -m pytest tests/browser
 
-screenshots: $(VENV)/.dev ## the pictures of docs/screenshots, made anew
-	@CONCLAVE_SCREENSHOTS=docs/screenshots $(BIN)/python -m pytest -q tests/browser/test_screenshots.py
+screenshots: $(VENV)/.dev ## the pictures of docs/screenshots, chat and admin pages, made anew
+	@CONCLAVE_SCREENSHOTS=docs/screenshots $(BIN)/python -m pytest -q tests/browser -k Pictures
 
 lint: $(VENV)/.dev ## format check, lint, types, import contract
 	@$(BIN)/ruff format --check .
@@ -61,6 +61,12 @@ check: lint test ## everything CI runs, and lint
 format: $(VENV)/.dev ## format and mend what can be mended
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
+
+docs: $(VENV)/.dev ## the documentation site, in build/site; a broken link stops it
+	@$(BIN)/zensical build --strict
+
+reference: $(VENV)/.dev ## the pages of docs/reference and the pictures, made anew from the code
+	@$(BIN)/python -m reference
 
 bench: $(VENV)/.dev ## measure the flow, documents coming in, and search at size against bare floors
 	@$(BIN)/python -m bench.flow
@@ -87,7 +93,7 @@ chaos: $(VENV)/.dev ## a storm over many processes (11 minutes), then every faul
 
 lock: ## write both lock files anew (needs uv)
 	uv pip compile pyproject.toml --python-version 3.11 --universal --generate-hashes --no-emit-index-url --no-header -o requirements.lock
-	uv pip compile pyproject.toml --extra dev --extra web -c requirements.lock --python-version 3.11 --universal --generate-hashes --no-emit-index-url --no-header -o requirements-dev.lock
+	uv pip compile pyproject.toml --extra dev --extra web --extra docs -c requirements.lock --python-version 3.11 --universal --generate-hashes --no-emit-index-url --no-header -o requirements-dev.lock
 
 clean: ## remove the environment and the embedded database
 	rm -rf $(VENV) .conclave

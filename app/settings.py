@@ -21,6 +21,7 @@ class Settings(BaseSettings):
     data_dir: Path = Path(".conclave")
     """Where the embedded database, caches and the development secret live."""
     seed_dir: Path = Path("seed_data")
+    """Documents, users and logs of the demo companies, brought in at the first start with the embedded database."""
     agents_dir: Path | None = None
     """A folder of further agent YAML files; one file adds a department."""
     remote_agents: frozenset[str] = frozenset()
@@ -34,11 +35,14 @@ class Settings(BaseSettings):
     database_operator_url: SecretStr = SecretStr("")
     """Member of ``conclave_maintenance`` that makes tenants and users; empty = ``database_owner_url``."""
     database_pool_size: int = Field(10, ge=2, le=200)
+    """Connections of one process; its queues and notifications take up to ten more."""
 
     bus_url: SecretStr = SecretStr("")
     """Carries wake-ups between processes: ``redis://…``, ``rediss://…``, ``unix://…``; empty = PostgreSQL's NOTIFY."""
     worker_in_process: bool = True
+    """Whether a server also runs questions and documents; false = ``conclave worker`` does it."""
     worker_max_concurrent_runs: int = Field(20, ge=2)
+    """Runs at a time in one process."""
     worker_silence_seconds: float = Field(20.0, ge=1)
     """A loop of the worker that gives no sign of life for so long is started anew; the second time in a row the process
     of `conclave worker` ends with exit code 1."""
@@ -46,7 +50,9 @@ class Settings(BaseSettings):
     llm_base_url: str = ""
     """Any OpenAI-compatible endpoint; empty together with an empty ``llm_model`` = no model, the rules answer."""
     llm_api_key: SecretStr = SecretStr("")
+    """Sent to the endpoint; empty = none."""
     llm_model: str = ""
+    """Its name at the endpoint."""
     llm_small_model: str = ""
     """Asked when the first model fails; empty = none, the rules follow at once."""
     llm_small_base_url: str = ""
@@ -57,11 +63,15 @@ class Settings(BaseSettings):
     """``extractive``: the model plans and writes, two calls a question. ``model``: it also answers each query, side by
     side. ``thorough``: it summarises and reviews as well, several round trips more."""
     llm_first_token_seconds: float = Field(20.0, gt=0)
+    """A model that has said nothing for so long has failed."""
     llm_between_tokens_seconds: float = Field(10.0, gt=0)
+    """A model that stops in the middle for so long has failed."""
     llm_call_seconds: float = Field(60.0, gt=0)
+    """For one call in all."""
     llm_prompt_price: float = Field(0.0, ge=0)
     """Per million tokens, in your currency; only for the records."""
     llm_completion_price: float = Field(0.0, ge=0)
+    """The same for what the model writes."""
 
     mcp_servers: Path | None = None
     """A YAML file of further MCP servers; their pinned tool lists lie beside it."""
@@ -70,34 +80,53 @@ class Settings(BaseSettings):
     web_private_hosts: frozenset[str] = frozenset()
     """Those among them that may lie in a private network."""
     wikipedia_base_url: str = "https://{lang}.wikipedia.org/w/api.php"
+    """Another encyclopedia's ``api.php``; ``{lang}`` becomes the asker's language."""
     attachment_max_bytes: int = Field(10_485_760, ge=1024)
     """Of a file attached to a question."""
 
     embedding_base_url: str = ""
     """Empty = the bundled multilingual-e5-small."""
     embedding_model: str = ""
+    """Its name at that endpoint."""
     embedding_api_key: SecretStr = SecretStr("")
+    """Sent to that endpoint; empty = none."""
     embedding_threads: int = Field(2, ge=1, le=64)
+    """Texts the bundled model embeds at a time, one thread each."""
 
     auth_jwt_secret: SecretStr = SecretStr("")
     """HS256 key, at least 32 bytes; empty = made once into ``data_dir`` (embedded database only)."""
     auth_jwks_url: str = ""
+    """Public keys of an identity provider; tokens are then checked by them instead of the secret."""
     auth_issuer: str = "conclave"
+    """What ``iss`` of a token must be."""
     auth_audience: str = "conclave"
+    """What ``aud`` of a token must be."""
     auth_dev_login: bool | None = None
     """Sign-in links for the demo users; unset = on exactly with the embedded database."""
 
     max_concurrent_agents: int = Field(5, ge=1, le=100)
+    """Steps of one tier that run at a time."""
     timeout_per_agent_ms: int = Field(30_000, ge=1)
+    """For one step, all its tries together; an agent's file may say otherwise."""
     max_retries: int = Field(3, ge=0, le=10)
+    """Further tries of a step that failed, and of a plan that its review refused."""
     enable_caching: bool = True
+    """Whether vectors of questions, search results and whole answers are remembered."""
     cache_ttl_seconds: int = Field(3600, ge=0)
+    """Nothing is remembered longer."""
     conflict_resolution_threshold: float = Field(0.1, ge=0, le=1)
+    """From this margin of scores on one source wins; below it both are shown."""
     min_relevance_score: float = Field(0.7, ge=0, le=1)
+    """Relevance a passage should have: below half of it an answer is far less sure, and an agent that found none above it
+    hands over."""
     enable_follow_up_questions: bool = True
+    """Whether an answer suggests further questions."""
     max_follow_up_questions: int = Field(5, ge=0, le=20)
+    """At most so many."""
     max_queries_per_agent: int = Field(10, ge=1, le=100)
+    """Of one plan."""
     enable_parallel_execution: bool = True
+    """Whether the steps of a tier run side by side."""
     max_handovers: int = Field(2, ge=0, le=5)
     """Times a question may pass from one agent to another; nobody gets it twice."""
     deep_max_plan_tries: int = Field(3, ge=1, le=10)
@@ -105,17 +134,20 @@ class Settings(BaseSettings):
     deep_max_research_tries: int = Field(2, ge=1, le=10)
     """Of each research step."""
     deep_max_expert_tries: int = Field(3, ge=1, le=10)
+    """Of the answer the expert works out."""
     deep_max_tool_calls: int = Field(6, ge=0, le=50)
     """Of one visit to the researcher or the expert."""
     deep_max_research_steps: int = Field(6, ge=0, le=20)
     """Of a plan."""
     resolution_rules: ResolutionRules = ResolutionRules()
+    """What a scope and an age count when sources disagree."""
     resolution_weights: Annotated[dict[str, float], AfterValidator(normalised)] = {
         "domain": 0.35, "scope": 0.25, "recency": 0.25, "relevance": 0.15,
     }  # fmt: skip
     """They count relative to their sum."""
 
     task_deadline_ms: int = Field(90_000, ge=1)
+    """For a whole question, from its arrival on, all attempts together."""
     task_token_budget: int = Field(20_000, ge=0)
     """Tokens of models a question may take, prompts included; 0 = without limit."""
     task_call_budget: int = Field(24, ge=0)
@@ -123,20 +155,28 @@ class Settings(BaseSettings):
     user_tokens_per_day: int = Field(0, ge=0)
     """0 = without limit; days are UTC. Beyond it the rules answer."""
     tenant_tokens_per_day: int = Field(0, ge=0)
+    """The same for all users of a tenant together."""
     task_lease_seconds: int = Field(30, ge=1)
+    """Who works on a run or step and is silent for so long has lost it."""
     deep_deadline_ms: int = Field(300_000, ge=1)
     """The next three hold for questions asked in deep mode, in place of the task's own."""
     deep_token_budget: int = Field(150_000, ge=0)
+    """Tokens of models."""
     deep_call_budget: int = Field(80, ge=0)
+    """Calls of models."""
     deep_approval_seconds: int = Field(86_400, ge=1)
     """A deep run whose plan a person is to approve waits for so long; then it is cancelled."""
     max_redispatches: int = Field(3, ge=0, le=20)
+    """Times a run or step is given out again after its holder fell silent; then it has failed."""
 
     spool_max_bytes: int = Field(67_108_864, ge=0)
     """What a process may keep in ``data_dir`` of running tasks while the database is away; beyond it they fail."""
     spool_max_entries: int = Field(100_000, ge=0)
+    """Writes, of one process."""
     spool_tenant_max_bytes: int = Field(16_777_216, ge=0)
+    """Of one tenant, so that none takes the room of the others."""
     spool_tenant_max_entries: int = Field(25_000, ge=0)
+    """Writes, of one tenant."""
 
     max_body_bytes: int = Field(262_144, ge=1024)
     """Larger request bodies are refused with 413."""
@@ -145,10 +185,12 @@ class Settings(BaseSettings):
     ingestion_max_concurrent: int = Field(4, ge=1, le=64)
     """Documents read at a time by all workers together."""
     max_query_chars: int = Field(4_000, ge=1)
+    """Of a question."""
     trusted_link_hosts: frozenset[str] = frozenset({".acme.example", ".globex.example"})
     """Hosts whose links may stand in an answer when a document names them (``.company.com`` = every host below it);
     hosts of the cited documents themselves always may. The default is the demo companies'."""
     log_level: str = "INFO"
+    """``DEBUG``, ``INFO``, ``WARNING`` or ``ERROR``."""
 
     @property
     def is_embedded(self) -> bool:
@@ -159,6 +201,11 @@ class Settings(BaseSettings):
     def has_model(self) -> bool:
         """Whether a language model is configured."""
         return bool(self.llm_base_url or self.llm_model)
+
+    @property
+    def has_prices(self) -> bool:
+        """Whether anybody said what tokens cost."""
+        return bool(self.llm_prompt_price or self.llm_completion_price)
 
     @property
     def dev_login(self) -> bool:

@@ -47,11 +47,13 @@ class TestPages:
 
 class TestMakefile:
     def test_every_target_is_described(self) -> None:
+        """Except those that nobody calls by name, because other targets bring them along."""
         text = (ROOT / "Makefile").read_text("utf-8")
         phony = re.search(r"^\.PHONY: (.*)$", text, re.MULTILINE)
         assert phony is not None
         described = set(re.findall(r"^([a-z-]+):.*## ", text, re.MULTILINE))
-        assert set(phony[1].split()) == described
+        brought_along = set(re.findall(r"[a-z-]+", " ".join(re.findall(r"^[a-z-]+:([^#\n]*)", text, re.MULTILINE))))
+        assert described <= set(phony[1].split()) <= described | brought_along
 
     def test_ask_hands_over_question_and_asker(self, tmp_path: Path) -> None:
         """Run by make itself, with a command of the same name that prints what it is given."""
