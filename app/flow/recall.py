@@ -54,7 +54,7 @@ async def key_of(context: RunContext) -> AnswerKey | None:
 
 
 def keep(context: RunContext, state: RunState, composition: Composition, evidence: tuple[Evidence, ...]) -> None:
-    """Remember the answer of a run that has ended, if it was whole and nothing in it changes by itself."""
+    """Remember the answer of a run that is about to end, if it was whole and nothing in it changes by itself."""
     key = state.get("answer_key")
     if key is None or not _is_lasting(context, composition):
         return

@@ -63,7 +63,7 @@ def resolved_event(conflicts: Sequence[Conflict]) -> ConflictResolved:
 
 
 async def _say(context: RunContext, state: RunState, composition: Composition, evidence: tuple[Evidence, ...]) -> None:
-    """Commit a finished run, and remember it."""
+    """Remember a finished run and commit it, in this order: who has seen an answer finds it remembered."""
     chitchat = state["decision"] in ("chitchat", "refused")
     if chitchat:
         context.say(composition.answer, ORCHESTRATOR, streaming=False)
@@ -82,10 +82,10 @@ async def _say(context: RunContext, state: RunState, composition: Composition, e
     )
     plan = _run_plan(state.get("plan"), context.outcomes)
     report = report_of(context.outcomes, context.ports.agents)
+    keep(context, state, composition, evidence)
     await commit(
         context, answer, composition.outcome, plan, answering_agent(context, state), report, state.get("verdicts", ())
     )
-    keep(context, state, composition, evidence)
 
 
 async def commit(
