@@ -110,3 +110,5 @@ class Report(Record):
     reasoning: str
     """The reasoning trace, a line a step."""
     solved: bool
+    follow_up_questions: tuple[str, ...] = ()
+    """What may be asked next, from the documents the answer rests on."""

@@ -122,6 +122,7 @@ class TellRequest(Record):
     """All there were, in order."""
     failure: str = ""
     """Why no answer could be given; empty when there is one."""
+    max_follow_up_questions: int = 0
 
 
 class DeepReasoner(Protocol):

@@ -248,8 +248,11 @@ class TestByRules:
         assert told.answer["outcome"] == "answered"
         assert "200.000" in told.answer["answer"]
         assert "punctuality" in told.answer["evidence"][0]["url"]
+        assert 1 <= len(told.answer["follow_up_questions"]) <= 5
+        assert all(question.endswith("?") for question in told.answer["follow_up_questions"])
         short = await ask(by_rules, "acme/lan", QUESTION, mode="deep", answer_style="short")
         assert short.answer["answer"] in ("200.000", "200000", "200.000 đồng")
+        assert short.answer["follow_up_questions"] == []
 
     async def test_says_honestly_what_is_not_known(self, by_rules: Services) -> None:
         told = await ask(

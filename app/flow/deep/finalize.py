@@ -52,9 +52,11 @@ async def finalize(state: GraphState, runtime: Runtime[DeepContext]) -> GraphSta
 
 async def _report(context: DeepContext, deep: DeepState, why: str) -> Report:
     """What the mind says in the time that is left; else what can be said without one."""
+    limits = context.run.limits
     request = TellRequest(
         asked=deep.asked, plan=deep.plan, research=deep.research, working=deep.working, critiques=deep.critiques,
         failure=why,
+        max_follow_up_questions=limits.max_follow_up_questions if limits.enable_follow_up_questions else 0,
     )  # fmt: skip
     until = context.run.deadline - _LAST_SHARE * (context.run.deadline - context.work_until)
     try:
@@ -76,6 +78,7 @@ def _cleaned(report: Report, context: DeepContext, deep: DeepState) -> Report:
         answer=guard.clean(report.answer),
         reasoning="\n".join((*dict.fromkeys(preferences), guard.clean(report.reasoning))).strip(),
         solved=report.solved,
+        follow_up_questions=tuple(map(guard.clean, report.follow_up_questions)),
     )
 
 
@@ -129,7 +132,7 @@ def _final(
         evidence=evidence,
         reasoning=report.reasoning,
         confidence_score=round(confidence, 4),
-        follow_up_questions=(),
+        follow_up_questions=report.follow_up_questions,
         flow_action=context.trace.actions,
         execution_metadata=context.trace.execution_metadata(
             context.run.outcomes, departments, resolution_applied=weighed

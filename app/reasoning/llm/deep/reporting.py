@@ -41,7 +41,8 @@ async def told(ladder: Ladder, request: TellRequest, working: Working, by_rule: 
     )  # fmt: skip
     reply = await ask(ladder, question)
     reasoning = _trace(reply, request, grounds) or by_rule.reasoning
-    return Report(answer=_answer(reply, request, grounds), reasoning=reasoning, solved=True)
+    answer = _answer(reply, request, grounds)
+    return by_rule.model_copy(update={"answer": answer, "reasoning": reasoning, "solved": True})
 
 
 def _grounds(request: TellRequest, working: Working) -> Grounds:

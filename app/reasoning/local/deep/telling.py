@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from app.domain.deep import Report
 from app.reasoning.deep import TellRequest
 from app.reasoning.local.deep.phrases import CAUSES, NO_ANSWER, NO_RULE, TRACE
+from app.reasoning.local.further_questions import further_questions
 
 _MAX_CHARS = 400
 
@@ -17,7 +18,21 @@ def tell(request: TellRequest) -> Report:
         answer = working.answer if request.asked.style == "short" else working.text or working.answer
     else:
         answer = NO_ANSWER[language].format(why=_why(request)).strip()
-    return Report(answer=answer, reasoning="\n".join(_trace(request, answer, is_solved=is_solved)), solved=is_solved)
+    return Report(
+        answer=answer,
+        reasoning="\n".join(_trace(request, answer, is_solved=is_solved)),
+        solved=is_solved,
+        follow_up_questions=_further(request) if is_solved else (),
+    )
+
+
+def _further(request: TellRequest) -> tuple[str, ...]:
+    """Questions from the documents the answer rests on; none beside an answer that is to be short."""
+    if request.working is None or request.asked.style == "short":
+        return ()
+    findings = request.working.findings or tuple(one for research in request.research for one in research.findings)
+    asked = request.asked
+    return further_questions(asked.question, findings, asked.language, request.max_follow_up_questions)
 
 
 def _why(request: TellRequest) -> str:
