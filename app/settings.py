@@ -117,8 +117,8 @@ class Settings(BaseSettings):
     conflict_resolution_threshold: float = Field(0.1, ge=0, le=1)
     """From this margin of scores on one source wins; below it both are shown."""
     min_relevance_score: float = Field(0.7, ge=0, le=1)
-    """Relevance a passage should have: below half of it an answer is far less sure, and an agent that found none above it
-    hands over."""
+    """Relevance a passage should have: below half of it an answer is far less sure, and an agent that found none above
+    it hands over."""
     enable_follow_up_questions: bool = True
     """Whether an answer suggests further questions."""
     max_follow_up_questions: int = Field(5, ge=0, le=20)

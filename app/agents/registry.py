@@ -36,15 +36,29 @@ class _RequestedAgent(Record):
 _REQUESTED = TypeAdapter(dict[str, _RequestedAgent])
 
 
+class AgentSource(Record):
+    """The file an agent was read from, as it was then."""
+
+    path: Path
+    text: str
+    is_built_in: bool
+
+
 class AgentRegistry:
     """Every agent by name: specialised ones first, in alphabetical order, then those that take what is left, then pools
     of tools."""
 
-    def __init__(self, specs: Mapping[str, AgentSpec], tools: Mapping[str, str] | None = None):
-        """`tools`: see `load`."""
+    def __init__(
+        self,
+        specs: Mapping[str, AgentSpec],
+        tools: Mapping[str, str] | None = None,
+        sources: Mapping[str, AgentSource] | None = None,
+    ):
+        """`tools`: see `load`; `sources`: the files, by agent."""
         ranked = sorted(specs.values(), key=lambda spec: (spec.is_pool, spec.is_fallback, spec.name))
         self._specs = {spec.name: spec for spec in ranked}
         self._tools = every_tool() if tools is None else tools
+        self._sources = dict(sources or {})
 
     @classmethod
     def load(
@@ -63,19 +77,21 @@ class AgentRegistry:
         """
         tools = every_tool() if tools is None else tools
         specs: dict[str, AgentSpec] = {}
-        files: dict[str, Path] = {}
+        sources: dict[str, AgentSource] = {}
         for path in _files(folder):
             spec = read_spec(path)
             if spec.name in specs:
-                raise FileRefused(f"{path}: name: '{spec.name}' is already the name of {files[spec.name]}")
+                raise FileRefused(f"{path}: name: '{spec.name}' is already the name of {sources[spec.name].path}")
             if unknown := [tool.name for tool in spec.tools if tool.name not in tools and tool.name not in TOOL_NAMES]:
                 raise FileRefused(f"{path}: tools: no MCP server offers {', '.join(unknown)}")
-            specs[spec.name], files[spec.name] = spec, path
+            text, is_built_in = path.read_text("utf-8"), path.parent in BUILT_IN
+            specs[spec.name] = spec
+            sources[spec.name] = AgentSource(path=path, text=text, is_built_in=is_built_in)
         for name in remote:
             if name not in specs:
                 raise FileRefused(f"remote_agents: there is no agent '{name}'; the agents are {', '.join(specs)}")
             specs[name] = specs[name].model_copy(update={"remote": True})
-        return cls(specs, tools)
+        return cls(specs, tools, sources)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -90,6 +106,10 @@ class AgentRegistry:
     def spec(self, name: str) -> AgentSpec:
         """One agent. Raises `KeyError` when there is none of that name."""
         return self._specs[name]
+
+    def source(self, name: str) -> AgentSource:
+        """The file of one agent. Raises `KeyError` for an agent that was read from none."""
+        return self._sources[name]
 
     def accessible_departments(self, principal: Principal) -> tuple[str, ...]:
         """Departments some agent reads and of which the caller may read at least one scope."""

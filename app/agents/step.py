@@ -179,6 +179,7 @@ def stored_result(outcome: StepOutcome) -> dict[str, object]:
     return {
         "node_id": outcome.step.node_id,
         "tool": outcome.tool,
+        "error_type": outcome.error.error_type if outcome.error else None,
         "duration_ms": outcome.duration_ms,
         "input_hash": outcome.input_hash,
         "output_hash": outcome.output_hash,

@@ -19,4 +19,5 @@ async def agents(caller: Caller, rooms: TheRooms) -> AgentList:
         ),
         departments=tuple(rooms.agents.accessible_departments(caller)),
         permissions=tuple(sorted(caller.scopes)),
+        roles=tuple(sorted(caller.roles)),
     )

@@ -1,9 +1,9 @@
 """What the routes are handed: the rooms below and the caller. Filled by `app.main`, never looked up globally."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated
+from typing import Annotated, Protocol
 
 from fastapi import Depends, Request, Security
 from fastapi.security import HTTPBearer
@@ -11,6 +11,7 @@ from fastapi.security import HTTPBearer
 from app.agents.registry import AgentRegistry
 from app.api.auth import Authenticator, DevLogin
 from app.api.offline import OfflineDoor
+from app.domain.evaluations import KeptRun
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
 from app.flow.deep.graph import DeepFlow
@@ -26,6 +27,7 @@ from app.sessions.session import SessionStore
 from app.tasks.approvals import Approvals
 from app.tasks.conflicts import ConflictBook
 from app.tasks.feedback import FeedbackBook
+from app.tasks.oversight import Oversight
 from app.tasks.performance import PerformanceBook
 from app.tasks.registry import TaskRegistry
 
@@ -43,6 +45,20 @@ class Limits:
     def deadline_ms(self, mode: str) -> int:
         """How long a run of this mode may take."""
         return self.deep_deadline_ms if mode == "deep" else self.task_deadline_ms
+
+
+class Evaluations(Protocol):
+    """Evaluations that were kept on this machine, as far as an administrator may see them."""
+
+    @property
+    def page_style_hash(self) -> str:
+        """``sha256-…`` of the style sheet inside every page."""
+
+    async def runs(self, principal: Principal) -> Sequence[KeptRun]:
+        """Newest first."""
+
+    async def page(self, principal: Principal, run_id: str, before: str | None) -> str:
+        """The page of one run, compared with `before`. Raises `AppError` (404, 422)."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +85,8 @@ class Rooms:
     feedback: FeedbackBook
     conflicts: ConflictBook
     performance: PerformanceBook
+    oversight: Oversight
+    evaluations: Evaluations
     limits: Limits
     now: Callable[[], datetime]
     readiness: Callable[[], Awaitable[Mapping[str, bool]]]

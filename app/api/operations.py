@@ -1,23 +1,12 @@
 """For operators and people: health, documentation, and the page."""
 
-from pathlib import Path
-
-from fastapi import APIRouter
-from starlette.responses import FileResponse, JSONResponse, Response
+from fastapi import APIRouter, Request
+from starlette.responses import JSONResponse, Response
 
 from app.api.deps import TheRooms
+from app.api.door import SECURITY_HEADERS
+from app.api.page_files import page_file
 from app.api.schemas import Readiness
-from app.errors import AppError, ErrorCode
-
-WEB_FOLDER = Path(__file__).parents[1] / "web"
-_KINDS = {
-    ".html": "text/html; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".svg": "image/svg+xml",
-}
-_FILES = {path.name: path for path in WEB_FOLDER.iterdir() if path.suffix in _KINDS}
-"""Listed once: nothing outside this table can be asked for."""
 
 router = APIRouter(tags=["operations"])
 
@@ -39,31 +28,32 @@ async def ready(rooms: TheRooms) -> Response:
 
 
 @router.get("/", include_in_schema=False)
-async def page() -> Response:
+async def page(request: Request) -> Response:
     """The chat page."""
-    return _file("index.html")
+    return page_file("index.html", request.headers)
 
 
 @router.get("/admin", include_in_schema=False)
-async def admin_page() -> Response:
-    """The pages for administrators, open like the chat page: what they show, the API gives to administrators alone."""
-    return _file("admin.html")
+async def admin_page(rooms: TheRooms, request: Request) -> Response:
+    """The pages for administrators, open like the chat page: what they show, the API gives to administrators alone.
+
+    Their policy also lets in the style sheet of evaluations, which they show in a frame without any right.
+    """
+    page = page_file("admin.html", request.headers)
+    own = f"style-src 'self' '{rooms.evaluations.page_style_hash}'"
+    page.headers["Content-Security-Policy"] = SECURITY_HEADERS["Content-Security-Policy"].replace(
+        "style-src 'self'", own
+    )
+    return page
 
 
 @router.get("/docs", include_in_schema=False)
-async def docs() -> Response:
+async def docs(request: Request) -> Response:
     """The API's documentation."""
-    return _file("docs.html")
+    return page_file("docs.html", request.headers)
 
 
 @router.get("/web/{name}", include_in_schema=False)
-async def web_file(name: str) -> Response:
+async def web_file(name: str, request: Request) -> Response:
     """A file of the page."""
-    return _file(name)
-
-
-def _file(name: str) -> Response:
-    if name not in _FILES:
-        raise AppError(ErrorCode.NOT_FOUND, "There is nothing at this address.", status=404)
-    path = _FILES[name]
-    return FileResponse(path, media_type=_KINDS[path.suffix], headers={"Cache-Control": "no-cache"})
+    return page_file(name, request.headers)

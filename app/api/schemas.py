@@ -289,6 +289,7 @@ class AgentList(View):
     departments: tuple[str, ...]
     """Departments the caller may read something of."""
     permissions: tuple[str, ...]
+    roles: tuple[str, ...]
 
 
 class Readiness(View):

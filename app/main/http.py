@@ -27,6 +27,7 @@ from app.api import (
     signin,
     tasks,
 )
+from app.api.admin import routes as administration
 from app.api.agui.routes import router as agui_router
 from app.api.deps import Rooms
 from app.api.door import AuthenticationGate, BodyLimit, RequestDoor
@@ -117,6 +118,7 @@ def _version_1() -> APIRouter:
         files,
         logs,
         performance,
+        administration,
         reading,
         agents,
         signin,

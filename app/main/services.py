@@ -34,6 +34,7 @@ from app.main.balancing import Balancing
 from app.main.buses import check_bus_url, open_messages
 from app.main.deep import open_deep
 from app.main.embedders import open_embedder
+from app.main.evaluations import KeptEvaluations
 from app.main.identity import Directory, authenticator, dev_login, key_source
 from app.main.models import open_ladder, spending_limits
 from app.main.outages import open_door, open_outage
@@ -61,6 +62,7 @@ from app.tasks.approvals import Approvals
 from app.tasks.checkpoints import DeepStates
 from app.tasks.conflicts import ConflictBook
 from app.tasks.feedback import FeedbackBook
+from app.tasks.oversight import Oversight
 from app.tasks.performance import PerformanceBook
 from app.tasks.queue import IN_PROCESS, JobQueue
 from app.tasks.registry import TaskRegistry
@@ -233,7 +235,7 @@ class Services:
         states, limits = DeepStates(self.database, journal, now, settings.deep_approval_seconds), _flow_limits(settings)
         deep = open_deep(settings, ports, limits, runner, self.ladder, states, self.attachments, self.database)
         flow = DepartmentFlow(ports, limits, deep, is_dependent)
-        keys = key_source(settings)
+        keys, oversight = key_source(settings), Oversight(self.database, registry, is_priced=settings.has_prices)
         self.rooms = Rooms(
             authenticator=authenticator(settings, keys, self.directory),
             dev_login=dev_login(settings, keys),
@@ -254,11 +256,12 @@ class Services:
             performance=PerformanceBook(self.database),
             feedback=FeedbackBook(self.database),
             conflicts=ConflictBook(self.database),
+            oversight=oversight,
+            evaluations=KeptEvaluations(settings.data_dir, oversight),
             limits=_limits(settings),
             readiness=Readiness(self.addresses, self.database, self.embedder, self._is_worker_well),
             now=now,
         )
-
         self._rules = rules
         self.worker = worker_of(settings, self.database, self.rooms, self.ingestion, steps, self._queues)
 

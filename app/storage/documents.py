@@ -4,14 +4,14 @@ The permission rule decides who sees a document; an administrator sees every doc
 none beyond own rights. Only administrators change anything.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
 import asyncpg
 
-from app.domain.documents import DocumentText, DocumentView, VersionView
+from app.domain.documents import DocumentText, DocumentTitle, DocumentView, VersionView
 from app.storage.database import Transaction
 from app.storage.json_text import dump
 
@@ -82,6 +82,17 @@ order by coalesce(d.effective_from, d.created_at::date) desc, d.document_id limi
 """
 
 
+_TITLES = """
+select d.url, d.title, d.created_at
+from documents d
+join document_versions v
+    on v.tenant_id = d.tenant_id and v.document_id = d.document_id and v.version = d.current_version
+where d.tenant_id = $1 and d.url = any($2::text[]) and app_may_read(d.scope, d.department)
+    and app_may_read(v.scope, v.department)
+order by coalesce(d.effective_from, d.created_at::date) desc, d.document_id limit $3
+"""
+
+
 class VersionText(NamedTuple):
     """A version with what it says."""
 
@@ -149,6 +160,12 @@ async def texts(tx: Transaction, url: str, *, most_chars: int, limit: int) -> li
     """The documents of one address whose text the caller may read, the latest in force first."""
     rows = await tx.driver.fetch(_TEXTS, tx.principal.tenant_id, url, most_chars, limit)
     return [DocumentText.model_validate(dict(row)) for row in rows]
+
+
+async def titles(tx: Transaction, urls: Sequence[str], *, limit: int) -> list[DocumentTitle]:
+    """What documents of some addresses are called, as far as the caller may read them; the latest in force first."""
+    rows = await tx.driver.fetch(_TITLES, tx.principal.tenant_id, list(urls), limit)
+    return [DocumentTitle.model_validate(dict(row)) for row in rows]
 
 
 async def external_ids(tx: Transaction, prefix: str) -> dict[str, UUID]:

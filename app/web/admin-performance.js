@@ -1,12 +1,12 @@
 // How the service did: the figures of many runs, as plain bars.
 
+import { barNode } from "./admin-charts.js";
 import { choice, field } from "./admin-fields.js";
 import { say, sayIn, whole } from "./admin-words.js";
 import { call } from "./client.js";
 import { el } from "./dom.js";
 import { agentWords, percent, spanWords, toolWords } from "./words.js";
 
-const SVG = "http://www.w3.org/2000/svg";
 const DAY_MS = 86_400_000;
 const PERIODS = { 1: "lastDay", 7: "lastWeek", 30: "lastMonth", 90: "lastQuarter" };
 
@@ -50,18 +50,6 @@ function chart(title, values, words) {
   const most = Math.max(1, ...sorted.map(([, value]) => value));
   const rows = sorted.map(([name, value]) => el("tr", {}, el("th", { scope: "row" }, name), el("td", { class: "bars" }, barNode(value / most)), el("td", { class: "number" }, words(value))));
   return el("section", { class: "card chart" }, el("h3", {}, title), rows.length ? el("table", {}, el("tbody", {}, rows)) : el("p", { class: "fact" }, say("nothing")));
-}
-
-function barNode(share) {
-  const svg = shape("svg", { viewBox: "0 0 100 8", preserveAspectRatio: "none", class: "bar-chart", "aria-hidden": "true" });
-  svg.append(shape("rect", { class: "track", x: 0, y: 0, width: 100, height: 8 }), shape("rect", { class: "fill", x: 0, y: 0, width: (100 * share).toFixed(2), height: 8 }));
-  return svg;
-}
-
-function shape(tag, attributes) {
-  const node = document.createElementNS(SVG, tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-  return node;
 }
 
 function qualityNode(quality) {

@@ -4,7 +4,7 @@ export const EN = {
   title: "Administration", skip: "Go to the content", chat: "Chat", parts: "Parts of the administration", signInHint: "Sign in as an administrator: choose a demo user with the role admin, or paste an access token.",
   notAdmin: "These pages are for administrators.", notAdminHint: "Your sign-in does not carry the role admin. Ask an administrator for it, or sign in as somebody who has it.", otherUser: "Sign in as somebody else",
   loading: "Loading…", more: "More", close: "Close", tryAgain: "Try again", failedTo: "That did not work: {reason}",
-  part: { documents: "Documents", health: "Health report", conflicts: "Conflicts", performance: "Performance", agents: "Agents" },
+  part: { documents: "Documents", health: "Health report", conflicts: "Conflicts", tasks: "Tasks", usage: "Usage", performance: "Performance", evaluations: "Evaluations", agents: "Agents" },
 
   all: "all", department: "Department", status: "Status", document: "Document", scope: "Scope", days: "In force", version: "Version", changed: "Changed", noDocuments: "No document matches.", documentCount: "{number} documents shown",
   stageName: { received: "received", parsing: "reading", chunking: "cutting", embedding: "making vectors", ready: "published", partial: "published in part", failed: "failed" },
@@ -40,5 +40,24 @@ export const EN = {
   agentTimes: "Mean time of an agent", toolCalls: "Calls of a tool", toolTimes: "Mean time of a tool", quality: "Sources (most frequent)", agent: "Agent", completeness: "Completeness", recency: "Recency", domainMatch: "Department", noRuns: "No run has ended in this time.", nothing: "Nothing in this time.", calls: "{number} calls",
   completenessName: { comprehensive: "whole", partial_with_context: "partial, with context", partial: "partial", none: "none" }, recencyName: { within_30_days: "≤ 30 days", within_90_days: "≤ 90 days", older: "older", unknown: "unknown" }, matchName: { perfect: "right", general: "general", none: "none" },
 
-  agentsHint: "Agents and tools that a question of yours may be planned with.", reads: "Reads", tools: "Tools",
+  agentsHint: "Every agent with the file that makes it, read when the service started, and what its steps failed with.", reads: "Reads", tools: "Tools",
+
+  wholeRuns: "whole runs", tasksHint: "Everybody's questions and documents, newest first, as they are now. Figures alone: what somebody asked and was told stays with that person.", taskCount: "{number} shown", noTasks: "No task matches.",
+  asker: "Asked by", taskKind: "Kind", work: "Time", ended: "Result", actions: "Actions", stopIt: "Stop", retryIt: "Run again", lost: "holder is silent", tokenOnly: "Known by the token alone: nobody of this id is written down.",
+  kindName: { chat: "Question", ingest: "Document", step: "Step" }, modeName: { auto: "automatic", department: "departments", deep: "deep", null: "" }, waitsFor: { approval: "waits for approval" },
+  queueName: { chat: "Questions", ingest: "Documents" }, queueOf: "Queue: {name}", waitingNow: "waiting", withWorkers: "with workers", oldestWaits: "the first for {time}", nobodyWaits: "nobody waits", attemptNumber: "attempt {number}", stepsDone: "{done} of {number} steps",
+  stopAsk: "Stop this task of {user}? Who asked is told that an administrator stopped it.", stopDone: "Stopped.", retryAsk: "Run this again for {user}? It runs with the rights {user} asked with and still has, never with yours, and its answer appears in that conversation.", retryDone: "Registered again.",
+  registered: "Registered", endedAt: "Ended", deadline: "Deadline", attempt: "Attempt", holder: "Held by", lease: "Lease until", steps: "Steps", task: "Task", ofTask: "Step of", session: "Conversation",
+  figuresOnly: "Question, plan, answer and evidence are not shown here: they belong to who asked.",
+
+  usageHint: "What the whole company asked of language models. Who asked how much, never what. Days are UTC.", measure: "Chart", measureName: { tokens: "Tokens", runs: "Questions", cost: "Cost" }, modelCalls: "Model calls", tokensIn: "Tokens read", tokensOut: "Tokens written", tokensOpen: "and {number} reserved", cost: "Cost",
+  failedRuns: "{number} failed", inCurrency: "in your currency", noPrice: "unknown: no price is set", noPriceHint: "To see a cost, set what a million tokens cost: CONCLAVE_LLM_PROMPT_PRICE and CONCLAVE_LLM_COMPLETION_PRICE. Calls made before have none.", noModel: "No language model was asked in this time: the rules answered by themselves, and that takes no tokens.",
+  byDay: "{measure} by day", byUser: "By person", asTable: "As a table", day: "Day", endedWell: "Ended well, or still running", failedOnes: "Failed", furtherUsers: "and {number} more people",
+
+  evaluationsHint: "What “conclave eval run” left on this machine, newest first. Figures count all questions; a report shows those about your company that were asked with rights you hold yourself.", noEvaluations: "No evaluation was kept yet. On the machine of the service:", compareTwo: "Compare the two", compareHint: "Choose two to see what changed.", chooseRun: "Choose the evaluation of {when}",
+  runFacts: "{number} questions from {datasets} · version {version}", openReport: "Open the report", reportOf: "Report of {when}", saveReport: "Save the page", noGates: "no gates", gatesHold: "{number} gates hold", gatesBroken: "{number} gates broken", leaks: "Leaks", waitsMedian: "Median wait",
+  rateName: { right: "Right", facts: "Facts", recall: "Recall@5", outcome: "Outcome", not_found_f1: "Not found, F1", conflict_f1: "Conflicts, F1", winner: "Winner" }, rate: "Rate", earlierRun: "Earlier", laterRun: "Later", difference: "Change, points", differenceHint: "Over all questions of each run; below, the change with its interval over the questions both asked.",
+
+  notYoursToAsk: "No question of yours may be planned with this agent.", isRemote: "steps run elsewhere", isOwn: "of this installation", failures: "Steps that failed in the last 30 days", noFailures: "no failures", failuresCounted: "{number} failures", lastTime: "Last time", tool: "Tool", errorCode: "Code", times: "Times", fileOf: "Its file, {name}",
+  readersCounted: "{number} of the {total} people written down may read it:", readersHint: "People who are known by their tokens alone are not in this list; their tokens say what they may read.", readersCut: "Further people are left out.", lacksScope: "lacks “{scope}”", lacksDepartment: "not in {department}",
 };

@@ -4,7 +4,7 @@ export const VI = {
   title: "Quản trị", skip: "Tới nội dung", chat: "Hỏi đáp", parts: "Các mục quản trị", signInHint: "Đăng nhập với quyền quản trị: chọn người dùng thử có vai trò admin, hoặc dán mã truy cập.",
   notAdmin: "Các trang này dành cho quản trị viên.", notAdminHint: "Tài khoản của bạn không có vai trò admin. Hãy nhờ quản trị viên cấp, hoặc đăng nhập bằng tài khoản khác.", otherUser: "Đăng nhập bằng tài khoản khác",
   loading: "Đang tải…", more: "Xem thêm", close: "Đóng", tryAgain: "Thử lại", failedTo: "Không thực hiện được: {reason}",
-  part: { documents: "Tài liệu", health: "Tình trạng", conflicts: "Mâu thuẫn", performance: "Hiệu năng", agents: "Tác tử" },
+  part: { documents: "Tài liệu", health: "Tình trạng", conflicts: "Mâu thuẫn", tasks: "Công việc", usage: "Sử dụng", performance: "Hiệu năng", evaluations: "Đánh giá", agents: "Tác tử" },
 
   all: "tất cả", department: "Phòng ban", status: "Trạng thái", document: "Tài liệu", scope: "Phạm vi", days: "Hiệu lực", version: "Phiên bản", changed: "Thay đổi", noDocuments: "Không có tài liệu nào phù hợp.", documentCount: "Đang hiện {number} tài liệu",
   stageName: { received: "đã nhận", parsing: "đang đọc", chunking: "đang chia đoạn", embedding: "đang tạo véc-tơ", ready: "đã công bố", partial: "công bố một phần", failed: "lỗi" },
@@ -40,5 +40,24 @@ export const VI = {
   agentTimes: "Thời gian trung bình của tác tử", toolCalls: "Số lần gọi công cụ", toolTimes: "Thời gian trung bình của công cụ", quality: "Nguồn (thường gặp nhất)", agent: "Tác tử", completeness: "Độ đầy đủ", recency: "Độ mới", domainMatch: "Chuyên môn", noRuns: "Không có lượt hỏi nào kết thúc trong khoảng này.", nothing: "Không có gì trong khoảng này.", calls: "{number} lần",
   completenessName: { comprehensive: "đầy đủ", partial_with_context: "một phần, có ngữ cảnh", partial: "một phần", none: "không có" }, recencyName: { within_30_days: "≤ 30 ngày", within_90_days: "≤ 90 ngày", older: "cũ hơn", unknown: "không rõ" }, matchName: { perfect: "đúng", general: "chung", none: "không" },
 
-  agentsHint: "Tác tử và công cụ mà câu hỏi của bạn có thể dùng.", reads: "Đọc", tools: "Công cụ",
+  agentsHint: "Mọi tác tử cùng tệp tạo ra nó, đọc lúc dịch vụ khởi động, và những lỗi của các bước.", reads: "Đọc", tools: "Công cụ",
+
+  wholeRuns: "cả lượt", tasksHint: "Câu hỏi và tài liệu của mọi người, mới nhất trước, đúng như lúc này. Chỉ có số liệu: điều một người hỏi và được trả lời là của riêng người đó.", taskCount: "Đang hiện {number}", noTasks: "Không có công việc nào phù hợp.",
+  asker: "Người hỏi", taskKind: "Loại", work: "Thời gian", ended: "Kết quả", actions: "Thao tác", stopIt: "Dừng", retryIt: "Chạy lại", lost: "máy chạy im lặng", tokenOnly: "Chỉ biết qua mã truy cập: không có ai mang mã này trong danh sách.",
+  kindName: { chat: "Câu hỏi", ingest: "Tài liệu", step: "Bước" }, modeName: { auto: "tự động", department: "phòng ban", deep: "nghĩ sâu", null: "" }, waitsFor: { approval: "chờ duyệt" },
+  queueName: { chat: "Câu hỏi", ingest: "Tài liệu" }, queueOf: "Hàng đợi: {name}", waitingNow: "đang chờ", withWorkers: "đang chạy", oldestWaits: "lâu nhất {time}", nobodyWaits: "không ai phải chờ", attemptNumber: "lần thử {number}", stepsDone: "{done} / {number} bước",
+  stopAsk: "Dừng công việc này của {user}? Người hỏi sẽ được báo là quản trị viên đã dừng.", stopDone: "Đã dừng.", retryAsk: "Chạy lại việc này cho {user}? Việc chạy với đúng quyền lúc hỏi mà {user} còn giữ, không bao giờ với quyền của bạn; câu trả lời nằm trong cuộc trò chuyện ấy.", retryDone: "Đã đăng ký chạy lại.",
+  registered: "Đăng ký", endedAt: "Kết thúc", deadline: "Hạn chót", attempt: "Lần thử", holder: "Máy giữ", lease: "Giữ đến", steps: "Bước", task: "Công việc", ofTask: "Bước của", session: "Cuộc trò chuyện",
+  figuresOnly: "Câu hỏi, kế hoạch, câu trả lời và bằng chứng không hiện ở đây: chúng là của người hỏi.",
+
+  usageHint: "Những gì cả công ty đã hỏi mô hình ngôn ngữ. Ai hỏi bao nhiêu, không bao giờ là hỏi gì. Ngày tính theo UTC.", measure: "Biểu đồ", measureName: { tokens: "Token", runs: "Lượt hỏi", cost: "Chi phí" }, modelCalls: "Lần gọi mô hình", tokensIn: "Token đọc vào", tokensOut: "Token viết ra", tokensOpen: "và {number} đang giữ chỗ", cost: "Chi phí",
+  failedRuns: "{number} lượt lỗi", inCurrency: "theo đồng tiền của bạn", noPrice: "chưa rõ: chưa đặt giá", noPriceHint: "Muốn thấy chi phí, hãy đặt giá một triệu token: CONCLAVE_LLM_PROMPT_PRICE và CONCLAVE_LLM_COMPLETION_PRICE. Những lần gọi trước đó không có giá.", noModel: "Trong khoảng này không có mô hình ngôn ngữ nào được hỏi: bộ luật tự trả lời và không tốn token.",
+  byDay: "{measure} theo ngày", byUser: "Theo người", asTable: "Xem dạng bảng", day: "Ngày", endedWell: "Xong, hoặc đang chạy", failedOnes: "Lỗi", furtherUsers: "và {number} người khác",
+
+  evaluationsHint: "Những gì “conclave eval run” để lại trên máy này, mới nhất trước. Số liệu tính mọi câu hỏi; báo cáo chỉ hiện câu hỏi về công ty bạn, hỏi với quyền mà chính bạn có.", noEvaluations: "Chưa có lần đánh giá nào được giữ lại. Trên máy chạy dịch vụ:", compareTwo: "So sánh hai lần", compareHint: "Chọn hai lần để xem điều gì đã đổi.", chooseRun: "Chọn lần đánh giá {when}",
+  runFacts: "{number} câu hỏi từ {datasets} · phiên bản {version}", openReport: "Mở báo cáo", reportOf: "Báo cáo {when}", saveReport: "Lưu trang", noGates: "không đặt ngưỡng", gatesHold: "{number} ngưỡng đạt", gatesBroken: "{number} ngưỡng không đạt", leaks: "Rò rỉ", waitsMedian: "Chờ (trung vị)",
+  rateName: { right: "Đúng", facts: "Dữ kiện", recall: "Recall@5", outcome: "Kết cục", not_found_f1: "Không tìm thấy, F1", conflict_f1: "Mâu thuẫn, F1", winner: "Nguồn thắng" }, rate: "Tỉ lệ", earlierRun: "Trước", laterRun: "Sau", difference: "Thay đổi, điểm", differenceHint: "Tính trên mọi câu hỏi của mỗi lần; bên dưới là thay đổi kèm khoảng tin cậy trên các câu hỏi chung.",
+
+  notYoursToAsk: "Câu hỏi của bạn không dùng được tác tử này.", isRemote: "bước chạy ở máy khác", isOwn: "của riêng nơi này", failures: "Các bước lỗi trong 30 ngày qua", noFailures: "không có lỗi", failuresCounted: "{number} lỗi", lastTime: "Gần nhất", tool: "Công cụ", errorCode: "Mã", times: "Số lần", fileOf: "Tệp {name}",
+  readersCounted: "{number} trên {total} người trong danh sách đọc được:", readersHint: "Người chỉ biết qua mã truy cập không có trong danh sách; mã của họ cho biết họ được đọc gì.", readersCut: "Những người còn lại được lược bớt.", lacksScope: "thiếu quyền “{scope}”", lacksDepartment: "không thuộc {department}",
 };

@@ -43,3 +43,10 @@ export function sizeWords(bytes) {
 export function whole(number) {
   return number.toLocaleString(currentLanguage() === "vi" ? "vi-VN" : "en-GB");
 }
+
+// How long ago: "12 s", "5 min", "3 h", "2 days".
+export function spanSince(iso) {
+  const seconds = Math.max(0, (Date.now() - new Date(iso)) / 1000);
+  const [unit, value] = seconds < 60 ? ["second", seconds] : seconds < 3600 ? ["minute", seconds / 60] : seconds < 172_800 ? ["hour", seconds / 3600] : ["day", seconds / 86_400];
+  return new Intl.NumberFormat(currentLanguage() === "vi" ? "vi-VN" : "en-GB", { style: "unit", unit, unitDisplay: "short", maximumFractionDigits: 0 }).format(Math.floor(value));
+}

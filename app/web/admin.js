@@ -1,18 +1,22 @@
 // The admin pages: who is here, which part is shown. What they show, the API gives to administrators alone.
 
-import { showAgents } from "./admin-agents.js";
-import { showConflicts } from "./admin-conflicts.js";
-import { closeSheet } from "./admin-document.js";
-import { showDocuments } from "./admin-documents.js";
-import { showHealth } from "./admin-health.js";
-import { showPerformance } from "./admin-performance.js";
 import { applyAdminWords, say, sayIn } from "./admin-words.js";
 import { ApiProblem, call, session } from "./client.js";
 import { announce, el } from "./dom.js";
 import { showSignIn, signInAs } from "./signin.js";
 import { currentLanguage, setLanguage } from "./words.js";
 
-const PARTS = { documents: showDocuments, health: showHealth, conflicts: showConflicts, performance: showPerformance, agents: showAgents };
+// Each is fetched when it is shown first.
+const PARTS = {
+  documents: async (room) => (await import("./admin-documents.js")).showDocuments(room),
+  health: async (room) => (await import("./admin-health.js")).showHealth(room),
+  conflicts: async (room) => (await import("./admin-conflicts.js")).showConflicts(room),
+  tasks: async (room) => (await import("./admin-tasks.js")).showTasks(room),
+  usage: async (room) => (await import("./admin-usage.js")).showUsage(room),
+  performance: async (room) => (await import("./admin-performance.js")).showPerformance(room),
+  evaluations: async (room) => (await import("./admin-evaluations.js")).showEvaluations(room),
+  agents: async (room) => (await import("./admin-agents.js")).showAgents(room),
+};
 const $ = (id) => document.getElementById(id);
 const state = { isAdmin: false, shown: 0 };
 
@@ -25,6 +29,10 @@ function start() {
   $("sign-out").addEventListener("click", () => leave());
   addEventListener("hashchange", () => { if (state.isAdmin) showPart(); });
   enter();
+}
+
+function closeSheet() {
+  if ($("sheet").open) $("sheet").close();
 }
 
 function relabel() {

@@ -27,12 +27,19 @@ PATIENCE_MS = 40_000
 """The machine may be busy with other tests; nothing here is timed."""
 DESK = {"width": 1180, "height": 860}
 PHONE = {"width": 390, "height": 844}
+ADMIN_LOADED = ".part h2"
+"""Stands on a part of the admin pages once it is there."""
+
+
+def find_chromium() -> str | None:
+    """The machine's Chromium; CONCLAVE_CHROMIUM names another."""
+    return os.environ.get("CONCLAVE_CHROMIUM") or next((path for name in NAMES if (path := shutil.which(name))), None)
 
 
 @pytest.fixture(scope="session")
 def chromium() -> str:
-    """The machine's Chromium; CONCLAVE_CHROMIUM names another."""
-    found = os.environ.get("CONCLAVE_CHROMIUM") or next((path for name in NAMES if (path := shutil.which(name))), None)
+    """Skips where there is none."""
+    found = find_chromium()
     if found is None:
         pytest.skip("no Chromium on this machine: apt-get install chromium, or name one in CONCLAVE_CHROMIUM")
     return found
@@ -89,6 +96,29 @@ async def visit(browser: Browser, address: str) -> AsyncIterator[Callable[..., A
         return Visitor(page, address)
 
     yield open_page
+    for context in contexts:
+        await context.close()
+    assert faults == []
+
+
+@pytest.fixture
+async def enter(browser: Browser, address: str) -> AsyncIterator[Callable[..., Awaitable[Page]]]:
+    """Opens a part of the admin pages; afterwards no script may have erred and no policy may have been broken."""
+    contexts: list[BrowserContext] = []
+    faults: list[str] = []
+
+    async def open_part(part: str = "documents", user: str = "acme/admin", **options: Any) -> Page:
+        options = {"viewport": DESK, "locale": "vi-VN", "reduced_motion": "reduce"} | options
+        context = await browser.new_context(**options)
+        contexts.append(context)
+        page = await context.new_page()
+        page.set_default_timeout(PATIENCE_MS)
+        _note_faults(page, address, faults)
+        await page.goto(f"{address}/admin?as={user}#{part}" if user else f"{address}/admin")
+        await page.wait_for_selector(f"{ADMIN_LOADED}, .refused" if user else ".person")
+        return page
+
+    yield open_part
     for context in contexts:
         await context.close()
     assert faults == []

@@ -1,22 +1,22 @@
 """The admin pages: documents, health, conflicts, performance and agents, as an administrator and as somebody else."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, BrowserContext, Locator, Page, expect
+from playwright.async_api import Locator, Page, expect
 
 from tests.browser.company import DECIDED
-from tests.browser.conftest import DESK, PATIENCE_MS, PHONE, _note_faults
+from tests.browser.conftest import ADMIN_LOADED as LOADED
+from tests.browser.conftest import PHONE
 from tests.browser.test_page import MOST_BYTES, TOO_WIDE, serious
 from tests.browser.test_screenshots import take
 from tests.browser.visitor import Visitor
 
 Enter = Callable[..., Awaitable[Page]]
 Visit = Callable[..., Awaitable[Visitor]]
-PARTS = ("documents", "health", "conflicts", "performance", "agents")
-LOADED = ".part h2"
+PARTS = ("documents", "health", "conflicts", "tasks", "usage", "performance", "evaluations", "agents")
 CANTEEN = "# Canteen\n\n## Lunch\n\nLunch costs {price} VND and begins at {hour} o'clock.\n"
 DROP = """([text, name]) => {
   const carried = new DataTransfer();
@@ -26,29 +26,6 @@ DROP = """([text, name]) => {
     zone.dispatchEvent(new DragEvent(kind, { dataTransfer: carried, bubbles: true, cancelable: true }));
   }
 }"""
-
-
-@pytest.fixture
-async def enter(browser: Browser, address: str) -> AsyncIterator[Enter]:
-    """Opens a part of the admin pages; afterwards no script may have erred and no policy may have been broken."""
-    contexts: list[BrowserContext] = []
-    faults: list[str] = []
-
-    async def open_part(part: str = "documents", user: str = "acme/admin", **options: Any) -> Page:
-        options = {"viewport": DESK, "locale": "vi-VN", "reduced_motion": "reduce"} | options
-        context = await browser.new_context(**options)
-        contexts.append(context)
-        page = await context.new_page()
-        page.set_default_timeout(PATIENCE_MS)
-        _note_faults(page, address, faults)
-        await page.goto(f"{address}/admin?as={user}#{part}" if user else f"{address}/admin")
-        await page.wait_for_selector(f"{LOADED}, .refused" if user else ".person")
-        return page
-
-    yield open_part
-    for context in contexts:
-        await context.close()
-    assert faults == []
 
 
 async def bring_in(page: Page, name: str, text: str, **said: str) -> Locator:
@@ -244,20 +221,14 @@ class TestPerformance:
         await expect(page.locator(".tiles dd")).to_have_count(4)
 
 
-class TestAgents:
-    async def test_are_listed_with_their_tools(self, enter: Enter) -> None:
-        page = await enter("agents")
-        await expect(page.locator("[data-agent=hr] code", has_text="rag_tool")).to_be_visible()
-
-
 class TestEveryPart:
     @pytest.mark.parametrize("colours", ["light", "dark"])
     async def test_axe_finds_nothing_serious(self, enter: Enter, colours: str) -> None:
         page = await enter(color_scheme=colours)
         for part in PARTS:
-            await _go(page, part)
+            await go(page, part)
             assert await serious(page) == [], part
-        await _go(page, "documents")
+        await go(page, "documents")
         await page.click("#bring-in > summary")
         await open_document(page, "VPN")
         assert await serious(page) == []
@@ -265,9 +236,9 @@ class TestEveryPart:
     async def test_fits_a_phone(self, enter: Enter) -> None:
         page = await enter(viewport=PHONE, is_mobile=True, has_touch=True)
         for part in PARTS:
-            await _go(page, part)
+            await go(page, part)
             assert await page.evaluate(TOO_WIDE) == [], part
-        await _go(page, "documents")
+        await go(page, "documents")
         await page.click("#bring-in > summary")
         assert await page.evaluate(TOO_WIDE) == []
         await open_document(page, "VPN")
@@ -279,7 +250,7 @@ class TestEveryPart:
         await page.keyboard.press("Tab")
         await page.keyboard.press("Enter")
         await expect(page.locator(".part[data-part=health] h2")).to_be_visible()
-        await _go(page, "documents")
+        await go(page, "documents")
         await page.locator(".listing .source").first.focus()
         await page.keyboard.press("Enter")
         await expect(page.locator("#sheet [data-section=versions]")).to_be_visible()
@@ -294,7 +265,7 @@ class TestPictures:
             pytest.skip("pictures are made when CONCLAVE_SCREENSHOTS names a folder")
         shots.mkdir(parents=True, exist_ok=True)
         await (await visit(user="acme/admin")).ask(DECIDED)
-        for part in PARTS:
+        for part in ("documents", "health", "conflicts", "performance"):
             page = await enter(part)
             await take(page, shots / f"admin-{part}.webp")
         page = await enter("conflicts", locale="en-GB", color_scheme="dark")
@@ -317,6 +288,7 @@ class TestPictures:
             await take(await enter(part, **phone), shots / f"admin-phone-{part}.webp")
 
 
-async def _go(page: Page, part: str) -> None:
+async def go(page: Page, part: str) -> None:
+    """Another part of the same page."""
     await page.evaluate("(part) => { location.hash = part; }", part)
     await page.wait_for_selector(f".part[data-part={part}] h2")

@@ -25,6 +25,7 @@ from app.evaluation.gates import DEFAULT_GATES, Gate, held, read_gates
 from app.evaluation.page import report_page
 from app.evaluation.report import Report, read_report
 from app.evaluation.running import Evaluation
+from app.evaluation.shelf import PAGE_NAME, REPORT_NAME, SHELF_FOLDER, Shelf
 from app.evaluation.summary import SEED, summarise
 from app.settings import Settings
 
@@ -50,7 +51,7 @@ class _Wanted:
 @eval_commands.command("run")
 def run(
     dataset: Annotated[list[str] | None, typer.Option(help=f"A file, or one of: {', '.join(NAMES)}.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for report.json and report.html.")] = None,
+    out: Annotated[Path | None, typer.Option(help="A folder for a copy of report.json and report.html.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Questions of each dataset.")] = None,
     concurrency: Annotated[int, typer.Option(min=1, max=64, help="Questions at a time.")] = 1,
     gates: Gates = None,
@@ -70,15 +71,16 @@ def run(
         concurrency=concurrency,
         seed=seed,
     )
-    finish(_run(wanted, out or settings.data_dir / "evaluation", as_json))
+    finish(_run(wanted, out, as_json))
 
 
-async def _run(wanted: _Wanted, out: Path, as_json: bool) -> int:
+async def _run(wanted: _Wanted, out: Path | None, as_json: bool) -> int:
     console, progress = Console(), Console(stderr=True)
     report = await _asked(wanted, progress)
     report = report.model_copy(update={"gates": held(wanted.gates, report, wanted.before)})
     comparison = compare(wanted.before, report) if wanted.before else None
-    paths = _keep(out, report, comparison)
+    kept = Shelf(wanted.settings.data_dir / SHELF_FOLDER).keep(report, comparison)
+    paths = _keep(out, report, comparison) if out else [kept / REPORT_NAME, kept / PAGE_NAME]
     if as_json:
         for one in report.asked:
             faults = [fault.model_dump() for fault in one.faults]
@@ -176,7 +178,7 @@ async def _from_feedback(tenant: str, out: Path | None) -> int:
 
 def _keep(folder: Path, report: Report, comparison: Comparison | None) -> Sequence[Path]:
     folder.mkdir(parents=True, exist_ok=True)
-    texts = {"report.json": report.model_dump_json(indent=1), "report.html": report_page(report, comparison)}
+    texts = {REPORT_NAME: report.model_dump_json(indent=1), PAGE_NAME: report_page(report, comparison)}
     for name, text in texts.items():
         write_owned(folder / name, text)
     return [folder / name for name in texts]

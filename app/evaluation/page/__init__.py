@@ -28,8 +28,9 @@ _HEAD = """<!doctype html>
 """
 
 
-def report_page(report: Report, comparison: Comparison | None = None) -> str:
-    """The whole page; with a comparison it also tells what changed since the earlier run. Reads its style sheet."""
+def report_page(report: Report, comparison: Comparison | None = None, *, left_out: int = 0) -> str:
+    """The whole page; with a comparison it also tells what changed since the earlier run, with `left_out` that so many
+    questions are not in this report. Reads its style sheet."""
     parts = [
         figures.heading(report),
         figures.tiles(report),
@@ -39,6 +40,7 @@ def report_page(report: Report, comparison: Comparison | None = None) -> str:
         figures.plots(report),
         figures.outcomes(report),
         figures.groups(report),
+        questions.left_out(left_out),
         questions.wrong(report),
         questions.to_review(report),
         figures.circumstances(report),
@@ -48,5 +50,10 @@ def report_page(report: Report, comparison: Comparison | None = None) -> str:
 
 def html_page(title: str, parts: Iterable[str]) -> str:
     """A page of `parts`, which are HTML; empty ones are left out. Reads the style sheet."""
-    head = _HEAD.format(title=escape(title), style=_STYLE.read_text("utf-8"))
+    head = _HEAD.format(title=escape(title), style=style_sheet())
     return head + "<main>\n" + "\n".join(part for part in parts if part) + "\n</main>\n</body>\n</html>\n"
+
+
+def style_sheet() -> str:
+    """What stands between the page's style tags. Reads a file."""
+    return _STYLE.read_text("utf-8")

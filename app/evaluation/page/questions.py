@@ -12,6 +12,15 @@ MOST = 60
 _MOST_CHARS = 2_000
 
 
+def left_out(number: int) -> str:
+    """That some questions are not the reader's to see."""
+    if not number:
+        return ""
+    told = "question is" if number == 1 else "questions are"
+    why = "asked about another company, or with rights you do not hold. The figures above count them."
+    return f"<section><h2>Not shown</h2><p class='hint'>{number} {told} left out here: {why}</p></section>"
+
+
 def wrong(report: Report) -> str:
     """The wrong answers: leaks first, then failures, then the others, the most confident first."""
     found = sorted((one for one in report.asked if not one.right and not one.question.to_review), key=_badness)

@@ -1,0 +1,1 @@
+"""Routes for administrators of a tenant: its tasks and queues, its spending, its people, agents and evaluations."""

@@ -1,0 +1,71 @@
+"""The agents as their files describe them, and what their steps failed with."""
+
+from datetime import datetime, timedelta
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+
+from app.api.admin.access import Administrator
+from app.api.deps import TheRooms
+from app.api.schemas import View
+from app.domain.knowledge import Language
+
+router = APIRouter(prefix="/admin")
+
+
+class FailureView(View):
+    """What steps of an agent failed with."""
+
+    tool: str | None
+    code: str
+    """``TOOL_FAILED`` or ``TOOL_TIMEOUT``."""
+    count: int
+    last_at: datetime | None
+
+
+class AgentFileView(View):
+    """An agent with its file."""
+
+    name: str
+    description: dict[Language, str]
+    file: str
+    """The file's name."""
+    is_built_in: bool
+    is_remote: bool
+    """Whether workers elsewhere do its steps."""
+    departments: tuple[str, ...]
+    tools: tuple[str, ...]
+    source: str
+    """The YAML it was read from, when the service started."""
+    failures: tuple[FailureView, ...]
+    """Of the company's runs, the latest first; no text of anybody."""
+
+
+class AgentFileList(View):
+    """Every agent, as it is offered."""
+
+    since: datetime
+    """Failures are counted from here."""
+    agents: tuple[AgentFileView, ...]
+
+
+@router.get("/agents", summary="Agents with their files and failures")
+async def agents(
+    caller: Administrator, rooms: TheRooms, days: Annotated[int, Query(ge=1, le=366)] = 30
+) -> AgentFileList:
+    """Read-only. Failures are steps that failed in the end, after other tries and tools."""
+    since = rooms.now() - timedelta(days=days)
+    failures = await rooms.oversight.failures(caller, since)
+    shown = []
+    for name in rooms.agents.names:
+        spec, source = rooms.agents.spec(name), rooms.agents.source(name)
+        failed = tuple(FailureView(**one.model_dump(exclude={"agent"})) for one in failures if one.agent == name)
+        shown.append(
+            AgentFileView(
+                name=name, description=spec.description.model_dump(), file=source.path.name,
+                is_built_in=source.is_built_in, is_remote=spec.remote,
+                departments=spec.departments, tools=tuple(tool.name for tool in spec.tools), source=source.text,
+                failures=failed,
+            )
+        )  # fmt: skip
+    return AgentFileList(since=since, agents=tuple(shown))

@@ -1,0 +1,94 @@
+"""Evaluations that were kept: their figures, their pages, two beside each other."""
+
+from datetime import datetime
+from typing import Annotated
+
+from fastapi import APIRouter, Query
+from fastapi import Path as PathParameter
+from starlette.responses import HTMLResponse
+
+from app.api.admin.access import Administrator
+from app.api.deps import TheRooms
+from app.api.schemas import Problem, View
+from app.domain.evaluations import RUN_ID, KeptRun
+
+router = APIRouter(prefix="/admin")
+_PAGE_POLICY = (
+    "sandbox; default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
+"""Nothing on the page may run, load, send or be framed by anybody; it shows what documents and askers said."""
+RunId = Annotated[str, PathParameter(pattern=f"^{RUN_ID.pattern}$")]
+
+
+class RateView(View):
+    """A rate with its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class GateView(View):
+    """A threshold, held against the run."""
+
+    metric: str
+    where: str
+    demand: str
+    value: float | None
+    holds: bool
+
+
+class RunView(View):
+    """The main figures of one evaluation."""
+
+    run_id: str
+    made_at: datetime
+    version: str
+    mind: str
+    datasets: tuple[str, ...]
+    questions: int
+    leak_count: int
+    rates: dict[str, RateView]
+    calibration_error: float | None
+    median_seconds: float
+    p95_seconds: float
+    tokens_per_question: float
+    gates: tuple[GateView, ...]
+    holds: bool
+    """Whether no gate is broken."""
+
+
+class RunList(View):
+    """Evaluations, newest first."""
+
+    runs: tuple[RunView, ...]
+
+
+@router.get("/evaluations", summary="Evaluations that were kept")
+async def listing(caller: Administrator, rooms: TheRooms) -> RunList:
+    """What `conclave eval run` left on this machine: runs that asked about your company, or about documents of a
+    dataset's own alone; in figures."""
+    return RunList(runs=tuple(map(_view, await rooms.evaluations.runs(caller))))
+
+
+@router.get(
+    "/evaluations/{run_id}",
+    summary="The page of an evaluation",
+    response_class=HTMLResponse,
+    responses={404: {"model": Problem}, 422: {"model": Problem}},
+)
+async def page(
+    run_id: RunId,
+    caller: Administrator,
+    rooms: TheRooms,
+    before: Annotated[str | None, Query(pattern=f"^{RUN_ID.pattern}$", description="Compare with this run")] = None,
+) -> HTMLResponse:
+    """HTML that needs nothing else, sandboxed by its policy. Of the questions it shows those about your company that
+    were asked with rights you hold yourself; its figures count all."""
+    text = await rooms.evaluations.page(caller, run_id, before)
+    return HTMLResponse(text, headers={"Content-Security-Policy": _PAGE_POLICY})
+
+
+def _view(run: KeptRun) -> RunView:
+    return RunView.model_validate({**run.model_dump(exclude={"tenants"}), "holds": run.holds})

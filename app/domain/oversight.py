@@ -1,0 +1,140 @@
+"""What administrators see of their company's tasks and spending: figures, no text of anybody."""
+
+from datetime import date, datetime
+from typing import Literal
+from uuid import UUID
+
+from app.domain.record import Record
+from app.domain.tasks import TaskKind, TaskStatus
+
+OWNER_STOPPED = "cancelled by its owner"
+"""What a run says that was stopped by the person who asked."""
+
+
+class Wanted(Record):
+    """Which tasks to list; what is None does not matter."""
+
+    status: TaskStatus | None = None
+    kind: TaskKind | None = None
+    """None = whole runs: questions and documents, not their steps."""
+    user_id: UUID | None = None
+
+
+class TaskFigures(Record):
+    """A task of anybody in the tenant. Neither title nor request, plan or result is in it."""
+
+    task_id: UUID
+    root_task_id: UUID
+    session_id: UUID
+    user_id: UUID
+    user: str | None
+    """Name; None for people who are known by their tokens alone."""
+    kind: TaskKind
+    mode: str | None
+    """Of a question: ``auto``, ``department`` or ``deep``."""
+    document_id: UUID | None
+    """Of a document on its way."""
+    status: TaskStatus
+    waiting_for: Literal["approval"] | None
+    agent: str | None
+    """Of a step."""
+    attempt: int
+    holder: str | None
+    """The worker that has, or had last, the task."""
+    lease_until: datetime | None
+    is_lost: bool
+    """In progress, but its holder gave no sign of life for a whole lease: another takes it up."""
+    deadline: datetime | None
+    created_at: datetime
+    updated_at: datetime
+    completed_at: datetime | None
+    outcome: str | None
+    error_code: str | None
+    error_message: str | None
+    """Of documents alone: what a failed question says is its asker's."""
+    steps: int
+    steps_done: int
+    is_stopped_by_owner: bool
+
+    @property
+    def is_run(self) -> bool:
+        """Whether it is a whole run, not a step of one."""
+        return self.task_id == self.root_task_id
+
+    @property
+    def may_be_stopped(self) -> bool:
+        """Whether stopping it would change anything."""
+        return self.is_run and not self.status.is_terminal
+
+    def may_be_retried_by(self, user_id: UUID) -> bool:
+        """Whether it may be registered anew by this administrator: it ended without an answer, and not because its
+        owner wanted it to."""
+        ended = self.status in (TaskStatus.FAILED, TaskStatus.CANCELLED)
+        return self.is_run and ended and (not self.is_stopped_by_owner or self.user_id == user_id)
+
+
+class Line(Record):
+    """A queue, as far as jobs of the tenant are in it."""
+
+    line: str
+    waiting: int
+    running: int
+    oldest: datetime | None
+    """Since when the first of those that wait does."""
+
+
+class Failure(Record):
+    """What steps of an agent failed with."""
+
+    agent: str
+    tool: str | None
+    code: Literal["TOOL_FAILED", "TOOL_TIMEOUT"]
+    count: int
+    last_at: datetime | None
+
+
+class Spent(Record):
+    """What was asked of models in some time."""
+
+    runs: int = 0
+    """Questions that were asked; those of conversations erased since are not among them."""
+    failed: int = 0
+    calls: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    open_tokens: int = 0
+    """Reserved for calls that have not ended, or whose process died: they count as taken."""
+    cost_micros: int = 0
+    """Millionths of the operator's currency, by the prices that were set when a call ended."""
+
+
+class DaySpent(Spent):
+    """Of one day, UTC."""
+
+    day: date
+
+
+class UserSpent(Spent):
+    """Of one person."""
+
+    user_id: UUID
+    user: str | None
+    """Name; None for people who are known by their tokens alone, or not any more."""
+
+
+class Spending(Record):
+    """What a tenant asked of models."""
+
+    since: date
+    """The first day, UTC."""
+    until: date
+    """The last one: today."""
+    is_priced: bool
+    """Whether prices are set, or were; else costs say nothing."""
+    total: Spent
+    days: tuple[DaySpent, ...]
+    """In order, those without anything left out."""
+    users: tuple[UserSpent, ...]
+    """Who took most first; at most 100."""
+    user_count: int
+    """Everybody who took anything."""

@@ -1,0 +1,124 @@
+"""Usage, people, agents and evaluations over HTTP, for administrators."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+from uuid import uuid4
+
+import httpx
+import pytest
+
+from app.agents.registry import BUILT_IN
+from app.domain.principal import SCOPES
+from app.evaluation.shelf import SHELF_FOLDER, Shelf
+from app.ingestion.seed import SEED_USERS
+from app.main import Services
+from tests.unit.evaluation.runs import events, report
+
+Client = httpx.AsyncClient
+ClientOf = Callable[[str], Client]
+USERS = {f"{user.tenant}/{user.name}": user.principal for user in SEED_USERS}
+
+
+class TestUsage:
+    async def test_counts_runs_and_tokens_of_the_own_company(self, client_of: ClientOf, house: Services) -> None:
+        admin, other = client_of("acme/admin"), client_of("globex/admin")
+        before = [(await one.get("/admin/usage?days=1")).json() for one in (admin, other)]
+        await client_of("acme/an").post("/chat", json={"query": "xin chào"})
+        an = USERS["acme/an"]
+        async with house.database.principal_scope(an) as tx:
+            await tx.driver.execute(
+                "insert into model_calls (tenant_id, user_id, call_id, run_id, purpose, model, reserved_tokens,"
+                " outcome, prompt_tokens, completion_tokens) values ($1, $2, $3, $3, 'plan', 'm', 9, 'done', 700, 30)",
+                an.tenant_id, an.user_id, uuid4(),
+            )  # fmt: skip
+        after = (await admin.get("/admin/usage?days=1")).json()
+        for name, more in (("runs", 1), ("calls", 1), ("prompt_tokens", 700), ("completion_tokens", 30)):
+            assert after["total"][name] == before[0]["total"][name] + more
+        assert (after["is_priced"], after["total"]["cost_micros"]) == (False, 0)
+        [mine] = [one for one in after["users"] if one["user"] == "an"]
+        assert mine["prompt_tokens"] >= 700 and mine["user_id"] == str(an.user_id)
+        assert (await other.get("/admin/usage?days=1")).json()["total"] == before[1]["total"]
+
+    @pytest.mark.parametrize("query", ["days=0", "days=367", "days=x"])
+    async def test_anything_else_is_refused(self, client_of: ClientOf, query: str) -> None:
+        assert (await client_of("acme/admin").get(f"/admin/usage?{query}")).status_code == 422
+
+
+class TestReaders:
+    async def test_are_those_of_the_rule_and_of_the_own_company(self, client_of: ClientOf) -> None:
+        for tenant in ("acme", "globex"):
+            people = {name.partition("/")[2]: one for name, one in USERS.items() if name.startswith(f"{tenant}/")}
+            for scope in SCOPES:
+                for department in ("hr", "it", "general", "sales"):
+                    asked = {"scope": scope, "department": department}
+                    answer = (await client_of(f"{tenant}/admin").get("/admin/readers", params=asked)).json()
+                    told = {one["name"]: one["may_read"] for one in answer["readers"]}
+                    assert told == {name: one.may_read(scope, department) for name, one in people.items()}
+                    assert all((one["lacks"] is None) == one["may_read"] for one in answer["readers"])
+                    assert not answer["is_cut"]
+
+    @pytest.mark.parametrize("query", ["scope=secret&department=hr", "scope=public", "scope=public&department="])
+    async def test_anything_else_is_refused(self, client_of: ClientOf, query: str) -> None:
+        assert (await client_of("acme/admin").get(f"/admin/readers?{query}")).status_code == 422
+
+
+class TestAgents:
+    async def test_are_told_with_their_files(self, client_of: ClientOf, house: Services) -> None:
+        answer = (await client_of("acme/admin").get("/admin/agents")).json()
+        assert [one["name"] for one in answer["agents"]] == list(house.rooms.agents.names)
+        for one in answer["agents"]:
+            [path] = [folder / one["file"] for folder in BUILT_IN if (folder / one["file"]).is_file()]
+            assert one["source"] == path.read_text("utf-8") and one["is_built_in"]
+
+
+@pytest.fixture(scope="module")
+def kept(house: Services) -> dict[str, str]:
+    """One run about each company."""
+    shelf = Shelf(house.settings.data_dir / SHELF_FOLDER)
+    told = report(events("You have 14 days, says SECRET."), events())
+    made = {}
+    for tenant, user in (("acme", "hoa"), ("globex", "tom")):
+        asked = tuple(
+            one.model_copy(update={"question": one.question.model_copy(update={"asker": f"{tenant}/{user}"})})
+            for one in told.asked
+        )
+        run = told.model_copy(update={"asked": asked, "made_at": datetime(2026, 11, 20, 8, tzinfo=UTC)})
+        made[tenant] = shelf.keep(run).name
+    return made
+
+
+class TestEvaluations:
+    async def test_are_listed_for_the_company_they_asked_about(self, client_of: ClientOf, kept: dict[str, str]) -> None:
+        for tenant in ("acme", "globex"):
+            answer = (await client_of(f"{tenant}/admin").get("/admin/evaluations")).json()
+            assert [one["run_id"] for one in answer["runs"]] == [kept[tenant]]
+            [run] = answer["runs"]
+            assert (run["questions"], run["leak_count"], run["rates"]["right"]["value"]) == (2, 0, 0.5)
+            assert "SECRET" not in str(answer)
+
+    async def test_a_page_may_do_nothing_where_it_is_shown(self, client_of: ClientOf, kept: dict[str, str]) -> None:
+        page = await client_of("acme/admin").get(f"/admin/evaluations/{kept['acme']}")
+        assert page.status_code == 200 and page.headers["content-type"].startswith("text/html")
+        policy = page.headers["content-security-policy"].split("; ")
+        assert policy[:2] == ["sandbox", "default-src 'none'"] and not any("script" in one for one in policy)
+        assert page.headers["cache-control"] == "no-store" and page.headers["x-content-type-options"] == "nosniff"
+        assert "<script" not in page.text and "SECRET" in page.text
+
+    async def test_of_another_company_is_answered_like_an_unknown_one(
+        self, client_of: ClientOf, kept: dict[str, str]
+    ) -> None:
+        admin, unknown = client_of("acme/admin"), "20200101T000000Z-000000"
+        paths = (kept["globex"], unknown, f"{kept['acme']}?before={kept['globex']}", f"{kept['acme']}?before={unknown}")
+        told: list[Any] = [await admin.get(f"/admin/evaluations/{path}") for path in paths]
+        assert {one.status_code for one in told} == {404} and len({one.text for one in told}) == 1
+
+    @pytest.mark.parametrize("path", ["..", "%2e%2e%2fjwt-secret", "report.json", "20200101T000000Z-000000x"])
+    async def test_no_other_file_can_be_asked_for(self, client_of: ClientOf, path: str) -> None:
+        assert (await client_of("acme/admin").get(f"/admin/evaluations/{path}")).status_code in (404, 422)
+
+    async def test_the_admin_page_lets_their_style_in_and_no_other(self, address: str, house: Services) -> None:
+        async with httpx.AsyncClient() as http:
+            policies = [(await http.get(address + path)).headers["content-security-policy"] for path in ("/admin", "/")]
+        assert f"style-src 'self' '{house.rooms.evaluations.page_style_hash}';" in policies[0]
+        assert "style-src 'self';" in policies[1] and "unsafe" not in policies[0]
