@@ -13,7 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 from app.cli import app as command_line
-from app.cli.asking import LocalLine, body_of, ending_of, with_files
+from app.cli.asking import body_of, ending_of, with_files
+from app.cli.asking_here import LocalLine
 from app.domain.attachments import AttachmentLimits
 from app.domain.principal import tenant_id_of, user_id_of
 from app.errors import AppError, ErrorCode

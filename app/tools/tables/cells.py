@@ -46,6 +46,8 @@ class NumberColumn:
     """Every unit its cells name, the most frequent first; ``%`` values stand as written: 12,5 % is 12.5."""
     assumed: bool = False
     """Whether nothing in the column tells ``1.500`` from ``1,500``, and the language decided."""
+    mark: str = ""
+    """The sign before decimals as the cells show it; empty where they do not."""
 
     @property
     def readable(self) -> int:
@@ -110,6 +112,7 @@ def read_numbers(cells: Sequence[Cell], language: Language, unit: str = "") -> N
         blanks=frozenset(row for row, cell in enumerate(cells) if is_nothing(cell)),
         units=tuple(name for name, _ in (+units).most_common()),
         assumed=is_open and not marks and not money,
+        mark=mark if len(marks) == 1 else "",
     )
 
 

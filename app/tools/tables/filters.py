@@ -7,13 +7,23 @@ from datetime import date
 from itertools import chain, islice
 
 from app.domain.knowledge import Language
-from app.tools.numbers import parse_number
+from app.tools.tables.bounds import AmbiguousNumber, bounds_of
 from app.tools.tables.columns import Named
 from app.tools.tables.periods import PeriodTrouble, period_filters
-from app.tools.tables.query import Filter, NumberIs, ValueIs
+from app.tools.tables.query import Filter, ValueIs
 from app.tools.tables.sheet import Column, Sheet, folded
 from app.tools.tables.tokens import Tokens, name_tokens, read_tokens
-from app.tools.tables.words import COMPARED, HARMLESS, NEGATIONS, NOT, alternatives, longest_first
+from app.tools.tables.words import (
+    ENGLISH_ONLY,
+    EQUAL,
+    HARMLESS,
+    NEGATIONS,
+    NOT,
+    RECORDS,
+    alternatives,
+    is_vietnamese,
+    longest_first,
+)
 
 Days = tuple[date | None, date | None]
 """``since <= day < until``; None = open."""
@@ -21,9 +31,8 @@ _MOST_VALUES = 200_000
 _LAST_CHARS = 40
 _WORD = re.compile(r"[^\W_]+")
 _SHORT = 3
+_MADE_BY = frozenset(["from", "by"])
 _JOINED = frozenset(["va", "hoac", "lan", "and", "or", "nor", "phong", "bo", "phan"])
-_SIGNS = {">": ("low", False), ">=": ("low", True), "<": ("high", False), "<=": ("high", True)}
-_SCALES = frozenset(["nghin", "ngan", "k", "trieu", "tr", "ty", "ti", "thousand", "million", "billion"])
 _SHEET_WORDS = frozenset(["sheet", "bang", "trang", "tinh", "table", "tab", "file", "tep"])
 
 
@@ -74,6 +83,10 @@ class _Value:
     written: str
 
 
+ValuePhrases = dict[tuple[str, ...], list[_Value]]
+"""Values by the words a question says them with."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Chosen:
     """A value of one column where the question names it."""
@@ -88,77 +101,33 @@ class _Chosen:
         return self.values[0].column.at
 
 
+def places_of_values(values: ValuePhrases, tokens: Tokens) -> frozenset[int]:
+    """The places of values of several words, which stand in the question from end to end."""
+    long = [phrase for phrase in values if len(phrase) > 1]
+    return frozenset(at + step for phrase in long for at in tokens.places(phrase) for step in range(len(phrase)))
+
+
 def filters_of(
-    sheet: Sheet, tokens: Tokens, named: Sequence[Named], asked: Asked
-) -> tuple[Filter, ...] | PeriodTrouble | AmbiguousValue:
+    sheet: Sheet, tokens: Tokens, named: Sequence[Named], asked: Asked, phrases: ValuePhrases
+) -> tuple[Filter, ...] | PeriodTrouble | AmbiguousValue | AmbiguousNumber:
     """The filters a question states, with the words they were read from taken."""
-    bounds = _bounds(tokens, named, asked.language)
-    values = _values(sheet, tokens, named)
+    bounds = bounds_of(tokens, named, asked.language)
+    if isinstance(bounds, AmbiguousNumber):
+        return bounds
+    values = _values(phrases, tokens, named, asked.language)
     if isinstance(values, AmbiguousValue):
         return values
     periods = period_filters(sheet, tokens, [one.column for one in named], asked.days)
     return periods if isinstance(periods, PeriodTrouble) else (*bounds, *values, *periods)
 
 
-def _bounds(tokens: Tokens, named: Sequence[Named], language: Language) -> list[Filter]:
-    by_column: dict[int, NumberIs] = {}
-    numeric = [one for one in named if one.column.is_numeric]
-    at = 0
-    while at < len(tokens.all):
-        size, bound = _comparison(tokens, at)
-        number = _number(tokens, at + size, language) if size else None
-        column = _nearest(numeric, at)
-        if not size or number is None or column is None:
-            at += 1
-            continue
-        (side, included), (value, words) = bound, number
-        before = by_column.get(column.at, NumberIs(column=column.at))
-        by_column[column.at] = before.model_copy(update={side: value, f"{side}_included": included})
-        tokens.take(at, size + words)
-        at += size + words
-    return list(by_column.values())
-
-
-def _comparison(tokens: Tokens, at: int) -> tuple[int, tuple[str, bool]]:
-    """How many words compare here, and how; 0 words when none does."""
-    for phrase in longest_first(COMPARED):
-        if at in tokens.places(phrase):
-            return len(phrase), COMPARED[phrase]
-    sign = _SIGNS.get(tokens.all[at].text)
-    return (1, sign) if sign and at not in tokens.taken else (0, ("", False))
-
-
-def _number(tokens: Tokens, at: int, language: Language) -> tuple[object, int] | None:
-    """A number with its scale; that of the second serves both in ``từ 5 đến 10 triệu``."""
-    if at >= len(tokens.all) or not tokens.all[at].text[:1].isdigit() or at in tokens.taken:
-        return None
-    written, words = tokens.all[at].written, 1
-    after = tokens.all[at + 1].text if at + 1 < len(tokens.all) else ""
-    scale = tokens.all[at + 1].written if after in _SCALES else ""
-    if not scale and after in ("den", "to", "-") and at + 3 < len(tokens.all) and tokens.all[at + 3].text in _SCALES:
-        written = f"{written} {tokens.all[at + 3].written}"
-    elif scale:
-        written, words = f"{written} {scale}", 2
-    try:
-        return parse_number(written.rstrip("%"), language), words
-    except ValueError:
-        return None
-
-
-def _nearest(numeric: Sequence[Named], at: int) -> Column | None:
-    """The numeric column that was named last before a comparison, else the only one there is."""
-    before = [one for one in numeric if one.at < at]
-    if before:
-        return max(before, key=lambda one: one.at).column
-    return numeric[0].column if len(numeric) == 1 else None
-
-
-def _values(sheet: Sheet, tokens: Tokens, named: Sequence[Named]) -> list[Filter] | AmbiguousValue:
-    by_phrase = _phrases(sheet, tokens)
+def _values(
+    by_phrase: ValuePhrases, tokens: Tokens, named: Sequence[Named], language: Language
+) -> list[Filter] | AmbiguousValue:
     chosen: list[_Chosen] = []
     for phrase in longest_first(by_phrase):
         for at in tokens.places(phrase):
-            fitting = [v for v in by_phrase[phrase] if _is_meant(v, phrase, at, tokens, named)]
+            fitting = [v for v in by_phrase[phrase] if _is_meant(v, phrase, at, tokens, named, language)]
             columns = {value.column.at for value in fitting}
             if len(columns) > 1:
                 beside = {v.column.at for v in fitting if _before(v.column, at, named) is not None}
@@ -170,6 +139,10 @@ def _values(sheet: Sheet, tokens: Tokens, named: Sequence[Named]) -> list[Filter
                 return AmbiguousValue(" ".join(t.written for t in tokens.all[at : at + len(phrase)]), names)
             own = tuple(value for value in fitting if value.column.at in columns)
             tokens.take(at, len(phrase))
+            if at and (tokens.texts[at - 1],) in EQUAL and _before(own[0].column, at, named):
+                tokens.take(at - 1, 1)  # trạng thái = Đã trả
+            if at > 1 and tokens.texts[at - 1] in _MADE_BY and tokens.texts[at - 2] in RECORDS:
+                tokens.take(at - 1, 1)  # invoices from Dell
             chosen.append(_Chosen(at, len(phrase), own, _is_excluded(own[0].column, at, tokens, named)))
             break
     return list(_as_filters(_with_neighbours(chosen, tokens)))
@@ -202,7 +175,7 @@ def _as_filters(chosen: Sequence[_Chosen]) -> Iterator[Filter]:
         )
 
 
-def _phrases(sheet: Sheet, tokens: Tokens) -> dict[tuple[str, ...], list[_Value]]:
+def value_phrases(sheet: Sheet, tokens: Tokens) -> ValuePhrases:
     """Every value of the table that may stand in the question, by its words: without its column's name as well."""
     said = set(tokens.texts)
     last_words = {word for token in tokens.all for word in _WORD.findall(folded(token.written))} | said
@@ -232,16 +205,27 @@ def _spellings(written: str, column: Column) -> Iterator[tuple[str, ...]]:
             yield words[len(name) :]
 
 
-def _is_meant(value: _Value, phrase: tuple[str, ...], at: int, tokens: Tokens, named: Sequence[Named]) -> bool:
-    """Short values, numbers and everyday words count only behind their column's name, or written exactly alike."""
+def _is_meant(
+    value: _Value, phrase: tuple[str, ...], at: int, tokens: Tokens, named: Sequence[Named], language: Language
+) -> bool:
+    """Short values, numbers and everyday words count only behind their column's name, or written with the same marks.
+
+    ``it`` says nothing in English; in a question in Vietnamese it is the value.
+    """
     if _before(value.column, at, named) is not None:
         return True
     if value.column.is_numeric or all(word.isdigit() for word in phrase):
         return False
     is_plain = (HARMLESS | NEGATIONS).issuperset(phrase)
+    if is_vietnamese(tokens.texts, language) and ENGLISH_ONLY.issuperset(phrase):
+        is_plain = False
     if not is_plain and len("".join(phrase)) > _SHORT:
         return True
     spoken = " ".join(token.written for token in tokens.all[at : at + len(phrase)])
+    # ``hue`` in a question without marks is Huế; ``ăn`` is not An.
+    is_unmarked = all(token.written.isascii() for token in tokens.all)
+    if not is_plain and (spoken.lower() == value.written.lower() or is_unmarked):
+        return True
     return spoken in value.written and spoken.lower() != spoken
 
 

@@ -79,11 +79,17 @@ def _spans(
     tokens: Tokens, days: Callable[[str], tuple[date | None, date | None] | None]
 ) -> Iterator[tuple[date | None, date | None, str]]:
     for start, size in _phrases(tokens):
-        said = " ".join(token.text for token in tokens.all[start : start + size])
-        found = days(said)
+        words = tokens.all[start : start + size]
+        found = days(" ".join(token.text for token in words))
         if found is not None:
             tokens.take(start, size)
-            yield *found, said
+            yield *found, " ".join(token.written for token in words)
+
+
+def relative_places(tokens: Tokens) -> frozenset[int]:
+    """The places of ``quý này``, ``last month``: their first word names no column."""
+    found = ((at, len(phrase)) for phrase in _RELATIVE_PHRASES for at in tokens.places(phrase))
+    return frozenset(at + step for at, size in found for step in range(size))
 
 
 def _phrases(tokens: Tokens) -> Iterator[tuple[int, int]]:
@@ -108,23 +114,42 @@ def _parts(
 ) -> tuple[PeriodIs, ...] | PeriodTrouble:
     """One filter a column: year and quarter of one column where it tells both."""
     by_column: dict[int, dict[str, tuple[int, ...]]] = {}
+    wanted = _in_quarters(sheet, wanted)
     for kind in ("quarter", "month", "year"):
         if kind not in wanted:
             continue
         tells = _TELLS[kind]
         preferred = [sheet.columns[at] for at in by_column if tells(sheet.columns[at])] or list(named)
-        column = _column(sheet, preferred, tells, kind)
+        column = _column(sheet, preferred, tells, kind, _states(kind))
         if isinstance(column, PeriodTrouble):
             return column
         by_column.setdefault(column.at, {})[f"{kind}s"] = wanted[kind]
     return tuple(PeriodIs(column=at, **parts) for at, parts in by_column.items())
 
 
+def _in_quarters(sheet: Sheet, wanted: dict[Kind, tuple[int, ...]]) -> dict[Kind, tuple[int, ...]]:
+    """Whole quarters for their months where no column tells months: ``6 tháng đầu năm`` are two."""
+    months = set(wanted.get("month", ()))
+    quarters = tuple(dict.fromkeys((month - 1) // 3 + 1 for month in sorted(months)))
+    is_whole = len(months) == 3 * len(quarters) and "quarter" not in wanted
+    if not months or not is_whole or any(_TELLS["month"](column) for column in sheet.columns):
+        return wanted
+    rest: dict[Kind, tuple[int, ...]] = {kind: numbers for kind, numbers in wanted.items() if kind != "month"}
+    return {"quarter": quarters, **rest}
+
+
 def _column(
-    sheet: Sheet, preferred: Sequence[Column], tells: Callable[[Column], bool], said: str
+    sheet: Sheet,
+    preferred: Sequence[Column],
+    tells: Callable[[Column], bool],
+    said: str,
+    states: Callable[[Column], bool] = lambda column: True,
 ) -> Column | PeriodTrouble:
+    """The one column for a time: a preferred one, else the one that states it, else the one that it follows from."""
     able = [column for column in sheet.columns if tells(column)]
     chosen = [column for column in able if column in preferred] or able
+    if len(chosen) > 1:
+        chosen = [column for column in chosen if states(column)] or chosen
     if len(chosen) == 1:
         return chosen[0]
     if chosen:
@@ -141,6 +166,16 @@ _TELLS: dict[Kind, Callable[[Column], bool]] = {
     "month": lambda column: column.is_time and any(when and when.month for when in column.whens),
     "year": lambda column: column.is_time and any(when and when.year for when in column.whens),
 }
+
+
+def _states(kind: Kind) -> Callable[[Column], bool]:
+    """Whether a column says just that: quarters in ``quý``, rather than months or days they follow from."""
+    finer = {"quarter": ("month", "day"), "month": ("day",), "year": ("quarter", "month", "day")}[kind]
+
+    def states(column: Column) -> bool:
+        return not any(when and any(getattr(when, one) is not None for one in finer) for when in column.whens)
+
+    return states
 
 
 def _one_year(sheet: Sheet, filters: tuple[Filter, ...]) -> tuple[Filter, ...] | PeriodTrouble:

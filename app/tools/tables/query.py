@@ -194,7 +194,7 @@ def _value(aggregate: Aggregate, values: Sequence[Decimal]) -> tuple[Decimal | N
         return None, True
     match aggregate:
         case "sum":
-            return _total(values), True
+            return total(values), True
         case "average":
             return _mean(values)
         case "max":
@@ -207,7 +207,8 @@ def _value(aggregate: Aggregate, values: Sequence[Decimal]) -> tuple[Decimal | N
             assert_never(aggregate)
 
 
-def _total(values: Iterable[Decimal]) -> Decimal:
+def total(values: Iterable[Decimal]) -> Decimal:
+    """Their exact sum."""
     with localcontext(_EXACT):
         return sum(values, Decimal(0))
 

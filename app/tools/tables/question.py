@@ -8,30 +8,45 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from app.domain.knowledge import Language
+from app.tools.tables.bounds import AmbiguousNumber
 from app.tools.tables.columns import Named, named_columns
-from app.tools.tables.filters import AmbiguousValue, Asked, filters_of, said_of
-from app.tools.tables.periods import PeriodTrouble
+from app.tools.tables.cues import SameWords, cues_of, several_operations, take_rows
+from app.tools.tables.filters import (
+    AmbiguousValue,
+    Asked,
+    ValuePhrases,
+    filters_of,
+    places_of_values,
+    said_of,
+    value_phrases,
+)
+from app.tools.tables.periods import PeriodTrouble, relative_places
 from app.tools.tables.query import Aggregate, Filter, GroupUnit, NumberIs, TableQuery
 from app.tools.tables.sheet import Column, Sheet
 from app.tools.tables.tokens import Tokens, read_tokens
 from app.tools.tables.words import (
-    CUES,
     EACH,
+    ENGLISH_ONLY,
     HARMLESS,
     MONTH_UNIT,
     NEGATIONS,
     QUARTER_UNIT,
     RECORDS,
+    ROWS,
     SPELT_HARMLESS,
     SPELT_RECORDS,
     WHICH_AFTER,
     WHICH_BEFORE,
     WHO,
     YEAR_UNIT,
+    is_vietnamese,
     longest_first,
 )
 
-Reason = Literal["no_column", "ambiguous", "not_numbers", "no_period", "years", "words"]
+Reason = Literal[
+    "no_column", "ambiguous", "value", "number", "operations", "not_numbers", "no_period", "years", "words"
+]
 _MOST_TOP = 100
 _UNITS: tuple[tuple[GroupUnit, frozenset[str]], ...] = (
     ("month", MONTH_UNIT), ("quarter", QUARTER_UNIT), ("year", YEAR_UNIT),
@@ -44,7 +59,7 @@ class Unclear:
 
     reason: Reason
     told: tuple[str, ...] = ()
-    """Columns, years or words it is about."""
+    """Columns, years, words or operations it is about; for ``value`` the value before its columns."""
     is_meant: bool = True
     """Whether the question is one to this table at all, as far as can be told."""
 
@@ -58,6 +73,7 @@ class _Reading:
     asks_row: bool = False
     named: list[Named] = field(default_factory=list)
     ambiguous: list[Column] = field(default_factory=list)
+    values: ValuePhrases = field(default_factory=dict)
 
 
 def read_question(sheet: Sheet, question: str, asked: Asked) -> TableQuery | Unclear | None:
@@ -65,22 +81,30 @@ def read_question(sheet: Sheet, question: str, asked: Asked) -> TableQuery | Unc
     reading = _Reading(sheet, read_tokens(question))
     asked.take_names(reading.tokens)
     _drop_question_mark_word(reading.tokens)
-    reading.cues = _cues(reading.tokens)
+    cues = cues_of(sheet, reading.tokens)
+    if isinstance(cues, SameWords):
+        return Unclear("ambiguous", cues.columns)
+    reading.cues = cues
     _top(reading)
     reading.asks_row = reading.tokens.take_first(WHO) is not None
-    reading.named, reading.ambiguous = named_columns(sheet, reading.tokens)
+    _name_columns(reading)
     group, unit = _group(reading)
     measured = [one for one in reading.named if group is None or one.column is not group.column]
-    filters = filters_of(sheet, reading.tokens, measured, asked)
+    filters = filters_of(sheet, reading.tokens, measured, asked, reading.values)
     if isinstance(filters, PeriodTrouble):
         return Unclear(filters.kind, filters.told, _is_meant(reading)) if reading.cues else None
+    if isinstance(filters, AmbiguousNumber):
+        return Unclear("number", (filters.written, filters.column))
     if isinstance(filters, AmbiguousValue):
-        return Unclear("ambiguous", filters.columns) if reading.cues else None
+        return Unclear("value", (filters.written, *filters.columns)) if reading.cues else None
     query = _query(reading, group, unit, measured, filters)
     if not isinstance(query, TableQuery):
         return query
     asked.take_loose_names(reading.tokens)
-    left = [token.written for token in reading.tokens.left(_ignored(query))]
+    take_rows(reading.tokens, query.aggregate)
+    if group is None and reading.ambiguous and _is_each_left(reading.tokens):
+        return Unclear("ambiguous", tuple(dict.fromkeys(map(sheet.label, reading.ambiguous))))
+    left = [token.written for token in reading.tokens.left(_ignored(query) - _names_left(reading, asked.language))]
     if left and not reading.cues:
         return None  # not a question to compute: its passages may tell
     return Unclear("words", tuple(left)) if left else query
@@ -99,34 +123,6 @@ def _drop_question_mark_word(tokens: Tokens) -> None:
     """``… được không?`` asks, it does not negate."""
     if tokens.all and tokens.all[-1].text in ("khong", "chua"):
         tokens.take(len(tokens.all) - 1, 1)
-
-
-def _cues(tokens: Tokens) -> dict[str, tuple[int, int]]:
-    found: dict[str, tuple[int, int]] = {}
-    if place := _how_many(tokens):
-        found["count"] = place
-    for kind in ("count", "average", "max", "min", "sum", "distinct"):
-        if kind == "min" and _is_bound(tokens):
-            continue
-        place = tokens.take_first(CUES[kind])
-        if place is not None:
-            found[kind] = place
-    return found
-
-
-def _how_many(tokens: Tokens) -> tuple[int, int] | None:
-    """``bao nhiêu nhân viên``: what is counted may be a column, so only the asking words are taken."""
-    for at in tokens.places(("bao", "nhieu")):
-        if at + 2 < len(tokens.all) and tokens.all[at + 2].text in RECORDS:
-            tokens.take(at, 2)
-            return at, 2
-    return None
-
-
-def _is_bound(tokens: Tokens) -> bool:
-    """``ít nhất 5``: a bound, not a minimum."""
-    ends = [at + 2 for phrase in (("it", "nhat"), ("at", "least")) for at in tokens.places(phrase)]
-    return any(at < len(tokens.all) and tokens.all[at].text[:1].isdigit() for at in ends)
 
 
 def _top(reading: _Reading) -> None:
@@ -148,6 +144,8 @@ def _group(reading: _Reading) -> tuple[Named | None, GroupUnit]:
     """The column rows are put together by: ``theo phòng``, ``mỗi tháng``, ``phòng nào``, ``which department``."""
     tokens = reading.tokens
     for one in reading.named:
+        if _is_each_row(reading, one):
+            continue
         if _is_each(tokens, one) or _is_which(reading, one):
             return one, "value"
     times = [column for column in reading.sheet.columns if column.is_time]
@@ -161,6 +159,14 @@ def _group(reading: _Reading) -> tuple[Named | None, GroupUnit]:
     return None, "value"
 
 
+def _is_each_row(reading: _Reading, one: Named) -> bool:
+    """``trung bình mỗi đơn`` where every row is another order: one average, no groups."""
+    words = reading.tokens.texts[one.at : one.at + one.size]
+    if "average" not in reading.cues or one.is_whole or not ROWS.issuperset(words):
+        return False
+    return len(set(one.column.folded)) == len(one.column.folded)
+
+
 def _is_each(tokens: Tokens, one: Named) -> bool:
     for phrase in longest_first(EACH):
         start = one.at - len(phrase)
@@ -168,6 +174,32 @@ def _is_each(tokens: Tokens, one: Named) -> bool:
             tokens.take(start, len(phrase))
             return True
     return False
+
+
+def _name_columns(reading: _Reading) -> None:
+    """The columns that are named outside of ``quý này``."""
+    tokens = reading.tokens
+    reading.values, relative = value_phrases(reading.sheet, tokens), relative_places(tokens)
+    tokens.taken |= relative
+    kept = places_of_values(reading.values, tokens)
+    reading.named, reading.ambiguous = named_columns(reading.sheet, tokens, kept)
+    tokens.taken -= relative
+
+
+def _names_left(reading: _Reading, language: Language) -> frozenset[str]:
+    """Words that mean nothing elsewhere but here may be somebody's name: ``của An``, ``của Nam``."""
+    tokens = reading.tokens
+    free = [token for at, token in enumerate(tokens.all) if at not in tokens.taken and at]
+    said = {token.written.lower(): token.text for token in free if token.written[:1].isupper()}
+    known = reading.sheet.words_of_texts if said else frozenset()
+    names = {written for written, text in said.items() if text in known}
+    return frozenset(names | (ENGLISH_ONLY if is_vietnamese(tokens.texts, language) else frozenset()))
+
+
+def _is_each_left(tokens: Tokens) -> bool:
+    """Whether ``theo`` stands before words that several columns share: rows were to be put together."""
+    places = [at + len(phrase) for phrase in EACH for at in tokens.places(phrase)]
+    return any(at in tokens.taken for at in places)
 
 
 def _is_which(reading: _Reading, one: Named) -> bool:
@@ -192,6 +224,8 @@ def _query(
     free = [one for one in measured if one.column.at not in apart]
     if "distinct" in cues and not cues & {"sum", "average", "max", "min"} and free:
         return _with(kept, aggregate="distinct", column=free[0].column.at)
+    if group is None and (several := several_operations(cues)):
+        return Unclear("operations", several)
     computed = _aggregate(cues) or ("sum" if group is not None else None)
     numeric = [one for one in free if one.column.is_numeric]
     if computed == "sum" and "count" in cues and not numeric:
@@ -204,7 +238,7 @@ def _query(
         return _listed(kept, reading, free)
     if computed in ("max", "min") and group is not None and not numeric and not reading.ambiguous:
         return _with(kept, aggregate="count", **_ends(reading))
-    column = _measure(reading, numeric, free)
+    column = _measure(reading, _apart(numeric, filters), free)
     return column if isinstance(column, Unclear) else _computed(kept, reading, computed, column)
 
 
@@ -235,14 +269,21 @@ def _listed(kept: TableQuery, reading: _Reading, free: Sequence[Named]) -> Table
     return _with(kept, aggregate="list", column=free[0].column.at if free else None)
 
 
+def _apart(numeric: Sequence[Named], filters: Sequence[Filter]) -> Sequence[Named]:
+    """Without the columns that rows are chosen by, if others are named: ``doanh thu có chi phí trên 15``."""
+    compared = said_of([one for one in filters if isinstance(one, NumberIs)])
+    return [one for one in numeric if one.column.at not in compared] or numeric
+
+
 def _measure(reading: _Reading, numeric: Sequence[Named], free: Sequence[Named]) -> Column | Unclear:
-    candidates = tuple(column.name for column in reading.ambiguous if column.is_numeric)
+    label = reading.sheet.label
+    candidates = tuple(label(column) for column in reading.ambiguous if column.is_numeric)
     whole = [one for one in numeric if one.is_whole] or numeric
     if len({one.column.at for one in whole}) == 1:
         return whole[0].column
     if whole:
-        return Unclear("ambiguous", tuple(dict.fromkeys(one.column.name for one in whole)))
-    if candidates:
+        return Unclear("ambiguous", tuple(dict.fromkeys(label(one.column) for one in whole)))
+    if len(candidates) > 1:
         return Unclear("ambiguous", candidates)
     if free:
         return Unclear("not_numbers", tuple(one.column.name for one in free))

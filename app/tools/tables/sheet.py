@@ -81,6 +81,16 @@ class Sheet:
         """Rows that add up others."""
         return frozenset(row for row, cells in enumerate(self.table.rows) if _is_total(cells))
 
+    @cached_property
+    def words_of_texts(self) -> frozenset[str]:
+        """Every word of the cells that are neither numbers nor times, folded."""
+        texts = (column for column in self.columns if not column.is_numeric and not column.is_time)
+        return frozenset(word for column in texts for cell in set(column.folded) for word in cell.split())
+
+    def label(self, column: Column) -> str:
+        """Its name, with its place where another column has the same."""
+        return f"{column.name} (#{column.at + 1})" if self.names.count(column.name) > 1 else column.name
+
     @property
     def names(self) -> tuple[str, ...]:
         """Of the columns, in order."""

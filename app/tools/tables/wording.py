@@ -5,7 +5,7 @@ from decimal import Decimal
 
 from app.domain.knowledge import Language
 from app.tools.numbers import format_number
-from app.tools.tables.query import DaysIn, Filter, Group, NumberIs, PeriodIs, TableAnswer, TableQuery, ValueIs
+from app.tools.tables.query import DaysIn, Filter, Group, NumberIs, PeriodIs, TableAnswer, TableQuery, ValueIs, total
 from app.tools.tables.question import Unclear
 from app.tools.tables.sheet import Sheet
 
@@ -21,6 +21,7 @@ _TEXTS: dict[Language, dict[str, str]] = {
         "count": "Số dòng{where}: {value}", "distinct": "Cột “{column}”{where} có {value} giá trị khác nhau: {labels}",
         "list": "Các dòng{where}", "where": " ({filters})", "by": " theo “{column}”",
         "unit": " theo {unit} của “{column}”",
+        "added": "; tổng cột “{column}” của {rows} dòng này: {value}",
         "used": "tính trên {used} dòng", "unreadable": "bỏ qua {count} ô không đọc được là số: {cells}",
         "blank": "bỏ qua {count} ô trống", "totals": "không tính {count} dòng tổng có sẵn",
         "undated": "{count} dòng không đọc được thời gian",
@@ -38,6 +39,7 @@ _TEXTS: dict[Language, dict[str, str]] = {
         "count": "Number of rows{where}: {value}",
         "distinct": "Column “{column}”{where} has {value} different values: {labels}",
         "list": "Rows{where}", "where": " ({filters})", "by": " by “{column}”", "unit": " by {unit} of “{column}”",
+        "added": "; total of column “{column}” of these {rows} rows: {value}",
         "used": "rows used: {used}", "unreadable": "cells skipped that are no numbers: {count} ({cells})",
         "blank": "empty cells skipped: {count}", "totals": "rows left out that are totals themselves: {count}",
         "undated": "rows whose time cannot be read: {count}",
@@ -53,8 +55,12 @@ _UNCLEAR: dict[Language, dict[str, str]] = {
     "vi": {
         "no_column": "Không rõ cần tính cột nào. Bảng có các cột: {told}.",
         "ambiguous": "Có nhiều cột phù hợp: {told}. Hãy nêu rõ tên cột.",
+        "value": "{first} có ở nhiều cột: {rest}. Hãy nêu rõ cột, ví dụ: {second} {first}.",
+        "number": "{first} là hai số khác nhau theo cách viết của câu hỏi và của cột {rest}. "
+        "Hãy viết số đó không có dấu phân cách.",
+        "operations": "Câu hỏi nêu nhiều phép tính cùng lúc: {told}. Hãy hỏi từng phép một.",
         "not_numbers": "Cột {told} không chứa số nên không tính được.",
-        "no_period": "Bảng không có cột cho biết thời gian này ({told}).",
+        "no_period": "Bảng không có cột nào cho biết {first}. Các cột: {rest}.",
         "years": "Dữ liệu có nhiều năm: {told}. Hãy nêu rõ năm.",
         "words": "Không tìm thấy trong bảng: {told}. Hãy dùng đúng tên cột hoặc giá trị có trong bảng.",
         "units": "Cột có nhiều đơn vị khác nhau: {told}. Không thể tính chung.",
@@ -63,8 +69,12 @@ _UNCLEAR: dict[Language, dict[str, str]] = {
     "en": {
         "no_column": "It is not clear which column is meant. The table has the columns: {told}.",
         "ambiguous": "Several columns fit: {told}. Please name one.",
+        "value": "{first} stands in several columns: {rest}. Please name the column, as in: {second} {first}.",
+        "number": "{first} is one number as the question is written and another as column {rest} is. "
+        "Please write it without separators.",
+        "operations": "The question asks for several computations at once: {told}. Please ask for one at a time.",
         "not_numbers": "Column {told} holds no numbers to compute with.",
-        "no_period": "No column of the table tells this time ({told}).",
+        "no_period": "No column of the table tells {first}. Its columns: {rest}.",
         "years": "The data cover several years: {told}. Please name the year.",
         "words": "Not found in the table: {told}. Use names of columns or values that stand in it.",
         "units": "The column mixes units: {told}. They cannot be computed together.",
@@ -72,17 +82,29 @@ _UNCLEAR: dict[Language, dict[str, str]] = {
     },
 }  # fmt: skip
 _CHAR_LIMIT = 600
+_NAMES: dict[Language, dict[str, str]] = {
+    "vi": {
+        "sum": "tổng", "average": "trung bình", "max": "lớn nhất", "min": "nhỏ nhất", "count": "đếm", "month": "tháng",
+        "quarter": "quý", "year": "năm",
+    },
+    "en": {"sum": "total", "max": "largest", "min": "smallest"},
+}  # fmt: skip
+"""Operations and times as people say them."""
 
 
 def unclear(why: Unclear, language: Language) -> str:
     """Why there is no answer, and what the table has."""
-    return refusal(why.reason, why.told, language)
+    names = _NAMES[language]
+    is_named = why.reason in ("operations", "no_period")
+    return refusal(why.reason, [names.get(one, one) for one in why.told] if is_named else why.told, language)
 
 
 def refusal(reason: str, told: Sequence[str], language: Language) -> str:
     """The sentence of a reason of `Unclear`, of ``units`` or of ``tables``."""
-    listed = ", ".join(f"“{_short(name)}”" for name in told)
-    return _UNCLEAR[language][reason].format(told=listed[:_CHAR_LIMIT])
+    quoted = [f"“{_short(name)}”" for name in told]
+    first, rest = "".join(quoted[:1]), ", ".join(quoted[1:])[:_CHAR_LIMIT]
+    listed, second = ", ".join(quoted)[:_CHAR_LIMIT], "".join(quoted[1:2])
+    return _UNCLEAR[language][reason].format(told=listed, first=first, rest=rest, second=second)
 
 
 def sentence(sheet: Sheet, query: TableQuery, answer: TableAnswer, language: Language) -> str:
@@ -100,10 +122,22 @@ def sentence(sheet: Sheet, query: TableQuery, answer: TableAnswer, language: Lan
         shown = "" if answer.value is None else written(sheet, query, answer.value, language)
         labels = ", ".join(map(_short, answer.labels[:_SHOWN_LABELS])) + ("…" * (len(answer.labels) > _SHOWN_LABELS))
         told = texts[query.aggregate].format(column=column, where=where, value=shown, labels=labels)
+        if (added := _added(sheet, query, answer)) is not None:
+            value = written(sheet, query, added, language)
+            told += texts["added"].format(column=column, rows=answer.used, value=value)
     notes = "; ".join(_notes(sheet, query, answer, texts))
     ends = "" if told.endswith((".", "…")) else "."
     head = f"{told} ({notes})." if notes else f"{told}{ends}"
     return "\n".join([head, *_rows(sheet, query, answer, texts)])
+
+
+def _added(sheet: Sheet, query: TableQuery, answer: TableAnswer) -> Decimal | None:
+    """The sum of the rows that a list shows, where a column of one unit was named and there are several."""
+    if query.aggregate != "list" or query.column is None or len(answer.rows) < 2:
+        return None
+    column = sheet.columns[query.column]
+    values = [value for row in answer.rows if (value := column.numbers.values[row]) is not None]
+    return total(values) if column.is_numeric and len(column.numbers.units) < 2 else None
 
 
 def written(sheet: Sheet, query: TableQuery, value: Decimal, language: Language) -> str:
@@ -168,6 +202,8 @@ def _filter(sheet: Sheet, one: Filter, language: Language) -> str:
             return f"{name} {'≠' if one.excluded else '='} {', '.join(map(_short, one.shown[:5]))}"
         case NumberIs():
             low, high = (None if v is None else format_number(v, language) for v in (one.low, one.high))
+            if low and low == high:
+                return f"{name} = {low}"
             parts = [f"{'≥' if one.low_included else '>'} {low}"] if low else []
             parts += [f"{'≤' if one.high_included else '<'} {high}"] if high else []
             return f"{name} {', '.join(parts)}"
@@ -186,7 +222,7 @@ def _period(one: PeriodIs, language: Language) -> str:
 
 def _notes(sheet: Sheet, query: TableQuery, answer: TableAnswer, texts: dict[str, str]) -> Iterator[str]:
     numbers = None if query.column is None else sheet.columns[query.column].numbers
-    if query.aggregate in ("sum", "average", "max", "min"):
+    if query.aggregate in ("sum", "average", "max", "min", "distinct"):
         yield texts["used"].format(used=answer.used)
     if answer.unreadable:
         cells = ", ".join(f"“{_short(cell)}”" for cell in dict.fromkeys(answer.unreadable[:_SHOWN_BAD]))
@@ -223,7 +259,8 @@ def _cells(sheet: Sheet, row: int, language: Language) -> str:
     for column in sheet.columns:
         cell = column.cells[row]
         if cell != "" and len(shown) < _SHOWN_CELLS:
-            text = cell if isinstance(cell, str) else format_number(Decimal(repr(cell)), language)
+            is_plain = isinstance(cell, str) or column.is_time
+            text = str(cell) if is_plain else format_number(Decimal(repr(cell)), language)
             shown.append(f"{_short(column.name)}: {_short(text)}")
     return "; ".join(shown)
 
