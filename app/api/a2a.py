@@ -17,8 +17,9 @@ from app import __version__
 from app.api.deps import Caller, Rooms, TheRooms
 from app.api.openai_compat.shapes import Received
 from app.api.problem import describe_validation
-from app.api.runs import answer_of, in_seed_order, start_run
+from app.api.runs import answer_of, start_run
 from app.api.schemas import ChatBody, Text
+from app.api.seed_order import in_seed_order
 from app.api.tasks import own_run
 from app.api.threads import Wishes, question_body, session_of
 from app.domain.principal import Principal

@@ -29,8 +29,9 @@ from starlette.types import Receive, Scope, Send
 from app import __version__
 from app.api.deps import Rooms, check_question
 from app.api.problem import describe_validation
-from app.api.runs import in_seed_order, start_run
+from app.api.runs import start_run
 from app.api.schemas import Body, ChatBody, Label, Question
+from app.api.seed_order import in_seed_order
 from app.api.tasks import own_run
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
@@ -152,8 +153,8 @@ async def _ask(call: _Call, given: AskArguments) -> tuple[str, dict[str, Any]]:
                 return str(told["answer"]), {name: told[name] for name in _TOLD if name in told}
             case TaskFailed(answer=answer):
                 raise _failure(str(answer.get("error_code")), str(answer.get("error_message")))
-            case TaskCancelled():
-                raise AppError(ErrorCode.TASK_CANCELLED, "The task was stopped.", status=409)
+            case TaskCancelled(reason=reason):
+                raise AppError(ErrorCode.TASK_CANCELLED, f"The task was stopped: {reason}", status=409)
             case _:
                 pass
     raise AppError(ErrorCode.INTERNAL, f"The run {run.task_id} ended without an answer.", status=500)

@@ -6,9 +6,12 @@ from fastapi import APIRouter, Query
 
 from app.api.deps import Caller, TheRooms
 from app.api.schemas import Problem, View
-from app.domain.documents import DocumentText
+from app.domain.documents import DocumentText, DocumentTitle
+from app.domain.evidence import without_page
 
-router = APIRouter(tags=["documents"])
+router = APIRouter(prefix="/reading", tags=["documents"])
+Address = Annotated[str, Query(min_length=1, max_length=2_000)]
+_MOST_ADDRESSES = 50
 
 
 class ReadingView(View):
@@ -17,10 +20,23 @@ class ReadingView(View):
     documents: tuple[DocumentText, ...]
 
 
-@router.get("/reading", summary="Read what an evidence names", responses={404: {"model": Problem}})
-async def reading(
-    caller: Caller, rooms: TheRooms, url: Annotated[str, Query(min_length=1, max_length=2_000)]
-) -> ReadingView:
+class TitlesView(View):
+    """What documents are called, the latest in force of an address first."""
+
+    documents: tuple[DocumentTitle, ...]
+
+
+@router.get("", summary="Read what an evidence names", responses={404: {"model": Problem}})
+async def reading(caller: Caller, rooms: TheRooms, url: Address) -> ReadingView:
     """The text behind the `url` of an evidence (a `#page=` is no matter), as far as you may read it. Versions that are
     kept as documents of their own may share an address."""
-    return ReadingView(documents=tuple(await rooms.catalogue.texts(caller, url.split("#page=")[0])))
+    return ReadingView(documents=tuple(await rooms.catalogue.texts(caller, without_page(url))))
+
+
+@router.get("/titles", summary="What the documents of evidences are called")
+async def titles(
+    caller: Caller, rooms: TheRooms, url: Annotated[list[Address], Query(min_length=1, max_length=_MOST_ADDRESSES)]
+) -> TitlesView:
+    """Titles of the documents behind the `url`s of evidences, as far as you may read them; the others are left out."""
+    asked = sorted({without_page(one) for one in url})
+    return TitlesView(documents=tuple(await rooms.catalogue.titles(caller, asked)))

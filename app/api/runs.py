@@ -8,7 +8,6 @@ from typing import Any
 from uuid import UUID
 
 from fastapi import Request
-from pydantic import ValidationError
 from starlette.responses import JSONResponse, Response
 
 from app.api.auth import narrowed_by_context
@@ -16,8 +15,9 @@ from app.api.deps import Rooms, check_question
 from app.api.offline import StartedRun, ids_for
 from app.api.problem import problem
 from app.api.schemas import ChatBody
+from app.api.seed_order import in_seed_order
 from app.api.waiting import WaitingView
-from app.domain.answer import ErrorAnswer, FinalAnswer, to_json
+from app.domain.answer import ErrorAnswer, to_json
 from app.domain.principal import Principal
 from app.domain.tasks import ChatRequest, NewTask, Task
 from app.errors import AppError, ErrorCode
@@ -27,8 +27,6 @@ _PATIENCE_SECONDS = 15
 """How much longer than the run's deadline a caller is kept waiting when no worker ends the run."""
 _TITLE_CHARS = 200
 _CLIENT_GONE = 499
-_OWN_FIELDS = ("session_id", "task_id", "outcome")
-"""What the service adds to the seed's answers."""
 _STATUS_OF_FAILURE = {
     ErrorCode.RUN_DEADLINE_EXCEEDED: 504,
     ErrorCode.TOOL_TIMEOUT: 504,
@@ -165,8 +163,8 @@ def response_of(event: Event, run: StartedRun) -> Response:
             return JSONResponse(_addressed(answer, run))
         case TaskFailed(answer=answer):
             return JSONResponse(_addressed(answer, run), status_code=status_of_failure(str(answer.get("error_code"))))
-        case TaskCancelled():
-            return JSONResponse(_addressed(_cancelled(), run), status_code=409)
+        case TaskCancelled(reason=reason):
+            return JSONResponse(_addressed(_cancelled(reason), run), status_code=409)
         case _:
             raise AssertionError(f"{event.type} does not end a run")
 
@@ -184,23 +182,12 @@ def _addressed(answer: Mapping[str, Any], run: StartedRun) -> dict[str, Any]:
     return in_seed_order({"outcome": "failed", **told})
 
 
-def in_seed_order(answer: Mapping[str, Any]) -> dict[str, Any]:
-    """An answer with its fields in the order of §5 or §6, ids and outcome last: jsonb does not keep the order."""
-    own = {name: answer[name] for name in _OWN_FIELDS if name in answer}
-    body = {name: item for name, item in answer.items() if name not in own}
-    record = ErrorAnswer if body.get("error") else FinalAnswer
-    try:
-        return {**to_json(record.model_validate(body)), **own}
-    except ValidationError:
-        return {**body, **own}
-
-
-def _cancelled() -> dict[str, Any]:
+def _cancelled(reason: str) -> dict[str, Any]:
     return to_json(
         ErrorAnswer(
             error=True,
             error_code=ErrorCode.TASK_CANCELLED.value,
-            error_message="The task was stopped.",
+            error_message=f"The task was stopped: {reason}",
             partial_results={},
             fallback_answer="",
             flow_action=(),

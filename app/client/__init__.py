@@ -7,10 +7,19 @@ server over its REST API, with the rights of one token.
 
 from app.client.asynchronous import AsyncConclave
 from app.client.blocking import Conclave
-from app.client.records import Answer, AskFailed, Conversation, Ingested, IngestFailed, Streamed
+from app.client.records import (
+    Answer,
+    AskFailed,
+    Conversation,
+    Ingested,
+    IngestFailed,
+    RunState,
+    Streamed,
+    WaitingPlan,
+)
 from app.domain.documents import Progress
 
 __all__ = [
     "Answer", "AskFailed", "AsyncConclave", "Conclave", "Conversation", "IngestFailed", "Ingested", "Progress",
-    "Streamed",
+    "RunState", "Streamed", "WaitingPlan",
 ]  # fmt: skip

@@ -9,14 +9,26 @@ from typing import Any, Literal, Self
 from uuid import UUID, uuid4
 
 from app.client.connection import Connection
-from app.client.records import Answer, AskFailed, Conversation, Ingested, IngestFailed, Streamed, code_named
+from app.client.records import (
+    Answer,
+    AskFailed,
+    Conversation,
+    Ingested,
+    IngestFailed,
+    RunState,
+    Streamed,
+    WaitingPlan,
+    code_named,
+)
 from app.client.uploads import file_form, progress_of
-from app.domain.documents import DocumentStatus, Progress
-from app.domain.knowledge import Passage
+from app.domain.documents import DocumentStatus, DocumentTitle, Progress
+from app.domain.evidence import titles_by_url
+from app.domain.knowledge import Evidence, Passage
 from app.errors import AppError, ErrorCode
 
 Mode = Literal["auto", "department", "deep"]
 Told = Callable[[Progress], None]
+Deciding = Callable[[WaitingPlan], bool | str]
 _PAGE = 100
 
 
@@ -60,6 +72,7 @@ class AsyncConclave:
         as_of: date | None = None,
         agents: Sequence[str] = (),
         files: Sequence[Path] = (),
+        on_plan: Deciding | None = None,
     ) -> Answer:
         """Ask and wait for the answer; a lost line is taken up again. Raises `AskFailed` when the run gave none.
 
@@ -70,12 +83,27 @@ class AsyncConclave:
             as_of: By the rules of this day.
             agents: Only these; empty = whoever can answer.
             files: Answered from these as well; uploaded first.
+            on_plan: With ``deep``: looks at each plan before it is carried out. True does it, a text has another one
+                made that heeds it, False gives the question up.
         """
-        events = self.stream(question, session_id=session_id, mode=mode, as_of=as_of, agents=agents, files=files)
-        told = [Streamed(0, "", {})]
-        async for event in events:
-            told[0] = event
-        return answer_of(told[0])
+        events = self.stream(
+            question, session_id=session_id, mode=mode, as_of=as_of, agents=agents, files=files,
+            approve_plan=on_plan is not None,
+        )  # fmt: skip
+        told, task_id = Streamed(0, "", {}), ""
+        async for told in events:
+            if told.type == "task_available":
+                task_id = told.data["task_id"]
+            elif told.type == "interrupt" and on_plan is not None:
+                await self._decide(waiting_plan(task_id, told), on_plan)
+        return answer_of(told)
+
+    async def _decide(self, waiting: WaitingPlan, on_plan: Deciding) -> None:
+        decided = on_plan(waiting)
+        if decided is True:
+            await self.approve(waiting.task_id, attempt=waiting.attempt)
+        else:
+            await self.refuse(waiting.task_id, decided or "", attempt=waiting.attempt)
 
     async def stream(
         self,
@@ -86,8 +114,12 @@ class AsyncConclave:
         as_of: date | None = None,
         agents: Sequence[str] = (),
         files: Sequence[Path] = (),
+        approve_plan: bool = False,
     ) -> AsyncIterator[Streamed]:
-        """Ask and yield the run's events until its end; see `ask`. Leaving early does not stop the run."""
+        """Ask and yield the run's events until its end; see `ask`. Leaving early does not stop the run.
+
+        With `approve_plan` a deep question waits behind its ``interrupt`` event until `approve` or `refuse`.
+        """
         body: dict[str, Any] = {"query": question, "mode": mode}
         if session_id is not None:
             body["session_id"] = str(session_id)
@@ -97,6 +129,8 @@ class AsyncConclave:
             body["agents"] = {agent: {} for agent in agents}
         if files:
             body["files"] = [str(await self.attach(path)) for path in files]
+        if approve_plan:
+            body["approve_plan"] = True
         async for told in self._connection.ask(body):
             yield Streamed(*told)
 
@@ -106,20 +140,61 @@ class AsyncConclave:
         accepted = await self._connection.send("POST", "/files", form=lambda: file_form(content, path.name))
         return UUID(accepted["file_id"])
 
-    async def cancel(self, task_id: UUID) -> None:
-        """Stop a run; a finished one stays as it is."""
-        await self._connection.send("POST", f"/tasks/{task_id}/cancel")
+    async def follow(self, task_id: UUID) -> AsyncIterator[Streamed]:
+        """The events of an own run from its first one to its end, also of one that ended long ago."""
+        async for told in self._connection.follow(str(task_id)):
+            yield Streamed(*told)
 
-    async def feedback(self, task_id: UUID, rating: Literal[-1, 1], correction: str = "") -> None:
-        """Say what you think of an own answer."""
+    async def task(self, task_id: UUID) -> RunState:
+        """How a task stands: status, plan, result, trace, steps."""
+        return _state(await self._connection.send("GET", f"/tasks/{task_id}"))
+
+    async def cancel(self, task_id: UUID) -> RunState:
+        """Stop a run; a finished one stays as it is."""
+        return _state(await self._connection.send("POST", f"/tasks/{task_id}/cancel"))
+
+    async def retry(self, task_id: UUID) -> UUID:
+        """Have a run or document of the company that failed done anew, for whoever it was done for; the new task's id.
+        Administrators only."""
+        return UUID((await self._connection.send("POST", f"/admin/tasks/{task_id}/retry"))["task_id"])
+
+    async def approve(self, task_id: UUID, *, attempt: int | None = None) -> RunState:
+        """Have a plan that waits carried out; with `attempt` only if it is that one."""
+        return await self._answer_plan(task_id, attempt, {"approved": True})
+
+    async def refuse(self, task_id: UUID, feedback: str = "", *, attempt: int | None = None) -> RunState:
+        """Have another plan made that heeds `feedback`; without a word the run is cancelled."""
+        return await self._answer_plan(task_id, attempt, {"approved": False, "feedback": feedback})
+
+    async def _answer_plan(self, task_id: UUID, attempt: int | None, body: dict[str, Any]) -> RunState:
+        said = body if attempt is None else {**body, "attempt": attempt}
+        return _state(await self._connection.send("POST", f"/tasks/{task_id}/approve", body=said))
+
+    async def feedback(self, task_id: UUID, rating: Literal[-1, 0, 1], correction: str = "") -> None:
+        """Say what you think of an own answer; 0 takes back what was said."""
         body = {"rating": rating, **({"correction": correction} if correction else {})}
         await self._connection.send("PUT", f"/tasks/{task_id}/feedback", body=body)
 
-    async def search(self, query: str, *, departments: Sequence[str] = (), limit: int = 8) -> tuple[Passage, ...]:
-        """Passages you may read, best first."""
-        body = {"query": query, "limit": limit, **({"departments": list(departments)} if departments else {})}
+    async def search(
+        self, query: str, *, departments: Sequence[str] = (), limit: int = 8, as_of: date | None = None
+    ) -> tuple[Passage, ...]:
+        """Passages you may read, best first; with `as_of` of the documents in force that day."""
+        body: dict[str, Any] = {"query": query, "limit": limit}
+        if departments:
+            body["departments"] = list(departments)
+        if as_of is not None:
+            body["as_of"] = as_of.isoformat()
         found = await self._connection.send("POST", "/search", body=body)
         return tuple(Passage.model_validate(passage) for passage in found["passages"])
+
+    async def titles(self, evidence: Sequence[Evidence]) -> dict[str, str]:
+        """What the documents of an answer's evidence are called, by its addresses; what has no title is left out."""
+        params = [("url", url) for url in sorted({one.url for one in evidence}) if url]
+        if not params:
+            return {}
+        found = await self._connection.send("GET", "/reading/titles", params=params)
+        documents = [DocumentTitle.model_validate(one) for one in found["documents"]]
+        return titles_by_url([(one.url, one.created_at) for one in evidence], documents)
 
     async def ingest(
         self,
@@ -190,6 +265,17 @@ def answer_of(last: Streamed) -> Answer:
             raise AskFailed(ErrorCode.TASK_CANCELLED, str(last.data["reason"]), {})
         case _:
             raise AppError(ErrorCode.INTERNAL, "The server's account of the run broke off.", status=500)
+
+
+def waiting_plan(task_id: str, told: Streamed) -> WaitingPlan:
+    """What an ``interrupt`` event asks about."""
+    known = {name: told.data[name] for name in ("plan", "attempt", "expires_at")}
+    return WaitingPlan.model_validate({**known, "task_id": task_id})
+
+
+def _state(told: Mapping[str, Any]) -> RunState:
+    known = {name: told.get(name) for name in RunState.model_fields if name != "children"}
+    return RunState.model_validate({**known, "children": [_state(child) for child in told["children"]]})
 
 
 def _ingested(accepted: Mapping[str, Any], event: Mapping[str, Any]) -> Ingested:

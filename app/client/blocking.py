@@ -11,9 +11,9 @@ from uuid import UUID
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
-from app.client.asynchronous import AsyncConclave, Mode, Told
-from app.client.records import Answer, Conversation, Ingested, Streamed
-from app.domain.knowledge import Passage
+from app.client.asynchronous import AsyncConclave, Deciding, Mode, Told
+from app.client.records import Answer, Conversation, Ingested, RunState, Streamed
+from app.domain.knowledge import Evidence, Passage
 
 T = TypeVar("T")
 
@@ -55,13 +55,15 @@ class Conclave:
         as_of: date | None = None,
         agents: Sequence[str] = (),
         files: Sequence[Path] = (),
+        on_plan: Deciding | None = None,
     ) -> Answer:
-        """Ask and wait for the answer."""
+        """Ask and wait for the answer; `on_plan` is called in the client's own thread."""
         return self._call(
             partial(
-                self._behind.ask, question, session_id=session_id, mode=mode, as_of=as_of, agents=agents, files=files
+                self._behind.ask, question, session_id=session_id, mode=mode, as_of=as_of, agents=agents, files=files,
+                on_plan=on_plan,
             )
-        )
+        )  # fmt: skip
 
     def stream(
         self,
@@ -72,25 +74,57 @@ class Conclave:
         as_of: date | None = None,
         agents: Sequence[str] = (),
         files: Sequence[Path] = (),
+        approve_plan: bool = False,
     ) -> Iterator[Streamed]:
         """Ask and yield the run's events until its end."""
         return self._each(
             self._behind.stream(
-                question, session_id=session_id, mode=mode, as_of=as_of, agents=agents, files=files
+                question, session_id=session_id, mode=mode, as_of=as_of, agents=agents, files=files,
+                approve_plan=approve_plan,
             )
         )  # fmt: skip
 
-    def cancel(self, task_id: UUID) -> None:
-        """Stop a run."""
-        self._call(partial(self._behind.cancel, task_id))
+    def attach(self, path: Path) -> UUID:
+        """Upload a file to ask about; its id."""
+        return self._call(partial(self._behind.attach, path))
 
-    def feedback(self, task_id: UUID, rating: Literal[-1, 1], correction: str = "") -> None:
+    def follow(self, task_id: UUID) -> Iterator[Streamed]:
+        """The events of an own run from its first one to its end."""
+        return self._each(self._behind.follow(task_id))
+
+    def task(self, task_id: UUID) -> RunState:
+        """How a task stands."""
+        return self._call(partial(self._behind.task, task_id))
+
+    def cancel(self, task_id: UUID) -> RunState:
+        """Stop a run."""
+        return self._call(partial(self._behind.cancel, task_id))
+
+    def retry(self, task_id: UUID) -> UUID:
+        """Have a run or document that failed done anew; the new task's id. Administrators only."""
+        return self._call(partial(self._behind.retry, task_id))
+
+    def approve(self, task_id: UUID, *, attempt: int | None = None) -> RunState:
+        """Have a plan that waits carried out."""
+        return self._call(partial(self._behind.approve, task_id, attempt=attempt))
+
+    def refuse(self, task_id: UUID, feedback: str = "", *, attempt: int | None = None) -> RunState:
+        """Have another plan made that heeds `feedback`; without a word the run is cancelled."""
+        return self._call(partial(self._behind.refuse, task_id, feedback, attempt=attempt))
+
+    def feedback(self, task_id: UUID, rating: Literal[-1, 0, 1], correction: str = "") -> None:
         """Say what you think of an own answer."""
         self._call(partial(self._behind.feedback, task_id, rating, correction))
 
-    def search(self, query: str, *, departments: Sequence[str] = (), limit: int = 8) -> tuple[Passage, ...]:
+    def search(
+        self, query: str, *, departments: Sequence[str] = (), limit: int = 8, as_of: date | None = None
+    ) -> tuple[Passage, ...]:
         """Passages you may read, best first."""
-        return self._call(partial(self._behind.search, query, departments=departments, limit=limit))
+        return self._call(partial(self._behind.search, query, departments=departments, limit=limit, as_of=as_of))
+
+    def titles(self, evidence: Sequence[Evidence]) -> dict[str, str]:
+        """What the documents of an answer's evidence are called, by its addresses."""
+        return self._call(partial(self._behind.titles, evidence))
 
     def ingest(
         self,

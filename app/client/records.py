@@ -1,12 +1,13 @@
 """What the client gives back."""
 
+from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
 from app.domain.answer import FinalAnswer, Outcome
 from app.domain.documents import DocumentStatus
 from app.domain.record import Record
-from app.domain.tasks import Message
+from app.domain.tasks import Message, TaskStatus
 from app.errors import AppError, ErrorCode
 
 
@@ -24,14 +25,52 @@ class Streamed(NamedTuple):
 
     seq: int
     type: str
-    """``text_delta``, ``progress``, ``plan_ready`` …; the last one is ``final_report``, ``task_failed`` or
-    ``task_cancelled``."""
+    """``text_delta``, ``progress``, ``plan_ready``, ``interrupt`` …; the last one is ``final_report``, ``task_failed``
+    or ``task_cancelled``."""
     data: dict[str, Any]
 
     @property
     def text(self) -> str:
         """The piece of the answer it brings; mostly none."""
         return str(self.data["text"]) if self.type == "text_delta" else ""
+
+
+class WaitingPlan(Record):
+    """A plan that waits for a decision; nobody works on the question before that."""
+
+    task_id: UUID
+    plan: dict[str, Any]
+    """§2.1 of the flow: agents, queries, tiers of steps."""
+    attempt: int
+    """Names this plan: a decision may say that it is about this one and no later one."""
+    expires_at: datetime
+    """The question is cancelled when nobody decides before."""
+
+
+class RunState(Record):
+    """A task as the server has it: a question, one step of its plan, or a document on its way."""
+
+    task_id: UUID
+    session_id: UUID
+    parent_task_id: UUID | None
+    kind: str
+    title: str
+    status: TaskStatus
+    agent: str | None
+    attempt: int
+    plan: dict[str, Any] | None
+    result: dict[str, Any] | None
+    """The answer of §5 or the error answer of §6; None before the end, and of a run that was stopped."""
+    flow_action: list[dict[str, Any]] | None
+    metadata: dict[str, Any]
+    error_message: str | None
+    created_at: datetime
+    completed_at: datetime | None
+    waiting_for: str | None
+    """``approval`` while a plan waits."""
+    expires_at: datetime | None
+    children: tuple["RunState", ...]
+    """A task a plan step."""
 
 
 class Ingested(Record):

@@ -154,6 +154,15 @@ class DocumentText(Record):
     """Whether the end was left out."""
 
 
+class DocumentTitle(Record):
+    """What the document behind an address is called."""
+
+    url: str
+    title: str
+    created_at: datetime
+    """Tells versions apart that are kept as documents of their own."""
+
+
 class Progress(Record):
     """How far one version is."""
 

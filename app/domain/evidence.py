@@ -1,7 +1,9 @@
 """What quotes are cited as."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
+from app.domain.documents import DocumentTitle
 from app.domain.knowledge import Evidence, Quote
 
 
@@ -17,3 +19,22 @@ def evidence_of(quotes: Sequence[Quote]) -> tuple[Evidence, ...]:
             relevance_score=round(relevance, 4),
         )  # fmt: skip
     return tuple(by_url.values())
+
+
+def without_page(url: str) -> str:
+    """The document's address in that of an evidence."""
+    return url.split("#page=")[0]
+
+
+def titles_by_url(evidence: Sequence[tuple[str, datetime]], documents: Sequence[DocumentTitle]) -> dict[str, str]:
+    """Titles of evidence, given as (address, when its document was made), by address; unknown ones are left out.
+
+    Versions that are kept as documents of their own share an address; their day tells which one is meant.
+    """
+    found: dict[str, str] = {}
+    for url, made in evidence:
+        named = [document for document in documents if document.url == without_page(url)]
+        same_day = [document for document in named if document.created_at.date() == made.date()]
+        if named:
+            found[url] = (same_day or named)[0].title
+    return found

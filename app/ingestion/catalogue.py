@@ -11,7 +11,7 @@ from uuid import UUID
 from pydantic import AwareDatetime, TypeAdapter
 
 from app.domain.cursor import read_cursor, write_cursor
-from app.domain.documents import DocumentText, DocumentView, TextChange, VersionView
+from app.domain.documents import DocumentText, DocumentTitle, DocumentView, TextChange, VersionView
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
 from app.ingestion.intake import aware, check_department
@@ -110,6 +110,12 @@ class Catalogue:
         if not found:
             raise _not_found()
         return found
+
+    async def titles(self, principal: Principal, urls: Sequence[str]) -> list[DocumentTitle]:
+        """What the documents of these addresses are called, the latest in force first; what the caller may not read is
+        left out."""
+        async with self._database.principal_scope(principal, durable=False) as tx:
+            return await documents.titles(tx, urls, limit=_SHOWN_DOCUMENTS * len(urls))
 
     async def versions(self, principal: Principal, document_id: UUID, limit: int) -> list[VersionView]:
         """Versions whose text the caller may read, newest first, each compared with the published one before it."""

@@ -11,8 +11,8 @@ from app.errors import AppError, ErrorCode
 from app.storage import sessions
 from app.storage.database import Database
 
-_MAX_TURNS = 200
-"""Turns of a conversation that are shown."""
+_MAX_TURNS = 500
+"""Turns of a conversation that are shown: 1,000 messages."""
 _PLACE: TypeAdapter[tuple[AwareDatetime, UUID]] = TypeAdapter(tuple[AwareDatetime, UUID])
 """When a session was last used, and its id."""
 

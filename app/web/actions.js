@@ -8,7 +8,8 @@ import { word } from "./words.js";
 
 const COPIED_MS = 2000;
 
-// `taskId` is null for a question that was refused before a run began; `markdown()` gives the turn's text, or is null.
+// `taskId` is null for a question that has no answer to judge: it was refused before a run began, or stopped;
+// `markdown()` gives the turn's text, or is null.
 export function actionsNode(taskId, { markdown = null, onRetry }) {
   const told = el("span", { class: "fact told", role: "status" });
   const box = el("div", { class: "actions" });

@@ -5,10 +5,12 @@ import { bodyOf, clearChoices, clearQuestion, setUpComposer, showRunning } from 
 import { Conversations, turnsOf } from "./conversations.js";
 import { announce, el } from "./dom.js";
 import { showSignIn, signInAs } from "./signin.js";
+import { forgetTitles } from "./titles.js";
 import { PastTurn, Turn } from "./turn.js";
 import { applyWords, currentLanguage, setLanguage, word, wordIn } from "./words.js";
 
 const TURN_GAP_PX = 14;
+const SCOPES = ["public", "internal", "private"]; // from the widest to the narrowest
 const $ = (id) => document.getElementById(id);
 const state = { sessionId: null, turn: null, turns: [] };
 const conversations = new Conversations({
@@ -74,13 +76,17 @@ async function enter() {
 
 async function signOut() {
   session.forget();
+  $("administration").hidden = true;
+  forgetTitles(); // another person may not read the same
   openNew();
   await showSignIn(openRoom);
 }
 
 async function showWho() {
-  const { permissions } = await call("GET", "/agents");
-  $("who").textContent = [session.user, permissions.map((scope) => wordIn("scope", scope)).join(", ")].filter(Boolean).join(" · ");
+  const { permissions, roles } = await call("GET", "/agents");
+  $("administration").hidden = !roles.includes("admin");
+  const held = SCOPES.filter((scope) => permissions.includes(scope));
+  $("who").textContent = [session.user, held.map((scope) => wordIn("scope", scope)).join(", ")].filter(Boolean).join(" · ");
 }
 
 async function openRoom() {
@@ -125,10 +131,8 @@ async function openSession(id, except = null) {
     if (state.turn) return; // a question was asked meanwhile
     openNew();
     takeSession(id);
-    for (const { question, answer, taskId } of turnsOf(found.messages ?? [])) {
-      if (taskId === except && taskId !== null) continue;
-      addTurn(new PastTurn(question, answer, taskId, handlersFor(question)));
-    }
+    const told = turnsOf(found.messages ?? []).filter(({ taskId }) => taskId !== except || taskId === null);
+    addTurns(told.map(({ question, answer, taskId }) => new PastTurn(question, answer, taskId, handlersFor(question))));
     showSide(false);
     await state.turns.at(-1)?.unfold();
     if (state.turns.length) showTurn(state.turns.at(-1));
@@ -152,10 +156,10 @@ function openNew() {
   $("welcome").hidden = false;
 }
 
-function addTurn(turn) {
-  $("welcome").hidden = true;
-  state.turns.push(turn);
-  $("turns").append(turn.node);
+function addTurns(turns) {
+  if (turns.length) $("welcome").hidden = true;
+  state.turns.push(...turns);
+  $("turns").append(...turns.map(({ node }) => node));
 }
 
 // --- asking -------------------------------------------------------------------------------------------------------
@@ -183,7 +187,7 @@ async function listen(turn, events, told = null) {
       }
       await turn.take(event);
     }
-    announce(turn.text);
+    announce(turn.text.replaceAll("**", ""));
   } catch (error) {
     turn.refused(error instanceof ApiProblem ? error.message : word("offline"));
     if (error instanceof ApiProblem && error.status === 401) await problem(error);
@@ -194,7 +198,7 @@ async function listen(turn, events, told = null) {
 
 function begin(turn) {
   state.turn = turn;
-  addTurn(turn);
+  addTurns([turn]);
   for (const other of $("turns").querySelectorAll(".current")) other.classList.remove("current");
   turn.node.classList.add("current"); // as high as the window: the answer grows below without moving what is read
   showTurn(turn);

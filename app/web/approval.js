@@ -2,7 +2,7 @@
 
 import { call } from "./client.js";
 import { announce, el } from "./dom.js";
-import { dateWords, word } from "./words.js";
+import { momentWords, word } from "./words.js";
 
 // `attempt` names the plan that is decided about, so that a later one is not decided by mistake.
 export function approvalNode(taskId, { attempt, expires_at: expiresAt }) {
@@ -18,7 +18,7 @@ export function approvalNode(taskId, { attempt, expires_at: expiresAt }) {
   const button = (key, kind, onclick) => el("button", { type: "button", class: kind, onclick }, word(key));
   announce(word("planWaits"));
   return el("section", { class: "approval", "aria-label": word("planWaits") },
-    el("h3", {}, word("planWaits")), el("p", { class: "fact" }, word("planWaitsUntil", { day: dateWords(expiresAt) })), changes,
+    el("h3", {}, word("planWaits")), el("p", { class: "fact" }, word("planWaitsUntil", { moment: momentWords(expiresAt) })), changes,
     el("div", { class: "choices" },
       button("planApprove", null, () => decide(true, "")),
       button("planAgain", "quiet", () => (changes.value.trim() ? decide(false, changes.value.trim()) : changes.focus())),

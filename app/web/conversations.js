@@ -3,7 +3,7 @@
 import { call } from "./client.js";
 import { el } from "./dom.js";
 import { icon } from "./icons.js";
-import { dateWords, word } from "./words.js";
+import { recentWords, word } from "./words.js";
 
 const $ = (id) => document.getElementById(id);
 
@@ -38,7 +38,7 @@ export class Conversations {
   itemNode(item) {
     return el("li", { "data-id": item.session_id, "aria-current": item.session_id === this.current ? "true" : null },
       el("button", { type: "button", class: "session", onclick: () => this.onOpen(item.session_id) },
-        el("span", {}, item.title || "…"), el("span", { class: "fact" }, dateWords(item.updated_at))),
+        el("span", {}, item.title || "…"), el("span", { class: "fact" }, recentWords(item.updated_at))),
       el("button", { type: "button", class: "icon small", "aria-label": `${word("remove")}: ${item.title}`, title: word("remove"), onclick: () => this.remove(item) }, icon("bin")));
   }
 

@@ -27,6 +27,11 @@ export function safeAddress(url) {
   }
 }
 
+// The path of a file that was brought in here and has no address elsewhere, below the API; null for any other address.
+export function ownFile(url) {
+  return /^\/api\/v1(\/documents\/[0-9a-f-]{36}\/original)$/.exec(url)?.[1] ?? null;
+}
+
 export function link(url, text, attributes = {}) {
   const safe = safeAddress(url);
   return safe === null ? el("span", attributes, text) : el("a", { ...attributes, href: safe, target: "_blank", rel: "noopener noreferrer" }, text);

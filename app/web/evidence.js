@@ -1,6 +1,7 @@
 // What an answer rests on: the list below it, and how sure the answer is.
 
-import { bar, detailsNode, el, link, safeAddress } from "./dom.js";
+import { bar, detailsNode, el, link, ownFile, safeAddress } from "./dom.js";
+import { bare } from "./titles.js";
 import { dateWords, percent, word, wordIn } from "./words.js";
 
 // Outcome, confidence, and what the reader should know about how the answer came.
@@ -20,35 +21,46 @@ export function durabilityNode(answer) {
   return answer?.durability === "pending" ? el("p", { class: "notice pending", role: "note" }, word("pendingHint")) : null;
 }
 
-// `onOpen(number)` opens evidence `number` (from 1) at what was quoted from it.
-export function evidenceNode(evidence, onOpen) {
+// `titles` is Map address -> title; `onOpen(number)` opens evidence `number` (from 1) at what was quoted from it.
+export function evidenceNode(evidence, titles, onOpen) {
   if (!evidence?.length) return null;
   const items = evidence.map((item, index) => el("li", {},
     canBeRead(item)
-      ? el("button", { type: "button", class: "source", onclick: () => onOpen(index + 1) }, titleOf(item.url))
-      : link(item.url, titleOf(item.url), { class: "source" }),
+      ? el("button", { type: "button", class: "source", onclick: () => onOpen(index + 1) }, nameOf(item.url, titles))
+      : link(item.url, nameOf(item.url, titles), { class: "source" }),
     el("span", { class: "facts" },
       el("span", { class: "tag", "data-scope": item.scope }, wordIn("scope", item.scope)),
       el("span", { class: "tag" }, wordIn("source", item.source_type)),
       el("span", { class: "fact" }, dateWords(item.created_at)),
-      el("span", { class: "fact relevance" }, `${word("relevance")} `, bar(item.relevance_score), ` ${percent(item.relevance_score)}`))));
+      el("span", { class: "fact relevance" }, `${word("relevance")} `, bar(item.relevance_score), ` ${percent(item.relevance_score)}`),
+      titles.has(item.url) && safeAddress(item.url) ? el("span", { class: "fact address" }, addressOf(item.url)) : null)));
   return el("section", { class: "evidence" }, el("h3", {}, word("evidence")), el("ol", {}, items));
 }
 
 export function canBeRead(item) {
-  return !["web", "file"].includes(item.source_type) && safeAddress(item.url) !== null;
+  return !["web", "file"].includes(item.source_type) && (safeAddress(item.url) ?? ownFile(bare(item.url))) !== null;
 }
 
-export function titleOf(url) {
+// What an evidence is called: its document's title, else its address; with the page, where the document has pages.
+export function nameOf(url, titles) {
+  const page = /#page=(\d+)$/.exec(url)?.[1];
+  const name = titles.get(url) ?? addressOf(url);
+  return page ? `${name} · ${word("page", { number: page })}` : name;
+}
+
+function addressOf(url) {
   const safe = safeAddress(url);
-  if (safe === null) return url;
-  const { hostname, pathname, hash } = new URL(safe);
-  let path = pathname;
+  if (safe === null) return decoded(url.replace(/^file:/, ""));
+  const { hostname, pathname } = new URL(safe);
+  return hostname + decoded(pathname);
+}
+
+function decoded(path) {
   try {
-    path = decodeURIComponent(pathname);
-  } catch { /* a path that is no UTF-8 is shown as it is */ }
-  const page = /^#page=(\d+)$/.exec(hash);
-  return hostname + path + (page ? ` · ${page[1]}` : "");
+    return decodeURIComponent(path);
+  } catch {
+    return path; // no UTF-8: shown as it is
+  }
 }
 
 // What was done in a lesser way than planned, and why: a model that failed, a budget that was spent.

@@ -51,10 +51,12 @@ export class Lanes {
     this.node.hidden = false;
   }
 
-  close() {
+  // Who had the floor when a run was stopped or failed has not spoken to the end.
+  close(outcome) {
     for (const { node, told } of this.lanes.values()) {
-      told.textContent = word("silent");
-      node.dataset.speaking = "done";
+      const isCut = node.dataset.speaking === "yes" && (outcome === "cancelled" || outcome === "failed");
+      told.textContent = isCut ? wordIn("status", outcome) : word("silent");
+      node.dataset.speaking = isCut ? "cut" : "done";
     }
   }
 }

@@ -1,14 +1,15 @@
 // A turn as Markdown, for mail and notes.
 
-import { titleOf } from "./evidence.js";
+import { nameOf } from "./evidence.js";
 import { dateWords, figure, percent, word, wordIn } from "./words.js";
 
-export function asMarkdown(question, answer, conflicts) {
+// `titles` is Map address -> title.
+export function asMarkdown(question, answer, conflicts, titles) {
   const parts = [`> ${question.replaceAll("\n", "\n> ")}`, answer.answer];
   const sure = answer.confidence_score === undefined ? "" : ` · ${word("confidence")} ${percent(answer.confidence_score)}`;
   parts.push(`**${wordIn("outcome", answer.outcome)}**${sure}`);
   if (conflicts.length) parts.push(`### ${word("conflictHeading")}`, conflicts.map(conflictText).join("\n"));
-  if (answer.evidence?.length) parts.push(`### ${word("evidence")}`, answer.evidence.map(evidenceText).join("\n"));
+  if (answer.evidence?.length) parts.push(`### ${word("evidence")}`, answer.evidence.map((item, index) => evidenceText(item, index + 1, nameOf(item.url, titles))).join("\n"));
   return `${parts.join("\n\n")}\n`;
 }
 
@@ -18,8 +19,8 @@ function conflictText({ winner, loser, decided, margin }) {
   return `- ${mark}${sides[0]}\n- ${decided ? `${word("givesWay")}: ` : ""}${sides[1]}\n- ${word("margin")} ${figure(margin)}`;
 }
 
-function evidenceText(item, index) {
-  return `${index + 1}. <${item.url}> (${titleOf(item.url)}, ${wordIn("scope", item.scope)}, ${dateWords(item.created_at)})`;
+function evidenceText(item, number, name) {
+  return `${number}. <${item.url}> (${name}, ${wordIn("scope", item.scope)}, ${dateWords(item.created_at)})`;
 }
 
 // Works without a secure context too, where browsers hide the clipboard.

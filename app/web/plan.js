@@ -83,7 +83,7 @@ export class PlanCard {
     this.bar.hidden = true;
     this.percentage.textContent = "";
     this.node.dataset.ended = outcome;
-    this.lanes.close();
+    this.lanes.close(outcome);
     if (outcome === "cancelled" || outcome === "failed") {
       for (const { row } of this.steps.values()) if (["pending", "in_progress"].includes(row.dataset.status)) setStatus(row, "cancelled");
     }

@@ -69,7 +69,8 @@ function citation(number, sentence, onCite) {
   return el("button", { type: "button", class: "cite", "aria-label": `${word("evidence")} ${number}: ${word("openSource")}`, onclick: open }, String(number));
 }
 
-function lastSentence(text) {
+// What a citation at the end of this text stands behind.
+export function lastSentence(text) {
   const plain = text.replace(/\[[\d\s,;]+\]/g, "").trim();
   const sentences = sentencesOf(plain);
   return sentences.length ? sentences[sentences.length - 1] : plain;

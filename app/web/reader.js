@@ -1,7 +1,7 @@
 // A document opened where an answer quotes it: a dialog over the conversation, the quoted sentences marked.
 
-import { call } from "./client.js";
-import { el, link } from "./dom.js";
+import { call, download } from "./client.js";
+import { el, link, ownFile } from "./dom.js";
 import { marked } from "./quotes.js";
 import { dateWords, departmentWords, word, wordIn } from "./words.js";
 
@@ -33,9 +33,17 @@ function show(body, url, title = "") {
   dialog().replaceChildren(
     el("header", {}, el("h2", {}, title || word("reading")), close),
     el("div", { class: "sheet", tabindex: "0" }, body),
-    el("footer", {}, link(url, word("originalAddress"), { class: "fact" })));
+    el("footer", {}, originalNode(url)));
   if (!dialog().open) dialog().showModal();
   close.focus();
+}
+
+function originalNode(url) {
+  const path = ownFile(url.split("#")[0]);
+  if (path === null) return link(url, word("originalAddress"), { class: "fact" });
+  const problem = el("span", { class: "error", role: "alert" });
+  const keep = () => download(path).catch((error) => { problem.textContent = error.message; });
+  return [el("button", { type: "button", class: "source fact", onclick: keep }, word("originalFile")), " ", problem];
 }
 
 function factsNode(one) {

@@ -8,18 +8,22 @@ import { announce, detailsNode, el } from "./dom.js";
 import { canBeRead, degradedNode, durabilityNode, evidenceNode, partialNode, verdictNode } from "./evidence.js";
 import { asMarkdown } from "./markdown.js";
 import { PlanCard } from "./plan.js";
+import { numbered, plainOf } from "./numbering.js";
 import { prose, sentencesOf } from "./prose.js";
 import { openSource } from "./reader.js";
+import { titlesOf } from "./titles.js";
 import { traceNode } from "./trace.js";
-import { currentLanguage, word } from "./words.js";
+import { currentLanguage, stopWords, word } from "./words.js";
 
 export class Turn {
   // `onAsk(text)` asks a follow-up; `onRetry()` asks this question again.
   constructor(question, { onAsk, onRetry }) {
     Object.assign(this, { question, onAsk, onRetry, events: [], taskId: null });
     this.node = el("article", { class: "turn" });
-    this.begin();
+    this.open();
   }
+
+  open() { this.begin(); }
 
   begin() {
     Object.assign(this, { text: "", quotes: new Map(), told: [], isOver: false, drawing: 0, approval: null, language: currentLanguage() });
@@ -72,7 +76,7 @@ export class Turn {
 
   // What agents took from each address: a citation opens there.
   keepQuotes({ answer, evidence }) {
-    const said = answer.split("\n").flatMap(sentencesOf);
+    const said = answer.split("\n").map(plainOf).flatMap(sentencesOf);
     for (const { url } of evidence) this.quotes.set(url, [...(this.quotes.get(url) ?? []), ...said]);
   }
 
@@ -91,24 +95,27 @@ export class Turn {
     if (!this.drawing) this.drawing = requestAnimationFrame(() => this.say(this.text));
   }
 
-  say(text, onCite = null) {
+  say(text) {
     cancelAnimationFrame(this.drawing);
     Object.assign(this, { text, drawing: 0 });
-    this.answer.replaceChildren(prose(text, onCite));
+    this.answer.replaceChildren(prose(text));
   }
 
   lost() { if (!this.isOver) this.work.say(word("lost")); }
 
   async on_final_report({ answer }) {
-    this.say(answer.answer, (number, sentence) => this.openEvidence(answer, number, sentence));
-    const conflicts = await weighed(this.taskId, this.told, answer.flow_action);
+    this.say(answer.answer);
+    const [conflicts, titles] = await Promise.all([weighed(this.taskId, this.told, answer.flow_action), titlesOf(answer.evidence)]);
+    const cited = numbered(answer.answer, answer.evidence, this.quotes, titles);
+    const open = (number, quotes) => this.openEvidence(answer, titles, number, quotes);
+    this.answer.replaceChildren(prose(cited.text, (number, sentence) => open(number, cited.behind.get(sentence) ?? [sentence])));
     this.close(answer.outcome, answer.execution_metadata?.total_duration_ms);
-    const markdown = () => asMarkdown(this.question, answer, conflicts);
+    const markdown = () => asMarkdown(this.question, answer, conflicts, titles);
     this.show(
       verdictNode(answer.outcome, answer),
       durabilityNode(answer),
       ...conflicts.map((conflict) => conflictCard(conflict, (url, title, quote) => openSource(url, [quote].filter(Boolean), title))),
-      evidenceNode(answer.evidence, (number) => this.openEvidence(answer, number)),
+      evidenceNode(answer.evidence, titles, open),
       actionsNode(this.taskId, { markdown, onRetry: this.onRetry }),
       this.followUpsNode(answer.follow_up_questions),
       answer.reasoning ? detailsNode(word("reasons"), el("p", {}, answer.reasoning)) : null,
@@ -123,9 +130,9 @@ export class Turn {
       actionsNode(this.taskId, { onRetry: this.onRetry }), partialNode(answer.partial_results), traceNode(answer.flow_action));
   }
 
-  on_task_cancelled() {
+  on_task_cancelled({ reason }) {
     this.close("cancelled");
-    this.show(verdictNode("cancelled", null), el("p", {}, word("stopped")), actionsNode(this.taskId, { onRetry: this.onRetry }));
+    this.show(verdictNode("cancelled", null), el("p", { class: "stopped" }, stopWords(reason)), actionsNode(null, { onRetry: this.onRetry }));
   }
 
   refused(message) {
@@ -141,15 +148,15 @@ export class Turn {
 
   show(...nodes) { this.after.replaceChildren(...nodes.filter(Boolean)); }
 
-  // Open evidence `number` (from 1) at the sentence it is cited for, or at all that was taken from it.
-  openEvidence(answer, number, sentence = null) {
+  // Open evidence `number` (from 1) at the sentences it is cited for, or at all that was taken from it.
+  openEvidence(answer, titles, number, quotes = null) {
     const item = answer.evidence?.[number - 1];
     if (!item) return;
     if (!canBeRead(item)) {
       this.node.querySelectorAll(".evidence li")[number - 1]?.scrollIntoView({ block: "center" });
       return;
     }
-    openSource(item.url, sentence === null ? this.quotes.get(item.url) ?? [] : [sentence]);
+    openSource(item.url, quotes ?? this.quotes.get(item.url) ?? [], titles.get(item.url) ?? "");
   }
 
   followUpsNode(questions) {
@@ -168,9 +175,11 @@ export class PastTurn extends Turn {
     this.fold();
   }
 
+  open() {} // folded at first: there may be hundreds
+
   fold() {
     const more = el("button", { type: "button", class: "quiet more", onclick: () => this.unfold() }, word("details"));
-    this.say(this.said ?? "…");
+    this.answer = el("div", { class: "answer" }, prose(this.said ?? "…"));
     this.node.replaceChildren(el("h2", { class: "asked" }, this.question), this.answer, this.taskId ? more : "");
   }
 

@@ -1,7 +1,7 @@
 // English.
 
 export const EN = {
-  skip: "Go to the question box", sessions: "Conversations", signOut: "Sign out", switchLanguage: "Chuyển sang tiếng Việt",
+  skip: "Go to the question box", sessions: "Conversations", administration: "Administration", signOut: "Sign out", switchLanguage: "Chuyển sang tiếng Việt",
   theme: "Light or dark", signIn: "Sign in", signInHint: "Choose a demo user, or paste your access token.",
   noDemo: "This server has no demo users. Paste your access token.", pasteToken: "Access token (JWT)",
   useToken: "Use this token", newSession: "+ New conversation", more: "More", apiDocs: "API documentation",
@@ -15,7 +15,7 @@ export const EN = {
   stepRuns: "Step {number} of {total}: {step}", weighing: "Comparing the sources…", writing: "Writing the answer…",
   planDone: "Plan · {tiers}, {steps} · {time}", planShort: "Plan · {tiers}, {steps}", tierCount: "{number} tiers", tierCountOne: "1 tier", stepCount: "{number} steps", stepCountOne: "1 step", noPlanNeeded: "No plan was needed · {time}",
   noPlanNeededShort: "No plan was needed", tier: "Tier", planLabel: "Plan", progress: "Progress",
-  refusedWork: "sent back", sentBack: "Sent back to the {agent}", planWaits: "The plan waits for your approval", planWaitsUntil: "The question is cancelled when nobody decides (by {day}).", planChanges: "What should change in the plan?",
+  refusedWork: "sent back", sentBack: "Sent back to the {agent}", planWaits: "The plan waits for your approval", planWaitsUntil: "The question is cancelled when nobody decides (by {moment}).", planChanges: "What should change in the plan?",
   planApprove: "Approve and run", planAgain: "Plan again", planRefuse: "Give it up", approveFirst: "Approve the plan first",
   lanes: "Who speaks", speaking: "speaking", quiet: "waiting", silent: "has spoken",
   handover: "{from} hands over to {to}",
@@ -23,14 +23,14 @@ export const EN = {
   confidence: "Confidence", asOfTold: "By the rules of {day}", pending: "Waiting to be stored",
   pendingHint: "The database is away: this answer is kept on the server and will be stored when it is back.",
   cached: "Remembered", degraded: "Done in a simpler way", reasons: "Reasons", evidence: "Evidence", relevance: "relevance",
-  openSource: "Read in the document", trace: "What happened", traceHint: "Each bar begins when the steps it waited for had ended.",
-  waitsFor: "waits for {steps}", failed: "This question could not be finished.", stopped: "Stopped as you asked.", partial: "Results by department",
+  page: "page {number}", openSource: "Read in the document", trace: "What happened", traceHint: "Each bar begins when the steps it waited for had ended.",
+  waitsFor: "waits for {steps}", failed: "This question could not be finished.", stoppedBecause: "The question was stopped: {reason}", partial: "Results by department",
   followUps: "Ask next", good: "Good answer", bad: "Not right", copy: "Copy as Markdown", copied: "Copied", retry: "Ask again",
   correction: "What is the right answer?", send: "Send", cancel: "Cancel", thanks: "Thank you, it was noted.", takenBack: "Taken back.",
   details: "Show evidence and what happened",
 
   reading: "Document", close: "Close", readingOpens: "Opening the document…", unreadable: "This document cannot be opened: it was removed, or you may not read it any more.",
-  inForce: "In force since {from}", inForceUntil: "In force {from} – {to}", made: "Of {day}", originalAddress: "Open the original address", cut: "… the rest of the document is left out.",
+  inForce: "In force since {from}", inForceUntil: "In force {from} – {to}", made: "Of {day}", originalAddress: "Open the original address", originalFile: "Download the original file", cut: "… the rest of the document is left out.",
   quoteMissing: "The quoted words are not in the present version.",
 
   conflictHeading: "Sources that disagree", conflictDecided: "Two sources disagree — one was chosen", conflictOpen: "Two sources disagree — undecided",
@@ -45,12 +45,13 @@ export const EN = {
   conflictType: { superseded_version: "old and new version", scope: "different scopes", department: "different departments", contradiction: "contradiction", outdated: "one is outdated", none: "complementary" },
   handoverReason: { better_match: "a better match", no_evidence: "found nothing", next_stage: "next stage" },
   outcome: { answered: "Answered", partial: "Partly answered", conflict: "Sources disagree", not_found: "Not found", chitchat: "Small talk", refused: "Refused", failed: "Failed", cancelled: "Stopped" },
+  stopReason: { "stopped by an administrator": "An administrator stopped this question.", "cancelled by its owner": "Stopped as you asked.", "The plan was not approved.": "You did not approve the plan, so the question was not worked on.", "The plan was not approved in time.": "Nobody approved the plan in time, so the question was cancelled." },
   status: { pending: "waiting", in_progress: "running", completed: "done", failed: "failed", cancelled: "stopped", done: "done", skipped: "skipped", handled: "handled" },
   scope: { public: "public", internal: "internal", private: "department only" },
   source: { rag: "document", log: "log", math: "calculation", mcp: "tool", web: "web", file: "your file" },
   tool: { rag_tool: "search", react: "own choice of tools", changes_tool: "comparing versions", summary_tool: "summary", math_tool: "calculation", log_tool: "log reading", files_tool: "file reading", web_tool: "web search", unit_tool: "unit conversion", wikipedia_tool: "Wikipedia", transcript_tool: "reading captions" },
   node: { Router: "Routing", PermissionCheck: "Permission check", ConflictResolver: "Comparing sources", AnswerFormatter: "Writing the answer", Handover: "Hand-over", ErrorHandler: "Error handling", AnswerCache: "Remembered answer" },
   department: { general: "General" },
-  agent: { orchestrator: "orchestrator", planner: "planner", researcher: "researcher", expert: "expert", critic: "critic", finalizer: "finalizer" },
+  agent: { orchestrator: "Orchestrator", planner: "Planner", researcher: "Researcher", expert: "Expert", critic: "Critic", finalizer: "Finalizer" },
   starters: ["How many days of annual leave do I have?", "What happens when I am late to work?", "I forgot my VPN password, what now?"],
 };

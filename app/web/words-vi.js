@@ -1,7 +1,7 @@
 // Vietnamese.
 
 export const VI = {
-  skip: "Tới ô đặt câu hỏi", sessions: "Hội thoại", signOut: "Đăng xuất", switchLanguage: "Switch to English",
+  skip: "Tới ô đặt câu hỏi", sessions: "Hội thoại", administration: "Quản trị", signOut: "Đăng xuất", switchLanguage: "Switch to English",
   theme: "Đổi nền sáng/tối", signIn: "Đăng nhập", signInHint: "Chọn một người dùng mẫu, hoặc dán mã truy cập của bạn.",
   noDemo: "Máy chủ này không có người dùng mẫu. Hãy dán mã truy cập của bạn.", pasteToken: "Mã truy cập (JWT)",
   useToken: "Dùng mã này", newSession: "+ Hội thoại mới", more: "Xem thêm", apiDocs: "Tài liệu API",
@@ -15,7 +15,7 @@ export const VI = {
   stepRuns: "Bước {number}/{total}: {step}", weighing: "Đang đối chiếu các nguồn…", writing: "Đang viết câu trả lời…",
   planDone: "Kế hoạch · {tiers}, {steps} · {time}", planShort: "Kế hoạch · {tiers}, {steps}", tierCount: "{number} bậc", tierCountOne: "1 bậc", stepCount: "{number} bước", stepCountOne: "1 bước", noPlanNeeded: "Không cần kế hoạch · {time}",
   noPlanNeededShort: "Không cần kế hoạch", tier: "Bậc", planLabel: "Kế hoạch", progress: "Tiến độ",
-  refusedWork: "trả lại", sentBack: "Trả lại {agent}", planWaits: "Kế hoạch đang chờ bạn duyệt", planWaitsUntil: "Câu hỏi sẽ bị huỷ nếu không ai quyết định (hạn {day}).", planChanges: "Cần đổi gì trong kế hoạch?",
+  refusedWork: "trả lại", sentBack: "Trả lại {agent}", planWaits: "Kế hoạch đang chờ bạn duyệt", planWaitsUntil: "Câu hỏi sẽ bị huỷ nếu không ai quyết định (hạn {moment}).", planChanges: "Cần đổi gì trong kế hoạch?",
   planApprove: "Duyệt và chạy", planAgain: "Lập lại kế hoạch", planRefuse: "Bỏ câu hỏi", approveFirst: "Duyệt kế hoạch trước",
   lanes: "Ai đang nói", speaking: "đang nói", quiet: "chờ lượt", silent: "đã nói xong",
   handover: "{from} chuyển cho {to}",
@@ -23,14 +23,14 @@ export const VI = {
   confidence: "Độ tin cậy", asOfTold: "Theo quy định ngày {day}", pending: "Đang chờ lưu",
   pendingHint: "Cơ sở dữ liệu tạm vắng: câu trả lời này được giữ trên máy chủ và sẽ được lưu khi nối lại.",
   cached: "Đã nhớ từ trước", degraded: "Làm theo cách đơn giản hơn", reasons: "Lý do", evidence: "Bằng chứng", relevance: "độ liên quan",
-  openSource: "Đọc trong tài liệu", trace: "Diễn biến", traceHint: "Mỗi thanh bắt đầu khi những bước mà nó chờ đã xong.",
-  waitsFor: "chờ {steps}", failed: "Không hoàn thành được câu hỏi này.", stopped: "Đã dừng theo yêu cầu.", partial: "Kết quả từng phòng ban",
+  page: "trang {number}", openSource: "Đọc trong tài liệu", trace: "Diễn biến", traceHint: "Mỗi thanh bắt đầu khi những bước mà nó chờ đã xong.",
+  waitsFor: "chờ {steps}", failed: "Không hoàn thành được câu hỏi này.", stoppedBecause: "Câu hỏi đã bị dừng: {reason}", partial: "Kết quả từng phòng ban",
   followUps: "Hỏi tiếp", good: "Câu trả lời tốt", bad: "Câu trả lời chưa đúng", copy: "Chép dạng Markdown", copied: "Đã chép", retry: "Hỏi lại",
   correction: "Câu trả lời đúng là gì?", send: "Gửi", cancel: "Bỏ", thanks: "Cảm ơn, góp ý đã được ghi lại.", takenBack: "Đã rút lại đánh giá.",
   details: "Xem bằng chứng và diễn biến",
 
   reading: "Tài liệu", close: "Đóng", readingOpens: "Đang mở tài liệu…", unreadable: "Không mở được tài liệu này: nó đã bị gỡ hoặc bạn không còn quyền đọc.",
-  inForce: "Hiệu lực từ {from}", inForceUntil: "Hiệu lực {from} – {to}", made: "Ngày {day}", originalAddress: "Mở địa chỉ gốc", cut: "… phần sau của tài liệu được lược bớt.",
+  inForce: "Hiệu lực từ {from}", inForceUntil: "Hiệu lực {from} – {to}", made: "Ngày {day}", originalAddress: "Mở địa chỉ gốc", originalFile: "Tải tệp gốc", cut: "… phần sau của tài liệu được lược bớt.",
   quoteMissing: "Không tìm thấy nguyên văn đoạn trích trong bản hiện tại.",
 
   conflictHeading: "Nguồn mâu thuẫn", conflictDecided: "Hai nguồn nói khác nhau — đã chọn một", conflictOpen: "Hai nguồn nói khác nhau — chưa ngã ngũ",
@@ -45,12 +45,13 @@ export const VI = {
   conflictType: { superseded_version: "bản cũ và bản mới", scope: "khác phạm vi", department: "khác phòng ban", contradiction: "trái nhau", outdated: "một nguồn đã cũ", none: "bổ sung nhau" },
   handoverReason: { better_match: "hợp chuyên môn hơn", no_evidence: "không tìm thấy gì", next_stage: "bước tiếp theo" },
   outcome: { answered: "Đã trả lời", partial: "Trả lời một phần", conflict: "Nguồn mâu thuẫn", not_found: "Không tìm thấy", chitchat: "Trò chuyện", refused: "Từ chối", failed: "Lỗi", cancelled: "Đã dừng" },
+  stopReason: { "stopped by an administrator": "Quản trị viên đã dừng câu hỏi này.", "cancelled by its owner": "Đã dừng theo yêu cầu của bạn.", "The plan was not approved.": "Bạn không duyệt kế hoạch nên câu hỏi không được chạy.", "The plan was not approved in time.": "Không ai duyệt kế hoạch trong thời hạn nên câu hỏi đã bị huỷ." },
   status: { pending: "đang chờ", in_progress: "đang chạy", completed: "xong", failed: "lỗi", cancelled: "đã dừng", done: "xong", skipped: "bỏ qua", handled: "đã xử lý" },
   scope: { public: "công khai", internal: "nội bộ", private: "riêng của phòng" },
   source: { rag: "tài liệu", log: "nhật ký", math: "tính toán", mcp: "công cụ", web: "web", file: "tệp của bạn" },
   tool: { rag_tool: "tra cứu", react: "tự chọn công cụ", changes_tool: "so các bản", summary_tool: "tổng hợp", math_tool: "tính toán", log_tool: "đọc nhật ký", files_tool: "đọc tệp", web_tool: "tìm trên web", unit_tool: "đổi đơn vị", wikipedia_tool: "tra Wikipedia", transcript_tool: "đọc phụ đề" },
   node: { Router: "Phân luồng", PermissionCheck: "Kiểm tra quyền", ConflictResolver: "Đối chiếu nguồn", AnswerFormatter: "Soạn câu trả lời", Handover: "Chuyển giao", ErrorHandler: "Xử lý lỗi", AnswerCache: "Câu trả lời đã nhớ" },
   department: { general: "Chung" },
-  agent: { orchestrator: "điều phối", planner: "lập kế hoạch", researcher: "nghiên cứu", expert: "chuyên gia", critic: "phản biện", finalizer: "kết luận" },
+  agent: { orchestrator: "Điều phối", planner: "Lập kế hoạch", researcher: "Nghiên cứu", expert: "Chuyên gia", critic: "Phản biện", finalizer: "Kết luận" },
   starters: ["giá trị cốt lõi, muộn có ảnh hưởng đến giá trị nào không", "Tính toán chi phí nghỉ phép và so sánh với chính sách công ty", "Quên mật khẩu VPN thì phải làm gì?"],
 };

@@ -9,6 +9,7 @@ let language = localStorage.getItem("conclave.language")
   || (navigator.language && !navigator.language.toLowerCase().startsWith("vi") ? "en" : "vi");
 
 export const currentLanguage = () => language;
+const locale = () => (language === "vi" ? "vi-VN" : "en-GB");
 
 // A word, with `{name}` filled in.
 export function word(key, values = {}) {
@@ -43,7 +44,26 @@ export function applyWords(root = document) {
 export function dateWords(iso) {
   const moment = new Date(iso);
   if (Number.isNaN(moment.getTime())) return "";
-  return moment.toLocaleDateString(language === "vi" ? "vi-VN" : "en-GB", { day: "numeric", month: "numeric", year: "numeric", timeZone: "UTC" });
+  return moment.toLocaleDateString(locale(), { day: "numeric", month: "numeric", year: "numeric", timeZone: "UTC" });
+}
+
+// A moment of these days, by the reader's clock.
+export function momentWords(iso) {
+  const moment = new Date(iso);
+  if (Number.isNaN(moment.getTime())) return "";
+  return moment.toLocaleString(locale(), { day: "numeric", month: "numeric", year: "numeric", hour: "2-digit", minute: "2-digit" });
+}
+
+// The hour of today, the day of any other.
+export function recentWords(iso) {
+  const moment = new Date(iso);
+  if (moment.toDateString() !== new Date().toDateString()) return moment.toLocaleDateString(locale(), { day: "numeric", month: "numeric", year: "numeric" });
+  return moment.toLocaleTimeString(locale(), { hour: "2-digit", minute: "2-digit" });
+}
+
+// Why a run was stopped: what is said of a reason, or the reason itself.
+export function stopWords(reason) {
+  return WORDS[language].stopReason[reason] ?? word("stoppedBecause", { reason });
 }
 
 export function percent(share) {
@@ -52,7 +72,7 @@ export function percent(share) {
 
 // A score or weight with two decimals, as the language writes it.
 export function figure(value, digits = 2) {
-  return value.toLocaleString(language === "vi" ? "vi-VN" : "en-GB", { minimumFractionDigits: digits, maximumFractionDigits: digits });
+  return value.toLocaleString(locale(), { minimumFractionDigits: digits, maximumFractionDigits: digits });
 }
 
 export function spanWords(milliseconds) {

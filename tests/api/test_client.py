@@ -1,17 +1,34 @@
 """The Python client against a real server."""
 
 import asyncio
+import inspect
 from collections.abc import AsyncIterator, Callable
+from datetime import date
 from pathlib import Path
 from uuid import UUID, uuid4
 
 import httpx
 import pytest
 
-from app.client import AskFailed, AsyncConclave, Conclave, IngestFailed, Progress, Streamed
+from app.agents.run import StepRunner
+from app.client import (
+    Answer,
+    AskFailed,
+    AsyncConclave,
+    Conclave,
+    IngestFailed,
+    Progress,
+    RunState,
+    Streamed,
+    WaitingPlan,
+)
 from app.client.asynchronous import answer_of
+from app.domain.tasks import TaskStatus
 from app.errors import AppError, ErrorCode
-from tests.api.test_chat import afresh
+from tests.api.test_chat import Gate, afresh, gate
+from tests.api.test_deep_approval import QUESTION as DEEP
+
+__all__ = ["gate"]  # a fixture
 
 
 @pytest.fixture
@@ -81,6 +98,96 @@ class TestAsking:
         assert failed.value.answer["fallback_answer"] == "12 ngày"
 
 
+class TestRuns:
+    async def test_are_looked_at_followed_again_and_judged(self, lans: AsyncConclave) -> None:
+        answer = await lans.ask(afresh())
+        task = await lans.task(answer.task_id)
+        assert (task.status, task.kind, (task.result or {})["answer"]) == (TaskStatus.COMPLETED, "chat", answer.answer)
+        assert task.plan and task.flow_action and {step.status for step in task.children} == {TaskStatus.COMPLETED}
+        again = [event async for event in lans.follow(answer.task_id)]
+        assert answer_of(again[-1]) == answer and again[0].data["task_id"] == str(answer.task_id)
+        for rating in (-1, 1, 0):
+            await lans.feedback(answer.task_id, rating, "4 giá trị" if rating == -1 else "")
+        assert (await lans.cancel(answer.task_id)).status is TaskStatus.COMPLETED
+        with pytest.raises(AppError) as unknown:
+            await lans.task(uuid4())
+        assert unknown.value.code is ErrorCode.NOT_FOUND
+
+    async def test_that_are_stopped_raise_with_the_reason(self, lans: AsyncConclave, gate: Gate) -> None:
+        events = lans.stream(afresh())
+        task_id = UUID((await anext(events)).data["task_id"])
+        await gate.reached.wait()
+        assert (await lans.cancel(task_id)).status is TaskStatus.CANCELLED
+        told = [event async for event in events]
+        with pytest.raises(AskFailed) as stopped:
+            answer_of(told[-1])
+        assert stopped.value.code is ErrorCode.TASK_CANCELLED and "owner" in stopped.value.detail
+
+    async def test_that_failed_are_done_anew_by_administrators_for_their_owner(
+        self, lans: AsyncConclave, admins: AsyncConclave, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        async def broken(*_: object) -> None:
+            raise KeyError("broken")
+
+        with monkeypatch.context() as patched:
+            patched.setattr(StepRunner, "run", broken)
+            failed = [event async for event in lans.stream(afresh())]
+        assert failed[-1].type == "task_failed"
+        task_id = UUID(failed[0].data["task_id"])
+        with pytest.raises(AppError) as refused:
+            await lans.retry(task_id)
+        assert refused.value.code is ErrorCode.PERMISSION_DENIED
+        told = [event async for event in lans.follow(await admins.retry(task_id))]
+        assert answer_of(told[-1]).outcome == "answered"
+
+    async def test_name_the_documents_they_cite(self, lans: AsyncConclave) -> None:
+        answer = await lans.ask(afresh())
+        titles = await lans.titles(answer.evidence)
+        assert set(titles) == {one.url for one in answer.evidence}
+        assert "Giá trị cốt lõi của công ty" in titles.values()
+        assert await lans.titles(()) == {}
+
+    async def test_are_searched_as_of_a_day(self, lans: AsyncConclave) -> None:
+        found = await lans.search("mật khẩu dài bao nhiêu ký tự", as_of=date(2019, 1, 1))
+        assert not {one.title for one in found} & {
+            one.title for one in await lans.search("mật khẩu dài bao nhiêu ký tự")
+        }
+
+
+class TestPlans:
+    """Deep questions whose plan is looked at first."""
+
+    async def test_are_carried_out_after_a_change(self, lans: AsyncConclave) -> None:
+        seen: list[WaitingPlan] = []
+
+        def decide(waiting: WaitingPlan) -> bool | str:
+            seen.append(waiting)
+            return True if len(seen) == 2 else "tính lại từng bước"
+
+        answer = await lans.ask(DEEP, mode="deep", on_plan=decide)
+        assert answer.outcome == "answered" and "150.000" in answer.answer
+        assert [one.task_id for one in seen] == [answer.task_id] * 2 and seen[0].attempt < seen[1].attempt
+        assert all(one.plan["execution_flow"] for one in seen)
+
+    async def test_are_given_up(self, lans: AsyncConclave) -> None:
+        with pytest.raises(AskFailed, match="not approved"):
+            await lans.ask(DEEP, mode="deep", on_plan=lambda _: False)
+
+    async def test_wait_in_the_stream_until_somebody_decides(self, lans: AsyncConclave) -> None:
+        told: list[Streamed] = []
+        async for event in lans.stream(DEEP, mode="deep", approve_plan=True):
+            told.append(event)
+            if event.type == "interrupt":
+                task_id = UUID(told[0].data["task_id"])
+                waiting = await lans.task(task_id)
+                assert (waiting.waiting_for, waiting.children) == ("approval", ()) and waiting.expires_at
+                with pytest.raises(AppError) as late:
+                    await lans.approve(task_id, attempt=event.data["attempt"] + 1)
+                assert late.value.code is ErrorCode.CONFLICT_IN_FLIGHT
+                await lans.approve(task_id, attempt=event.data["attempt"])
+        assert answer_of(told[-1]).outcome == "answered"
+
+
 class TestDocuments:
     async def test_are_brought_in_stage_by_stage_and_found(self, admins: AsyncConclave, tmp_path: Path) -> None:
         stages: list[Progress] = []
@@ -121,6 +228,31 @@ class TestWithoutALoop:
 
         text, answer, sessions = await asyncio.to_thread(plain)
         assert text and "12" in answer and len(sessions) >= 3
+
+    async def test_runs_are_decided_about_looked_at_and_stopped(self, address: str) -> None:
+        def plain() -> tuple[Answer, RunState, list[Streamed], dict[str, str], RunState]:
+            with Conclave(address) as conclave:
+                conclave.sign_in("acme/lan")
+                answer = conclave.ask(DEEP, mode="deep", on_plan=lambda waiting: waiting.attempt > 0)
+                conclave.feedback(answer.task_id, 1)
+                waiting = next(e for e in conclave.stream(DEEP, mode="deep", approve_plan=True) if e.seq == 1)
+                task_id = UUID(waiting.data["task_id"])
+                stopped = conclave.cancel(task_id)
+                return (
+                    answer, conclave.task(answer.task_id), list(conclave.follow(answer.task_id)),
+                    conclave.titles(answer.evidence), stopped,
+                )  # fmt: skip
+
+        answer, task, told, titles, stopped = await asyncio.to_thread(plain)
+        assert task.status is TaskStatus.COMPLETED and answer_of(told[-1]) == answer
+        assert set(titles) == {one.url for one in answer.evidence} and stopped.status is TaskStatus.CANCELLED
+
+    async def test_both_clients_have_the_same_methods(self) -> None:
+        def offered(client: type) -> dict[str, list[str]]:
+            methods = {name: member for name, member in inspect.getmembers(client) if not name.startswith("_")}
+            return {name: list(inspect.signature(member).parameters) for name, member in methods.items()}
+
+        assert offered(Conclave) == offered(AsyncConclave)
 
     def test_it_must_be_opened(self) -> None:
         with pytest.raises(RuntimeError):

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from app.cli.asking import LocalLine, ask_and_show, ask_as_json, body_of
+from app.cli.asking import ask_and_show, ask_as_json, body_of
+from app.cli.asking_here import LocalLine
 from app.main import Services
 from tests.api.test_chat import Client, stream
 from tests.unit.cli.test_deciding import Desk

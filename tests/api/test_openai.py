@@ -60,6 +60,7 @@ class TestCompletion:
         assert choice.message.model_dump()["references"] == native["evidence"]
         cited = {one.url_citation.url for one in choice.message.annotations or ()}
         assert cited == {one["url"] for one in native["evidence"]}
+        assert "Giá trị cốt lõi của công ty" in {one.url_citation.title for one in choice.message.annotations or ()}
         assert got.usage is not None and got.usage.total_tokens > 0
 
     async def test_of_a_department_asks_that_agent_alone(self, client: openai.AsyncOpenAI) -> None:
@@ -166,13 +167,41 @@ class TestHousework:
         assert told is not None and set(json.loads(told)) == set(reply)
         assert "tags" in reply or json.loads(told) == reply
 
-    @pytest.mark.parametrize("text", [DEMO, "### Task: nghỉ phép thế nào?", HISTORY])
+    @pytest.mark.parametrize(
+        ("frame", "reply"),
+        [
+            (
+                "Give a title of at most five words for this conversation.\n\nConversation:\n",
+                "Quên thẻ ra vào thì làm gì",
+            ),
+            ("A short title, nothing else.\n\nConversation:\n", "Quên thẻ ra vào thì làm gì"),
+            (
+                "Look at this conversation and give:\n1. Its language\n2. A short title\n\n",
+                {"language": "vi", "title": "Quên thẻ ra vào thì làm gì"},
+            ),
+        ],
+    )
+    def test_in_a_sentence_before_the_first_turn_is_a_title_too(self, frame: str, reply: Any) -> None:
+        told = housework(
+            [ChatMessage(role="user", content=f"{frame}User: Quên thẻ ra vào thì làm gì? Cảm ơn.\nAI: Báo.")]
+        )
+        assert told is not None and (told if isinstance(reply, str) else json.loads(told)) == reply
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            DEMO, "### Task: nghỉ phép thế nào?", HISTORY, "What title does a conversation have?",
+            "Ai ký?\n\nUser: a\nAI: b", "Conversation title:\nUser: a\nAI: b",
+        ],
+    )  # fmt: skip
     def test_is_told_from_questions(self, text: str) -> None:
         assert housework([ChatMessage(role="user", content=text)]) is None
 
 
 def test_sources_the_text_does_not_name_stand_at_its_end() -> None:
-    found = annotations("Hai ngày [1].", [{"url": "https://a.example/1"}, {"url": "https://a.example/2"}])
+    titles = {"https://a.example/2": "Sổ tay"}
+    found = annotations("Hai ngày [1].", [{"url": "https://a.example/1"}, {"url": "https://a.example/2"}], titles)
+    assert [one.url_citation.title for one in found] == ["https://a.example/1", "Sổ tay"]
     assert [(one.url_citation.start_index, one.url_citation.end_index) for one in found] == [(9, 12), (13, 13)]
 
 

@@ -35,6 +35,26 @@ class TestReading:
         ] * 3
 
 
+class TestTitles:
+    async def test_are_told_for_many_addresses_at_once(self, lan: httpx.AsyncClient) -> None:
+        asked = {"url": [f"{CORE_VALUES}#page=3", CORE_VALUES, PUNCTUALITY, "https://intra.acme.example/nothing"]}
+        told = (await lan.get("/reading/titles", params=asked)).json()["documents"]
+        assert {one["url"]: one["title"] for one in told} == {
+            CORE_VALUES: "Giá trị cốt lõi của công ty", PUNCTUALITY: "Quy định chấm công và đi muộn",
+        }  # fmt: skip
+        assert len(told) == 2 and all(one["created_at"] for one in told)
+
+    async def test_of_what_may_not_be_read_are_left_out(self, client_of: Callable[[str], httpx.AsyncClient]) -> None:
+        for user, seen in (("acme/an", [CORE_VALUES]), ("globex/jane", [])):
+            told = await client_of(user).get("/reading/titles", params={"url": [CORE_VALUES, PUNCTUALITY]})
+            assert [one["url"] for one in told.json()["documents"]] == seen
+
+    async def test_are_asked_by_address(self, lan: httpx.AsyncClient) -> None:
+        for asked in ({}, {"url": ""}, {"url": [CORE_VALUES] * 51}, {"url": "x" * 2_001}):
+            refused = await lan.get("/reading/titles", params=asked)
+            assert (refused.status_code, refused.json()["code"]) == (422, "PAYLOAD_INVALID")
+
+
 class TestMessages:
     async def test_name_their_run(self, lan: httpx.AsyncClient) -> None:
         answer = (await lan.post("/chat", json={"query": "Đi muộn lần thứ 5 thì sao?"})).json()

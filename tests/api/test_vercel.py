@@ -72,6 +72,7 @@ class TestItsOwnClient:
         assert got["failure"] is None and message["role"] == "assistant"
         assert "".join(part["text"] for part in parts["text"]) == native["answer"]
         assert [part["url"] for part in parts["source-url"]] == [one["url"] for one in native["evidence"]]
+        assert "Giá trị cốt lõi của công ty" in [part["title"] for part in parts["source-url"]]
         [plan], [agents] = parts["data-plan"], parts["data-agents"]
         assert {step["status"] for step in plan["data"]["steps"]} == {"completed"} and plan["data"]["progress"] == 95
         assert set(agents["data"]) >= {"hr", "general"}

@@ -44,7 +44,7 @@ class TestPlanCard:
         gate.open()
         await visitor.ended()
         await expect(speaking).to_have_count(0)
-        await expect(turn.locator(".lanes b")).to_have_text(["Chung", "HR", "điều phối"])
+        await expect(turn.locator(".lanes b")).to_have_text(["Chung", "HR", "Điều phối"])
 
     async def test_tells_of_a_hand_over(self, visit: Visit) -> None:
         visitor = await visit()
@@ -62,11 +62,14 @@ class TestAnswer:
         await expect(turn.locator(".confidence")).to_have_text(re.compile(r"Độ tin cậy\s+\d+ %"))
         await expect(turn.locator(".evidence .source")).not_to_have_count(0)
         await expect(turn.locator(".after .chip")).not_to_have_count(0)
+        await expect(turn.page.locator("#announce[aria-live]")).to_contain_text("4 giá trị cốt lõi")
 
     async def test_an_evidence_opens_at_the_quoted_passage(self, visit: Visit) -> None:
         visitor = await visit()
         turn = await visitor.ask(SEED_QUESTION)
-        await turn.locator(".evidence .source", has_text="core-values").click()
+        source = turn.locator(".evidence .source", has_text="Giá trị cốt lõi của công ty")
+        await expect(turn.locator(".evidence li").first).to_contain_text("intra.acme.example/about/core-values")
+        await source.click()
         reader = visitor.page.locator("#reader")
         await expect(reader.locator("h2")).to_have_text("Giá trị cốt lõi của công ty")
         marked = reader.locator("mark").first
@@ -115,6 +118,41 @@ class TestAnswer:
         reader = visitor.page.locator("#reader")
         await expect(reader.locator("mark")).to_have_text(["Mật khẩu phải đổi mỗi 180 ngày."])
         await expect(reader.locator("mark")).to_be_in_viewport()
+
+    async def test_the_seeds_answer_cites_line_by_line_what_its_documents_say(self, visit: Visit) -> None:
+        visitor = await visit()
+        turn = await visitor.ask(SEED_QUESTION)
+        lines = turn.locator(".answer p, .answer ul")
+        first = lines.filter(has_text="4 giá trị cốt lõi").locator("button.cite")
+        punishment = lines.filter(has_text="Khiển trách bằng văn bản").locator("button.cite")
+        await expect(first).to_have_text(["1"])
+        await expect(punishment).to_have_text(["2"])
+        await punishment.click()
+        reader = visitor.page.locator("#reader")
+        await expect(reader.locator("h2")).to_have_text("Quy định chấm công và đi muộn")
+        await expect(reader.locator("mark").first).to_be_in_viewport()
+        await expect(reader.locator("mark", has_text="NS-22")).not_to_have_count(0)
+
+    async def test_a_line_is_cited_only_where_its_source_is_certain(self, visit: Visit) -> None:
+        shown = """async ({ text, quotes, titles }) => {
+          const { numbered } = await import("/web/numbering.js");
+          const evidence = [{ url: "a" }, { url: "b" }];
+          return numbered(text, evidence, new Map(quotes), new Map(titles)).text;
+        }"""
+        quotes = [["a", ["Một.", "Cả hai."]], ["b", ["Hai.", "Ba.", "Cả hai."]]]
+        titles = [["a", "Sổ A"], ["b", "Sổ B"]]
+        page = (await visit()).page
+        for text, expected in (
+            ("Một.", "Một. [1]"),
+            ("Cả hai.", "Cả hai."),
+            ("Theo “Sổ B”: Cả hai.", "Theo “Sổ B”: Cả hai. [2]"),
+            ("Theo “Sổ B”:\nCả hai.\n**Đề mục**\nCả hai.", "Theo “Sổ B”:\nCả hai. [2]\n**Đề mục**\nCả hai."),
+            ("- Hai.\n- **Ba.**\n\nMột. Hai.", "- Hai.\n- **Ba.** [2]\n\nMột. Hai."),
+            ("Theo “Sổ C”: Không ai nói.", "Theo “Sổ C”: Không ai nói."),
+            ("Một. Của mô hình [2].", "Một. Của mô hình [2]."),
+            ("", ""),
+        ):
+            assert await page.evaluate(shown, {"text": text, "quotes": quotes, "titles": titles}) == expected
 
     async def test_a_waiting_answer_says_that_it_is_not_stored_yet(self, visit: Visit) -> None:
         visitor = await visit()

@@ -1,10 +1,14 @@
 """What goes with a question, and what is said about its answer."""
 
+import inspect
 from collections.abc import Awaitable, Callable
 
 from playwright.async_api import expect
 
 from app.main import Services
+from app.tasks.approvals import NOT_IN_TIME, REFUSED
+from app.tasks.oversight import STOPPED
+from app.tasks.registry import TaskRegistry
 from tests.browser.company import DEDUCTION, LATE
 from tests.browser.visitor import Visitor
 
@@ -51,7 +55,7 @@ class TestDeepMode:
             await visitor.begin(LATE)
         assert '"mode":"deep"' in ((await asked.value).post_data or "")
         await visitor.ended()
-        await expect(visitor.turn.locator(".lanes b").first).to_have_text("lập kế hoạch")
+        await expect(visitor.turn.locator(".lanes b").first).to_have_text("Lập kế hoạch")
 
     async def test_a_plan_waits_until_it_is_approved_even_over_a_reload(self, visit: Visit) -> None:
         visitor = await visit()
@@ -76,6 +80,34 @@ class TestDeepMode:
         await turn.get_by_text("Bỏ câu hỏi").click()
         await visitor.ended()
         await expect(turn.locator(".badge")).to_have_text("Đã dừng")
+        await expect(turn.locator(".stopped")).to_have_text("Bạn không duyệt kế hoạch nên câu hỏi không được chạy.")
+
+    async def test_a_plan_nobody_decides_about_says_that_its_time_is_over(self, visit: Visit, house: Services) -> None:
+        visitor = await visit()
+        await visitor.page.click("#deep")
+        await visitor.page.click("#approve")
+        turn = await visitor.begin(DEDUCTION)
+        await expect(turn.locator(".approval .fact")).to_contain_text("hạn")
+        principal = (await house.claims_of("acme/lan")).principal()
+        async with house.database.principal_scope(principal) as tx:  # a day is not waited for
+            await tx.driver.execute(
+                "update tasks set expires_at = clock_timestamp() where waiting_for = 'approval' and user_id = $1",
+                principal.user_id,
+            )
+        await visitor.ended()
+        await expect(turn.locator(".approval")).to_have_count(0)
+        await expect(turn.locator(".stopped")).to_have_text(
+            "Không ai duyệt kế hoạch trong thời hạn nên câu hỏi đã bị huỷ."
+        )
+
+    async def test_every_reason_to_stop_is_told_in_both_languages(self, visit: Visit) -> None:
+        told = """async () => {
+          const [{ VI }, { EN }] = await Promise.all([import("/web/words-vi.js"), import("/web/words-en.js")]);
+          return [VI, EN].map((words) => Object.keys(words.stopReason));
+        }"""
+        owner = inspect.signature(TaskRegistry.cancel).parameters["reason"].default
+        for known in await (await visit()).page.evaluate(told):
+            assert set(known) == {owner, STOPPED, REFUSED, NOT_IN_TIME}
 
 
 class TestFeedback:

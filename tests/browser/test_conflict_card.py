@@ -57,6 +57,10 @@ class TestUndecided:
         await expect(card.locator(".why")).to_contain_text("nêu cả hai nguồn")
         assert OPEN_WORDS.search(await card.inner_text()) is None
         await expect(turn.locator(".badge")).to_have_text("Nguồn mâu thuẫn")
+        await expect(turn.locator(".answer p").filter(has_text="Theo “").locator("button.cite")).to_have_text(
+            ["1", "2"]
+        )
+        await expect(turn.locator(".answer p").filter(has_text="Lưu ý").locator("button.cite")).to_have_count(0)
 
     async def test_speaks_english_to_who_reads_english(self, visit: Visit) -> None:
         turn = await (await visit(locale="en-GB")).ask(UNDECIDED_EN)

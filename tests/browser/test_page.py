@@ -5,10 +5,11 @@ from typing import Any
 
 import pytest
 from axe_playwright_python.async_playwright import Axe  # type: ignore[import-untyped]  # it brings none
-from playwright.async_api import Page, expect
+from playwright.async_api import Browser, Page, Request, expect
 
-from tests.browser.company import DECIDED, SEED_QUESTION, UNDECIDED
-from tests.browser.conftest import PHONE
+from app.main import Services
+from tests.browser.company import DECIDED, DEDUCTION, SEED_QUESTION, UNDECIDED
+from tests.browser.conftest import PHONE, Gate
 from tests.browser.visitor import Visitor
 
 Visit = Callable[..., Awaitable[Visitor]]
@@ -19,6 +20,11 @@ TOO_WIDE = """() => [...document.querySelectorAll("body *")]
   .filter((node) => node.getBoundingClientRect().right > innerWidth + 1 && node.offsetParent)
   .filter((node) => !node.closest(".unseen, .skip"))
   .map((node) => node.outerHTML.slice(0, 80))"""
+TOO_SMALL = """() => [...document.querySelectorAll("main button, header button")]
+  .filter((node) => node.checkVisibility() && !node.matches(".cite, .source"))
+  .filter((node) => Math.min(node.offsetWidth, node.offsetHeight) < 24)
+  .map((node) => node.outerHTML.slice(0, 80))"""
+"""24 pixels are the least for a finger; what stands in a line of text is excepted."""
 WATCH_SHIFTS = """() => {
   window.shifts = 0;
   new PerformanceObserver((list) => {
@@ -47,6 +53,18 @@ class TestSigningIn:
         await page.click("#sign-out")
         await expect(page.locator(".person").first).to_be_visible()
         assert await page.evaluate("sessionStorage.length") == 0
+
+    async def test_a_token_lets_in_and_is_kept_in_the_tab_alone(self, visit: Visit, house: Services) -> None:
+        login = house.rooms.dev_login
+        assert login is not None
+        page = (await visit(user="")).page
+        await page.fill("#token", login.token_for("acme/lan"))
+        await page.press("#token", "Enter")
+        await expect(page.locator("#question")).to_be_focused()
+        await expect(page.locator("#who")).to_have_text("công khai, nội bộ, riêng của phòng")
+        assert await page.evaluate("Object.keys(localStorage).filter((name) => name.includes('token'))") == []
+        await page.reload()
+        await expect(page.locator("#question")).to_be_visible()
 
     async def test_a_token_that_does_not_hold_is_told(self, visit: Visit) -> None:
         page = (await visit(user="")).page
@@ -80,6 +98,28 @@ class TestKeyboard:
         await visitor.ended()
         await expect(turn.locator(".badge")).to_have_text("Đã dừng")
 
+    async def test_the_seeds_question_is_asked_read_and_judged_by_keys_alone(self, visit: Visit) -> None:
+        page = (await visit()).page
+        await page.keyboard.type(SEED_QUESTION)
+        await page.keyboard.press("Enter")
+        await page.wait_for_selector(".turn.current[data-outcome] .actions")
+        await _tab_to(page, ".answer button.cite", back=True)
+        await page.keyboard.press("Enter")
+        await expect(page.locator("#reader mark").first).to_be_in_viewport()
+        await page.keyboard.press("Escape")
+        assert await page.evaluate("document.activeElement.matches('.answer button.cite')")
+        await _tab_to(page, "[aria-label='Câu trả lời chưa đúng']")
+        await page.keyboard.press("Space")
+        await expect(page.locator(".correction textarea")).to_be_focused()
+        await page.keyboard.type("Kỷ luật")
+        await _tab_to(page, ".correction button[type=submit]")
+        await page.keyboard.press("Enter")
+        await expect(page.locator(".told[role=status]").first).to_have_text("Cảm ơn, góp ý đã được ghi lại.")
+        await _tab_to(page, ".session")
+        await page.keyboard.press("Enter")
+        await expect(page.locator(".turn")).to_have_count(1)
+        await expect(page.locator(".turn .asked")).to_have_text(SEED_QUESTION)
+
 
 class TestPhone:
     async def test_nothing_is_wider_than_the_screen(self, visit: Visit) -> None:
@@ -88,11 +128,40 @@ class TestPhone:
             turn = await visitor.ask(question)
             await turn.locator("summary", has_text="Diễn biến").click()
             assert await visitor.page.evaluate(TOO_WIDE) == []
+            assert await visitor.page.evaluate(TOO_SMALL) == []
             assert await visitor.page.evaluate("document.documentElement.scrollHeight - innerHeight") <= 0
         await visitor.page.click("#menu")
         await expect(visitor.page.locator("#new-session")).to_be_visible()
         await visitor.page.locator(".session").first.click()
         await expect(visitor.page.locator("#new-session")).to_be_hidden()
+
+    async def test_a_cited_document_fills_the_screen_and_is_left_again(self, visit: Visit) -> None:
+        visitor = await visit(viewport=PHONE, has_touch=True, is_mobile=True)
+        turn = await visitor.ask(SEED_QUESTION)
+        await turn.locator(".answer button.cite").first.tap()
+        reader = visitor.page.locator("#reader")
+        await expect(reader.locator("mark").first).to_be_in_viewport()
+        assert await visitor.page.evaluate(TOO_WIDE) == []
+        assert await reader.evaluate("(box) => box.offsetWidth") == PHONE["width"]
+        await reader.get_by_text("Đóng").tap()
+        await expect(reader).to_be_hidden()
+
+    async def test_signing_in_fits(self, visit: Visit) -> None:
+        visitor = await visit(user="", viewport=PHONE, has_touch=True, is_mobile=True)
+        assert await visitor.page.evaluate(TOO_WIDE) == []
+
+
+class TestColours:
+    async def test_are_changed_by_hand_and_stay(self, visit: Visit) -> None:
+        page = (await visit(color_scheme="light")).page
+        ground = "getComputedStyle(document.body).backgroundColor"
+        light = await page.evaluate(ground)
+        await page.click("#theme")
+        dark = await page.evaluate(ground)
+        assert dark != light
+        await page.reload()
+        await expect(page.locator("#question")).to_be_visible()
+        assert await page.evaluate(ground) == dark
 
 
 class TestLanguages:
@@ -132,19 +201,50 @@ class TestAccessibility:
         await expect(visitor.page.locator("#reader mark").first).to_be_visible()
         assert await serious(visitor.page) == []
 
+    @pytest.mark.parametrize("colours", ["light", "dark"])
+    async def test_axe_finds_nothing_serious_while_an_answer_comes(
+        self, visit: Visit, gate: Gate, colours: str
+    ) -> None:
+        visitor = await visit(color_scheme=colours, viewport=PHONE)
+        turn = await visitor.begin(SEED_QUESTION)
+        await expect(turn.locator('.steps [data-status="in_progress"]')).not_to_have_count(0)
+        assert await serious(visitor.page) == []
+        gate.open()
+        await visitor.ended()
+        await turn.get_by_label("Câu trả lời chưa đúng").click()
+        await visitor.page.click("#when")
+        assert await serious(visitor.page) == []
+        await visitor.page.click("#menu")
+        assert await serious(visitor.page) == []
+
+    async def test_axe_finds_nothing_serious_in_a_plan_that_waits(self, visit: Visit) -> None:
+        visitor = await visit(locale="en-GB")
+        await visitor.page.click("#deep")
+        await visitor.page.click("#approve")
+        turn = await visitor.begin(DEDUCTION)
+        await expect(turn.locator(".approval")).to_be_visible()
+        assert await serious(visitor.page) == []
+        await visitor.page.click("#stop")
+        await visitor.ended()
+        await expect(turn.locator(".stopped")).to_have_text("Stopped as you asked.")
+        assert await serious(visitor.page) == []
+
 
 class TestWeight:
-    async def test_the_first_load_is_light_and_all_from_here(self, visit: Visit) -> None:
-        page = (await visit(user="")).page
-        loaded: list[int] = []
-        page.on("requestfinished", lambda asked: sizes.append(asked))
-        sizes: list[Any] = []
-        await page.reload()
-        await page.wait_for_selector(".person")
-        for asked in sizes:
-            told = await asked.sizes()
-            loaded.append(told["responseBodySize"] + told["responseHeadersSize"])
-        assert 0 < sum(loaded) < MOST_BYTES, f"{sum(loaded)} bytes in {len(loaded)} answers"
+    async def test_the_first_load_is_light_and_all_from_here(self, browser: Browser, address: str) -> None:
+        """From an empty cache to the question box: the page, signing in, the list of conversations."""
+        context = await browser.new_context(locale="vi-VN")
+        page = await context.new_page()
+        asked: list[Request] = []
+        page.on("requestfinished", lambda one: asked.append(one))
+        await page.goto(address)
+        await page.locator(".person", has_text="acme/an").click()
+        await expect(page.locator("#question")).to_be_focused()
+        await page.wait_for_load_state("networkidle")
+        sizes = [await one.sizes() for one in asked]
+        loaded = sum(told["responseBodySize"] + told["responseHeadersSize"] for told in sizes)
+        await context.close()
+        assert len(asked) > 20 and 20_000 < loaded < MOST_BYTES, f"{loaded} bytes in {len(asked)} answers"
 
     async def test_nothing_jumps_while_an_answer_comes(self, visit: Visit) -> None:
         visitor = await visit()

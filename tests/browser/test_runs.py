@@ -21,6 +21,8 @@ class TestStopping:
         await visitor.ended()
         await expect(turn.locator(".badge")).to_have_text("Đã dừng")
         await expect(turn.locator('.steps [data-status="in_progress"]')).to_have_count(0)
+        await expect(turn.locator(".lanes .told").first).to_have_text("đã dừng")
+        await expect(turn.get_by_label("Câu trả lời tốt")).to_have_count(0)
         gate.open()
         await turn.get_by_label("Hỏi lại").click()
         await expect(visitor.page.locator(".turn")).to_have_count(2)

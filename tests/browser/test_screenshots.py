@@ -13,7 +13,7 @@ from tests.browser.conftest import PHONE, Gate
 from tests.browser.visitor import Visitor
 
 Visit = Callable[..., Awaitable[Visitor]]
-MOST_BYTES = 150_000
+MOST_BYTES = 160_000
 TALL = {"width": 1180, "height": 1360}
 WIDE = {"width": 1180, "height": 800}
 
@@ -45,9 +45,24 @@ class TestPictures:
         visitor = await visit(viewport=TALL)
         turn = await visitor.ask(SEED_QUESTION)
         await take(visitor.page, folder / "answer.webp")
-        await turn.locator(".evidence .source", has_text="core-values").click()
+        await turn.locator(".evidence .source", has_text="Giá trị cốt lõi").click()
         await expect(visitor.page.locator("#reader mark").first).to_be_visible()
         await take(visitor.page, folder / "document.webp")
+
+    async def test_of_a_file_and_a_stopped_run_in_english_and_dark(
+        self, visit: Visit, gate: Gate, folder: Path
+    ) -> None:
+        visitor = await visit(viewport=WIDE, locale="en-GB", color_scheme="dark")
+        turn = await visitor.begin("How many days may I work from home in a week?")
+        await expect(turn.locator('.steps [data-status="in_progress"]')).not_to_have_count(0)
+        await visitor.page.click("#stop")
+        await visitor.ended()
+        file = {"name": "expenses.csv", "mimeType": "text/csv", "buffer": b"item,cost\nTaxi,300000\n"}
+        await visitor.page.set_input_files("#file", file)  # type: ignore[arg-type]
+        await expect(visitor.page.locator("#files li .icon")).to_be_visible()
+        await visitor.page.click("#when")
+        await visitor.page.fill("#day", "2026-06-01")
+        await take(visitor.page, folder / "stopped-en-dark.webp")
 
     async def test_of_a_trace(self, visit: Visit, folder: Path) -> None:
         visitor = await visit(viewport=WIDE)
@@ -93,6 +108,14 @@ class TestPictures:
         await visitor.ask(DECIDED)
         await visitor.page.locator(".conflict").evaluate("(card) => card.scrollIntoView()")
         await take(visitor.page, folder / "phone.webp")
+
+    async def test_of_an_answer_on_a_phone_in_the_dark(self, visit: Visit, folder: Path) -> None:
+        visitor = await visit(
+            viewport=PHONE, is_mobile=True, has_touch=True, device_scale_factor=2, color_scheme="dark"
+        )
+        turn = await visitor.ask(SEED_QUESTION)
+        await turn.locator(".answer").evaluate("(answer) => answer.scrollIntoView()")
+        await take(visitor.page, folder / "phone-dark.webp")
 
     async def test_of_signing_in(self, visit: Visit, folder: Path) -> None:
         await take((await visit(user="", viewport=WIDE)).page, folder / "sign-in.webp")

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from app.cli.documents.access import explain
 from app.cli.documents.ingest import Wanted, carry_out, prepare
-from app.cli.documents.library import LocalLibrary
+from app.cli.documents.library_here import LocalLibrary
 from app.cli.documents.operator import operator_of
 from app.cli.documents.steps import Said
 from app.domain.principal import SCOPES, Principal, Scope

@@ -1,8 +1,9 @@
 """What chat frontends ask of a model besides questions: a title, tags, search words for a conversation.
 
 Open WebUI and its like send these as one user message that begins with ``### Task:`` and holds the conversation between
-``<chat_history>`` marks, and read JSON out of the answer. They are answered by rule, without a run: no company document
-has to be read to name a conversation.
+``<chat_history>`` marks, and read JSON out of the answer. LibreChat asks for a title in a sentence or two, behind which
+the first turn stands as ``User: …`` and ``AI: …``. All are answered by rule, without a run: no company document has to
+be read to name a conversation.
 """
 
 import json
@@ -10,11 +11,14 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from app.api.openai_compat.shapes import ChatMessage
-from app.domain.language import content_words
+from app.domain.language import content_words, guess_language
 
 _TASK = re.compile(r"\s*#{1,4} Task:", re.IGNORECASE)
 _HISTORY = re.compile(r"<chat_history>(.*?)</chat_history>", re.DOTALL | re.IGNORECASE)
 _TURN = re.compile(r"^(USER|ASSISTANT):\s*(.*?)(?=^(?:USER|ASSISTANT):|\Z)", re.DOTALL | re.MULTILINE | re.IGNORECASE)
+_FIRST_TURN = re.compile(r"(?P<frame>.{1,800}?)\n\n(?:Conversation:\n)?User: (?P<question>.+?)\nAI:", re.DOTALL)
+_NAMES_IT = re.compile(r"\btitle\b", re.IGNORECASE), re.compile(r"\bconversation\b", re.IGNORECASE)
+_NAMES_LANGUAGE = re.compile(r"\blanguage\b.*\btitle\b", re.IGNORECASE | re.DOTALL)
 _MAX_CHARS = 60_000
 _TITLE_CHARS, _TAGS = 60, 3
 _SENTENCE = re.compile(r"[^.!?…\n]+")
@@ -55,13 +59,27 @@ def housework(messages: Sequence[ChatMessage]) -> str | None:
     """The reply to such a request; None when this is a question."""
     asked = messages[-1]
     text = asked.text[:_MAX_CHARS]
-    if asked.role != "user" or not _TASK.match(text) or (history := _HISTORY.search(text)) is None:
+    if asked.role != "user":
         return None
+    if not _TASK.match(text) or (history := _HISTORY.search(text)) is None:
+        return _plain_title(text)
     frame = text[: history.start()] + text[history.end() :]
     kind = next((key for key in _KINDS if f'"{key}"' in frame), None)
     if kind is None:
         return _shortened(_questions(history[1])[0]) if _questions(history[1]) else "…"
     return json.dumps(_KINDS[kind](_questions(history[1])), ensure_ascii=False)
+
+
+def _plain_title(text: str) -> str | None:
+    """The title of a conversation whose first turn is told behind the request; with its language where that is asked
+    for before it, as JSON."""
+    found = _FIRST_TURN.match(text)
+    if found is None or not all(word.search(text[: found.start("question")]) for word in _NAMES_IT):
+        return None
+    title = _shortened(" ".join(found["question"].split()))
+    if not _NAMES_LANGUAGE.search(found["frame"]):
+        return title
+    return json.dumps({"language": guess_language(title), "title": title}, ensure_ascii=False)
 
 
 def _questions(history: str) -> list[str]:

@@ -14,17 +14,20 @@ from app.api.openai_compat.shapes import (
     Usage,
 )
 from app.api.retold import WRITTEN_ANEW, Retold
+from app.api.titles import Named, unnamed
 from app.domain.tokens import estimated_tokens
 from app.events import FinalReport, JournalEntry, Redispatched, TaskCancelled, TaskFailed, TextDelta
 
 _MARK = re.compile(r"\[(\d{1,3})\]")
 
 
-def completion(model: str, created: int, prompt: str, answer: Mapping[str, Any]) -> Completion:
-    """A final answer (§5, with its ids) as a completion."""
+def completion(
+    model: str, created: int, prompt: str, answer: Mapping[str, Any], titles: Mapping[str, str]
+) -> Completion:
+    """A final answer (§5, with its ids) as a completion; `titles` by address."""
     text = str(answer["answer"])
     message = AnswerMessage(
-        content=text, annotations=annotations(text, answer["evidence"]), references=tuple(answer["evidence"])
+        content=text, annotations=annotations(text, answer["evidence"], titles), references=tuple(answer["evidence"])
     )
     return Completion(
         id=f"chatcmpl-{answer['task_id']}", created=created, model=model, choices=(Choice(message=message),),
@@ -45,7 +48,7 @@ def run_told(answer: Mapping[str, Any]) -> RunTold:
     return RunTold.model_validate({name: answer[name] for name in RunTold.model_fields if name in answer})
 
 
-def annotations(text: str, evidence: Sequence[Mapping[str, Any]]) -> tuple[Annotation, ...]:
+def annotations(text: str, evidence: Sequence[Mapping[str, Any]], titles: Mapping[str, str]) -> tuple[Annotation, ...]:
     """A citation for each place where the text names a source, ``[1]`` the first; sources it does not name stand at
     its end."""
     marks: dict[int, list[re.Match[str]]] = {}
@@ -56,7 +59,7 @@ def annotations(text: str, evidence: Sequence[Mapping[str, Any]]) -> tuple[Annot
         spans = [mark.span() for mark in marks.get(number, ())] or [(len(text), len(text))]
         url = str(source["url"])
         found += [
-            Annotation(url_citation=UrlCitation(url=url, title=url, start_index=start, end_index=end))
+            Annotation(url_citation=UrlCitation(url=url, title=titles.get(url, url), start_index=start, end_index=end))
             for start, end in spans
         ]
     return tuple(found)
@@ -75,12 +78,15 @@ def usage(prompt: str, text: str, answer: Mapping[str, Any]) -> Usage:
 class Chunks:
     """The chunks of one streamed completion, as JSON objects in their order."""
 
-    def __init__(self, number: str, model: str, created: int, prompt: str, *, include_usage: bool):
+    def __init__(
+        self, number: str, model: str, created: int, prompt: str, *, include_usage: bool, named: Named = unnamed
+    ):
+        """`named` is asked once, with the end."""
         self._frame = {
             "id": f"chatcmpl-{number}", "object": "chat.completion.chunk", "created": created, "model": model,
         }  # fmt: skip
         self._prompt, self._include_usage = prompt, include_usage
-        self._text = Retold()
+        self._text, self._named = Retold(), named
 
     async def of(self, entries: AsyncIterator[JournalEntry]) -> AsyncGenerator[dict[str, Any], None]:
         """One run's journal, to its end."""
@@ -93,12 +99,12 @@ class Chunks:
                 case Redispatched():
                     self._text.begin_again()
                 case FinalReport(answer=answer):
-                    for chunk in self._ended(answer):
+                    for chunk in self._ended(answer, await self._named(answer["evidence"])):
                         yield chunk
                 case TaskFailed(answer=answer):
                     yield refusal(str(answer.get("error_message")), str(answer.get("error_code")))
-                case TaskCancelled():
-                    yield refusal("The task was stopped.", "TASK_CANCELLED")
+                case TaskCancelled(reason=reason):
+                    yield refusal(f"The task was stopped: {reason}", "TASK_CANCELLED")
                 case _:
                     pass
 
@@ -107,7 +113,7 @@ class Chunks:
         yield self._chunk({"role": "assistant", "content": text})
         yield from self._last({}, usage(self._prompt, text, {}))
 
-    def _ended(self, answer: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    def _ended(self, answer: Mapping[str, Any], titles: Mapping[str, str]) -> Iterator[dict[str, Any]]:
         text = str(answer["answer"])
         rest = self._text.rest(text)
         if rest is None:
@@ -116,7 +122,7 @@ class Chunks:
         if rest:
             yield self._chunk({"content": rest})
         told = AnswerMessage(
-            content="", annotations=annotations(text, answer["evidence"]), references=tuple(answer["evidence"])
+            content="", annotations=annotations(text, answer["evidence"], titles), references=tuple(answer["evidence"])
         ).model_dump(mode="json", include={"annotations", "references"})
         own = {"conclave": run_told(answer).model_dump(mode="json", exclude_unset=True)}
         yield from self._last(told, usage(self._prompt, text, answer), own)

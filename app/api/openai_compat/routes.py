@@ -18,6 +18,7 @@ from app.api.problem import describe_validation
 from app.api.projected import Chunk, ProjectedStream, until_lost
 from app.api.runs import answer_of, start_run
 from app.api.schemas import ChatBody
+from app.api.titles import named_for
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
 
@@ -61,14 +62,17 @@ async def completions(
     run = await start_run(rooms, caller, asked_by(body), idempotency_key)
     if body.stream:
         include_usage = body.stream_options is not None and body.stream_options.include_usage
-        chunks = Chunks(str(run.task_id), body.model, created, prompt, include_usage=include_usage)
+        named = named_for(rooms, caller)
+        chunks = Chunks(str(run.task_id), body.model, created, prompt, include_usage=include_usage, named=named)
         entries = rooms.journal.follow(run.principal, run.task_id)
         return ProjectedStream(until_lost(chunks.of(entries), entries, _told), done=_DONE)
     answered = await answer_of(rooms, run, request)
     if answered.status_code != 200:
         return _failure(answered)
     answer = json.loads(bytes(answered.body))
-    return JSONResponse(completion(body.model, created, prompt, answer).model_dump(mode="json", exclude_none=False))
+    titles = await named_for(rooms, caller)(answer["evidence"])
+    whole = completion(body.model, created, prompt, answer, titles)
+    return JSONResponse(whole.model_dump(mode="json", exclude_none=False))
 
 
 def asked_by(body: CompletionBody) -> ChatBody:

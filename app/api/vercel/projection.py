@@ -7,7 +7,8 @@ from uuid import UUID
 from app.api.plan_steps import PlanSteps
 from app.api.projected import Chunk
 from app.api.retold import WRITTEN_ANEW, Retold
-from app.api.runs import in_seed_order
+from app.api.seed_order import in_seed_order
+from app.api.titles import Named, unnamed
 from app.events import (
     ConflictResolved,
     EndProcess,
@@ -32,18 +33,23 @@ _METADATA = ("outcome", "confidence_score", "evidence", "reasoning", "follow_up_
 class Parts:
     """The chunks of one answer."""
 
-    def __init__(self, task_id: UUID, session_id: UUID):
+    def __init__(self, task_id: UUID, session_id: UUID, named: Named = unnamed):
+        """`named` is asked once, with the end."""
+        self._named = named
         self._ids = {"task_id": str(task_id), "session_id": str(session_id)}
         self._text, self._is_speaking = Retold(), False
         self._plan: PlanSteps | None = None
         self._progress: dict[str, Any] = {"progress": 0, "message": ""}
         self._agents: dict[str, dict[str, bool]] = {}
         self._conflicts = 0
+        self._titles: dict[str, str] = {}
 
     async def of(self, entries: AsyncIterator[JournalEntry]) -> AsyncGenerator[Chunk, None]:
         """One run's journal, from its beginning to its end."""
         yield {"type": "start", "messageId": self._ids["task_id"], "messageMetadata": self._ids}
         async for entry in entries:
+            if isinstance(entry.event, FinalReport):
+                self._titles = await self._named(entry.event.answer["evidence"])
             for chunk in self._of(entry.event):
                 yield chunk
 
@@ -125,7 +131,12 @@ class Parts:
         yield from self._quiet()
         for number, source in enumerate(told["evidence"], 1):
             url = str(source["url"])
-            yield {"type": "source-url", "sourceId": f"source-{number}", "url": url, "title": url}
+            yield {
+                "type": "source-url",
+                "sourceId": f"source-{number}",
+                "url": url,
+                "title": self._titles.get(url, url),
+            }
         metadata = {name: told[name] for name in _METADATA if name in told}
         yield {"type": "finish", "finishReason": "stop", "messageMetadata": {**self._ids, **metadata}}
 

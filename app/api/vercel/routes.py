@@ -15,6 +15,7 @@ from app.api.runs import start_run
 from app.api.sse import EventStream
 from app.api.tasks import own_run
 from app.api.threads import question_body, session_of
+from app.api.titles import named_for
 from app.api.vercel.projection import Parts, refusal
 from app.api.vercel.shapes import UIChatBody, UIMessage
 from app.domain.principal import Principal
@@ -77,7 +78,7 @@ async def _may_see(rooms: Rooms, caller: Principal, task_id: UUID) -> bool:
 
 def _streamed(rooms: Rooms, caller: Principal, task_id: UUID, session_id: UUID) -> Response:
     entries = rooms.journal.follow(caller, task_id)
-    chunks = until_lost(Parts(task_id, session_id).of(entries), entries, _told)
+    chunks = until_lost(Parts(task_id, session_id, named_for(rooms, caller)).of(entries), entries, _told)
     return ProjectedStream(chunks, done=_DONE, headers=_HEADERS)
 
 
