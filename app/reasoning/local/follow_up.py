@@ -284,4 +284,6 @@ def _leaning(text: str, standing: str) -> str:
     if guess_language(standing) == "vi":
         return tidy(f"{without_asking(standing)}: {lower_first(_AND.sub('', text))}", question=True)
     topic = topic_of(standing)
+    if _PRONOUN.search(topic):  # “how much does it cost?” names nothing to lean on
+        topic = ""
     return tidy(f"{_AND.sub('', text).rstrip('?')} ({lower_first(topic)})" if topic else text, question=True)

@@ -62,6 +62,10 @@ class TestResolve:
         assert resolve(said, "Nghỉ phép năm được bao nhiêu ngày?") is None
 
 
+    def test_nothing_is_taken_from_a_question_that_names_nothing(self) -> None:
+        assert resolve("What are the core values?", "How much does it cost?") == "What are the core values?"
+
+
 class TestStandingQuestion:
     def test_follow_ups_in_the_history_are_resolved_one_after_another(self) -> None:
         history = asked("Làm thêm giờ ngày thường được trả bao nhiêu phần trăm?", "Thế ngày Chủ nhật thì sao?")
