@@ -6,16 +6,19 @@ Read once at start; no server is started or asked for that.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter, ValidationError
 
 from app.agents.strict_yaml import FileRefused, problems, read_yaml
 from app.domain.record import Record
 from app.reasoning import Reasoner
-from app.tools.mcp.adapter import MCPToolAdapter, adapters
-from app.tools.mcp.connections import Connections
 from app.tools.mcp.pinned import PinnedServer, read_lock, write_lock
 from app.tools.mcp.spec import ServerRefused, ServerSpec
+
+if TYPE_CHECKING:
+    from app.tools.mcp.adapter import MCPToolAdapter
+    from app.tools.mcp.connections import Connections
 
 OURS = Path(__file__).parents[1] / "tools" / "servers" / "servers.yaml"
 LOCK_NAME = "mcp_servers.lock.json"
@@ -58,13 +61,18 @@ class McpServers:
                 servers[server.spec.name] = server
         return cls(servers)
 
-    def connections(self) -> Connections:
+    def connections(self) -> "Connections":
         """The connections of this process to all approved servers; needs a running loop, does no I/O."""
+        # Only here, and below: the client's library takes most of a second to import, and most services name no server.
+        from app.tools.mcp.connections import Connections  # noqa: PLC0415
+
         approved = {name: server.approved for name, server in self.by_name.items() if server.approved is not None}
         return Connections({name: server.spec for name, server in self.by_name.items()}, approved)
 
-    def tools(self, connections: Connections, reasoner: Reasoner) -> tuple[MCPToolAdapter, ...]:
+    def tools(self, connections: "Connections", reasoner: Reasoner) -> tuple["MCPToolAdapter", ...]:
         """Every approved tool that may be used, as a tool of ours."""
+        from app.tools.mcp.adapter import adapters  # noqa: PLC0415
+
         return tuple(
             tool
             for server in self.by_name.values()

@@ -12,13 +12,12 @@ from app.api.door import JSON_LINES
 from app.api.schemas import Problem, Text
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
-from app.ingestion.log_book import Delivery, LogBook, LogPage, check_may_bring
+from app.ingestion.log_book import Delivery, LogBook, LogPage, check_may_bring, words_of
 from app.ingestion.log_lines import MAX_LINE_BYTES, LogDraft, LogMoment, RawLine, raw_elements, raw_lines
 from app.storage.logs import LogFilter
 
 router = APIRouter(prefix="/logs", tags=["logs"])
 _BATCH = 2_000
-_MAX_WORDS = 8
 _SCHEMA = LogDraft.model_json_schema()
 _BODIES = {
     "requestBody": {
@@ -74,11 +73,6 @@ async def listing(
         until=until,
     )
     return await rooms.log_book.page(caller, wanted, regex=regex, cursor=cursor, limit=limit)
-
-
-def words_of(text: str) -> tuple[str, ...]:
-    """The words that are looked for."""
-    return tuple(word for word in text.split() if any(sign.isalnum() for sign in word))[:_MAX_WORDS]
 
 
 async def _taken_in(book: LogBook, caller: Principal, raw: list[RawLine]) -> Delivery:

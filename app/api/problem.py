@@ -6,7 +6,7 @@ body) included, so a client has one shape to read.
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
@@ -16,6 +16,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
+from app.api.validation import describe_validation as describe_validation
 from app.errors import AppError, ErrorCode
 
 MEDIA_TYPE = "application/problem+json"
@@ -50,8 +51,6 @@ _CODES_BY_STATUS = {
     405: ErrorCode.NOT_FOUND,
     413: ErrorCode.PAYLOAD_TOO_LARGE,
 }
-_SILENT_KINDS = ("uuid_parsing", "json_invalid", "date_", "datetime_", "timezone_", "int_parsing")
-"""Validation messages that repeat a piece of what was sent; they are replaced."""
 _log = structlog.get_logger(__name__)
 
 
@@ -87,13 +86,6 @@ def problem_of(error: AppError) -> Response:
     return problem(error.code, error.detail, error.status, retry_after_seconds=error.retry_after_seconds)
 
 
-def describe_validation(errors: Sequence[Any]) -> str:
-    """One sentence out of the framework's validation errors: which fields and what is wrong, never their values."""
-    told = [f"{_path(error.get('loc', ()))}: {_message(error)}" for error in list(errors)[:5]]
-    more = f" (and {len(errors) - 5} more)" if len(errors) > 5 else ""
-    return "; ".join(told) + more
-
-
 def install_problem_handlers(app: FastAPI) -> None:
     """Answer every error of the application with a problem; unknown errors are caught by `door.RequestDoor`."""
     app.add_exception_handler(AppError, _on_app_error)
@@ -121,18 +113,3 @@ async def _on_http_exception(_request: Request, error: Exception) -> Response:
     details = {404: "There is nothing at this address.", 405: "This address does not answer this method."}
     detail = details.get(error.status_code, _TITLES[code] + ".")
     return problem(code, detail, error.status_code, headers=error.headers)
-
-
-def _path(loc: Sequence[Any]) -> str:
-    return ".".join(_printable(part) for part in loc[:6]) or "body"
-
-
-def _printable(part: Any) -> str:
-    """A part of a field's path: names are the caller's own words, so only short plain ones are repeated."""
-    text = str(part)
-    return text if len(text) <= 40 and text.isascii() and text.isprintable() else "…"
-
-
-def _message(error: Mapping[str, Any]) -> str:
-    kind = str(error.get("type", ""))
-    return "is not valid" if kind.startswith(_SILENT_KINDS) else str(error.get("msg", "is not valid"))[:200]

@@ -1,7 +1,6 @@
 """Asking from the terminal, in this process or through a server: the same events, shown the same way."""
 
 import asyncio
-import json
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -9,23 +8,18 @@ from datetime import date
 from functools import partial
 from pathlib import Path
 from typing import Any, Protocol
-from uuid import UUID
 
 from rich.console import Console
 from rich.live import Live
 
-from app.api.runs import in_seed_order, start_run
-from app.api.schemas import ChatBody
-from app.api.sse import frame
+from app.api.seed_order import in_seed_order
 from app.cli.deciding import decide
 from app.cli.display import RunView, show_answer
-from app.cli.output import opened, print_json
+from app.cli.output import print_json
+from app.cli.reading import content_of
 from app.client.connection import Connection, Told
 from app.client.uploads import file_form
-from app.errors import AppError, ErrorCode
-from app.main import Services
 from app.settings import Settings
-from app.tasks.approvals import Decision
 
 
 class Line(Protocol):
@@ -42,34 +36,6 @@ class Line(Protocol):
 
 
 @dataclass(frozen=True)
-class LocalLine:
-    """Asks in this process: the task is registered, queued and run like any other."""
-
-    services: Services
-    user: str
-
-    async def attach(self, path: Path) -> str:
-        """Read the file here and keep what it says, as a server would."""
-        attachments = self.services.rooms.attachments
-        principal = (await self.services.claims_of(self.user)).principal()
-        content = await asyncio.to_thread(_content, path, attachments.limits.max_bytes)
-        return str((await attachments.bring_in(principal, content, path.name)).file_id)
-
-    async def ask(self, body: Mapping[str, Any]) -> AsyncIterator[Told]:
-        """The run's events."""
-        rooms = self.services.rooms
-        principal = (await self.services.claims_of(self.user)).principal()
-        run = await start_run(rooms, principal, ChatBody.model_validate(body), None)
-        async for entry in rooms.journal.follow(run.principal, run.task_id):
-            yield entry.seq, entry.event.type, json.loads(str(frame(entry).data))
-
-    async def decide(self, task_id: str, decision: Mapping[str, Any]) -> None:
-        """Put the decision into the database; the worker of this process goes on."""
-        principal = (await self.services.claims_of(self.user)).principal()
-        await self.services.rooms.approvals.decide(principal, UUID(task_id), Decision.model_validate(decision))
-
-
-@dataclass(frozen=True)
 class RemoteLine:
     """Asks a server."""
 
@@ -77,7 +43,7 @@ class RemoteLine:
 
     async def attach(self, path: Path) -> str:
         """Upload the file."""
-        content = await asyncio.to_thread(_content, path, None)
+        content = await asyncio.to_thread(content_of, path, None)
         form = partial(file_form, content, path.name)
         return str((await self.remote.send("POST", "/files", form=form))["file_id"])
 
@@ -109,8 +75,10 @@ async def open_line(target: Target, settings: Settings, console: Console) -> Asy
                 await remote.sign_in(target.user)
             yield RemoteLine(remote)
         else:
-            services = await stack.enter_async_context(opened(settings, console, work=True))
-            yield LocalLine(services, target.user)
+            # Only here: with it comes the whole house, which takes seconds to import.
+            from app.cli.asking_here import open_local  # noqa: PLC0415
+
+            yield await stack.enter_async_context(open_local(target.user, settings, console))
 
 
 def body_of(
@@ -130,17 +98,6 @@ def body_of(
     if as_of is not None:
         body["as_of"] = as_of.isoformat()
     return body
-
-
-def _content(path: Path, max_bytes: int | None) -> bytes:
-    """The bytes of a file. Raises `AppError` for one that cannot be read or is too large."""
-    try:
-        if max_bytes is not None and path.stat().st_size > max_bytes:
-            raise AppError(ErrorCode.PAYLOAD_TOO_LARGE, f"{path}: has more than {max_bytes} bytes.", status=413)
-        return path.read_bytes()
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise AppError(ErrorCode.PAYLOAD_INVALID, f"{path}: cannot be read ({reason}).", status=422) from error
 
 
 async def with_files(line: Line, body: Mapping[str, Any], paths: Sequence[Path]) -> dict[str, Any]:

@@ -15,13 +15,12 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 
 from app.api.door import JSON_LINES
-from app.api.logs import words_of
 from app.cli.documents.operator import operator_in
 from app.cli.output import FAILED, OK, finish, opened, print_json
 from app.client.connection import Connection
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
-from app.ingestion.log_book import Delivery, LogBook, LogPage
+from app.ingestion.log_book import Delivery, LogBook, LogPage, words_of
 from app.ingestion.log_lines import RefusedLine, raw_lines
 from app.settings import Settings
 from app.storage.database import Database

@@ -100,8 +100,9 @@ class Intake:
         for needed in ("department", "scope"):
             if not values.get(needed):
                 raise _rejected(f"{needed}: say it for a document that is not there yet.")
-        values = {key: value for key, value in values.items() if value is not None}
-        own = f"/api/v1/documents/{document_id}/original" if upload.content is not None else ""
+        values = {key: value for key, value in values.items() if value is not None and (value or key != "url")}
+        # Evidence is told apart, and opened, by its address: nobody's may be empty.
+        own = f"/api/v1/documents/{document_id}{'/original' if upload.content is not None else ''}"
         fallback = {"title": "" if upload.content is not None else name, "url": own}
         draft = {
             **fallback,

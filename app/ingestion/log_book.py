@@ -19,6 +19,7 @@ from app.tools.masking import mask_secrets
 from app.tools.regex import Fault, Regex, RegexRefused, compile_regex
 
 REFUSED_SHOWN = 20
+_MAX_WORDS = 8
 _Place = tuple[LogMoment, Annotated[int, Field(ge=-(2**63), lt=2**63)], Annotated[int, Field(ge=0, lt=2**31)]]
 _PLACE: TypeAdapter[_Place] = TypeAdapter(_Place)
 """A `LogPosition`."""
@@ -111,6 +112,11 @@ class LogBook:
             next_cursor=None if found.behind is None else write_cursor(_PLACE, found.behind),
             looked_through=found.looked_through,
         )
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """The words that are looked for."""
+    return tuple(word for word in text.split() if any(sign.isalnum() for sign in word))[:_MAX_WORDS]
 
 
 def check_may_bring(principal: Principal) -> None:

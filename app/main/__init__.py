@@ -1,9 +1,22 @@
 """The composition root: reads the settings, picks the adapters, builds the rooms from the ground up.
 
-`Services.open` makes everything a process needs; `create_app` puts the HTTP door in front of it.
+`Services.open` makes everything a process needs; `create_app` puts the HTTP door in front of it. Both stand on every
+room of the house and take seconds to import, so each is imported when it is first asked for: who only signs a token
+with the service's secret waits for neither, and who asks in the terminal does not wait for the door.
 """
 
-from app.main.http import create_app, serve_app
-from app.main.services import Services
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from app.main.http import create_app, serve_app
+    from app.main.services import Services
 
 __all__ = ["Services", "create_app", "serve_app"]
+_PLACES = {"Services": "services", "create_app": "http", "serve_app": "http"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_PLACES[name]}"), name)

@@ -9,7 +9,6 @@ from app.embedding import Embedder, EmbeddingUnavailable
 from app.embedding.cached import CachedEmbedder
 from app.embedding.nano import NanoEmbedder
 from app.embedding.onnx import OnnxEmbedder
-from app.embedding.openai import OpenAIEmbedder
 from app.settings import Settings
 
 _log = structlog.get_logger(__name__)
@@ -23,6 +22,9 @@ async def open_embedder(settings: Settings, stack: AsyncExitStack) -> CachedEmbe
 
 
 async def _remote(settings: Settings) -> Embedder:
+    # Only here: the client's library takes half a second to import, and most services have the bundled model.
+    from app.embedding.openai import OpenAIEmbedder  # noqa: PLC0415
+
     api_key = settings.embedding_api_key.get_secret_value()
     return await OpenAIEmbedder.connect(settings.embedding_base_url, settings.embedding_model, api_key=api_key)
 

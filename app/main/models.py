@@ -7,7 +7,7 @@ from uuid import uuid4
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
 from app.reasoning.budget import Account, Limits, NoLedger, charged_to
-from app.reasoning.llm import Endpoint, Ladder, Rung, TimeLimits
+from app.reasoning.llm import Ladder, Rung, TimeLimits
 from app.reasoning.llm.outcomes import CallOutcome, ModelFailed
 from app.reasoning.llm.prompts import load
 from app.reasoning.llm.request import Prices, Request
@@ -49,6 +49,9 @@ async def probe(ladder: Ladder, principal: Principal) -> dict[str, str]:
 
 
 def _rung(settings: Settings, url: str, model: str, api_key: str) -> Rung:
+    # Only here: the client's library takes half a second to import, and most services have no model.
+    from app.reasoning.llm.endpoint import Endpoint  # noqa: PLC0415
+
     limits = TimeLimits(
         settings.llm_first_token_seconds, settings.llm_between_tokens_seconds, settings.llm_call_seconds
     )

@@ -10,7 +10,7 @@ from app.reasoning.local.concepts import concepts_in
 from app.retrieval.search import Retriever
 from app.settings import Settings
 from app.storage.database import Database
-from app.tools.base import Toolbox
+from app.tools.base import Tool, Toolbox
 from app.tools.catalogue import ToolPorts, WebPorts, build_toolbox
 from app.tools.files import FileReader
 from app.tools.reading import Reading
@@ -35,11 +35,14 @@ async def open_tools(
     sandbox = Sandbox()
     stack.push_async_callback(sandbox.aclose)
     servers = McpServers.load(settings.mcp_servers)
-    connections = servers.connections()
-    stack.push_async_callback(connections.aclose)
+    further: tuple[Tool, ...] = ()
+    if servers.by_name:
+        connections = servers.connections()
+        stack.push_async_callback(connections.aclose)
+        further = servers.tools(connections, reasoner)
     web = _web(settings, Reading(reasoner, embedder, settings.min_relevance_score))
     ports = ToolPorts(retriever, reasoner, database, settings.min_relevance_score, sandbox, files, web, concepts_in)
-    return build_toolbox(ports, further=servers.tools(connections, reasoner))
+    return build_toolbox(ports, further=further)
 
 
 def _web(settings: Settings, reading: Reading) -> WebPorts | None:

@@ -140,6 +140,17 @@ class TestBringingIn:
         assert view["byte_count"] == len(text.encode()) and view["chunks_total"] > 100
         assert (await admin.delete(f"/documents/{view['document_id']}")).status_code == 204
 
+    @pytest.mark.parametrize("said", [{}, {"url": ""}])
+    async def test_a_text_without_an_address_gets_its_own(
+        self, admin: Client, lan: Client, name: str, said: dict[str, str]
+    ) -> None:
+        accepted = await admin.post("/documents", json={**fields(name), **said, "text": f"Tủ {name} mở lúc 7 giờ."})
+        await follow(admin, accepted)
+        view = await look(admin, accepted)
+        assert view["url"] == f"/api/v1/documents/{view['document_id']}"
+        [read] = (await lan.get("/reading", params={"url": view["url"]})).json()["documents"]
+        assert f"Tủ {name}" in read["text"]
+
     async def test_the_same_again_is_no_work(self, admin: Client, name: str) -> None:
         content = f"Máy in {name} ở tầng 4.".encode()
         await follow(admin, await send_file(admin, content, **fields(name)))

@@ -1,14 +1,17 @@
 """Whoever sits at the machine, as an administrator; and which document this person means by a name."""
 
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 from app.domain.principal import GENERAL, SCOPES, Principal, tenant_id_of, user_id_of
 from app.errors import AppError, ErrorCode
 from app.ingestion.intake import document_id_of
-from app.main import Services
+
+if TYPE_CHECKING:
+    from app.main import Services
 
 
-async def operator_in(services: Services, tenant: str) -> Principal:
+async def operator_in(services: "Services", tenant: str) -> Principal:
     """Whoever sits at the machine, as an administrator of `tenant` who belongs to every department.
 
     Raises `AppError` (404) when there is no such tenant.

@@ -6,8 +6,7 @@ may go out), `reasoner` (the port). What no model does, and what a model could n
 """
 
 from app.reasoning.llm.clock import TimeLimits
-from app.reasoning.llm.endpoint import Endpoint
 from app.reasoning.llm.ladder import Ladder, Rung
 from app.reasoning.llm.reasoner import ModelReasoner
 
-__all__ = ["Endpoint", "Ladder", "ModelReasoner", "Rung", "TimeLimits"]
+__all__ = ["Ladder", "ModelReasoner", "Rung", "TimeLimits"]

@@ -10,6 +10,7 @@ import time
 from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 from uuid import UUID
 
 import structlog
@@ -17,9 +18,11 @@ import structlog
 from app.errors import AppError, ErrorCode
 from app.reasoning.budget import LimitReached, Spent, current_account
 from app.reasoning.llm.breaker import Breaker
-from app.reasoning.llm.endpoint import Endpoint
 from app.reasoning.llm.outcomes import FINAL, CallOutcome, ModelFailed
 from app.reasoning.llm.request import Request, Usage
+
+if TYPE_CHECKING:
+    from app.reasoning.llm.endpoint import Endpoint
 
 _PAUSE_SECONDS = 0.4
 _log = structlog.get_logger(__name__)
@@ -29,7 +32,7 @@ _log = structlog.get_logger(__name__)
 class Rung:
     """A model and how it has been doing."""
 
-    endpoint: Endpoint
+    endpoint: "Endpoint"
     breaker: Breaker = field(default_factory=lambda: Breaker(time.monotonic))
 
 

@@ -51,5 +51,10 @@ def word_list(section: str) -> frozenset[str]:
 
 def named_patterns(section: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
     """The lines ``name = pattern`` of a section, in order."""
+    return tuple((name, re.compile(written)) for name, written in named_lines(section))
+
+
+def named_lines(section: str) -> tuple[tuple[str, str], ...]:
+    """The same lines for patterns that are put together before they are compiled."""
     parts = (line.partition(" = ") for line in _sections()[section])
-    return tuple((name, re.compile(pattern)) for name, _, pattern in parts)
+    return tuple((name, written) for name, _, written in parts)

@@ -11,7 +11,7 @@ from datetime import date
 from functools import lru_cache
 
 from app.domain.language import fold, normalise
-from app.reasoning.local.cues import alternatives, named_patterns
+from app.reasoning.local.cues import alternatives, named_lines
 from app.reasoning.local.reckoning import Reckoning
 
 _MAX_CHARS = 200
@@ -41,8 +41,8 @@ _LETTER = re.compile(r"(?<![a-zA-Z\\])[DRYNUWLM](?![a-zA-Z])")
 _LEAD = rf"(?:(?:{alternatives('reckoning.lead')})[ ,:]+){{0,4}}"
 _TAIL = rf"(?: (?:{alternatives('reckoning.tail')})){{0,4}}[ ?!.=,]*"
 _FORMS = tuple(
-    (name, re.compile(rf"{_LEAD}(?:{_LETTER.sub(lambda mark: _LETTERS[mark[0]], raw.pattern)}){_TAIL}"))
-    for name, raw in named_patterns("date_questions.form")
+    (name, re.compile(rf"{_LEAD}(?:{_LETTER.sub(lambda mark: _LETTERS[mark[0]], written)}){_TAIL}"))
+    for name, written in named_lines("date_questions.form")
 )
 _INCLUSIVE = re.compile(alternatives("date_questions.inclusive"))
 _BEFORE = re.compile(r"\b(?:truoc|before)\b")

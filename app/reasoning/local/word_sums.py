@@ -9,7 +9,7 @@ from functools import lru_cache
 from math import isqrt
 
 from app.domain.language import normalise
-from app.reasoning.local.cues import alternatives, named_patterns
+from app.reasoning.local.cues import alternatives, named_lines
 from app.reasoning.local.pure_arithmetic import Figure, figures_in, number_language, unit_of, with_numbers
 from app.reasoning.local.reckoning import Reckoning, sum_of
 
@@ -43,7 +43,7 @@ _WRITTEN: dict[str, tuple[str, str]] = {
     "difference": ("{0} - {1}", "="), "square": ("{0} ** 2", "="), "cube": ("{0} ** 3", "="),
 }  # fmt: skip
 """The expression of each form, and its unit: ``=`` is that of its numbers. Roots are written by themselves."""
-_FORMS = tuple((name, _form(raw.pattern)) for name, raw in named_patterns("word_sums.form"))
+_FORMS = tuple((name, _form(written)) for name, written in named_lines("word_sums.form"))
 _LIST = rf"{_N}(?:(?: ?, ?| (?:va|and|voi) |, ?(?:va|and) ){_N})+"
 _AVERAGE = re.compile(
     rf"{_LEAD}(?:(?:so |gia tri |diem )?trung binh(?: cong)?(?: cua)?(?: cac so)?"

@@ -8,14 +8,16 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import unified_diff
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from mcp.types import Tool as ListedTool
 from pydantic import TypeAdapter, ValidationError
 
 from app.domain.language import clean
 from app.domain.record import Record
 from app.tools.mcp.spec import ServerRefused
+
+if TYPE_CHECKING:
+    from mcp.types import Tool as ListedTool
 
 _MAX_NAME_CHARS = 128
 _MAX_TOLD_CHARS = 500
@@ -48,7 +50,7 @@ class PinnedServer(Record):
 _LOCK = TypeAdapter(dict[str, PinnedServer])
 
 
-def as_pinned(listed: Iterable[ListedTool]) -> PinnedServer:
+def as_pinned(listed: Iterable["ListedTool"]) -> PinnedServer:
     """A list as a server tells it, in the order of the names.
 
     Raises `ServerRefused` for a name that stands twice or could be taken for something else.
@@ -111,7 +113,7 @@ def _lines(server: PinnedServer | None) -> list[str]:
     return json.dumps(told, ensure_ascii=True, indent=1, sort_keys=True).splitlines()
 
 
-def _tool(listed: ListedTool) -> PinnedTool:
+def _tool(listed: "ListedTool") -> PinnedTool:
     hints = listed.annotations
     return PinnedTool(
         name=listed.name,

@@ -61,7 +61,6 @@ class TestResolve:
     def test_a_question_that_says_everything_is_left_alone(self, said: str) -> None:
         assert resolve(said, "Nghỉ phép năm được bao nhiêu ngày?") is None
 
-
     def test_nothing_is_taken_from_a_question_that_names_nothing(self) -> None:
         assert resolve("What are the core values?", "How much does it cost?") == "What are the core values?"
 

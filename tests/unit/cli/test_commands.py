@@ -1,0 +1,78 @@
+"""What is listed of commands is true, and a command that only talks to a server loads nothing of the house."""
+
+import subprocess
+import sys
+
+import pytest
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+from typer.testing import CliRunner
+
+from app.cli import app as command_line
+from app.cli.commands import PLACES
+from app.cli.later import LaterGroup
+
+HEAVY = {
+    "alembic", "langgraph", "langsmith", "mcp", "onnxruntime", "openai", "pgqueuer", "pint", "redis", "tokenizers",
+    "uvicorn", "app.agents.registry", "app.api.deps", "app.evaluation.running", "app.flow", "app.main.http",
+    "app.main.services", "app.reasoning.local", "app.retrieval.search", "app.tasks.worker",
+}  # fmt: skip
+NOWHERE = ["--server", "http://127.0.0.1:9"]
+WITHOUT_THE_HOUSE = [
+    ["--help"],
+    ["ask", "--help"],
+    ["ask", "?", *NOWHERE],
+    ["logs", "search", "vpn", *NOWHERE],
+    ["documents", "list", "--tenant", "acme", *NOWHERE],
+    ["ingest", __file__, "--tenant", "acme", *NOWHERE],
+    ["token", "--department", "it", "--permissions", "public", "--help"],
+]
+LOADED = """
+import atexit, sys
+from app.cli import main
+atexit.register(lambda: print("\\nLOADED", *sys.modules))
+main()
+"""
+
+
+@pytest.fixture(scope="module")
+def group() -> LaterGroup:
+    command = get_command(command_line)
+    assert isinstance(command, LaterGroup)
+    return command
+
+
+class TestTable:
+    @pytest.mark.parametrize("name", PLACES)
+    def test_says_what_the_command_says_of_itself(self, group: LaterGroup, name: str) -> None:
+        command = group.commands[name]
+        assert command.name == name
+        assert " ".join((command.help or "").partition("\n\n")[0].split()) == PLACES[name].told
+
+    def test_lists_every_command(self, group: LaterGroup) -> None:
+        told = CliRunner().invoke(command_line, ["--help"]).output
+        assert group.list_commands(typer.Context(group)) == list(PLACES)
+        assert [name for name in PLACES if f" {name} " not in told] == []
+
+    def test_a_group_has_its_own_commands(self, group: LaterGroup) -> None:
+        documents = group.commands["documents"]
+        assert isinstance(documents, TyperGroup)
+        assert {*documents.commands} == {"list", "show", "delete", "health"}
+
+    def test_an_unknown_command_is_told_with_the_nearest_one(self) -> None:
+        result = CliRunner().invoke(command_line, ["asq"])
+        assert result.exit_code == 2
+        assert "'ask'" in result.output
+
+
+class TestLoading:
+    @pytest.mark.parametrize("arguments", WITHOUT_THE_HOUSE, ids=lambda arguments: " ".join(arguments[:2]))
+    def test_loads_nothing_of_the_house(self, arguments: list[str]) -> None:
+        done = subprocess.run(
+            [sys.executable, "-c", LOADED, *arguments], capture_output=True, text=True, check=False, timeout=60
+        )
+        assert done.returncode == (3 if NOWHERE[0] in arguments else 0), done.stderr
+        loaded = done.stdout.rpartition("LOADED ")[2].split()
+        assert "app.cli" in loaded
+        assert HEAVY.intersection(loaded) == set()
