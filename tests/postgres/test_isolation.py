@@ -70,7 +70,7 @@ def _expected(world: World, table: str, caller: Principal) -> set[str]:
     if table == "tenants":
         return {str(caller.tenant_id)}
     rows = [(key, user) for key, tenant, user in world.personal[table] if tenant == caller.tenant_id]
-    if table == "users" or (caller.is_admin and table in ("tasks", "audit", "embedding_cache")):
+    if table == "users" or (caller.is_admin and table in ("tasks", "audit", "embedding_cache", "model_calls")):
         return {key for key, _ in rows}
     if table in ("audit", "embedding_cache"):
         return set()
