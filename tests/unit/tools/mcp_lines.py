@@ -4,7 +4,6 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -53,31 +52,6 @@ async def adapter_over(lines: Connections, spec: ServerSpec) -> MCPToolAdapter:
 async def adapter_of(spec: ServerSpec) -> AsyncIterator[MCPToolAdapter]:
     async with lines_of(spec) as lines:
         yield await adapter_over(lines, spec)
-
-
-@dataclass
-class Lag:
-    """How late the event loop was, at worst."""
-
-    seconds: float = field(default=0.0)
-
-
-@asynccontextmanager
-async def measured_lag() -> AsyncIterator[Lag]:
-    lag = Lag()
-    probe = asyncio.create_task(_probe(lag))
-    try:
-        yield lag
-    finally:
-        probe.cancel()
-
-
-async def _probe(lag: Lag) -> None:
-    loop = asyncio.get_running_loop()
-    while True:
-        before = loop.time()
-        await asyncio.sleep(0.005)
-        lag.seconds = max(lag.seconds, loop.time() - before - 0.005)
 
 
 @asynccontextmanager

@@ -9,6 +9,8 @@ import pytest
 from app.tools.arithmetic import MAX_BITS, CannotCalculate, Refusal, calculate
 from tests.unit.tools.lag import LoopLag
 
+pytestmark = pytest.mark.usefixtures("settled_heap")
+
 RESULTS: dict[str, int | Fraction] = {
     "2**10": 1024,
     "-2**2": -4,

@@ -1,7 +1,7 @@
 import asyncio
 import re
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from urllib.parse import quote
 
 import pytest
@@ -11,17 +11,12 @@ from hypothesis import strategies as st
 from app.tools.dialling import AllowedHosts, Fetcher, FetchLimits, FetchRefused, Refusal, is_public, read_address
 from tests.fakes.web_server import SITE_ADDRESS, Asked, Names, Reply, Site, Wire, moved, page, trusting_tls, web_site
 from tests.unit.tools.lag import LoopLag
-from tests.unit.tools.settled import settled
 from tests.unit.tools.url_forms import FORMS, LEADS, SITE
+
+pytestmark = pytest.mark.usefixtures("settled_heap")
 
 HTML = frozenset(("text/html",))
 LIMITS = FetchLimits(total_seconds=2.0, connect_seconds=1.0, connections=100)
-
-
-@pytest.fixture(scope="module", autouse=True)
-def only_what_is_tested() -> Iterator[None]:
-    with settled():
-        yield
 
 
 def hop(asked: Asked) -> Reply:

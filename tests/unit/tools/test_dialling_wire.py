@@ -2,7 +2,7 @@ import asyncio
 import gzip
 import time
 import zlib
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 
 import pytest
 from httpcore2 import AsyncNetworkStream, ConnectError
@@ -24,7 +24,8 @@ from tests.fakes.web_server import (
     zipped,
 )
 from tests.unit.tools.lag import LoopLag
-from tests.unit.tools.settled import settled
+
+pytestmark = pytest.mark.usefixtures("settled_heap")
 
 HTML = frozenset(("text/html",))
 SITE, OTHER = "site.example", "other.example"
@@ -32,12 +33,6 @@ LIMITS = FetchLimits(
     total_seconds=1.0, connect_seconds=0.5, header_bytes=8_192, wire_bytes=200_000, content_bytes=300_000
 )
 TLS_NAMES = (SITE, "www.site.example")
-
-
-@pytest.fixture(scope="module", autouse=True)
-def only_what_is_tested() -> Iterator[None]:
-    with settled():
-        yield
 
 
 def guard(

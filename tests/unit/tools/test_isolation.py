@@ -11,7 +11,8 @@ import pytest
 
 from app.tools.isolation import Isolated, IsolationEnd, IsolationFailed, ProcessLimits
 from tests.unit.tools.lag import LoopLag
-from tests.unit.tools.settled import settled
+
+pytestmark = pytest.mark.usefixtures("settled_heap")
 
 LIMITS = ProcessLimits(wall_seconds=1.0, cpu_seconds=1, memory_bytes=64 * 1024 * 1024, output_bytes=1_000_000)
 Start = Callable[[str], Awaitable[Isolated]]
@@ -34,7 +35,7 @@ async def start() -> AsyncIterator[Start]:
 async def end_of(isolated: Isolated, content: bytes = b"x") -> tuple[IsolationEnd, str]:
     """How a call ends; asserts that it took no longer than its limit and a second, and did not hold up the loop."""
     began = time.monotonic()
-    with settled(), pytest.raises(IsolationFailed) as failed:
+    with pytest.raises(IsolationFailed) as failed:
         async with LoopLag() as lag:
             await isolated(content)
     assert time.monotonic() - began < LIMITS.wall_seconds + 1

@@ -22,6 +22,8 @@ from app.tools.sandbox import MAX_CODE_CHARS, Limits, ProgramStopped, Sandbox, S
 from app.tools.sandbox.program_keeper import _json
 from tests.unit.tools.recording import RecordingReasoner, call
 
+pytestmark = pytest.mark.usefixtures("settled_heap")
+
 SHORT = Limits(wall_seconds=1.0, cpu_seconds=0.5, memory_bytes=32 * 2**20)
 LONG = Limits(wall_seconds=30.0, cpu_seconds=30.0)
 ENDLESS = "while True: pass"

@@ -13,6 +13,8 @@ from app.tools.sandbox import Limits, ProgramStopped, Ran, Sandbox, Stop
 from tests.unit.tools.hostile_programs import HOSTILE
 from tests.unit.tools.lag import LoopLag
 
+pytestmark = pytest.mark.usefixtures("settled_heap")
+
 LIMITS = Limits(wall_seconds=1.0, cpu_seconds=0.4, memory_bytes=32 * 2**20)
 _LATE_SECONDS, _MOST_LAG_SECONDS = 1.0, 0.1
 _SIDE_BY_SIDE = 2

@@ -15,9 +15,10 @@ from app.tools.transcript import video_of
 from tests.fakes.web_server import Answer, Reply, moved, page
 from tests.unit.tools.lag import LoopLag
 from tests.unit.tools.recording import RecordingReasoner, call
-from tests.unit.tools.settled import settled
 from tests.unit.tools.web_pages import VIDEO, tube
 from tests.unit.tools.web_tools import WebTools, web_tools
+
+pytestmark = pytest.mark.usefixtures("settled_heap")
 
 URL = f"https://www.youtube.com/watch?v={VIDEO}"
 MIND = RecordingReasoner(arguments=Arguments(values={"url": URL}))
@@ -111,7 +112,7 @@ class TestTranscriptTool:
         answers = tube(en="") | {"/api/timedtext": Reply(subtitles.encode(), "text/xml")}
         async with web_tools(answers, MIND) as made:
             await made.transcript._reader.warm()
-            with settled(), suppress(ToolFailed):
+            with suppress(ToolFailed):
                 async with LoopLag() as lag:
                     await made.transcript(call(f"{URL} nói gì?"))
             assert lag.longest_seconds < 0.1

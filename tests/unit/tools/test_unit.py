@@ -19,6 +19,8 @@ from tests.factories import finding, passage
 from tests.unit.tools.lag import LoopLag
 from tests.unit.tools.recording import RecordingReasoner, call
 
+pytestmark = pytest.mark.usefixtures("settled_heap")
+
 
 async def converted(value: str, source: str, target: str = "", language: Language = "vi") -> ToolResult:
     arguments = Arguments(values={"value": value, "from_unit": source, "to_unit": target})

@@ -16,9 +16,10 @@ from tests.factories import finding, passage
 from tests.fakes.web_server import Reply, begin, moved, page, zipped
 from tests.unit.tools.lag import LoopLag
 from tests.unit.tools.recording import RecordingReasoner, call
-from tests.unit.tools.settled import settled
 from tests.unit.tools.web_pages import LEAVE_PAGE, PARKING_TEXT, SITE
 from tests.unit.tools.web_tools import WebTools, web_tools
+
+pytestmark = pytest.mark.usefixtures("settled_heap")
 
 URL = f"https://{SITE}/leave"
 PAGES = {
@@ -199,7 +200,7 @@ class TestHostilePages:
         )) as made:  # fmt: skip
             async with asyncio.timeout(12):
                 await made.web._extractor.warm()
-                with settled(), suppress(ToolFailed, ToolRetry):
+                with suppress(ToolFailed, ToolRetry):
                     async with LoopLag() as lag:
                         await made.web(call(f"https://{SITE}/bad nói gì?"))
             assert lag.longest_seconds < 0.1
