@@ -11,6 +11,8 @@ import pytest
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
 from app.main import Services, create_app
+from app.reasoning import ComposeRequest, Composition
+from app.reasoning.local import LocalReasoner
 from app.retrieval.search import Retriever
 from app.storage.embedded import EmbeddedServer
 from tests.acceptance.two_machines import settings_of
@@ -25,6 +27,8 @@ FLAGS = (
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PATIENCE_MS = 40_000
 """The machine may be busy with other tests; nothing here is timed."""
+_PIECES = 12
+"""Of a few words each: more than are held back until they are worth sending, less than the seed's answer has."""
 DESK = {"width": 1180, "height": 860}
 PHONE = {"width": 390, "height": 844}
 ADMIN_LOADED = ".part h2"
@@ -137,7 +141,7 @@ def _is_fault(text: str, kind: str) -> bool:
 
 
 class Gate:
-    """Holds every search until it is opened."""
+    """Holds runs at one place until it is opened."""
 
     def __init__(self) -> None:
         self._open = asyncio.Event()
@@ -161,6 +165,24 @@ def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
         return await search(self, *given, **named)
 
     monkeypatch.setattr(Retriever, "search", held)
+    yield made
+    made.open()
+
+
+@pytest.fixture
+def pen(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:
+    """Runs stand still behind the first pieces of their answer until the gate is opened."""
+    made, compose = Gate(), LocalReasoner.compose
+
+    async def held(self: LocalReasoner, request: ComposeRequest) -> AsyncIterator[str | Composition]:
+        spoken = 0
+        async for piece in compose(self, request):
+            yield piece
+            spoken += 1
+            if spoken == _PIECES:
+                await made.pass_through()
+
+    monkeypatch.setattr(LocalReasoner, "compose", held)
     yield made
     made.open()
 

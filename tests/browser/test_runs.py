@@ -45,6 +45,20 @@ class TestReloading:
         steps = await visitor.turn.locator(".steps li").all()
         assert [await step.get_attribute("data-status") for step in steps] == ["completed"] * 7
 
+    async def test_in_the_middle_of_a_sentence_goes_on_from_there(self, visit: Visit, pen: Gate) -> None:
+        visitor = await visit()
+        turn = await visitor.begin(SEED_QUESTION)
+        await expect(turn.locator(".answer")).to_contain_text("Giá trị cốt lõi")
+        await visitor.page.reload()
+        answer = visitor.turn.locator(".answer")
+        await expect(answer).to_contain_text("Giá trị cốt lõi")
+        await expect(answer).not_to_contain_text("Hậu quả và hình thức xử lý")
+        pen.open()
+        await visitor.ended()
+        whole = await answer.inner_text()
+        assert whole.count("Hậu quả và hình thức xử lý khi đi muộn") == 1
+        assert whole.count("Giá trị cốt lõi của công ty là gì?") == 1
+
     async def test_a_lost_connection_is_taken_up_where_it_broke(self, visit: Visit) -> None:
         visitor = await visit()
 
