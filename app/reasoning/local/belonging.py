@@ -41,8 +41,8 @@ class Belonging:
         rows = [domain.known.vectors for domain in domains if domain.known.vectors is not None]
         vectors = np.concatenate(rows) if rows else None
         self._reach, self._lead = (_REACH, _LEAD) if rows else (_SPELT_REACH, _SPELT_LEAD)
-        self._views = Views(Utterances(texts, vectors), WEIGHTS, middles)
-        self._columns = np.ascontiguousarray(self._views.exemplars.T)
+        self._views, learnt = Views.learn(Utterances(texts, vectors), WEIGHTS, middles=middles)
+        self._columns = np.ascontiguousarray(learnt.T)
         self._domains = domains
         self._owner = np.repeat(np.arange(len(domains)), [len(domain.known.texts) for domain in domains])
 

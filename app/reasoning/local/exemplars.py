@@ -20,7 +20,7 @@ from app.embedding.kept import KeptVectors
 from app.reasoning.local.chitchat import Talk
 from app.reasoning.local.kinds import STIFFNESS, WEIGHTS, KindModel
 from app.reasoning.local.manner import Numbers
-from app.reasoning.local.views import Middles, Utterances, Weights
+from app.reasoning.local.views import Look, Middles, Utterances, Weights
 
 Asking = Literal["task", "world", "request"]
 TALKS: tuple[Talk, ...] = get_args(Talk)
@@ -71,6 +71,7 @@ def fitted(
     *,
     weights: Weights = WEIGHTS,
     stiffness: float = STIFFNESS,
+    look: Look | None = None,
 ) -> KindModel:
     """A model of the exemplars: its first score is for small talk as such, then one for each of `TALKS`.
 
@@ -80,7 +81,7 @@ def fitted(
     signs: Numbers = np.where(targets, 1.0, -1.0).astype(np.float32)
     groups = [f"{exemplar.language} {exemplar.talk is not None}" for exemplar in known]
     utterances = Utterances([exemplar.text for exemplar in known], vectors)
-    return KindModel.fit(utterances, signs, groups, weights=weights, stiffness=stiffness)
+    return KindModel.fit(utterances, signs, groups, weights=weights, stiffness=stiffness, look=look)
 
 
 def read_scores(scores: Numbers) -> Nearness:
@@ -130,12 +131,13 @@ class ExemplarBank:
 
     async def warm(self) -> None:
         """Fit the models now instead of at the first question. Raises `EmbeddingUnavailable`."""
+        look = await asyncio.to_thread(Look.of, [exemplar.text for exemplar in exemplars()])
         for by_meaning in (False, True):
-            await self._model(by_meaning=by_meaning)
+            await self._model(by_meaning=by_meaning, look=look)
 
-    async def _model(self, *, by_meaning: bool) -> KindModel:
+    async def _model(self, *, by_meaning: bool, look: Look | None = None) -> KindModel:
         async with self._fitting:
             if by_meaning not in self._models:
                 vectors = await self.vectors() if by_meaning else None
-                self._models[by_meaning] = await asyncio.to_thread(fitted, exemplars(), vectors)
+                self._models[by_meaning] = await asyncio.to_thread(fitted, exemplars(), vectors, look=look)
             return self._models[by_meaning]
