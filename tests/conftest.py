@@ -33,9 +33,9 @@ _SHARED = ("acceptance", "api", "browser", "chaos")
 """Folders whose tests share a house that takes long to build, or need the machine for themselves."""
 _ALONE = (
     "tests/unit/tools/test_isolation.py", "tests/unit/tools/test_mcp_hostile.py", "tests/unit/tools/test_python.py",
-    "tests/unit/tools/test_python_hostile.py", "tests/unit/tools/test_regex.py",
+    "tests/unit/tools/test_python_hostile.py", "tests/unit/tools/test_regex.py", "tests/chaos/test_storm.py",
 )  # fmt: skip
-"""Tests of limits in seconds: they come last, in one process, when the others are done."""
+"""Tests of limits in seconds: they come last and in this order, in one process, when the others are done."""
 _LAST = "alone"
 _TESTS_AHEAD = 2
 """A process of pytest-xdist needs to know of so many, or that there are no more, to go on."""
@@ -80,7 +80,8 @@ class ByHouse(LoadScopeScheduling):  # type: ignore[misc]  # for the same reason
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: item.nodeid.partition("::")[0] in _ALONE)
+    last = {file: place for place, file in enumerate(_ALONE)}
+    items.sort(key=lambda item: last.get(item.nodeid.partition("::")[0], -1))
 
 
 @pytest.hookimpl(optionalhook=True)

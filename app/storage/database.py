@@ -87,6 +87,7 @@ class Database:
         self._engine = engine
         self._closing: set[asyncio.Future[None]] = set()
         """Connections whose borrower went away before getting them."""
+        self._is_disposed = False
 
     @classmethod
     async def connect(cls, url: str, *, pool_size: int = 10) -> "Database":
@@ -157,27 +158,32 @@ class Database:
             raise _away(error) from error
 
     async def dispose(self) -> None:
-        """Close the pool's connections."""
+        """Close the pool's connections; one that is lent out is closed when it comes back."""
+        self._is_disposed = True
         await self._engine.dispose()
 
     @asynccontextmanager
     async def _begun(self) -> AsyncIterator[tuple[AsyncConnection, "asyncpg.Connection[asyncpg.Record]"]]:
         connection = await self._check_out()
+        driver = _driver_of(connection)
         try:
-            driver = _driver_of(connection)
-            try:
-                await driver.execute("begin")
-                yield connection, driver
-                # An aborted transaction answers COMMIT with ROLLBACK instead of an error.
-                if await driver.execute("commit") != "COMMIT":
-                    raise RuntimeError("a failed statement was ignored; the transaction was rolled back")
-            except BaseException as error:
-                await _abandon(driver)
-                if isinstance(error, _PASSING) or (driver.is_closed() and isinstance(error, _LOSSES)):
-                    raise _away(error) from error
-                raise
+            await driver.execute("begin")
+            yield connection, driver
+            # An aborted transaction answers COMMIT with ROLLBACK instead of an error.
+            if await driver.execute("commit") != "COMMIT":
+                raise RuntimeError("a failed statement was ignored; the transaction was rolled back")
+        except BaseException as error:
+            await _abandon(driver)
+            if isinstance(error, _PASSING) or (driver.is_closed() and isinstance(error, _LOSSES)):
+                raise _away(error) from error
+            raise
         finally:
-            await connection.close()
+            await self._put_back(connection, driver)
+
+    async def _put_back(self, connection: AsyncConnection, driver: Any) -> None:
+        await connection.close()
+        if self._is_disposed:  # into a pool that is gone: nobody else would close it
+            driver.terminate()
 
     async def _check_out(self) -> AsyncConnection:
         """A connection of the pool. Cancelling the caller never cancels the pool's own work: a half made checkout
@@ -197,7 +203,8 @@ class Database:
     def _give_back(self, made: "asyncio.Future[AsyncConnection]") -> None:
         if made.cancelled() or made.exception() is not None:
             return
-        closing = asyncio.ensure_future(made.result().close())
+        connection = made.result()
+        closing = asyncio.ensure_future(self._put_back(connection, _driver_of(connection)))
         self._closing.add(closing)
         closing.add_done_callback(self._closing.discard)
 

@@ -82,3 +82,40 @@ class TestPassingErrors:
         with pytest.raises(asyncio.CancelledError):
             await opening
         assert made[0].is_closed()
+
+    async def test_a_connection_that_comes_back_to_a_closed_pool_is_closed(self, app_url: str) -> None:
+        opened = await Database.connect(app_url, pool_size=2)
+        async with opened.principal_scope(LAN) as tx:
+            await opened.dispose()
+            assert await tx.driver.fetchval("select 1") == 1
+        assert tx.driver.is_closed()
+
+    async def test_so_is_one_whose_borrower_left_before_it_was_there(
+        self, app_url: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        opened = await Database.connect(app_url, pool_size=2)
+        made: list[asyncpg.Connection[asyncpg.Record]] = []
+        go_on = asyncio.Event()
+        prepare = asyncio.Event()
+
+        async def wait(driver: "asyncpg.Connection[asyncpg.Record]") -> None:
+            made.append(driver)
+            prepare.set()
+            await go_on.wait()
+
+        monkeypatch.setattr("app.storage.database.register_vector", wait)
+
+        async def borrow() -> None:
+            async with opened.principal_scope(LAN), opened.principal_scope(LAN):
+                pass
+
+        borrower = asyncio.ensure_future(borrow())
+        await prepare.wait()
+        borrower.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await borrower
+        await opened.dispose()
+        go_on.set()
+        async with asyncio.timeout(10):
+            while not made[0].is_closed():
+                await asyncio.sleep(0.01)
