@@ -8,7 +8,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from app.agents.mcp_servers import McpServers
 from app.agents.spec import AgentSpec
-from app.agents.strict_yaml import FileRefused, problems, read_yaml
+from app.agents.strict_yaml import FileRefused, parse_yaml, problems, read_text
 from app.domain.language import clean
 from app.domain.principal import SCOPES, Principal
 from app.domain.record import Record
@@ -79,14 +79,14 @@ class AgentRegistry:
         specs: dict[str, AgentSpec] = {}
         sources: dict[str, AgentSource] = {}
         for path in _files(folder):
-            spec = read_spec(path)
+            text = read_text(path)
+            spec = spec_in(path, text)
             if spec.name in specs:
                 raise FileRefused(f"{path}: name: '{spec.name}' is already the name of {sources[spec.name].path}")
             if unknown := [tool.name for tool in spec.tools if tool.name not in tools and tool.name not in TOOL_NAMES]:
                 raise FileRefused(f"{path}: tools: no MCP server offers {', '.join(unknown)}")
-            text, is_built_in = path.read_text("utf-8"), path.parent in BUILT_IN
             specs[spec.name] = spec
-            sources[spec.name] = AgentSource(path=path, text=text, is_built_in=is_built_in)
+            sources[spec.name] = AgentSource(path=path, text=text, is_built_in=path.parent in BUILT_IN)
         for name in remote:
             if name not in specs:
                 raise FileRefused(f"remote_agents: there is no agent '{name}'; the agents are {', '.join(specs)}")
@@ -173,9 +173,14 @@ def every_tool() -> dict[str, str]:
 
 
 def read_spec(path: Path) -> AgentSpec:
-    """One agent file. Raises `FileRefused` naming the file and every key that is wrong."""
+    """One agent file. Raises `FileRefused`."""
+    return spec_in(path, read_text(path))
+
+
+def spec_in(path: Path, text: str) -> AgentSpec:
+    """What the text of one agent file says. Raises `FileRefused` naming the file and every key that is wrong."""
     try:
-        return AgentSpec.model_validate(read_yaml(path))
+        return AgentSpec.model_validate(parse_yaml(path, text))
     except ValidationError as error:
         raise FileRefused("\n".join(f"{path}: {problem}" for problem in problems(error))) from error
 

@@ -14,9 +14,22 @@ class FileRefused(Exception):
 
 def read_yaml(path: Path) -> Any:
     """The content of one file. Raises `FileRefused`."""
+    return parse_yaml(path, read_text(path))
+
+
+def read_text(path: Path) -> str:
+    """One file as it stands. Raises `FileRefused`."""
     try:
-        return yaml.load(path.read_text("utf-8"), Loader=_StrictLoader)
-    except (yaml.YAMLError, UnicodeDecodeError, OSError, RecursionError) as error:
+        return path.read_text("utf-8")
+    except (UnicodeDecodeError, OSError) as error:
+        raise FileRefused(f"{path}: {error}") from error
+
+
+def parse_yaml(path: Path, text: str) -> Any:
+    """The content of a file's text. Raises `FileRefused`, which names `path`."""
+    try:
+        return yaml.load(text, Loader=_StrictLoader)
+    except (yaml.YAMLError, RecursionError) as error:
         raise FileRefused(f"{path}: {error}") from error
 
 

@@ -5,9 +5,10 @@ from uuid import UUID
 from fastapi import APIRouter
 
 from app.api.deps import Caller, TheRooms
-from app.api.schemas import Problem, TaskView
+from app.api.schemas import Problem
 from app.api.tasks import own_run, view_of
 from app.api.waiting import DecisionBody
+from app.domain.tasks import TaskView
 from app.tasks.approvals import Decision
 
 router = APIRouter(prefix="/tasks", tags=["tasks"])

@@ -207,35 +207,6 @@ class PlanView(View):
     """Tokens a language model would read and write for this plan; 0 for chitchat."""
 
 
-class TaskView(View):
-    """A task as its owner sees it."""
-
-    task_id: UUID
-    session_id: UUID
-    parent_task_id: UUID | None
-    root_task_id: UUID
-    kind: str
-    title: str
-    description: str
-    status: str
-    agent: str | None
-    attempt: int
-    plan: dict[str, Any] | None
-    result: dict[str, Any] | None
-    flow_action: list[dict[str, Any]] | None
-    metadata: dict[str, Any]
-    error_message: str | None
-    created_at: datetime
-    updated_at: datetime
-    completed_at: datetime | None
-    waiting_for: Literal["approval"] | None = None
-    """The plan waits for ``POST /tasks/{task_id}/approve``; the task is pending, and nobody works on it."""
-    expires_at: datetime | None = None
-    """When a task that waits is cancelled."""
-    children: tuple["TaskView", ...] = ()
-    """One task a plan step, in the order they were registered."""
-
-
 class MessageView(View):
     """One turn of a conversation."""
 

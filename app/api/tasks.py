@@ -7,10 +7,10 @@ from fastapi import APIRouter, Header, Query
 from starlette.responses import Response
 
 from app.api.deps import Caller, Rooms, TheRooms
-from app.api.schemas import Problem, TaskView
+from app.api.schemas import Problem
 from app.api.sse import EventStream, JournalStream
 from app.domain.principal import Principal
-from app.domain.tasks import Task
+from app.domain.tasks import Task, TaskView
 from app.journal import not_found
 
 router = APIRouter(prefix="/tasks", tags=["tasks"], responses={404: {"model": Problem}})
@@ -98,7 +98,7 @@ def view_of(task: Task, children: list[Task] | tuple[Task, ...]) -> TaskView:
         kind=task.kind,
         title=task.title,
         description=task.description,
-        status=task.status.value,
+        status=task.status,
         agent=task.assignee_agent_id,
         attempt=task.attempt,
         plan=task.plan,

@@ -13,13 +13,22 @@ from app.client.records import (
     Conversation,
     Ingested,
     IngestFailed,
-    RunState,
     Streamed,
     WaitingPlan,
 )
 from app.domain.documents import Progress
+from app.domain.tasks import TaskView
 
 __all__ = [
-    "Answer", "AskFailed", "AsyncConclave", "Conclave", "Conversation", "IngestFailed", "Ingested", "Progress",
-    "RunState", "Streamed", "WaitingPlan",
-]  # fmt: skip
+    "Answer",
+    "AskFailed",
+    "AsyncConclave",
+    "Conclave",
+    "Conversation",
+    "IngestFailed",
+    "Ingested",
+    "Progress",
+    "Streamed",
+    "TaskView",
+    "WaitingPlan",
+]

@@ -15,7 +15,6 @@ from app.client.records import (
     Conversation,
     Ingested,
     IngestFailed,
-    RunState,
     Streamed,
     WaitingPlan,
     code_named,
@@ -24,6 +23,7 @@ from app.client.uploads import file_form, progress_of
 from app.domain.documents import DocumentStatus, DocumentTitle, Progress
 from app.domain.evidence import titles_by_url
 from app.domain.knowledge import Evidence, Passage
+from app.domain.tasks import TaskView
 from app.errors import AppError, ErrorCode
 
 Mode = Literal["auto", "department", "deep"]
@@ -145,11 +145,11 @@ class AsyncConclave:
         async for told in self._connection.follow(str(task_id)):
             yield Streamed(*told)
 
-    async def task(self, task_id: UUID) -> RunState:
+    async def task(self, task_id: UUID) -> TaskView:
         """How a task stands: status, plan, result, trace, steps."""
         return _state(await self._connection.send("GET", f"/tasks/{task_id}"))
 
-    async def cancel(self, task_id: UUID) -> RunState:
+    async def cancel(self, task_id: UUID) -> TaskView:
         """Stop a run; a finished one stays as it is."""
         return _state(await self._connection.send("POST", f"/tasks/{task_id}/cancel"))
 
@@ -158,15 +158,15 @@ class AsyncConclave:
         Administrators only."""
         return UUID((await self._connection.send("POST", f"/admin/tasks/{task_id}/retry"))["task_id"])
 
-    async def approve(self, task_id: UUID, *, attempt: int | None = None) -> RunState:
+    async def approve(self, task_id: UUID, *, attempt: int | None = None) -> TaskView:
         """Have a plan that waits carried out; with `attempt` only if it is that one."""
         return await self._answer_plan(task_id, attempt, {"approved": True})
 
-    async def refuse(self, task_id: UUID, feedback: str = "", *, attempt: int | None = None) -> RunState:
+    async def refuse(self, task_id: UUID, feedback: str = "", *, attempt: int | None = None) -> TaskView:
         """Have another plan made that heeds `feedback`; without a word the run is cancelled."""
         return await self._answer_plan(task_id, attempt, {"approved": False, "feedback": feedback})
 
-    async def _answer_plan(self, task_id: UUID, attempt: int | None, body: dict[str, Any]) -> RunState:
+    async def _answer_plan(self, task_id: UUID, attempt: int | None, body: dict[str, Any]) -> TaskView:
         said = body if attempt is None else {**body, "attempt": attempt}
         return _state(await self._connection.send("POST", f"/tasks/{task_id}/approve", body=said))
 
@@ -273,9 +273,9 @@ def waiting_plan(task_id: str, told: Streamed) -> WaitingPlan:
     return WaitingPlan.model_validate({**known, "task_id": task_id})
 
 
-def _state(told: Mapping[str, Any]) -> RunState:
-    known = {name: told.get(name) for name in RunState.model_fields if name != "children"}
-    return RunState.model_validate({**known, "children": [_state(child) for child in told["children"]]})
+def _state(told: Mapping[str, Any]) -> TaskView:
+    known = {name: told[name] for name in TaskView.model_fields if name in told}
+    return TaskView.model_validate({**known, "children": [_state(child) for child in told["children"]]})
 
 
 def _ingested(accepted: Mapping[str, Any], event: Mapping[str, Any]) -> Ingested:

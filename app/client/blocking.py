@@ -12,8 +12,9 @@ from uuid import UUID
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from app.client.asynchronous import AsyncConclave, Deciding, Mode, Told
-from app.client.records import Answer, Conversation, Ingested, RunState, Streamed
+from app.client.records import Answer, Conversation, Ingested, Streamed
 from app.domain.knowledge import Evidence, Passage
+from app.domain.tasks import TaskView
 
 T = TypeVar("T")
 
@@ -92,11 +93,11 @@ class Conclave:
         """The events of an own run from its first one to its end."""
         return self._each(self._behind.follow(task_id))
 
-    def task(self, task_id: UUID) -> RunState:
+    def task(self, task_id: UUID) -> TaskView:
         """How a task stands."""
         return self._call(partial(self._behind.task, task_id))
 
-    def cancel(self, task_id: UUID) -> RunState:
+    def cancel(self, task_id: UUID) -> TaskView:
         """Stop a run."""
         return self._call(partial(self._behind.cancel, task_id))
 
@@ -104,11 +105,11 @@ class Conclave:
         """Have a run or document that failed done anew; the new task's id. Administrators only."""
         return self._call(partial(self._behind.retry, task_id))
 
-    def approve(self, task_id: UUID, *, attempt: int | None = None) -> RunState:
+    def approve(self, task_id: UUID, *, attempt: int | None = None) -> TaskView:
         """Have a plan that waits carried out."""
         return self._call(partial(self._behind.approve, task_id, attempt=attempt))
 
-    def refuse(self, task_id: UUID, feedback: str = "", *, attempt: int | None = None) -> RunState:
+    def refuse(self, task_id: UUID, feedback: str = "", *, attempt: int | None = None) -> TaskView:
         """Have another plan made that heeds `feedback`; without a word the run is cancelled."""
         return self._call(partial(self._behind.refuse, task_id, feedback, attempt=attempt))
 

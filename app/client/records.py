@@ -7,7 +7,7 @@ from uuid import UUID
 from app.domain.answer import FinalAnswer, Outcome
 from app.domain.documents import DocumentStatus
 from app.domain.record import Record
-from app.domain.tasks import Message, TaskStatus
+from app.domain.tasks import Message
 from app.errors import AppError, ErrorCode
 
 
@@ -45,32 +45,6 @@ class WaitingPlan(Record):
     """Names this plan: a decision may say that it is about this one and no later one."""
     expires_at: datetime
     """The question is cancelled when nobody decides before."""
-
-
-class RunState(Record):
-    """A task as the server has it: a question, one step of its plan, or a document on its way."""
-
-    task_id: UUID
-    session_id: UUID
-    parent_task_id: UUID | None
-    kind: str
-    title: str
-    status: TaskStatus
-    agent: str | None
-    attempt: int
-    plan: dict[str, Any] | None
-    result: dict[str, Any] | None
-    """The answer of §5 or the error answer of §6; None before the end, and of a run that was stopped."""
-    flow_action: list[dict[str, Any]] | None
-    metadata: dict[str, Any]
-    error_message: str | None
-    created_at: datetime
-    completed_at: datetime | None
-    waiting_for: str | None
-    """``approval`` while a plan waits."""
-    expires_at: datetime | None
-    children: tuple["RunState", ...]
-    """A task a plan step."""
 
 
 class Ingested(Record):

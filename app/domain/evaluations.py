@@ -27,7 +27,7 @@ class KeptGate(Record):
     holds: bool
 
 
-class KeptRun(Record):
+class RunFigures(Record):
     """The main figures of one evaluation; nothing anybody asked or was told."""
 
     run_id: str
@@ -37,8 +37,6 @@ class KeptRun(Record):
     mind: str
     """Who answered: the rules of a release, or models with their prompts."""
     datasets: tuple[str, ...]
-    tenants: tuple[str, ...]
-    """Names of those whose documents were asked about, besides the datasets' own documents."""
     questions: int
     leak_count: int
     rates: dict[str, KeptRate]
@@ -48,8 +46,12 @@ class KeptRun(Record):
     p95_seconds: float
     tokens_per_question: float
     gates: tuple[KeptGate, ...]
+    holds: bool
+    """Whether no gate is broken."""
 
-    @property
-    def holds(self) -> bool:
-        """Whether no gate is broken."""
-        return all(gate.holds for gate in self.gates)
+
+class KeptRun(RunFigures):
+    """A run as it is kept."""
+
+    tenants: tuple[str, ...]
+    """Names of those whose documents were asked about, besides the datasets' own documents: nobody else's to know."""

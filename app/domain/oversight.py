@@ -55,6 +55,7 @@ class TaskFigures(Record):
     steps: int
     steps_done: int
     is_stopped_by_owner: bool
+    """The person who asked wanted no answer any more."""
 
     @property
     def is_run(self) -> bool:
@@ -62,11 +63,11 @@ class TaskFigures(Record):
         return self.task_id == self.root_task_id
 
     @property
-    def may_be_stopped(self) -> bool:
+    def can_be_stopped(self) -> bool:
         """Whether stopping it would change anything."""
         return self.is_run and not self.status.is_terminal
 
-    def may_be_retried_by(self, user_id: UUID) -> bool:
+    def can_be_retried_by(self, user_id: UUID) -> bool:
         """Whether it may be registered anew by this administrator: it ended without an answer, and not because its
         owner wanted it to."""
         ended = self.status in (TaskStatus.FAILED, TaskStatus.CANCELLED)

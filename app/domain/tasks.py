@@ -204,3 +204,34 @@ class ChatRequest(Record):
     """How a deep answer is told."""
     approve_plan: bool = False
     """Whether a deep run waits for a person's approval before its plan runs."""
+
+
+class TaskView(Record):
+    """A task as its owner sees it."""
+
+    task_id: UUID
+    session_id: UUID
+    parent_task_id: UUID | None
+    root_task_id: UUID
+    kind: str
+    title: str
+    description: str
+    status: TaskStatus
+    agent: str | None
+    attempt: int
+    plan: dict[str, Any] | None
+    """§2.1 of the flow: agents, queries, tiers of steps."""
+    result: dict[str, Any] | None
+    """The answer of §5 or the error answer of §6; None before the end, and of a run that was stopped."""
+    flow_action: list[dict[str, Any]] | None
+    metadata: dict[str, Any]
+    error_message: str | None
+    created_at: datetime
+    updated_at: datetime
+    completed_at: datetime | None
+    waiting_for: Literal["approval"] | None = None
+    """The plan waits for ``POST /tasks/{task_id}/approve``; the task is pending, and nobody works on it."""
+    expires_at: datetime | None = None
+    """When a task that waits is cancelled."""
+    children: tuple["TaskView", ...] = ()
+    """One task a plan step, in the order they were registered."""

@@ -13,6 +13,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 
@@ -51,7 +52,7 @@ class Shelf:
         """`folder` need not be there yet."""
         self._folder, self._most = folder, most
 
-    @property
+    @cached_property
     def page_style_hash(self) -> str:
         """``sha256-…`` of the style sheet inside every page: what a policy must name to let it be shown."""
         return f"sha256-{b64encode(sha256(style_sheet().encode()).digest()).decode()}"
@@ -140,7 +141,7 @@ def figures_of(run_id: str, report: Report) -> KeptRun:
         calibration_error=report.calibration.error if report.calibration else None,
         median_seconds=report.spent.median_seconds, p95_seconds=report.spent.p95_seconds,
         tokens_per_question=report.spent.tokens_per_question,
-        gates=tuple(KeptGate.model_validate(one.model_dump()) for one in report.gates),
+        gates=tuple(KeptGate.model_validate(one.model_dump()) for one in report.gates), holds=report.holds,
     )  # fmt: skip
 
 

@@ -124,7 +124,7 @@ class Oversight:
         rights it was asked with.
         """
         found = await self.find(principal, task_id)
-        if not found.may_be_retried_by(principal.user_id):
+        if not found.can_be_retried_by(principal.user_id):
             detail = "Only a run that failed or was stopped by somebody else than its owner can be run anew."
             raise AppError(ErrorCode.CONFLICT_IN_FLIGHT, detail, status=409)
         async with self._database.principal_scope(principal) as tx:

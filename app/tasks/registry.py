@@ -12,6 +12,7 @@ from typing import Any
 from uuid import UUID
 
 from app.domain.conflicts import Conflict
+from app.domain.oversight import OWNER_STOPPED
 from app.domain.principal import Principal
 from app.domain.tasks import NewTask, PrivateContext, Task, TaskStatus
 from app.errors import AppError, ErrorCode
@@ -224,7 +225,7 @@ class TaskRegistry:
 
         await run.writer.end(event, conclude, ended)
 
-    async def cancel(self, principal: Principal, task_id: UUID, reason: str = "cancelled by its owner") -> Task:
+    async def cancel(self, principal: Principal, task_id: UUID, reason: str = OWNER_STOPPED) -> Task:
         """Stop the run a task belongs to; one that has ended stays as it is. Idempotent.
 
         Raises `AppError` (404) for unknown and foreign ids alike, also for an administrator who may only look.

@@ -18,8 +18,8 @@ from app.client import (
     Conclave,
     IngestFailed,
     Progress,
-    RunState,
     Streamed,
+    TaskView,
     WaitingPlan,
 )
 from app.client.asynchronous import answer_of
@@ -230,7 +230,7 @@ class TestWithoutALoop:
         assert text and "12" in answer and len(sessions) >= 3
 
     async def test_runs_are_decided_about_looked_at_and_stopped(self, address: str) -> None:
-        def plain() -> tuple[Answer, RunState, list[Streamed], dict[str, str], RunState]:
+        def plain() -> tuple[Answer, TaskView, list[Streamed], dict[str, str], TaskView]:
             with Conclave(address) as conclave:
                 conclave.sign_in("acme/lan")
                 answer = conclave.ask(DEEP, mode="deep", on_plan=lambda waiting: waiting.attempt > 0)

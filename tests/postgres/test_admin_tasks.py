@@ -141,7 +141,7 @@ class TestListing:
         assert (found.steps, found.steps_done, found.is_lost) == (2, 0, False)
         listed = await every(oversight, ADMIN, Wanted(kind="step"), 50)
         assert {one.root_task_id for one in listed} >= {run.task.task_id}
-        assert all(one.agent == "hr" and not one.may_be_stopped for one in listed)
+        assert all(one.agent == "hr" and not one.can_be_stopped for one in listed)
         await rooms.expire(run)
         assert (await oversight.find(ADMIN, run.task.task_id)).is_lost
 

@@ -9,18 +9,9 @@ from app.api.admin.access import Administrator
 from app.api.deps import TheRooms
 from app.api.schemas import View
 from app.domain.knowledge import Language
+from app.domain.oversight import Failure
 
 router = APIRouter(prefix="/admin")
-
-
-class FailureView(View):
-    """What steps of an agent failed with."""
-
-    tool: str | None
-    code: str
-    """``TOOL_FAILED`` or ``TOOL_TIMEOUT``."""
-    count: int
-    last_at: datetime | None
 
 
 class AgentFileView(View):
@@ -37,7 +28,7 @@ class AgentFileView(View):
     tools: tuple[str, ...]
     source: str
     """The YAML it was read from, when the service started."""
-    failures: tuple[FailureView, ...]
+    failures: tuple[Failure, ...]
     """Of the company's runs, the latest first; no text of anybody."""
 
 
@@ -59,7 +50,7 @@ async def agents(
     shown = []
     for name in rooms.agents.names:
         spec, source = rooms.agents.spec(name), rooms.agents.source(name)
-        failed = tuple(FailureView(**one.model_dump(exclude={"agent"})) for one in failures if one.agent == name)
+        failed = tuple(one for one in failures if one.agent == name)
         shown.append(
             AgentFileView(
                 name=name, description=spec.description.model_dump(), file=source.path.name,

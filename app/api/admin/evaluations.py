@@ -1,6 +1,5 @@
 """Evaluations that were kept: their figures, their pages, two beside each other."""
 
-from datetime import datetime
 from typing import Annotated
 
 from fastapi import APIRouter, Query
@@ -10,7 +9,7 @@ from starlette.responses import HTMLResponse
 from app.api.admin.access import Administrator
 from app.api.deps import TheRooms
 from app.api.schemas import Problem, View
-from app.domain.evaluations import RUN_ID, KeptRun
+from app.domain.evaluations import RUN_ID, KeptRun, RunFigures
 
 router = APIRouter(prefix="/admin")
 _PAGE_POLICY = (
@@ -21,55 +20,17 @@ _PAGE_POLICY = (
 RunId = Annotated[str, PathParameter(pattern=f"^{RUN_ID.pattern}$")]
 
 
-class RateView(View):
-    """A rate with its 95 % interval."""
-
-    value: float
-    low: float
-    high: float
-
-
-class GateView(View):
-    """A threshold, held against the run."""
-
-    metric: str
-    where: str
-    demand: str
-    value: float | None
-    holds: bool
-
-
-class RunView(View):
-    """The main figures of one evaluation."""
-
-    run_id: str
-    made_at: datetime
-    version: str
-    mind: str
-    datasets: tuple[str, ...]
-    questions: int
-    leak_count: int
-    rates: dict[str, RateView]
-    calibration_error: float | None
-    median_seconds: float
-    p95_seconds: float
-    tokens_per_question: float
-    gates: tuple[GateView, ...]
-    holds: bool
-    """Whether no gate is broken."""
-
-
 class RunList(View):
     """Evaluations, newest first."""
 
-    runs: tuple[RunView, ...]
+    runs: tuple[RunFigures, ...]
 
 
 @router.get("/evaluations", summary="Evaluations that were kept")
 async def listing(caller: Administrator, rooms: TheRooms) -> RunList:
     """What `conclave eval run` left on this machine: runs that asked about your company, or about documents of a
     dataset's own alone; in figures."""
-    return RunList(runs=tuple(map(_view, await rooms.evaluations.runs(caller))))
+    return RunList(runs=tuple(map(_figures, await rooms.evaluations.runs(caller))))
 
 
 @router.get(
@@ -90,5 +51,6 @@ async def page(
     return HTMLResponse(text, headers={"Content-Security-Policy": _PAGE_POLICY})
 
 
-def _view(run: KeptRun) -> RunView:
-    return RunView.model_validate({**run.model_dump(exclude={"tenants"}), "holds": run.holds})
+def _figures(run: KeptRun) -> RunFigures:
+    """Without whose documents besides were asked about."""
+    return RunFigures.model_validate(run.model_dump(exclude={"tenants"}))

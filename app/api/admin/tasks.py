@@ -1,7 +1,7 @@
 """The tasks of the company: figures of all, stopping one, having one done anew."""
 
-from datetime import datetime, timedelta
-from typing import Annotated, Literal
+from datetime import timedelta
+from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Query
@@ -19,39 +19,9 @@ from app.tasks.oversight import Retry
 router = APIRouter(prefix="/admin")
 
 
-class TaskFiguresView(View):
+class TaskFiguresView(TaskFigures):
     """A task of anybody in the company, in figures: no title, question, plan, answer or evidence."""
 
-    task_id: UUID
-    root_task_id: UUID
-    session_id: UUID
-    user_id: UUID
-    user: str | None
-    """Null for people who are known by their tokens alone."""
-    kind: TaskKind
-    mode: str | None
-    document_id: UUID | None
-    """Of a document on its way."""
-    status: TaskStatus
-    waiting_for: Literal["approval"] | None
-    agent: str | None
-    """Of a step."""
-    attempt: int
-    holder: str | None
-    """The worker that has, or had last, the task."""
-    lease_until: datetime | None
-    is_lost: bool
-    """In progress, but its holder gave no sign of life for a whole lease: another takes it up."""
-    deadline: datetime | None
-    created_at: datetime
-    updated_at: datetime
-    completed_at: datetime | None
-    outcome: str | None
-    error_code: str | None
-    error_message: str | None
-    """Of documents alone."""
-    steps: int
-    steps_done: int
     may_be_stopped: bool
     may_be_retried: bool
 
@@ -64,20 +34,10 @@ class TaskFiguresPage(View):
     """Ask again with ``?cursor=`` for the next page; null at the end."""
 
 
-class LineView(View):
-    """A queue, as far as jobs of the company are in it."""
-
-    line: str
-    waiting: int
-    running: int
-    oldest: datetime | None
-    """Since when the first of those that wait does."""
-
-
 class LineList(View):
     """Every queue with jobs of the company."""
 
-    lines: tuple[LineView, ...]
+    lines: tuple[Line, ...]
 
 
 class RetriedView(View):
@@ -108,7 +68,7 @@ async def listing(
 @router.get("/queues", summary="The company's jobs, by queue")
 async def queues(caller: Administrator, rooms: TheRooms) -> LineList:
     """How many wait and how many are with workers; no job of another company is counted."""
-    return LineList(lines=tuple(map(_line, await rooms.oversight.lines(caller))))
+    return LineList(lines=tuple(await rooms.oversight.lines(caller)))
 
 
 @router.post("/tasks/{task_id}/cancel", summary="Stop anybody's task", responses={404: {"model": Problem}})
@@ -166,11 +126,8 @@ async def _document_anew(rooms: Rooms, caller: Principal, wanted: Retry) -> Task
 
 
 def _view(caller: Principal, found: TaskFigures) -> TaskFiguresView:
-    told = found.model_dump(exclude={"is_stopped_by_owner"})
     return TaskFiguresView(
-        **told, may_be_stopped=found.may_be_stopped, may_be_retried=found.may_be_retried_by(caller.user_id)
+        **found.model_dump(),
+        may_be_stopped=found.can_be_stopped,
+        may_be_retried=found.can_be_retried_by(caller.user_id),
     )
-
-
-def _line(found: Line) -> LineView:
-    return LineView(**found.model_dump())
