@@ -6,8 +6,8 @@ found, and one answer comes out with its evidence and its whole trace.
 Rooms, from the roof down (each imports only what stands below it; `pyproject.toml` holds the contract):
 ``cli · main`` → ``api | evaluation`` → ``flow`` → ``agents`` →
 ``sessions | tasks | ingestion`` → ``tools`` → ``retrieval | reasoning`` →
-``journal`` → ``embedding | bus | storage`` → ``settings | telemetry | confinement`` → ``events`` → ``domain`` →
-``errors``.
+``journal`` → ``embedding | bus | storage`` → ``client | settings | telemetry | confinement`` → ``changes`` →
+``claims | links`` → ``text`` → ``events`` → ``domain`` → ``errors``.
 """
 
 __version__ = "0.1.0"

@@ -23,7 +23,6 @@ from typing import Any, NamedTuple
 from rich.console import Console
 
 from app.domain.knowledge import Language
-from app.domain.language import fold, guess_language
 from app.domain.plan import MATH_TOOL, UNIT_TOOL
 from app.embedding.cached import CachedEmbedder
 from app.embedding.onnx import OnnxEmbedder
@@ -31,6 +30,7 @@ from app.errors import ToolFailed
 from app.reasoning import AgentOffer, Arguments
 from app.reasoning.local import LocalReasoner
 from app.reasoning.local.tool_choice import tool_for
+from app.text.language import fold, guess_language
 from app.tools.arguments import coerced
 from app.tools.arithmetic import calculate
 from app.tools.measures import convert, counterpart, read_measure

@@ -25,13 +25,13 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.knowledge import Passage
-from app.domain.language import guess_language, is_unaccented_vietnamese
 from app.embedding import Embedder, Vectors
 from app.embedding.cached import CachedEmbedder
 from app.embedding.nano import NanoEmbedder
 from app.embedding.onnx import OnnxEmbedder
 from app.retrieval.calibration import Calibration, Curve, read_calibrations, write_calibrations
 from app.retrieval.search import Retriever
+from app.text.language import guess_language, is_unaccented_vietnamese
 from bench.corpora import Asked, loaded, read_lines, seed_questions, xquad_documents, xquad_questions
 from bench.retrieval import MIN_RELEVANCE, answers
 

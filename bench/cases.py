@@ -10,12 +10,12 @@ from rich.console import Console
 from rich.progress import track
 
 from app.domain.knowledge import Language, Passage
-from app.domain.language import fold, normalise
 from app.domain.principal import Principal
 from app.embedding import Embedder, Vectors
 from app.reasoning import AnswerRequest
 from app.retrieval.calibration import load_calibration
 from app.retrieval.search import Retriever
+from app.text.language import fold, normalise
 from app.tools.rag import PASSAGE_LIMIT
 from bench.corpora import XQUAD, loaded, read_lines, reader, seed_questions
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from app.domain.knowledge import DocumentDraft, Language
-from app.domain.language import fold
 from app.domain.principal import GENERAL, SCOPES, Principal, tenant_id_of, user_id_of
 from app.embedding import Embedder
 from app.ingestion.pipeline import Ingestion
@@ -19,6 +18,7 @@ from app.storage.database import Database
 from app.storage.embedded import start_embedded
 from app.storage.migrate import upgrade
 from app.storage.tenants import add_tenant
+from app.text.language import fold
 
 XQUAD = "xquad"
 """Tenant that holds the XQuAD passages of both languages."""

@@ -21,11 +21,11 @@ from rich.progress import track
 
 from app.api.runs import start_run
 from app.api.schemas import ChatBody
-from app.domain.language import normalise
 from app.events import FinalReport, TaskFailed
 from app.ingestion.seed import read_seed
 from app.main import Services
 from app.settings import Settings
+from app.text.language import normalise
 
 ROOT = Path(__file__).parents[1]
 SEED = ROOT / "seed_data"

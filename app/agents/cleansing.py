@@ -1,7 +1,7 @@
 """What a tool found, without addresses that are not in its own evidence: it is shown while the run goes on."""
 
 from app.domain.knowledge import Finding, Language
-from app.domain.links import LinkGuard
+from app.links import LinkGuard
 from app.tools.base import ToolCall, ToolResult
 
 

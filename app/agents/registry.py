@@ -9,11 +9,11 @@ from pydantic import Field, TypeAdapter, ValidationError
 from app.agents.mcp_servers import McpServers
 from app.agents.spec import AgentSpec
 from app.agents.strict_yaml import FileRefused, parse_yaml, problems, read_text
-from app.domain.language import clean
 from app.domain.principal import SCOPES, Principal
 from app.domain.record import Record
 from app.errors import AppError, ErrorCode
 from app.reasoning import AgentOffer
+from app.text.language import clean
 from app.tools.catalogue import TOOL_NAMES, known_tools
 
 BUILT_IN = (Path(__file__).parent / "departments", Path(__file__).parent / "pools")

@@ -12,8 +12,7 @@ from app.api.examples import RESOLUTION
 from app.api.schemas import Body, Problem, View
 from app.api.tasks import own_run
 from app.domain.answer import Recency
-from app.domain.claims.kinds import ConflictType
-from app.domain.conflicts import Rule, SourceKind, normalised
+from app.domain.conflicts import ConflictType, Rule, SourceKind, normalised
 from app.domain.principal import Scope
 from app.storage.conflicts import Entry
 from app.tasks.conflicts import Again, Wanted

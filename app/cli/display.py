@@ -10,8 +10,8 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from app.domain.language import clean
 from app.domain.plan import Plan
+from app.text.language import clean
 
 _TOLD = {"current_task": "in_progress", "completed_task": "completed", "failed_task": "failed"}
 """What a progress object is about, and how that step stands."""

@@ -1,5 +1,5 @@
-"""Frozen records of the house; they import nothing of the rest.
+"""Frozen records and closed unions; they import pydantic and the standard library, nothing else.
 
-`principal` who asks · `language` what is spoken · `plan` what will be done · `knowledge` what was found ·
-`answer` what is said · `tasks` units of work and sessions.
+`principal` who asks · `plan` what will be done · `knowledge` what was found · `answer` what is answered ·
+`tasks` units of work and sessions.
 """

@@ -11,7 +11,6 @@ from typing import Any, Literal
 from uuid import UUID
 
 from app.domain.answer import Recency, ResolutionRules
-from app.domain.claims.kinds import ConflictType
 from app.domain.knowledge import Passage
 from app.domain.principal import Scope
 from app.domain.record import Record
@@ -21,6 +20,7 @@ FACTORS = ("domain", "scope", "recency", "relevance")
 Rule = Literal["weighted_scoring", "later_version", "validity"]
 """What decides: the weights, which version of one page is the later, or which side's validity has ended."""
 SourceKind = Literal["document", "attachment", "web"]
+ConflictType = Literal["superseded_version", "scope", "department", "contradiction", "outdated", "none"]
 _OUT_OF_DOMAIN = 0.5
 """Domain factor of a source outside any special department; a specialised department counts 1."""
 _EVEN = 1e-9

@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable, Sequence
 import numpy as np
 from cachetools import LRUCache
 
-from app.domain.language import normalise
 from app.embedding import Embedder, EmbeddingUnavailable, Vectors
 from app.telemetry import count_lookups, count_outage
+from app.text.language import normalise
 
 _Row = Vectors
 """One vector, shape (dimensions,)."""

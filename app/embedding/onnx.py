@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from tokenizers import Tokenizer
 
-from app.domain.language import normalise
 from app.embedding import EmbeddingUnavailable, Vectors
 from app.embedding.tokenizer import load_tokenizer
 from app.embedding.weights import BadWeights, Weights
+from app.text.language import normalise
 
 try:
     import onnxruntime

@@ -7,8 +7,8 @@ import numpy as np
 from openai import AsyncOpenAI, OpenAIError
 from openai.types import Embedding
 
-from app.domain.language import normalise
 from app.embedding import EmbeddingUnavailable, Vectors
+from app.text.language import normalise
 
 _BATCH = 64
 """Texts in one request; servers commonly refuse more than a few hundred."""

@@ -9,9 +9,9 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
-from app.domain.amounts import DATE, DAY_OF_YEAR, UNIT_WORDS, amounts_in
-from app.domain.language import fold, normalise
 from app.domain.record import Record
+from app.text.amounts import DATE, DAY_OF_YEAR, UNIT_WORDS, amounts_in
+from app.text.language import fold, normalise
 from app.tools.regex import Regex, RegexRefused, compile_regex
 
 _MARKUP = re.compile(r"\*\*|__|`")

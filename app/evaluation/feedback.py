@@ -3,10 +3,10 @@
 import json
 from collections.abc import Sequence
 
-from app.domain.language import guess_language
 from app.evaluation.fact import Alternatives, Fact
 from app.evaluation.question import Expected, Question, Rights
 from app.storage.feedback import Correction
+from app.text.language import guess_language
 
 _MOST_CHARS = 2_000
 

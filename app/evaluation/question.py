@@ -7,10 +7,10 @@ from pydantic import Field, StringConstraints, model_validator
 
 from app.domain.answer import Outcome
 from app.domain.knowledge import DocumentDraft, Language
-from app.domain.language import clean, guess_language
 from app.domain.principal import GENERAL, Principal, Scope, tenant_id_of, user_id_of
 from app.domain.record import Record
 from app.evaluation.fact import Alternatives
+from app.text.language import clean, guess_language
 
 Text = Annotated[str, StringConstraints(min_length=1, max_length=20_000)]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=500)]

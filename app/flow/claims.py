@@ -10,12 +10,12 @@ from itertools import combinations
 from types import MappingProxyType
 from uuid import UUID
 
-from app.domain import claims
-from app.domain.claims.clashes import clashes
-from app.domain.claims.counterparts import are_as_near
-from app.domain.claims.kinds import ConflictKind, is_one_page, kind_of
-from app.domain.claims.paired import ReadClaim, paired_clashes, standing
-from app.domain.claims.sides import Text
+from app import claims
+from app.claims.clashes import clashes
+from app.claims.counterparts import are_as_near
+from app.claims.kinds import ConflictKind, is_one_page, kind_of
+from app.claims.paired import ReadClaim, paired_clashes, standing
+from app.claims.sides import Text
 from app.domain.knowledge import Finding, Language, Quote
 from app.reasoning import Reasoner
 

@@ -4,12 +4,12 @@ from collections.abc import Iterator, Sequence
 
 from app.agents.step import StepOutcome
 from app.domain.knowledge import Evidence, Finding, Language
-from app.domain.links import LinkGuard
 from app.domain.plan import MATH_TOOL, RAG_TOOL, RETRIEVAL_TOOLS, SUMMARY_TOOL
 from app.flow.speaker import speaker
 from app.flow.state import RunContext, RunState
 from app.flow.trace import findings_of
 from app.flow.wording import as_of_lead
+from app.links import LinkGuard
 from app.reasoning import ComposeRequest, Composition
 
 _DELTA_CHARS = 48

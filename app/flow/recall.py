@@ -5,7 +5,6 @@ import json
 from app.agents.step import StepOutcome
 from app.domain.answer import ExecutionMetadata
 from app.domain.knowledge import Evidence
-from app.domain.language import normalise
 from app.domain.plan import CHANGES_TOOL, MATH_TOOL, RAG_TOOL, SUMMARY_TOOL, UNIT_TOOL
 from app.errors import AppError, ErrorCode
 from app.flow.remembered import AnswerKey, Remembered
@@ -14,6 +13,7 @@ from app.flow.state import RunContext, RunState
 from app.flow.trace import agent_outputs
 from app.reasoning import Composition
 from app.retrieval.cache import Rights
+from app.text.language import normalise
 
 _TIMELESS = frozenset({RAG_TOOL, CHANGES_TOOL, SUMMARY_TOOL, MATH_TOOL, UNIT_TOOL})
 _OWN_SERVERS = ("math.", "date.")

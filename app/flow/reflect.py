@@ -7,12 +7,12 @@ from collections.abc import Sequence
 
 from langgraph.runtime import Runtime
 
-from app.domain.links import LinkGuard
 from app.domain.plan import Plan
 from app.domain.principal import SCOPES
 from app.errors import AppError, ErrorCode
 from app.events import RenavigateRequest
 from app.flow.state import Asking, FlowLimits, Ports, RunContext, RunState
+from app.links import LinkGuard
 from app.reasoning import AgentOffer, Classification, PlanRequest, Probe
 
 REFLECTION_ROUTER = "reflection_router"

@@ -13,16 +13,16 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from app.domain.claims.kinds import effective, ended_first
+from app.claims.kinds import effective, ended_first
 from app.domain.conflicts import Conflict, Rule, Side, Weighing, by_age, by_score, facts_of, normalised
 from app.domain.evidence import evidence_of
 from app.domain.knowledge import Evidence, Finding, Language, Passage, Quote
-from app.domain.links import LinkGuard
 from app.flow.claims import Claim, Disagreement, disagreements, read_claims
 from app.flow.quality import recency_of
 from app.flow.state import FlowLimits, RunContext, RunState
 from app.flow.trace import findings_of
 from app.flow.wording import preference_for, reason_for
+from app.links import LinkGuard
 from app.reasoning import AnswerRequest, Reasoner, ResolvedPoint
 
 _AS_SURE = 0.8

@@ -16,7 +16,6 @@ from app.domain.answer import (
 )
 from app.domain.conflicts import Conflict
 from app.domain.knowledge import Evidence
-from app.domain.links import LinkGuard
 from app.domain.plan import ORCHESTRATOR, RETRIEVAL_TOOLS, Plan
 from app.domain.tasks import TaskStatus
 from app.errors import ErrorCode
@@ -28,6 +27,7 @@ from app.flow.speaker import answering_agent
 from app.flow.state import RunContext, RunState
 from app.flow.trace import findings_of
 from app.flow.wording import DEADLINE_MESSAGE, failure_message
+from app.links import LinkGuard
 from app.reasoning import Composition
 from app.reasoning.refusal import REFUSED
 

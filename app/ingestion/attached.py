@@ -20,7 +20,6 @@ from app.domain.attachments import (
     ListedEntry,
 )
 from app.domain.documents import ParseNote
-from app.domain.language import clean, guess_language
 from app.domain.principal import Principal
 from app.domain.tokens import estimated_tokens
 from app.errors import AppError, ErrorCode
@@ -29,6 +28,7 @@ from app.ingestion.parsing import DescribedFile, ParsedFile, ParseFailed, ParseL
 from app.ingestion.sections import read_sections, read_tables
 from app.storage import attachments
 from app.storage.database import Database
+from app.text.language import clean, guess_language
 
 READING = ParseLimits(cpu_seconds=15, wall_seconds=25.0, output_chars=3_000_000, table_cells=200_000)
 """What reading one attached file may cost: somebody waits for it."""

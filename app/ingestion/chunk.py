@@ -16,8 +16,8 @@ from typing import NamedTuple
 from semantic_text_splitter import TextSplitter
 
 from app.domain.knowledge import ChunkDraft
-from app.domain.language import clean
 from app.ingestion.sections import LETTER, WINDOW, Heading, Section, Table, read_sections, read_tables, windows
+from app.text.language import clean
 
 TokenCounter = Callable[[Sequence[str]], list[int]]
 """Length of each text in the embedding model's tokens, without special ones."""

@@ -9,9 +9,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import product
 
-from app.domain.claims import Claim, Weight, claims_in, likeness, subject_words
-from app.domain.language import words
+from app.claims import Claim, Weight, claims_in, likeness, subject_words
 from app.storage.neighbours import PassageRow
+from app.text.language import words
 
 LEAST_SIMILARITY = 0.45
 """Cosine (centred by language) below which passages are not compared; the least near pair of passages with a planted

@@ -16,9 +16,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from app.domain.documents import DocumentFields, Upload
-from app.domain.language import clean
 from app.errors import AppError, ErrorCode
 from app.ingestion.intake import external_id_of
+from app.text.language import clean
 
 FORMATS = (
     ".pdf", ".docx", ".docm", ".dotx", ".pptx", ".pptm", ".ppsx", ".potx", ".xlsx", ".xlsm", ".xltx", ".csv", ".tsv",

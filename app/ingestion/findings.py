@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from uuid import UUID, uuid5
 
-from app.domain.claims import Claim, Weight
+from app.claims import Claim, Weight
 from app.ingestion.comparison import Reading, contradictions, repeats
 from app.storage.health import FindingRow
 from app.storage.neighbours import Neighbour, PassageRow

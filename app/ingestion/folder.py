@@ -9,11 +9,11 @@ import stat
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 
-from app.domain.language import clean
 from app.domain.record import Record
 from app.errors import AppError, ErrorCode
 from app.ingestion.files import FORMATS, Source
 from app.ingestion.manifest import MANIFEST
+from app.text.language import clean
 
 _TEMPORARY = (".tmp", ".temp", ".part", ".partial", ".crdownload", ".download", ".swp", ".bak", "~")
 _MAY_VANISH = 0.5

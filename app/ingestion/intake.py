@@ -10,7 +10,6 @@ from uuid import UUID, uuid5
 
 from app.domain.documents import DocumentFields, Upload
 from app.domain.knowledge import DocumentDraft
-from app.domain.language import clean
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
 from app.ingestion.parsing import FileKind, ParseFailure, sniff
@@ -18,6 +17,7 @@ from app.storage.arrivals import KnownDocument, known_documents, take_up
 from app.storage.database import Transaction
 from app.storage.documents import note
 from app.storage.publishing import changes_one_at_a_time
+from app.text.language import clean
 
 REVISION = 2
 """Raise it when the same text would be cut or indexed differently: every document is then published anew."""

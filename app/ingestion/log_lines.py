@@ -6,11 +6,11 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, AwareDatetime, Field, ValidationError
 
-from app.domain.language import clean
 from app.domain.principal import GENERAL, Scope
 from app.domain.record import Record
 from app.errors import AppError, ErrorCode
 from app.storage.logs import LogLine
+from app.text.language import clean
 
 MAX_LINE_BYTES = 65_536
 MAX_MESSAGE_CHARS = 8_000

@@ -14,11 +14,11 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
 from app.domain.documents import DocumentFields
-from app.domain.language import clean
 from app.domain.principal import Scope
 from app.domain.record import Record
 from app.errors import AppError, ErrorCode
 from app.ingestion.files import Entry
+from app.text.language import clean
 
 MANIFEST = "conclave.toml"
 FOLDER_PREFIX = "folder:"

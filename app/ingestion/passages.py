@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.domain.knowledge import ChunkDraft, DocumentDraft
-from app.domain.language import normalise
 from app.domain.principal import Principal
 from app.embedding import Embedder, Vectors
 from app.ingestion.chunk import chunk
@@ -16,6 +15,7 @@ from app.retrieval.calibration import Calibration
 from app.retrieval.text import index_text
 from app.storage.database import Database, Transaction
 from app.storage.publishing import ChunkRow, cached_embeddings, forget_embeddings, remember_embeddings
+from app.text.language import normalise
 
 BATCH = 32
 """Passages embedded between two signs of life; what a killed process has to do again at most."""

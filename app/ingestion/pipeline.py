@@ -11,7 +11,6 @@ from uuid import UUID, uuid4
 
 from app.domain.documents import DocumentStatus, Progress, Upload
 from app.domain.knowledge import DocumentDraft
-from app.domain.language import clean, guess_language
 from app.domain.principal import Principal
 from app.domain.record import Record
 from app.embedding import Embedder
@@ -24,6 +23,7 @@ from app.retrieval.calibration import Calibration, load_calibration
 from app.storage.arrivals import known_documents, take_up
 from app.storage.database import Database, Transaction
 from app.storage.publishing import ChunkRow, DocumentRow, Publication, changes_one_at_a_time, publish
+from app.text.language import clean, guess_language
 
 DocumentsDone = Callable[[int, int, str], None]
 """Told after each document: how many are done, of how many, and the title."""

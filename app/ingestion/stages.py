@@ -14,7 +14,6 @@ import structlog
 
 from app.domain.documents import DocumentStatus, ParseNote, Progress
 from app.domain.knowledge import DocumentDraft
-from app.domain.language import guess_language
 from app.domain.principal import Principal
 from app.domain.record import Record
 from app.ingestion.intake import tidy
@@ -24,6 +23,7 @@ from app.storage import arrivals, documents
 from app.storage.arrivals import ArrivedVersion
 from app.storage.database import Database, Transaction
 from app.storage.publishing import DocumentRow, Publication, changes_one_at_a_time, publish
+from app.text.language import guess_language
 
 Tell = Callable[[Progress], Awaitable[None]]
 """Told at the beginning of every stage and after every batch of vectors."""

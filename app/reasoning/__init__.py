@@ -10,8 +10,8 @@ from typing import Any, Literal, Protocol
 
 from pydantic import Field
 
+from app.claims.proposed import ProposedClaim
 from app.domain.answer import Outcome
-from app.domain.claims.proposed import ProposedClaim
 from app.domain.knowledge import Evidence, Finding, Language, Passage, Quote
 from app.domain.plan import Plan
 from app.domain.principal import Scope

@@ -7,7 +7,6 @@ from datetime import UTC, date, datetime
 from typing import TypeVar
 
 from app.domain.knowledge import Passage, SearchPlan, SearchResult
-from app.domain.language import normalise
 from app.domain.principal import Principal
 from app.embedding import Embedder, Vectors
 from app.retrieval.cache import CacheKey, ResultCache, Rights
@@ -26,6 +25,7 @@ from app.storage.search import (
     search_departments,
     search_state,
 )
+from app.text.language import normalise
 
 _AnyHit = TypeVar("_AnyHit", Hit, DepartmentHit)
 

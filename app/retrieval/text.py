@@ -6,7 +6,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from app.domain.knowledge import Language
-from app.domain.language import content_words, fold, guess_language, is_unaccented_vietnamese, words
+from app.text.language import content_words, fold, guess_language, is_unaccented_vietnamese, words
 
 _MAX_TERMS = 24
 """The heaviest terms of a long question; the rest costs time and decides nothing."""

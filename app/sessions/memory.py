@@ -10,7 +10,6 @@ import logging
 from typing import Self
 from uuid import UUID
 
-from app.domain.language import clean, normalise
 from app.domain.principal import Principal
 from app.domain.tasks import Message, Recollection, RememberedTurn
 from app.embedding import Embedder, EmbeddingUnavailable
@@ -18,6 +17,7 @@ from app.errors import AppError
 from app.sessions.summary import gist_of, shortened, summary_of
 from app.storage import memory, sessions
 from app.storage.database import Database
+from app.text.language import clean, normalise
 
 HISTORY_TURNS = 10
 """Earlier turns that are read whole."""

@@ -7,7 +7,7 @@ not read its next document: nothing of that one is known here.
 from collections.abc import Collection
 from uuid import UUID
 
-from app.domain.changes import DocumentVersion
+from app.changes import DocumentVersion
 from app.storage.database import Transaction
 from app.storage.neighbours import readable, reader
 

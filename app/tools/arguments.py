@@ -7,8 +7,8 @@ from typing import Any
 from pydantic import JsonValue
 
 from app.domain.knowledge import Language
-from app.domain.language import clean
 from app.errors import ToolFailed
+from app.text.language import clean
 
 _MAX_NAMES, _MAX_NAME_CHARS = 6, 60
 _MISSING: dict[Language, str] = {

@@ -9,7 +9,7 @@ from inspect import getdoc
 from types import MappingProxyType
 from typing import Any
 
-from app.domain.changes import Concepts
+from app.changes import Concepts
 from app.domain.plan import TRANSCRIPT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
 from app.reasoning import Reasoner
 from app.storage.database import Database

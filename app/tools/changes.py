@@ -11,7 +11,7 @@ from datetime import date, timedelta
 from itertools import product
 from uuid import UUID, uuid5
 
-from app.domain.changes import (
+from app.changes import (
     Bearing,
     Concepts,
     DocumentVersion,
@@ -27,11 +27,11 @@ from app.domain.changes import (
 )
 from app.domain.evidence import evidence_of
 from app.domain.knowledge import Finding, Language, Passage, Quote, SearchPlan, SearchResult
-from app.domain.language import guess_language
 from app.domain.plan import CHANGES_TOOL
 from app.reasoning import Arguments, Reasoner
 from app.storage.database import Database
 from app.storage.versions import lines_of
+from app.text.language import guess_language
 from app.tools.base import ToolCall, ToolResult
 from app.tools.calling import outages_as_retry, side_by_side
 from app.tools.changes_report import Change, Days, source_line, write_report

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from app.domain.changes import Difference, Selection, Standing, Statement, Succession
+from app.changes import Difference, Selection, Standing, Statement, Succession
 from app.domain.knowledge import Language
 
 _LONGEST = 280

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
 
-from app.domain.language import content_words, fold, normalise, words
 from app.domain.record import Record
 from app.domain.tokens import estimated_tokens
+from app.text.language import content_words, fold, normalise, words
 from app.tools.numbers import numbers_in, parse_number
 
 _END = re.compile(r"(?<=[^\s\d][.!?…])\s+(?=[^\s\w]*[A-ZĐÀ-Ỹ\d])|\n+")

@@ -7,12 +7,12 @@ from uuid import NAMESPACE_URL, uuid5
 from pydantic import Field
 
 from app.domain.knowledge import Evidence, Finding, Language, Passage, Quote
-from app.domain.language import clean, fold, normalise
 from app.domain.record import Record
 from app.errors import ToolFailed
 from app.reasoning import Reasoner
 from app.storage.database import Database, Transaction
 from app.storage.logs import LogFilter, LogLine, count_logs, search_logs, summarise_logs
+from app.text.language import clean, fold, normalise
 from app.tools.base import ToolCall, ToolResult
 from app.tools.calling import outages_as_retry
 from app.tools.log_report import LogQuestion, LogResult, choose_samples, write_line, write_report

@@ -7,9 +7,9 @@ from functools import cached_property
 from typing import Any
 
 from app.domain.knowledge import Evidence, Finding, Language, Passage, Quote
-from app.domain.language import clean
 from app.errors import ToolFailed
 from app.reasoning import Arguments, Reasoner
+from app.text.language import clean
 from app.tools.arithmetic import Calculation, CannotCalculate, Refusal, calculate
 from app.tools.base import ToolCall, ToolResult
 from app.tools.calling import outages_as_retry

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from decimal import ROUND_HALF_UP, Context, Decimal, localcontext
 
 from app.domain.knowledge import Language
-from app.domain.language import clean, fold
+from app.text.language import clean, fold
 
 MAX_DIGITS = 30
 """Longer rows of digits are not numbers anybody computes with."""

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta, tzinfo
 
-from app.domain.months import MONTH_NAMES
+from app.text.months import MONTH_NAMES
 
 _WEEKDAYS = {
     "thu hai": 0, "thu 2": 0, "monday": 0, "thu ba": 1, "thu 3": 1, "tuesday": 1, "thu tu": 2, "thu 4": 2,

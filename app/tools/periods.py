@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta, tzinfo
 
 from app.domain.knowledge import Language
-from app.domain.language import fold, normalise
 from app.domain.zones import VIETNAM
+from app.text.language import fold, normalise
 from app.tools.period_rules import PARTS_OF_DAY, Span, span_of, span_of_days
 
 MAX_PHRASE_CHARS = 200

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from app.domain.language import clean
+from app.text.language import clean
 
 MAX_TEXT_CHARS = 200_000
 """Of one source; what is longer is read to here."""

@@ -11,10 +11,10 @@ from typing import NamedTuple
 from uuid import NAMESPACE_URL, uuid5
 
 from app.domain.knowledge import Finding, Passage, Quote
-from app.domain.language import content_words, fold, guess_language, is_unaccented_vietnamese, words
 from app.embedding import Embedder, EmbeddingUnavailable
 from app.reasoning import AnswerRequest, Reasoner
 from app.retrieval.calibration import load_calibration
+from app.text.language import content_words, fold, guess_language, is_unaccented_vietnamese, words
 from app.tools.base import ToolCall
 from app.tools.calling import outages_as_retry
 from app.tools.finding import computed

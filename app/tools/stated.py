@@ -6,8 +6,8 @@ Only these are ever read: an address that a document, a page or a model came up 
 import re
 from collections.abc import Iterable, Iterator
 
-from app.domain.language import content_words, words
 from app.errors import ToolFailed
+from app.text.language import content_words, words
 from app.tools.base import ToolCall
 from app.tools.dialling import FetchRefused, WebAddress, read_address
 

@@ -9,11 +9,11 @@ from urllib.parse import parse_qs, urlsplit
 from pydantic import Field
 
 from app.domain.knowledge import Language
-from app.domain.language import clean
 from app.domain.plan import TRANSCRIPT_TOOL
 from app.domain.record import Record
 from app.errors import ToolFailed, ToolRetry
 from app.reasoning import Reasoner
+from app.text.language import clean
 from app.tools.base import ToolCall, ToolResult
 from app.tools.dialling import Fetched, Fetcher, FetchRefused, Refusal, WebAddress, read_address
 from app.tools.fetching import as_tool_error, require_installed, text_of, trace_of

@@ -9,9 +9,9 @@ from fractions import Fraction
 from pydantic import Field
 
 from app.domain.knowledge import Language
-from app.domain.language import clean
 from app.domain.record import Record
 from app.errors import ToolFailed
+from app.text.language import clean
 from app.tools.arithmetic import rounded
 from app.tools.base import ToolCall, ToolResult
 from app.tools.finding import computed

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 from pydantic import Field
 
 from app.domain.knowledge import Language
-from app.domain.language import clean
 from app.domain.plan import WEB_TOOL
 from app.domain.record import Record
 from app.errors import ToolFailed, ToolRetry
 from app.reasoning import Reasoner
+from app.text.language import clean
 from app.tools.base import ToolCall, ToolResult
 from app.tools.dialling import Fetched, Fetcher, FetchRefused
 from app.tools.fetching import as_tool_error, fetched_for, require_installed, text_of, trace_of

@@ -9,11 +9,11 @@ from urllib.parse import quote, urlencode
 from pydantic import Field, ValidationError
 
 from app.domain.knowledge import Language
-from app.domain.language import clean, content_words
 from app.domain.plan import WIKIPEDIA_TOOL
 from app.domain.record import Record
 from app.errors import ToolFailed
 from app.reasoning import Reasoner
+from app.text.language import clean, content_words
 from app.tools.base import ToolCall, ToolResult
 from app.tools.dialling import Fetcher
 from app.tools.fetching import fetched_for, trace_of

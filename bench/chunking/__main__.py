@@ -14,12 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.language import words
 from app.embedding.cached import CachedEmbedder
 from app.embedding.onnx import OnnxEmbedder
 from app.ingestion.chunk import TokenCounter
 from app.retrieval.calibration import Calibration, load_calibration
 from app.retrieval.fusion import RANK_CONSTANT
+from app.text.language import words
 from bench.chunking.corpora import SHAPES, Corpus, Document, Piece, Question, demonstration, letters, xquad
 from bench.chunking.cutters import Cut, cutters, earlier, overlapping, peers
 

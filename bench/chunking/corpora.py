@@ -8,9 +8,9 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from app.domain.language import clean, normalise
 from app.domain.principal import tenant_id_of
 from app.ingestion.seed import read_seed
+from app.text.language import clean, normalise
 from bench.corpora import Asked, read_lines, seed_questions
 
 PARAGRAPHS, ONE_LINE, LINES = SHAPES = ("paragraphs", "one line", "lines of 80 characters")

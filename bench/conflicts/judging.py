@@ -4,10 +4,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from app.domain.amounts import amounts_in
-from app.domain.claims.counterparts import counterparts_of
+from app.claims.counterparts import counterparts_of
 from app.domain.knowledge import Finding, Quote
-from app.domain.language import content_words, fold, normalise
 from app.domain.principal import GENERAL
 from app.embedding import Embedder
 from app.flow.claims import Disagreement, disagreements
@@ -15,6 +13,8 @@ from app.flow.resolve import Verdict, judge, without_losers
 from app.flow.state import FlowLimits
 from app.reasoning.local import LocalReasoner
 from app.reasoning.local.answer import best_pieces, quotes_of
+from app.text.amounts import amounts_in
+from app.text.language import content_words, fold, normalise
 from bench.conflicts.rows import Asked, Row
 
 _ASIDE = re.compile(r"\([^)]*\)")

@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from app.domain.knowledge import DocumentDraft, Language, Passage
-from app.domain.language import guess_language
 from app.domain.principal import GENERAL
 from app.embedding import Embedder
 from app.ingestion.pipeline import Ingestion
@@ -14,6 +13,7 @@ from app.reasoning import AnswerRequest
 from app.retrieval.calibration import load_calibration
 from app.retrieval.search import Retriever
 from app.storage.database import Database
+from app.text.language import guess_language
 from app.tools.rag import PASSAGE_LIMIT
 from bench.corpora import read_lines, reader
 

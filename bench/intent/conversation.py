@@ -4,9 +4,9 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from app.domain.language import fold, normalise
 from app.domain.tasks import Message
 from app.reasoning.local import LocalReasoner
+from app.text.language import fold, normalise
 from bench.intent.report import LANGUAGES, Section, share
 from bench.intent.rows import Compound, FollowUp
 

@@ -10,7 +10,6 @@ import numpy as np
 from rich.console import Console
 from rich.progress import track
 
-from app.domain.language import is_unaccented_vietnamese
 from app.embedding import Embedder, Vectors
 from app.embedding.kept import KeptVectors
 from app.reasoning import AgentOffer
@@ -18,6 +17,7 @@ from app.reasoning.local import LocalReasoner
 from app.reasoning.local.exemplars import Exemplar, exemplars, fitted
 from app.reasoning.local.kinds import STIFFNESS, WEIGHTS, KindModel
 from app.reasoning.local.views import Weights
+from app.text.language import is_unaccented_vietnamese
 from bench.intent.report import LANGUAGES, Section, against, share
 from bench.intent.rows import Utterance
 

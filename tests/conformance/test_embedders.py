@@ -12,12 +12,12 @@ import pytest_asyncio
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.domain.language import guess_language
 from app.embedding import Embedder, EmbeddingUnavailable, Vectors
 from app.embedding.cached import CachedEmbedder
 from app.embedding.nano import NanoEmbedder
 from app.embedding.onnx import OnnxEmbedder
 from app.embedding.openai import OpenAIEmbedder
+from app.text.language import guess_language
 from tests.conformance.embedding_server import FAULTS, EmbeddingServer
 
 LEAVE = "Nhân viên chính thức được hưởng 12 ngày nghỉ phép năm có lương."

@@ -9,7 +9,6 @@ import asyncpg
 import numpy as np
 import pytest
 
-from app.domain.language import clean
 from app.domain.principal import Principal
 from app.domain.tasks import Message, RememberedTurn
 from app.embedding import EmbeddingUnavailable, Vectors
@@ -20,6 +19,7 @@ from app.sessions.session import SessionStore
 from app.sessions.summary import MAX_SUMMARY_CHARS
 from app.storage import memory as rows
 from app.storage.database import Database
+from app.text.language import clean
 from tests.factories import principal
 from tests.postgres.running import LAN, MINH, Rooms, rooms_on
 

@@ -9,7 +9,6 @@ import pytest
 import pytest_asyncio
 
 from app.domain.knowledge import SearchResult
-from app.domain.language import fold
 from app.domain.principal import Principal
 from app.embedding.cached import CachedEmbedder
 from app.embedding.nano import NanoEmbedder
@@ -17,6 +16,7 @@ from app.ingestion.pipeline import Ingestion
 from app.retrieval.calibration import load_calibration
 from app.retrieval.search import Retriever
 from app.storage.database import Database
+from app.text.language import fold
 from tests.factories import principal
 from tests.postgres.library import ACME, GLOBEX, LEAVE_NEW, PASSWORDS, add_tenants, admin, draft, today
 

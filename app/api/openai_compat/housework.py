@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from app.api.openai_compat.shapes import ChatMessage
-from app.domain.language import content_words, guess_language
+from app.text.language import content_words, guess_language
 
 _TASK = re.compile(r"\s*#{1,4} Task:", re.IGNORECASE)
 _HISTORY = re.compile(r"<chat_history>(.*?)</chat_history>", re.DOTALL | re.IGNORECASE)

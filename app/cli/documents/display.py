@@ -15,7 +15,7 @@ from rich.text import Text
 from app.cli.documents.bringing import Outcome
 from app.cli.output import print_json
 from app.domain.documents import DocumentStatus, Progress
-from app.domain.language import clean
+from app.text.language import clean
 
 _STYLES = {
     "published": "green", "unchanged": "dim", "partial": "yellow", "failed": "red", "retired": "magenta",

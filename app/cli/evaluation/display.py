@@ -6,10 +6,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from app.domain.language import clean
 from app.evaluation.comparison import Comparison, Moved
 from app.evaluation.measures import BY_NAME, LEADING, METRICS
 from app.evaluation.report import GateResult, Report
+from app.text.language import clean
 
 _WORST = 5
 _STYLES = {"better": "green", "worse": "red", "even": "dim"}

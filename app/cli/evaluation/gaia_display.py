@@ -4,8 +4,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from app.domain.language import clean
 from app.evaluation.gaia.report import GaiaAnswer, GaiaReport
+from app.text.language import clean
 
 _MARKS = {True: ("✓", "green"), False: ("✗", "red"), None: ("·", "dim")}
 _MOST_CHARS = 160

@@ -8,11 +8,11 @@ from typing import Annotated
 from pydantic import ConfigDict, Field, StringConstraints, ValidationError
 
 from app.domain.knowledge import Language
-from app.domain.language import guess_language
 from app.domain.record import Record
 from app.errors import AppError, ErrorCode
 from app.evaluation.dataset import lines_of, refusal
 from app.evaluation.question import Id, Text, User
+from app.text.language import guess_language
 
 UNKNOWN = "?"
 """The expected answer of a question whose answer is not published."""

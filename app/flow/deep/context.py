@@ -13,7 +13,6 @@ from app.agents.step import StepOutcome, Steps
 from app.domain.attachments import Attachment
 from app.domain.deep import Stage
 from app.domain.knowledge import Finding
-from app.domain.links import LinkGuard
 from app.domain.principal import Principal
 from app.events import EndProcess, StartProcess
 from app.flow.compose import guard_of
@@ -21,6 +20,7 @@ from app.flow.deep.limits import DeepLimits
 from app.flow.deep.state import Cause, Checkpoints, DeepState
 from app.flow.state import RunContext
 from app.flow.trace import Trace
+from app.links import LinkGuard
 from app.reasoning import AgentOffer, Classification
 from app.reasoning.budget import Account, LimitReached, charged_to
 from app.reasoning.deep import DeepReasoner, ToolOffer

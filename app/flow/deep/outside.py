@@ -5,10 +5,10 @@ the company's own sources, a tool that asks somebody else is given only words th
 which were there before anything was read.
 """
 
-from app.domain.language import words
 from app.domain.plan import FILES_TOOL, LOG_TOOL, RAG_TOOL, TRANSCRIPT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
 from app.flow.deep.state import DeepState
 from app.reasoning.deep import ToolWish
+from app.text.language import words
 
 _OUTSIDE = frozenset({WEB_TOOL, WIKIPEDIA_TOOL, TRANSCRIPT_TOOL})
 _INSIDE = frozenset({RAG_TOOL, LOG_TOOL, FILES_TOOL})

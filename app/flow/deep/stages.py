@@ -8,7 +8,6 @@ from langgraph.runtime import Runtime
 
 from app.domain.deep import Asked, Critique, DeepMessage, DeepPlan, Party, Stage
 from app.domain.knowledge import Finding
-from app.domain.links import LinkGuard
 from app.errors import AppError
 from app.events import RenavigateRequest, VerificationDone
 from app.flow.deep.channel import critique_told, plan_told
@@ -18,6 +17,7 @@ from app.flow.deep.limits import DeepLimits
 from app.flow.deep.shown import announce, completed
 from app.flow.deep.state import DeepState, Reply
 from app.flow.orchestrate import classify, settle_permission
+from app.links import LinkGuard
 from app.reasoning import Classification
 from app.reasoning.deep import CritiqueRequest, DecomposeRequest
 from app.reasoning.refusal import REFUSED

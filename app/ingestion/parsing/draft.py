@@ -6,11 +6,11 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
-from app.domain.language import clean
 from app.ingestion.parsing.advice import ParseFailed
 from app.ingestion.parsing.kept_tables import KeptTables
 from app.ingestion.parsing.legacy import KEPT_SOFT_HYPHEN, SOFT_HYPHEN, from_legacy_fonts
 from app.ingestion.parsing.outcome import FileKind, ParseFailure, ParseLimits, WarningCode
+from app.text.language import clean
 
 MAX_LINE_CHARS = 20_000
 _MAX_TITLE_CHARS = 300

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from app.domain.language import clean
+from app.text.language import clean
 
 Cell = int | float | str
 _CELL_CHARS = 2_000

@@ -8,7 +8,7 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from app.domain.language import clean
+from app.text.language import clean
 
 SOFT_HYPHEN = "\u00ad"
 KEPT_SOFT_HYPHEN = "\uf0ad"

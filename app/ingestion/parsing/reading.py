@@ -5,7 +5,6 @@ import zipfile
 from collections.abc import Callable
 from typing import Any
 
-from app.domain.language import clean
 from app.ingestion.parsing.advice import ParseFailed
 from app.ingestion.parsing.archive import listed, office_kind, rebuilt
 from app.ingestion.parsing.draft import Draft, one_line
@@ -19,6 +18,7 @@ from app.ingestion.parsing.formats.slides import read_slides
 from app.ingestion.parsing.formats.web_page import read_web_page
 from app.ingestion.parsing.formats.word import read_word
 from app.ingestion.parsing.outcome import DescribedKind, FileKind, ParseFailure, ParseLimits
+from app.text.language import clean
 
 _READERS: dict[FileKind, Callable[[bytes, Draft], None]] = {
     FileKind.PDF: read_pdf,

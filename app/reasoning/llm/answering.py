@@ -8,7 +8,6 @@ from typing import Any
 
 from app.domain.evidence import evidence_of
 from app.domain.knowledge import Finding, Language, Passage, Quote
-from app.domain.language import clean
 from app.reasoning import AnswerRequest, Arguments, Summary
 from app.reasoning.llm import telling
 from app.reasoning.llm.gate import figures_of, states_only
@@ -18,6 +17,7 @@ from app.reasoning.llm.prompts import load
 from app.reasoning.llm.shapes import AnswerShape, ArgumentsShape, SummaryShape
 from app.reasoning.llm.structured import Question, ask
 from app.reasoning.llm.wording import NOTHING, source_line
+from app.text.language import clean
 
 _ANSWER_TOKENS, _SUMMARY_TOKENS, _ARGUMENT_TOKENS = 500, 400, 250
 _SCHEMA_CHARS = 4_000

@@ -1,18 +1,18 @@
 """The claims call: what each quote states, under one name for one thing, so that sources can be held together.
 
-A proposal and no more: `app.domain.claims` holds each against the words it quotes before anything is compared.
+A proposal and no more: `app.claims` holds each against the words it quotes before anything is compared.
 """
 
 from collections.abc import Sequence
 
-from app.domain.claims.proposed import ProposedClaim
+from app.claims.proposed import ProposedClaim
 from app.domain.knowledge import Language, Quote
-from app.domain.language import clean
 from app.reasoning.llm import telling
 from app.reasoning.llm.ladder import Ladder
 from app.reasoning.llm.prompts import load
 from app.reasoning.llm.shapes import ClaimsShape
 from app.reasoning.llm.structured import Question, ask
+from app.text.language import clean
 
 _MAX_TOKENS = 900
 _SHARE = 0.3

@@ -9,13 +9,13 @@ from typing import Any
 from openai import APIConnectionError, APIError, APIStatusError, AsyncOpenAI, AsyncStream, OpenAIError
 from openai.types.chat import ChatCompletionChunk
 
-from app.domain.language import clean
 from app.domain.tokens import BYTES_PER_TOKEN
 from app.reasoning.llm.clock import CallClock, TimeLimits
 from app.reasoning.llm.outcomes import CallOutcome, ModelFailed
 from app.reasoning.llm.request import Abilities, Prices, Request, Usage
 from app.reasoning.llm.retry_after import seconds_of
 from app.reasoning.llm.wire import open_client
+from app.text.language import clean
 
 _CHARS_PER_TOKEN = 12
 """Text longer than this for every allowed token did not come from a tokenizer."""

@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
-from app.domain.amounts import amounts_in
 from app.domain.citations import CITATION, without_citations
-from app.domain.language import clean, content_words, normalise
 from app.reasoning import ComposeRequest
+from app.text.amounts import amounts_in
+from app.text.language import clean, content_words, normalise
 
 _END = re.compile(r"\n+|(?<=[^\s\d][.!?…])(?=\s)|(?<=[.!?…][\]”\"')])(?=\s)")
 """Where a statement ends; a full stop behind a digit may belong to a number or a list."""

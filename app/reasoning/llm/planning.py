@@ -6,16 +6,16 @@ It is made before any document is read, and what it chooses is checked against w
 from collections.abc import Callable, Sequence
 
 from app.domain.knowledge import Language
-from app.domain.language import clean
-from app.domain.links import LinkGuard
 from app.domain.plan import RAG_TOOL
 from app.domain.tasks import Message
+from app.links import LinkGuard
 from app.reasoning import AgentOffer, Assignment, Classification, PlanRequest
 from app.reasoning.llm import telling
 from app.reasoning.llm.ladder import Ladder
 from app.reasoning.llm.prompts import load
 from app.reasoning.llm.shapes import PlanShape
 from app.reasoning.llm.structured import Question, ask
+from app.text.language import clean
 
 _MAX_TOKENS = 600
 _SHARE = 0.4

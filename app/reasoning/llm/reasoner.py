@@ -10,7 +10,7 @@ from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
 from datetime import date
 from typing import Any, Literal, TypeVar
 
-from app.domain.claims.proposed import ProposedClaim
+from app.claims.proposed import ProposedClaim
 from app.domain.knowledge import Finding, Language, Quote
 from app.domain.plan import Plan
 from app.domain.tasks import Message

@@ -1,7 +1,6 @@
 """A second opinion on plans and findings; the rules have approved them already."""
 
 from app.domain.knowledge import Finding, Language
-from app.domain.language import clean
 from app.domain.plan import Plan
 from app.reasoning import PlanRequest, Review
 from app.reasoning.llm import telling
@@ -9,6 +8,7 @@ from app.reasoning.llm.ladder import Ladder
 from app.reasoning.llm.prompts import load
 from app.reasoning.llm.shapes import ReviewShape
 from app.reasoning.llm.structured import Question, ask
+from app.text.language import clean
 
 _MAX_TOKENS = 120
 _SHARE = 0.3

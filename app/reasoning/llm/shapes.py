@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from app.domain.claims import Polarity
+from app.claims import Polarity
 from app.reasoning.llm.structured import Shape
 
 _Text = Annotated[str, Field(max_length=4_000)]

@@ -4,10 +4,10 @@ import re
 from dataclasses import dataclass
 
 from app.domain.knowledge import Language
-from app.domain.language import normalise
 from app.reasoning.local.cues import alternatives
 from app.reasoning.local.terms import Term, terms_of
 from app.reasoning.local.wording import lower_first
+from app.text.language import normalise
 
 _SUBJECT = re.compile(
     rf"\b(?:tính toán|tính|calculate|compute|work out)\s+(?:{alternatives('calculation.subject')})?(?P<subject>.+)$",

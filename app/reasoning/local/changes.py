@@ -11,14 +11,14 @@ from datetime import date
 from functools import lru_cache
 from typing import Literal
 
-from app.domain.changes import GENERAL
+from app.changes import GENERAL
 from app.domain.knowledge import Language
-from app.domain.language import content_words, fold, guess_language, normalise
 from app.reasoning import Arguments
 from app.reasoning.local.cues import alternatives, lines
 from app.reasoning.local.log_arguments import period_of
 from app.reasoning.local.times import Time, flat_of, times_in
 from app.reasoning.local.wording import tidy
+from app.text.language import content_words, fold, guess_language, normalise
 
 Relation = Literal["since", "against", "during"]
 """How the time is meant: from its first day on, compared with what held at its end, within it."""

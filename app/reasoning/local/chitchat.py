@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from typing import Literal
 
 from app.domain.knowledge import Language
-from app.domain.language import fold, normalise
 from app.reasoning import AgentOffer
 from app.reasoning.local.cues import alternatives
 from app.reasoning.local.phrases import listed
+from app.text.language import fold, normalise
 
 Talk = Literal["greeting", "thanks", "agreement", "goodbye", "identity", "ability", "mood", "complaint", "smalltalk"]
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from datetime import date
 
 from app.domain.knowledge import Language
-from app.domain.language import guess_language, normalise
 from app.domain.tasks import Message
 from app.reasoning import AgentOffer, AsOf, Classification
 from app.reasoning.local.as_of import as_of_in, moved_to, without
@@ -20,6 +19,7 @@ from app.reasoning.local.reckoning_asked import reckoning_asked
 from app.reasoning.local.several_sums import sums_in
 from app.reasoning.local.shorthand import spelt_out
 from app.reasoning.local.wording import Part, lower_first, tidy
+from app.text.language import guess_language, normalise
 
 _TALK_MARGIN, _SURE_MARGIN, _SAID_MARGIN = 0.03, 0.3, -0.3
 """How much nearer small talk must be than questions: usually, where work seems to be wanted, and where a known turn of

@@ -12,14 +12,14 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from app.domain.claims.asked import units_asked
-from app.domain.claims.kinds import is_one_page
-from app.domain.claims.marks import marks_in
-from app.domain.language import content_words, normalise
+from app.claims.asked import units_asked
+from app.claims.kinds import is_one_page
+from app.claims.marks import marks_in
 from app.reasoning.local.glossary import stem
 from app.reasoning.local.question import Question
 from app.reasoning.local.scoring import Candidate, Scale, is_foreign
 from app.reasoning.local.terms import EMPTY, Bag, Term
+from app.text.language import content_words, normalise
 
 FOUND = 0.3
 """Below this a finding counts as not found."""

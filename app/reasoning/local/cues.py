@@ -8,7 +8,7 @@ import re
 from functools import cache
 from importlib.resources import files
 
-from app.domain.language import fold
+from app.text.language import fold
 
 _HEAD = re.compile(r"\[([a-z_.]+)\]")
 Pair = tuple[re.Pattern[str], re.Pattern[str]]

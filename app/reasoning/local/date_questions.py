@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from datetime import date
 from functools import lru_cache
 
-from app.domain.language import fold, normalise
 from app.reasoning.local.cues import alternatives, named_lines
 from app.reasoning.local.reckoning import Reckoning
+from app.text.language import fold, normalise
 
 _MAX_CHARS = 200
 _WORDS = {

@@ -3,10 +3,10 @@
 import re
 
 from app.domain.knowledge import Language
-from app.domain.language import fold, is_unaccented_vietnamese, normalise
 from app.reasoning.local.cues import alternatives
 from app.reasoning.local.intents import goes_on_about_logs
 from app.reasoning.local.wording import Part, lower_first, tidy, topic_of
+from app.text.language import fold, is_unaccented_vietnamese, normalise
 
 _SENTENCE_END = re.compile(r"(?<=[?!;\n])\s+|(?<=[^\W\d_]{2}\.)\s+(?=[^\W\d_])|\n+")
 _JOINTS = re.compile(

@@ -3,9 +3,9 @@
 import re
 
 from app.domain.knowledge import Language
-from app.domain.language import normalise
 from app.reasoning.local.cues import alternatives
 from app.reasoning.local.wording import Part, lower_first
+from app.text.language import normalise
 
 _EFFECT_VI = re.compile(
     r"^(?:việc |chuyện |nếu |khi )?(?P<cause>.+?)\s+(?:có |sẽ |thì |bị )*(?:gây )?(?:ảnh hưởng|tác động)\b",

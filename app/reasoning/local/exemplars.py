@@ -14,13 +14,13 @@ from typing import Literal, get_args
 import numpy as np
 
 from app.domain.knowledge import Language
-from app.domain.language import is_unaccented_vietnamese
 from app.embedding import Embedder, EmbeddingUnavailable, Vectors
 from app.embedding.kept import KeptVectors
 from app.reasoning.local.chitchat import Talk
 from app.reasoning.local.kinds import STIFFNESS, WEIGHTS, KindModel
 from app.reasoning.local.manner import Numbers
 from app.reasoning.local.views import Look, Middles, Utterances, Weights
+from app.text.language import is_unaccented_vietnamese
 
 Asking = Literal["task", "world", "request"]
 TALKS: tuple[Talk, ...] = get_args(Talk)

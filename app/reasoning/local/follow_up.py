@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 from itertools import takewhile
 
-from app.domain.language import fold, guess_language, normalise
 from app.domain.tasks import Message
 from app.reasoning.local.changes import changes_of_anew, changes_since_anew
 from app.reasoning.local.chitchat import is_small_talk
@@ -13,6 +12,7 @@ from app.reasoning.local.decompose import sub_queries_of
 from app.reasoning.local.glossary import stemmed
 from app.reasoning.local.shorthand import spelt_out
 from app.reasoning.local.wording import Part, lower_first, tidy, topic_of, without_asking
+from app.text.language import fold, guess_language, normalise
 
 _REMEMBERED = 6
 """Earlier questions that are looked at."""

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from app.domain.knowledge import Language
-from app.domain.language import fold
 from app.reasoning.local.numbers import Amount, amounts_in, plain
+from app.text.language import fold
 
 _SIGNS = {
     "×": "*",

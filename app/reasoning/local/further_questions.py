@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 
 from app.domain.knowledge import Finding, Language, Passage, Quote
-from app.domain.language import guess_language
 from app.reasoning.local.rendering import units_covered
 from app.reasoning.local.sentences import bare_heading, headings_of
 from app.reasoning.local.terms import bag_of, coverage, terms_of
 from app.reasoning.local.wording import lower_first
+from app.text.language import guess_language
 
 _ASKED: dict[Language, str] = {"vi": "{heading} được quy định thế nào?", "en": "What is said about {heading}?"}
 _MORE: dict[Language, str] = {"vi": "“{title}” còn quy định những gì?", "en": "What else does “{title}” say?"}

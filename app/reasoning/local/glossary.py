@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from app.domain.language import fold, words
+from app.text.language import fold, words
 
 _LONGEST = 5
 _IRREGULAR = {

@@ -3,10 +3,10 @@
 import re
 from collections.abc import Sequence
 
-from app.domain.language import is_unaccented_vietnamese, normalise
 from app.domain.tasks import Message
 from app.reasoning.local.cues import alternatives
 from app.reasoning.local.terms import bag_of, coverage, terms_of
+from app.text.language import is_unaccented_vietnamese, normalise
 
 _BACK = re.compile(
     rf"^(?:{alternatives('going_back.opening')})?(?:{alternatives('going_back.verb')})\s+"

@@ -3,11 +3,11 @@
 import re
 from typing import Literal
 
-from app.domain.language import fold, normalise
 from app.reasoning.local.changes import asks_changes
 from app.reasoning.local.cues import alternatives
 from app.reasoning.local.numbers import amounts_in
 from app.reasoning.local.question import read_question
+from app.text.language import fold, normalise
 
 Intent = Literal["calculation", "comparison", "summary", "log"]
 

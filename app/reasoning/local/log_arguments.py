@@ -2,9 +2,9 @@
 
 import re
 
-from app.domain.language import fold, normalise
 from app.reasoning import Arguments
 from app.reasoning.local.cues import alternatives, lines, named_patterns
+from app.text.language import fold, normalise
 
 _HOST = re.compile(r"\b[a-z]{2,}(?:-[a-z]+)*-\d{1,3}\b", re.IGNORECASE)
 _ADDRESS = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b")

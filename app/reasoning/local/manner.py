@@ -12,11 +12,11 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.language import fold, normalise
 from app.reasoning.local.chitchat import is_small_talk
 from app.reasoning.local.cues import alternatives
 from app.reasoning.local.intents import intents_of
 from app.reasoning.local.wording import Part
+from app.text.language import fold, normalise
 
 Numbers = npt.NDArray[np.float32]
 

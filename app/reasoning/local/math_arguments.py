@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from app.domain.knowledge import Finding, Language, Passage
-from app.domain.language import is_unaccented_vietnamese, normalise
 from app.reasoning import Arguments
 from app.reasoning.local.formula import Formula, formulas_in, kind_of_amount
 from app.reasoning.local.numbers import Amount, amounts_in
@@ -14,6 +13,7 @@ from app.reasoning.local.reckoning_asked import reckoning_asked
 from app.reasoning.local.sentences import Unit, units_of
 from app.reasoning.local.stated_relations import kinds_in, relation_among
 from app.reasoning.local.terms import bag_of, coverage, terms_of
+from app.text.language import is_unaccented_vietnamese, normalise
 
 _CURRENCIES = ("VND", "GBP", "USD", "EUR", "CAD")
 _CURRENCY_SIGNS = (

@@ -10,12 +10,12 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import cache, lru_cache
 
-from app.domain.language import fold, normalise
 from app.domain.plan import UNIT_TOOL
 from app.reasoning.local.cues import alternatives, lines
 from app.reasoning.local.numbers import plain, read_number
 from app.reasoning.local.pure_arithmetic import number_language
 from app.reasoning.local.reckoning import Reckoning, sum_of
+from app.text.language import fold, normalise
 
 _MAX_CHARS = 200
 _ONES = {

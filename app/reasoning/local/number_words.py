@@ -10,8 +10,8 @@ from decimal import Decimal
 from functools import lru_cache
 
 from app.domain.knowledge import Language
-from app.domain.language import fold, is_unaccented_vietnamese
 from app.reasoning.local.numbers import plain, read_number
+from app.text.language import fold, is_unaccented_vietnamese
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*|[^\W\d_]+")
 _GAP = re.compile(r"[\s-]*")

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from app.domain.language import normalise
 from app.reasoning.local.cues import word_list
+from app.text.language import normalise
 
 Deed = Literal["have", "gain", "lose", ""]
 """What the verb beside a number does; empty for a verb that is not known."""

@@ -7,10 +7,10 @@ from functools import lru_cache
 from itertools import pairwise
 
 from app.domain.knowledge import Language
-from app.domain.language import fold, guess_language, normalise
 from app.reasoning.local.cues import alternatives
 from app.reasoning.local.number_words import SpeltNumber, spelt_numbers
 from app.reasoning.local.numbers import Amount, amounts_in, plain
+from app.text.language import fold, guess_language, normalise
 
 _OPERATORS = (
     (r"\*\*|\^|mu|to the power of", "**"),

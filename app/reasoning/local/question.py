@@ -6,10 +6,10 @@ from functools import lru_cache
 from typing import Literal
 
 from app.domain.knowledge import Language
-from app.domain.language import guess_language, is_unaccented_vietnamese, normalise, words
 from app.reasoning.local.cues import cue
 from app.reasoning.local.numbers import amounts_in
 from app.reasoning.local.terms import Bag, Term, bag_of, terms_of
+from app.text.language import guess_language, is_unaccented_vietnamese, normalise, words
 
 Kind = Literal[
     "overview",

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from app import __version__
-from app.domain.claims.proposed import ProposedClaim
+from app.claims.proposed import ProposedClaim
 from app.domain.knowledge import Finding, Language, Quote
 from app.domain.plan import Plan
 from app.domain.tasks import Message
@@ -85,7 +85,7 @@ class LocalReasoner:
     async def claims(
         self, quotes: Sequence[tuple[str, Quote]], language: Language
     ) -> tuple[tuple[ProposedClaim, ...], ...]:
-        """None: rules read the claims of quotes (`app.domain.claims`)."""
+        """None: rules read the claims of quotes (`app.claims`)."""
         return ()
 
     async def summarise(self, query: str, findings: Sequence[Finding], language: Language) -> Summary:

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from cachetools import LRUCache
 
-from app.domain.language import is_unaccented_vietnamese
 from app.embedding import Embedder, EmbeddingUnavailable
 from app.embedding.kept import KeptVectors
 from app.reasoning import AgentOffer, Probe
@@ -16,6 +15,7 @@ from app.reasoning.local.belonging import Belonging, Domain
 from app.reasoning.local.exemplars import ExemplarBank
 from app.reasoning.local.terms import bag_of, coverage, terms_of
 from app.reasoning.local.views import Utterances
+from app.text.language import is_unaccented_vietnamese
 
 _EVIDENCE, _BELONGING, _WORDS = 0.8, 1.0, 0.15
 _TELLING, _CERTAIN = 0.7, 0.995

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from app.domain.knowledge import Language
-from app.domain.language import fold, normalise, words
 from app.reasoning import Arguments
 from app.reasoning.local.numbers import amounts_in, plain
 from app.reasoning.local.reckoning_asked import reckoning_asked
+from app.text.language import fold, normalise, words
 
 _ASKS = frozenset(("query", "question", "q", "text", "search", "topic", "prompt"))
 """Properties that take the question as it stands."""

@@ -6,8 +6,8 @@ Sure or nothing: a part that is more than a sum in digits, or less, leaves the q
 import re
 from functools import lru_cache
 
-from app.domain.language import normalise
 from app.reasoning.local.pure_arithmetic import pure_expression
+from app.text.language import normalise
 
 _MOST = 10
 _JOINT = re.compile(

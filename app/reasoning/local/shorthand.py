@@ -2,8 +2,8 @@
 
 import re
 
-from app.domain.language import fold, guess_language, is_unaccented_vietnamese
 from app.reasoning.local.cues import lines
+from app.text.language import fold, guess_language, is_unaccented_vietnamese
 
 _WORDS = dict(line.split(" = ") for line in lines("shorthand.words"))
 _TOKEN = re.compile(

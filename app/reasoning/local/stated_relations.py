@@ -4,10 +4,10 @@ import re
 from collections.abc import Sequence
 
 from app.domain.knowledge import Language
-from app.domain.language import guess_language, normalise
 from app.reasoning.local.formula import kind_of_amount
 from app.reasoning.local.numbers import Amount, amounts_in, plain
 from app.reasoning.local.reckoning import Reckoning, sum_of
+from app.text.language import guess_language, normalise
 
 _HOURLY = re.compile(
     r"lương giờ|tiền giờ|mỗi giờ|một giờ|/\s?giờ|luong gio|moi gio|mot gio|hourly|per hour|an hour|/\s?h(?:our)?\b",

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 
-from app.domain.language import content_words, fold, is_unaccented_vietnamese, normalise
 from app.reasoning.local.cues import word_list
 from app.reasoning.local.glossary import glossary, stem, stemmed
+from app.text.language import content_words, fold, is_unaccented_vietnamese, normalise
 
 _PARTIAL = 0.6
 """What a phrase is worth when only its words are there, scattered."""

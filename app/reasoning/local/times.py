@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Literal
 
-from app.domain.language import fold
-from app.domain.months import MONTH_NAMES
 from app.reasoning.local.cues import alternatives
+from app.text.language import fold
+from app.text.months import MONTH_NAMES
 
 Grain = Literal["day", "month", "year"]
 

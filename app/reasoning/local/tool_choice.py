@@ -7,11 +7,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from app.domain.language import fold, normalise
 from app.domain.plan import FILES_TOOL, LOG_TOOL, TRANSCRIPT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
 from app.reasoning import AgentOffer
 from app.reasoning.local.intents import wants_log
 from app.reasoning.local.reckoning_asked import reckoning_asked
+from app.text.language import fold, normalise
 
 _ADDRESS = re.compile(r"https?://(?P<host>[^\s/?#]+)")
 _VIDEO_HOSTS = ("youtube.com", "youtu.be")

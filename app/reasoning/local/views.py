@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.domain.knowledge import Language
-from app.domain.language import guess_language
 from app.embedding import Vectors
 from app.reasoning.local.manner import Numbers, cues_of, spelling_of
+from app.text.language import guess_language
 
 _COMMON = 0.3
 """Least weight of what stands in every exemplar."""

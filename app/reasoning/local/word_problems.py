@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from app.domain.language import guess_language
 from app.reasoning.local.cues import word_list
 from app.reasoning.local.problem_reading import (
     Deed,
@@ -23,6 +22,7 @@ from app.reasoning.local.problem_reading import (
 )
 from app.reasoning.local.problem_relations import grouped, related
 from app.reasoning.local.reckoning import Reckoning, sum_of
+from app.text.language import guess_language
 
 _MAX_CHARS = 500
 _UNCLEAR = word_list("problems.unclear")

@@ -8,10 +8,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import isqrt
 
-from app.domain.language import normalise
 from app.reasoning.local.cues import alternatives, named_lines
 from app.reasoning.local.pure_arithmetic import Figure, figures_in, number_language, unit_of, with_numbers
 from app.reasoning.local.reckoning import Reckoning, sum_of
+from app.text.language import normalise
 
 _N, _P = "\x00\\d+[\x00\x01]", "\x00\\d+\x00 ?(?:%|phan tram|percent|per cent)"
 _MARK = re.compile("\x00(\\d+)[\x00\x01]")

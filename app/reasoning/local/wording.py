@@ -3,11 +3,11 @@
 import re
 from dataclasses import dataclass
 
-from app.domain.language import fold, guess_language, is_unaccented_vietnamese, normalise
 from app.reasoning.local.cues import alternatives
 from app.reasoning.local.glossary import glossary, stemmed
 from app.reasoning.local.question import asks
 from app.reasoning.local.terms import Term, terms_of
+from app.text.language import fold, guess_language, is_unaccented_vietnamese, normalise
 
 _SELF_CONTAINED = 1.4
 """Weight of terms (a named subject has 1) that lets a part of a question stand alone."""

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from datetime import date, timedelta
 
 from app.domain.knowledge import Language
-from app.domain.language import fold, normalise
 from app.domain.record import Record
+from app.text.language import fold, normalise
 from app.tools.calendar.days import CannotReckon, Refusal, Unit, checked, shifted
 
 MAX_CHARS = 100

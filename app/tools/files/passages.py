@@ -8,8 +8,8 @@ from uuid import uuid5
 
 from app.domain.attachments import AttachedFile, AttachedSection
 from app.domain.knowledge import Passage
-from app.domain.language import content_words, fold
 from app.domain.principal import Principal
+from app.text.language import content_words, fold
 
 LIMIT = 8
 _K1, _B = 1.5, 0.75

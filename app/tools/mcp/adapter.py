@@ -15,9 +15,9 @@ from mcp.types import CallToolResult, InputRequiredResult
 from pydantic import ValidationError
 
 from app.domain.knowledge import Language
-from app.domain.language import clean
 from app.errors import ToolFailed, ToolRetry
 from app.reasoning import Arguments, Reasoner
+from app.text.language import clean
 from app.tools.arguments import coerced, missing, not_understood
 from app.tools.base import ToolCall, ToolResult
 from app.tools.calling import outages_as_retry, side_by_side

@@ -21,7 +21,7 @@ from mcp.types import (
 from mcp.types import Tool as ListedTool
 from pydantic import TypeAdapter, ValidationError
 
-from app.domain.language import clean
+from app.text.language import clean
 from app.tools.mcp.allowance import Allowance
 from app.tools.mcp.faults import Fault, Faults
 from app.tools.mcp.http import http_streams

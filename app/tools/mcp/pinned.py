@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from app.domain.language import clean
 from app.domain.record import Record
+from app.text.language import clean
 from app.tools.mcp.spec import ServerRefused
 
 if TYPE_CHECKING:

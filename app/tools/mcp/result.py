@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 from mcp.types import AudioContent, CallToolResult, EmbeddedResource, ImageContent, ResourceLink, TextContent
 from pydantic import JsonValue
 
-from app.domain.language import clean
+from app.text.language import clean
 from app.tools.mcp.schema import SchemaRefused, TooManySteps, wrong_places
 
 MAX_TEXT_CHARS = 4000

@@ -15,7 +15,7 @@ from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc_message_adapter
 from pydantic import ValidationError
 
-from app.domain.language import clean
+from app.text.language import clean
 from app.tools.mcp.allowance import Allowance, TooMuch
 from app.tools.mcp.faults import Fault, Faults
 from app.tools.mcp.spec import ServerSpec

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from app.domain.knowledge import Language
-from app.domain.language import clean, normalise
 from app.errors import ToolFailed
+from app.text.language import clean, normalise
 from app.tools.measures.vocabulary import Unit, find_unit, is_currency, is_unfixed
 
 MAX_CHARS = 80

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from app.domain.knowledge import Language
-from app.domain.language import fold, normalise
+from app.text.language import fold, normalise
 
 _LONGEST_SYMBOL = 3
 """Anything longer that ends in s is an English plural."""

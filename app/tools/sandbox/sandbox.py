@@ -14,8 +14,8 @@ from typing import Any
 
 from pydantic import JsonValue, ValidationError
 
-from app.domain.language import clean
 from app.errors import ToolRetry
+from app.text.language import clean
 from app.tools.sandbox.program import MAX_CODE_CHARS, Limits, ProgramStopped, Ran, Stop
 
 _PROGRAM = (

@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from app.domain.attachments import Cell
 from app.domain.knowledge import Language
-from app.domain.language import fold
+from app.text.language import fold
 
 _CURRENCIES = {
     "đ": "đ", "₫": "đ", "vnd": "đ", "vnđ": "đ", "đồng": "đ", "dong": "đ", "$": "$", "usd": "$", "€": "€", "eur": "€",

@@ -5,7 +5,7 @@ from itertools import islice
 
 from app.domain.attachments import AttachedTable, Cell
 from app.domain.knowledge import Language
-from app.domain.language import fold, normalise
+from app.text.language import fold, normalise
 from app.tools.tables.cells import NumberColumn, When, is_nothing, read_numbers, read_whens, share_of
 
 _MOSTLY = 0.8

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from app.domain.language import normalise
+from app.text.language import normalise
 from app.tools.tables.cells import MONTH_WORDS, ROMAN
 from app.tools.tables.sheet import folded
 from app.tools.tables.words import RECORDS, longest_first

@@ -7,9 +7,9 @@ from app.agents.registry import BUILT_IN as FOLDERS
 from app.agents.registry import AgentRegistry, read_spec
 from app.agents.strict_yaml import FileRefused
 from app.domain.answer import ResolutionRules
-from app.domain.language import guess_language
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
+from app.text.language import guess_language
 from tests.factories import principal
 
 BUILT_IN = ("hr", "it", "general")

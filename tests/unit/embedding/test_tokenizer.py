@@ -10,8 +10,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from app.domain.language import normalise
 from app.embedding.tokenizer import load_tokenizer
+from app.text.language import normalise
 
 UNKNOWN = 3
 ANY_TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cn"]), max_size=80)

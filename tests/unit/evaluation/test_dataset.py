@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from app.domain.language import fold, normalise
 from app.domain.principal import Principal, tenant_id_of
 from app.errors import AppError, ErrorCode
 from app.evaluation.bundled import NAMES, open_dataset, seed_dataset
 from app.evaluation.dataset import SCHEMA_PATH, Dataset, dataset_schema, parsed, read_dataset
 from app.evaluation.question import Question, Rights
 from app.ingestion.seed import SEED_USERS, read_seed
+from app.text.language import fold, normalise
 
 SEED = Path(__file__).parents[3] / "seed_data"
 PLAIN: dict[str, Any] = {

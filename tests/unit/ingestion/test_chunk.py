@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.knowledge import ChunkDraft
-from app.domain.language import clean
 from app.embedding.tokenizer import count_tokens, load_tokenizer
 from app.ingestion.chunk import SIZING, Sizing, chunk
+from app.text.language import clean
 
 SEED = Path(__file__).parents[3] / "seed_data"
 

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any, NoReturn
 
-from app.domain.claims.proposed import ProposedClaim
+from app.claims.proposed import ProposedClaim
 from app.domain.knowledge import Finding, Language, Passage, Quote, SearchPlan, SearchResult
 from app.domain.plan import Plan
 from app.domain.principal import Principal

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.knowledge import Language
-from app.domain.language import fold
 from app.domain.zones import VIETNAM
+from app.text.language import fold
 from app.tools.periods import Period, read_moment, resolve_period, zone_of
 from tests.unit.tools.recording import SATURDAY
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.language import clean
+from app.text.language import clean
 from app.tools.pieces import MAX_TEXT_CHARS, Piece, pieces_of
 
 

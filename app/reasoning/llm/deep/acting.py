@@ -8,8 +8,7 @@ from typing import TypeVar
 
 from app.domain.deep import Working
 from app.domain.knowledge import Finding
-from app.domain.language import clean
-from app.domain.links import LinkGuard
+from app.links import LinkGuard
 from app.reasoning.budget import note_downgrade
 from app.reasoning.deep import Action, ActRequest, Found, Solved
 from app.reasoning.llm.deep import telling
@@ -29,6 +28,7 @@ from app.reasoning.llm.deep.wording import NOT_SOLVED
 from app.reasoning.llm.ladder import Ladder
 from app.reasoning.llm.prompts import load
 from app.reasoning.llm.structured import Question, Shape, ask
+from app.text.language import clean
 
 RESEARCH, SOLVE = "deep_research", "deep_solve"
 _RESEARCH_TOKENS, _SOLVE_TOKENS = 700, 1_100

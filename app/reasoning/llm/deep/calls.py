@@ -13,13 +13,13 @@ from typing import Any
 
 from app.domain.deep import Observation
 from app.domain.knowledge import Finding
-from app.domain.language import clean, content_words, fold, normalise, words
-from app.domain.links import LinkGuard
 from app.domain.plan import TRANSCRIPT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
+from app.links import LinkGuard
 from app.reasoning.deep import ActRequest, ToolOffer, ToolWish
 from app.reasoning.llm.deep.grounds import Grounds, addresses_of, day, texts_of
 from app.reasoning.llm.deep.shapes import ToolShape
 from app.reasoning.llm.deep.telling import properties_of
+from app.text.language import clean, content_words, fold, normalise, words
 
 OUTWARD = frozenset({WEB_TOOL, WIKIPEDIA_TOOL, TRANSCRIPT_TOOL})
 """Tools whose queries others may read."""

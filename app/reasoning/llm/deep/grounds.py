@@ -10,12 +10,12 @@ from datetime import date
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from functools import cached_property, lru_cache
 
-from app.domain.amounts import amounts_in
 from app.domain.citations import without_citations
 from app.domain.deep import Observation, Research
 from app.domain.knowledge import Finding, Language
-from app.domain.language import clean, normalise, words
-from app.domain.links import LinkGuard
+from app.links import LinkGuard
+from app.text.amounts import amounts_in
+from app.text.language import clean, normalise, words
 
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*", re.ASCII)
 _POINT = re.compile(r"[.,]")

@@ -2,8 +2,7 @@
 back before any model is asked, unless the rules come to the same result themselves."""
 
 from app.domain.deep import Critique
-from app.domain.language import clean
-from app.domain.links import LinkGuard
+from app.links import LinkGuard
 from app.reasoning.deep import CritiqueRequest, DeepReasoner
 from app.reasoning.llm.deep import telling
 from app.reasoning.llm.deep.grounds import Grounds, addresses_of, texts_of
@@ -12,6 +11,7 @@ from app.reasoning.llm.deep.wording import UNGROUNDED
 from app.reasoning.llm.ladder import Ladder
 from app.reasoning.llm.prompts import load
 from app.reasoning.llm.structured import Question, ask
+from app.text.language import clean
 
 PURPOSE = "deep_review"
 _MAX_TOKENS = 250

@@ -5,7 +5,7 @@ from typing import Any
 
 from app.domain.deep import Observation
 from app.domain.knowledge import Finding
-from app.domain.language import clean, content_words, fold
+from app.text.language import clean, content_words, fold
 
 _MOST_CHARS = 7_000
 """Of all observations together."""

@@ -3,8 +3,7 @@
 import re
 
 from app.domain.deep import DeepPlan
-from app.domain.language import clean, content_words, fold
-from app.domain.links import LinkGuard
+from app.links import LinkGuard
 from app.reasoning.deep import DecomposeRequest
 from app.reasoning.llm.deep import telling
 from app.reasoning.llm.deep.grounds import addresses_of
@@ -12,6 +11,7 @@ from app.reasoning.llm.deep.shapes import DeepPlanShape
 from app.reasoning.llm.ladder import Ladder
 from app.reasoning.llm.prompts import load
 from app.reasoning.llm.structured import Question, ask
+from app.text.language import clean, content_words, fold
 
 PURPOSE = "deep_plan"
 _MAX_TOKENS = 700

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from app.domain.citations import without_citations
 from app.domain.deep import Report, Working
-from app.domain.language import clean, content_words, fold
-from app.domain.links import LinkGuard
+from app.links import LinkGuard
 from app.reasoning.deep import TellRequest
 from app.reasoning.llm.deep import telling
 from app.reasoning.llm.deep.grounds import Grounds, addresses_of, texts_of
@@ -17,6 +16,7 @@ from app.reasoning.llm.deep.short_form import short_form
 from app.reasoning.llm.ladder import Ladder
 from app.reasoning.llm.prompts import load
 from app.reasoning.llm.structured import Question, ask
+from app.text.language import clean, content_words, fold
 
 PURPOSE = "deep_tell"
 _MAX_TOKENS = 700

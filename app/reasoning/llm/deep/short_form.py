@@ -2,9 +2,9 @@
 
 import re
 
-from app.domain.amounts import CLOCK, DATE, DAY_OF_MONTH, DAY_OF_YEAR, amounts_in
 from app.domain.knowledge import Language
-from app.domain.language import clean
+from app.text.amounts import CLOCK, DATE, DAY_OF_MONTH, DAY_OF_YEAR, amounts_in
+from app.text.language import clean
 
 _LEAD_MARK = re.compile(r"^(?:final answer|answer|đáp án|đáp số|câu trả lời|trả lời)\s*[:：]\s*", re.IGNORECASE)
 _WRAPPED = re.compile(r"^(?:\*\*|__|[`\"'“‘«])+(?P<inside>.*?)(?:\*\*|__|[`\"'”’»])+$")

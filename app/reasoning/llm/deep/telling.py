@@ -7,9 +7,9 @@ from typing import Any
 
 from app.domain.deep import Critique, DeepMessage, DeepPlan, Research, Working
 from app.domain.knowledge import Language
-from app.domain.language import clean
 from app.reasoning.deep import ActRequest, CritiqueRequest, DecomposeRequest, TellRequest, ToolOffer
 from app.reasoning.llm.deep.observed import cut, findings_of, told_finding, told_observations
+from app.text.language import clean
 
 _QUESTION_CHARS, _STEP_CHARS, _LINE_CHARS = 4_000, 600, 400
 _RESEARCH_CHARS, _RESEARCHES, _RESEARCH_FINDINGS = 1_200, 12, 2

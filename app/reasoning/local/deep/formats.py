@@ -7,8 +7,8 @@ from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 
 from app.domain.knowledge import Language
-from app.domain.language import fold
 from app.reasoning.local.deep.sayings import Saying
+from app.text.language import fold
 
 _ASKS_FORM = Saying(
     r"(?:hãy |vui lòng |xin )?(?:chỉ (?:ghi|trả lời|cần|đưa|nêu|viết|cho)|trả lời (?:bằng|dưới dạng|"

@@ -7,7 +7,6 @@ from functools import lru_cache
 
 from app.domain.deep import Asked
 from app.domain.knowledge import Language
-from app.domain.language import fold, is_unaccented_vietnamese, normalise
 from app.reasoning.local.deep.days import Day, days_in
 from app.reasoning.local.deep.derived import compounds, family_of, hours_in, spans_of
 from app.reasoning.local.deep.formats import Form, split_form
@@ -18,6 +17,7 @@ from app.reasoning.local.deep.weekdays import with_days
 from app.reasoning.local.number_words import spelt_numbers
 from app.reasoning.local.question import Kind, read_question
 from app.reasoning.local.terms import Term, terms_of
+from app.text.language import fold, is_unaccented_vietnamese, normalise
 
 
 @dataclass(frozen=True, slots=True)

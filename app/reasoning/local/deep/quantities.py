@@ -8,12 +8,12 @@ from decimal import Decimal
 from functools import lru_cache
 
 from app.domain.knowledge import Language
-from app.domain.language import fold, normalise
 from app.reasoning.local.deep.days import days_in
 from app.reasoning.local.deep.sayings import Saying, words_of
 from app.reasoning.local.number_words import spelt_numbers
 from app.reasoning.local.numbers import Amount, amounts_in
 from app.reasoning.local.terms import Bag, bag_of
+from app.text.language import fold, normalise
 
 MONEY = frozenset({"VND", "GBP", "USD", "EUR", "CAD"})
 _SURELY_MONEY = 100_000

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from app.domain.language import fold, is_unaccented_vietnamese
+from app.text.language import fold, is_unaccented_vietnamese
 
 
 class Saying:

@@ -5,13 +5,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 
-from app.domain.language import guess_language
 from app.reasoning.local.deep.pieces import Piece
 from app.reasoning.local.deep.quantities import Quantity
 from app.reasoning.local.deep.statements import Stated
 from app.reasoning.local.deep.weekdays import with_days
 from app.reasoning.local.numbers import Amount, Range
 from app.reasoning.local.terms import Bag, Term, bag_of, rarity
+from app.text.language import guess_language
 
 _OWN, _PIECE, _ABOVE, _TITLE = 1.0, 0.8, 0.55, 0.35
 _HOLDS, _OPEN, _CONDITION, _EXAMPLE, _QUOTED, _RANK = 0.25, 0.08, 0.5, 0.3, 0.08, 0.015

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 
 from app.domain.knowledge import Language
-from app.domain.language import guess_language
 from app.evaluation.bundled import NAMES, open_dataset
 from app.flow.deep.entry import needs_deep, planned_question
 from app.reasoning import Classification
 from app.reasoning.local.deep import is_dependent
+from app.text.language import guess_language
 
 ROOT = Path(__file__).parents[4]
 STEPS = "Đi công tác Hà Nội 3 ngày 2 đêm thì được tối đa bao nhiêu tiền phụ cấp và khách sạn tổng cộng?"

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.language import clean
 from app.ingestion.parsing import FileKind, Parser, WarningCode, sniff
 from app.ingestion.parsing.encoding import decode
 from app.ingestion.parsing.legacy import from_legacy_fonts, from_tcvn, from_vni
+from app.text.language import clean
 
 VIETNAMESE = (
     "Điều 113. Nghỉ hằng năm. Người lao động làm việc đủ 12 tháng cho một người sử dụng lao động thì được nghỉ hằng "

@@ -6,10 +6,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from app.domain.knowledge import Finding
-from app.domain.language import fold
 from app.embedding import EmbeddingUnavailable, Vectors
 from app.reasoning.local import LocalReasoner
 from app.reasoning.local.review import review_finding
+from app.text.language import fold
 from tests import factories
 from tests.unit.reasoning.local.conftest import SEED, request, seed_passages
 

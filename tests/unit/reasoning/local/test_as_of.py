@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.language import fold
 from app.reasoning.local.as_of import as_of_in, moved_to, without
+from app.text.language import fold
 
 TODAY = date(2026, 11, 21)
 SEED = Path(__file__).parents[4] / "seed_data"

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.language import fold
 from app.reasoning.local.as_of import as_of_in, moved_to
 from app.reasoning.local.changes import ChangesAsked, asks_changes, changes_arguments, changes_asked
 from app.reasoning.local.follow_up import resolve
 from app.reasoning.local.intents import intents_of
+from app.text.language import fold
 
 SEED = Path(__file__).parents[4] / "seed_data"
 EVAL = Path(__file__).parents[5] / "shared" / "eval"

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.language import fold
 from app.reasoning.local.date_questions import date_asked
+from app.text.language import fold
 
 _DAYS = st.dates(date(1950, 1, 1), date(2090, 1, 1))
 

@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.knowledge import Language
-from app.domain.language import fold
 from app.reasoning.local.number_words import spelt_numbers
+from app.text.language import fold
 
 _DIGITS = ("không", "một", "hai", "ba", "bốn", "năm", "sáu", "bảy", "tám", "chín")
 

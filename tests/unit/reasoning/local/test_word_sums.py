@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.domain.language import fold
 from app.reasoning.local.word_sums import word_sum
+from app.text.language import fold
 from app.tools.arithmetic import calculate
 
 

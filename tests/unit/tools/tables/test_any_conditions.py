@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from app.domain.attachments import AttachedTable, Cell
 from app.domain.knowledge import Language
-from app.domain.language import fold
+from app.text.language import fold
 from app.tools.tables.question import Unclear
 from app.tools.tables.wording import unclear
 from tests.unit.tools.tables.test_conditions import ORDERS, PLACES, QUARTERS, TRIPS, answer, read

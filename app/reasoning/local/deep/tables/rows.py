@@ -8,9 +8,9 @@ from decimal import Decimal
 
 from app.domain.deep import Observation
 from app.domain.knowledge import Language
-from app.domain.language import fold
 from app.reasoning.local.numbers import read_number
 from app.reasoning.local.sentences import split_cells
+from app.text.language import fold
 
 _TABLE = re.compile(
     r"^- (?:Bảng|Table)(?: “(?P<name>[^”]*)”)?: (?:rows: )?(?P<rows>\d+)(?: dòng)?; (?:các cột|"

@@ -2,10 +2,10 @@
 
 import re
 
-from app.domain.language import fold
 from app.reasoning.local.deep.sayings import words_of
 from app.reasoning.local.deep.tables.rows import Column, Table
 from app.reasoning.local.glossary import stem
+from app.text.language import fold
 
 _WORD = re.compile(r"[^\W_]+")
 _SAME = (

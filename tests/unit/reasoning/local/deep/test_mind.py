@@ -6,11 +6,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.deep import Asked, DeepPlan, Observation, Research, Working
-from app.domain.language import guess_language
 from app.reasoning.deep import CritiqueRequest, DecomposeRequest, TellRequest
 from app.reasoning.local.deep import LocalDeepReasoner, is_dependent
 from app.reasoning.local.deep.criticising import criticise
 from app.reasoning.local.deep.planning import decompose
+from app.text.language import guess_language
 from tests import factories
 from tests.acceptance.test_tool_questions import QUESTIONS, REFUSED
 from tests.unit.reasoning.local.conftest import SEED

@@ -1,0 +1,96 @@
+"""Disagreements that lie in no value: what is allowed and forbidden, lists, other words in the place of the answer."""
+
+from collections.abc import Iterator
+from itertools import product
+
+from app.claims.alignment import aligned
+from app.claims.asked import Asked
+from app.claims.listing import Listed, listed_in
+from app.claims.polarity import makes_exception, opposes, without_modals
+from app.claims.record import Claim, Value
+from app.claims.sentences import Said, plain_claim
+from app.claims.sides import Clash, Text, dice_of, overlap_of
+from app.text.language import content_words, fold, words
+from app.text.numerals import is_english_number
+
+PERMISSION, LIST, WORDING = "permission", "list", "wording"
+"""Kinds of claims that are no amounts and no marks."""
+_SHARED_WORDS, _SAME_ACT = 2, 0.6
+"""Least words two sentences share to speak of one act, and least share."""
+_SAME_LIST = 0.4
+_LAID_BESIDE, _LAID_BESIDE_APART = 0.5, 0.6
+"""Least share of words in common for other words to stand in the same place: versions of a page, two documents."""
+_SPAN_WORDS = 6
+_STEM = 4
+_QUANTIFIERS = frozenset({"all", "only", "any", "every", "moi", "tat", "chi", "toan"})
+
+
+def permissions(asked: Asked, mine: list[Said], theirs: list[Said], *, is_one_page: bool) -> Iterator[Clash]:
+    """The same act allowed and forbidden; of two documents only what answers a question for yes or no in like words."""
+    if not is_one_page and "yes_no" not in asked.wants:
+        return
+    for left, right in product(mine, theirs):
+        if not opposes(left.polarity, right.polarity) or makes_exception(f"{left.text} {right.text}"):
+            continue
+        acts = without_modals(left.subject), without_modals(right.subject)
+        overlap = overlap_of(*acts) if is_one_page else dice_of(*acts)
+        if len(acts[0] & acts[1]) >= _SHARED_WORDS and overlap >= _SAME_ACT:
+            yield Clash(
+                plain_claim(left.text, PERMISSION, frozenset({left.polarity}), (left.text,)),
+                plain_claim(right.text, PERMISSION, frozenset({right.polarity}), (right.text,)),
+                overlap,
+            )
+
+
+def lists(asked: Asked, one: Text, other: Text, *, is_one_page: bool) -> Iterator[Clash]:
+    """Lists of one thing with other members: of versions any change, of documents members that only each has."""
+    if not asked.wants & {"list", "thing", "person"}:
+        return
+    mine, theirs = list(listed_in(one.quoted)), list(listed_in(other.quoted))
+    agreed = {left.members for left in mine} & {right.members for right in theirs}
+    for left, right in product(mine, theirs):
+        if agreed & {left.members, right.members}:
+            continue
+        gone, come = left.without(right), right.without(left)
+        shared = 1 - min(len(gone) / len(left.members), len(come) / len(right.members))
+        differs = bool(gone or come) if is_one_page else bool(gone and come)
+        if differs and shared >= _SAME_LIST:
+            yield Clash(_list_claim(left, gone), _list_claim(right, come), shared)
+
+
+def _list_claim(listed: Listed, own: frozenset[str]) -> Claim:
+    values: frozenset[Value] = frozenset(listed.members)
+    return plain_claim(listed.text, LIST, values, tuple(listed.written[member] for member in sorted(own)))
+
+
+def wordings(
+    asked: Asked, one: Text, other: Text, mine: list[Said], theirs: list[Said], *, is_one_page: bool
+) -> Iterator[Clash]:
+    """Other words where the answer stands: both sentences run alike but for one place."""
+    if not asked.wants & {"person", "place", "thing"}:
+        return
+    least = _LAID_BESIDE if is_one_page else _LAID_BESIDE_APART
+    for left, right in product(mine, theirs):
+        laid = aligned(left.text, right.text)
+        spans = [span for span in laid.spans if _telling(asked, span.one) or _telling(asked, span.other)]
+        if laid.ratio < least or len(spans) != 1:
+            continue
+        a, b = _telling(asked, spans[0].one), _telling(asked, spans[0].other)
+        if a and b and not _share_a_stem(a, b) and max(len(a), len(b)) <= _SPAN_WORDS:
+            yield Clash(
+                plain_claim(left.text, WORDING, frozenset(a), (spans[0].one,)),
+                plain_claim(right.text, WORDING, frozenset(b), (spans[0].other,)),
+                laid.ratio,
+            )
+
+
+def _telling(asked: Asked, span: str) -> frozenset[str]:
+    """What a span says that neither the question nor a figure says: figures are compared as amounts."""
+    spoken = frozenset(fold(word) for word in content_words(span) if not word.isdigit() and not is_english_number(word))
+    said = without_modals(spoken) - asked.words
+    return said | (_QUANTIFIERS.intersection(map(fold, words(span))) if "person" in asked.wants else said)
+
+
+def _share_a_stem(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether a word stands on both sides, in another form perhaps (``enter``, ``entering``)."""
+    return bool({word[:_STEM] for word in one} & {word[:_STEM] for word in other})

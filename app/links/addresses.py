@@ -1,0 +1,137 @@
+"""Finding addresses in plain text: whatever a program could turn into a link, also without a scheme."""
+
+import re
+from collections.abc import Iterator
+
+from app.links.disguise import INVISIBLE
+from app.links.hosts import is_host, is_unlikely
+
+_RUN = r"[^\s<>\"'`()\[\]{}|*‹›“”«»]*+"
+_LABEL = (
+    r"[^\s\x00-#%-*,./:;<>?@\[\\\]`{-\xa0\xa1\xa7\xab\xb6\xb7\xbb\xbf\u037e\u0387\u0589\u060c\u061b\u061f\u06d4\u0964"
+    r"\u2010-\u2027\u2030-\u205e\u3001-\u3003\u3008-\u3020\u3030\u30fb\ufe10-\ufe1f\ufe30-\ufe6b\uff01-\uff0f"
+    r"\uff1a-\uff20\uff3b-\uff40\uff5b-\uff65]"
+)
+"""A sign of a host name. Letters are not all: ``😀.vn`` is one, and some programs let ``=`` and hidden signs pass.
+White space and punctuation end it."""
+_DOTTED = rf"{_LABEL}++(?:\.{_LABEL}++)++"
+_MAIL = rf"(?<![\w.+%&=$-])[\w.+%&=$-]++@(?:{_DOTTED}|(?:\.{_LABEL}++)++)"
+_HEAD = re.compile(
+    r"(?P<absolute>(?<![\w+.-])(?P<scheme>[\w+.-]*+):[/\\]{2,}+)"
+    r"|(?P<loose>\b(?:https?|ftps?|wss?):[/\\]*+(?=[^\W\d]|\[)"
+    r"|\bfile:[/\\]|\b(?:java|vb|live)script:(?=\S)|\bdata:(?=[;,]|[a-z]++[/;])"
+    r"|\b(?:blob|filesystem|view-source|jar):(?=\w)|\b(?:cid|magnet|intent):(?=[/#?]))"
+    r"|(?P<contact>\b(?:mailto|xmpp|sips?|tel|callto|sms|smsto|skype):(?=\.*+[^\s,;]))"
+    rf"|(?P<mail>{_MAIL})"
+    r"|(?P<relative>(?<![^\W_])(?<![:/\\])/{2,}+(?=[^\s/]))"
+    r"|(?P<ipv6>\[(?:[0-9a-f.]{0,15}:){2,8}[0-9a-f.]{0,15}(?:%\w{1,16})?\](?=:\d|[/?#]))"
+    rf"|(?<!{_LABEL})(?P<name>{_DOTTED})(?!:[/\\]{{2}})(?P<port>:\d{{1,5}}+(?!\w))?+"
+    r"|(?P<web>(?<![^\W_])www\.)",
+    re.IGNORECASE,
+)
+"""How an address may begin. The order counts: what has a scheme is one, however its name looks."""
+_TAIL = re.compile(rf"(?:\[[0-9a-f:.%]*+\])?+{_RUN}", re.IGNORECASE)
+_LEADS_ON = re.compile(rf"\.?[/?#]{_RUN}")
+_ASKS = re.compile(rf"\.?(?:\?|:[/\\]){_RUN}")
+_CLINGING = re.compile(rf"[{INVISIBLE}&%#]")
+"""Signs that some programs read as a part of the name they touch."""
+_NOTHING = re.compile(r"[\"'`)\]}>.,;:!?*_”’»…]*+(?:\s|\Z)")
+_WIRED = re.compile(rf"[^/\s]*?(?:{_LABEL}\.{_LABEL}|@|\[[0-9a-f.]*:|:\d|\d{{4}}|\b0x|\blocalhost)", re.IGNORECASE)
+"""What makes ``//name`` an address and no comment of a program."""
+_ENDS = ".,;:!?_~…"
+"""Signs at the end of an address that belong to the sentence."""
+_NAMED = re.compile(rf"{_MAIL}|(?<!{_LABEL}){_DOTTED}(?::\d{{1,5}}+(?!\w))?+")
+
+
+class KnownNames:
+    """Host names, e-mail addresses and other contacts that stand literally in a text; read when first asked."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text.lower()
+        self._names: frozenset[str] | None = None
+
+    def has(self, name: str) -> bool:
+        """Whether `name` stands in the text by itself, not as a part of a longer name."""
+        if self._names is None:
+            self._names = frozenset(found[0].strip("_-.") for found in _NAMED.finditer(self._text))
+        return name.lower() in self._names
+
+    def says(self, words: str) -> bool:
+        """Whether `words` stand in the text anywhere."""
+        return words.lower() in self._text
+
+
+def addresses(text: str, known: KnownNames) -> Iterator[tuple[int, int]]:
+    """Where the addresses of `text` begin and end, in order; those that may stand because they are known left out."""
+    at = 0
+    while found := _HEAD.search(text, at):
+        end = _end(text, found, known)
+        if end is not None:
+            yield found.start(), end
+        # The last label of a name that is none may be a scheme: v1.javascript:
+        at = end or (text.rindex(".", at, found.end("name")) + 1 if found["name"] else found.end())
+
+
+def _end(text: str, found: re.Match[str], known: KnownNames) -> int | None:
+    """Where the address that begins with `found` ends; None when it is none, or may stand."""
+    match found.lastgroup:
+        case "name" | "port":
+            return _end_of_name(text, found, known)
+        case "mail":
+            return _end_of_mail(text, found, known)
+        case "relative" if not _WIRED.match(text, found.end()):
+            return None
+        case "absolute" if _is_bare_scheme(text, found):
+            return None
+    end = _trimmed(text, found.end(), _run(text, found.end()))
+    contact = text[found.end() : end]
+    if found["contact"] and "?" not in contact and (known.has(contact) or known.says(found[0] + contact)):
+        return None
+    return end
+
+
+def _is_bare_scheme(text: str, found: re.Match[str]) -> bool:
+    """``https://`` with nothing behind it, ``C:\\folder``."""
+    scheme = found["scheme"]
+    return len(scheme) == 1 or ("." not in scheme and bool(_NOTHING.match(text, found.end())))
+
+
+def _end_of_mail(text: str, found: re.Match[str], known: KnownNames) -> int | None:
+    asked = _ASKS.match(text, found.end())
+    local, _, domain = found[0].partition("@")
+    is_price = "." not in local and domain.count(".") < 3 and domain.replace(".", "").isdecimal()
+    may_stand = is_price or (known.has(found[0].strip("_-.")) and _is_free(found))
+    return None if may_stand and not asked else (asked or found).end()
+
+
+def _end_of_name(text: str, found: re.Match[str], known: KnownNames) -> int | None:
+    whole, port = found["name"], found["port"] or ""
+    name = whole.strip("_." if "xn--" in whole.lower() else "_-.")
+    beginning = name.partition("._")[0]  # for some programs an underscore ends the name: evil.vn._x
+    name = next((shorter for shorter in (beginning, name) if "." in shorter), whole)
+    onward = _LEADS_ON.match(text, found.end())
+    end = _trimmed(text, found.end(), onward.end()) if onward else found.end()
+    rest = port + text[found.end() : end].removeprefix(".")
+    is_behind_at = text[found.start() - 1 : found.start()] == "@"
+    if "." not in name or (not is_host(name, rest) and not (is_behind_at and is_host(name, "/"))):
+        return None
+    if rest == port and known.has(name + port) and _is_free(found):
+        return None
+    return None if is_unlikely(name) and "?" not in rest and known.says(name + rest) else end
+
+
+def _is_free(found: re.Match[str]) -> bool:
+    text, start, end = found.string, found.start(), found.end()
+    around = text[max(0, start - 1) : start] + text[end : end + 1]
+    return not _CLINGING.search(around) and text[end : end + 1] != "@"
+
+
+def _run(text: str, start: int) -> int:
+    tail = _TAIL.match(text, start)
+    return tail.end() if tail else start
+
+
+def _trimmed(text: str, start: int, end: int) -> int:
+    while end > start and text[end - 1] in _ENDS:
+        end -= 1
+    return end
