@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from app.changes import compared, focus_of, selected, statements_of
 from app.changes.differences import Comparison
 
-SEED = Path(__file__).parents[4] / "seed_data"
+SEED = Path(__file__).parents[3] / "seed_data"
 OLD = """# Chính sách nghỉ phép 2024
 
 Ban hành ngày 12/12/2023.
