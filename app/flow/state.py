@@ -23,8 +23,8 @@ from app.reasoning import AgentOffer, AsOf, Classification, Probe, Reasoner, Res
 from app.reasoning.budget import Account, Ledger
 from app.retrieval.cache import Corpus
 from app.retrieval.search import Retriever
-from app.sessions.clock import TenantClock
 from app.sessions.memory import MemoryManager, SessionMemory
+from app.sessions.session import TenantClock
 from app.tasks.registry import TaskRegistry
 from app.tasks.run import TaskRun
 

@@ -17,7 +17,7 @@ from app.errors import AppError, ErrorCode, StaleAttempt
 from app.events import RESTING_EVENTS, TERMINAL_EVENTS, Event, JournalEntry, TaskAvailable, read_event
 from app.journal.messages import Place, message_of
 from app.journal.outage import Outage
-from app.journal.spooled import EventsAppended, Registered, RunHeld
+from app.journal.spool_records import EventsAppended, Registered, RunHeld
 from app.journal.writer import JournalWriter
 from app.storage import events as rows
 from app.storage.database import Database

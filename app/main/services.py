@@ -51,9 +51,8 @@ from app.reasoning.local.deep import is_dependent
 from app.retrieval.cache import Corpus
 from app.retrieval.calibration import Calibration, load_calibration
 from app.retrieval.search import Retriever
-from app.sessions.clock import TenantClock
 from app.sessions.memory import SessionMemory
-from app.sessions.session import SessionStore
+from app.sessions.session import SessionStore, TenantClock
 from app.settings import Settings
 from app.storage import migrate
 from app.storage.database import Database

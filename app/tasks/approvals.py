@@ -9,7 +9,7 @@ from app.errors import AppError, ErrorCode
 from app.events import Event, RenavigateRequest, VerificationDone
 from app.journal import Journal, not_found
 from app.journal.messages import Place
-from app.journal.spooled import json_of
+from app.journal.spool_records import json_of
 from app.storage import deep_states, documents, events, parking
 from app.storage.database import Database, Transaction
 from app.storage.parking import Parked

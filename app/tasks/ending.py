@@ -7,7 +7,7 @@ from uuid import UUID
 from app.domain.tasks import TaskStatus
 from app.events import TaskCancelled
 from app.journal.messages import Place
-from app.journal.spooled import RunEnded, json_of
+from app.journal.spool_records import RunEnded, json_of
 from app.storage import conflicts, events, sessions, tasks
 from app.storage.database import Transaction
 from app.tasks.steps import demand

@@ -12,7 +12,7 @@ from app.domain.principal import Principal
 from app.domain.tasks import NewTask, Task, TaskStatus
 from app.errors import AppError, ErrorCode
 from app.journal import Journal
-from app.journal.spooled import Registered
+from app.journal.spool_records import Registered
 from app.tasks.attempts import Attempts
 from app.tasks.registry import TaskRegistry
 from app.tasks.run import Handler, TaskRun

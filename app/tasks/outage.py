@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from app.errors import StaleAttempt
 from app.events import Heartbeat, JournalEntry, Redispatched, TaskAvailable
-from app.journal.held import BroughtIn
 from app.journal.messages import Place
-from app.journal.spooled import (
+from app.journal.spool_records import (
+    BroughtIn,
     EventsAppended,
     Fate,
     PlanSaved,
@@ -45,7 +45,7 @@ class SpooledWrites:
         self._database, self._queue, self._lease_seconds = database, queue, lease_seconds
 
     async def bring_in(self, spooled: SpooledRun, is_live: bool) -> BroughtIn:
-        """Write what waits of a run; see `app.journal.held.BringIn`."""
+        """Write what waits of a run; see `app.journal.spool_records.BringIn`."""
         read = _Spooled.of(spooled)
         held = read.held
         place = Place.of(held.principal, held.session_id, held.task_id, held.attempt)

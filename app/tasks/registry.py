@@ -19,7 +19,7 @@ from app.errors import AppError, ErrorCode
 from app.events import FinalReport, TaskAvailable, TaskFailed
 from app.journal import Journal, not_found
 from app.journal.messages import Place
-from app.journal.spooled import PlanSaved, RunEnded, StepEnded, json_of
+from app.journal.spool_records import PlanSaved, RunEnded, StepEnded, json_of
 from app.storage import events, sessions, tasks
 from app.storage.database import Database, Transaction
 from app.storage.json_text import dump

@@ -15,7 +15,7 @@ from app.domain.tasks import ClaimedStep, HandedStep, NewTask, PrivateContext, S
 from app.errors import StaleAttempt
 from app.events import Event
 from app.journal.outage import Outage
-from app.journal.spooled import StepClaimed, StepsRegistered
+from app.journal.spool_records import StepClaimed, StepsRegistered
 from app.storage import contexts, delivery, steps, tasks
 from app.storage.database import Database
 from app.tasks.queue import JobQueue, line_of
