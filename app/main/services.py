@@ -13,7 +13,7 @@ from app.agents.dispatch import RemoteSteps
 from app.agents.monitor import Monitor
 from app.agents.registry import AgentRegistry
 from app.agents.run import StepRunner
-from app.agents.strict_yaml import FileRefused
+from app.agents.spec import FileRefused
 from app.api.auth import Claims
 from app.api.deps import Limits, Rooms
 from app.domain.attachments import AttachmentLimits
