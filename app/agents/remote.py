@@ -19,7 +19,7 @@ from app.domain.tasks import HandedStep, TaskStatus
 from app.errors import AppError, StaleAttempt
 from app.events import AgentResult, NavigationError
 from app.reasoning.budget import Account, Ledger, Spent, charged_to, current_account
-from app.storage.json_text import dump, storable
+from app.storage.encoding import dump, storable
 from app.tasks.run import TaskRun
 from app.tasks.steps import StepRegistry
 from app.telemetry import CacheUse, count_lookups, count_outage, counting_cache_use

@@ -19,7 +19,7 @@ from app.domain.tasks import NewTask, PrivateContext, TaskStatus
 from app.errors import AppError, StaleAttempt
 from app.events import Event, JournalEntry, read_event
 from app.journal.messages import Place
-from app.storage.json_text import dump, storable
+from app.storage.encoding import dump, storable
 from app.storage.spool import Entry, SpooledRun
 
 

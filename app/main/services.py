@@ -57,14 +57,11 @@ from app.settings import Settings
 from app.storage import migrate
 from app.storage.database import Database
 from app.storage.embedded import start_embedded
-from app.tasks.approvals import Approvals
-from app.tasks.checkpoints import DeepStates
-from app.tasks.conflicts import ConflictBook
-from app.tasks.feedback import FeedbackBook
+from app.tasks.approvals import Approvals, DeepStates
 from app.tasks.oversight import Oversight
-from app.tasks.performance import PerformanceBook
 from app.tasks.queue import IN_PROCESS, JobQueue
 from app.tasks.registry import TaskRegistry
+from app.tasks.reviews import ConflictBook, FeedbackBook, PerformanceBook
 from app.tasks.worker import Worker
 from app.tools.catalogue import descriptions
 

@@ -5,12 +5,12 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, TypeAdapter
 
-from app.domain.cursor import read_cursor, write_cursor
 from app.domain.principal import Principal
 from app.domain.tasks import Message, Session
 from app.errors import AppError, ErrorCode
 from app.storage import sessions, tenants
 from app.storage.database import Database
+from app.storage.encoding import read_cursor, write_cursor
 
 _MAX_TURNS = 500
 """Turns of a conversation that are shown: 1,000 messages."""

@@ -13,9 +13,9 @@ from app.domain.tasks import NewTask, Task, TaskStatus
 from app.errors import AppError, ErrorCode
 from app.journal import Journal
 from app.journal.spool_records import Registered
-from app.tasks.attempts import Attempts
 from app.tasks.registry import TaskRegistry
 from app.tasks.run import Handler, TaskRun
+from app.tasks.worker import Attempts
 
 _log = structlog.get_logger(__name__)
 

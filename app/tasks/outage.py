@@ -29,13 +29,13 @@ from app.journal.spool_records import (
     row_of,
     writes_in,
 )
-from app.storage import brought_in, contexts, events, sessions, tasks
+from app.storage import brought_in, events, sessions, steps, tasks
 from app.storage.brought_in import RootState
 from app.storage.database import Database, Transaction
-from app.storage.json_text import dump
+from app.storage.encoding import dump
 from app.storage.spool import SpooledRun
-from app.tasks.ending import conclude_run
 from app.tasks.queue import JobQueue
+from app.tasks.steps import conclude_run
 
 
 class SpooledWrites:
@@ -175,7 +175,7 @@ async def _make(tx: Transaction, read: _Spooled, attempt: int) -> None:
             case StepsRegistered(new_tasks=new_tasks, agent_contexts=needs, at=at):
                 await tasks.insert(tx, new_tasks)
                 if at is not None:
-                    await contexts.keep(tx, held.session_id, needs, at.isoformat())
+                    await steps.keep_contexts(tx, held.session_id, needs, at.isoformat())
             case StepClaimed(task_id=step_id, attempt=number, agent_id=agent):
                 await brought_in.hold_step(tx, step_id, number, agent)
             case StepEnded():
