@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from app.domain.deep import Observation, Working
 from app.domain.knowledge import Finding
-from app.domain.plan import FILES_TOOL, MATH_TOOL
+from app.domain.plan import MATH_TOOL
 from app.reasoning.deep import Action, ActRequest, Solved, ToolWish
 from app.reasoning.local.deep.answering import answered, unsolved
 from app.reasoning.local.deep.arithmetic import evaluated
@@ -20,7 +20,6 @@ from app.reasoning.local.deep.puzzles import Solution, puzzle_of
 from app.reasoning.local.deep.puzzles.solution import PYTHON_TOOL
 from app.reasoning.local.deep.researching import findings_of
 from app.reasoning.local.deep.solving import solved
-from app.reasoning.local.deep.tables import table_action
 
 _RESULT = re.compile(r"['\"]result['\"]\s*:\s*(?P<quote>['\"])?(?P<value>.*?)(?(quote)(?P=quote))\s*[,}]", re.DOTALL)
 
@@ -31,8 +30,6 @@ def work(request: ActRequest) -> Action:
     own = puzzle_of(inquiry) or own_solution(inquiry)
     if own is not None and not request.research:
         return _by_solution(request, inquiry, own)
-    if inquiry.files and any(tool.name == FILES_TOOL for tool in request.tools):
-        return table_action(request, inquiry)
     findings = _findings(request)
     refused = _refused(request)
     way = solved(inquiry, findings, without=refused)
