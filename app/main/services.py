@@ -47,7 +47,7 @@ from app.reasoning.budget import NoLedger, StoredLedger
 from app.reasoning.llm import Ladder, ModelReasoner
 from app.reasoning.local import LocalReasoner
 from app.reasoning.local.concepts import concepts_in
-from app.reasoning.local.deep import is_dependent
+from app.reasoning.local.tool_choice import needs_steps
 from app.retrieval.cache import Corpus
 from app.retrieval.calibration import Calibration, load_calibration
 from app.retrieval.search import Retriever
@@ -230,7 +230,7 @@ class Services:
         ports = Ports(registry, memory, clock, retriever, corpus, reasoner, agents, steps.dispatch, ledger, now)
         states, limits = DeepStates(self.database, journal, now, settings.deep_approval_seconds), _flow_limits(settings)
         deep = open_deep(settings, ports, limits, runner, self.ladder, states, self.attachments, self.database)
-        flow = DepartmentFlow(ports, limits, deep, is_dependent)
+        flow = DepartmentFlow(ports, limits, deep, needs_steps if settings.has_model else None)
         keys, oversight = key_source(settings), Oversight(self.database, registry, is_priced=settings.has_prices)
         self.rooms = Rooms(
             authenticator=authenticator(settings, keys, self.directory),
