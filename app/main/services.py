@@ -31,13 +31,12 @@ from app.ingestion.pipeline import Ingestion
 from app.ingestion.reembed import Reembedding
 from app.journal import Journal
 from app.main.balancing import Balancing
-from app.main.buses import check_bus_url, open_messages
+from app.main.buses import check_bus_url, open_messages, open_outage
 from app.main.deep import open_deep
 from app.main.embedders import open_embedder
 from app.main.evaluations import KeptEvaluations
 from app.main.identity import Directory, authenticator, dev_login, key_source
 from app.main.models import open_ladder, spending_limits
-from app.main.outages import open_door, open_outage
 from app.main.readiness import Addresses, Readiness
 from app.main.seeding import Progress, SeedReport, plant_once, plant_seed, retell_logs
 from app.main.tools import open_tools
@@ -243,7 +242,6 @@ class Services:
             agents=agents,
             flow=flow,
             deep=deep,
-            offline=open_door(flow, journal, self._stack),
             ingestion=self.ingestion,
             catalogue=self.catalogue,
             health=self.health,
