@@ -6,19 +6,154 @@ import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from enum import StrEnum
 from pathlib import Path
 
 import anyio
+import httpx2
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client._transport import TransportStreams
+from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc_message_adapter
 from pydantic import ValidationError
 
 from app.text.language import clean
-from app.tools.mcp.allowance import Allowance, TooMuch
-from app.tools.mcp.faults import Fault, Faults
 from app.tools.mcp.spec import ServerSpec
+
+
+class Fault(StrEnum):
+    """What a server did, or what was done to it."""
+
+    ENDED = "ended"
+    """The process is gone, or the connection."""
+    UNREACHABLE = "unreachable"
+    TOO_MUCH = "too_much"
+    NOT_MCP = "not_mcp"
+    SLOW_START = "slow_start"
+    CHANGED = "changed"
+    """Its tool list is not the approved one."""
+    UNUSABLE_LIST = "unusable_list"
+    """Too many tools, a name twice, a page without end."""
+    REFUSED = "refused"
+    """It cannot be used as it is configured."""
+    CLOSED = "closed"
+    """By us: idle, or the service stops."""
+
+
+class Faults:
+    """What is known of the end of one connection."""
+
+    def __init__(self) -> None:
+        self.first: Fault | None = None
+        self.noted = asyncio.Event()
+        self.detail = ""
+        """For operators; may quote the server, cleaned and cut."""
+        self.last_words = ""
+        """The end of what its process wrote to standard error, cleaned; for operators."""
+        self.stderr_bytes = 0
+
+    def note(self, fault: Fault, detail: str = "") -> None:
+        """Keep the first fault; those that follow come from it."""
+        if self.first is None:
+            self.first, self.detail = fault, detail
+            self.noted.set()
+
+
+class TooMuch(Exception):
+    """A server sent more than it was asked for."""
+
+
+class Allowance:
+    """An account of bytes; what is not used is not saved up beyond `most`."""
+
+    def __init__(self, most: int):
+        self._most = most
+        self._left = 0
+
+    def grant(self, size: int) -> None:
+        """Let the server send `size` bytes more."""
+        self._left = min(self._left + size, self._most)
+
+    def take(self, size: int) -> None:
+        """Count bytes that arrived. Raises `TooMuch` when they were not granted."""
+        self._left -= size
+        if self._left < 0:
+            raise TooMuch
+
+
+_CONNECT_SECONDS = 5.0
+_MAX_LISTENING = 2
+"""Times the server may keep a line open to speak unasked; then it is heard only when it is asked."""
+
+
+class _Counted(httpx2.AsyncByteStream):
+    """A body that is counted while it is read."""
+
+    def __init__(self, body: httpx2.AsyncByteStream, allowance: Allowance, faults: Faults):
+        self._body, self._allowance, self._faults = body, allowance, faults
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for chunk in self._body:
+            try:
+                self._allowance.take(len(chunk))
+            except TooMuch as overrun:
+                self._faults.note(Fault.TOO_MUCH)
+                raise httpx2.ReadError("the server sent too much") from overrun
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._body.aclose()
+
+
+class _Bounded(httpx2.AsyncBaseTransport):
+    """Sends requests to the one address that was configured, and counts what comes back."""
+
+    def __init__(self, url: str, allowance: Allowance, faults: Faults):
+        self._url = httpx2.URL(url)
+        self._line = httpx2.AsyncHTTPTransport(trust_env=False)
+        self._allowance, self._faults = allowance, faults
+        self._listening = 0
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Raises `httpx2.TransportError` for another address and for a body in an encoding that could unfold."""
+        if request.url != self._url:
+            raise httpx2.UnsupportedProtocol("only the configured address is spoken to", request=request)
+        if request.method == "GET":
+            self._listening += 1
+            if self._listening > _MAX_LISTENING:
+                return httpx2.Response(405, request=request)
+        response = await self._line.handle_async_request(request)
+        if response.headers.get("content-encoding", "identity") != "identity":
+            await response.aclose()
+            self._faults.note(Fault.NOT_MCP)
+            raise httpx2.ReadError("the server compresses though it was asked not to", request=request)
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        body = _Counted(response.stream, self._allowance, self._faults)
+        return httpx2.Response(
+            response.status_code, headers=response.headers, stream=body, extensions=response.extensions
+        )
+
+    async def aclose(self) -> None:
+        await self._line.aclose()
+
+
+@asynccontextmanager
+async def http_streams(spec: ServerSpec, allowance: Allowance, faults: Faults) -> AsyncIterator[TransportStreams]:
+    """Speak to the server's endpoint until the block is left. Raises `ServerRefused` for a variable that is not set."""
+    async with (
+        httpx2.AsyncClient(
+            transport=_Bounded(spec.url, allowance, faults),
+            headers={"accept-encoding": "identity", "user-agent": "conclave"} | spec.sent_headers(),
+            timeout=httpx2.Timeout(spec.limits.call_seconds, connect=_CONNECT_SECONDS),
+            follow_redirects=False,
+            max_redirects=0,
+            trust_env=False,
+        ) as client,
+        streamable_http_client(spec.url, http_client=client, max_sse_event_size=spec.limits.max_list_bytes) as streams,
+    ):
+        yield streams
+
 
 _LAUNCHER = Path(__file__).with_name("launch.py")
 _CHUNK_BYTES = 65_536
