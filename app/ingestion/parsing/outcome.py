@@ -1,6 +1,7 @@
 """How reading a file ends: as a `ParsedFile`, or as `ParseFailed` with one code of a closed set. Nothing in between."""
 
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 
 from app.domain.record import Record
@@ -147,3 +148,7 @@ class ParseLimits:
     """A longer or wider sheet is cut, and the file is partial."""
     table_cells: int = 0
     """Cells kept beside the text, all tables together; 0 = none are."""
+
+    def as_request(self, kind: FileKind | DescribedKind) -> bytes:
+        """What stands in front of the bytes of a file on its way to the process that reads it: one line."""
+        return json.dumps([kind, asdict(self)]).encode() + b"\n"

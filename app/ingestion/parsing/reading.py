@@ -1,10 +1,13 @@
 """Bytes in, the fields of a `ParsedFile` out: chooses the reader, and names what went wrong. Runs in the sandbox."""
 
 import io
+import json
+import resource
 import zipfile
 from collections.abc import Callable
 from typing import Any
 
+from app.confinement.forking import peak_bytes
 from app.ingestion.parsing.advice import ParseFailed
 from app.ingestion.parsing.archive import listed, office_kind, rebuilt
 from app.ingestion.parsing.draft import Draft, one_line
@@ -36,6 +39,25 @@ _OFFICE_READERS: dict[FileKind, Callable[[io.BytesIO, Draft], None]] = {
 _ARCHIVE_END = b"PK\x05\x06"
 _TAIL_BYTES = 66_000
 _PDF_MARK = b"%PDF-"
+_NEAR_THE_LIMIT = 0.8
+"""Of the memory: what is then called damaged may as well be too large."""
+
+
+def read_request(request: bytes) -> bytes:
+    """Read the file of a request (`ParseLimits.as_request`); the answer is JSON. Raises `MemoryError`."""
+    head, _, content = request.partition(b"\n")
+    name, limits = json.loads(head)
+    allowed = ParseLimits(**limits)
+    kind = DescribedKind(name) if name in tuple(DescribedKind) else FileKind(name)
+    try:
+        answer = read_file(content, kind, allowed)
+    except ParseFailed as failure:
+        # Libraries report what they could not allocate as a fault of the file.
+        is_full = peak_bytes(resource.getrusage(resource.RUSAGE_SELF)) > allowed.memory_bytes * _NEAR_THE_LIMIT
+        if failure.code is ParseFailure.DAMAGED and is_full:
+            raise MemoryError from failure
+        answer = {"failure": failure.code, "detail": failure.detail}
+    return json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def read_file(content: bytes, kind: FileKind | DescribedKind, limits: ParseLimits) -> dict[str, Any]:
