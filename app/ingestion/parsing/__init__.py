@@ -4,13 +4,13 @@ Bytes from outside are opened in a process of their own without files, network o
 (`app.confinement`). Everything below `formats` runs only there.
 """
 
-from app.ingestion.parsing.advice import ParseFailed
 from app.ingestion.parsing.outcome import (
     DescribedFile,
     DescribedKind,
     FileKind,
     ParsedFile,
     ParsedTable,
+    ParseFailed,
     ParseFailure,
     ParseLimits,
     ParseWarning,

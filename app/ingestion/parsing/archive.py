@@ -13,8 +13,7 @@ import zlib
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
-from app.ingestion.parsing.advice import ParseFailed
-from app.ingestion.parsing.outcome import FileKind, ParseFailure, ParseLimits
+from app.ingestion.parsing.outcome import FileKind, ParseFailed, ParseFailure, ParseLimits
 
 _ENTRY_MARK = b"PK\x01\x02"
 _LOCAL_HEADER_BYTES = 30

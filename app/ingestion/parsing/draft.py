@@ -6,10 +6,9 @@ from collections.abc import Iterable, Sequence
 from itertools import islice
 from typing import Any
 
-from app.ingestion.parsing.advice import ParseFailed
 from app.ingestion.parsing.kept_tables import KeptTables
 from app.ingestion.parsing.legacy import KEPT_SOFT_HYPHEN, SOFT_HYPHEN, from_legacy_fonts
-from app.ingestion.parsing.outcome import FileKind, ParseFailure, ParseLimits, WarningCode
+from app.ingestion.parsing.outcome import FileKind, ParseFailed, ParseFailure, ParseLimits, WarningCode
 from app.text.language import clean
 
 MAX_LINE_CHARS = 20_000
@@ -107,6 +106,11 @@ class Draft:
         """Text that is Markdown or plain already: lines stay as they are, but for blanks at their ends."""
         lines = (line.rstrip() for line in self._cleaned(text).replace("\xa0", " ").split("\n"))
         self._add(_BLANK_LINES.sub("\n\n", "\n".join(lines)).strip("\n"))
+
+    def markdown(self, text: str, first_heading: str = "") -> None:
+        """Text that a library made Markdown of, and the first heading in it."""
+        self._first_heading = self._first_heading or one_line(self._cleaned(first_heading))
+        self.verbatim(text)
 
     def finish(self, kind: FileKind) -> dict[str, Any]:
         """The fields of a `ParsedFile`, warnings as counts. Raises `ParseFailed` (NO_TEXT)."""

@@ -6,16 +6,17 @@ import json
 from pydantic import ValidationError
 
 from app.confinement.processes import Isolated, IsolationEnd, IsolationFailed, ProcessLimits
-from app.ingestion.parsing.advice import ParseFailed, warning
 from app.ingestion.parsing.outcome import (
     PARTIAL,
     DescribedFile,
     DescribedKind,
     FileKind,
     ParsedFile,
+    ParseFailed,
     ParseFailure,
     ParseLimits,
     WarningCode,
+    warning,
 )
 from app.ingestion.parsing.sniff import HEAD_BYTES, sniff, sniff_attached
 

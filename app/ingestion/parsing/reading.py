@@ -8,7 +8,6 @@ from collections.abc import Callable
 from typing import Any
 
 from app.confinement.forking import peak_bytes
-from app.ingestion.parsing.advice import ParseFailed
 from app.ingestion.parsing.archive import listed, office_kind, rebuilt
 from app.ingestion.parsing.draft import Draft, one_line
 from app.ingestion.parsing.formats.delimited import read_delimited
@@ -20,7 +19,7 @@ from app.ingestion.parsing.formats.sheets import read_sheets
 from app.ingestion.parsing.formats.slides import read_slides
 from app.ingestion.parsing.formats.web_page import read_web_page
 from app.ingestion.parsing.formats.word import read_word
-from app.ingestion.parsing.outcome import DescribedKind, FileKind, ParseFailure, ParseLimits
+from app.ingestion.parsing.outcome import DescribedKind, FileKind, ParseFailed, ParseFailure, ParseLimits
 from app.text.language import clean
 
 _READERS: dict[FileKind, Callable[[bytes, Draft], None]] = {

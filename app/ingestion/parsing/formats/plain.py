@@ -3,10 +3,9 @@
 import re
 from collections.abc import Iterator
 
-from app.ingestion.parsing.advice import ParseFailed
 from app.ingestion.parsing.draft import Draft
 from app.ingestion.parsing.encoding import decode
-from app.ingestion.parsing.outcome import ParseFailure, WarningCode
+from app.ingestion.parsing.outcome import ParseFailed, ParseFailure, WarningCode
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\n((?:[^\n]{0,2000}\n){0,100}?)---[ \t]*(?:\n|$)")
 _TITLE = re.compile(r"^title:[ \t]*(.+)$", re.M | re.I)
