@@ -9,7 +9,7 @@ from pathlib import Path
 from app.domain.principal import Principal
 from app.domain.record import Record
 from app.domain.zones import HOME
-from app.ingestion.log_book import LogBook
+from app.ingestion.logs import LogBook
 from app.ingestion.pipeline import Ingestion
 from app.ingestion.seed import SeedTenant, read_logs, read_seed, retold
 from app.storage import tenants

@@ -10,16 +10,14 @@ from typing import Any
 from app.confinement.forking import peak_bytes
 from app.ingestion.parsing.archive import listed, office_kind, rebuilt
 from app.ingestion.parsing.draft import Draft, one_line
-from app.ingestion.parsing.formats.delimited import read_delimited
-from app.ingestion.parsing.formats.image import image_facts
-from app.ingestion.parsing.formats.mail import read_mail
-from app.ingestion.parsing.formats.pdf import read_pdf
-from app.ingestion.parsing.formats.plain import read_markdown, read_plain
-from app.ingestion.parsing.formats.sheets import read_sheets
-from app.ingestion.parsing.formats.slides import read_slides
-from app.ingestion.parsing.formats.web_page import read_web_page
-from app.ingestion.parsing.formats.word import read_word
+from app.ingestion.parsing.image import image_facts
 from app.ingestion.parsing.outcome import DescribedKind, FileKind, ParseFailed, ParseFailure, ParseLimits
+from app.ingestion.parsing.pdf import read_pdf
+from app.ingestion.parsing.sheets import read_sheets
+from app.ingestion.parsing.slides import read_slides
+from app.ingestion.parsing.texts import read_delimited, read_mail, read_markdown, read_plain
+from app.ingestion.parsing.web_page import read_web_page
+from app.ingestion.parsing.word import read_word
 from app.text.language import clean
 
 _READERS: dict[FileKind, Callable[[bytes, Draft], None]] = {

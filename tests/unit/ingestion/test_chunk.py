@@ -14,6 +14,7 @@ from app.domain.knowledge import ChunkDraft
 from app.embedding.tokenizer import count_tokens, load_tokenizer
 from app.ingestion.chunk import SIZING, Sizing, chunk
 from app.text.language import clean
+from tests.cases import each_case
 
 SEED = Path(__file__).parents[3] / "seed_data"
 
@@ -179,7 +180,7 @@ class TestLists:
 
 
 class TestChunk:
-    @pytest.mark.parametrize("empty", ["", " \n\n ", "\x00\u200b", "# Nghỉ phép", "---\n\n***"])
+    @each_case("empty", ["", " \n\n ", "\x00\u200b", "# Nghỉ phép", "---\n\n***"])
     def test_finds_nothing_in_a_text_without_words(self, empty: str) -> None:
         assert cut(empty, "Nghỉ phép") == ()
 
@@ -238,7 +239,7 @@ class TestWhateverTheText:
             header, _, rows = piece.text.partition("|\n|---|---|\n")
             assert piece.text in whole or (f"{header}|\n|---|---|\n" in whole and rows in whole)
 
-    @pytest.mark.parametrize(
+    @each_case(
         "text",
         [
             "từ ngữ dài, " * 40_000,

@@ -8,11 +8,10 @@ import pypdfium2
 import pypdfium2.raw as pdfium
 
 from app.ingestion.parsing.draft import Draft
-from app.ingestion.parsing.formats.pdf.layout import Block, blocks_of, key, sizes_of, without_repeated
-from app.ingestion.parsing.formats.pdf.lines import Line, PageText, is_garbled
-from app.ingestion.parsing.formats.pdf.marks import Box, marks_of
-from app.ingestion.parsing.formats.pdf.tables import Table, filled, grids_of
 from app.ingestion.parsing.outcome import ParseFailed, ParseFailure, WarningCode
+from app.ingestion.parsing.pdf_layout import Block, blocks_of, key, sizes_of, without_repeated
+from app.ingestion.parsing.pdf_marks import Box, marks_of
+from app.ingestion.parsing.pdf_page import Line, PageText, Table, filled, grids_of, is_garbled
 
 _CPU_SHARE = 0.7
 """Of the CPU time: then what was read so far becomes the text."""

@@ -12,8 +12,8 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from app.ingestion.parsing.archive import forbid_declarations
 from app.ingestion.parsing.draft import Draft
 from app.ingestion.parsing.encoding import decode
-from app.ingestion.parsing.formats.web_styles import Look, declarations, first_look, hidden_by_sheets, hides, look_under
 from app.ingestion.parsing.outcome import ParseFailed, ParseFailure, WarningCode
+from app.ingestion.parsing.web_styles import Look, declarations, first_look, hidden_by_sheets, hides, look_under
 
 _DOCTYPE = re.compile(r"<!doctype\s[^>\[]{0,500}>", re.I)
 _DECLARED = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?([A-Za-z0-9_-]{1,40})""", re.I)

@@ -7,8 +7,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Literal, NamedTuple
 
-from app.ingestion.parsing.formats.pdf.lines import HYPHEN, Line
-from app.ingestion.parsing.formats.pdf.tables import Table
+from app.ingestion.parsing.pdf_page import HYPHEN, Line, Table
 
 LEGAL = re.compile(
     r"\s*(?:(?:điều|article)\s+\d+\s*[.:]|(?:phần|chương|mục|part|chapter|section)\s+(?:\d+|[IVXLC]+)\b(?!\s+[a-zà-ỹđ]))",

@@ -5,14 +5,14 @@ import warnings
 from collections.abc import Mapping
 from typing import Any
 
-# Pillow loads its formats when a file of theirs comes; in the reading process nothing can be opened then.
-from PIL import ExifTags, GifImagePlugin, Image, JpegImagePlugin, PngImagePlugin, TiffImagePlugin, WebPImagePlugin
+from PIL import ExifTags, Image, TiffImagePlugin
 
 from app.ingestion.parsing.outcome import ParseFailed, ParseFailure
 from app.ingestion.parsing.sniff import is_image
 
-_FORMATS = {"PNG": PngImagePlugin, "JPEG": JpegImagePlugin, "GIF": GifImagePlugin, "WEBP": WebPImagePlugin}
-_NAMES = {"WEBP": "WebP"}
+_FORMATS = {"PNG": "PNG", "JPEG": "JPEG", "GIF": "GIF", "WEBP": "WebP"}
+# Pillow loads its formats when the first file comes; in the reading process nothing can be opened then.
+Image.init()
 _EXIF_READER = TiffImagePlugin
 _MAX_TEXT = 64
 _WHERE = {"latitude": (1, 2), "longitude": (3, 4)}
@@ -29,7 +29,7 @@ def image_facts(content: bytes) -> dict[str, str]:
             Image.open(io.BytesIO(content), formats=tuple(_FORMATS)) as image,
         ):
             facts = {
-                "format": _NAMES.get(str(image.format), str(image.format)),
+                "format": _FORMATS[image.format or ""],
                 "width": str(image.width),
                 "height": str(image.height),
                 **_exif(image),

@@ -12,9 +12,8 @@ from typing import Any
 from lxml import etree
 from openpyxl import load_workbook
 
-from app.ingestion.parsing.draft import Draft
-from app.ingestion.parsing.kept_tables import Cell
-from app.ingestion.parsing.office import Parts, attribute, elements
+from app.ingestion.parsing.archive import Parts, attribute, elements
+from app.ingestion.parsing.draft import Cell, Draft
 from app.ingestion.parsing.outcome import WarningCode
 
 _HIDDEN = ("1", "true")

@@ -9,8 +9,8 @@ from pptx import Presentation
 from pptx.enum.shapes import PP_PLACEHOLDER
 from pptx.shapes.base import BaseShape
 
+from app.ingestion.parsing.archive import Parts, attribute, child, elements, local
 from app.ingestion.parsing.draft import Draft
-from app.ingestion.parsing.office import Parts, attribute, child, elements, local
 from app.ingestion.parsing.outcome import ParseFailed, ParseFailure, WarningCode
 
 _ROW_EMU = 300_000
