@@ -7,12 +7,12 @@ from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator, AwareDatetime, Field, TypeAdapter, ValidationError
 
-from app.domain.cursor import read_cursor, write_cursor
 from app.domain.principal import GENERAL, Principal, Scope
 from app.domain.record import Record
 from app.errors import AppError, ErrorCode
 from app.ingestion.intake import demand_admin
 from app.storage.database import Database
+from app.storage.encoding import read_cursor, write_cursor
 from app.storage.logs import LogFilter, LogLine, LogPosition, insert_logs, page_logs
 from app.storage.logs.months import AHEAD, make_months
 from app.text.language import clean

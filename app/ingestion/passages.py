@@ -16,13 +16,16 @@ from app.ingestion.intake import demand_admin
 from app.retrieval.calibration import Calibration, load_calibration
 from app.retrieval.text import index_text
 from app.storage.database import Database, Transaction
-from app.storage.publishing import ChunkRow, cached_embeddings, forget_embeddings, remember_embeddings
-from app.storage.spaces import (
+from app.storage.publishing import (
     NO_CHUNK,
+    ChunkRow,
     ChunkText,
     add_vectors,
+    cached_embeddings,
     chunks_without_vectors,
     drop_space,
+    forget_embeddings,
+    remember_embeddings,
     searched_space,
     switch_space,
 )
