@@ -82,7 +82,7 @@ def no_concepts(_text: str) -> frozenset[str]:
     return frozenset()
 
 
-def read(passage: PassageRow, concepts: Concepts) -> Reading:
+def read_passage(passage: PassageRow, concepts: Concepts) -> Reading:
     """Claims and rows of words of a passage; CPU only."""
     spoken = words(passage.text)
     rows = frozenset(zip(*(spoken[at:] for at in range(_SHINGLE)), strict=False))

@@ -25,7 +25,7 @@ from app.ingestion.comparison import (
     contradiction_rows,
     index_forms,
     no_concepts,
-    read,
+    read_passage,
     subject_words_of,
     weigh_by,
 )
@@ -126,7 +126,7 @@ class Health:
         distinct = dict.fromkeys(passages)
         # Concepts serve claims of two languages only, and finding them is half of the work.
         concepts = self._concepts if len({one.lang for one in distinct}) > 1 else no_concepts
-        return {one.chunk_id: read(one, concepts) for one in distinct}
+        return {one.chunk_id: read_passage(one, concepts) for one in distinct}
 
     async def _contradictions(
         self, principal: Principal, near: Sequence[Neighbour], readings: Mapping[UUID, Reading]

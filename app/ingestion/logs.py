@@ -109,7 +109,7 @@ def check_lines(raw: Sequence[RawLine]) -> tuple[list[LogLine], list[RefusedLine
         try:
             good.append(_checked(content))
         except ValidationError as error:
-            refused.append(RefusedLine(line=number, problem=_told(error)))
+            refused.append(RefusedLine(line=number, problem=_fault_of(error)))
         except ValueError as error:
             refused.append(RefusedLine(line=number, problem=str(error)))
     return good, refused
@@ -125,7 +125,7 @@ def _checked(content: bytes | Any) -> LogLine:
     return LogLine.model_construct(**draft.__dict__)
 
 
-def _told(error: ValidationError) -> str:
+def _fault_of(error: ValidationError) -> str:
     fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
     if fault["type"] == "json_invalid":
         return "is not JSON"
@@ -223,7 +223,7 @@ class LogBook:
                 behind = lines[limit - 1].position if len(lines) > limit else None
                 found = FoundLines(lines[:limit], behind, 0)
         return LogPage(
-            lines=tuple(_shown(one.line) for one in found.lines),
+            lines=tuple(_masked(one.line) for one in found.lines),
             next_cursor=None if found.behind is None else write_cursor(_PLACE, found.behind),
             looked_through=found.looked_through,
         )
@@ -247,5 +247,5 @@ def _compiled(text: str) -> Regex:
         raise AppError(ErrorCode.PAYLOAD_INVALID, detail, status=422) from refusal
 
 
-def _shown(line: LogLine) -> LogLine:
+def _masked(line: LogLine) -> LogLine:
     return line.model_copy(update={"message": mask_secrets(line.message)})

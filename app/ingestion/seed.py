@@ -112,7 +112,7 @@ def read_logs(folder: Path) -> list[tuple[Principal, tuple[LogLine, ...]]]:
     ]
 
 
-def retold(logs: Sequence[LogLine], now: datetime) -> list[list[LogLine]]:
+def repeat_last_day(logs: Sequence[LogLine], now: datetime) -> list[list[LogLine]]:
     """What the last day of `logs` would be on every day since, until `now`: a list a day, of the last 30 at most.
 
     So "yesterday" tells the same on whatever day the demo is asked. Lines that name a date stay where they are.

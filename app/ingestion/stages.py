@@ -162,10 +162,10 @@ class Stages:
         async def note(tx: Transaction, embedded: int) -> None:
             await self._note(tx, work, DocumentStatus.EMBEDDING, embedded=embedded)
 
-        async def told(embedded: int) -> None:
+        async def report(embedded: int) -> None:
             await work.tell(Progress(stage=DocumentStatus.EMBEDDING, chunks_total=total, chunks_embedded=embedded))
 
-        vectors, fresh = await self._passages.embed(work.principal, passages, note, told)
+        vectors, fresh = await self._passages.embed(work.principal, passages, note, report)
         rows = await self._passages.rows(passages, vectors)
         status = DocumentStatus.PARTIAL if read.is_partial else DocumentStatus.READY
         detail = " ".join(note.advice for note in read.warnings) if read.is_partial else ""

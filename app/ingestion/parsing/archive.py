@@ -48,7 +48,7 @@ _KINDS = {
 _TYPES = "[Content_Types].xml"
 
 
-def rebuilt(content: bytes, limits: ParseLimits) -> io.BytesIO:
+def rebuild(content: bytes, limits: ParseLimits) -> io.BytesIO:
     """The archive anew, of checked parts only. Raises `ParseFailed`."""
     if content.count(_ENTRY_MARK) > limits.archive_entries:
         raise ParseFailed(ParseFailure.ARCHIVE_BOMB, "too many entries")
@@ -61,7 +61,7 @@ def rebuilt(content: bytes, limits: ParseLimits) -> io.BytesIO:
         raise ParseFailed(ParseFailure.DAMAGED, type(error).__name__) from error
 
 
-def listed(content: bytes, limits: ParseLimits) -> tuple[tuple[str, int], ...]:
+def list_entries(content: bytes, limits: ParseLimits) -> tuple[tuple[str, int], ...]:
     """(name, declared bytes) of everything in an archive; nothing is unpacked. Raises `ParseFailed`."""
     if content.count(_ENTRY_MARK) > limits.archive_entries:
         raise ParseFailed(ParseFailure.ARCHIVE_BOMB, "too many entries")

@@ -28,7 +28,7 @@ class Draft:
         self.limits = limits
         self.title = ""
         self.warnings: Counter[WarningCode] = Counter()
-        self.kept = KeptTables(limits.table_cells)
+        self.collected = TableCollector(limits.table_cells)
         self._parts: list[tuple[str, str]] = []
         """Each with what stands before it."""
         self._page_parts: list[int] = []
@@ -125,7 +125,7 @@ class Draft:
             "text": text,
             "pages": pages,
             "warnings": {code.value: count for code, count in self.warnings.items()},
-            **({"tables": self.kept.tables} if self.kept.tables else {}),
+            **({"tables": self.collected.tables} if self.collected.tables else {}),
         }
 
     def _joined(self) -> tuple[str, list[int]]:
@@ -215,7 +215,7 @@ _HEADER_WITHIN = 10
 """Lines above a table that may be its title."""
 
 
-class KeptTables:
+class TableCollector:
     """Collects tables up to a number of cells; a table that does not fit whole is cut."""
 
     def __init__(self, cells: int):

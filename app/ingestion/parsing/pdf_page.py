@@ -158,7 +158,7 @@ def grids_of(rules: Sequence[Rule]) -> list[Grid]:
     return grids
 
 
-def filled(grid: Grid, lines: Sequence[Line], page: PageText) -> Table | None:
+def fill_grid(grid: Grid, lines: Sequence[Line], page: PageText) -> Table | None:
     """The table with its texts; None when it has hardly any, as a frame or a drawing has."""
     roots = _roots(grid)
     cells = [["" for _ in grid.xs[1:]] for _ in grid.ys[1:]]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from app.confinement.forking import peak_bytes
-from app.ingestion.parsing.archive import listed, office_kind, rebuilt
+from app.ingestion.parsing.archive import list_entries, office_kind, rebuild
 from app.ingestion.parsing.draft import Draft, one_line
 from app.ingestion.parsing.image import image_facts
 from app.ingestion.parsing.outcome import DescribedKind, FileKind, ParseFailed, ParseFailure, ParseLimits
@@ -79,7 +79,7 @@ def _read(content: bytes, kind: FileKind, draft: Draft) -> FileKind:
     if kind not in _OFFICE_READERS:
         _READERS[kind](content, draft)
         return kind
-    archive = rebuilt(content, draft.limits)
+    archive = rebuild(content, draft.limits)
     found = office_kind(archive)
     if found is None:
         raise ParseFailed(ParseFailure.UNSUPPORTED, "no office file")
@@ -91,12 +91,12 @@ def _read(content: bytes, kind: FileKind, draft: Draft) -> FileKind:
 def _described(content: bytes, kind: DescribedKind, limits: ParseLimits) -> dict[str, Any]:
     if kind is DescribedKind.IMAGE:
         return {"kind": kind, "facts": image_facts(content)}
-    entries = listed(content, limits)
+    entries = list_entries(content, limits)
     facts = {"entries": str(len(entries)), "unpacked_bytes": str(sum(size for _, size in entries))}
-    return {"kind": kind, "facts": facts, "entries": [(shown_name(name), size) for name, size in entries]}
+    return {"kind": kind, "facts": facts, "entries": [(printable_name(name), size) for name, size in entries]}
 
 
-def shown_name(name: str) -> str:
+def printable_name(name: str) -> str:
     """The name of an entry, on one line and without anything invisible."""
     return one_line(clean(name))
 

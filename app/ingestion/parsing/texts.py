@@ -157,9 +157,9 @@ def read_delimited(content: bytes, draft: Draft) -> None:
     text = decoded.text.replace("\x00", "")
     csv.field_size_limit(_MAX_CELL_CHARS)
     rows = _within(csv.reader(text.splitlines(keepends=True), delimiter=delimiter_of(text)), draft)
-    if draft.kept.is_wanted:
+    if draft.collected.is_wanted:
         listed = list(rows)
-        draft.kept.add("", None, listed, is_cut=bool(draft.warnings[WarningCode.TRUNCATED_SHEETS]))
+        draft.collected.add("", None, listed, is_cut=bool(draft.warnings[WarningCode.TRUNCATED_SHEETS]))
         draft.table(listed)
     else:
         draft.table(rows)

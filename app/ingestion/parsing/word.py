@@ -122,7 +122,7 @@ class _Word:
             for cell in (cell for row in rows for cell in row):
                 self.blocks(cell)
         else:
-            self._draft.table(self._filled(rows))
+            self._draft.table(self._table_rows(rows))
         self.runs.is_on_colour = before
 
     def _holds_headings(self, rows: list[list[etree._Element]]) -> bool:
@@ -130,7 +130,7 @@ class _Word:
         paragraphs = (child(one, "pPr") for row in rows for cell in row for one in cell if local(one) == "p")
         return any(outline_level(found) is not None or self._style(found).level is not None for found in paragraphs)
 
-    def _filled(self, rows: list[list[etree._Element]]) -> Iterator[list[str]]:
+    def _table_rows(self, rows: list[list[etree._Element]]) -> Iterator[list[str]]:
         """The texts of a table; a cell that spans rows is repeated in each of them."""
         above: list[str] = []
         for row in rows:

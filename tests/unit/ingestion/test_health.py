@@ -13,7 +13,7 @@ from app.ingestion.comparison import (
     contradiction_rows,
     contradictions,
     no_concepts,
-    read,
+    read_passage,
     repeats,
     subject_words_of,
     weigh_by,
@@ -33,7 +33,7 @@ def passage(text: str, *, document: str = "a", lang: str = "vi", section: str = 
 
 
 def compared(one: PassageRow, other: PassageRow, similarity: float = NEAR) -> list[Contradiction]:
-    mine, theirs = read(one, concepts_in), read(other, concepts_in)
+    mine, theirs = read_passage(one, concepts_in), read_passage(other, concepts_in)
     return contradictions(mine, theirs, similarity, weigh_by(subject_words_of([mine, theirs]), 0, {}))
 
 
@@ -156,7 +156,7 @@ class TestContradictions:
     def test_weigh_less_the_commoner_their_words_are(self) -> None:
         one = passage("Nhân viên chính thức được nghỉ 14 ngày phép năm.")
         other = passage("Mỗi nhân viên chính thức có 12 ngày phép năm.", document="b")
-        mine, theirs = read(one, no_concepts), read(other, no_concepts)
+        mine, theirs = read_passage(one, no_concepts), read_passage(other, no_concepts)
         words = subject_words_of([mine, theirs])
 
         def score(count: int) -> float:
@@ -170,7 +170,7 @@ class TestRepeats:
     LONG = "Mật khẩu có ít nhất 12 ký tự và phải đổi sau 180 ngày, không dùng lại năm mật khẩu gần nhất."
 
     def reading(self, text: str) -> Reading:
-        return read(passage(text, document=text[:5]), no_concepts)
+        return read_passage(passage(text, document=text[:5]), no_concepts)
 
     def test_the_same_words(self) -> None:
         assert repeats(self.reading(self.LONG), self.reading(f"  {self.LONG.upper()}\n"))
@@ -186,8 +186,8 @@ class TestRepeats:
 
 class TestFindings:
     def test_of_two_documents_are_said_once_whoever_is_examined(self) -> None:
-        one = read(passage("Nhân viên chính thức được nghỉ 14 ngày phép năm."), no_concepts)
-        other = read(passage("Mỗi nhân viên chính thức có 12 ngày phép năm.", document="b"), no_concepts)
+        one = read_passage(passage("Nhân viên chính thức được nghỉ 14 ngày phép năm."), no_concepts)
+        other = read_passage(passage("Mỗi nhân viên chính thức có 12 ngày phép năm.", document="b"), no_concepts)
         weight = weigh_by(subject_words_of([one, other]), 0, {})
         [there], [back] = (
             contradiction_rows([(one, other, NEAR)], weight),
@@ -198,8 +198,10 @@ class TestFindings:
         assert there.sentence in one.passage.text
 
     def test_repeated_by_further_passages_are_not_said_again(self) -> None:
-        one = [read(passage(f"Nhân viên chính thức được nghỉ 14 ngày phép năm. {n}"), no_concepts) for n in "xy"]
-        other = read(passage("Mỗi nhân viên chính thức có 12 ngày phép năm.", document="b"), no_concepts)
+        one = [
+            read_passage(passage(f"Nhân viên chính thức được nghỉ 14 ngày phép năm. {n}"), no_concepts) for n in "xy"
+        ]
+        other = read_passage(passage("Mỗi nhân viên chính thức có 12 ngày phép năm.", document="b"), no_concepts)
         weight = weigh_by(subject_words_of([*one, other]), 0, {})
         assert len(contradiction_rows([(reading, other, NEAR) for reading in one], weight)) == 1
 
@@ -211,7 +213,7 @@ class TestFindings:
         mine = [passage(text), *(passage("Khác hẳn. " * 40 + str(number)) for number in range(3))]
         theirs = passage(text, document="b")
         copies = Copies(mine)
-        readings = {row.chunk_id: read(row, no_concepts) for row in (*mine, theirs)}
+        readings = {row.chunk_id: read_passage(row, no_concepts) for row in (*mine, theirs)}
         copies.add([Neighbour(row.chunk_id, 0.99, theirs) for row in mine], readings)
         assert copies.documents == [theirs.document_id]
         found = copies.rows({theirs.document_id: their_letters})

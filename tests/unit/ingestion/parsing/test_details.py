@@ -6,7 +6,7 @@ import unicodedata
 
 import docx
 import openpyxl
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from reportlab.lib import colors
 from reportlab.lib.pagesizes import A4
@@ -16,7 +16,7 @@ from reportlab.platypus import SimpleDocTemplate, Table, TableStyle
 from app.ingestion.parsing import ParseLimits, Parser
 from app.ingestion.parsing.draft import Draft, break_long_lines
 from app.ingestion.parsing.outcome import FileKind
-from app.ingestion.parsing.sheets import shown
+from app.ingestion.parsing.sheets import format_cell
 from app.ingestion.parsing.texts import delimiter_of
 from app.ingestion.parsing.word_styles import _number
 from tests.cases import each_case
@@ -158,7 +158,7 @@ class TestSheets:
         ],
     )  # fmt: skip
     def test_show_numbers_as_the_program_does(self, value: float, number_format: str, text: str) -> None:
-        assert shown(value, number_format) == text
+        assert format_cell(value, number_format) == text
 
     async def test_tables_on_one_sheet_stay_apart(self, parser: Parser) -> None:
         book = openpyxl.Workbook()
@@ -177,6 +177,7 @@ class TestSheets:
 
 class TestDraft:
     @given(st.text(max_size=300), st.integers(5, 40))
+    @settings(max_examples=50)
     def test_breaking_lines_loses_nothing_but_blanks(self, text: str, limit: int) -> None:
         broken = break_long_lines(text, limit)
         assert max(map(len, broken.split("\n"))) <= limit
