@@ -17,6 +17,7 @@ from app.domain.principal import GENERAL, SCOPES, Principal, Scope, tenant_id_of
 from app.domain.record import Record
 from app.errors import AppError, ErrorCode
 from app.ingestion.files import front_matter
+from app.ingestion.intake import aware
 from app.storage.logs import LogLine
 
 _DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
@@ -137,9 +138,7 @@ def read_document(path: Path, department: str) -> DocumentDraft:
         read = DocumentDraft.model_validate(draft)
     except ValidationError as error:
         raise _refused(path, _first_fault(error)) from error
-    if read.created_at.tzinfo is None:
-        return read.model_copy(update={"created_at": read.created_at.replace(tzinfo=UTC)})
-    return read
+    return read.model_copy(update={"created_at": aware(read.created_at)})
 
 
 def _administrator(tenant: str) -> SeedUser:
