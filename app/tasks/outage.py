@@ -75,10 +75,10 @@ class SpooledWrites:
             return "lost", ()
         attempt = root.attempt + 1
         await self._hold(tx, held, attempt, is_live=False)
-        repeat_last_day = _retold(read.entries, behind=root.last_seq, attempt=attempt)
-        await events.fill(tx, held.task_id, attempt, [row_of(entry) for entry in repeat_last_day])
+        retold = _retold(read.entries, behind=root.last_seq, attempt=attempt)
+        await events.fill(tx, held.task_id, attempt, [row_of(entry) for entry in retold])
         await _make(tx, read, attempt)
-        return "taken_over", repeat_last_day
+        return "taken_over", retold
 
     async def _hold(self, tx: Transaction, held: RunHeld, attempt: int, *, is_live: bool) -> None:
         """Hold the task; one that nobody works on any more can be claimed at once."""

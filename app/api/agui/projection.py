@@ -7,7 +7,7 @@ from uuid import UUID
 
 from app.api.agui.lanes import Lanes, Told
 from app.api.plan_steps import PlanSteps
-from app.api.repeat_last_day import WRITTEN_ANEW, Retold
+from app.api.retold import WRITTEN_ANEW, Retold
 from app.api.seed_order import in_seed_order
 from app.events import (
     ConflictResolved,

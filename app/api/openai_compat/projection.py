@@ -13,7 +13,7 @@ from app.api.openai_compat.shapes import (
     UrlCitation,
     Usage,
 )
-from app.api.repeat_last_day import WRITTEN_ANEW, Retold
+from app.api.retold import WRITTEN_ANEW, Retold
 from app.api.titles import Named, unnamed
 from app.domain.tokens import estimated_tokens
 from app.events import FinalReport, JournalEntry, Redispatched, TaskCancelled, TaskFailed, TextDelta

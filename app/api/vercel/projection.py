@@ -6,7 +6,7 @@ from uuid import UUID
 
 from app.api.plan_steps import PlanSteps
 from app.api.projected import Chunk
-from app.api.repeat_last_day import WRITTEN_ANEW, Retold
+from app.api.retold import WRITTEN_ANEW, Retold
 from app.api.seed_order import in_seed_order
 from app.api.titles import Named, unnamed
 from app.events import (
