@@ -7,8 +7,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Literal, NamedTuple
 
-from app.ingestion.parsing.formats.pdf.lines import HYPHEN, Line
-from app.ingestion.parsing.formats.pdf.tables import Table
+from app.ingestion.parsing.pdf_page import HYPHEN, Line, Table
 
 LEGAL = re.compile(
     r"\s*(?:(?:điều|article)\s+\d+\s*[.:]|(?:phần|chương|mục|part|chapter|section)\s+(?:\d+|[IVXLC]+)\b(?!\s+[a-zà-ỹđ]))",
@@ -110,7 +109,7 @@ def key(text: str) -> str:
     return "".join(filter(str.isalnum, text)).casefold()
 
 
-def joined(texts: Sequence[str]) -> str:
+def join_lines(texts: Sequence[str]) -> str:
     """Lines as one text. A word broken at a line's end is whole again; compounds keep their hyphen."""
     text = " ".join(texts)
     if HYPHEN not in text:
@@ -128,7 +127,7 @@ def joined(texts: Sequence[str]) -> str:
 def _block(group: list[Line], sizes: Sizes, outline: dict[str, int]) -> Iterator[Block]:
     if not group:
         return
-    text = joined([line.text for line in group])
+    text = join_lines([line.text for line in group])
     level = _level(group, text, sizes, outline)
     item = ITEM.match(text)
     if level:

@@ -7,13 +7,11 @@ from typing import Any, NamedTuple
 import pypdfium2
 import pypdfium2.raw as pdfium
 
-from app.ingestion.parsing.advice import ParseFailed
 from app.ingestion.parsing.draft import Draft
-from app.ingestion.parsing.formats.pdf.layout import Block, blocks_of, key, sizes_of, without_repeated
-from app.ingestion.parsing.formats.pdf.lines import Line, PageText, is_garbled
-from app.ingestion.parsing.formats.pdf.marks import Box, marks_of
-from app.ingestion.parsing.formats.pdf.tables import Table, filled, grids_of
-from app.ingestion.parsing.outcome import ParseFailure, WarningCode
+from app.ingestion.parsing.outcome import ParseFailed, ParseFailure, WarningCode
+from app.ingestion.parsing.pdf_layout import Block, blocks_of, key, sizes_of, without_repeated
+from app.ingestion.parsing.pdf_marks import Box, marks_of
+from app.ingestion.parsing.pdf_page import Line, PageText, Table, fill_grid, grids_of, is_garbled
 
 _CPU_SHARE = 0.7
 """Of the CPU time: then what was read so far becomes the text."""
@@ -105,7 +103,7 @@ class _Reader:
 
 def _table(grid: Any, lines: list[Line], text: PageText) -> Table | None:
     inside = [line for line in lines if grid.box.meets(line.box)]
-    return filled(grid, inside, text)
+    return fill_grid(grid, inside, text)
 
 
 def _write(pages: list[_Page], outline: dict[str, int], draft: Draft) -> None:

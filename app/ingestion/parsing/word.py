@@ -6,12 +6,10 @@ from collections.abc import Iterator
 
 from lxml import etree
 
+from app.ingestion.parsing.archive import Parts, attribute, child, elements, local
 from app.ingestion.parsing.draft import Draft
-from app.ingestion.parsing.formats.word_numbering import Label, Numbering
-from app.ingestion.parsing.formats.word_styles import Style, Styles, fill_of, numbering_of, outline_level
-from app.ingestion.parsing.formats.word_text import Runs
-from app.ingestion.parsing.office import Parts, attribute, child, elements, local
 from app.ingestion.parsing.outcome import WarningCode
+from app.ingestion.parsing.word_styles import Label, Numbering, Style, Styles, fill_of, numbering_of, outline_level
 
 _ITEM_LABEL = re.compile(r"(?:\d{1,3}|[a-zđ])[.)]|[-•–]", re.IGNORECASE)
 """What a list of Markdown may begin its items with."""
@@ -124,7 +122,7 @@ class _Word:
             for cell in (cell for row in rows for cell in row):
                 self.blocks(cell)
         else:
-            self._draft.table(self._filled(rows))
+            self._draft.table(self._table_rows(rows))
         self.runs.is_on_colour = before
 
     def _holds_headings(self, rows: list[list[etree._Element]]) -> bool:
@@ -132,7 +130,7 @@ class _Word:
         paragraphs = (child(one, "pPr") for row in rows for cell in row for one in cell if local(one) == "p")
         return any(outline_level(found) is not None or self._style(found).level is not None for found in paragraphs)
 
-    def _filled(self, rows: list[list[etree._Element]]) -> Iterator[list[str]]:
+    def _table_rows(self, rows: list[list[etree._Element]]) -> Iterator[list[str]]:
         """The texts of a table; a cell that spans rows is repeated in each of them."""
         above: list[str] = []
         for row in rows:
@@ -201,3 +199,78 @@ def _before(row: list[etree._Element]) -> int:
     parent = row[0].getparent() if row else None
     value = attribute(child(parent, "trPr", "gridBefore"), "val")
     return min(int(value), _MAX_COLUMNS) if value.isdecimal() else 0
+
+
+_DELETED = ("del", "moveFrom")
+_GLYPHS = {"tab": " ", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": " "}
+_IGNORED = ("pPr", "rPr", "instrText", "delText", "delInstrText", "rt", "object", "control")
+
+
+class Runs:
+    """Reads paragraphs, and counts what it leaves out."""
+
+    def __init__(self, styles: Styles):
+        self._styles = styles
+        self.is_on_colour = False
+        """Whether the background is not known to be white: white text may well be seen."""
+        self.hidden = 0
+        self.deleted = 0
+        self.references: list[tuple[str, str]] = []
+        """(footnotes or endnotes, id) in the order of the references."""
+        self._fields: list[bool] = []
+        """Open fields, and whether each is still at its instruction: what stands there is code, not text."""
+
+    def read(self, paragraph: etree._Element, style: Style) -> tuple[str, list[etree._Element]]:
+        """The text of a paragraph, and the contents of text boxes anchored in it."""
+        texts: list[str] = []
+        boxes: list[etree._Element] = []
+        before = self.is_on_colour
+        self.is_on_colour = before or fill_of(child(paragraph, "pPr")) not in (None, "FFFFFF")
+        self._inline(paragraph, style, texts, boxes)
+        self.is_on_colour = before
+        return "".join(texts), boxes
+
+    def _inline(self, element: etree._Element, style: Style, texts: list[str], boxes: list[etree._Element]) -> None:
+        for one in element:
+            name = local(one)
+            if name == "r":
+                self._run(one, style, texts, boxes)
+            elif name in _DELETED:
+                self.deleted += any((text.text or "").strip() for text in one.iter("{*}delText", "{*}t"))
+            elif name == "AlternateContent":
+                for choice in list(one)[:1]:
+                    self._inline(choice, style, texts, boxes)
+            elif name == "txbxContent":
+                boxes.append(one)
+            elif name not in _IGNORED:
+                self._glyph(one, name, texts)
+                self._inline(one, style, texts, boxes)
+
+    def _run(self, run: etree._Element, style: Style, texts: list[str], boxes: list[etree._Element]) -> None:
+        look = self._styles.look(child(run, "rPr"), style)
+        found: list[str] = []
+        self._inline(run, style, found, boxes)
+        if found and look.is_hidden(on_colour=self.is_on_colour):
+            self.hidden += bool("".join(found).strip())
+        else:
+            texts += found
+
+    def _glyph(self, element: etree._Element, name: str, texts: list[str]) -> None:
+        match name:
+            case "t" if not any(self._fields):
+                texts.append(element.text or "")
+            case "footnoteReference" | "endnoteReference":
+                self.references.append((name.removesuffix("Reference") + "s", attribute(element, "id")))
+                texts.append(f" [{len(self.references)}]")
+            case "fldChar":
+                self._field(attribute(element, "fldCharType"))
+            case _ if name in _GLYPHS:
+                texts.append(_GLYPHS[name])
+
+    def _field(self, mark: str) -> None:
+        if mark == "begin":
+            self._fields.append(True)
+        elif mark == "separate" and self._fields:
+            self._fields[-1] = False
+        elif mark == "end" and self._fields:
+            self._fields.pop()

@@ -12,9 +12,8 @@ from typing import Any
 from lxml import etree
 from openpyxl import load_workbook
 
-from app.ingestion.parsing.draft import Draft
-from app.ingestion.parsing.kept_tables import Cell
-from app.ingestion.parsing.office import Parts, attribute, elements
+from app.ingestion.parsing.archive import Parts, attribute, elements
+from app.ingestion.parsing.draft import Cell, Draft
 from app.ingestion.parsing.outcome import WarningCode
 
 _HIDDEN = ("1", "true")
@@ -110,9 +109,9 @@ class _Sheet:
                 continue
             self._is_cut |= any(cell.value is not None for cell in cells[limits.sheet_columns :])
             row = [self._visible(cell) for cell in cells[: limits.sheet_columns]]
-            if self._draft.kept.is_wanted and any(row):
+            if self._draft.collected.is_wanted and any(row):
                 self._cells.append(
-                    [self._kept(at, cell, text) for at, (cell, text) in enumerate(zip(cells, row, strict=False))]
+                    [self._raw_cell(at, cell, text) for at, (cell, text) in enumerate(zip(cells, row, strict=False))]
                 )
             room -= sum(map(len, row)) + 3 * len(row) + 3
             if number > limits.sheet_rows or room < 0 or (number % _ROWS_BETWEEN_LOOKS == 0 and self._is_late()):
@@ -129,9 +128,9 @@ class _Sheet:
         if cell.column in self._hidden.columns:
             self._dropped += 1
             return ""
-        return shown(cell.value, cell.number_format or "")
+        return format_cell(cell.value, cell.number_format or "")
 
-    def _kept(self, at: int, cell: Any, text: str) -> Cell:
+    def _raw_cell(self, at: int, cell: Any, text: str) -> Cell:
         """A number as it is, not as it is rounded for showing; its unit is its column's."""
         value = cell.value
         if not text or isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
@@ -144,14 +143,14 @@ class _Sheet:
     def _write(self, block: list[list[str]]) -> None:
         """Rows with a single cell in front of a table are its heading lines."""
         if self._cells:
-            self._draft.kept.add(self._name, self._draft.page, self._cells, units=self._units, is_cut=self._is_cut)
+            self._draft.collected.add(self._name, self._draft.page, self._cells, units=self._units, is_cut=self._is_cut)
             self._cells, self._units = [], {}
         while block and sum(map(bool, block[0])) == 1 and len(block) > 1:
             self._draft.paragraph("".join(block.pop(0)))
         self._draft.table(block)
 
 
-def shown(value: object, number_format: str) -> str:
+def format_cell(value: object, number_format: str) -> str:
     """A cell's value about as the program shows it: 0.15 under ``0%`` is 15%, dates are ISO."""
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"

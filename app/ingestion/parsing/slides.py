@@ -9,10 +9,9 @@ from pptx import Presentation
 from pptx.enum.shapes import PP_PLACEHOLDER
 from pptx.shapes.base import BaseShape
 
-from app.ingestion.parsing.advice import ParseFailed
+from app.ingestion.parsing.archive import Parts, attribute, child, elements, local
 from app.ingestion.parsing.draft import Draft
-from app.ingestion.parsing.office import Parts, attribute, child, elements, local
-from app.ingestion.parsing.outcome import ParseFailure, WarningCode
+from app.ingestion.parsing.outcome import ParseFailed, ParseFailure, WarningCode
 
 _ROW_EMU = 300_000
 """Shapes whose tops are this near (about 8 mm) stand beside one another."""

@@ -88,7 +88,6 @@ class Marks:
     """Handles of the pieces of text that cannot be seen."""
     picture_share: float = 0.0
     """Of the page's area, by its largest picture."""
-    has_marks: bool = False
 
 
 def marks_of(page: Any, page_box: Box) -> Marks:
@@ -114,7 +113,6 @@ class _Scan:
         for handle in _children(page, pdfium.FPDFPage_CountObjects, pdfium.FPDFPage_GetObject):
             self._object(handle, (1, 0, 0, 1, 0, 0), 0)
         self._marks.hidden = [text.handle for text in self._texts if self._is_hidden(text)]
-        self._marks.has_marks = self._order > 0
         return self._marks
 
     def _object(self, handle: Any, matrix: tuple[float, ...], depth: int) -> None:
