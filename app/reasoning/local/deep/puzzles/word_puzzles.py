@@ -4,8 +4,7 @@ import re
 
 from app.reasoning.local.deep.inquiry import Inquiry
 from app.reasoning.local.deep.puzzles.solution import Solution, program
-from app.text.language import words
-from app.text.stop_words import ENGLISH_STOP_WORDS
+from app.text.language import ENGLISH_STOP_WORDS, words
 
 _QUOTED = r"[\"“”'‘’«»](?P<{0}>[^\"“”'‘’«»]+)[\"“”'‘’«»]"
 _WORD = r"(?:(?:the )?(?:word|phrase|text|sentence|string|name|từ|cụm từ|chữ|câu|chuỗi|tu|cum tu|cau)\s+)?"
