@@ -19,7 +19,9 @@ _WHOLE = re.compile(
     r"(?P<sign>[-−])?\s?(?:[£$€₫]\s?)?(?P<body>.+?)(?:\s?(?P<percent>%|phần trăm|phan tram|percent|per cent))?",
     re.IGNORECASE | re.DOTALL,
 )
-_SCIENTIFIC = re.compile(r"(?P<digits>[0-9]+(?:[.,][0-9]+)*)[eE](?P<exponent>[+-]?[0-9]{1,2})(?!\w)")
+_SCIENTIFIC = re.compile(
+    r"(?<![0-9.,])(?P<digits>[0-9]{1,31}(?:[.,][0-9]{1,31}){0,12})[eE](?P<exponent>[+-]?[0-9]{1,2})(?!\w)"
+)
 _PERCENT_BEHIND = re.compile(r"\s?(?:%|phần trăm|phan tram|percent\b|per cent\b)", re.IGNORECASE)
 _OTHER_WORDS = {
     "twice": Decimal(2),
