@@ -90,7 +90,7 @@ def all_readings(text: str) -> frozenset[Decimal]:
             found.add(value)
             if _PERCENT_BEHIND.match(spelt, number.end):
                 found.add(value.scaleb(-2, EXACT))
-        found |= {value for match in _SCIENTIFIC.finditer(spelt) if (value := _scientific(match, language)) is not None}
+        found.update(filter(None, (_scientific(match, language) for match in _SCIENTIFIC.finditer(spelt))))
         for token in TOKEN.finditer(spelt):
             if other := _OTHER_WORDS.get(token[0].lower()):
                 found.add(other)
