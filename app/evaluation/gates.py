@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from app.domain.record import Record
 from app.evaluation.dataset import refusal
-from app.evaluation.measures import BY_NAME, LEADING
+from app.evaluation.measures import BY_NAME
 from app.evaluation.report import GateResult, Group, Report
 
 DEFAULT_GATES = Path(__file__).parent / "gates.toml"
@@ -31,7 +31,7 @@ class Gate(Record):
     language: str = ""
     department: str = ""
     tag: str = ""
-    """At most one of the four: the group whose leading metrics are meant; none = the whole run."""
+    """At most one of the four: the group that is meant; none = the whole run."""
     required: bool = False
     """Whether a run that tells nothing of it breaks the gate."""
 
@@ -43,7 +43,7 @@ class Gate(Record):
             raise ValueError(f"{self.metric}: say min, max, max_drop or max_rise")
         if len(self._groups) > 1:
             raise ValueError(f"{self.metric}: names more than one group")
-        if self._groups and self.metric not in LEADING:
+        if self._groups and self.metric not in BY_NAME:
             raise ValueError(f"{self.metric}: is told of the whole run only")
         return self
 

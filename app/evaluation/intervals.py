@@ -1,12 +1,13 @@
 """How much a figure may be chance: bootstrap intervals over questions, intervals of shares, percentiles of times."""
 
 import math
-import random
 from collections.abc import Sequence
 from statistics import NormalDist
 from typing import NamedTuple
 
-from app.evaluation.rates import Pair, rate
+import numpy as np
+
+from app.evaluation.rates import Pair
 
 RESAMPLES, LEVEL = 1_000, 0.95
 
@@ -31,26 +32,41 @@ def interval(pairs: Sequence[Pair], *, seed: int, resamples: int = RESAMPLES, le
     ends. None when nothing was asked.
     """
     asked = [pair for pair in pairs if pair.whole]
-    if not asked:
-        return None
-    draw = random.Random(seed)
-    drawn = [rate(draw.choices(asked, k=len(asked))) for _ in range(resamples)]
-    return _ends([value for value in drawn if value is not None], level)
+    return _ends(_rates_drawn(asked, seed, resamples)[:, 0].tolist(), level) if asked else None
 
 
 def difference_interval(
     before: Sequence[Pair], after: Sequence[Pair], *, seed: int, resamples: int = RESAMPLES, level: float = LEVEL
 ) -> Interval | None:
     """Paired bootstrap of rate(after) - rate(before): the n-th pairs are of the same question and drawn together."""
-    asked = [both for both in zip(before, after, strict=True) if both[0].whole or both[1].whole]
-    draw = random.Random(seed)
-    drawn: list[float] = []
-    for _ in range(resamples if asked else 0):
-        sample = draw.choices(asked, k=len(asked))
-        was, now = rate(one for one, _ in sample), rate(other for _, other in sample)
-        if was is not None and now is not None:
-            drawn.append(now - was)
-    return _ends(drawn, level) if drawn else None
+    asked = [(*one, *other) for one, other in zip(before, after, strict=True) if one.whole or other.whole]
+    if not asked:
+        return None
+    drawn = _rates_drawn(asked, seed, resamples)
+    moved = (drawn[:, 1] - drawn[:, 0])[~np.isnan(drawn).any(axis=1)]
+    return _ends(moved.tolist(), level) if moved.size else None
+
+
+def median_interval(values: Sequence[float], *, seed: int, resamples: int = RESAMPLES) -> Interval | None:
+    """Percentile bootstrap of the median; None without values."""
+    if not values:
+        return None
+    drawn = np.median(np.asarray(values)[_draws(len(values), seed, resamples)], axis=1)
+    return _ends(drawn.tolist(), LEVEL)
+
+
+def _draws(asked: int, seed: int, resamples: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+    return np.random.default_rng(seed).integers(asked, size=(resamples, asked))
+
+
+def _rates_drawn(
+    asked: Sequence[tuple[float, ...]], seed: int, resamples: int
+) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """A row a draw, a column for each two columns (part, whole) of `asked`; NaN where nothing drawn was asked."""
+    sums = np.asarray(asked, dtype=float)[_draws(len(asked), seed, resamples)].sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        rates: np.ndarray[tuple[int, int], np.dtype[np.float64]] = sums[:, 0::2] / sums[:, 1::2]
+    return rates
 
 
 def share_interval(right: int, asked: int, *, level: float = LEVEL) -> Interval:

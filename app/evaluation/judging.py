@@ -5,6 +5,7 @@ from collections.abc import Set as AbstractSet
 
 from app.domain.record import Record
 from app.evaluation.fact import leaked, missing_dates, missing_facts
+from app.evaluation.grading import GIVEN, Grade, Parts, extra_sentences, grade_of, split_answer, stale_told
 from app.evaluation.observed import Observation, Weighed, cited_urls
 from app.evaluation.question import Cited, Disagreement, Expected, Question
 from app.evaluation.ranking import Needs, ndcg_at, recall_at, reciprocal_rank
@@ -12,14 +13,19 @@ from app.evaluation.rates import Pair, f1_pair, precision_pair, recall_pair, sha
 
 CUT = 5
 """k of recall@k and nDCG@k."""
-_ANSWERS = frozenset({"answered", "partial", "conflict"})
+_GRADES: dict[str, frozenset[Grade]] = {
+    "fully_right": frozenset({"right", "rightly_refused"}), "partly": frozenset({"partly"}),
+    "wrong_answered": frozenset({"wrong_answered"}), "wrong_hedged": frozenset({"wrong_hedged"}),
+    "wrongly_refused": frozenset({"wrongly_refused"}),
+}  # fmt: skip
+"""Metrics that are shares of graded answers."""
 
 
 class Fault(Record):
     """Why an answer counts as wrong."""
 
     check: str
-    """``evidence facts dates outcome agents conflict winner leak``."""
+    """``evidence facts stale dates outcome agents conflict winner leak``."""
     detail: str
 
 
@@ -39,6 +45,10 @@ class Verdict(Record):
     """Nothing that was expected is missing, and nothing leaked."""
     is_true: bool | None
     """Whether the answer says what is so, the confidence's question: None where it gave none, or nobody knows."""
+    grade: Grade | None
+    """None where nothing is expected that could be graded, or nobody has confirmed it."""
+    extra: tuple[str, ...]
+    """Sentences of the answer that do not belong into it."""
     faults: tuple[Fault, ...]
     leaks: tuple[Leak, ...]
     measures: dict[str, Pair]
@@ -60,14 +70,23 @@ def judge(
     """
     expected, failed = question.expected, bool(observation.error)
     leaks = tuple(_leaks(expected, observation, texts, forbidden))
-    faults = tuple(_faults(expected, observation, urls)) + tuple(
+    parts = split_answer(observation.answer)
+    faults = tuple(_faults(expected, observation, parts, urls)) + tuple(
         Fault(check="leak", detail=f"{leak.what} in {leak.where}") for leak in leaks
     )
-    measures = {} if question.to_review else {"right": share(not faults)}
+    given = observation.outcome in GIVEN
+    extra = tuple(extra_sentences(parts, expected, question.told_in)) if given and expected.belongs else ()
+    grade, measures = None, {}
     if not question.to_review:
-        measures |= _measures(expected, observation, urls, leaked=bool(leaks))
+        failing = {fault.check for fault in faults}
+        stale = stale_told(parts, observation.outcome, expected)
+        grade = grade_of(expected, observation, stale, cites="evidence" not in failing)
+        measures = {"right": share(not faults)} | _measures(expected, observation, urls, leaked=bool(leaks))
+        measures |= _of_grade(expected, grade, has_extra=bool(extra), is_stale=bool(stale), given=given)
     is_true = None if failed or question.to_review else _is_true(expected, observation, faults)
-    return Verdict(right=not faults, is_true=is_true, faults=faults, leaks=leaks, measures=measures)
+    return Verdict(
+        right=not faults, is_true=is_true, grade=grade, extra=extra, faults=faults, leaks=leaks, measures=measures
+    )
 
 
 def addressed(cited: Cited, urls: Mapping[str, str]) -> Needs:
@@ -85,7 +104,7 @@ def _leaks(
             yield Leak(what=url, where=where)
 
 
-def _faults(expected: Expected, observation: Observation, urls: Mapping[str, str]) -> Iterator[Fault]:
+def _faults(expected: Expected, observation: Observation, parts: Parts, urls: Mapping[str, str]) -> Iterator[Fault]:
     if observation.error:
         yield Fault(check="outcome", detail=f"failed: {observation.error}")
     elif expected.outcome and observation.outcome not in expected.outcome:
@@ -95,15 +114,21 @@ def _faults(expected: Expected, observation: Observation, urls: Mapping[str, str
         for need in addressed(expected.evidence, urls):
             if not need & cited:
                 yield Fault(check="evidence", detail=f"does not cite {' or '.join(sorted(need))}")
-    for fact in missing_facts(observation.answer, expected.facts):
-        yield Fault(check="facts", detail=f"does not say “{fact.told}”")
-    for day in missing_dates(observation.answer, expected.dates):
-        yield Fault(check="dates", detail=f"does not name {day}")
+    yield from _content_faults(expected, observation, parts)
     if lacking := [name for name in expected.agents if name not in observation.agents]:
         asked = ", ".join(observation.agents) or "nobody"
         yield Fault(check="agents", detail=f"{', '.join(lacking)} was not asked, {asked} was")
     if expected.conflict:
         yield from _conflict_faults(expected.conflict, observation.conflicts, urls)
+
+
+def _content_faults(expected: Expected, observation: Observation, parts: Parts) -> Iterator[Fault]:
+    for fact in missing_facts(observation.answer, expected.facts):
+        yield Fault(check="facts", detail=f"does not say “{fact.told}”")
+    for value in stale_told(parts, observation.outcome, expected):
+        yield Fault(check="stale", detail=f"tells “{value.told}” as if it still held")
+    for day in missing_dates(observation.answer, expected.dates):
+        yield Fault(check="dates", detail=f"does not name {day}")
 
 
 def _conflict_faults(expected: Disagreement, conflicts: Sequence[Weighed], urls: Mapping[str, str]) -> Iterator[Fault]:
@@ -125,7 +150,7 @@ def _is_won(winner: str, conflicts: Sequence[Weighed], urls: Mapping[str, str]) 
 
 
 def _is_true(expected: Expected, observation: Observation, faults: Sequence[Fault]) -> bool | None:
-    if observation.outcome not in _ANSWERS:
+    if observation.outcome not in GIVEN:
         return None
     failed = {fault.check for fault in faults}
     if expected.outcome[:1] == ("not_found",):
@@ -151,6 +176,17 @@ def _measures(
         measures |= _of_outcome(expected.outcome, observation.outcome)
     if expected.conflict:
         measures |= _of_conflict(expected.conflict, observation.conflicts, urls)
+    return measures
+
+
+def _of_grade(
+    expected: Expected, grade: Grade | None, *, has_extra: bool, is_stale: bool, given: bool
+) -> dict[str, Pair]:
+    measures = {metric: share(grade in grades) for metric, grades in _GRADES.items()} if grade else {}
+    if expected.belongs and given:
+        measures["extra"] = share(has_extra)
+    if expected.stale:
+        measures["stale"] = share(is_stale)
     return measures
 
 

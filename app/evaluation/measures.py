@@ -16,6 +16,13 @@ class Metric(NamedTuple):
 
 METRICS: tuple[Metric, ...] = (
     Metric("right", "right", "share of questions where everything that was expected holds"),
+    Metric("fully_right", "fully right", "graded questions with every fact and nothing stale, or rightly refused"),
+    Metric("partly", "partly right", "graded questions with some of the facts, or with a stale value", "lower"),
+    Metric("wrong_answered", "wrong and answered", "graded questions answered with no fact, or unduly", "lower"),
+    Metric("wrong_hedged", "wrong and hedged", "the same, but the outcome is partial or conflict", "lower"),
+    Metric("wrongly_refused", "wrongly refused", "graded questions with an answer that got none", "lower"),
+    Metric("extra", "extra sentences", "share of answers with a sentence that does not belong", "lower"),
+    Metric("stale", "stale", "share of answers that tell a superseded value without a note", "lower"),
     Metric("facts", "facts", "share of answers that hold every expected fact and day"),
     Metric("recall", f"recall@{CUT}", f"evidence: expected documents among the first {CUT} cited, mean share"),
     Metric("mrr", "MRR", "evidence: 1 ÷ rank of the first expected document, mean"),
@@ -34,5 +41,5 @@ METRICS: tuple[Metric, ...] = (
     Metric("leaking", "leaking answers", "share of runs that showed what their asker may not know", "lower"),
 )
 BY_NAME: dict[str, Metric] = {metric.name: metric for metric in METRICS}
-LEADING = ("right", "facts", "recall", "outcome")
-"""Those that are told for every group."""
+LEADING = ("right", "wrong_answered", "facts", "recall", "outcome")
+"""Those that are shown for every group."""

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 from app.domain.record import Record
 from app.errors import AppError, ErrorCode
 from app.evaluation.calibration import Bin
+from app.evaluation.grading import Grade
 from app.evaluation.judging import Fault, Leak
 from app.evaluation.observed import Observation
 from app.evaluation.question import Question
@@ -60,12 +61,15 @@ class Spent(Record):
 
 
 class Group(Record):
-    """The leading metrics of the questions of one language, department, tag or dataset."""
+    """The rates of the questions of one language, department, tag or dataset."""
 
     kind: Literal["language", "department", "tag", "dataset"]
     name: str
     questions: int
     scores: dict[str, Score]
+    """By metric; those a group tells nothing of are left out."""
+    seconds: Score | None = None
+    """Median wait."""
 
 
 class Asked(Record):
@@ -78,6 +82,9 @@ class Asked(Record):
     observation: Observation
     right: bool
     is_true: bool | None
+    grade: Grade | None = None
+    extra: tuple[str, ...] = ()
+    """Sentences that do not belong into the answer."""
     faults: tuple[Fault, ...]
     leaks: tuple[Leak, ...]
     measures: dict[str, Pair]

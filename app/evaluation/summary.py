@@ -7,8 +7,8 @@ from typing import Literal
 
 from app.evaluation.calibration import calibration_error, reliability
 from app.evaluation.dataset import Dataset
-from app.evaluation.intervals import interval, percentile
-from app.evaluation.measures import BY_NAME, LEADING
+from app.evaluation.intervals import interval, median_interval, percentile
+from app.evaluation.measures import BY_NAME
 from app.evaluation.rates import Pair, counts, rate
 from app.evaluation.report import (
     Asked,
@@ -24,7 +24,6 @@ from app.evaluation.report import (
 
 SEED = 20_261_121
 """Of the intervals, unless another is given."""
-_GROUP_RESAMPLES = 300
 _Kind = Literal["language", "department", "tag", "dataset"]
 
 
@@ -36,8 +35,12 @@ def summarise(
     made_at: datetime,
     total_seconds: float,
     seed: int = SEED,
+    kinds_only: bool = False,
 ) -> Report:
-    """The report, before any gate was held against it."""
+    """The report, before any gate was held against it.
+
+    With `kinds_only` only the first tag of a question makes a group.
+    """
     counted = [one for one in asked if not one.question.to_review]
     return Report(
         made_at=made_at,
@@ -53,7 +56,7 @@ def summarise(
         outcomes=tuple(outcomes_of(counted)),
         calibration=calibration_of(counted),
         spent=spent_on(asked, total_seconds),
-        groups=tuple(groups_of(counted, seed=seed)),
+        groups=tuple(groups_of(counted, seed=seed, kinds_only=kinds_only)),
         asked=tuple(asked),
     )
 
@@ -63,14 +66,12 @@ def pairs_of(asked: Sequence[Asked], metric: str) -> list[Pair]:
     return [one.measures.get(metric, Pair(0.0, 0.0)) for one in asked]
 
 
-def scores_of(
-    asked: Sequence[Asked], metrics: Sequence[str], *, seed: int, resamples: int | None = None
-) -> dict[str, Score]:
+def scores_of(asked: Sequence[Asked], metrics: Sequence[str], *, seed: int) -> dict[str, Score]:
     """The rates that something was asked for, by metric."""
     scores = {}
     for metric in metrics:
         pairs = pairs_of(asked, metric)
-        value, ends = rate(pairs), interval(pairs, seed=seed, **({"resamples": resamples} if resamples else {}))
+        value, ends = rate(pairs), interval(pairs, seed=seed)
         if value is not None and ends is not None:
             told = sum(1 for pair in pairs if pair.whole)
             low, high = round(ends.low, 6), round(ends.high, 6)
@@ -112,24 +113,35 @@ def spent_on(asked: Sequence[Asked], total_seconds: float) -> Spent:
     )
 
 
-def groups_of(asked: Sequence[Asked], *, seed: int) -> Iterator[Group]:
-    """The leading metrics per dataset, language, department and tag, the largest groups first."""
+def groups_of(asked: Sequence[Asked], *, seed: int, kinds_only: bool = False) -> Iterator[Group]:
+    """The rates per dataset, language, department and tag, the largest groups first."""
     members: dict[tuple[_Kind, str], list[Asked]] = defaultdict(list)
     for one in asked:
-        for key in _groups(one):
+        for key in _groups(one, kinds_only):
             members[key].append(one)
     order = ("dataset", "language", "department", "tag")
     for (kind, name), group in sorted(
         members.items(), key=lambda item: (order.index(item[0][0]), -len(item[1]), item[0][1])
     ):
-        scores = scores_of(group, LEADING, seed=seed, resamples=_GROUP_RESAMPLES)
-        yield Group(kind=kind, name=name, questions=len(group), scores=scores)
+        yield Group(
+            kind=kind, name=name, questions=len(group), seconds=median_wait(group, seed=seed),
+            scores=scores_of(group, tuple(BY_NAME), seed=seed),
+        )  # fmt: skip
 
 
-def _groups(one: Asked) -> Iterator[tuple[_Kind, str]]:
+def median_wait(asked: Sequence[Asked], *, seed: int) -> Score | None:
+    """The median time an asker waits, with its interval; None where nothing was asked."""
+    seconds = [one.observation.seconds for one in asked]
+    value, ends = percentile(seconds, 0.5), median_interval(seconds, seed=seed)
+    if value is None or ends is None:
+        return None
+    return Score(value=round(value, 4), low=round(ends.low, 4), high=round(ends.high, 4), questions=len(seconds))
+
+
+def _groups(one: Asked, kinds_only: bool) -> Iterator[tuple[_Kind, str]]:
     yield "dataset", one.dataset
     yield "language", one.language
     if one.question.department:
         yield "department", one.question.department
-    for tag in dict.fromkeys(one.question.tags):
+    for tag in dict.fromkeys(one.question.tags[:1] if kinds_only else one.question.tags):
         yield "tag", tag

@@ -12,6 +12,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from app.cli.evaluation.blind_sets import blind
 from app.cli.evaluation.circumstances import circumstances_of, offline, write_owned
 from app.cli.evaluation.display import show_comparison, show_report
 from app.cli.evaluation.gaia import gaia
@@ -31,6 +32,7 @@ from app.settings import Settings
 
 eval_commands = typer.Typer(no_args_is_help=True, help="How good the answers are.")
 eval_commands.command("gaia")(gaia)
+eval_commands.command("blind")(blind)
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object a line; the last line is the result.")]
 Gates = Annotated[Path | None, typer.Option(help="A TOML file of thresholds; default: the gates that come along.")]
 

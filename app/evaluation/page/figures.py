@@ -7,7 +7,7 @@ from app.evaluation.measures import BY_NAME, LEADING, METRICS
 from app.evaluation.page.svg import bar, histogram, reliability_diagram
 from app.evaluation.report import GateResult, Group, OutcomeScore, Report, Score
 
-_TILES = ("right", "facts", "recall", "not_found_f1", "conflict_f1", "winner")
+_TILES = ("right", "wrong_answered", "facts", "recall", "not_found_f1", "conflict_f1", "winner")
 _KINDS = {"dataset": "By dataset", "language": "By language", "department": "By department", "tag": "By tag"}
 _COUNTS = ("leaks", "tokens_per_question")
 """Gates on figures that are no rates."""

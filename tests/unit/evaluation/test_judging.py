@@ -119,7 +119,8 @@ class TestLeaks:
 class TestMeasures:
     def test_only_what_was_asked_is_measured(self) -> None:
         plain = judged(question(expected={"facts": ["12 days"]}), events()).measures
-        assert set(plain) == {"right", "leaking", "facts"}
+        grades = {"fully_right", "partly", "wrong_answered", "wrong_hedged", "wrongly_refused"}
+        assert set(plain) == {"right", "leaking", "facts", *grades}
         whole = judged(question(), events()).measures
         assert set(whole) >= {"recall", "mrr", "ndcg", "outcome", "not_found_f1"}
 

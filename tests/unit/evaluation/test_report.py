@@ -91,7 +91,6 @@ class TestGates:
             ("[[gate]]\nmetric = 'right'", "say min, max, max_drop or max_rise"),
             ("[[gate]]\nmetric = 'right'\nmin = 1\ntag = 'a'\nlanguage = 'vi'", "names more than one group"),
             ("[[gate]]\nmetric = 'leaks'\nmax = 0\ntag = 'a'", "is told of the whole run only"),
-            ("[[gate]]\nmetric = 'winner'\nmin = 1\ntag = 'a'", "is told of the whole run only"),
             ("[[gate]]\nmetric = 'right'\nmim = 1", "Extra inputs"),
             ("[gate", "is no TOML"),
             ("", "Field required"),
