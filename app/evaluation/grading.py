@@ -1,11 +1,11 @@
 """The grade of an answer, which of its sentences do not belong into it, and which superseded values it tells."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
-from app.evaluation.fact import Alternatives, missing_dates, missing_facts, without_words
+from app.evaluation.fact import Alternatives, missing_facts, without_words
 from app.evaluation.observed import Observation
 from app.evaluation.question import Expected
 from app.text.language import guess_language, words
@@ -131,8 +131,10 @@ def _tells(sentence: str, value: Alternatives, expected: Expected) -> bool:
     )
 
 
-def grade_of(expected: Expected, observation: Observation, stale: Sequence[Alternatives], cites: bool) -> Grade | None:
-    """Grade an answer; None where neither an outcome, a fact nor a source is expected.
+def grade_of(
+    expected: Expected, observation: Observation, missing: int, *, is_stale: bool, cites: bool
+) -> Grade | None:
+    """Grade an answer that lacks `missing` facts and days; None where no outcome, fact or source is expected.
 
     `cites` tells whether every expected document is cited; it counts only where no fact is expected.
     """
@@ -150,10 +152,8 @@ def grade_of(expected: Expected, observation: Observation, stale: Sequence[Alter
         return "wrong_answered" if outcome == "answered" else "wrong_hedged"
     if outcome not in GIVEN:
         return "wrongly_refused"
-    missing = len(missing_facts(observation.answer, expected.facts))
-    missing += len(missing_dates(observation.answer, expected.dates))
     if not parts and expected.evidence:
         parts, missing = 1, int(not cites)
     if parts and missing == parts:
         return "wrong_answered" if outcome == "answered" else "wrong_hedged"
-    return "partly" if missing or stale or not fits else "right"
+    return "partly" if missing or is_stale or not fits else "right"

@@ -52,7 +52,7 @@ OWNERS: dict[str, set[str]] = {
     "selectolax": {"ingestion"},
     "charset_normalizer": {"ingestion"},
     "anyio": {"api", "client", "tools"},
-    "numpy": {"embedding", "retrieval", "reasoning", "storage", "ingestion"},
+    "numpy": {"embedding", "evaluation", "retrieval", "reasoning", "storage", "ingestion"},
     "cachetools": {"embedding", "retrieval", "api", "flow", "reasoning"},
     "pydantic": {"*"},
 }

@@ -11,7 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from app.cli import app as command_line
-from app.cli.evaluation import blind_sets
+from app.cli import evaluation
 from app.errors import AppError
 from app.evaluation.report import Circumstances
 from app.events import Event
@@ -50,9 +50,9 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
     def circumstances(*_: object) -> Circumstances:
         return Circumstances(version="1", code="c", mind="m", space="s", settings={}, concurrency=1, today="2026-11-21")
 
-    monkeypatch.setattr(blind_sets, "opened", opened)
-    monkeypatch.setattr(blind_sets, "LocalHouse", lambda services: PaperHouse({"acme": SHELF}, told))
-    monkeypatch.setattr(blind_sets, "circumstances_of", circumstances)
+    monkeypatch.setattr(evaluation, "opened", opened)
+    monkeypatch.setattr(evaluation, "LocalHouse", lambda services: PaperHouse({"acme": SHELF}, told))
+    monkeypatch.setattr(evaluation, "circumstances_of", circumstances)
     return lambda *arguments: CliRunner().invoke(
         command_line, ["eval", "blind", "--folder", str(tmp_path), *arguments], env={"COLUMNS": "200"}
     )
