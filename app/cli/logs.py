@@ -24,8 +24,7 @@ from app.ingestion.log_book import Delivery, LogBook, LogPage, words_of
 from app.ingestion.log_lines import RefusedLine, raw_lines
 from app.settings import Settings
 from app.storage.database import Database
-from app.storage.logs import LogFilter
-from app.storage.logs.months import count_older, make_months, prune_logs
+from app.storage.log_lines import LogFilter, count_older, make_months, prune_logs
 from app.tools.periods import Period, read_moment, resolve_period
 
 log_commands = typer.Typer(no_args_is_help=True, help="System logs.")

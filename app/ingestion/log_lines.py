@@ -9,7 +9,7 @@ from pydantic import AfterValidator, AwareDatetime, Field, ValidationError
 from app.domain.principal import GENERAL, Scope
 from app.domain.record import Record
 from app.errors import AppError, ErrorCode
-from app.storage.logs import LogLine
+from app.storage.log_lines import LogLine
 from app.text.language import clean
 
 MAX_LINE_BYTES = 65_536

@@ -10,7 +10,8 @@ from app.journal import Journal
 from app.journal.outage import Outage
 from app.settings import Settings
 from app.storage.database import Database
-from app.storage.spool import Spool, SpoolLimits
+from app.storage.spool import Spool
+from app.storage.spool_file import SpoolLimits
 from app.tasks.offline import OfflineRuns
 from app.tasks.outage import SpooledWrites
 from app.tasks.queue import JobQueue

@@ -16,7 +16,7 @@ from app.domain.principal import Principal
 from app.domain.tasks import Message, Recollection, RememberedTurn
 from app.embedding import Embedder, EmbeddingUnavailable
 from app.errors import AppError
-from app.storage import memory, sessions
+from app.storage import sessions
 from app.storage.database import Database
 from app.text.language import clean, normalise
 
@@ -86,7 +86,7 @@ class SessionMemory:
         except EmbeddingUnavailable:
             return told
         async with self._database.principal_scope(principal, durable=False) as tx:
-            nearest = await memory.nearest(
+            nearest = await sessions.nearest(
                 tx, session_id, self._embedder.model, vector, beyond=HISTORY_TURNS, limit=_RECALLED_TURNS
             )
         return (*told, *nearest)
@@ -126,15 +126,15 @@ class SessionMemory:
         content = normalise(f"{turn.question}\n{turn.gist}")
         [vector] = await self._embedder.embed_passages([content])
         async with self._database.principal_scope(principal, durable=False) as tx:
-            if not await memory.lock(tx, session_id):
+            if not await sessions.lock_session(tx, session_id):
                 return  # erased meanwhile
-            await memory.keep(tx, session_id, turn, content, self._embedder.model, vector, max_turns=MAX_TURNS)
-            known = await memory.turns(tx, session_id, _SUMMARISED_TURNS)
+            await sessions.keep_turn(tx, session_id, turn, content, self._embedder.model, vector, max_turns=MAX_TURNS)
+            known = await sessions.turns(tx, session_id, _SUMMARISED_TURNS)
             summary, count = summary_of([one for one, _ in known])
             rights = [rights for _, rights in known[len(known) - count :]]
             scopes = sorted({scope for scopes, _ in rights for scope in scopes})
             departments = sorted({one for _, departments in rights for one in departments})
-            await memory.summarise(tx, session_id, summary, (scopes, departments))
+            await sessions.summarise(tx, session_id, summary, (scopes, departments))
 
 
 class MemoryManager:

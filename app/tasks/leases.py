@@ -21,7 +21,7 @@ from app.domain.principal import Principal
 from app.domain.tasks import Task
 from app.errors import StaleAttempt
 from app.journal import Journal
-from app.storage import delivery, parking
+from app.storage import deep_runs, delivery
 from app.storage.database import Database
 from app.storage.delivery import Attempt
 from app.tasks.approvals import give_up
@@ -244,7 +244,7 @@ class Recovery:
     async def end_waiting(self) -> int:
         """Cancel every run that waited for too long; how many there were."""
         async with self._database.operator_scope() as tx:
-            late = await parking.in_vain(tx, _MOST)
+            late = await deep_runs.in_vain(tx, _MOST)
         ended = 0
         for one in late:
             job = Job(tenant_id=one.tenant_id, user_id=one.user_id, task_id=one.task_id)

@@ -33,7 +33,7 @@ from app.storage import brought_in, events, sessions, steps, tasks
 from app.storage.brought_in import RootState
 from app.storage.database import Database, Transaction
 from app.storage.encoding import dump
-from app.storage.spool import SpooledRun
+from app.storage.spool_file import SpooledRun
 from app.tasks.queue import JobQueue
 from app.tasks.steps import conclude_run
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 from app.domain.knowledge import Language
 from app.domain.zones import VIETNAM
-from app.storage.logs import LogCounts, LogKind, LogLine
+from app.storage.log_lines import LogCounts, LogKind, LogLine
 from app.tools.log_search import Looked
 from app.tools.masking import mask_secrets, mask_variables
 from app.tools.numbers import format_number

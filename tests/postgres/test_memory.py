@@ -16,8 +16,8 @@ from app.embedding.cached import CachedEmbedder
 from app.events import EndProcess, StartProcess, TextDelta
 from app.sessions.memory import HISTORY_TURNS, MAX_HEARD_CHARS, MAX_SUMMARY_CHARS, MAX_TURNS, SessionMemory
 from app.sessions.session import SessionStore
-from app.storage import memory as rows
 from app.storage.database import Database
+from app.storage.sessions import keep_turn
 from app.text.language import clean
 from tests.factories import principal
 from tests.postgres.running import LAN, MINH, Rooms, rooms_on
@@ -245,7 +245,7 @@ class TestBounds:
             for number, task_id in enumerate(made):
                 kept = RememberedTurn(task_id=task_id, agent=None, question=f"q{number}", gist="")
                 vector = np.array([1.0, number], np.float32)
-                await rows.keep(tx, session_id, kept, kept.question, "m", vector, max_turns=4)
+                await keep_turn(tx, session_id, kept, kept.question, "m", vector, max_turns=4)
         left = await superuser.fetch("select content from semantic_vectors where session_id = $1", session_id)
         assert {row["content"] for row in left} == {"q2", "q3", "q4", "q5"}
         assert MAX_TURNS <= 500
