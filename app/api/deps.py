@@ -10,7 +10,6 @@ from fastapi.security import HTTPBearer
 
 from app.agents.registry import AgentRegistry
 from app.api.auth import Authenticator, DevLogin
-from app.api.offline import OfflineDoor
 from app.domain.evaluations import KeptRun
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
@@ -74,7 +73,6 @@ class Rooms:
     agents: AgentRegistry
     flow: DepartmentFlow
     deep: DeepFlow
-    offline: OfflineDoor
     ingestion: Ingestion
     catalogue: Catalogue
     health: Health

@@ -33,14 +33,6 @@ class RunHeld(Record):
     claimed_by: str
 
 
-class Registered(Record):
-    """A root task that was registered while the database was away."""
-
-    new_task: NewTask
-    idempotency_key: str | None
-    request_hash: str
-
-
 class EventsAppended(Record):
     """Events at their places in the journal."""
 
@@ -99,11 +91,9 @@ class RunEnded(Record):
     """What was weighed; kept in the ledger."""
 
 
-Write = (
-    RunHeld | Registered | EventsAppended | PlanSaved | StepsRegistered | StepClaimed | StepEnded | RunEnded
-)  # fmt: skip
+Write = RunHeld | EventsAppended | PlanSaved | StepsRegistered | StepClaimed | StepEnded | RunEnded
 _KINDS: dict[str, type[Write]] = {
-    "run": RunHeld, "registered": Registered, "events": EventsAppended, "plan": PlanSaved, "steps": StepsRegistered,
+    "run": RunHeld, "events": EventsAppended, "plan": PlanSaved, "steps": StepsRegistered,
     "step_claimed": StepClaimed, "step_ended": StepEnded, "ended": RunEnded,
 }  # fmt: skip
 _NAMES = {record: name for name, record in _KINDS.items()}

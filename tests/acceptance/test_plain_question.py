@@ -17,7 +17,7 @@ MOST_FILES = 200
 
 @contextmanager
 def entered_files() -> Iterator[dict[str, set[str]]]:
-    """The files of ``app/`` in which a function is called in the body by the event loop's thread, with those functions."""
+    """The files of ``app/`` whose functions the event loop's thread calls in the body, with those functions."""
     found: dict[str, set[str]] = {}
 
     def note(frame: FrameType, event: str, _arg: object) -> None:
@@ -40,5 +40,5 @@ async def test_a_plain_question_enters_few_files(small_services: Services) -> No
             told = await ask(small_services, "acme/lan", "Đi muộn quá bao nhiêu phút thì bị lập biên bản?")
     assert told.answer["outcome"] == "answered"
     listing = "\n".join(f"{len(functions):4} {file}" for file, functions in sorted(found.items()))
-    print(f"{len(found)} files, {sum(map(len, found.values()))} functions\n{listing}", file=sys.stderr)
+    sys.stderr.write(f"{len(found)} files, {sum(map(len, found.values()))} functions\n{listing}\n")
     assert len(found) <= MOST_FILES, f"a plain question enters {len(found)} files:\n{listing}"
