@@ -24,7 +24,7 @@ from app.storage.notifications import NotificationChannel, identity_of
 from app.tools.base import Tool, ToolCall, ToolResult
 from tests.acceptance.asking import Told, ask
 from tests.fakes.valkey import ValkeyServer
-from tests.warm import warm
+from tests.warm import planted
 
 TOPICS = ["task_available", "plan_ready", "math_task", "tool_request", "tool_response", "math_result", "final_report"]
 SUBSCRIPTIONS = {
@@ -75,8 +75,9 @@ def valkey() -> Iterator[ValkeyServer]:
 async def house(
     request: pytest.FixtureRequest, scratch: Path, small_seed: Path, agents_dir: Path, valkey: ValkeyServer
 ) -> AsyncIterator[House]:
+    data_dir = scratch / f"messages-{request.param}"
     settings = Settings(
-        _env_file=None, data_dir=warm(scratch / "messages"), seed_dir=small_seed, agents_dir=agents_dir,
+        _env_file=None, data_dir=await planted(data_dir, small_seed), seed_dir=small_seed, agents_dir=agents_dir,
         enable_caching=False, bus_url=valkey.url if request.param == "redis" else "",
     )  # fmt: skip
     async with AsyncExitStack() as stack:
