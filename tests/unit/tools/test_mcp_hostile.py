@@ -15,7 +15,7 @@ import pytest
 from app.errors import ToolFailed, ToolRetry
 from app.tools.base import ToolResult
 from app.tools.mcp.connections import Connections, offered_by
-from app.tools.mcp.spec import ServerRefused, ServerSpec
+from app.tools.mcp.spec import ServerLimits, ServerRefused, ServerSpec
 from tests.limits import limit
 from tests.unit.tools.lag import LoopLag
 from tests.unit.tools.mcp_lines import (
@@ -35,7 +35,13 @@ pytestmark = pytest.mark.usefixtures("settled_heap")
 
 MAX_LAG_SECONDS = 0.1
 CANARY = "canary-7f3a"
+
 OVER = LIMITS.start_seconds + LIMITS.call_seconds + 1.0
+
+
+def limits_for(error: type[Exception]) -> ServerLimits:
+    """A server that is refused for what it says has the time to say it; only for silence is the time short."""
+    return LIMITS if error is ToolRetry else LIMITS.model_copy(update={"call_seconds": limit(LIMITS.call_seconds)})
 
 
 def is_running(pid: int) -> bool:
@@ -83,7 +89,7 @@ class TestHostileProcess:
         ],
     )
     async def test_ends_in_time_with_a_typed_error(self, mode: str, error: type[Exception], told: str) -> None:
-        async with adapter_of(spec_of(mode)) as tool, LoopLag() as lag:
+        async with adapter_of(spec_of(mode, limits=limits_for(error))) as tool, LoopLag() as lag:
             started = time.monotonic()
             with pytest.raises((ToolFailed, ToolRetry)) as failed:
                 await tool(call("hello", language="en"))
@@ -285,7 +291,11 @@ class TestHostileAddress:
         ],
     )
     async def test_ends_in_time_with_a_typed_error(self, mode: str, error: type[Exception]) -> None:
-        async with http_server(mode) as url, adapter_of(http_spec(url)) as tool, LoopLag() as lag:
+        async with (
+            http_server(mode) as url,
+            adapter_of(http_spec(url, limits=limits_for(error))) as tool,
+            LoopLag() as lag,
+        ):
             started = time.monotonic()
             with pytest.raises((ToolFailed, ToolRetry)) as failed:
                 await tool(call("hello", language="en"))
