@@ -13,7 +13,7 @@ from datetime import datetime
 from app.agents.registry import AgentRegistry
 from app.agents.remote import UNEXPECTED, pack_order, unpack_outcome
 from app.agents.run import StepRunner
-from app.agents.step import StepError, StepOrder, StepOutcome, last_events, task_told, unanswered
+from app.agents.step import StepError, StepOrder, StepOutcome, last_events, task_event, unanswered
 from app.bus import PATIENCE_SECONDS, Bus
 from app.domain.messages import Wanted
 from app.domain.plan import ORCHESTRATOR
@@ -181,4 +181,4 @@ class RemoteSteps:
 
     def _tell(self, following: _Following, attempt: int) -> None:
         following.told = attempt
-        following.order.run.writer.append(task_told(following.order, attempt))
+        following.order.run.writer.append(task_event(following.order, attempt))

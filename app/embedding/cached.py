@@ -87,7 +87,7 @@ def _stack(rows: Sequence[_Row], dimensions: int) -> Vectors:
     return np.stack(rows) if rows else np.empty((0, dimensions), np.float32)
 
 
-class KeptVectors:
+class StoredVectors:
     """Question vectors of fixed lists of texts: in memory once read, on disk once made."""
 
     def __init__(self, embedder: Embedder, folder: Path | None = None):

@@ -67,7 +67,7 @@ Proposals = Mapping[tuple[UUID, str], tuple[ReadClaim, ...]]
 async def read_claims(findings: tuple[Finding, ...], reasoner: Reasoner, language: Language) -> Proposals:
     """What a mind with a model reads in quotes of several documents that answer one query; nothing without one."""
     documents: dict[str, set[UUID]] = {}
-    for one in (every := _all_said(findings)):
+    for one in (every := _quoted_texts(findings)):
         documents.setdefault(one.finding.query, set()).add(one.quote.passage.document_id)
     said = list({_key(one): one for one in every if len(documents[one.finding.query]) > 1}.values())
     if not said:
@@ -84,7 +84,7 @@ def disagreements(findings: tuple[Finding, ...], proposals: Proposals = MappingP
     Which agent was done first changes nothing: findings are held against one another in an order of their own. What a
     mind proposed counts where the rules see nothing.
     """
-    said = _all_said(findings)
+    said = _quoted_texts(findings)
     seen: set[tuple[frozenset[str], str]] = set()
     found: list[Disagreement] = []
     for one, other in combinations(said, 2):
@@ -99,7 +99,7 @@ def disagreements(findings: tuple[Finding, ...], proposals: Proposals = MappingP
     return found
 
 
-def _all_said(findings: tuple[Finding, ...]) -> list[_Said]:
+def _quoted_texts(findings: tuple[Finding, ...]) -> list[_Said]:
     """Every quote that counts, in an order of its own."""
     ordered = sorted(findings, key=lambda finding: (finding.index, finding.agent, finding.query))
     return [one for finding in ordered if finding.found and not finding.compares for one in _said(finding)]

@@ -61,7 +61,7 @@ async def resolve(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     findings = surest(findings_of(context.outcomes))
     weighed = await weigh(context, findings, state["classification"].language)
     conflicts = tuple(verdict.conflict for verdict in weighed.verdicts)
-    tell_resolution(context, conflicts, round((time.perf_counter() - clock) * 1000))
+    trace_resolution(context, conflicts, round((time.perf_counter() - clock) * 1000))
     return {
         "findings": weighed.settled,
         "evidence": cited(findings, weighed.verdicts),
@@ -78,11 +78,11 @@ async def weigh(context: RunContext, findings: tuple[Finding, ...], language: La
     settled = await without_losers(
         findings, verdicts, context.ports.reasoner, language, context.limits.min_relevance_score
     )
-    points = tuple(_point(verdict, language) for verdict in verdicts if _is_shown(verdict))
+    points = tuple(_point(verdict, language) for verdict in verdicts if _can_be_told(verdict))
     return Weighed(settled, points, tuple(verdicts))
 
 
-def tell_resolution(context: RunContext, conflicts: Sequence[Conflict], duration_ms: int) -> None:
+def trace_resolution(context: RunContext, conflicts: Sequence[Conflict], duration_ms: int) -> None:
     """Tell the trace what was weighed."""
     context.trace.resolver(
         duration_ms,
@@ -197,11 +197,11 @@ async def without_losers(
                 passages=tuple(kept.values()), min_relevance_score=least,
             )  # fmt: skip
             again = await reasoner.answer(request)
-            settled.append(again if again.found else told_by_winners(finding, verdicts))
+            settled.append(again if again.found else answer_of_winners(finding, verdicts))
     return tuple(settled)
 
 
-def told_by_winners(finding: Finding, verdicts: Sequence[Verdict]) -> Finding:
+def answer_of_winners(finding: Finding, verdicts: Sequence[Verdict]) -> Finding:
     """The finding in the words of the sides that hold, where nobody is sure enough to answer from them alone."""
     decided = [verdict for verdict in verdicts if verdict.decided and verdict.winner.sentence]
     quotes = tuple(dict.fromkeys(verdict.winner.quote for verdict in decided if _is_about(finding, verdict)))
@@ -221,7 +221,7 @@ def _is_about(finding: Finding, verdict: Verdict) -> bool:
     return verdict.winner.quote in said and verdict.loser.quote in said
 
 
-def _is_shown(verdict: Verdict) -> bool:
+def _can_be_told(verdict: Verdict) -> bool:
     """Whether the answer can name both sides: a rule that only one version has stands against no words."""
     return bool(verdict.loser.sentence) and (verdict.decided or bool(verdict.winner.sentence))
 

@@ -16,7 +16,7 @@ from app.domain.tasks import TaskStatus
 from app.errors import ErrorCode
 from app.events import ConflictResolved, FinalReport, PlanReady, TaskFailed
 from app.flow import wording
-from app.flow.answer_cache import Remembered, keep
+from app.flow.answer_cache import CachedAnswer, keep
 from app.flow.compose import answering_agent, composed, speaker
 from app.flow.outputs import findings_of, report_of
 from app.flow.state import RunContext, RunState
@@ -257,7 +257,7 @@ def _addressed(context: RunContext, answer: dict[str, Any], outcome: Outcome) ->
     return {**answer, "session_id": str(task.session_id), "task_id": str(task.task_id), "outcome": outcome}
 
 
-async def retell(state: RunState, runtime: Runtime[RunContext]) -> RunState:
+async def answer_from_cache(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     """Node for repeated questions: announce the remembered plan (its steps completed), tell the answer, and
     commit it as a run of its own. Only the steps are missing: none was run."""
     context, known, clock = runtime.context, state["remembered"], time.perf_counter()
@@ -278,7 +278,7 @@ async def retell(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     return {}
 
 
-def _announce(context: RunContext, known: Remembered, plan: Plan) -> None:
+def _announce(context: RunContext, known: CachedAnswer, plan: Plan) -> None:
     writer = context.run.writer
     writer.append(wording.plan_ready_progress(plan.steps))
     writer.append(wording.all_ran_progress(known.outputs))

@@ -95,7 +95,7 @@ class SessionMemory:
         """Who listens to one run."""
         return MemoryManager(self, principal, session_id, task_id)
 
-    def keep_soon(self, principal: Principal, session_id: UUID, turn: RememberedTurn, answer: str) -> None:
+    def store_soon(self, principal: Principal, session_id: UUID, turn: RememberedTurn, answer: str) -> None:
         """Remember a turn in the background: its run has ended, and nobody waits. Never raises.
 
         A failure costs this memory and nothing else, as does a crash before it is written; so does a process that has
@@ -128,7 +128,7 @@ class SessionMemory:
         async with self._database.principal_scope(principal, durable=False) as tx:
             if not await sessions.lock_session(tx, session_id):
                 return  # erased meanwhile
-            await sessions.keep_turn(tx, session_id, turn, content, self._embedder.model, vector, max_turns=MAX_TURNS)
+            await sessions.store_turn(tx, session_id, turn, content, self._embedder.model, vector, max_turns=MAX_TURNS)
             known = await sessions.turns(tx, session_id, _SUMMARISED_TURNS)
             summary, count = summary_of([one for one, _ in known])
             rights = [rights for _, rights in known[len(known) - count :]]
@@ -157,7 +157,7 @@ class MemoryManager:
             self._heard[chunk.role].append(piece)
 
     @property
-    def heard_chars(self) -> int:
+    def answer_chars(self) -> int:
         """How much of the answer is held."""
         return sum(map(len, self._heard["assistant"]))
 
@@ -175,7 +175,7 @@ class MemoryManager:
         turn = RememberedTurn(
             task_id=self._task_id, agent=agent, question=shortened(question, _MAX_QUESTION_CHARS), gist=""
         )
-        self._memory.keep_soon(self._principal, self._session_id, turn, answer if found else "")
+        self._memory.store_soon(self._principal, self._session_id, turn, answer if found else "")
 
 
 MAX_SUMMARY_CHARS = 2_000

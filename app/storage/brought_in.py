@@ -66,7 +66,7 @@ async def lock_root(tx: Transaction, root_task_id: UUID) -> RootState | None:
     return None if row is None else RootState(**{**row, "status": TaskStatus(row["status"])})
 
 
-async def hold_root(tx: Transaction, root_task_id: UUID, attempt: int, claimant: str, lease_seconds: float) -> bool:
+async def claim_root(tx: Transaction, root_task_id: UUID, attempt: int, claimant: str, lease_seconds: float) -> bool:
     """Hold an unfinished root task by this attempt, which no claim after it has; False when that is not possible."""
     return await tx.driver.fetchval(_HOLD, *tx.whose, root_task_id, attempt, claimant, lease_seconds) is not None
 
@@ -76,7 +76,7 @@ async def is_written(tx: Transaction, root_task_id: UUID, attempt: int, seq: int
     return bool(await tx.driver.fetchval(_IS_WRITTEN, *tx.whose, root_task_id, seq, attempt, event))
 
 
-async def hold_step(tx: Transaction, task_id: UUID, attempt: int, claimant: str) -> None:
+async def claim_step(tx: Transaction, task_id: UUID, attempt: int, claimant: str) -> None:
     """Let an unfinished step be held by this attempt, unless a later one has it."""
     await tx.driver.execute(_HOLD_STEP, *tx.whose, task_id, attempt, claimant)
 
@@ -86,6 +86,6 @@ async def mark(tx: Transaction, root_task_id: UUID, origin: str, upto: int) -> N
     await tx.driver.execute(_MARK, *tx.whose, root_task_id, origin, upto)
 
 
-async def keep_late(tx: Transaction, root_task_id: UUID, answer: dict[str, Any]) -> None:
+async def store_late_answer(tx: Transaction, root_task_id: UUID, answer: dict[str, Any]) -> None:
     """Keep an answer that came too late in the task's metadata."""
     await tx.driver.execute(_KEEP_LATE, *tx.whose, root_task_id, dump(answer))

@@ -39,7 +39,7 @@ select (select count(*) from chunks where tenant_id = $1 and chunk_id = any ($3:
 """
 
 
-async def keep_state(tx: Transaction, task_id: UUID, attempt: int, state: Mapping[str, Any]) -> bool:
+async def store_state(tx: Transaction, task_id: UUID, attempt: int, state: Mapping[str, Any]) -> bool:
     """Keep the state of a running attempt; False, and nothing changed, when the attempt no longer holds the task."""
     return await tx.driver.fetchval(_KEEP, *tx.whose, task_id, attempt, dump(state)) is not None
 

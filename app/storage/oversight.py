@@ -68,7 +68,7 @@ where v.tenant_id = $1 and v.task_id = $2
 """
 
 
-class KeptArrival(NamedTuple):
+class StoredArrival(NamedTuple):
     """What an ingestion was given, as far as it is still there."""
 
     document_id: UUID
@@ -107,10 +107,10 @@ async def failures(tx: Transaction, since: datetime) -> Sequence[Failure]:
     return [Failure(**row) for row in await tx.driver.fetch(_FAILURES, tx.tenant_id, since)]
 
 
-async def arrival(tx: Transaction, task_id: UUID) -> KeptArrival | None:
+async def arrival(tx: Transaction, task_id: UUID) -> StoredArrival | None:
     """What the ingestion of this task was given, where the caller may see it."""
     row = await tx.driver.fetchrow(_ARRIVAL, tx.tenant_id, task_id)
-    return None if row is None else KeptArrival(*row)
+    return None if row is None else StoredArrival(*row)
 
 
 def _figures(row: "asyncpg.Record") -> TaskFigures:

@@ -189,7 +189,7 @@ async def lock_session(tx: Transaction, session_id: UUID) -> bool:
     return await tx.driver.fetchval(_LOCK, *tx.whose, session_id) is not None
 
 
-async def keep_turn(
+async def store_turn(
     tx: Transaction, session_id: UUID, turn: RememberedTurn, content: str, embedding_model: str, embedding: Embedding,
     *, max_turns: int,
 ) -> None:  # fmt: skip

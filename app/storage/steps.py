@@ -167,7 +167,7 @@ on conflict (tenant_id, user_id, session_id, agent_id) do update set
 """
 
 
-async def keep_contexts(
+async def store_contexts(
     tx: Transaction, session_id: UUID, contexts: Mapping[str, list[PrivateContext]], at: str
 ) -> None:
     """Remember what each agent will need; one statement. `at` is an ISO time in UTC."""

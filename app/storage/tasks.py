@@ -135,7 +135,7 @@ async def renew(tx: Transaction, task_id: UUID, attempt: int, lease_seconds: flo
     return await tx.driver.fetchval(_RENEW, *tx.whose, task_id, attempt, lease_seconds) is not None
 
 
-async def keep_held(tx: Transaction, task_id: UUID, attempt: int) -> bool:
+async def lock_leased(tx: Transaction, task_id: UUID, attempt: int) -> bool:
     """See to it that a task stays as it is until the transaction ends; False when the attempt no longer holds it."""
     return await tx.driver.fetchval(_KEEP_HELD, *tx.whose, task_id, attempt) is not None
 

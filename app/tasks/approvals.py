@@ -211,7 +211,7 @@ class DeepStates:
 
 
 async def _keep(tx: Transaction, run: TaskRun, state: dict[str, Any]) -> None:
-    if not await deep_runs.keep_state(tx, run.task.task_id, run.attempt, state):
+    if not await deep_runs.store_state(tx, run.task.task_id, run.attempt, state):
         raise _lost(run)
 
 

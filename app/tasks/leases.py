@@ -33,7 +33,7 @@ STEP_JOURNAL = "step_journal"
 """The topic: look into the journal of the step the message names."""
 
 
-class StepHints:
+class StepNotifications:
     """A bus on which a step's journal only wakes its leader."""
 
     def __init__(self, bus: Bus):
@@ -69,7 +69,7 @@ _log = structlog.get_logger(__name__)
 
 
 @dataclass(eq=False)
-class Held:
+class LeasedAttempt:
     """One attempt at a task, as it is worked on here."""
 
     owner: Principal
@@ -91,20 +91,20 @@ class Held:
         self.work.cancel()
 
 
-class Holdings:
+class Leases:
     """Everything that is held by one worker."""
 
     def __init__(self, database: Database, registry: TaskRegistry, journal: Journal):
         self._database = database
         self._registry = registry
         self._journal = journal
-        self._held: set[Held] = set()
+        self._held: set[LeasedAttempt] = set()
         self._looked_at = float("-inf")
         self._looking = asyncio.Lock()
 
-    def hold(self, owner: Principal, task: Task, work: Coroutine[Any, Any, bool]) -> Held:
+    def hold(self, owner: Principal, task: Task, work: Coroutine[Any, Any, bool]) -> LeasedAttempt:
         """Begin to work on a claimed task, in an asyncio task of its own: whoever waits for it may go away."""
-        held = Held(owner, task, asyncio.create_task(work), _now())
+        held = LeasedAttempt(owner, task, asyncio.create_task(work), _now())
         self._held.add(held)
         held.work.add_done_callback(lambda _: self._held.discard(held))
         return held
@@ -167,11 +167,11 @@ class Holdings:
                         held.lose()
             self._looked_at = at
 
-    def _is_spooled(self, held: Held) -> bool:
+    def _is_spooled(self, held: LeasedAttempt) -> bool:
         """Whether the database does not know yet what was done: bringing that in decides who holds the task."""
         return self._journal.outage.is_spooled(held.task.task_id)
 
-    async def _renew(self, held: Held) -> None:
+    async def _renew(self, held: LeasedAttempt) -> None:
         if self._is_spooled(held):
             return
         try:
@@ -187,7 +187,7 @@ class Holdings:
             held.lose()
 
 
-def _heartbeat(held: Held) -> Message:
+def _heartbeat(held: LeasedAttempt) -> Message:
     """Whoever works on a task is alive; the lease in the database is what counts."""
     task = held.task
     return Message(

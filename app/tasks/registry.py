@@ -159,7 +159,7 @@ class TaskRegistry:
             error_message=error_message,
         )  # fmt: skip
         await self._journal.outage.write_for(task_id, directly, lambda: [kept])
-        if (known := self._journal.outage.step_here(task_id)) is not None:
+        if (known := self._journal.outage.active_step(task_id)) is not None:
             known.ended = kept
 
     async def get_task_status(self, principal: Principal, task_id: UUID) -> TaskStatus:

@@ -17,7 +17,7 @@ from app.events import EndProcess, StartProcess, TextDelta
 from app.sessions.memory import HISTORY_TURNS, MAX_HEARD_CHARS, MAX_SUMMARY_CHARS, MAX_TURNS, SessionMemory
 from app.sessions.session import SessionStore
 from app.storage.database import Database
-from app.storage.sessions import keep_turn
+from app.storage.sessions import store_turn
 from app.text.language import clean
 from tests.factories import principal
 from tests.postgres.running import LAN, MINH, Rooms, rooms_on
@@ -245,7 +245,7 @@ class TestBounds:
             for number, task_id in enumerate(made):
                 kept = RememberedTurn(task_id=task_id, agent=None, question=f"q{number}", gist="")
                 vector = np.array([1.0, number], np.float32)
-                await keep_turn(tx, session_id, kept, kept.question, "m", vector, max_turns=4)
+                await store_turn(tx, session_id, kept, kept.question, "m", vector, max_turns=4)
         left = await superuser.fetch("select content from semantic_vectors where session_id = $1", session_id)
         assert {row["content"] for row in left} == {"q2", "q3", "q4", "q5"}
         assert MAX_TURNS <= 500
@@ -263,7 +263,7 @@ class TestBounds:
         listener = memory.listener(LAN, uuid4(), uuid4())
         for _ in range(100):
             listener.on_message(Message(role="assistant", content="x" * 1_000))
-        assert listener.heard_chars == MAX_HEARD_CHARS
+        assert listener.answer_chars == MAX_HEARD_CHARS
 
 
 class TestErasure:

@@ -10,10 +10,10 @@ from app.domain.deep import Report
 from app.domain.knowledge import Finding, Language
 from app.errors import ErrorCode
 from app.flow.deep.context import DeepContext, GraphState
-from app.flow.deep.orchestrate import given_up
+from app.flow.deep.orchestrate import stop_cause
 from app.flow.deep.shown import all_done, ended_plan_of
 from app.flow.deep.state import Cause, DeepLimits, DeepState, Reply
-from app.flow.resolve import cited, tell_resolution
+from app.flow.resolve import cited, trace_resolution
 from app.flow.respond import commit, commit_failed, final_answer, resolved_event
 from app.reasoning.budget import LimitReached
 from app.reasoning.deep import TellRequest
@@ -44,7 +44,7 @@ _APPROVED: dict[Language, tuple[str, str]] = {
 }
 
 
-def why_given_up(cause: Cause, state: DeepState, limits: DeepLimits) -> str:
+def stop_reason(cause: Cause, state: DeepState, limits: DeepLimits) -> str:
     """Why there is no answer, as part of a sentence."""
     tries = {"plan": limits.max_plan_tries, "research": limits.max_research_tries, "expert": limits.max_expert_tries}
     task = state.plan.research[state.step - 1] if state.plan is not None and state.step else ""
@@ -83,8 +83,8 @@ async def finalize(state: GraphState, runtime: Runtime[DeepContext]) -> GraphSta
     if deep.reply is not None:
         await _reply(context, deep, deep.reply)
         return {"deep": deep}
-    cause = given_up(deep, context.limits)
-    why = why_given_up(cause, deep, context.limits) if cause else ""
+    cause = stop_cause(deep, context.limits)
+    why = stop_reason(cause, deep, context.limits) if cause else ""
     if cause is None:
         all_done(context)
     report = _cleaned(await _report(context, deep, why), context, deep)
@@ -144,7 +144,7 @@ async def _answer(context: DeepContext, deep: DeepState, report: Report, outcome
         context.run.say(piece, "finalizer", streaming=True)
     context.yield_floor()
     if deep.verdicts:
-        tell_resolution(context.run, deep.verdicts, 0)
+        trace_resolution(context.run, deep.verdicts, 0)
         context.run.run.writer.append(resolved_event(deep.verdicts))
     is_found = outcome == "answered"
     confidence = deep.working.confidence if is_found and deep.working else 0.0

@@ -11,7 +11,7 @@ from app.domain.knowledge import Finding, Language
 from app.errors import AppError
 from app.events import RenavigateRequest, VerificationDone
 from app.flow.deep.context import DeepContext, GraphState, Stopped
-from app.flow.deep.orchestrate import critique_told, plan_told
+from app.flow.deep.orchestrate import critique_text, plan_text
 from app.flow.deep.shown import announce, completed
 from app.flow.deep.state import DeepLimits, DeepState, Reply
 from app.flow.orchestrate import classify, settle_permission
@@ -132,7 +132,7 @@ async def plan(context: DeepContext, deep: DeepState) -> Done:
     made = cleaned_plan(made, context.guard(deep), context.limits)
     done = deep.but(
         plan=made, plan_tries=deep.plan_tries + 1, under_review="planner",
-        messages=(*deep.messages, _report("planner", plan_told(made))),
+        messages=(*deep.messages, _report("planner", plan_text(made))),
     )  # fmt: skip
     return Done(done, "planner", {"try": done.plan_tries, "research": list(made.research), "logic": list(made.logic)})
 
@@ -182,7 +182,7 @@ async def _go_on(context: DeepContext, deep: DeepState, given: DeepPlan, critiqu
 
 def judged(deep: DeepState, critique: Critique) -> DeepState:
     """The state after a verdict: approved work is settled, refused work stays for whoever mends it."""
-    told = _report("critic", critique_told(critique), critique.step)
+    told = _report("critic", critique_text(critique), critique.step)
     after = deep.but(
         under_review=None, critiques=(*deep.critiques, critique), messages=(*deep.messages, told)
     )  # fmt: skip

@@ -48,7 +48,7 @@ class Writer:
         assert not self.has_ended
         self.events.append(event)
 
-    def heard_by(self, hear: Callable[[Event], None]) -> None:
+    def call_on_append(self, hear: Callable[[Event], None]) -> None:
         pass
 
 
