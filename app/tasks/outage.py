@@ -27,9 +27,9 @@ from app.journal.spool_records import (
     row_of,
     writes_in,
 )
-from app.storage import brought_in, events, steps, tasks
-from app.storage.brought_in import RootState
+from app.storage import events, replay, steps, tasks
 from app.storage.database import Database, Transaction
+from app.storage.replay import RootState
 from app.storage.spool_file import SpooledRun
 from app.tasks.steps import conclude_run
 
@@ -46,14 +46,14 @@ class SpooledWrites:
         held = read.held
         place = Place.of(held.principal, held.session_id, held.task_id, held.attempt)
         async with self._database.principal_scope(held.principal) as tx:
-            root = await brought_in.lock_root(tx, held.task_id)
+            root = await replay.lock_root(tx, held.task_id)
             if root is None:
                 return ReplayResult(fate="erased", place=place)
             known = (root.brought_in or {}).get(spooled.origin, 0)
             if known >= spooled.upto:  # only the reply of that commit was lost
                 return ReplayResult(fate="brought_in", place=place, entries=read.entries)
             fate, written = await self._write(tx, root, read, _Spooled.of(spooled, behind=known), is_live)
-            await brought_in.mark(tx, held.task_id, spooled.origin, spooled.upto)
+            await replay.mark(tx, held.task_id, spooled.origin, spooled.upto)
         return ReplayResult(fate=fate, place=place, entries=tuple(written))
 
     async def _write(
@@ -83,7 +83,7 @@ class SpooledWrites:
     async def _hold(self, tx: Transaction, held: ClaimedRun, attempt: int, *, is_live: bool) -> None:
         """Hold the task; one that nobody works on any more can be claimed at once."""
         lease_seconds = self._lease_seconds if is_live else 0
-        if not await brought_in.claim_root(tx, held.task_id, attempt, held.claimed_by, lease_seconds):
+        if not await replay.claim_root(tx, held.task_id, attempt, held.claimed_by, lease_seconds):
             raise StaleAttempt(f"attempt {attempt} cannot hold task {held.task_id}")
 
     async def _after_the_end(self, tx: Transaction, read: "_Spooled") -> tuple[Fate, Sequence[JournalEntry]]:
@@ -92,10 +92,10 @@ class SpooledWrites:
             return "lost", ()
         held, last = read.held, read.entries[-1]
         seq, _, event = row_of(last)
-        if await brought_in.is_written(tx, held.task_id, held.attempt, seq, event):
+        if await replay.is_written(tx, held.task_id, held.attempt, seq, event):
             return "brought_in", read.entries
         late = {"attempt": held.attempt, "status": read.ended.status.value, "result": read.ended.result}
-        await brought_in.store_late_answer(tx, held.task_id, late)
+        await replay.store_late_answer(tx, held.task_id, late)
         return "late", ()
 
 
@@ -156,7 +156,7 @@ async def _make(tx: Transaction, read: _Spooled, attempt: int) -> None:
                 if at is not None:
                     await steps.store_contexts(tx, held.session_id, needs, at.isoformat())
             case StepClaimed(task_id=step_id, attempt=number, agent_id=agent):
-                await brought_in.claim_step(tx, step_id, number, agent)
+                await replay.claim_step(tx, step_id, number, agent)
             case StepEnded():
                 await tasks.conclude(
                     tx, write.task_id, write.attempt, write.status, result=write.result,

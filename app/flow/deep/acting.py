@@ -12,7 +12,7 @@ from app.domain.knowledge import Finding
 from app.flow.deep.context import DeepContext, Stopped
 from app.flow.deep.orchestrate import research_text, talk_key, working_text
 from app.flow.deep.state import DeepState, Talk
-from app.flow.deep.using import use
+from app.flow.deep.tool_calls import use
 from app.reasoning.deep import Action, ActRequest, Found, Solved, ToolWish
 
 

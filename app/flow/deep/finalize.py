@@ -11,7 +11,7 @@ from app.domain.knowledge import Finding, Language
 from app.errors import ErrorCode
 from app.flow.deep.context import DeepContext, GraphState
 from app.flow.deep.orchestrate import stop_cause
-from app.flow.deep.shown import all_done, ended_plan_of
+from app.flow.deep.plan_view import all_done, ended_plan_of
 from app.flow.deep.state import Cause, DeepLimits, DeepState, Reply
 from app.flow.resolve import cited, trace_resolution
 from app.flow.respond import commit, commit_failed, final_answer, resolved_event

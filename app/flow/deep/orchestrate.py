@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 
 from app.domain.deep import Critique, DeepMessage, DeepPlan, Party, Research, Stage, Working
 from app.flow.deep.context import DeepContext, GraphState, Parked
-from app.flow.deep.shown import executing, plan_view
+from app.flow.deep.plan_view import executing, plan_view
 from app.flow.deep.state import Cause, DeepLimits, DeepState
 
 

@@ -12,7 +12,7 @@ from app.errors import AppError
 from app.events import RenavigateRequest, VerificationDone
 from app.flow.deep.context import DeepContext, GraphState, Stopped
 from app.flow.deep.orchestrate import critique_text, plan_text
-from app.flow.deep.shown import announce, completed
+from app.flow.deep.plan_view import announce, completed
 from app.flow.deep.state import DeepLimits, DeepState, Reply
 from app.flow.orchestrate import classify, settle_permission
 from app.links import LinkGuard
