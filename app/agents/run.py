@@ -28,12 +28,7 @@ from app.agents.step import (
 from app.domain.knowledge import Finding, Language
 from app.domain.tasks import ClaimedStep, TaskStatus
 from app.errors import StaleAttempt, ToolFailed, ToolRetry
-from app.events import (
-    RenavigateRequest,
-    ToolRequest,
-    ToolResponse,
-    VerificationDone,
-)
+from app.events import RenavigateRequest, ToolRequest, ToolResponse, VerificationDone
 from app.links import LinkGuard
 from app.reasoning import Reasoner
 from app.reasoning.budget import charged_to_step

@@ -111,7 +111,7 @@ class StoredVectors:
         if vectors is None:
             vectors = await self._embedder.embed_queries(texts)
             if path:
-                await asyncio.to_thread(_keep, path, vectors)
+                await asyncio.to_thread(_write, path, vectors)
         return vectors
 
     def _path(self, texts: tuple[str, ...]) -> Path | None:
@@ -129,7 +129,7 @@ def _read(path: Path, shape: tuple[int, int]) -> Vectors | None:
     return kept if kept.shape == shape else None
 
 
-def _keep(path: Path, vectors: Vectors) -> None:
+def _write(path: Path, vectors: Vectors) -> None:
     """Write beside and rename, so that nobody ever reads half a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f"{path.stem}.{os.getpid()}.npy")

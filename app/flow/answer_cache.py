@@ -162,7 +162,9 @@ async def cache_key(context: "RunContext") -> AnswerKey | None:
     )
 
 
-def keep(context: "RunContext", state: "RunState", composition: Composition, evidence: tuple[Evidence, ...]) -> None:
+def cache_answer(
+    context: "RunContext", state: "RunState", composition: Composition, evidence: tuple[Evidence, ...]
+) -> None:
     """Remember the answer of a run that is about to end, if it was whole and nothing in it changes by itself."""
     key = state.get("answer_key")
     if key is None or not _is_lasting(context, composition):

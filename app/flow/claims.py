@@ -48,7 +48,7 @@ class Disagreement:
 
 
 @dataclass(frozen=True)
-class _Said:
+class _QuotedText:
     quote: Quote
     finding: Finding
     is_counterpart: bool
@@ -99,23 +99,23 @@ def disagreements(findings: tuple[Finding, ...], proposals: Proposals = MappingP
     return found
 
 
-def _quoted_texts(findings: tuple[Finding, ...]) -> list[_Said]:
+def _quoted_texts(findings: tuple[Finding, ...]) -> list[_QuotedText]:
     """Every quote that counts, in an order of its own."""
     ordered = sorted(findings, key=lambda finding: (finding.index, finding.agent, finding.query))
-    return [one for finding in ordered if finding.found and not finding.compares for one in _said(finding)]
+    return [one for finding in ordered if finding.found and not finding.compares for one in _texts_of(finding)]
 
 
-def _key(said: _Said) -> tuple[UUID, str]:
+def _key(said: _QuotedText) -> tuple[UUID, str]:
     return said.quote.passage.chunk_id, said.quote.text
 
 
-def _said(finding: Finding) -> Iterator[_Said]:
+def _texts_of(finding: Finding) -> Iterator[_QuotedText]:
     for quote in (*finding.quotes, *finding.counterparts):
         if quote.passage.authority != LOG_AUTHORITY:
-            yield _Said(quote, finding, quote in finding.counterparts)
+            yield _QuotedText(quote, finding, quote in finding.counterparts)
 
 
-def _between(one: _Said, other: _Said, proposals: Proposals) -> Iterator[Disagreement]:
+def _between(one: _QuotedText, other: _QuotedText, proposals: Proposals) -> Iterator[Disagreement]:
     mine, theirs = one.quote.passage, other.quote.passage
     if mine.language != theirs.language and not are_as_near(mine, theirs):
         return

@@ -167,4 +167,4 @@ def _remember(context: RunContext, state: RunState) -> None:
     plan = state["remembered"].plan if "remembered" in state else state.get("plan")
     if plan is not None and context.run.writer.has_ended:
         found = is_found(context, state)
-        context.listener.keep(answering_agent(context, state), plan.refined_query, found=found)
+        context.listener.remember_turn(answering_agent(context, state), plan.refined_query, found=found)

@@ -166,7 +166,7 @@ def _sides(found: Disagreement, fallback_departments: set[str]) -> list[Side]:
     return [
         facts_of(
             passage, effective=effective(passage), recency=recency_of(effective(passage), newest),
-            title=_shown(passage.title, passage), claim=_said(claim),
+            title=_clean_text(passage.title, passage), claim=_claim_text(claim),
             is_general=passage.department in fallback_departments,
         )
         for passage, claim in zip(passages, (found.one, found.other), strict=True)
@@ -230,8 +230,8 @@ def _point(verdict: Verdict, language: Language) -> ResolvedPoint:
     winner, loser = verdict.winner, verdict.loser
     return ResolvedPoint(
         subject=winner.query,
-        winner=_said(winner),
-        loser=_said(loser),
+        winner=_claim_text(winner),
+        loser=_claim_text(loser),
         winner_title=winner.quote.passage.title,
         loser_title=loser.quote.passage.title,
         reason=reason_for(verdict.conflict, language),
@@ -240,12 +240,12 @@ def _point(verdict: Verdict, language: Language) -> ResolvedPoint:
     )
 
 
-def _said(claim: Claim) -> str:
+def _claim_text(claim: Claim) -> str:
     """A claim as it is shown."""
-    return _shown(claim.sentence, claim.quote.passage)
+    return _clean_text(claim.sentence, claim.quote.passage)
 
 
-def _shown(text: str, passage: Passage) -> str:
+def _clean_text(text: str, passage: Passage) -> str:
     """Words of a passage or its title: they are a document's, and may hold addresses of others."""
     return LinkGuard((passage.address,), known_text=f"{passage.title}\n{passage.text}").clean(text)
 
@@ -256,5 +256,5 @@ def _published(conflicts: Sequence[Conflict], limits: FlowLimits) -> dict[str, A
         "weights": weighing.weights,
         "threshold": weighing.threshold,
         "rules": weighing.rules.model_dump(),
-        "conflicts": [conflict.told() for conflict in conflicts],
+        "conflicts": [conflict.as_json() for conflict in conflicts],
     }

@@ -130,7 +130,7 @@ class RunContext:
     """Whether a classified question is another flow's, for hard questions."""
     outcomes: list[StepOutcome] = field(default_factory=list)
 
-    def say(self, text: str, agent: str, *, streaming: bool) -> None:
+    def stream_text(self, text: str, agent: str, *, streaming: bool) -> None:
         """Tell a piece of the answer's text, as spoken by `agent`; the session's memory hears it too."""
         self.run.writer.append(TextDelta(text=text, agent=agent, metadata={"streaming": streaming}))
         self.listener.on_message(Message(role="assistant", content=text))

@@ -137,7 +137,7 @@ class Journal:
         before = [JournalEntry(seq=1, event=read_event(found.first))] if found.first and found.last_seq == 1 else []
         return JournalWriter(self._database, self.wake, self.outage, held, run, found.last_seq, before)
 
-    async def tell(self, place: Place, seq: int, event: Event) -> None:
+    async def publish(self, place: Place, seq: int, event: Event) -> None:
         """Publish an event that was committed elsewhere than by a writer."""
         await self.wake.publish(message_of(place, JournalEntry(seq=seq, event=event)))
 

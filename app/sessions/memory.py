@@ -104,20 +104,20 @@ class SessionMemory:
         if len(self._writing) >= _MAX_WAITING:
             _log.warning("turn_not_remembered", extra={"task_id": str(turn.task_id)})
             return
-        writing = asyncio.create_task(self._keep(principal, session_id, turn, answer))
+        writing = asyncio.create_task(self._store(principal, session_id, turn, answer))
         self._writing.add(writing)
         writing.add_done_callback(self._writing.discard)
 
-    async def _keep(self, principal: Principal, session_id: UUID, turn: RememberedTurn, answer: str) -> None:
+    async def _store(self, principal: Principal, session_id: UUID, turn: RememberedTurn, answer: str) -> None:
         try:
             async with self._side_by_side, asyncio.timeout(_KEEP_SECONDS):
-                await self.keep(principal, session_id, turn, answer)
+                await self.store_turn(principal, session_id, turn, answer)
         except (AppError, EmbeddingUnavailable, TimeoutError) as failure:
             _log.warning("turn_not_remembered", extra={"error_class": type(failure).__name__})
         except Exception:
             _log.exception("turn_not_remembered", extra={"task_id": str(turn.task_id)})
 
-    async def keep(self, principal: Principal, session_id: UUID, turn: RememberedTurn, answer: str) -> None:
+    async def store_turn(self, principal: Principal, session_id: UUID, turn: RememberedTurn, answer: str) -> None:
         """Remember a turn and renew the summary, without asking a model. Does I/O.
 
         Raises `EmbeddingUnavailable`, and `AppError` when the database is away.
@@ -161,7 +161,7 @@ class MemoryManager:
         """How much of the answer is held."""
         return sum(map(len, self._heard["assistant"]))
 
-    def keep(self, agent: str | None, meaning: str = "", *, found: bool = True) -> None:
+    def remember_turn(self, agent: str | None, meaning: str = "", *, found: bool = True) -> None:
         """Remember the turn, when its answer is committed; a run that told nothing leaves nothing. Does not wait.
 
         Args:

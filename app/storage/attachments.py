@@ -29,8 +29,7 @@ async def sweep(tx: Transaction) -> int:
 async def one_at_a_time(tx: Transaction) -> Use:
     """What the caller has attached; until the transaction ends, nobody else adds to it."""
     await tx.driver.execute(
-        "select pg_advisory_xact_lock(hashtextextended('attachments ' || $1::text || $2::text, 0))",
-        *map(str, tx.whose),
+        "select pg_advisory_xact_lock(hashtextextended('attachments ' || $1::text || $2::text, 0))", *map(str, tx.whose)
     )
     row = await tx.driver.fetchrow(
         f"select count(*)::int as files, coalesce(sum(byte_count), 0)::int8 as bytes from attachments where {_ALIVE}",

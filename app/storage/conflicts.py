@@ -60,7 +60,7 @@ class Entry(NamedTuple):
     """See `Conflict.entry`; as figures without subject, claims, titles and addresses."""
 
 
-async def keep(tx: Transaction, root_task_id: UUID, conflicts: Sequence[Conflict]) -> None:
+async def store(tx: Transaction, root_task_id: UUID, conflicts: Sequence[Conflict]) -> None:
     """Write what a run weighed, in the order it was told. The caller knows that the run has not ended before."""
     if conflicts:
         details = [dump({"number": number, **conflict.entry()}) for number, conflict in enumerate(conflicts, 1)]

@@ -110,12 +110,7 @@ async def find(tx: Transaction, document_id: UUID) -> DocumentView | None:
 
 
 async def page(
-    tx: Transaction,
-    *,
-    department: str | None,
-    status: str | None,
-    behind: tuple[datetime, UUID] | None,
-    limit: int,
+    tx: Transaction, *, department: str | None, status: str | None, behind: tuple[datetime, UUID] | None, limit: int
 ) -> list[DocumentView]:
     """The documents the caller may see, last changed first, behind the given (updated_at, document_id)."""
     since, document_id = behind or (None, None)

@@ -64,9 +64,7 @@ class Spool:
 
     async def runs(self) -> list[tuple[str, UUID]]:
         """(origin, root task) of everything that waits here; what others left comes first."""
-        return await self._run(
-            lambda: [(file.origin, root) for file in self._files() for root in file.runs()],
-        )
+        return await self._run(lambda: [(file.origin, root) for file in self._files() for root in file.runs()])
 
     async def read(self, origin: str, root_task_id: UUID) -> SpooledRun | None:
         """What waits of a run in the file called `origin`."""

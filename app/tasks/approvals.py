@@ -28,7 +28,7 @@ from app.tasks.steps import stop_run
 REFUSED = "The plan was not approved."
 NOT_IN_TIME = "The plan was not approved in time."
 _NODE = "planner"
-Told = tuple[Place, int, Event]
+Published = tuple[Place, int, Event]
 """What is told on the bus once it is committed."""
 
 
@@ -72,9 +72,9 @@ class Approvals:
                 return
             told = await self._write(tx, task_id, parked, decision)
         if told is not None:
-            await self._journal.tell(*told)
+            await self._journal.publish(*told)
 
-    async def _write(self, tx: Transaction, task_id: UUID, parked: Parked, decision: Decision) -> Told | None:
+    async def _write(self, tx: Transaction, task_id: UUID, parked: Parked, decision: Decision) -> Published | None:
         said = {**decision.model_dump(), "attempt": parked.attempt}
         await deep_runs.note_decision(tx, task_id, said)
         await documents.note(
@@ -119,7 +119,7 @@ def _event_of(decision: Decision) -> Event:
     return RenavigateRequest(node_id=_NODE, reason=decision.feedback)
 
 
-async def give_up(tx: Transaction, task_id: UUID) -> Told | None:
+async def give_up(tx: Transaction, task_id: UUID) -> Published | None:
     """Cancel a run that waited for too long; None when it does not any more."""
     parked = await deep_runs.lock_parked(tx, task_id)
     if parked is None or not parked.waits or not parked.is_late:
@@ -144,7 +144,7 @@ class DeepStates:
         self._clock = clock
         self._approval = timedelta(seconds=approval_seconds)
 
-    async def keep(self, run: TaskRun, state: dict[str, Any]) -> None:
+    async def store(self, run: TaskRun, state: dict[str, Any]) -> None:
         """Keep the state of a run in the place of the one before, in one transaction with the events that tell how it
         came to it.
 
@@ -156,7 +156,7 @@ class DeepStates:
             self._leave_out(run)
             return
         try:
-            if not await run.writer.flush_with(lambda tx: _keep(tx, run, state)):
+            if not await run.writer.flush_with(lambda tx: _store(tx, run, state)):
                 self._leave_out(run)
         except AppError as error:
             if error.code is not ErrorCode.DATABASE_UNAVAILABLE:
@@ -192,7 +192,7 @@ class DeepStates:
         expires_at = self._clock() + self._approval
         async with run.writer.ending(), self._database.principal_scope(run.principal) as tx:
             await run.writer.append_in(tx, Interrupt(plan=plan, attempt=run.attempt, expires_at=expires_at))
-            await _keep(tx, run, state)
+            await _store(tx, run, state)
             if not await deep_runs.park(tx, run.task.task_id, run.attempt, expires_at):
                 raise _lost(run)
 
@@ -210,7 +210,7 @@ class DeepStates:
         _log.warning("deep_state_not_kept", task_id=run.task.task_id, attempt=run.attempt)
 
 
-async def _keep(tx: Transaction, run: TaskRun, state: dict[str, Any]) -> None:
+async def _store(tx: Transaction, run: TaskRun, state: dict[str, Any]) -> None:
     if not await deep_runs.store_state(tx, run.task.task_id, run.attempt, state):
         raise _lost(run)
 

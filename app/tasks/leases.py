@@ -252,6 +252,6 @@ class Recovery:
                 told = await give_up(own, one.task_id)
             if told is not None:
                 ended += 1
-                await self._journal.tell(*told)
+                await self._journal.publish(*told)
                 _log.info("run_waited_in_vain", task_id=one.task_id)
         return ended

@@ -80,7 +80,7 @@ class TaskRegistry:
                 assert registered is not None
         except _TaskIdTaken:
             return await self._same_as(principal, new_task)
-        await self._journal.tell(Place.of(principal, new_task.session_id, new_task.task_id), seq, first)
+        await self._journal.publish(Place.of(principal, new_task.session_id, new_task.task_id), seq, first)
         return registered
 
     async def _insert_root(self, tx: Transaction, new_task: NewTask) -> tuple[int, TaskAvailable]:
@@ -236,7 +236,7 @@ class TaskRegistry:
         if task is None or not task.status.is_terminal:
             raise not_found()
         if stopped is not None:
-            await self._journal.tell(*stopped)
+            await self._journal.publish(*stopped)
         return task
 
 

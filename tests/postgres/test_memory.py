@@ -58,7 +58,7 @@ async def turn(
     listener.on_message(Message(role="user", content=question))
     for start in range(0, len(answer), 7):
         listener.on_message(Message(role="assistant", content=answer[start : start + 7]))
-    listener.keep("hr")
+    listener.remember_turn("hr")
     await memory.settled()
     return task_id
 
@@ -91,7 +91,7 @@ class TestATurn:
         session_id = uuid4()
         task_id = await turn(rooms, memory, session_id, LUNCH, "40.000 đồng.")
         again = RememberedTurn(task_id=task_id, agent="hr", question="?", gist="")
-        await memory.keep(LAN, session_id, again, "!")
+        await memory.store_turn(LAN, session_id, again, "!")
         assert await vectors_of(superuser, session_id) == 1
 
     async def test_that_told_nothing_leaves_nothing(
@@ -116,7 +116,7 @@ class TestATurn:
         task_id = await answered(rooms, session_id, LUNCH, "40.000 đồng.")
         await store.delete(LAN, session_id)
         late = RememberedTurn(task_id=task_id, agent="hr", question=LUNCH, gist="")
-        await memory.keep(LAN, session_id, late, "40.000 đồng.")
+        await memory.store_turn(LAN, session_id, late, "40.000 đồng.")
         assert await vectors_of(superuser, session_id) == 0
 
 

@@ -34,14 +34,8 @@ _WHY: dict[Language, dict[Cause, str]] = {
         "budget": "the budget of model calls for this question is used up",
     },
 }
-_NO_ANSWER: dict[Language, str] = {
-    "vi": "Chưa tìm được câu trả lời: {why}.",
-    "en": "No answer was found: {why}.",
-}
-_APPROVED: dict[Language, tuple[str, str]] = {
-    "vi": ("chấp nhận", "trả lại"),
-    "en": ("approved", "sent back"),
-}
+_NO_ANSWER: dict[Language, str] = {"vi": "Chưa tìm được câu trả lời: {why}.", "en": "No answer was found: {why}."}
+_APPROVED: dict[Language, tuple[str, str]] = {"vi": ("chấp nhận", "trả lại"), "en": ("approved", "sent back")}
 
 
 def stop_reason(cause: Cause, state: DeepState, limits: DeepLimits) -> str:
@@ -70,10 +64,7 @@ def account_of(state: DeepState) -> str:
 _DELTA_CHARS = 48
 _LAST_SHARE = 0.3
 """Of the reserve, kept back for committing what the mind says."""
-_CODES: dict[Cause, ErrorCode] = {
-    "deadline": ErrorCode.RUN_DEADLINE_EXCEEDED,
-    "budget": ErrorCode.BUDGET_EXHAUSTED,
-}
+_CODES: dict[Cause, ErrorCode] = {"deadline": ErrorCode.RUN_DEADLINE_EXCEEDED, "budget": ErrorCode.BUDGET_EXHAUSTED}
 """Causes that end a run as failed; where tries ran out, nothing was found."""
 
 
@@ -141,7 +132,7 @@ def _sources(deep: DeepState) -> tuple[Finding, ...]:
 
 async def _answer(context: DeepContext, deep: DeepState, report: Report, outcome: Outcome) -> None:
     for piece in _pieces(report.answer):
-        context.run.say(piece, "finalizer", streaming=True)
+        context.run.stream_text(piece, "finalizer", streaming=True)
     context.yield_floor()
     if deep.verdicts:
         trace_resolution(context.run, deep.verdicts, 0)
@@ -151,7 +142,7 @@ async def _answer(context: DeepContext, deep: DeepState, report: Report, outcome
     evidence = cited(_sources(deep)) if is_found else ()
     answer = final_answer(context.run, report, evidence, confidence, _metadata(context, bool(deep.verdicts)))
     await commit(context.run, answer, outcome, ended_plan_of(context, deep), None, "", deep.verdicts)
-    context.run.listener.keep(None, deep.asked.question, found=is_found)
+    context.run.listener.remember_turn(None, deep.asked.question, found=is_found)
 
 
 async def _fail(context: DeepContext, deep: DeepState, code: ErrorCode, why: str, report: Report) -> None:
@@ -164,7 +155,7 @@ async def _fail(context: DeepContext, deep: DeepState, code: ErrorCode, why: str
 
 
 async def _reply(context: DeepContext, deep: DeepState, reply: Reply) -> None:
-    context.run.say(reply.text, "finalizer", streaming=False)
+    context.run.stream_text(reply.text, "finalizer", streaming=False)
     context.trace.stage("finalizer", "finalizer", context.since, True, {"outcome": reply.outcome})
     context.yield_floor()
     report = Report(answer=reply.text, reasoning="", solved=False)

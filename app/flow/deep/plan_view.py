@@ -44,8 +44,7 @@ def plan_of(asking: Asking, language: Language, tools: Mapping[Role, tuple[str, 
         agents=agents,
         permission=PlanPermission(user_access=access),
         execution_flow=ExecutionFlow(
-            planning=Planning(tiers=tuple((step,) for step in steps)),
-            conflict_resolution=_SETTLED[language],
+            planning=Planning(tiers=tuple((step,) for step in steps)), conflict_resolution=_SETTLED[language]
         ),
     )
 

@@ -187,7 +187,7 @@ def decided(state: dict[str, Any], *, approved: bool, feedback: str = "") -> dic
 class Checkpoints(Protocol):
     """Where the states of deep runs are kept, so that another attempt can go on with them. All of it does I/O."""
 
-    async def keep(self, run: TaskRun, state: dict[str, Any]) -> None:
+    async def store(self, run: TaskRun, state: dict[str, Any]) -> None:
         """Keep the state of a run in the place of the one before; called after every orchestrator visit and every tool
         call. Raises `StaleAttempt` when the run was given to somebody else."""
 

@@ -135,7 +135,7 @@ class Room:
         return Recollection()
 
     def listener(self, *_: object) -> Any:
-        return SimpleNamespace(on_message=lambda _: None, keep=lambda *_, **__: None)
+        return SimpleNamespace(on_message=lambda _: None, remember_turn=lambda *_, **__: None)
 
     async def zone_of(self, principal: Principal) -> str:
         return "UTC"
@@ -156,8 +156,8 @@ class CuttingCheckpoints(MemoryCheckpoints):
     def put(self, task_id: UUID, state: dict[str, Any]) -> None:
         self._kept[task_id] = json.dumps(state)
 
-    async def keep(self, run: TaskRun, state: dict[str, Any]) -> None:
-        await super().keep(run, state)
+    async def store(self, run: TaskRun, state: dict[str, Any]) -> None:
+        await super().store(run, state)
         self.states.append(json.loads(json.dumps(state)))
         if len(self.states) == self.cut_after:
             raise Cut

@@ -96,7 +96,7 @@ class TestGoingOn:
 
     async def test_a_run_that_was_lost_stops(self) -> None:
         class Lost(CuttingCheckpoints):
-            async def keep(self, run: TaskRun, state: dict[str, Any]) -> None:
+            async def store(self, run: TaskRun, state: dict[str, Any]) -> None:
                 raise StaleAttempt("another attempt has it")
 
         house = House(checkpoints=Lost())
