@@ -6,12 +6,12 @@ not wait for it. The terminal entry is committed together with the task it ends.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import AsyncGenerator, Sequence
+from typing import Final
 from uuid import UUID
 
 from app.bus import PATIENCE_SECONDS, Bus, Subscription
-from app.domain.messages import Message, Wanted
+from app.domain.messages import Wanted
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode, StaleAttempt
 from app.events import RESTING_EVENTS, TERMINAL_EVENTS, Event, JournalEntry, read_event
@@ -140,21 +140,6 @@ class Journal:
     async def publish(self, place: Place, seq: int, event: Event) -> None:
         """Publish an event that was committed elsewhere than by a writer."""
         await self.wake.publish(message_of(place, JournalEntry(seq=seq, event=event)))
-
-    async def payload_of(self, principal: Principal, message: Message) -> Mapping[str, Any]:
-        """The event a message tells of: what came with it, else what the journal says.
-
-        Raises `AppError` (404) when it is not the caller's, was erased, or stands in no journal.
-        """
-        if (message.tenant_id, message.user_id) != (principal.tenant_id, principal.user_id) or message.seq is None:
-            raise not_found()
-        if message.payload is not None:
-            return message.payload
-        async with self._database.principal_scope(principal) as tx:
-            page = await rows.read(tx, message.root_task_id, message.seq - 1, 1)
-        if not page or page[0][0] != message.seq:
-            raise not_found()
-        return page[0][1]
 
 
 def not_found() -> AppError:
