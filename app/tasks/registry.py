@@ -14,7 +14,7 @@ from uuid import UUID
 from app.domain.conflicts import Conflict
 from app.domain.oversight import OWNER_STOPPED
 from app.domain.principal import Principal
-from app.domain.tasks import NewTask, PrivateContext, Task, TaskStatus
+from app.domain.tasks import NewTask, Task, TaskStatus
 from app.errors import AppError, ErrorCode
 from app.events import FinalReport, TaskAvailable, TaskFailed
 from app.journal import Journal, not_found
@@ -100,15 +100,6 @@ class TaskRegistry:
         if found.request != json.loads(dump(new_task.request)):
             raise AppError(ErrorCode.CONFLICT_IN_FLIGHT, "This task id is taken.", status=409)
         return found
-
-    async def register_steps(
-        self,
-        leader: TaskRun,
-        new_tasks: Sequence[NewTask],
-        agent_contexts: Mapping[str, list[PrivateContext]] | None = None,
-    ) -> None:
-        """See `StepRegistry.register`."""
-        await self.steps.register(leader, new_tasks, agent_contexts)
 
     async def claim_task(self, principal: Principal, task_id: UUID, agent_id: str) -> Task | None:
         """Take a task for `agent_id` under the next attempt number; None when somebody holds it or it has ended.

@@ -88,10 +88,10 @@ class TestRunningTasks:
     async def test_keep_plan_and_steps(self, server: FragileServer, rooms: Rooms) -> None:
         run = await rooms.begin()
         step, later = step_of(run.task, "first"), step_of(run.task, "second")
-        await rooms.registry.register_steps(run, [step])
+        await rooms.registry.steps.register(run, [step])
         async with server.away():
             await rooms.registry.save_plan(LAN, run.task.task_id, run.attempt, {"a": 1})
-            await rooms.registry.register_steps(run, [later])
+            await rooms.registry.steps.register(run, [later])
             for one in (step, later):
                 claimed = await rooms.registry.steps.claim(LAN, one.task_id, "hr")
                 assert claimed is not None and claimed.attempt == 1

@@ -32,7 +32,7 @@ def rooms(database: Database) -> Rooms:
 async def registered(rooms: Rooms, leader: TaskRun) -> NewTask:
     """A step of the run, with its agent's context."""
     step = step_of(leader.task).model_copy(update={"request": {"context_hash": CONTEXT.context_hash}})
-    await rooms.registry.register_steps(leader, [step], {"hr": [CONTEXT]})
+    await rooms.registry.steps.register(leader, [step], {"hr": [CONTEXT]})
     return step
 
 

@@ -8,7 +8,6 @@ from langgraph.runtime import Runtime
 
 from app.agents.registry import Role
 from app.domain.deep import DeepMessage, DeepPlan, Research, Working
-from app.domain.knowledge import Finding
 from app.flow.deep.context import DeepContext, Stopped
 from app.flow.deep.orchestrate import research_text, talk_key, working_text
 from app.flow.deep.state import DeepState, Talk
@@ -118,13 +117,9 @@ def _researched(deep: DeepState, talk: Talk, action: Action) -> Research:
 def _worked(deep: DeepState, talk: Talk, action: Action) -> Working:
     """The expert's own account, resting on nothing but what was really found."""
     working = action.working if isinstance(action, Solved) else Working(answer="", text="", solved=False)
-    known = _known(deep)
+    known = deep.findings
     findings = tuple(finding for finding in working.findings if finding in known)
     return working.model_copy(update={"findings": findings, "observations": talk.observations})
-
-
-def _known(deep: DeepState) -> tuple[Finding, ...]:
-    return tuple(finding for one in deep.observations for finding in one.findings)
 
 
 def _task(plan: DeepPlan, step: int) -> str:

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from langgraph.runtime import Runtime
 
 from app.domain.deep import Asked, Critique, DeepMessage, DeepPlan, Party, Stage
-from app.domain.knowledge import Finding, Language
+from app.domain.knowledge import Language
 from app.errors import AppError
 from app.events import RenavigateRequest, VerificationDone
 from app.flow.deep.context import DeepContext, GraphState, Stopped
@@ -163,7 +163,7 @@ async def criticise(context: DeepContext, deep: DeepState) -> Done:
     )
     said = await context.ask(context.ports.mind.criticise(request))
     step = deep.step if of == "researcher" else 0
-    feedback = "" if said.approved else context.guard(deep, _findings(deep)).clean(said.feedback)
+    feedback = "" if said.approved else context.guard(deep, deep.findings).clean(said.feedback)
     critique = Critique(of=of, approved=said.approved, feedback=feedback, step=step)
     _tell(context, deep, critique)
     done = judged(deep, critique)
@@ -220,11 +220,6 @@ def _confidence(deep: DeepState) -> float:
     if deep.under_review == "researcher" and deep.draft is not None:
         return max((finding.confidence for finding in deep.draft.findings), default=0.0)
     return 1.0
-
-
-def _findings(deep: DeepState) -> tuple[Finding, ...]:
-    """Everything found so far: its sources may be named."""
-    return tuple(finding for one in deep.observations for finding in one.findings)
 
 
 def _report(sender: Party, content: str, step: int = 0) -> DeepMessage:

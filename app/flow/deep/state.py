@@ -12,6 +12,7 @@ from app.agents.step import StepOutcome
 from app.domain.answer import FlowAction
 from app.domain.conflicts import Conflict
 from app.domain.deep import Asked, Critique, DeepMessage, DeepPlan, Observation, Research, Reviewed, Stage, Working
+from app.domain.knowledge import Finding
 from app.domain.record import Record
 from app.reasoning import ResolvedPoint
 from app.tasks.run import TaskRun
@@ -135,6 +136,11 @@ class DeepState(Record):
         """Every tool call whose result is still held."""
         done = (one for research in self.research for one in research.observations)
         return (*done, *(one for talk in self.talks.values() for one in talk.observations))
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Everything tools came back with so far, also where nothing was found."""
+        return tuple(finding for one in self.observations for finding in one.findings)
 
     @property
     def feedback(self) -> str:

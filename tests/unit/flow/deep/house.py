@@ -56,12 +56,16 @@ class Writer:
 class Registry:
     """Task rows that only remember."""
 
-    steps: list[NewTask] = field(default_factory=list)
+    rows: list[NewTask] = field(default_factory=list)
     saved: list[Mapping[str, Any]] = field(default_factory=list)
     ended: list[dict[str, Any]] = field(default_factory=list)
 
-    async def register_steps(self, leader: TaskRun, new_tasks: Sequence[NewTask], contexts: object) -> None:
-        self.steps.extend(new_tasks)
+    @property
+    def steps(self) -> "Registry":
+        return self
+
+    async def register(self, leader: TaskRun, new_tasks: Sequence[NewTask], contexts: object) -> None:
+        self.rows.extend(new_tasks)
 
     async def save_plan(self, principal: Principal, task_id: UUID, attempt: int, plan: Mapping[str, Any]) -> None:
         self.saved.append(plan)
