@@ -25,7 +25,7 @@ from app.ingestion.logs import (
     raw_lines,
     words_of,
 )
-from app.storage.logs import LogFilter
+from app.storage.log_lines import LogFilter
 
 router = APIRouter(prefix="/logs", tags=["logs"])
 _BATCH = 2_000

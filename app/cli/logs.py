@@ -23,8 +23,7 @@ from app.errors import AppError, ErrorCode
 from app.ingestion.logs import Delivery, LogBook, LogPage, RefusedLine, raw_lines, words_of
 from app.settings import Settings
 from app.storage.database import Database
-from app.storage.logs import LogFilter
-from app.storage.logs.months import count_older, make_months, prune_logs
+from app.storage.log_lines import LogFilter, count_older, make_months, prune_logs
 from app.text.dates import Period, period_in, read_moment
 
 log_commands = typer.Typer(no_args_is_help=True, help="System logs.")

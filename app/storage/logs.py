@@ -1,4 +1,4 @@
-"""System log lines: storing, counting, finding. They lie by month (`storage.logs.months`)."""
+"""System log lines: storing, counting, finding. They lie by month (`storage.log_lines`)."""
 
 import re
 from collections import Counter
@@ -9,7 +9,11 @@ from typing import Any
 import asyncpg
 
 from app.storage.database import Transaction
-from app.storage.logs.records import (
+from app.storage.log_lines import (
+    COUNT,
+    INSERT,
+    PAGE,
+    SUMMARISE,
     LogCounts,
     LogFilter,
     LogKind,
@@ -18,23 +22,6 @@ from app.storage.logs.records import (
     LogSummary,
     StoredLine,
 )
-from app.storage.logs.statements import COUNT, INSERT, PAGE, SUMMARISE
-
-__all__ = [
-    "LogCounts",
-    "LogFilter",
-    "LogKind",
-    "LogLine",
-    "LogPosition",
-    "LogSummary",
-    "StoredLine",
-    "count_logs",
-    "insert_logs",
-    "page_logs",
-    "read_logs",
-    "search_logs",
-    "summarise_logs",
-]
 
 _BATCH = 5_000
 _MOST_GROUPS = 200
@@ -55,7 +42,7 @@ async def insert_logs(tx: Transaction, lines: Iterable[LogLine]) -> int:
         # From arrays: COPY is not possible on tables with row policies.
         rows = [(line.logged_at, line.source, line.level, line.department, line.scope, line.message) for line in batch]
         columns = [list(column) for column in zip(*rows, strict=True)]
-        done = await tx.driver.execute(INSERT, tx.principal.tenant_id, *columns, _occurrences(rows))
+        done = await tx.driver.execute(INSERT, tx.tenant_id, *columns, _occurrences(rows))
         stored += int(done.rsplit(" ", 1)[1])
     return stored
 

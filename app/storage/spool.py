@@ -1,4 +1,10 @@
-"""The spool of one process: a file of its own, and the files of processes that are gone."""
+"""Keep writes that PostgreSQL could not take in a local, bounded, durable store: SQLite files in one folder.
+
+What it holds is opaque here: entries of a kind, in the order they came, of one run at a time. An entry is on the disk
+when `put` returns. A file belongs to one process as long as that lives (a kernel lock says so); the next process of the
+same folder takes over what a killed one left. The files hold people's text: only their owner may read them, removed
+entries are overwritten, and an empty file is deleted.
+"""
 
 import asyncio
 import fcntl
@@ -10,7 +16,7 @@ from pathlib import Path
 from typing import IO, TypeVar
 from uuid import UUID, uuid4
 
-from app.storage.spool.file import Entry, SpooledRun, SpoolFile, SpoolFull, SpoolLimits, Waiting
+from app.storage.spool_file import Entry, SpooledRun, SpoolFile, SpoolFull, SpoolLimits, Waiting
 
 _FILES, _LOCKS = "*.sqlite", ".lock"
 _Result = TypeVar("_Result")
@@ -58,9 +64,7 @@ class Spool:
 
     async def runs(self) -> list[tuple[str, UUID]]:
         """(origin, root task) of everything that waits here; what others left comes first."""
-        return await self._run(
-            lambda: [(file.origin, root) for file in self._files() for root in file.runs()],
-        )
+        return await self._run(lambda: [(file.origin, root) for file in self._files() for root in file.runs()])
 
     async def read(self, origin: str, root_task_id: UUID) -> SpooledRun | None:
         """What waits of a run in the file called `origin`."""

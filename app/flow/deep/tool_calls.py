@@ -83,7 +83,7 @@ async def _ordered(context: DeepContext, role: Role, tool: UsableTool, deep: Dee
     )
     task_id = uuid5(root.task_id, f"{context.run.run.attempt}:deep:{planned.number}")
     row = new_step(root, task_id, planned, spec.token_limit, needs)
-    await context.run.ports.registry.register_steps(context.run.run, [row], {role: [needs]})
+    await context.run.ports.registry.steps.register(context.run.run, [row], {role: [needs]})
     timeout = (spec.timeout_ms or limits.timeout_per_agent_ms) / 1000
     return StepOrder(
         run=context.run.run,

@@ -24,7 +24,7 @@ _SETTLED = {
 }
 
 
-def shown_plan(context: DeepContext, state: DeepState, plan: DeepPlan) -> Plan:
+def plan_view(context: DeepContext, state: DeepState, plan: DeepPlan) -> Plan:
     """A run's plan as it is shown."""
     tools = {role: tuple(context.usable(role)) for role in ROLES}
     return plan_of(context.run.asking, state.asked.language, tools, plan)
@@ -44,15 +44,14 @@ def plan_of(asking: Asking, language: Language, tools: Mapping[Role, tuple[str, 
         agents=agents,
         permission=PlanPermission(user_access=access),
         execution_flow=ExecutionFlow(
-            planning=Planning(tiers=tuple((step,) for step in steps)),
-            conflict_resolution=_SETTLED[language],
+            planning=Planning(tiers=tuple((step,) for step in steps)), conflict_resolution=_SETTLED[language]
         ),
     )
 
 
 async def announce(context: DeepContext, state: DeepState, plan: DeepPlan) -> None:
     """An approved plan: kept with the task and told."""
-    shown, task = shown_plan(context, state, plan), context.run.run.task
+    shown, task = plan_view(context, state, plan), context.run.run.task
     await context.run.ports.registry.save_plan(
         context.run.asking.principal, task.task_id, context.run.run.attempt, shown.model_dump(mode="json")
     )
@@ -85,7 +84,7 @@ def ended_plan_of(context: DeepContext, state: DeepState) -> dict[str, Any] | No
     """The plan with what became of its steps; None without one."""
     if state.plan is None:
         return None
-    shown = shown_plan(context, state, state.plan)
+    shown = plan_view(context, state, state.plan)
     total = len(shown.steps)
     done = total if state.is_answer_approved else len(state.research)
     ended: dict[int, str] = dict.fromkeys(range(1, done + 1), "completed")
@@ -97,4 +96,4 @@ def ended_plan_of(context: DeepContext, state: DeepState) -> dict[str, Any] | No
 
 def _steps(context: DeepContext, state: DeepState) -> tuple[PlannedStep, ...]:
     assert state.plan is not None  # the callers look
-    return shown_plan(context, state, state.plan).steps
+    return plan_view(context, state, state.plan).steps

@@ -62,34 +62,30 @@ class RootState(NamedTuple):
 
 async def lock_root(tx: Transaction, root_task_id: UUID) -> RootState | None:
     """The root task, kept from everybody else until the transaction ends; None when the caller has no such task."""
-    row = await tx.driver.fetchrow(_LOCK, *_whose(tx), root_task_id)
+    row = await tx.driver.fetchrow(_LOCK, *tx.whose, root_task_id)
     return None if row is None else RootState(**{**row, "status": TaskStatus(row["status"])})
 
 
-async def hold_root(tx: Transaction, root_task_id: UUID, attempt: int, claimant: str, lease_seconds: float) -> bool:
+async def claim_root(tx: Transaction, root_task_id: UUID, attempt: int, claimant: str, lease_seconds: float) -> bool:
     """Hold an unfinished root task by this attempt, which no claim after it has; False when that is not possible."""
-    return await tx.driver.fetchval(_HOLD, *_whose(tx), root_task_id, attempt, claimant, lease_seconds) is not None
+    return await tx.driver.fetchval(_HOLD, *tx.whose, root_task_id, attempt, claimant, lease_seconds) is not None
 
 
 async def is_written(tx: Transaction, root_task_id: UUID, attempt: int, seq: int, event: str) -> bool:
     """Whether this very event (JSON) of this attempt stands at that place."""
-    return bool(await tx.driver.fetchval(_IS_WRITTEN, *_whose(tx), root_task_id, seq, attempt, event))
+    return bool(await tx.driver.fetchval(_IS_WRITTEN, *tx.whose, root_task_id, seq, attempt, event))
 
 
-async def hold_step(tx: Transaction, task_id: UUID, attempt: int, claimant: str) -> None:
+async def claim_step(tx: Transaction, task_id: UUID, attempt: int, claimant: str) -> None:
     """Let an unfinished step be held by this attempt, unless a later one has it."""
-    await tx.driver.execute(_HOLD_STEP, *_whose(tx), task_id, attempt, claimant)
+    await tx.driver.execute(_HOLD_STEP, *tx.whose, task_id, attempt, claimant)
 
 
 async def mark(tx: Transaction, root_task_id: UUID, origin: str, upto: int) -> None:
     """Note in the root task that the entries of a spool file up to a number are in."""
-    await tx.driver.execute(_MARK, *_whose(tx), root_task_id, origin, upto)
+    await tx.driver.execute(_MARK, *tx.whose, root_task_id, origin, upto)
 
 
-async def keep_late(tx: Transaction, root_task_id: UUID, answer: dict[str, Any]) -> None:
+async def store_late_answer(tx: Transaction, root_task_id: UUID, answer: dict[str, Any]) -> None:
     """Keep an answer that came too late in the task's metadata."""
-    await tx.driver.execute(_KEEP_LATE, *_whose(tx), root_task_id, dump(answer))
-
-
-def _whose(tx: Transaction) -> tuple[UUID, UUID]:
-    return tx.principal.tenant_id, tx.principal.user_id
+    await tx.driver.execute(_KEEP_LATE, *tx.whose, root_task_id, dump(answer))
