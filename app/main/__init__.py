@@ -9,11 +9,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from app.main.http import create_app, serve_app
+    from app.main.http import create_app, private_socket, serve_app
     from app.main.services import Services
 
-__all__ = ["Services", "create_app", "serve_app"]
-_PLACES = {"Services": "services", "create_app": "http", "serve_app": "http"}
+__all__ = ["Services", "create_app", "private_socket", "serve_app"]
+_PLACES = {"Services": "services", "create_app": "http", "private_socket": "http", "serve_app": "http"}
 
 
 def __getattr__(name: str) -> Any:

@@ -12,11 +12,12 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from app.cli.connecting import Tenant, opened
 from app.cli.evaluation.circumstances import circumstances_of, offline, write_owned
 from app.cli.evaluation.display import show_comparison, show_report
 from app.cli.evaluation.gaia import gaia
 from app.cli.evaluation.house import LocalHouse, corrections_in
-from app.cli.output import FAILED, OK, DocumentBar, finish, opened, print_json
+from app.cli.output import FAILED, OK, DocumentBar, finish, print_json
 from app.evaluation.bundled import DEFAULT, NAMES, open_dataset
 from app.evaluation.comparison import Comparison, compare
 from app.evaluation.dataset import Dataset
@@ -154,7 +155,7 @@ def check(
 
 @eval_commands.command("from-feedback")
 def from_feedback(
-    tenant: Annotated[str, typer.Option(help="Whose users' corrections.")] = "acme",
+    tenant: Tenant = "",
     out: Annotated[Path | None, typer.Option(help="Write the cases here instead of printing them.")] = None,
 ) -> None:
     """Make cases of what users corrected: question, rights and correction, nobody's name and no answer.
@@ -166,6 +167,7 @@ def from_feedback(
 
 async def _from_feedback(tenant: str, out: Path | None) -> int:
     async with opened(Settings(), Console(stderr=True)) as services:
+        tenant = await services.storage.tenant_named(tenant)
         found = await corrections_in(services, tenant)
     lines = as_lines(cases_from(tenant, found))
     if out is None:

@@ -8,10 +8,11 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from app.cli.connecting import opened
 from app.cli.evaluation.circumstances import circumstances_of, offline, write_owned
 from app.cli.evaluation.gaia_display import show_gaia
 from app.cli.evaluation.house import LocalHouse
-from app.cli.output import FAILED, OK, DocumentBar, finish, opened, print_json
+from app.cli.output import FAILED, OK, DocumentBar, finish, print_json
 from app.evaluation.dataset import refusal
 from app.evaluation.gaia.kept import kept_answers, submission_lines
 from app.evaluation.gaia.page import gaia_page
@@ -20,8 +21,6 @@ from app.evaluation.gaia.report import GaiaAnswer, GaiaReport, summarise
 from app.evaluation.gaia.running import GaiaRun, Mode
 from app.evaluation.report import DatasetTold
 from app.settings import Settings
-
-_ASKER = "acme/lan"
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class _Wanted:
 def gaia(
     questions: Annotated[str, typer.Argument(help=f"A JSON lines file, or one of: {', '.join(BUNDLED)}.")],
     files: Annotated[Path | None, typer.Option(help="Folder of the attached files; else beside the questions.")] = None,
-    asker: Annotated[str, typer.Option("--as", help="tenant/user of questions that name nobody.")] = _ASKER,
+    asker: Annotated[str, typer.Option("--as", help="tenant/user of questions that name nobody.")] = "",
     level: Annotated[int | None, typer.Option(min=1, max=3, help="Questions of this level only.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="At most so many questions.")] = None,
     with_model: Annotated[bool, typer.Option(help="Ask the configured models and the web, too.")] = False,
@@ -100,9 +99,8 @@ async def _asked(wanted: _Wanted, progress: Console) -> GaiaReport:
     write_owned(wanted.answers, "".join(map(_line, known.values())))
     open_ones = tuple(question for question in asked.questions if question.task_id not in known)
     async with opened(wanted.settings, progress, work=True) as services:
-        run = GaiaRun(
-            LocalHouse(services), GaiaSet(asked.name, open_ones, asked.files), asker=wanted.asker, mode=wanted.mode
-        )
+        asker = await services.storage.user_named(wanted.asker)
+        run = GaiaRun(LocalHouse(services), GaiaSet(asked.name, open_ones, asked.files), asker=asker, mode=wanted.mode)
         bar = DocumentBar(progress, "asking")
         try:
             await run.prepare()

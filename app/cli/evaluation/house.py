@@ -10,7 +10,6 @@ from pydantic import ValidationError
 
 from app.api.runs import start_run
 from app.api.schemas import ChatBody
-from app.cli.documents.operator import operator_in, operator_of
 from app.domain.knowledge import DocumentDraft
 from app.domain.principal import GENERAL, Principal, tenant_id_of
 from app.embedding import EmbeddingUnavailable
@@ -19,6 +18,7 @@ from app.evaluation.gaia.running import Mode
 from app.evaluation.running import Progress, Shelved
 from app.events import Event
 from app.main import Services
+from app.main.storage import operator_claims
 from app.storage import evaluation, feedback, tenants
 from app.storage.database import Database
 from app.storage.feedback import Correction
@@ -40,7 +40,7 @@ class LocalHouse:
 
     async def shelf(self, tenant: str) -> list[Shelved]:
         """See `House`."""
-        operator = await operator_in(self._services, tenant)
+        operator = (await self._services.directory.operator_of(tenant)).principal()
         async with self._services.database.principal_scope(operator, durable=False) as tx:
             rows = await evaluation.shelf(tx)
         return [
@@ -56,14 +56,14 @@ class LocalHouse:
         async with (await self._operator()).operator_scope() as tx:
             await tenants.add_tenant(tx, tenant)
         try:
-            await self._services.ingestion.ingest(operator_of(tenant), documents, progress)
+            await self._services.ingestion.ingest(operator_claims(tenant).principal(), documents, progress)
         except EmbeddingUnavailable as error:
             detail = "The embedding model cannot be reached. Run the command again when it can."
             raise AppError(ErrorCode.LLM_UNAVAILABLE, detail, status=503) from error
 
     async def clear(self, tenant: str) -> None:
         """See `House`."""
-        async with self._services.database.principal_scope(operator_of(tenant)) as tx:
+        async with self._services.database.principal_scope(operator_claims(tenant).principal()) as tx:
             await evaluation.empty(tx)
         async with (await self._operator()).operator_scope() as tx:
             await evaluation.remove_tenant(tx, tenant_id_of(tenant))
@@ -130,7 +130,7 @@ async def corrections_in(services: Services, tenant: str) -> list[Correction]:
 
     The operator may know who gave feedback and reads what as its giver, who has no rights but that. Raises `AppError`.
     """
-    await operator_in(services, tenant)
+    await services.directory.operator_of(tenant)
     tenant_id = tenant_id_of(tenant)
     async with (await services.open_operator()).operator_scope() as operator:
         givers = await feedback.givers(operator, tenant_id)

@@ -6,8 +6,8 @@ from typing import Any
 from rich.console import Console
 
 from app.api.examples import ANSWER, ERROR_ANSWER, PLAN
-from app.cli.asking import ending_of
 from app.cli.display import RunView, _conflict_line, show_answer
+from app.cli.questions import ending_of
 
 
 def shown(answer: dict[str, object], view: RunView) -> str:

@@ -14,8 +14,9 @@ from app.errors import AppError, ErrorCode
 from app.evaluation.bundled import NAMES, open_dataset, seed_dataset
 from app.evaluation.dataset import SCHEMA_PATH, Dataset, dataset_schema, parsed, read_dataset
 from app.evaluation.question import Question, Rights
-from app.ingestion.seed import SEED_USERS, read_seed
+from app.ingestion.seed import read_seed
 from app.text.language import fold, normalise
+from tests.factories import SEED_USERS
 
 SEED = Path(__file__).parents[3] / "seed_data"
 PLAIN: dict[str, Any] = {
