@@ -11,8 +11,8 @@ import structlog
 
 from app.agents.mcp_servers import McpServers
 from app.agents.monitor import Monitor
+from app.agents.registry import Solvers
 from app.agents.run import StepRunner
-from app.agents.solvers import Solvers
 from app.bus import Bus
 from app.bus.redis import RedisChannel
 from app.bus.relay import RelayingBus
@@ -26,8 +26,7 @@ from app.errors import AppError, ErrorCode
 from app.evaluation.shelf import SHELF_FOLDER, Shelf, Viewer
 from app.flow.deep.context import DeepPorts, Files
 from app.flow.deep.graph import DeepFlow
-from app.flow.deep.limits import DeepLimits
-from app.flow.deep.state import Checkpoints
+from app.flow.deep.state import Checkpoints, DeepLimits
 from app.flow.state import FlowLimits, Ports
 from app.journal.outage import Outage
 from app.reasoning import Reasoner
