@@ -23,7 +23,8 @@ class Place(NamedTuple):
     """The first paragraph of its help."""
 
     def load(self, name: str) -> TyperCommand | TyperGroup:
-        """The command itself, called `name`; imports its module."""
+        """The command itself, called `name`; imports its module, and sets logs up for it."""
+        import_module("app.telemetry").configure("WARNING")
         found = getattr(import_module(f"app.cli.{self.module}"), self.name)
         if isinstance(found, typer.Typer):
             group = get_group(found)

@@ -7,16 +7,24 @@ from collections.abc import Coroutine, Iterable, Mapping
 from datetime import date
 from typing import Annotated, Any, NoReturn
 
+import aiohttp
 import typer
+from pydantic import ValidationError
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
-from app.errors import ErrorCode
+from app.api.validation import describe_validation
+from app.errors import AppError, ErrorCode
 from app.text.language import clean
 
 OK, FAILED, USAGE, UNAVAILABLE = 0, 1, 2, 3
+_EXIT_CODES = {
+    ErrorCode.PAYLOAD_INVALID: USAGE, ErrorCode.VALIDATION_FAILED: USAGE,
+    ErrorCode.DATABASE_UNAVAILABLE: UNAVAILABLE, ErrorCode.LLM_UNAVAILABLE: UNAVAILABLE,
+    ErrorCode.OVERLOADED: UNAVAILABLE,
+}  # fmt: skip
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
 AsJsonResult = Annotated[bool, typer.Option("--json", help="One JSON object a line; the last line is the result.")]
 
@@ -30,6 +38,21 @@ def print_json(out: Console, value: Mapping[str, Any]) -> None:
     """Print one JSON object on one line, never wrapped or coloured."""
     out.file.write(json.dumps(value, ensure_ascii=False, default=str) + "\n")
     out.file.flush()
+
+
+def print_failure(error: Exception, *, as_json: bool) -> int | None:
+    """Print why a command failed; its exit code, or None for what nobody expected."""
+    match error:
+        case AppError():
+            code, detail = error.code, error.detail
+        case ValidationError():
+            code, detail = ErrorCode.PAYLOAD_INVALID, describe_validation(error.errors())
+        case aiohttp.ClientError() | TimeoutError():
+            code, detail = ErrorCode.OVERLOADED, f"The server cannot be reached ({type(error).__name__})."
+        case _:
+            return None
+    print_problem(as_json, code, detail)
+    return _EXIT_CODES.get(code, FAILED)
 
 
 def print_problem(as_json: bool, code: ErrorCode, detail: str) -> None:
