@@ -1,4 +1,4 @@
-"""What is a host name: "intra.acme.vn" is, "Node.js", "TP.HCM", "v.v." and "1.000.000" are not.
+"""What is a host name: "intra.company.vn" is, "Node.js", "TP.HCM", "v.v." and "1.000.000" are not.
 
 With a path, port or query behind it nearly every dotted name is taken for one: that is where data leaves. A bare name
 must end in a domain that people can register or that organisations use at home. Of the 1,400 domains that exist all
