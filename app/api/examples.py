@@ -3,7 +3,7 @@
 from typing import Any
 
 _EVIDENCE: dict[str, Any] = {
-    "url": "https://intra.acme.example/hr/punctuality",
+    "url": "https://intra.company.example/hr/punctuality",
     "created_at": "2026-08-20T03:12:45Z",
     "source_type": "rag",
     "scope": "private",
@@ -118,7 +118,7 @@ def _source(title: str, department: str, claim: str, effective: str, score: floa
     return {
         "kind": "document",
         "document_id": f"0f0a9c5e-3a41-4d5a-9b55-6d7a6b1f{effective[:4]}",
-        "url": f"https://intra.acme.example/{department}/leave-{effective[:4]}",
+        "url": f"https://intra.company.example/{department}/leave-{effective[:4]}",
         "title": title,
         "claim": claim,
         "department": department,

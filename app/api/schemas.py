@@ -162,7 +162,7 @@ class SearchBody(Body):
 class DevLoginBody(Body):
     """Which demo user to sign in as."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"user": "acme/lan"}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"user": "tenant/user"}]})
 
     user: Label
 

@@ -9,8 +9,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from app.cli.documents.operator import operator_in
-from app.cli.output import FAILED, OK, AsJson, AsJsonResult, DocumentBar, finish, opened, print_json
+from app.cli.connecting import opened, opened_storage
+from app.cli.output import FAILED, OK, AsJson, AsJsonResult, DocumentBar, finish, print_json
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
 from app.ingestion.passages import ReembedReport
@@ -20,6 +20,7 @@ from app.storage.embedded import start_embedded
 
 if TYPE_CHECKING:
     from app.main import Services
+    from app.main.storage import Storage
 
 db_commands = typer.Typer(no_args_is_help=True, help="The database's schema.")
 Tenant = Annotated[str, typer.Option(help="Only this tenant; default: all of them.")]
@@ -72,12 +73,12 @@ def balance(tenant: Tenant = "", as_json: AsJson = False) -> None:
 
 async def _balance(tenant: str, as_json: bool) -> int:
     out = Console()
-    async with opened(Settings(), Console(stderr=True)) as services:
-        if not services.addresses.owner:
+    async with opened_storage() as storage:
+        if not storage.addresses.owner:
             detail = "Set CONCLAVE_DATABASE_OWNER_URL: only the role that owns the tables makes indexes."
             raise AppError(ErrorCode.PERMISSION_DENIED, detail, status=403)
-        people = [await operator_in(services, name) for name in await _names(services, tenant)]
-        changes = await large_tenants.balance(services.addresses.owner, [one.tenant_id for one in people])
+        people = [await storage.directory.operator_of(name) for name in await _names(storage, tenant)]
+        changes = await large_tenants.balance(storage.addresses.owner, [one.principal().tenant_id for one in people])
     for change in changes:
         if as_json:
             print_json(out, change._asdict())
@@ -97,8 +98,8 @@ def reembed(tenant: Tenant = "", as_json: AsJson = False) -> None:
 async def _reembed(tenant: str, as_json: bool) -> int:
     out, code = Console(), OK
     async with opened(Settings(), Console(stderr=True)) as services:
-        for name in await _names(services, tenant):
-            report = await _reembed_one(services, name, await _reader_of_all(services, name))
+        for name in await _names(services.storage, tenant):
+            report = await _reembed_one(services, name, await _reader_of_all(services.storage, name))
             code = code if report.is_searched else FAILED
             if as_json:
                 print_json(out, {"tenant": name, **report.model_dump()})
@@ -115,18 +116,17 @@ async def _reembed_one(services: "Services", name: str, reader: Principal) -> Re
         return await services.reembedding.run(reader, lambda done: progress.update(bar, completed=done))
 
 
-async def _names(services: "Services", tenant: str) -> list[str]:
+async def _names(storage: "Storage", tenant: str) -> list[str]:
     if tenant:
         return [tenant]
-    operator = await services.open_operator()
-    async with operator.operator_scope() as tx:
+    async with (await storage.open_operator()).operator_scope() as tx:
         return [one.name for one in await tenants.tenants(tx)]
 
 
-async def _reader_of_all(services: "Services", name: str) -> Principal:
+async def _reader_of_all(storage: "Storage", name: str) -> Principal:
     """Whoever sits at the machine, with every department a document of the tenant belongs to."""
-    operator = await operator_in(services, name)
-    async with services.database.principal_scope(operator) as tx:
+    operator = (await storage.directory.operator_of(name)).principal()
+    async with storage.database.principal_scope(operator) as tx:
         every = await documents.departments(tx)
     return operator.model_copy(update={"departments": operator.departments | every})
 

@@ -6,13 +6,12 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from app.cli.documents.display import period, print_table, text
-from app.cli.documents.ingest import AsJson, Server, Tenant, Token
-from app.cli.documents.library import Target, open_library
-from app.cli.output import OK, finish, print_json
+from app.cli.connecting import Server, Target, Tenant, Token, opened_storage
+from app.cli.library import open_library
+from app.cli.output import OK, AsJson, finish, period, print_json, print_table, text
 from app.domain.documents import DocumentStatus, DocumentView
 from app.domain.health import HealthItem
-from app.settings import Settings
+from app.ingestion.catalogue import Catalogue
 
 document_commands = typer.Typer(no_args_is_help=True, help="Documents of a tenant: look at them, delete them.")
 _PAGE = 50
@@ -21,7 +20,7 @@ Name = Annotated[str, typer.Argument(metavar="DOC", help="Its id or external_id.
 
 @document_commands.command("list")
 def document_list(
-    tenant: Tenant,
+    tenant: Tenant = "",
     department: Annotated[str, typer.Option()] = "",
     status: Annotated[DocumentStatus | None, typer.Option(help="Of the newest version.")] = None,
     limit: Annotated[int, typer.Option(min=1)] = 50,
@@ -30,18 +29,17 @@ def document_list(
     token: Token = "",
 ) -> None:
     """Documents, last changed first."""
-    finish(_list(Target(tenant, server, token), department or None, status, limit, as_json))
+    finish(_list(Target(f"{tenant}/", server, token), department or None, status, limit, as_json))
 
 
 async def _list(
     target: Target, department: str | None, status: DocumentStatus | None, limit: int, as_json: bool
 ) -> int:
-    found: list[DocumentView] = []
-    async with open_library(target, Settings(), Console(stderr=True)) as library:
-        async for view in library.listing(department, status):
-            if len(found) == limit:
-                break
-            found.append(view)
+    if target.server:
+        async with open_library(target, Console(stderr=True), as_json=as_json) as library:
+            found = [view async for view in library.listing(department, status, limit)][:limit]
+    else:
+        found = await _stored(target.acting.rstrip("/"), department, status, limit)
     out = Console()
     if as_json:
         for view in found:
@@ -68,16 +66,27 @@ async def _list(
     return OK
 
 
+async def _stored(tenant: str, department: str | None, status: DocumentStatus | None, limit: int) -> list[DocumentView]:
+    """The same from the database, which is there sooner than a server's services."""
+    async with opened_storage() as storage:
+        operator = (await storage.directory.operator_of(await storage.tenant_named(tenant))).principal()
+        stage = status.value if status else None
+        found, _ = await Catalogue(storage.database).page(
+            operator, department=department, status=stage, cursor=None, limit=limit
+        )
+    return found
+
+
 @document_commands.command("show")
 def document_show(
-    document: Name, tenant: Tenant, as_json: AsJson = False, server: Server = "", token: Token = ""
+    document: Name, tenant: Tenant = "", as_json: AsJson = False, server: Server = "", token: Token = ""
 ) -> None:
     """One document: its fields, how far its newest version is, and why it failed."""
-    finish(_show(Target(tenant, server, token), document, as_json))
+    finish(_show(Target(f"{tenant}/", server, token), document, as_json))
 
 
 async def _show(target: Target, name: str, as_json: bool) -> int:
-    async with open_library(target, Settings(), Console(stderr=True)) as library:
+    async with open_library(target, Console(stderr=True), as_json=as_json) as library:
         view = await library.find(name)
     if as_json:
         print_json(Console(), view.model_dump(mode="json"))
@@ -89,18 +98,18 @@ async def _show(target: Target, name: str, as_json: bool) -> int:
 @document_commands.command("delete")
 def document_delete(
     document: Name,
-    tenant: Tenant,
+    tenant: Tenant = "",
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: AsJson = False,
     server: Server = "",
     token: Token = "",
 ) -> None:
     """Delete a document with its versions, chunks, vectors and original files."""
-    finish(_delete(Target(tenant, server, token), document, yes or as_json, as_json))
+    finish(_delete(Target(f"{tenant}/", server, token), document, yes or as_json, as_json))
 
 
 async def _delete(target: Target, name: str, is_sure: bool, as_json: bool) -> int:
-    async with open_library(target, Settings(), Console(stderr=True)) as library:
+    async with open_library(target, Console(stderr=True), as_json=as_json) as library:
         view = await library.find(name)
         if not is_sure:
             typer.confirm(f"Delete {view.title!r} ({view.external_id}) for ever?", abort=True, err=True)
@@ -114,19 +123,19 @@ async def _delete(target: Target, name: str, is_sure: bool, as_json: bool) -> in
 
 @document_commands.command("health")
 def document_health(
-    tenant: Tenant,
+    tenant: Tenant = "",
     limit: Annotated[int, typer.Option(min=1)] = 50,
     as_json: AsJson = False,
     server: Server = "",
     token: Token = "",
 ) -> None:
     """What is wrong: contradictions, duplicates, failures, documents that are out of date; gravest first."""
-    finish(_health(Target(tenant, server, token), limit, as_json))
+    finish(_health(Target(f"{tenant}/", server, token), limit, as_json))
 
 
 async def _health(target: Target, limit: int, as_json: bool) -> int:
     items: list[HealthItem] = []
-    async with open_library(target, Settings(), Console(stderr=True)) as library:
+    async with open_library(target, Console(stderr=True), as_json=as_json) as library:
         page = await library.health(min(limit, _PAGE), None)
         items += page.items
         while page.next_cursor and len(items) < limit:

@@ -7,14 +7,14 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from app.cli.documents.display import period, print_table, text
-from app.cli.documents.operator import id_of, operator_in
-from app.cli.output import OK, finish, opened, print_json
+from app.cli.connecting import opened_storage
+from app.cli.library import id_of
+from app.cli.output import OK, finish, period, print_json, print_table, text
 from app.domain.documents import DocumentView, VersionView
 from app.domain.principal import GENERAL, Principal
 from app.domain.record import Record
 from app.domain.zones import today_in
-from app.settings import Settings
+from app.ingestion.catalogue import Catalogue
 from app.storage.tenants import own_day
 
 _VERSIONS = 50
@@ -53,14 +53,15 @@ def explain_access(
 
 
 async def _explain_access(user: str, name: str, as_json: bool) -> int:
-    async with opened(Settings(), Console(stderr=True)) as services:
-        reader = (await services.claims_of(user)).principal()
-        operator = await operator_in(services, user.partition("/")[0])
-        view = await services.catalogue.find(operator, id_of(operator, name))
+    async with opened_storage() as storage:
+        reader = (await storage.directory.claims_of(user)).principal()
+        operator = (await storage.directory.operator_of(user.partition("/")[0])).principal()
+        catalogue = Catalogue(storage.database)
+        view = await catalogue.find(operator, id_of(operator.tenant_id, name))
         # Versions are shown only to whoever may read them; the operator belongs to every department there is.
         everywhere = operator.model_copy(update={"departments": operator.departments | {view.department}})
-        versions = await services.catalogue.versions(everywhere, view.document_id, _VERSIONS)
-        async with services.database.principal_scope(operator) as tx:
+        versions = await catalogue.versions(everywhere, view.document_id, _VERSIONS)
+        async with storage.database.principal_scope(operator) as tx:
             today = await own_day(tx, today_in)
     explanation = explain(user, reader, view, versions, today)
     if as_json:

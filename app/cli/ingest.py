@@ -1,6 +1,7 @@
 """`conclave ingest`: files, folders and JSON lines become documents of a tenant; a folder may be kept in step."""
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,23 +12,38 @@ from uuid import UUID
 
 import typer
 from rich.console import Console
+from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
 
-from app.cli.documents.bringing import bring_all, retire_all
-from app.cli.documents.display import Report, print_table, text
-from app.cli.documents.library import Library, Target, open_library
-from app.cli.documents.steps import Said, Steps, steps_for, sync_steps
-from app.cli.output import FAILED, OK, finish, print_json
-from app.domain.documents import DocumentFields
+from app.cli.bulk_ingest import Outcome, Said, Steps, bring_all, retire_all, steps_for, sync_steps
+from app.cli.connecting import Server, Target, Tenant, Token
+from app.cli.library import Library, open_library
+from app.cli.output import FAILED, OK, finish, print_json, print_table, text
+from app.domain.documents import DocumentFields, DocumentStatus, Progress
 from app.domain.principal import GENERAL
 from app.ingestion.manifest import FolderRules, Manifest, read_manifest, sync_name
-from app.settings import Settings
+from app.text.language import clean
 
 _FORMATS_TOLD = "Folders or files: PDF, DOCX, PPTX, XLSX, CSV, HTML, Markdown, TXT, EML, and JSONL of documents."
+_STYLES = {
+    "published": "green", "unchanged": "dim", "partial": "yellow", "failed": "red", "retired": "magenta",
+    "skipped": "dim",
+}  # fmt: skip
+_STAGES = {
+    DocumentStatus.RECEIVED: "waiting",
+    DocumentStatus.PARSING: "reading",
+    DocumentStatus.CHUNKING: "cutting",
+    DocumentStatus.EMBEDDING: "making vectors",
+    DocumentStatus.READY: "published",
+    DocumentStatus.PARTIAL: "published in part",
+    DocumentStatus.FAILED: "failed",
+}
+_ROWS_SHOWN = 40
+"""More documents than these: only what needs a person is listed, the rest is counted."""
+_TROUBLES_SHOWN = 100
+_NAME_CHARS = 48
 Day = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"])]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object a document; the last line is the result.")]
-Server = Annotated[str, typer.Option(envvar="CONCLAVE_SERVER", help="Through this server instead of this process.")]
-Token = Annotated[str, typer.Option(envvar="CONCLAVE_TOKEN", help="An administrator's bearer token for --server.")]
-Tenant = Annotated[str, typer.Option(help="Whose documents.")]
 
 
 @dataclass(frozen=True)
@@ -43,7 +59,7 @@ class Wanted:
 
 def ingest(
     paths: Annotated[list[Path], typer.Argument(exists=True, help=_FORMATS_TOLD)],
-    tenant: Tenant,
+    tenant: Tenant = "",
     department: Annotated[str, typer.Option(help="For files that do not say theirs.")] = GENERAL,
     scope: Annotated[str, typer.Option(help="public, internal or private; if the file is silent.")] = "internal",
     title: Annotated[str, typer.Option(help="Of a single file.")] = "",
@@ -70,7 +86,7 @@ def ingest(
     DocumentFields.model_validate({**said.base, **said.only})
     wanted = Wanted(paths, said, watch_once, dry_run, allow_retire_all)
     _check_usage(wanted)
-    finish(_ingest(Target(tenant, server, token), wanted, as_json))
+    finish(_ingest(Target(f"{tenant}/", server, token), wanted, as_json))
 
 
 def _set(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -91,7 +107,7 @@ async def _ingest(target: Target, wanted: Wanted, as_json: bool) -> int:
     # A mistake in the manifest is told before anything is opened.
     manifest = read_manifest(wanted.paths[0]) if wanted.is_sync else Manifest()
     progress, out = Console(stderr=True), Console()
-    async with open_library(target, Settings(), progress) as library:
+    async with open_library(target, progress, as_json=as_json, work=True) as library:
         steps, known = await prepare(library, wanted, manifest)
         if wanted.is_dry:
             return _show(steps, out, progress, as_json)
@@ -149,3 +165,88 @@ def _show(steps: Steps, out: Console, progress: Console, as_json: bool) -> int:
 def _tell_notes(steps: Steps, progress: Console) -> None:
     for note in steps.notes:
         progress.print(text(f"! {note}.", "yellow"))
+
+
+class Report:
+    """Collects the outcomes; the bars show how far everything is, `print` tells the end."""
+
+    def __init__(self, total: int, progress: Console, lines: Console | None):
+        """`lines` = where each outcome is written at once as a JSON line; None = nowhere."""
+        self.outcomes: list[Outcome] = []
+        self._lines, self._started = lines, time.perf_counter()
+        self._bars = Bars(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[state]}", style="dim", markup=False),
+            TimeElapsedColumn(),
+            console=progress,
+            transient=True,
+        )
+        self._all = self._bars.add_task("documents", total=total, state=f"0 of {total}")
+        self._done, self._total = 0, total
+        self._one: dict[str, TaskID] = {}
+
+    def __enter__(self) -> "Report":
+        self._bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bars.stop()
+
+    def begin(self, name: str) -> None:
+        """See `Watcher`."""
+        shown = name if len(name) <= _NAME_CHARS else f"…{name[1 - _NAME_CHARS :]}"
+        self._one[name] = self._bars.add_task(f"  {clean(shown)}", total=100, state="waiting")
+
+    def tell(self, name: str, progress: Progress) -> None:
+        """See `Watcher`."""
+        chunks = f" {progress.chunks_embedded}/{progress.chunks_total}" if progress.chunks_total else ""
+        state = f"{progress.percentage} % {_STAGES[progress.stage]}{chunks}"
+        self._bars.update(self._one[name], completed=progress.percentage, state=state)
+
+    def end(self, outcome: Outcome) -> None:
+        """See `Watcher`."""
+        self.outcomes.append(outcome)
+        if self._lines is not None:
+            print_json(self._lines, outcome.model_dump(mode="json"))
+        task = self._one.pop(outcome.file, None)
+        if task is not None:
+            self._bars.remove_task(task)
+            self._done += 1
+            self._bars.update(self._all, completed=self._done, state=f"{self._done} of {self._total}")
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether something is not as it should be."""
+        return any(one.outcome == "failed" for one in self.outcomes)
+
+    def summary(self) -> dict[str, Any]:
+        """The counts, as the last JSON line tells them."""
+        counts = Counter[str](one.outcome for one in self.outcomes)
+        return {
+            **{name: counts[name] for name in _STYLES},
+            "chunks": sum(one.chunks for one in self.outcomes),
+            "embedded": sum(one.embedded for one in self.outcomes),
+            "seconds": round(time.perf_counter() - self._started, 3),
+        }
+
+    def print(self, out: Console) -> None:
+        """The table of what became of the documents, and the counts."""
+        _print_outcomes(out, self.outcomes)
+        summary = self.summary()
+        counts = ", ".join(f"{summary[name]} {name}" for name in _STYLES if summary[name]) or "nothing to do"
+        out.print(text(f"{counts} · {summary['chunks']} chunks · {summary['seconds']:.1f} s"))
+
+
+def _print_outcomes(out: Console, outcomes: Sequence[Outcome]) -> None:
+    is_long = len(outcomes) > _ROWS_SHOWN
+    ordered = sorted(outcomes, key=lambda one: one.file)
+    shown = [one for one in ordered if not is_long or one.outcome in ("partial", "failed", "retired")]
+    rows = (
+        (one.file, text(one.outcome, _STYLES[one.outcome]), str(one.chunks or ""), f"{one.code} {one.detail}".strip())
+        for one in shown[:_TROUBLES_SHOWN]
+    )
+    print_table(out, ("document", "outcome", "chunks", "what to know"), rows)
+    left = len(shown) - _TROUBLES_SHOWN
+    if left > 0:
+        out.print(text(f"… and {left} more; --json tells them all", "dim"))
