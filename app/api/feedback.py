@@ -7,7 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter
 from pydantic import Field
 
-from app.api.deps import Caller, TheRooms
+from app.api.deps import Caller, Services
 from app.api.schemas import Body, Problem, Text, View
 
 router = APIRouter(prefix="/tasks", tags=["tasks"])
@@ -34,10 +34,10 @@ class FeedbackView(View):
 
 
 @router.put("/{task_id}/feedback", summary="Say what you think of an answer", responses={404: {"model": Problem}})
-async def feedback(task_id: UUID, body: FeedbackBody, caller: Caller, rooms: TheRooms) -> FeedbackView:
+async def feedback(task_id: UUID, body: FeedbackBody, caller: Caller, services: Services) -> FeedbackView:
     """Thumbs and a correction for an answer of yours, in place of what you said before. The same again changes nothing.
 
     Nobody else reads it over this interface; whoever operates the service may make test cases of corrections.
     """
-    kept = await rooms.feedback.put(caller, task_id, body.rating, body.correction.strip())
+    kept = await services.feedback.put(caller, task_id, body.rating, body.correction.strip())
     return FeedbackView(task_id=task_id, **kept.model_dump())

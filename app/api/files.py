@@ -10,7 +10,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
-from app.api.deps import Caller, TheRooms
+from app.api.deps import Caller, Services
 from app.api.schemas import Problem, View
 from app.domain.attachments import Attachment
 from app.domain.documents import ParseNote
@@ -54,33 +54,33 @@ class FileList(View):
     openapi_extra=_BODY,
     responses={code: {"model": Problem} for code in (413, 422, 429)},
 )
-async def attach(request: Request, response: Response, caller: Caller, rooms: TheRooms) -> FileView:
+async def attach(request: Request, response: Response, caller: Caller, services: Services) -> FileView:
     """A form with one file. It is read now; what it says is kept for some days, its bytes are not. The same file again
     is the same file, for some days more."""
     content, name = await _file_of(request)
-    attachment = await rooms.attachments.bring_in(caller, content, name)
+    attachment = await services.attachments.bring_in(caller, content, name)
     response.headers["Location"] = f"/api/v1/files/{attachment.file_id}"
     return _view(attachment)
 
 
 @router.get("", summary="Your attached files")
-async def listing(caller: Caller, rooms: TheRooms) -> FileList:
+async def listing(caller: Caller, services: Services) -> FileList:
     """Newest first; expired ones are not among them."""
-    return FileList(files=tuple(_view(one) for one in await rooms.attachments.listing(caller)))
+    return FileList(files=tuple(_view(one) for one in await services.attachments.listing(caller)))
 
 
 @router.get("/{file_id}", summary="An attached file", responses=_NOT_FOUND)
-async def file(file_id: UUID, caller: Caller, rooms: TheRooms) -> FileView:
+async def file(file_id: UUID, caller: Caller, services: Services) -> FileView:
     """What is known of it; its content is only answered from."""
-    return _view(await rooms.attachments.find(caller, file_id))
+    return _view(await services.attachments.find(caller, file_id))
 
 
 @router.delete(
     "/{file_id}", summary="Remove an attached file", status_code=204, response_class=Response, responses=_NOT_FOUND
 )
-async def remove(file_id: UUID, caller: Caller, rooms: TheRooms) -> None:
+async def remove(file_id: UUID, caller: Caller, services: Services) -> None:
     """All that was read of it is gone with the answer."""
-    await rooms.attachments.delete(caller, file_id)
+    await services.attachments.delete(caller, file_id)
 
 
 def _view(attachment: Attachment) -> FileView:

@@ -3,8 +3,8 @@
 from fastapi import APIRouter, Request
 from starlette.responses import JSONResponse, Response
 
-from app.api.deps import TheRooms
-from app.api.door import SECURITY_HEADERS
+from app.api.deps import Services
+from app.api.middleware import SECURITY_HEADERS
 from app.api.page_files import page_file
 from app.api.schemas import Readiness
 
@@ -18,9 +18,9 @@ async def live() -> dict[str, str]:
 
 
 @router.get("/ready", summary="Can it take questions?", responses={503: {"model": Readiness}})
-async def ready(rooms: TheRooms) -> Response:
+async def ready(services: Services) -> Response:
     """Database reachable and migrated, row security binding, embedding model loaded, worker running."""
-    checks = dict(await rooms.readiness())
+    checks = dict(await services.readiness())
     is_ready = all(checks.values())
     found = Readiness(status="ready" if is_ready else "not_ready", checks=checks)
     headers = {} if is_ready else {"Retry-After": "5"}
@@ -34,13 +34,13 @@ async def page(request: Request) -> Response:
 
 
 @router.get("/admin", include_in_schema=False)
-async def admin_page(rooms: TheRooms, request: Request) -> Response:
+async def admin_page(services: Services, request: Request) -> Response:
     """The pages for administrators, open like the chat page: what they show, the API gives to administrators alone.
 
     Their policy also lets in the style sheet of evaluations, which they show in a frame without any right.
     """
     page = page_file("admin.html", request.headers)
-    own = f"style-src 'self' '{rooms.evaluations.page_style_hash}'"
+    own = f"style-src 'self' '{services.evaluations.page_style_hash}'"
     page.headers["Content-Security-Policy"] = SECURITY_HEADERS["Content-Security-Policy"].replace(
         "style-src 'self'", own
     )

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 from pydantic import AfterValidator, AwareDatetime
 
-from app.api.deps import Caller, TheRooms
+from app.api.deps import Caller, Services
 from app.api.schemas import Problem
 from app.tasks.performance import Picture
 
@@ -27,9 +27,9 @@ Since = Annotated[AwareDatetime, AfterValidator(_in_range)]
 @router.get("", summary="Performance metrics of many runs", responses={422: {"model": Problem}})
 async def performance(
     caller: Caller,
-    rooms: TheRooms,
+    services: Services,
     since: Annotated[Since | None, Query(description="With its time zone; 30 days ago when left out")] = None,
 ) -> Picture:
     """Your own runs that ended since then; for an administrator the whole tenant's. Times are means over the runs,
     calls are sums, qualities the most frequent ones."""
-    return await rooms.performance.picture(caller, since or rooms.now() - timedelta(days=_DAYS))
+    return await services.performance.picture(caller, since or services.now() - timedelta(days=_DAYS))

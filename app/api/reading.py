@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query
 
-from app.api.deps import Caller, TheRooms
+from app.api.deps import Caller, Services
 from app.api.schemas import Problem, View
 from app.domain.documents import DocumentText, DocumentTitle
 from app.domain.evidence import without_page
@@ -27,16 +27,16 @@ class TitlesView(View):
 
 
 @router.get("", summary="Read what an evidence names", responses={404: {"model": Problem}})
-async def reading(caller: Caller, rooms: TheRooms, url: Address) -> ReadingView:
+async def reading(caller: Caller, services: Services, url: Address) -> ReadingView:
     """The text behind the `url` of an evidence (a `#page=` is no matter), as far as you may read it. Versions that are
     kept as documents of their own may share an address."""
-    return ReadingView(documents=tuple(await rooms.catalogue.texts(caller, without_page(url))))
+    return ReadingView(documents=tuple(await services.catalogue.texts(caller, without_page(url))))
 
 
 @router.get("/titles", summary="What the documents of evidences are called")
 async def titles(
-    caller: Caller, rooms: TheRooms, url: Annotated[list[Address], Query(min_length=1, max_length=_MOST_ADDRESSES)]
+    caller: Caller, services: Services, url: Annotated[list[Address], Query(min_length=1, max_length=_MOST_ADDRESSES)]
 ) -> TitlesView:
     """Titles of the documents behind the `url`s of evidences, as far as you may read them; the others are left out."""
     asked = sorted({without_page(one) for one in url})
-    return TitlesView(documents=tuple(await rooms.catalogue.titles(caller, asked)))
+    return TitlesView(documents=tuple(await services.catalogue.titles(caller, asked)))

@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 from starlette.responses import Response
 
-from app.api.deps import Caller, TheRooms
+from app.api.deps import Caller, Services
 from app.api.schemas import MessageView, Problem, SessionPage, SessionView
 from app.domain.tasks import Session
 
@@ -16,19 +16,19 @@ router = APIRouter(prefix="/sessions", tags=["sessions"])
 @router.get("", summary="Your conversations")
 async def sessions(
     caller: Caller,
-    rooms: TheRooms,
+    services: Services,
     cursor: Annotated[str | None, Query(max_length=200)] = None,
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
 ) -> SessionPage:
     """Last used first, a page at a time."""
-    page, next_cursor = await rooms.sessions.list_sessions(caller, cursor, limit)
+    page, next_cursor = await services.sessions.list_sessions(caller, cursor, limit)
     return SessionPage(sessions=tuple(_view(found, with_messages=False) for found in page), next_cursor=next_cursor)
 
 
 @router.get("/{session_id}", summary="A conversation with its messages", responses={404: {"model": Problem}})
-async def session(session_id: UUID, caller: Caller, rooms: TheRooms) -> SessionView:
+async def session(session_id: UUID, caller: Caller, services: Services) -> SessionView:
     """Messages oldest first, and who speaks while a run goes on."""
-    return _view(await rooms.sessions.get(caller, session_id), with_messages=True)
+    return _view(await services.sessions.get(caller, session_id), with_messages=True)
 
 
 @router.delete(
@@ -38,9 +38,9 @@ async def session(session_id: UUID, caller: Caller, rooms: TheRooms) -> SessionV
     response_class=Response,
     responses={404: {"model": Problem}},
 )
-async def erase(session_id: UUID, caller: Caller, rooms: TheRooms) -> None:
+async def erase(session_id: UUID, caller: Caller, services: Services) -> None:
     """Deletes the conversation with its runs, their journals, its summary and everything remembered of it."""
-    await rooms.sessions.delete(caller, session_id)
+    await services.sessions.delete(caller, session_id)
 
 
 def _view(found: Session, *, with_messages: bool) -> SessionView:

@@ -6,7 +6,7 @@ from uuid import UUID
 from fastapi import APIRouter, Header, Query
 from starlette.responses import Response
 
-from app.api.deps import Caller, Rooms, TheRooms
+from app.api.deps import AppServices, Caller, Services
 from app.api.schemas import Problem
 from app.api.sse import EventStream, JournalStream
 from app.domain.principal import Principal
@@ -18,12 +18,12 @@ _MAX_SEQ = 2**31
 
 
 @router.get("/{task_id}", summary="State and trace of a task")
-async def task(task_id: UUID, caller: Caller, rooms: TheRooms) -> TaskView:
+async def task(task_id: UUID, caller: Caller, services: Services) -> TaskView:
     """State, plan, result, flow_action and metadata (with performance_metrics) of a task, and its steps."""
-    found = await rooms.registry.get_task(caller, task_id)
-    root = found if found.parent_task_id is None else await rooms.registry.get_task(caller, found.root_task_id)
+    found = await services.registry.get_task(caller, task_id)
+    root = found if found.parent_task_id is None else await services.registry.get_task(caller, found.root_task_id)
     _refuse_beyond_rights(caller, root)
-    return view_of(found, await rooms.registry.children(caller, task_id))
+    return view_of(found, await services.registry.children(caller, task_id))
 
 
 @router.get(
@@ -36,37 +36,37 @@ async def task(task_id: UUID, caller: Caller, rooms: TheRooms) -> TaskView:
 async def events(
     task_id: UUID,
     caller: Caller,
-    rooms: TheRooms,
+    services: Services,
     after: Annotated[int, Query(ge=0, le=_MAX_SEQ, description="Start behind this seq")] = 0,
     last_event_id: Annotated[str | None, Header(description="Set by browsers; anything unreadable means 0")] = None,
 ) -> Response:
     """Every event behind `after` (or `Last-Event-ID`), then the new ones until the terminal event. 204 when the
     terminal event was seen already; an id the journal never gave out replays it from the beginning."""
-    root = await own_run(rooms, caller, task_id)
+    root = await own_run(services, caller, task_id)
     seen = max(after, _seq_of(last_event_id))
-    if seen and not await rooms.journal.read(caller, task_id, seen):
-        told = await rooms.journal.read(caller, task_id)
+    if seen and not await services.journal.read(caller, task_id, seen):
+        told = await services.journal.read(caller, task_id)
         if seen > len(told):
             seen = 0
         elif root.status.is_terminal:
             return Response(status_code=204)
-    return JournalStream(rooms.journal.follow(caller, task_id, seen))
+    return JournalStream(services.journal.follow(caller, task_id, seen))
 
 
 @router.post("/{task_id}/cancel", summary="Stop a task")
-async def cancel(task_id: UUID, caller: Caller, rooms: TheRooms) -> TaskView:
+async def cancel(task_id: UUID, caller: Caller, services: Services) -> TaskView:
     """Stops a run of yours; a finished one stays as it is. Idempotent."""
-    await own_run(rooms, caller, task_id)
-    await rooms.registry.cancel(caller, task_id)
-    return await task(task_id, caller, rooms)
+    await own_run(services, caller, task_id)
+    await services.registry.cancel(caller, task_id)
+    return await task(task_id, caller, services)
 
 
-async def own_run(rooms: Rooms, caller: Principal, task_id: UUID) -> Task:
+async def own_run(services: AppServices, caller: Principal, task_id: UUID) -> Task:
     """A run the caller asked for; an administrator may look at others', but neither follow nor stop them.
 
     Raises `AppError` (404).
     """
-    root = await rooms.registry.get_task(caller, task_id)
+    root = await services.registry.get_task(caller, task_id)
     if root.principal is None or root.principal.user_id != caller.user_id:
         raise not_found()
     _refuse_beyond_rights(caller, root)

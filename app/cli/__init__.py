@@ -10,11 +10,10 @@ import typer
 from pydantic import ValidationError
 
 from app import telemetry
-from app.api.validation import describe_validation
 from app.cli.commands import PLACES, Commands
 from app.cli.later import stand_in
 from app.cli.output import FAILED, UNAVAILABLE, USAGE, tell_problem
-from app.errors import AppError, ErrorCode
+from app.errors import AppError, ErrorCode, describe_validation
 
 _USAGE_CODES = {ErrorCode.PAYLOAD_INVALID, ErrorCode.VALIDATION_FAILED}
 _UNAVAILABLE_CODES = {ErrorCode.DATABASE_UNAVAILABLE, ErrorCode.LLM_UNAVAILABLE, ErrorCode.OVERLOADED}

@@ -12,13 +12,13 @@ from typing import Any, Protocol
 from rich.console import Console
 from rich.live import Live
 
-from app.api.seed_order import in_seed_order
 from app.cli.deciding import decide
 from app.cli.display import RunView, show_answer
 from app.cli.output import print_json
 from app.cli.reading import content_of
 from app.client.connection import Connection, Told
 from app.client.uploads import file_form
+from app.domain.answer import in_seed_order
 from app.settings import Settings
 
 

@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 
-from app.api.door import JSON_LINES
+from app.api.middleware import JSON_LINES
 from app.cli.documents.operator import operator_in
 from app.cli.output import FAILED, OK, finish, opened, print_json
 from app.client.connection import Connection

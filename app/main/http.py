@@ -1,16 +1,13 @@
-"""The HTTP application: routes, the door before them, and the services behind them for as long as it runs."""
+"""The HTTP application: routes, the middleware before them, and the services behind them for as long as it runs."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from typing import cast
 
 from fastapi import APIRouter, FastAPI
 from starlette.middleware import Middleware
-from starlette.routing import Route
 
 from app import __version__, telemetry
 from app.api import (
-    a2a,
     agents,
     approval,
     chat,
@@ -28,16 +25,10 @@ from app.api import (
     tasks,
 )
 from app.api.admin import routes as administration
-from app.api.agui.routes import router as agui_router
-from app.api.deps import Rooms
-from app.api.door import AuthenticationGate, BodyLimit, RequestDoor
-from app.api.mcp_server import PATH as MCP_PATH
-from app.api.mcp_server import McpDoor
-from app.api.openai_compat.errors import OpenAIErrors
-from app.api.openai_compat.routes import router as openai_router
+from app.api.middleware import API_ROOT, AuthenticationMiddleware, BodyLimitMiddleware, RequestMiddleware
 from app.api.problem import install_problem_handlers
-from app.api.vercel.routes import router as vercel_router
 from app.domain.principal import Principal
+from app.faces.face import RefusalMiddleware, load_faces, serving
 from app.main.services import Services
 from app.settings import Settings
 
@@ -57,6 +48,8 @@ def serve_app() -> FastAPI:
 def create_app(settings: Settings | None = None, *, services: Services | None = None) -> FastAPI:
     """The application. It opens its own services for its lifetime unless it is given some that are open already."""
     settings = settings or (services.settings if services is not None else Settings())
+    faces = tuple(load_faces().found.values())
+    roots = (API_ROOT, *(root for face in faces for root in face.roots))
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -65,14 +58,12 @@ def create_app(settings: Settings | None = None, *, services: Services | None = 
             if opened is None:
                 opened = await Services.open(settings, work=settings.worker_in_process)
                 stack.push_async_callback(opened.aclose)
-            app.state.rooms = opened.rooms
-            await stack.enter_async_context(mcp_door.open())
+            app.state.services = opened.rooms
+            await stack.enter_async_context(serving(app, faces))
             yield
 
-    mcp_door = McpDoor(lambda: cast(Rooms, app.state.rooms))
-
     async def authenticate(authorization: str | None) -> Principal:
-        found: Principal = await app.state.rooms.authenticator.authenticate(authorization)
+        found: Principal = await app.state.services.authenticator.authenticate(authorization)
         return found
 
     app = FastAPI(
@@ -84,11 +75,11 @@ def create_app(settings: Settings | None = None, *, services: Services | None = 
         redoc_url=None,
         redirect_slashes=False,
         middleware=[
-            Middleware(OpenAIErrors),
-            Middleware(RequestDoor),
-            Middleware(AuthenticationGate, authenticate=authenticate),
+            Middleware(RefusalMiddleware, faces=faces),
+            Middleware(RequestMiddleware),
+            Middleware(AuthenticationMiddleware, authenticate=authenticate, roots=roots),
             Middleware(
-                BodyLimit,
+                BodyLimitMiddleware,
                 max_body_bytes=settings.max_body_bytes,
                 max_upload_bytes=settings.max_upload_bytes,
                 max_attachment_bytes=settings.attachment_max_bytes,
@@ -98,9 +89,8 @@ def create_app(settings: Settings | None = None, *, services: Services | None = 
     install_problem_handlers(app)
     app.include_router(operations.router)
     app.include_router(_version_1())
-    for protocol in (openai_router, agui_router, vercel_router, a2a.router):
-        app.include_router(protocol)
-    app.router.routes.append(Route(MCP_PATH, endpoint=mcp_door, include_in_schema=False))
+    for face in faces:
+        app.include_router(face.router)
     return app
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 from fastapi import APIRouter, Query
 
 from app.api.admin.access import Administrator
-from app.api.deps import TheRooms
+from app.api.deps import Services
 from app.api.schemas import View
 from app.domain.knowledge import Language
 from app.domain.oversight import Failure
@@ -42,14 +42,14 @@ class AgentFileList(View):
 
 @router.get("/agents", summary="Agents with their files and failures")
 async def agents(
-    caller: Administrator, rooms: TheRooms, days: Annotated[int, Query(ge=1, le=366)] = 30
+    caller: Administrator, services: Services, days: Annotated[int, Query(ge=1, le=366)] = 30
 ) -> AgentFileList:
     """Read-only. Failures are steps that failed in the end, after other tries and tools."""
-    since = rooms.now() - timedelta(days=days)
-    failures = await rooms.oversight.failures(caller, since)
+    since = services.now() - timedelta(days=days)
+    failures = await services.oversight.failures(caller, since)
     shown = []
-    for name in rooms.agents.names:
-        spec, source = rooms.agents.spec(name), rooms.agents.source(name)
+    for name in services.agents.names:
+        spec, source = services.agents.spec(name), services.agents.source(name)
         failed = tuple(one for one in failures if one.agent == name)
         shown.append(
             AgentFileView(

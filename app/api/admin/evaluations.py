@@ -7,7 +7,7 @@ from fastapi import Path as PathParameter
 from starlette.responses import HTMLResponse
 
 from app.api.admin.access import Administrator
-from app.api.deps import TheRooms
+from app.api.deps import Services
 from app.api.schemas import Problem, View
 from app.domain.evaluations import RUN_ID, KeptRun, RunFigures
 
@@ -27,10 +27,10 @@ class RunList(View):
 
 
 @router.get("/evaluations", summary="Evaluations that were kept")
-async def listing(caller: Administrator, rooms: TheRooms) -> RunList:
+async def listing(caller: Administrator, services: Services) -> RunList:
     """What `conclave eval run` left on this machine: runs that asked about your company, or about documents of a
     dataset's own alone; in figures."""
-    return RunList(runs=tuple(map(_figures, await rooms.evaluations.runs(caller))))
+    return RunList(runs=tuple(map(_figures, await services.evaluations.runs(caller))))
 
 
 @router.get(
@@ -42,12 +42,12 @@ async def listing(caller: Administrator, rooms: TheRooms) -> RunList:
 async def page(
     run_id: RunId,
     caller: Administrator,
-    rooms: TheRooms,
+    services: Services,
     before: Annotated[str | None, Query(pattern=f"^{RUN_ID.pattern}$", description="Compare with this run")] = None,
 ) -> HTMLResponse:
     """HTML that needs nothing else, sandboxed by its policy. Of the questions it shows those about your company that
     were asked with rights you hold yourself; its figures count all."""
-    text = await rooms.evaluations.page(caller, run_id, before)
+    text = await services.evaluations.page(caller, run_id, before)
     return HTMLResponse(text, headers={"Content-Security-Policy": _PAGE_POLICY})
 
 

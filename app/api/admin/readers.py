@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 
 from app.api.admin.access import Administrator
-from app.api.deps import TheRooms
+from app.api.deps import Services
 from app.api.schemas import Label, View
 from app.domain.principal import Scope
 
@@ -34,11 +34,11 @@ class ReaderList(View):
 
 @router.get("/readers", summary="Who may read a scope of a department")
 async def readers(
-    caller: Administrator, rooms: TheRooms, scope: Scope, department: Annotated[Label, Query()]
+    caller: Administrator, services: Services, scope: Scope, department: Annotated[Label, Query()]
 ) -> ReaderList:
     """By the rule of `conclave explain-access`. People who are known by their tokens alone are not among them: their
     tokens say what they may read."""
-    found = await rooms.oversight.people(caller)
+    found = await services.oversight.people(caller)
     shown = []
     for one in found[:_MOST]:
         may_read = one.principal().may_read(scope, department)

@@ -7,10 +7,10 @@ import pytest
 from pydantic import ValidationError
 
 from app.api import examples
-from app.api.problem import describe_validation
 from app.api.schemas import ChatBody, PlanView, SearchBody
 from app.domain.answer import ErrorAnswer, FinalAnswer
 from app.domain.plan import Plan
+from app.errors import describe_validation
 
 SEED_BODY: dict[str, Any] = {
     "query": "giá trị cốt lõi, muộn có ảnh hưởng đến giá trị nào không",

@@ -1,4 +1,4 @@
-"""What the door decides without a server."""
+"""What the middleware decides without a server."""
 
 import json
 import time
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.api.door import is_nested_deeper
+from app.api.middleware import is_nested_deeper
 
 
 def depth_of(value: object) -> int:

@@ -1,13 +1,13 @@
-"""The door every HTTP request goes through, before any route: identity of the request, who calls, how much it brings.
+"""Handle every HTTP request before any route does: give it an id, check its token, limit its body.
 
-Plain ASGI, so that streams are not buffered. Everything below `CLOSED_ROOTS` is closed unless it is named in
-`OPEN_PATHS`: a new route cannot be left open by forgetting something.
+Plain ASGI, so that streams are not buffered. Everything below the closed roots (`API_ROOT` and those of the protocol
+faces) needs a token unless it is named in `OPEN_PATHS`: a new route cannot be left open by forgetting something.
 """
 
 import asyncio
 import re
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from uuid import uuid4
 
 import structlog
@@ -20,10 +20,9 @@ from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
 from app.telemetry import log_context
 
-CLOSED_ROOTS = ("/api", "/v1", "/mcp", "/ag-ui", "/ui", "/a2a")
-"""Whatever lies there or below needs a token."""
+API_ROOT = "/api"
 OPEN_PATHS = frozenset({"/api/v1/auth/dev"})
-"""Paths below `CLOSED_ROOTS` that need none."""
+"""Paths below the closed roots that need no token."""
 SECURITY_HEADERS = {
     "Content-Security-Policy": (
         "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
@@ -52,7 +51,7 @@ _JSON_STRUCTURE = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
 _log = structlog.get_logger(__name__)
 
 
-class RequestDoor:
+class RequestMiddleware:
     """Gives the request an id, adds the security headers, logs one line, and turns unknown errors into a 500."""
 
     def __init__(self, app: ASGIApp):
@@ -96,19 +95,21 @@ class _Answer:
         await self._send(message)
 
 
-class AuthenticationGate:
-    """Lets nobody below `CLOSED_ROOTS` without a good token; leaves the `Principal` in the request's state.
+class AuthenticationMiddleware:
+    """Lets nobody below `roots` without a good token; leaves the `Principal` in the request's state.
 
     `authenticate` is asked per request, so that it can come up with the service (lifespan) after this is built.
     """
 
-    def __init__(self, app: ASGIApp, *, authenticate: Callable[[str | None], Awaitable[Principal]]):
+    def __init__(
+        self, app: ASGIApp, *, authenticate: Callable[[str | None], Awaitable[Principal]], roots: tuple[str, ...]
+    ):
         self.app = app
-        self._authenticate = authenticate
+        self._authenticate, self._roots = authenticate, roots
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
-        if scope["type"] != "http" or not is_closed(scope["path"]):
+        if scope["type"] != "http" or scope["path"] in OPEN_PATHS or not lies_below(scope["path"], self._roots):
             await self.app(scope, receive, send)
             return
         try:
@@ -121,12 +122,12 @@ class AuthenticationGate:
             await self.app(scope, receive, send)
 
 
-def is_closed(path: str) -> bool:
-    """Whether an address needs a token."""
-    return path not in OPEN_PATHS and any(path == root or path.startswith(f"{root}/") for root in CLOSED_ROOTS)
+def lies_below(path: str, roots: Iterable[str]) -> bool:
+    """Whether an address is one of these or below one."""
+    return any(path == root or path.startswith(f"{root}/") for root in roots)
 
 
-class BodyLimit:
+class BodyLimitMiddleware:
     """Reads a request's body up to a limit (413 beyond it, while it still streams in) and refuses deep JSON.
 
     An administrator may bring larger bodies to `DOCUMENTS_PATH` and `LOGS_PATH`; forms and JSON lines are counted

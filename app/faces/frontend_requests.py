@@ -1,4 +1,4 @@
-"""What chat frontends ask of a model besides questions: a title, tags, search words for a conversation.
+"""Answer what chat frontends ask of a model besides questions: a title, tags, search words for a conversation.
 
 Open WebUI and its like send these as one user message that begins with ``### Task:`` and holds the conversation between
 ``<chat_history>`` marks, and read JSON out of the answer. LibreChat asks for a title in a sentence or two, behind which
@@ -10,7 +10,6 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from app.api.openai_compat.shapes import ChatMessage
 from app.text.language import content_words, guess_language
 
 _TASK = re.compile(r"\s*#{1,4} Task:", re.IGNORECASE)
@@ -55,11 +54,10 @@ _KINDS: Mapping[str, Callable[[Sequence[str]], dict[str, object]]] = {
 """The key the reply is read by, most particular first: the examples of one task may speak of a title as well."""
 
 
-def housework(messages: Sequence[ChatMessage]) -> str | None:
-    """The reply to such a request; None when this is a question."""
-    asked = messages[-1]
-    text = asked.text[:_MAX_CHARS]
-    if asked.role != "user":
+def answer_frontend_request(role: str, content: str) -> str | None:
+    """The reply to such a request in a conversation's last message; None when this is a question."""
+    text = content[:_MAX_CHARS]
+    if role != "user":
         return None
     if not _TASK.match(text) or (history := _HISTORY.search(text)) is None:
         return _plain_title(text)
