@@ -3,9 +3,29 @@
 from fastapi import APIRouter
 
 from app.api.deps import Caller, Services
-from app.api.schemas import AgentList, AgentView
+from app.api.schemas import View
 
 router = APIRouter(tags=["agents"])
+
+
+class AgentView(View):
+    """An agent the caller may use."""
+
+    name: str
+    description: str
+    tools: dict[str, str]
+    """Tool name to description."""
+    departments: tuple[str, ...]
+
+
+class AgentList(View):
+    """What the caller may use."""
+
+    agents: tuple[AgentView, ...]
+    departments: tuple[str, ...]
+    """Departments the caller may read something of."""
+    permissions: tuple[str, ...]
+    roles: tuple[str, ...]
 
 
 @router.get("/agents", summary="Agents, tools and departments you may use")

@@ -7,9 +7,8 @@ from fastapi import APIRouter, Header, Request
 from starlette.responses import JSONResponse, Response
 
 from app.api.deps import Caller, Services, check_question
-from app.api.examples import ANSWER, ERROR_ANSWER, PLAN, STREAM
 from app.api.runs import as_asked, start_run, wait_for_end
-from app.api.schemas import ChatBody, PlanView, Problem, WaitingView
+from app.api.schemas import EXAMPLES, ChatBody, PlanView, Problem, WaitingView
 from app.api.sse import EventStream, JournalStream
 from app.domain.answer import ErrorAnswer, FinalAnswer
 from app.domain.plan import ChitchatPlan, Plan
@@ -30,8 +29,8 @@ _CHARS_PER_TOKEN = 3
 """Vietnamese and English text, rounded down so that the estimate errs high."""
 
 
-def _example(value: Any) -> dict[str, Any]:
-    return {"content": {"application/json": {"example": value}}}
+def _example(name: str) -> dict[str, Any]:
+    return {"content": {"application/json": {"example": EXAMPLES[name]}}}
 
 
 @router.post(
@@ -40,9 +39,9 @@ def _example(value: Any) -> dict[str, Any]:
     response_model=None,
     responses={
         200: {"model": FinalAnswer, "description": "The answer (§5), with session_id, task_id, outcome"}
-        | _example(ANSWER),
+        | _example("answer"),
         202: {"model": WaitingView, "description": "The run waits until its plan was approved"},
-        502: {"model": ErrorAnswer, "description": "The run failed (§6)"} | _example(ERROR_ANSWER),
+        502: {"model": ErrorAnswer, "description": "The run failed (§6)"} | _example("error_answer"),
         504: {"model": ErrorAnswer, "description": "The run took too long (§6)"},
     },
 )
@@ -66,7 +65,7 @@ async def chat(
             "description": "Server-sent events: `id` = seq, `event` = type, `data` = JSON; the first one is "
             "`task_available`, the last one `final_report`, `task_failed` or `task_cancelled`. Behind `interrupt` "
             "nothing comes before the plan was approved or refused; the stream stays open",
-            "content": {"text/event-stream": {"example": STREAM}},
+            "content": {"text/event-stream": {"example": EXAMPLES["stream"]}},
         }
     },
 )
@@ -82,7 +81,7 @@ async def chat_stream(
 @router.post(
     "/plans",
     summary="See the plan of a question",
-    responses={200: _example(PLAN), 403: {"model": Problem}},
+    responses={200: _example("plan"), 403: {"model": Problem}},
 )
 async def plan(body: ChatBody, caller: Caller, services: Services) -> PlanView:
     """The plan a question would get, and roughly what a language model would read and write for it. Nothing is

@@ -8,8 +8,7 @@ from fastapi import APIRouter, Query
 from pydantic import Field, model_validator
 
 from app.api.deps import Caller, Services
-from app.api.examples import RESOLUTION
-from app.api.schemas import Body, Problem, View
+from app.api.schemas import EXAMPLES, Body, Problem, View
 from app.api.tasks import own_run
 from app.domain.answer import Recency
 from app.domain.conflicts import ConflictType, Rule, SourceKind, normalised
@@ -174,7 +173,7 @@ class LedgerPage(View):
     "/tasks/{task_id}/resolve",
     summary="Weigh a run's conflicts by other weights",
     responses={
-        200: {"content": {"application/json": {"example": RESOLUTION}}},
+        200: {"content": {"application/json": {"example": EXAMPLES["resolution"]}}},
         404: {"model": Problem},
         422: {"model": Problem},
     },

@@ -10,13 +10,11 @@ from uuid import UUID, uuid4, uuid5
 
 from fastapi import APIRouter, Header, Query, Request
 from pydantic import ValidationError
-from starlette.datastructures import UploadFile
-from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
 from app.api.deps import Caller, Services
 from app.api.schemas import Body, Label, Problem, Text, View
+from app.api.uploads import FORM, media_type_of, read_form
 from app.domain.documents import DocumentFields, DocumentStatus, DocumentView, Upload, VersionView
 from app.domain.health import HealthReport
 from app.domain.principal import Principal, Scope
@@ -242,48 +240,22 @@ def _hash_of(upload: Upload) -> str:
 
 
 async def _upload_of(request: Request) -> Upload:
-    kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
-    if kind == "multipart/form-data":
-        return await _from_form(request)
-    if kind == "application/json":
-        return _from_json(await request.body())
+    kind = media_type_of(request)
+    try:
+        if kind == FORM:
+            content, file_name, fields = await read_form(request, _MAX_FIELDS)
+            return Upload(fields=DocumentBody.model_validate(fields).fields(), content=content, file_name=file_name)
+        if kind == "application/json":
+            document = TextDocumentBody.model_validate(_parse(await request.body()))
+            return Upload(fields=document.fields(), text=document.text)
+    except ValidationError as error:
+        raise AppError(ErrorCode.PAYLOAD_INVALID, describe_validation(error.errors()), status=422) from error
     detail = "Send a file as multipart/form-data or a text as application/json."
     raise AppError(ErrorCode.PAYLOAD_INVALID, detail, status=415)
 
 
-def _from_json(body: bytes) -> Upload:
+def _parse(body: bytes) -> Any:
     try:
-        document = TextDocumentBody.model_validate(json.loads(body))
-    except ValidationError as error:
-        raise AppError(ErrorCode.PAYLOAD_INVALID, describe_validation(error.errors()), status=422) from error
+        return json.loads(body)
     except (ValueError, RecursionError) as error:
         raise AppError(ErrorCode.PAYLOAD_INVALID, "The body is not JSON.", status=422) from error
-    return _checked(document, text=document.text)
-
-
-async def _from_form(request: Request) -> Upload:
-    try:
-        form = await request.form(max_files=1, max_fields=_MAX_FIELDS)
-    except ClientDisconnect as error:
-        raise AppError(ErrorCode.PAYLOAD_INVALID, "The form did not arrive whole.", status=400) from error
-    except HTTPException as error:
-        raise AppError(ErrorCode.PAYLOAD_INVALID, f"The form cannot be read: {error.detail}", status=422) from error
-    try:
-        file = form.get("file")
-        if not isinstance(file, UploadFile):
-            raise AppError(ErrorCode.PAYLOAD_INVALID, "file: the form holds no file.", status=422)
-        fields = {name: value for name, value in form.multi_items() if name != "file" and value != ""}
-        try:
-            document = DocumentBody.model_validate(fields)
-        except ValidationError as error:
-            raise AppError(ErrorCode.PAYLOAD_INVALID, describe_validation(error.errors()), status=422) from error
-        return _checked(document, content=await file.read(), file_name=file.filename or "")
-    finally:
-        await form.close()
-
-
-def _checked(document: DocumentBody, **rest: Any) -> Upload:
-    try:
-        return Upload(fields=document.fields(), **rest)
-    except ValidationError as error:
-        raise AppError(ErrorCode.PAYLOAD_INVALID, describe_validation(error.errors()), status=422) from error

@@ -10,6 +10,7 @@ from starlette.requests import ClientDisconnect
 from app.api.deps import Caller, Services
 from app.api.middleware import JSON_LINES
 from app.api.schemas import Problem, Text
+from app.api.uploads import media_type_of
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
 from app.ingestion.log_book import Delivery, LogBook, LogPage, check_may_bring, words_of
@@ -40,7 +41,7 @@ async def bring_in(request: Request, caller: Caller, services: Services) -> Deli
     """One JSON object a line (`application/x-ndjson`), or a JSON array. Good lines are stored even where others are
     refused; those are told with their numbers. Sent again, nothing is stored twice."""
     check_may_bring(caller)
-    kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    kind = media_type_of(request)
     if kind == JSON_LINES:
         return await _from_lines(services.log_book, caller, request)
     if kind == "application/json":

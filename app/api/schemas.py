@@ -4,8 +4,10 @@ Unknown fields are refused. Text is checked for what no store or model can carry
 to NFC; limits that an operator may set are checked by the routes.
 """
 
+import json
 import unicodedata
 from datetime import date, datetime
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
@@ -14,6 +16,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from app.domain.deep import AnswerStyle
 from app.domain.tasks import ChatRequest, Message
 
+EXAMPLES: dict[str, Any] = json.loads(Path(__file__).with_name("examples.json").read_text("utf-8"))
+"""Bodies shown in the API's documentation; tests hold them against the records they stand for."""
 _INVISIBLE = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
 
 
@@ -159,32 +163,6 @@ class SearchBody(Body):
     as_of: date | None = None
 
 
-class DevLoginBody(Body):
-    """Which demo user to sign in as."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"user": "acme/lan"}]})
-
-    user: Label
-
-
-class DevToken(View):
-    """A token for the API, to be sent as ``Authorization: Bearer …``."""
-
-    token: str
-    expires_in_seconds: int
-
-
-class DemoUser(View):
-    """A demo user anybody on this machine may sign in as."""
-
-    user: str
-    name: str
-    tenant: str
-    department: str
-    permissions: tuple[str, ...]
-    roles: tuple[str, ...]
-
-
 class Problem(View):
     """An error (RFC 9457, ``application/problem+json``)."""
 
@@ -205,69 +183,6 @@ class PlanView(View):
     user_access: tuple[str, ...]
     token_estimate: int
     """Tokens a language model would read and write for this plan; 0 for chitchat."""
-
-
-class MessageView(View):
-    """One turn of a conversation."""
-
-    role: Literal["user", "assistant"]
-    content: str
-    timestamp: datetime | None
-    task_id: UUID | None = None
-    """The run it belongs to: its plan, evidence and trace are in the run's journal."""
-
-
-class SessionView(View):
-    """A conversation."""
-
-    session_id: UUID
-    title: str
-    status: str
-    active_agent: str | None
-    """Whose answer counted last; follow-up questions go there first."""
-    speaking: tuple[str, ...] | None = None
-    """Agents that have the floor at this moment. Absent in listings."""
-    summary: str | None
-    """What was spoken of, as far as you may still read it."""
-    created_at: datetime
-    updated_at: datetime
-    messages: tuple[MessageView, ...] | None = None
-    """Absent in listings."""
-
-
-class SessionPage(View):
-    """Conversations, last used first."""
-
-    sessions: tuple[SessionView, ...]
-    next_cursor: str | None
-    """Ask again with ``?cursor=`` for the next page; null at the end."""
-
-
-class AgentView(View):
-    """An agent the caller may use."""
-
-    name: str
-    description: str
-    tools: dict[str, str]
-    """Tool name to description."""
-    departments: tuple[str, ...]
-
-
-class AgentList(View):
-    """What the caller may use."""
-
-    agents: tuple[AgentView, ...]
-    departments: tuple[str, ...]
-    """Departments the caller may read something of."""
-    permissions: tuple[str, ...]
-    roles: tuple[str, ...]
-
-
-class Readiness(View):
-    """Whether the service can take questions."""
-
-    status: Literal["ready", "not_ready"]
-    checks: dict[str, bool]
 
 
 class DecisionBody(Body):

@@ -3,14 +3,41 @@
 from ipaddress import ip_address
 
 from fastapi import APIRouter, Request
+from pydantic import ConfigDict
 
 from app.api.auth import DevLogin
 from app.api.deps import AppServices, Services
-from app.api.schemas import DemoUser, DevLoginBody, DevToken, Problem
+from app.api.schemas import Body, Label, Problem, View
 from app.errors import AppError, ErrorCode
 
 router = APIRouter(prefix="/auth", tags=["sign-in"], responses={404: {"model": Problem}})
 _PROXY_HEADERS = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip")
+
+
+class DevLoginBody(Body):
+    """Which demo user to sign in as."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"user": "acme/lan"}]})
+
+    user: Label
+
+
+class DevToken(View):
+    """A token for the API, to be sent as ``Authorization: Bearer …``."""
+
+    token: str
+    expires_in_seconds: int
+
+
+class DemoUser(View):
+    """A demo user anybody on this machine may sign in as."""
+
+    user: str
+    name: str
+    tenant: str
+    department: str
+    permissions: tuple[str, ...]
+    roles: tuple[str, ...]
 
 
 @router.get("/dev", summary="Demo users")

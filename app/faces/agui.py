@@ -1,11 +1,11 @@
 """AG-UI 1.0 at `/ag-ui`: a run of a thread, as a stream of the protocol's events."""
 
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from ag_ui.core import ResumeEntry, RunAgentInput, UserMessage
 from ag_ui.core import TextPart as AguiTextPart
-from fastapi import APIRouter
+from fastapi import APIRouter, Body
 from pydantic import Field
 from starlette.responses import Response
 
@@ -47,10 +47,14 @@ class RunInput(RunAgentInput):
     responses={200: {"content": {"text/event-stream": {}}, "description": "AG-UI 1.0 events, one a `data:` line"}},
 )
 async def run_agent(
-    body: RunInput, caller: Caller, services: Services, idempotency_key: IdempotencyKey = None
+    sent: Annotated[dict[str, Any], Body(description="AG-UI's `RunAgentInput`")],
+    caller: Caller,
+    services: Services,
+    idempotency_key: IdempotencyKey = None,
 ) -> Response:
     """Asks the last message in a thread, follows a run that was asked before, or goes on with one that waited for its
     plan to be approved (`resume`)."""
+    body = validated(RunInput, sent)
     if body.resume:
         run = await _decide(services, caller, body, body.resume[0])
     else:

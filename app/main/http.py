@@ -8,23 +8,20 @@ from starlette.middleware import Middleware
 
 from app import __version__, telemetry
 from app.api import (
+    admin_tasks,
+    administration,
     agents,
-    approval,
     chat,
     conflicts,
     documents,
-    feedback,
     files,
     logs,
     operations,
-    performance,
-    reading,
     search,
     sessions,
     signin,
     tasks,
 )
-from app.api.admin import routes as administration
 from app.api.middleware import API_ROOT, AuthenticationMiddleware, BodyLimitMiddleware, RequestMiddleware
 from app.api.problem import install_problem_handlers
 from app.domain.principal import Principal
@@ -96,22 +93,10 @@ def create_app(settings: Settings | None = None, *, services: Services | None = 
 
 def _version_1() -> APIRouter:
     router = APIRouter(prefix="/api/v1")
-    for room in (
-        chat,
-        tasks,
-        approval,
-        feedback,
-        conflicts,
-        sessions,
-        search,
-        documents,
-        files,
-        logs,
-        performance,
-        administration,
-        reading,
-        agents,
-        signin,
-    ):
-        router.include_router(room.router)
+    modules = (
+        chat, tasks, conflicts, sessions, search, documents, files, logs, administration, admin_tasks, agents, signin,
+    )  # fmt: skip
+    for module in modules:
+        router.include_router(module.router)
+    router.include_router(tasks.performance_router)
     return router

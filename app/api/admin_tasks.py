@@ -6,7 +6,7 @@ from uuid import UUID
 
 from fastapi import APIRouter, Query
 
-from app.api.admin.access import Administrator
+from app.api.administration import REFUSALS, Administrator
 from app.api.deps import AppServices, Services
 from app.api.schemas import Label, Problem, View
 from app.domain.documents import DocumentFields, Upload
@@ -16,7 +16,7 @@ from app.domain.tasks import ChatRequest, Task, TaskKind, TaskStatus
 from app.errors import AppError, ErrorCode
 from app.tasks.oversight import Retry
 
-router = APIRouter(prefix="/admin")
+router = APIRouter(prefix="/admin", tags=["administration"], responses=REFUSALS)
 
 
 class TaskFiguresView(TaskFigures):
