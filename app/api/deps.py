@@ -24,11 +24,9 @@ from app.journal import Journal
 from app.retrieval.search import Retriever
 from app.sessions.session import SessionStore
 from app.tasks.approvals import Approvals
-from app.tasks.conflicts import ConflictBook
-from app.tasks.feedback import FeedbackBook
 from app.tasks.oversight import Oversight
-from app.tasks.performance import PerformanceBook
 from app.tasks.registry import TaskRegistry
+from app.tasks.reviews import ConflictBook, FeedbackBook, PerformanceBook
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from app.domain.principal import Principal
 from app.domain.tasks import Task, TaskView
 from app.journal import not_found
 from app.tasks.approvals import Decision
-from app.tasks.performance import Picture
+from app.tasks.reviews import Picture
 
 router = APIRouter(prefix="/tasks", tags=["tasks"], responses={404: {"model": Problem}})
 performance_router = APIRouter(tags=["performance"])

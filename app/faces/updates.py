@@ -107,7 +107,7 @@ class RunReader:
                 for update in self._read(entry.event, titles):
                     yield seq, update
         except AppError as error:
-            yield seq, Failed(error.detail, error.code)
+            yield seq + 1, Failed(error.detail, error.code)
         finally:
             if isinstance(entries, AsyncGenerator):
                 await entries.aclose()

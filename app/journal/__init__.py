@@ -17,7 +17,7 @@ from app.errors import AppError, ErrorCode, StaleAttempt
 from app.events import RESTING_EVENTS, TERMINAL_EVENTS, Event, JournalEntry, read_event
 from app.journal.messages import Place, message_of
 from app.journal.outage import Outage
-from app.journal.spooled import RunHeld
+from app.journal.spool_records import RunHeld
 from app.journal.writer import JournalWriter
 from app.storage import events as rows
 from app.storage.database import Database

@@ -17,9 +17,8 @@ from app.domain.principal import Principal
 from app.domain.tasks import NewTask, PrivateContext
 from app.errors import AppError, ErrorCode, StaleAttempt
 from app.events import JournalEntry
-from app.journal.held import BringIn, RunHere, StepHere
 from app.journal.messages import message_of
-from app.journal.spooled import Fate, RunHeld, Write, entry_of
+from app.journal.spool_records import BringIn, Fate, RunHeld, RunHere, StepHere, Write, entry_of
 from app.storage.database import Database
 from app.storage.spool import Spool, SpoolFull, Waiting
 

@@ -13,7 +13,7 @@ from app.agents.dispatch import RemoteSteps
 from app.agents.monitor import Monitor
 from app.agents.registry import AgentRegistry
 from app.agents.run import StepRunner
-from app.agents.strict_yaml import FileRefused
+from app.agents.spec import FileRefused
 from app.api.auth import Claims
 from app.api.deps import AppServices, Limits
 from app.domain.attachments import AttachmentLimits
@@ -46,25 +46,21 @@ from app.reasoning.budget import NoLedger, StoredLedger
 from app.reasoning.llm import Ladder, ModelReasoner
 from app.reasoning.local import LocalReasoner
 from app.reasoning.local.concepts import concepts_in
-from app.reasoning.local.deep import is_dependent
+from app.reasoning.local.tool_choice import needs_steps
 from app.retrieval.cache import Corpus
 from app.retrieval.calibration import Calibration, load_calibration
 from app.retrieval.search import Retriever
-from app.sessions.clock import TenantClock
 from app.sessions.memory import SessionMemory
-from app.sessions.session import SessionStore
+from app.sessions.session import SessionStore, TenantClock
 from app.settings import Settings
 from app.storage import migrate
 from app.storage.database import Database
 from app.storage.embedded import start_embedded
-from app.tasks.approvals import Approvals
-from app.tasks.checkpoints import DeepStates
-from app.tasks.conflicts import ConflictBook
-from app.tasks.feedback import FeedbackBook
+from app.tasks.approvals import Approvals, DeepStates
 from app.tasks.oversight import Oversight
-from app.tasks.performance import PerformanceBook
 from app.tasks.queue import IN_PROCESS, JobQueue
 from app.tasks.registry import TaskRegistry
+from app.tasks.reviews import ConflictBook, FeedbackBook, PerformanceBook
 from app.tasks.worker import Worker
 from app.tools.catalogue import descriptions
 
@@ -233,7 +229,7 @@ class Services:
         ports = Ports(registry, memory, clock, retriever, corpus, reasoner, agents, steps.dispatch, ledger, now)
         states, limits = DeepStates(self.database, journal, now, settings.deep_approval_seconds), _flow_limits(settings)
         deep = open_deep(settings, ports, limits, runner, self.ladder, states, self.attachments, self.database)
-        flow = DepartmentFlow(ports, limits, deep, is_dependent)
+        flow = DepartmentFlow(ports, limits, deep, needs_steps if settings.has_model else None)
         keys, oversight = key_source(settings), Oversight(self.database, registry, is_priced=settings.has_prices)
         self.rooms = AppServices(
             authenticator=authenticator(settings, keys, self.directory),

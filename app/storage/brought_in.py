@@ -8,7 +8,7 @@ from uuid import UUID
 
 from app.domain.tasks import TaskStatus
 from app.storage.database import Transaction
-from app.storage.json_text import dump
+from app.storage.encoding import dump
 
 _LOCK = """
 select t.session_id, t.status, t.attempt, t.claimed_by, t.waiting_for is not null as waits,

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 from app.errors import StaleAttempt
 from app.events import Heartbeat, JournalEntry, Redispatched, TaskAvailable
-from app.journal.held import BroughtIn
 from app.journal.messages import Place
-from app.journal.spooled import (
+from app.journal.spool_records import (
+    BroughtIn,
     EventsAppended,
     Fate,
     PlanSaved,
@@ -27,11 +27,11 @@ from app.journal.spooled import (
     row_of,
     writes_in,
 )
-from app.storage import brought_in, contexts, events, tasks
+from app.storage import brought_in, events, steps, tasks
 from app.storage.brought_in import RootState
 from app.storage.database import Database, Transaction
 from app.storage.spool import SpooledRun
-from app.tasks.ending import conclude_run
+from app.tasks.steps import conclude_run
 
 
 class SpooledWrites:
@@ -41,7 +41,7 @@ class SpooledWrites:
         self._database, self._lease_seconds = database, lease_seconds
 
     async def bring_in(self, spooled: SpooledRun, is_live: bool) -> BroughtIn:
-        """Write what waits of a run; see `app.journal.held.BringIn`."""
+        """Write what waits of a run; see `app.journal.spool_records.BringIn`."""
         read = _Spooled.of(spooled)
         held = read.held
         place = Place.of(held.principal, held.session_id, held.task_id, held.attempt)
@@ -154,7 +154,7 @@ async def _make(tx: Transaction, read: _Spooled, attempt: int) -> None:
             case StepsRegistered(new_tasks=new_tasks, agent_contexts=needs, at=at):
                 await tasks.insert(tx, new_tasks)
                 if at is not None:
-                    await contexts.keep(tx, held.session_id, needs, at.isoformat())
+                    await steps.keep_contexts(tx, held.session_id, needs, at.isoformat())
             case StepClaimed(task_id=step_id, attempt=number, agent_id=agent):
                 await brought_in.hold_step(tx, step_id, number, agent)
             case StepEnded():

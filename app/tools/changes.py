@@ -30,7 +30,7 @@ from app.domain.knowledge import Finding, Language, Passage, Quote, SearchPlan, 
 from app.domain.plan import CHANGES_TOOL
 from app.reasoning import Arguments, Reasoner
 from app.storage.database import Database
-from app.storage.versions import lines_of
+from app.storage.neighbours import lines_of
 from app.text.language import guess_language
 from app.tools.base import ToolCall, ToolResult
 from app.tools.calling import outages_as_retry, side_by_side

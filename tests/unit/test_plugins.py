@@ -50,9 +50,7 @@ class TestPlugins:
             ("another = conclave_sample:TEXT", "raise RuntimeError('broken')", "RuntimeError: broken"),
         ],
     )
-    def test_are_refused_with_their_name_and_package(
-        self, sample: Sample, line: str, source: str, reason: str
-    ) -> None:
+    def test_are_refused_with_their_name_and_package(self, sample: Sample, line: str, source: str, reason: str) -> None:
         sample(line, source)
         with pytest.raises(PluginError) as refused:
             load_plugins(GROUP, BUILT_IN, str)
