@@ -5,7 +5,7 @@ A2A's own SDK, which also translates between the two.
 """
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 from uuid import UUID
 
 from a2a.compat.v0_3 import conversions
@@ -30,6 +30,7 @@ from app.errors import AppError, ErrorCode, describe_validation
 from app.faces.asking import QUESTION_MISSING, Received, Wishes, question_body, session_of, validated
 from app.faces.face import Face
 
+MessageT = TypeVar("MessageT", SendMessageRequest, GetTaskRequest)
 router = APIRouter(tags=["a2a"])
 PATH, CARD_PATH = "/a2a", "/.well-known/agent-card.json"
 _DESCRIPTION = "Answers employees' questions from the company's documents that the asker may read, with its sources."
@@ -81,7 +82,7 @@ async def rpc(call: Call, caller: Caller, services: Services, request: Request) 
     try:
         match call.method:
             case "SendMessage":
-                task = await _send(services, caller, json_format.ParseDict(call.params, SendMessageRequest()), request)
+                task = await _send(services, caller, _parse(call, SendMessageRequest()), request)
                 result = {"task": json_format.MessageToDict(task)}
             case "message/send":
                 given = types_v03.MessageSendParams.model_validate(call.params)
@@ -89,8 +90,7 @@ async def rpc(call: Call, caller: Caller, services: Services, request: Request) 
                 task = await _send(services, caller, conversions.to_core_send_message_request(asked), request)
                 result = _json_v03(task)
             case "GetTask":
-                wanted = json_format.ParseDict(call.params, GetTaskRequest(), ignore_unknown_fields=True)
-                result = json_format.MessageToDict(await _get(services, caller, wanted.id))
+                result = json_format.MessageToDict(await _get(services, caller, _parse(call, GetTaskRequest()).id))
             case "tasks/get":
                 named = types_v03.TaskQueryParams.model_validate(call.params)
                 result = _json_v03(await _get(services, caller, named.id))
@@ -103,6 +103,10 @@ async def rpc(call: Call, caller: Caller, services: Services, request: Request) 
     except AppError as error:
         return _refuse(call, _NUMBERS.get(error.code, _INTERNAL), error.detail, error.code)
     return JSONResponse({"jsonrpc": "2.0", "id": call.id, "result": result})
+
+
+def _parse(call: Call, message: MessageT) -> MessageT:
+    return json_format.ParseDict(call.params, message, ignore_unknown_fields=True)
 
 
 def _refuse(call: Call, number: int, message: str, code: ErrorCode) -> JSONResponse:

@@ -21,7 +21,6 @@ from app.events import Interrupt
 from app.faces.agui_events import AguiStream, Run
 from app.faces.asking import QUESTION_MISSING, Wishes, find_own_run, question_body, session_of, validated
 from app.faces.face import Face
-from app.faces.updates import ChunkStream
 from app.tasks.approvals import Decision
 
 router = APIRouter(tags=["ag-ui"])
@@ -59,7 +58,7 @@ async def run_agent(
         run = await _decide(services, caller, body, body.resume[0])
     else:
         run = await _follow(services, caller, body) or await _ask(services, caller, body, idempotency_key)
-    return ChunkStream(AguiStream(run).chunks(services.journal.follow(caller, run.task_id)))
+    return AguiStream(run).stream(services, caller, run.task_id)
 
 
 async def _ask(services: AppServices, caller: Principal, body: RunInput, idempotency_key: str | None) -> Run:

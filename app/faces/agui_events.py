@@ -10,7 +10,7 @@ from uuid import UUID
 from ag_ui.core import events as agui
 
 from app import events as journal
-from app.faces.updates import ANSWER_FIELDS, Answered, Chunk, Failed, Progressed, RunProjection, Update
+from app.faces.updates import ANSWER_FIELDS, Answered, Chunk, Failed, Progressed, RunProjection, Update, tokens_of
 
 PROTOCOL_VERSION = "1.0"
 PLAN = "PLAN"
@@ -247,9 +247,8 @@ def _patch(path: str, value: Any, operation: str = "replace") -> dict[str, Any]:
 
 
 def _usage(answer: Mapping[str, Any]) -> list[agui.TokenUsage] | None:
-    used = (answer.get("execution_metadata") or {}).get("model_usage")
-    if not used:
+    if (tokens := tokens_of(answer)) is None:
         return None
-    read, written = int(used["prompt_tokens"]), int(used["completion_tokens"])
-    model = used["models"][0] if len(used["models"]) == 1 else None
+    (read, written), models = tokens, answer["execution_metadata"]["model_usage"]["models"]
+    model = models[0] if len(models) == 1 else None
     return [agui.TokenUsage(input_tokens=read, output_tokens=written, total_tokens=read + written, model=model)]

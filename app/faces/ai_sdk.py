@@ -13,10 +13,9 @@ from starlette.responses import Response
 
 from app import events as journal
 from app.api.chat import IdempotencyKey
-from app.api.deps import AppServices, Caller, Services
+from app.api.deps import Caller, Services
 from app.api.runs import start_run
 from app.api.sse import EventStream
-from app.domain.principal import Principal
 from app.faces.asking import (
     OtherPart,
     Received,
@@ -29,21 +28,9 @@ from app.faces.asking import (
     validated,
 )
 from app.faces.face import Face
-from app.faces.updates import (
-    ANSWER_FIELDS,
-    Answered,
-    Chunk,
-    ChunkStream,
-    Failed,
-    NameSources,
-    Progressed,
-    RunProjection,
-    Update,
-    name_sources_for,
-)
+from app.faces.updates import ANSWER_FIELDS, Answered, Chunk, Failed, Progressed, RunProjection, Update
 
 router = APIRouter(prefix="/ui/chat", tags=["ai-sdk"])
-_HEADERS = {"x-vercel-ai-ui-message-stream": "v1"}
 _STREAM = {"content": {"text/event-stream": {}}, "description": "A UI message stream, version 1"}
 _TEXT = {"id": "answer"}
 
@@ -78,7 +65,7 @@ async def ask(body: UIChatBody, caller: Caller, services: Services, idempotency_
     last = validated(UIMessage, body.messages[-1])
     chat = question_body(question_of(last.role, last.parts), session_of(caller, body.id), body)
     run = await start_run(services, caller, chat, idempotency_key, opens_session=True)
-    return _stream(services, caller, run.task_id, run.session_id)
+    return UIMessageStream(run.task_id, run.session_id).stream(services, caller, run.task_id)
 
 
 @router.get(
@@ -96,20 +83,17 @@ async def resume(
     task_id = await services.sessions.running(caller, session_id)
     if task_id is None or await find_own_run(services, caller, task_id) is None:
         return Response(status_code=204)
-    return _stream(services, caller, task_id, session_id)
-
-
-def _stream(services: AppServices, caller: Principal, task_id: UUID, session_id: UUID) -> Response:
-    entries = services.journal.follow(caller, task_id)
-    message = UIMessageStream(task_id, session_id, name_sources_for(services, caller))
-    return ChunkStream(message.chunks(entries), done="[DONE]", headers=_HEADERS)
+    return UIMessageStream(task_id, session_id).stream(services, caller, task_id)
 
 
 class UIMessageStream(RunProjection):
     """One answer as the parts of a message."""
 
-    def __init__(self, task_id: UUID, session_id: UUID, name_sources: NameSources | None = None):
-        super().__init__(name_sources)
+    done = "[DONE]"
+    headers = {"x-vercel-ai-ui-message-stream": "v1"}
+
+    def __init__(self, task_id: UUID, session_id: UUID):
+        super().__init__()
         self._ids = {"task_id": str(task_id), "session_id": str(session_id)}
         self._is_speaking, self._conflicts = False, 0
 

@@ -1,12 +1,11 @@
 """Load the protocol faces and mount them on the application."""
 
 import json
-from collections.abc import AsyncIterator, Callable, Iterable, Mapping
-from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from fastapi import APIRouter, FastAPI
+from fastapi import APIRouter
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -25,17 +24,16 @@ BUILT_IN = {
 
 @dataclass(frozen=True)
 class Face:
-    """One protocol. Its routes take the caller and the services as those of `app.api` do (`Caller`, `Services`)."""
+    """One protocol."""
 
     router: APIRouter
+    """Its routes take `Caller` and `Services` as those of `app.api` do; its lifespan is part of the application's."""
     roots: tuple[str, ...]
     """Addresses below which all its routes lie; nobody gets in there without a token."""
     open_paths: frozenset[str] = frozenset()
     """Addresses outside `roots` that anybody may read."""
     write_refusal: Callable[[str, str, int], dict[str, Any]] | None = None
     """Detail, code and status to the body its clients read; None = problem+json, as in the native API."""
-    serve: Callable[[FastAPI], AbstractAsyncContextManager[None]] | None = None
-    """Entered while the application serves."""
 
 
 def load_faces() -> Plugins[Face]:
@@ -62,17 +60,7 @@ def _check_routes(name: str, face: Face) -> None:
     for route in face.router.routes:
         path = getattr(route, "path", "")
         if path not in face.open_paths and not lies_below(path, face.roots):
-            raise PluginError(f"The face {name} has a route outside its roots: {path or route!r}.")
-
-
-@asynccontextmanager
-async def serving(app: FastAPI, faces: Iterable[Face]) -> AsyncIterator[None]:
-    """Run what faces need while the application serves."""
-    async with AsyncExitStack() as stack:
-        for face in faces:
-            if face.serve is not None:
-                await stack.enter_async_context(face.serve(app))
-        yield
+            raise PluginError(f"The face {name} has a route outside its roots: {path}.")
 
 
 class RefusalMiddleware:

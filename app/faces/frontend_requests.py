@@ -23,33 +23,17 @@ _TITLE_CHARS, _TAGS = 60, 3
 _SENTENCE = re.compile(r"[^.!?…\n]+")
 
 
-def _title(questions: Sequence[str]) -> dict[str, object]:
-    return {"title": _shortened(questions[0]) if questions else "Conclave"}
-
-
-def _tags(questions: Sequence[str]) -> dict[str, object]:
+def _tags(questions: Sequence[str]) -> list[str]:
     words = dict.fromkeys(word.capitalize() for question in questions for word in content_words(question))
-    return {"tags": list(words)[:_TAGS]}
+    return list(words)[:_TAGS]
 
 
-def _follow_ups(_: Sequence[str]) -> dict[str, object]:
-    return {"follow_ups": []}
-
-
-def _queries(questions: Sequence[str]) -> dict[str, object]:
-    return {"queries": list(questions[-1:])}
-
-
-def _text(_: Sequence[str]) -> dict[str, object]:
-    return {"text": ""}
-
-
-_KINDS: Mapping[str, Callable[[Sequence[str]], dict[str, object]]] = {
-    "follow_ups": _follow_ups,
-    "queries": _queries,
+_REPLIES: Mapping[str, Callable[[Sequence[str]], object]] = {
+    "follow_ups": lambda questions: [],
+    "queries": lambda questions: list(questions[-1:]),
     "tags": _tags,
-    "title": _title,
-    "text": _text,
+    "title": lambda questions: _shortened(questions[0]) if questions else "Conclave",
+    "text": lambda questions: "",
 }
 """The key the reply is read by, most particular first: the examples of one task may speak of a title as well."""
 
@@ -62,10 +46,10 @@ def answer_frontend_request(role: str, content: str) -> str | None:
     if not _TASK.match(text) or (history := _HISTORY.search(text)) is None:
         return _plain_title(text)
     frame = text[: history.start()] + text[history.end() :]
-    kind = next((key for key in _KINDS if f'"{key}"' in frame), None)
+    kind = next((key for key in _REPLIES if f'"{key}"' in frame), None)
     if kind is None:
         return _shortened(_questions(history[1])[0]) if _questions(history[1]) else "…"
-    return json.dumps(_KINDS[kind](_questions(history[1])), ensure_ascii=False)
+    return json.dumps({kind: _REPLIES[kind](_questions(history[1]))}, ensure_ascii=False)
 
 
 def _plain_title(text: str) -> str | None:

@@ -187,4 +187,5 @@ def _refused(code: ErrorCode, detail: str) -> CallToolResult:
     )  # fmt: skip
 
 
-FACE = Face(APIRouter(routes=[Route(PATH, endpoint=_Endpoint(), include_in_schema=False)]), roots=(PATH,), serve=_serve)
+_ROUTE = Route(PATH, endpoint=_Endpoint(), include_in_schema=False)
+FACE = Face(APIRouter(routes=[_ROUTE], lifespan=_serve), roots=(PATH,))

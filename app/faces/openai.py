@@ -24,21 +24,11 @@ from app.events import TaskCancelled, TextDelta
 from app.faces.asking import OtherPart, Received, TextPart, question_of, text_of, validated
 from app.faces.face import Face
 from app.faces.frontend_requests import answer_frontend_request
-from app.faces.updates import (
-    Answered,
-    Chunk,
-    ChunkStream,
-    Failed,
-    NameSources,
-    RunProjection,
-    Update,
-    name_sources_for,
-)
+from app.faces.updates import Answered, Chunk, Failed, RunProjection, Update, titles_of, tokens_of
 
 router = APIRouter(prefix="/v1", tags=["openai"])
 AUTO, DEEP = "auto", "deep"
 _HISTORY_TURNS = 50
-_DONE = "[DONE]"
 _MARK = re.compile(r"\[(\d{1,3})\]")
 _RUN_FIELDS = ("task_id", "session_id", "outcome", "confidence_score", "reasoning", "follow_up_questions")
 _ERROR_TYPES = {
@@ -114,23 +104,22 @@ async def completions(
     """The answer of a run, whole or streamed, with its sources in ``annotations`` and ``references``."""
     if body.model not in {offered["id"] for offered in _models(caller, services)}:
         raise _unknown_model()
-    created, name_sources = int(services.now().timestamp()), name_sources_for(services, caller)
+    created = int(services.now().timestamp())
     if (reply := answer_frontend_request(body.messages[-1].role, body.messages[-1].text)) is not None:
         completion = CompletionStream(body, uuid4().hex, created)
         if body.stream:
-            return ChunkStream(completion.chunks_of_text(reply), done=_DONE)
+            return completion.stream_of(completion.chunks_of_text(reply))
         return JSONResponse(completion.whole(reply, {}, {}))
     run = await start_run(services, caller, question_in(body), idempotency_key)
-    completion = CompletionStream(body, str(run.task_id), created, name_sources)
+    completion = CompletionStream(body, str(run.task_id), created)
     if body.stream:
-        entries = services.journal.follow(run.principal, run.task_id)
-        return ChunkStream(completion.chunks(entries), done=_DONE)
+        return completion.stream(services, run.principal, run.task_id)
     status, answer = await wait_for_end(services, run, request)
     if status != 200:
         message = str(answer.get("error_message") or answer.get("detail") or "The run did not end.")
         code = str(answer.get("error_code") or answer.get("code") or ErrorCode.INTERNAL.value)
         return JSONResponse(write_error(message, code, 500), status_code=status)
-    titles = await name_sources(answer["evidence"])
+    titles = await titles_of(services, caller, answer["evidence"])
     return JSONResponse(completion.whole(str(answer["answer"]), answer, titles))
 
 
@@ -181,8 +170,10 @@ def write_error(message: str, code: str, status: int) -> dict[str, Any]:
 class CompletionStream(RunProjection):
     """One completion, whole or in chunks."""
 
-    def __init__(self, body: CompletionBody, number: str, created: int, name_sources: NameSources | None = None):
-        super().__init__(name_sources)
+    done = "[DONE]"
+
+    def __init__(self, body: CompletionBody, number: str, created: int):
+        super().__init__()
         self._id, self._created, self._model = f"chatcmpl-{number}", created, body.model
         self._prompt = "\n".join(message.text for message in body.messages)
         self._include_usage = body.stream_options is not None and body.stream_options.include_usage
@@ -261,11 +252,7 @@ def run_of(answer: Mapping[str, Any]) -> dict[str, Any] | None:
 
 def count_tokens(prompt: str, text: str, answer: Mapping[str, Any]) -> dict[str, int]:
     """What models read and wrote in this run; of an answer without a model an estimate from the texts."""
-    used = (answer.get("execution_metadata") or {}).get("model_usage")
-    if used:
-        read, written = int(used["prompt_tokens"]), int(used["completion_tokens"])
-    else:
-        read, written = estimated_tokens(prompt), estimated_tokens(text)
+    read, written = tokens_of(answer) or (estimated_tokens(prompt), estimated_tokens(text))
     return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
 
 

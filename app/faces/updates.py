@@ -10,7 +10,9 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import Any
+from uuid import UUID
 
 from sse_starlette import ServerSentEvent
 
@@ -34,8 +36,7 @@ from app.events import (
 )
 
 Chunk = dict[str, Any]
-NameSources = Callable[[Sequence[Mapping[str, Any]]], Awaitable[dict[str, str]]]
-"""Evidence to titles by address; what has none is left out."""
+Evidence = Sequence[Mapping[str, Any]]
 ANSWER_FIELDS = (
     "answer", "outcome", "confidence_score", "evidence", "reasoning", "follow_up_questions", "session_id", "task_id",
 )  # fmt: skip
@@ -85,7 +86,8 @@ Update = Progressed | Answered | Failed | Event
 class RunReader:
     """One run, as far as its journal was read."""
 
-    name_sources: NameSources | None = None
+    name_sources: Callable[[Evidence], Awaitable[dict[str, str]]] | None = None
+    """See `titles_of`; asked once, with the end. None = sources have no titles."""
     with_text: bool = True
     """False for a reader that takes the text whole with the end."""
     steps: list[dict[str, Any]] | None = None
@@ -187,20 +189,22 @@ def _steps_of(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
-def name_sources_for(services: AppServices, caller: Principal) -> NameSources:
-    """Names what the caller may read; nothing while the database is away."""
+async def titles_of(services: AppServices, caller: Principal, evidence: Evidence) -> dict[str, str]:
+    """Titles by address of what an answer cites, as far as the caller may read it; none while the database is away."""
+    cited = [(str(one["url"]), datetime.fromisoformat(str(one["created_at"]))) for one in evidence]
+    if not cited:
+        return {}
+    try:
+        found = await services.catalogue.titles(caller, sorted({without_page(url) for url, _ in cited}))
+    except AppError:
+        return {}
+    return titles_by_url(cited, found)
 
-    async def titles(evidence: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-        cited = [(str(one["url"]), datetime.fromisoformat(str(one["created_at"]))) for one in evidence]
-        if not cited:
-            return {}
-        try:
-            found = await services.catalogue.titles(caller, sorted({without_page(url) for url, _ in cited}))
-        except AppError:
-            return {}
-        return titles_by_url(cited, found)
 
-    return titles
+def tokens_of(answer: Mapping[str, Any]) -> tuple[int, int] | None:
+    """What models read and wrote for an answer; None where none was asked."""
+    used = (answer.get("execution_metadata") or {}).get("model_usage")
+    return (int(used["prompt_tokens"]), int(used["completion_tokens"])) if used else None
 
 
 class RunProjection(ABC):
@@ -209,9 +213,12 @@ class RunProjection(ABC):
     has_ended = False
     """Set by a protocol that ends a stream before the run does."""
 
-    def __init__(self, name_sources: NameSources | None = None):
-        """`name_sources` is asked once, with the end."""
-        self.run = RunReader(name_sources)
+    done: str | None = None
+    """A last line of the stream that is no JSON."""
+    headers: Mapping[str, str] | None = None
+
+    def __init__(self) -> None:
+        self.run = RunReader()
 
     @abstractmethod
     def begin(self) -> Iterator[Chunk]:
@@ -232,15 +239,14 @@ class RunProjection(ABC):
                 if self.has_ended:
                     return
 
+    def stream(self, services: AppServices, caller: Principal, task_id: UUID) -> TimedStream:
+        """The run as server-sent events without names and ids."""
+        self.run.name_sources = partial(titles_of, services, caller)
+        return self.stream_of(self.chunks(services.journal.follow(caller, task_id)))
 
-class ChunkStream(TimedStream):
-    """JSON objects as server-sent events without names and ids."""
-
-    def __init__(
-        self, chunks: AsyncGenerator[Chunk, None], *, done: str | None = None, headers: Mapping[str, str] | None = None
-    ):
-        """`done`: a last line that is no JSON."""
-        super().__init__(_frames(chunks, done), headers=headers)
+    def stream_of(self, chunks: AsyncGenerator[Chunk, None]) -> TimedStream:
+        """These chunks as server-sent events."""
+        return TimedStream(_frames(chunks, self.done), headers=self.headers)
 
 
 async def _frames(chunks: AsyncGenerator[Chunk, None], done: str | None) -> AsyncGenerator[ServerSentEvent, None]:

@@ -25,7 +25,7 @@ from app.api import (
 from app.api.middleware import API_ROOT, AuthenticationMiddleware, BodyLimitMiddleware, RequestMiddleware
 from app.api.problem import install_problem_handlers
 from app.domain.principal import Principal
-from app.faces.face import RefusalMiddleware, load_faces, serving
+from app.faces.face import RefusalMiddleware, load_faces
 from app.main.services import Services
 from app.settings import Settings
 
@@ -56,7 +56,6 @@ def create_app(settings: Settings | None = None, *, services: Services | None = 
                 opened = await Services.open(settings, work=settings.worker_in_process)
                 stack.push_async_callback(opened.aclose)
             app.state.services = opened.rooms
-            await stack.enter_async_context(serving(app, faces))
             yield
 
     async def authenticate(authorization: str | None) -> Principal:

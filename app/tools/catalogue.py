@@ -106,7 +106,7 @@ _CATALOGUE: tuple[tuple[type[Tool], Callable[[ToolPorts], Tool | None]], ...] = 
     ),
     (TranscriptTool, _on_the_web(TRANSCRIPT_TOOL, lambda mind, web: TranscriptTool(mind, web.fetcher, web.reading))),
 )
-"""The built-in tools."""
+"""The built-in tools: one is added here, and nowhere else."""
 
 
 @cache
