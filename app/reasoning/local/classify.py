@@ -15,8 +15,7 @@ from app.reasoning.local.exemplars import ExemplarBank
 from app.reasoning.local.follow_up import own_words, resolve, standing_question
 from app.reasoning.local.going_back import gone_back_to
 from app.reasoning.local.intents import intents_of
-from app.reasoning.local.reckoning_asked import reckoning_asked
-from app.reasoning.local.several_sums import sums_in
+from app.reasoning.local.reckoning_asked import reckoning_asked, sums_in
 from app.reasoning.local.shorthand import spelt_out
 from app.reasoning.local.wording import Part, lower_first, tidy
 from app.text.language import guess_language, normalise

@@ -24,6 +24,7 @@ _PERIOD = re.compile(rf"\b(?:{alternatives('intents.period')})\b")
 _POLICY = re.compile(rf"\b(?:{alternatives('intents.policy')})\b")
 _RANKING = re.compile(rf"\b(?:{alternatives('intents.ranking')})\b")
 _LOG_EVIDENCE = 3
+CURRENCIES = frozenset(("VND", "GBP", "USD", "EUR", "CAD"))
 
 
 def intents_of(query: str) -> frozenset[Intent]:
@@ -65,9 +66,7 @@ def _wants_calculation(query: str, bare: str) -> bool:
     if _CALCULATE.search(bare):
         return True
     stated = amounts_in(query, read_question(query).language)
-    has_money = any(
-        amount.unit in ("VND", "GBP", "USD", "EUR", "CAD") or amount.value >= 1_000_000 for amount in stated
-    )
+    has_money = any(amount.unit in CURRENCIES or amount.value >= 1_000_000 for amount in stated)
     counted = any(amount.unit in ("day", "hour", "month", "week", "time", "%") for amount in stated)
     return has_money and counted and asks_money(bare)
 

@@ -7,11 +7,11 @@ from decimal import Decimal
 
 from app.domain.knowledge import Finding, Language, Passage
 from app.reasoning import Arguments
-from app.reasoning.local.formula import Formula, formulas_in, kind_of_amount
-from app.reasoning.local.numbers import Amount, amounts_in
+from app.reasoning.local.formula import Formula, formulas_in
+from app.reasoning.local.numbers import Amount
+from app.reasoning.local.reckoning import kinds_in, relation_among
 from app.reasoning.local.reckoning_asked import reckoning_asked
 from app.reasoning.local.sentences import Unit, units_of
-from app.reasoning.local.stated_relations import kinds_in, relation_among
 from app.reasoning.local.terms import bag_of, coverage, terms_of
 from app.text.language import is_unaccented_vietnamese, normalise
 
@@ -54,10 +54,7 @@ def math_arguments(query: str, findings: Sequence[Finding], language: Language) 
         if found:
             return found
     own = relation_among(question, stated)
-    if own:
-        return _arguments(own.expression, own.values.get("unit", ""), own.grounds)
-    example = next((source for source in sources if not source.formula.is_named), None)
-    return _from_example(example, question, stated, language) if example else Arguments(values={})
+    return _arguments(own.expression, own.values.get("unit", ""), own.grounds) if own else Arguments(values={})
 
 
 def _arguments(expression: str, unit: str, grounds: Sequence[str]) -> Arguments:
@@ -124,33 +121,6 @@ def _example_of(source: _Source, sources: Sequence[_Source]) -> _Source | None:
     ]
     called = [other for other in alike if _EXAMPLE.search(f"{other.unit.heading} {other.passage.section}")]
     return min(called or alike, key=lambda other: (other.order, other.unit.start), default=None)
-
-
-def _from_example(
-    source: _Source, question: str, stated: Sequence[tuple[str, Amount]], language: Language
-) -> Arguments:
-    """A worked example, with the asker's figures in place of those of the same kind."""
-    formula = source.formula
-    kinds = [operand.kind or _kind_nearby(operand.value, source) for operand in formula.operands]
-    values: dict[int, Decimal] = {}
-    grounds = [formula.text]
-    for kind, amount in stated:
-        place = next((at for at, own in enumerate(kinds) if own == kind and kind and at not in values), None)
-        if place is not None:
-            values[place] = amount.value
-            grounds.append(amount.text)
-    if values and len(values) < sum(bool(kind) for kind in kinds):
-        missing = [formula.operands[at].text for at, kind in enumerate(kinds) if kind and at not in values]
-        return Arguments(values={}, missing=tuple(missing), grounds=tuple(grounds))
-    return _arguments(formula.filled(values), formula.result_unit or _unit_of(source, question, language), grounds)
-
-
-def _kind_nearby(value: Decimal | None, source: _Source) -> str:
-    """What kind of amount an example's number is, where its heading or sentence names it with a unit."""
-    language: Language = "en" if source.passage.language == "en" else "vi"
-    around = amounts_in(f"{source.unit.heading}. {source.unit.text}", language)
-    named = (kind_of_amount(amount, "") for amount in around if amount.value == value and amount.unit)
-    return next(named, "")
 
 
 def _unit_of(source: _Source, question: str, language: Language) -> str:
