@@ -31,7 +31,7 @@ from app.embedding.onnx import OnnxEmbedder
 from app.errors import ToolFailed
 from app.reasoning import AgentOffer, Arguments
 from app.reasoning.local import LocalReasoner
-from app.reasoning.local.tool_choice import tool_for
+from app.reasoning.local.intents import tool_for
 from app.text.language import fold, guess_language
 from app.tools.arguments import coerced
 from app.tools.arithmetic import calculate

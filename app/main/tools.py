@@ -6,7 +6,7 @@ from app.agents.mcp_servers import McpServers
 from app.embedding import Embedder
 from app.errors import AppError, ErrorCode
 from app.reasoning import Reasoner
-from app.reasoning.local.concepts import concepts_in
+from app.reasoning.local.terms import concepts_in
 from app.retrieval.search import Retriever
 from app.settings import Settings
 from app.storage.database import Database

@@ -10,8 +10,7 @@ from app.reasoning.local.chitchat import is_small_talk
 from app.reasoning.local.cues import alternatives
 from app.reasoning.local.decompose import sub_queries_of
 from app.reasoning.local.glossary import stemmed
-from app.reasoning.local.shorthand import spelt_out
-from app.reasoning.local.wording import Part, lower_first, tidy, topic_of, without_asking
+from app.reasoning.local.wording import Part, lower_first, spelt_out, tidy, topic_of, without_asking
 from app.text.language import fold, guess_language, normalise
 
 _REMEMBERED = 6

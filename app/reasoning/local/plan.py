@@ -23,10 +23,9 @@ from app.reasoning import AgentOffer, Assignment, PlanRequest, Probe
 from app.reasoning.local.calculation import calculation_queries
 from app.reasoning.local.changes import asks_changes
 from app.reasoning.local.effects import consequence_query
-from app.reasoning.local.intents import Intent, intents_of, wants_log
-from app.reasoning.local.plan_wording import PlanWording
+from app.reasoning.local.intents import Intent, intents_of, tool_for, wants_log
+from app.reasoning.local.phrases import PlanWording
 from app.reasoning.local.routing import Router
-from app.reasoning.local.tool_choice import tool_for
 
 _FAR_MORE = 0.3
 """Relevance by which another department's documents must lead to be asked beside those that were assigned."""

@@ -7,13 +7,26 @@ from dataclasses import dataclass, field
 
 from app.domain.knowledge import Language
 from app.domain.plan import MATH_TOOL
-from app.reasoning.local.formula import kind_of_amount
 from app.reasoning.local.numbers import Amount, amounts_in, plain
 from app.text.language import fold, guess_language, normalise
 
 _SIGNS = {"+": "sum", "-": "subtract", "*": "multiply", "/": "divide", "**": "power"}
 """The sign of a sum of two, and the agent type that computes it."""
 _TWO = re.compile(r"(?P<a>[\d.]+)(?P<percent> %)? (?P<sign>\+|-|\*\*|[*/]) (?P<b>[\d.]+)")
+MONEY_UNITS = ("VND", "GBP", "USD", "EUR", "CAD")
+_KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("%", re.compile(r"%|phan tram|ty le|he so|muc huong|rate|percent|multiplier|factor")),
+    ("hour", re.compile(r"so gio|gio lam|\bhours?\b")),
+    ("month", re.compile(r"so thang|thang lam|\bmonths?\b")),
+    ("time", re.compile(r"so lan|\btimes\b|number of late")),
+    ("km", re.compile(r"\bkm\b|so km|kilomet|\bmiles?\b")),
+    ("person", re.compile(r"so nguoi|\bpeople\b|\bheadcount\b")),
+    ("money", re.compile(r"luong|tien|phi|gia|muc|salary|\bpay\b|wage|price|cost|amount|fee|allowance")),
+    ("day", re.compile(r"so ngay|ngay nghi|ngay phep|ngay cong|\bngay\b|\bdays?\b|\bleave\b")),
+    ("year", re.compile(r"so nam|\byears?\b")),
+)
+"""What kind of amount a variable of a formula stands for, by its name (folded)."""
+_SURELY_MONEY = 100_000
 _HOURLY = re.compile(r"\b(?:(?:luong|tien|moi|mot) gio|hourly|per hour|an hour)\b|/ ?(?:gio|h(?:our)?)\b")
 _DAILY = re.compile(r"\b(?:luong ngay|tien cong ngay|moi ngay|mot ngay|daily|per day|a day)\b|/ ?ngay\b")
 _PRO_RATA = re.compile(r"\b(?:t[yi] le|pro.?rata|tuong ung|theo thang)\b")
@@ -126,3 +139,16 @@ def _share_of_year(bare: str, by_kind: Mapping[str, Amount]) -> Reckoning | None
         return None
     expression = f"{plain(days.value)} / {_MONTHS_A_YEAR} * {plain(months.value)}"
     return sum_of(expression, [days.text, months.text], unit="day")
+
+
+def kind_of(name: str) -> str:
+    """What kind of amount a name stands for; empty when it tells none."""
+    bare = fold(name).lower()
+    return next((kind for kind, pattern in _KINDS if pattern.search(bare)), "")
+
+
+def kind_of_amount(amount: Amount, before: str) -> str:
+    """What kind of amount was stated, by its unit or, without one, by the words in front of it."""
+    if amount.unit in MONEY_UNITS:
+        return "money"
+    return amount.unit or ("money" if amount.value >= _SURELY_MONEY else kind_of(before))

@@ -13,9 +13,8 @@ from typing import NamedTuple
 from app.domain.knowledge import Language, Passage
 from app.reasoning.local.cues import alternatives
 from app.reasoning.local.numbers import Amount, amounts_in, ranges_in, strictly
-from app.reasoning.local.question import Question
+from app.reasoning.local.question import Question, fits
 from app.reasoning.local.sentences import Unit, bare_heading, units_of, with_heading
-from app.reasoning.local.shapes import fits
 from app.reasoning.local.terms import EMPTY, Bag, bag_of, coverage, rarity, terms_of
 
 

@@ -19,7 +19,7 @@ from app.ingestion.comparison import (
     weigh_by,
 )
 from app.ingestion.findings import Copies, contradiction_rows
-from app.reasoning.local.concepts import concepts_in
+from app.reasoning.local.terms import concepts_in
 from app.storage.neighbours import Neighbour, PassageRow
 from tests.factories import stable_id
 
