@@ -9,7 +9,7 @@ from app.domain.principal import GENERAL, Principal, tenant_id_of
 from app.errors import AppError
 from app.main.models import probe
 from app.main.outages import SPOOL_FOLDER
-from app.reasoning.llm.outcomes import CallOutcome
+from app.reasoning.llm.request import CallOutcome
 from app.settings import Settings
 from app.storage.spool import waiting_in
 

@@ -8,9 +8,8 @@ from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
 from app.reasoning.budget import Account, Limits, NoLedger, charged_to
 from app.reasoning.llm import Ladder, Rung, TimeLimits
-from app.reasoning.llm.outcomes import CallOutcome, ModelFailed
 from app.reasoning.llm.prompts import load
-from app.reasoning.llm.request import Prices, Request
+from app.reasoning.llm.request import CallOutcome, ModelFailed, Prices, Request
 from app.settings import Settings
 
 _PROBE_TOKENS = 500
