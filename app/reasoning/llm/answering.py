@@ -1,4 +1,4 @@
-"""Per-query answers, summaries, arguments and the final text by the model; every claim is held against the text it was made from."""
+"""Per-query answers, summaries, arguments and the final text by the model; every claim is held against its text."""
 
 import json
 import re
