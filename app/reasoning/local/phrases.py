@@ -18,7 +18,9 @@ from app.domain.plan import (
     Step,
 )
 from app.reasoning import AgentOffer
+from app.reasoning.local.cues import alternatives
 from app.reasoning.local.wording import lower_first
+from app.text.language import normalise
 
 TAKEN_FROM: dict[Language, str] = {"vi": "Trích từ {titles}.", "en": "Taken from {titles}."}
 NOTHING_FROM: dict[Language, str] = {
@@ -198,3 +200,42 @@ class PlanWording:
 
     def _text(self, name: str, **values: str) -> str:
         return self._texts[name].format(**values)
+
+
+_SUBJECT = re.compile(
+    rf"\b(?:tính toán|tính|calculate|compute|work out)\s+(?:{alternatives('calculation.subject')})?(?P<subject>.+)$",
+    re.IGNORECASE,
+)
+_END = re.compile(rf"\s*(?:{alternatives('calculation.end')})", re.IGNORECASE)
+_AMOUNT_HEAD = re.compile(
+    rf"^(?:(?:the|một|tổng|số|mức|my|our)\s+)*(?:{alternatives('calculation.amount_head')})\s+", re.IGNORECASE
+)
+_AMOUNT_TAIL = re.compile(r"\s+(?:costs?|pay|amount|payment)$", re.IGNORECASE)
+_PAY = re.compile(alternatives("calculation.pay"), re.IGNORECASE)
+_CALCULATION_FIND: dict[Language, str] = {
+    "vi": "Tìm chính sách {topic} của công ty",
+    "en": "Find the company policy on {topic}",
+}
+_CALCULATE: dict[Language, str] = {
+    "vi": "Tính toán {subject} dựa trên {basis}",
+    "en": "Calculate {subject} from {basis}",
+}
+_PAY_BASIS: dict[Language, str] = {"vi": "lương cơ bản", "en": "the basic salary"}
+_OTHER_BASIS: dict[Language, str] = {"vi": "công thức trong tài liệu", "en": "the formula in the documents"}
+
+
+def calculation_queries(query: str, language: Language) -> list[str]:
+    """The queries that find rules and formula: an ordered calculation asks for the policy and for itself."""
+    mark = _SUBJECT.search(normalise(query))
+    if mark is None:
+        return [query]
+    end = _END.search(mark["subject"])
+    subject = (mark["subject"][: end.start()] if end else mark["subject"]).strip()
+    topic = lower_first(_AMOUNT_TAIL.sub("", _AMOUNT_HEAD.sub("", subject)).strip())
+    if not topic:
+        return [query]
+    basis = (_PAY_BASIS if _PAY.search(subject) else _OTHER_BASIS)[language]
+    return [
+        _CALCULATION_FIND[language].format(topic=topic),
+        _CALCULATE[language].format(subject=lower_first(subject), basis=basis),
+    ]

@@ -13,7 +13,6 @@ from app.reasoning.local.terms import Bag, Term, bag_of, terms_of
 from app.text.language import guess_language, is_unaccented_vietnamese, normalise, words
 
 Kind = Literal[
-    "overview",
     "compare",
     "formula",
     "quantity",
@@ -44,12 +43,9 @@ class Question:
     """What kinds of figure would answer it; empty when none is asked for."""
     terms: tuple[Term, ...]
     bag: Bag
-    sides: tuple[tuple[Term, ...], ...] = ()
-    """What is set side by side (“P1 và P2”): the terms that tell each side, two of them; else empty."""
 
 
 _KINDS: tuple[tuple[str, Kind], ...] = (
-    ("question.overview", "overview"),
     ("question.compare", "compare"),
     ("question.formula", "formula"),
     ("question.enumeration", "list"),
@@ -69,7 +65,6 @@ _CUES = tuple((kind, cue(section)) for section, kind in _KINDS)
 _MEASURES: tuple[Measure, ...] = ("percent", "money", "clock", "times", "duration", "date", "count")
 _MEASURE_CUES = tuple((measure, cue(f"measure.{measure}")) for measure in _MEASURES)
 _ASKING, _PHONE_ASKED, _FIGURE_ASKED = cue("question.asking"), cue("question.phone"), cue("question.figure")
-_PART_JOINT = re.compile(r"\s*,\s*(?:và |va |and )?|\s+(?:và|va|and)\s+", re.IGNORECASE)
 _ACRONYM = re.compile(r"\bAI\b")
 _SCENE, _FIGURE = 0.35, 0.15
 
@@ -89,23 +84,7 @@ def read_question(text: str, language: Language | None = None) -> Question:
         measures=_measures_of(asked, folded) if kind in ("quantity", "when", "who", "where") else frozenset(),
         terms=_framed_terms(spelt, folded),
         bag=bag_of(spelt, folded),
-        sides=_sides_of(spelt, folded) if kind in ("compare", "quantity", "when") else (),
     )
-
-
-def further_parts(question: Question) -> tuple[Question, ...]:
-    """The things a question asks about one subject: “đến khi nào *và tối đa mấy ngày*”. Same terms, other kinds; the
-    first as well when what it asks differs from the whole. Empty when only one thing is asked."""
-    pieces = [piece for piece in _PART_JOINT.split(question.text) if piece.strip(" ?")]
-    read = [read_question(piece, question.language) for piece in pieces[1:] if asks(piece.rstrip(" ?"))]
-    later = tuple(
-        replace(question, kind=part.kind, measures=part.measures, sides=())
-        for part in read
-        if part.measures != question.measures or part.kind != question.kind
-    )
-    own = question.measures.difference(*(part.measures for part in later))
-    first = (replace(question, measures=own, sides=()),) if own and own != question.measures else ()
-    return (*first, *later)
 
 
 def _without_acronyms(text: str) -> str:
@@ -164,38 +143,6 @@ def _measures_of(text: str, folded: bool) -> frozenset[Measure]:
     return frozenset(found) if found == ["count"] else frozenset(found) - {"count"}
 
 
-_BETWEEN = re.compile(r"\b(?:giữa|giua|between|of|hơn,|hon,|sánh|sanh|compare)\s+", re.IGNORECASE)
-_AND = re.compile(r"\s+(?:và|va|hay|hoặc|với|voi|so với|and|or|vs\.?|versus|than|to)\s+", re.IGNORECASE)
-_SIDE_WORDS = 4
-
-
-def _sides_of(text: str, folded: bool) -> tuple[tuple[Term, ...], ...]:
-    """The two things around the last “và”, “hay”, “and” …, told apart by the words only one of them has."""
-    connectors = list(_AND.finditer(text))
-    if not connectors:
-        return ()
-    mark = connectors[-1]
-    before = _BETWEEN.split(_uncapitalised(text[: mark.start()]))[-1].split()[-_SIDE_WORDS:]
-    after = text[mark.end() :].split()[:_SIDE_WORDS]
-    # A word in front keeps a capital from looking like the start of a sentence.
-    left, right = (_keys(terms_of(" ".join(["a", *side]), folded)) for side in (before, after))
-    shared = {term.stems for term in left} & {term.stems for term in right}
-    sides = tuple(tuple(term for term in side if term.stems not in shared) for side in (left, right))
-    return sides if all(sides) else ()
-
-
-def _uncapitalised(text: str) -> str:
-    """The first word as it would stand inside a sentence; acronyms and codes keep their capitals."""
-    first = text.split(" ", 1)[0]
-    return text if first[1:] != first[1:].lower() or any(map(str.isdigit, first)) else text[:1].lower() + text[1:]
-
-
-def _keys(terms: tuple[Term, ...]) -> tuple[Term, ...]:
-    """The names among the terms when there are any, else the last two."""
-    named = tuple(term for term in terms if term.is_name)
-    return named or terms[-2:]
-
-
 _NUMBER_WORDS = rf"(?:{alternatives('shapes.number_words')})"
 _AMOUNT = rf"(?:\d[\d.,]*|{_NUMBER_WORDS})"
 _SPAN_UNIT = (
@@ -249,8 +196,6 @@ def fits(question: Question, unit: Unit) -> float:
     match question.kind:
         case "who" | "where" | "why":
             return 1.0 if _NAMED[question.kind].search(unit.text) else -0.5
-        case "overview":
-            return 1.0 if amounts_in(unit.text) else 0.0
         case "consequence":
             return 1.0 if _SANCTION.search(unit.text) else 0.0
         case "formula":
