@@ -10,7 +10,6 @@ from fastapi.security import HTTPBearer
 
 from app.agents.registry import AgentRegistry
 from app.api.auth import Authenticator, DevLogin
-from app.api.offline import OfflineDoor
 from app.domain.evaluations import KeptRun
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
@@ -25,11 +24,9 @@ from app.journal import Journal
 from app.retrieval.search import Retriever
 from app.sessions.session import SessionStore
 from app.tasks.approvals import Approvals
-from app.tasks.conflicts import ConflictBook
-from app.tasks.feedback import FeedbackBook
 from app.tasks.oversight import Oversight
-from app.tasks.performance import PerformanceBook
 from app.tasks.registry import TaskRegistry
+from app.tasks.reviews import ConflictBook, FeedbackBook, PerformanceBook
 
 
 @dataclass(frozen=True)
@@ -76,7 +73,6 @@ class Rooms:
     agents: AgentRegistry
     flow: DepartmentFlow
     deep: DeepFlow
-    offline: OfflineDoor
     ingestion: Ingestion
     catalogue: Catalogue
     health: Health

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 
 from app.agents.mcp_servers import McpServer, McpServers
-from app.agents.strict_yaml import FileRefused
+from app.agents.spec import FileRefused
 from app.cli.output import FAILED, OK, USAGE, finish, print_json
 from app.errors import ToolFailed, ToolRetry
 from app.settings import Settings

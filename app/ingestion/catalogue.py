@@ -10,7 +10,6 @@ from uuid import UUID
 
 from pydantic import AwareDatetime, TypeAdapter
 
-from app.domain.cursor import read_cursor, write_cursor
 from app.domain.documents import DocumentText, DocumentTitle, DocumentView, TextChange, VersionView
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
@@ -18,6 +17,7 @@ from app.ingestion.intake import aware, check_department
 from app.storage import arrivals, documents
 from app.storage.database import Database, Transaction
 from app.storage.documents import VersionText
+from app.storage.encoding import read_cursor, write_cursor
 from app.storage.publishing import changes_one_at_a_time, settle
 
 _COMPARED_LINES = 1_000

@@ -13,7 +13,6 @@ from uuid import UUID
 
 from pydantic import Field, FiniteFloat, TypeAdapter
 
-from app.domain.cursor import read_cursor, write_cursor
 from app.domain.health import HealthItem, HealthKind, HealthReport, Side
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
@@ -31,6 +30,7 @@ from app.ingestion.comparison import (
 from app.ingestion.findings import Copies, contradiction_rows
 from app.storage import health
 from app.storage.database import Database
+from app.storage.encoding import read_cursor, write_cursor
 from app.storage.health import FindingRow, ItemRow, Place, StaleRules
 from app.storage.neighbours import Neighbour, PassageRow, count_words, lengths, neighbours, passages_of
 

@@ -6,12 +6,12 @@ from typing import Annotated
 
 from pydantic import Field, TypeAdapter
 
-from app.domain.cursor import read_cursor, write_cursor
 from app.domain.principal import Principal
 from app.domain.record import Record
 from app.errors import AppError, ErrorCode
 from app.ingestion.log_lines import LogMoment, RawLine, RefusedLine, check_lines
 from app.storage.database import Database
+from app.storage.encoding import read_cursor, write_cursor
 from app.storage.logs import LogFilter, LogLine, LogPosition, insert_logs, page_logs
 from app.storage.logs.months import AHEAD, make_months
 from app.tools.log_search import SECONDS, FoundLines, find_by_regex

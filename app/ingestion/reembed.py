@@ -10,7 +10,7 @@ from app.errors import AppError, ErrorCode
 from app.ingestion.passages import BATCH, Passage, Passages, as_passage
 from app.retrieval.calibration import Calibration, load_calibration
 from app.storage.database import Database
-from app.storage.spaces import (
+from app.storage.publishing import (
     NO_CHUNK,
     ChunkText,
     add_vectors,

@@ -9,10 +9,10 @@ from decimal import Decimal
 from app.domain.knowledge import Language
 from app.domain.zones import VIETNAM
 from app.storage.logs import LogCounts, LogKind, LogLine
+from app.text.dates import Period, write_day, zone_of
 from app.tools.log_search import Looked
 from app.tools.masking import mask_secrets, mask_variables
 from app.tools.numbers import format_number
-from app.tools.periods import Period, write_day, zone_of
 
 SAMPLE_LINES = 3
 TOP_PATTERNS = 3

@@ -7,15 +7,15 @@ from typing import Any, cast
 
 import pytest
 
+from app.agents.registry import Solvers
 from app.agents.run import StepRunner
-from app.agents.solvers import Solvers
 from app.domain.deep import Critique, DeepPlan, Report, Working
 from app.domain.plan import ChitchatPlan, Plan
 from app.domain.tasks import ChatRequest
 from app.events import FinalReport, ToolRequest
 from app.flow.deep.context import DeepPorts
 from app.flow.deep.graph import DeepFlow
-from app.flow.deep.limits import DeepLimits
+from app.flow.deep.state import DeepLimits
 from app.flow.graph import DepartmentFlow
 from app.main import Services
 from app.main.services import now

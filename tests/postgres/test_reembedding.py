@@ -18,7 +18,7 @@ from app.ingestion.reembed import Reembedding
 from app.retrieval.calibration import load_calibration
 from app.retrieval.search import Retriever
 from app.storage.database import Database
-from app.storage.spaces import chunks_without_vectors, drop_space, searched_space, switch_space
+from app.storage.publishing import chunks_without_vectors, drop_space, searched_space, switch_space
 from tests.factories import principal
 from tests.postgres.library import ACME, GLOBEX, CountingEmbedder, WordEmbedder, add_tenants, admin, draft, today
 

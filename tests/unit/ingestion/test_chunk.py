@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.knowledge import ChunkDraft
-from app.embedding.tokenizer import count_tokens, load_tokenizer
+from app.embedding.weights import count_tokens, load_tokenizer
 from app.ingestion.chunk import SIZING, Sizing, chunk
 from app.text.language import clean
 

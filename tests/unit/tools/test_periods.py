@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from app.domain.knowledge import Language
 from app.domain.zones import VIETNAM
+from app.text.dates import Period, period_in, read_moment, zone_of
 from app.text.language import fold
-from app.tools.periods import Period, read_moment, resolve_period, zone_of
 from tests.unit.tools.recording import SATURDAY
 
 LANGUAGES = st.sampled_from(("vi", "en"))
@@ -143,19 +143,19 @@ def moment(text: str | None, language: Language) -> datetime | None:
 class TestResolvePeriod:
     @pytest.mark.parametrize(("phrase", "since", "until"), VIETNAMESE)
     def test_reads_vietnamese_in_vietnamese_time(self, phrase: str, since: str | None, until: str) -> None:
-        assert resolve_period(phrase, SATURDAY, "vi") == Period(moment(since, "vi"), moment(until, "vi"))
+        assert period_in(phrase, SATURDAY, "vi") == Period(moment(since, "vi"), moment(until, "vi"))
 
     @pytest.mark.parametrize(("phrase", "since", "until"), VIETNAMESE)
     def test_reads_it_without_diacritics_too(self, phrase: str, since: str | None, until: str) -> None:
-        assert resolve_period(fold(phrase), SATURDAY, "vi") == resolve_period(phrase, SATURDAY, "vi")
+        assert period_in(fold(phrase), SATURDAY, "vi") == period_in(phrase, SATURDAY, "vi")
 
     @pytest.mark.parametrize(("phrase", "since", "until"), ENGLISH)
     def test_reads_english_in_utc(self, phrase: str, since: str | None, until: str) -> None:
-        assert resolve_period(phrase, SATURDAY, "en") == Period(moment(since, "en"), moment(until, "en"))
+        assert period_in(phrase, SATURDAY, "en") == Period(moment(since, "en"), moment(until, "en"))
 
     def test_a_vietnamese_day_begins_seven_hours_before_the_utc_day(self) -> None:
         late = datetime(2026, 11, 20, 18, 0, tzinfo=UTC)  # already Saturday in Vietnam
-        found = resolve_period("hôm nay", late, "vi")
+        found = period_in("hôm nay", late, "vi")
         assert found == Period(datetime(2026, 11, 20, 17, tzinfo=UTC), datetime(2026, 11, 21, 17, tzinfo=UTC))
 
     @pytest.mark.parametrize(
@@ -174,14 +174,14 @@ class TestResolvePeriod:
         ],
     )
     def test_gives_none_for_what_is_no_time(self, phrase: str) -> None:
-        assert resolve_period(phrase, SATURDAY, "vi") is None
+        assert period_in(phrase, SATURDAY, "vi") is None
 
     @given(
         text=st.text(max_size=250) | st.text(alphabet="0123456789/- h:từ đến ngày tháng last ago", max_size=80),
         language=LANGUAGES,
     )
     def test_never_raises_and_never_turns_time_around(self, text: str, language: Language) -> None:
-        found = resolve_period(text, SATURDAY, language)
+        found = period_in(text, SATURDAY, language)
         if found and found.since and found.until:
             assert found.since <= found.until
 
@@ -193,7 +193,7 @@ class TestResolvePeriod:
         language=LANGUAGES,
     )
     def test_never_raises_for_odd_orders_of_its_own_words(self, words: list[str], language: Language) -> None:
-        found = resolve_period(" ".join(words), SATURDAY, language)
+        found = period_in(" ".join(words), SATURDAY, language)
         if found and found.since and found.until:
             assert found.since <= found.until
 

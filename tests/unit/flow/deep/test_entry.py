@@ -7,7 +7,7 @@ import pytest
 
 from app.domain.knowledge import Language
 from app.evaluation.bundled import NAMES, open_dataset
-from app.flow.deep.entry import needs_deep, planned_question
+from app.flow.deep.stages import needs_deep, planned_question
 from app.reasoning import Classification
 from app.reasoning.local.intents import needs_steps
 from app.text.language import guess_language

@@ -1,28 +1,64 @@
-"""What this process works on: leases are renewed, and whatever is no longer held here is stopped.
+"""Keep the leases of what this process works on, stop what it no longer holds, and recover what nobody holds.
 
 A cancelled, taken over or erased task is noticed without any hint: about every half second one statement asks for all
-that is held here, and work asks before anything that costs, unless somebody asked just now.
+that is leased here, and work asks before anything that costs, unless somebody asked just now. Runs that nobody works on
+and that no job will bring to anybody get a job again; those that waited for a person in vain are ended.
 """
 
 import asyncio
 from collections.abc import Callable, Coroutine
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from typing import Any, Final
 from uuid import UUID
 
 import structlog
 
+from app.bus import Bus, Subscription
 from app.domain.messages import Message, Method, Wanted
 from app.domain.plan import ORCHESTRATOR
 from app.domain.principal import Principal
 from app.domain.tasks import Task
 from app.errors import StaleAttempt
 from app.journal import Journal
-from app.storage import delivery
+from app.storage import delivery, parking
 from app.storage.database import Database
 from app.storage.delivery import Attempt
+from app.tasks.approvals import give_up
+from app.tasks.queue import Job, JobQueue, line_of
 from app.tasks.registry import CANCEL_TOPIC, TaskRegistry
 from app.tasks.watchdog import LONGEST_PAUSE_SECONDS
+
+STEP_JOURNAL = "step_journal"
+"""The topic: look into the journal of the step the message names."""
+
+
+class StepHints:
+    """A bus on which a step's journal only wakes its leader."""
+
+    def __init__(self, bus: Bus):
+        self._bus = bus
+
+    async def publish(self, *messages: Message) -> None:
+        """One hint for all of them."""
+        if messages:
+            told = {
+                "method": Method.PROGRESS, "topic": STEP_JOURNAL, "to_agent": ORCHESTRATOR, "agent_type": "",
+                "task_id": messages[-1].root_task_id, "token_limit": None, "payload": None,
+            }  # fmt: skip
+            await self._bus.publish(messages[-1].model_copy(update=told))
+
+    def subscribe(self, wanted: Wanted) -> AbstractAsyncContextManager[Subscription]:
+        """See `Bus`."""
+        return self._bus.subscribe(wanted)
+
+    async def request(self, message: Message, reply: Wanted, seconds: float) -> Message | None:
+        """See `Bus`."""
+        return await self._bus.request(message, reply, seconds)
+
+    async def aclose(self) -> None:
+        """The bus is another's to close."""
+
 
 LOOK_SECONDS: Final = 0.5
 """What is held is asked for this often."""
@@ -163,3 +199,59 @@ def _heartbeat(held: Held) -> Message:
 
 def _now() -> float:
     return asyncio.get_running_loop().time()
+
+
+_MOST = 100
+_LEAST_QUIET_SECONDS, _LONGEST_QUIET_SECONDS = 1.0, 2.0
+_RECOVERY_SECONDS = 5.0
+
+
+class Recovery:
+    """Every worker recovers; the database lets one at a time."""
+
+    def __init__(self, database: Database, journal: Journal, queue: JobQueue, lease_seconds: float):
+        self._database = database
+        self._journal = journal
+        self._queue = queue
+        pause = max(lease_seconds / 6, _LEAST_QUIET_SECONDS)
+        self._quiet_seconds = min(pause, _LONGEST_QUIET_SECONDS)
+        self._pause = min(pause, LONGEST_PAUSE_SECONDS)
+
+    async def keep_recovering(self, beat: Callable[[], None]) -> None:
+        """Recover now and then, until cancelled."""
+        while True:
+            try:
+                async with asyncio.timeout(_RECOVERY_SECONDS):
+                    await self.recover()
+                    await self.end_waiting()
+            except Exception as error:
+                _log.warning("not_recovered", error_class=type(error).__name__)
+            beat()
+            await asyncio.sleep(self._pause)
+
+    async def recover(self) -> int:
+        """Give every forgotten run a job; how many there were."""
+        async with self._database.operator_scope() as tx:
+            if not await delivery.may_recover(tx):
+                return 0
+            forgotten = await delivery.runs_without_job(tx, self._quiet_seconds, _MOST)
+            for run in forgotten:
+                job = Job(tenant_id=run.tenant_id, user_id=run.user_id, task_id=run.task_id)
+                await self._queue.enqueue_again(tx, job, line_of("ingest" if run.kind == "ingest" else "chat"))
+                _log.warning("run_recovered", task_id=run.task_id, kind=run.kind)
+            return len(forgotten)
+
+    async def end_waiting(self) -> int:
+        """Cancel every run that waited for too long; how many there were."""
+        async with self._database.operator_scope() as tx:
+            late = await parking.in_vain(tx, _MOST)
+        ended = 0
+        for one in late:
+            job = Job(tenant_id=one.tenant_id, user_id=one.user_id, task_id=one.task_id)
+            async with self._database.principal_scope(job.owner) as own:
+                told = await give_up(own, one.task_id)
+            if told is not None:
+                ended += 1
+                await self._journal.tell(*told)
+                _log.info("run_waited_in_vain", task_id=one.task_id)
+        return ended

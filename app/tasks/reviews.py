@@ -1,17 +1,39 @@
-"""The conflict ledger: what runs weighed, looked at and weighed again; no model is asked, no document is read."""
+"""Look at runs that have ended: what people think of them, what they weighed, and how they went, over many of them.
 
+The ledger of conflicts is looked at and weighed again; no model is asked for that, no document is read.
+"""
+
+from datetime import datetime
 from uuid import UUID
 
 from pydantic import AwareDatetime, TypeAdapter
 
-from app.domain.answer import ResolutionRules
+from app.domain.answer import PerformanceMetrics, ResolutionRules
 from app.domain.conflicts import Conflict, Weighing, normalised
-from app.domain.cursor import read_cursor, write_cursor
 from app.domain.principal import Principal
 from app.domain.record import Record
-from app.storage import conflicts
+from app.journal import not_found
+from app.storage import conflicts, feedback, oversight
 from app.storage.conflicts import Entry, Place
 from app.storage.database import Database
+from app.storage.encoding import read_cursor, write_cursor
+from app.storage.feedback import Feedback
+
+
+class FeedbackBook:
+    """Feedback on own runs, one a run."""
+
+    def __init__(self, database: Database):
+        self._database = database
+
+    async def put(self, principal: Principal, task_id: UUID, rating: int, correction: str) -> Feedback:
+        """Keep it in place of what was said before. Raises `AppError` (404) for a run that is not the caller's own."""
+        async with self._database.principal_scope(principal) as tx:
+            kept = await feedback.put(tx, task_id, rating, correction)
+        if kept is None:
+            raise not_found()
+        return kept
+
 
 _PLACE: TypeAdapter[Place] = TypeAdapter(tuple[AwareDatetime, UUID, int])
 
@@ -80,3 +102,26 @@ class ConflictBook:
             found = await listing(tx, behind, limit + 1)
         next_cursor = write_cursor(_PLACE, found[limit - 1].place) if len(found) > limit else None
         return tuple(found[:limit]), next_cursor
+
+
+class Picture(Record):
+    """The figures of the runs that ended since a time."""
+
+    since: datetime
+    runs: int
+    performance_metrics: PerformanceMetrics
+    """Times are means over the runs, calls are sums, qualities the most frequent ones."""
+
+
+class PerformanceBook:
+    """Figures over many runs."""
+
+    def __init__(self, database: Database):
+        self._database = database
+
+    async def picture(self, principal: Principal, since: datetime) -> Picture:
+        """Of the caller's own runs; of all the tenant's for an administrator."""
+        async with self._database.principal_scope(principal) as tx:
+            found = await oversight.picture(tx, since, of_tenant=principal.is_admin)
+        runs = found.pop("runs")
+        return Picture(since=since, runs=runs, performance_metrics=PerformanceMetrics.model_validate(found))

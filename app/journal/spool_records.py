@@ -3,7 +3,9 @@
 The first one says whose run it is; the others are what could not be written, in the order they happened.
 """
 
-from collections.abc import Iterable, Iterator
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
@@ -14,9 +16,11 @@ from app.domain.conflicts import Conflict
 from app.domain.principal import Principal
 from app.domain.record import Record
 from app.domain.tasks import NewTask, PrivateContext, TaskStatus
+from app.errors import AppError, StaleAttempt
 from app.events import Event, JournalEntry, read_event
-from app.storage.json_text import dump, storable
-from app.storage.spool import Entry
+from app.journal.messages import Place
+from app.storage.encoding import dump, storable
+from app.storage.spool import Entry, SpooledRun
 
 
 class RunHeld(Record):
@@ -27,14 +31,6 @@ class RunHeld(Record):
     task_id: UUID
     attempt: int
     claimed_by: str
-
-
-class Registered(Record):
-    """A root task that was registered while the database was away."""
-
-    new_task: NewTask
-    idempotency_key: str | None
-    request_hash: str
 
 
 class EventsAppended(Record):
@@ -95,11 +91,9 @@ class RunEnded(Record):
     """What was weighed; kept in the ledger."""
 
 
-Write = (
-    RunHeld | Registered | EventsAppended | PlanSaved | StepsRegistered | StepClaimed | StepEnded | RunEnded
-)  # fmt: skip
+Write = RunHeld | EventsAppended | PlanSaved | StepsRegistered | StepClaimed | StepEnded | RunEnded
 _KINDS: dict[str, type[Write]] = {
-    "run": RunHeld, "registered": Registered, "events": EventsAppended, "plan": PlanSaved, "steps": StepsRegistered,
+    "run": RunHeld, "events": EventsAppended, "plan": PlanSaved, "steps": StepsRegistered,
     "step_claimed": StepClaimed, "step_ended": StepEnded, "ended": RunEnded,
 }  # fmt: skip
 _NAMES = {record: name for name, record in _KINDS.items()}
@@ -140,3 +134,66 @@ def event_of(row: tuple[int, str, str]) -> JournalEntry:
 
 _JSON: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 Fate = Literal["brought_in", "taken_over", "late", "lost", "erased"]
+
+
+class BroughtIn(Record):
+    """What became of the writes of one run."""
+
+    fate: Fate
+    place: Place
+    entries: tuple[JournalEntry, ...] = ()
+    """What stands in the journal now."""
+
+
+BringIn = Callable[[SpooledRun, bool], Awaitable[BroughtIn]]
+"""Writes everything that waits of a run in one transaction; the flag says whether this process still works on it.
+
+Safe to repeat. Raises `AppError` while the database cannot be reached."""
+
+
+@dataclass
+class RunHere:
+    """A run this process holds, as far as its writes are concerned."""
+
+    held: RunHeld
+    is_live: bool = True
+    """Somebody works on it; else it only waits to be brought in."""
+    is_spooled: bool = False
+    """Writes go to the spool."""
+    has_events: bool = False
+    """The spool holds every event of this attempt up to now."""
+    told: tuple[JournalEntry, ...] = ()
+    """The whole run, when its end waits in the spool."""
+    steps: dict[UUID, "StepHere"] = field(default_factory=dict)
+    """The steps it registered."""
+    failure: StaleAttempt | AppError | None = None
+    """Nothing can be written any more."""
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held while something is put into the spool or brought in."""
+
+    @property
+    def beginning(self) -> list[Write]:
+        """What goes into the spool first: whose run it is, and the steps it has, which a server that crashed may have
+        forgotten."""
+        writes: list[Write] = [self.held]
+        if self.steps:
+            known = tuple(step.new_task for step in self.steps.values())
+            writes.append(StepsRegistered(new_tasks=known, agent_contexts={}, at=None))
+        for step_id, step in self.steps.items():
+            if step.attempt:
+                agent = step.new_task.assignee_agent_id or ""
+                writes.append(StepClaimed(task_id=step_id, attempt=step.attempt, agent_id=agent))
+            if step.ended:
+                writes.append(step.ended)
+        return writes
+
+
+@dataclass
+class StepHere:
+    """A step of a run of this process, as it was registered; what claims it need not ask the database."""
+
+    new_task: NewTask
+    context: PrivateContext | None
+    attempt: int = 0
+    """As which it was claimed last; 0 = never."""
+    ended: StepEnded | None = None
