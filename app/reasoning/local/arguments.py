@@ -10,9 +10,10 @@ from app.reasoning import Arguments
 from app.reasoning.local.changes import changes_arguments
 from app.reasoning.local.log_arguments import log_arguments
 from app.reasoning.local.math_arguments import math_arguments
-from app.reasoning.local.numbers import amounts_in, plain
+from app.reasoning.local.numbers import amounts_in
 from app.reasoning.local.reckoning_asked import reckoning_asked
 from app.text.language import fold, normalise, words
+from app.text.numbers import plain
 
 
 def arguments(

@@ -12,12 +12,13 @@ from functools import lru_cache
 from typing import Literal
 
 from app.changes import GENERAL
+from app.domain.knowledge import Language
 from app.reasoning import Arguments
 from app.reasoning.local.cues import alternatives, lines
 from app.reasoning.local.log_arguments import period_of
 from app.reasoning.local.times import Time, flat_of, times_in
 from app.reasoning.local.wording import tidy
-from app.text.language import content_words, fold, normalise
+from app.text.language import content_words, fold, guess_language, normalise
 
 Relation = Literal["since", "against", "during"]
 """How the time is meant: from its first day on, compared with what held at its end, within it."""
@@ -45,6 +46,9 @@ _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _THIS_YEAR = re.compile(
     r"\b(?:(?:dau )?nam nay|dau nam|this year|the (?:beginning|start) of (?:the|this) year)\b(?! (?:19|20)\d\d)"
 )
+_ANEW: dict[Language, str] = {
+    "vi": "{subject} có gì thay đổi {words}", "en": "What changed in {subject} {words}",
+}  # fmt: skip
 _EDGE = re.compile(rf"^(?:[\s,.;:?!–-]|(?:{alternatives('changes.edge_before')})(?!\w))+")
 _EDGE_AFTER = re.compile(rf"(?:[\s,.;:?!–-]|\b(?:{alternatives('changes.edge_after')}))+$")
 
@@ -105,6 +109,26 @@ def changes_asked(query: str) -> ChangesAsked | None:
     if when is None:
         return ChangesAsked(subject)
     return ChangesAsked(subject, when.relation, when.time, text[when.start : when.end])
+
+
+def changes_since_anew(standing: str, topic: str) -> str:
+    """The standing question for changes since another time: “còn từ năm 2024 thì sao?”; empty when the topic is no
+    mere time, or the question asks for no changes."""
+    asked, when = changes_asked(standing), _when(flat_of(normalise(topic)))
+    if asked is None or when is None or content_words(_without(topic, [(when.start, when.end)], 0)):
+        return ""
+    return _anew(standing, asked.subject, topic[when.start : when.end])
+
+
+def changes_of_anew(standing: str, topic: str) -> str:
+    """The standing question for changes asked of another subject: “còn công tác phí thì sao?”; empty when it asks for
+    none."""
+    asked = changes_asked(standing)
+    return _anew(standing, topic, asked.words) if asked else ""
+
+
+def _anew(standing: str, subject: str, words: str) -> str:
+    return tidy(_ANEW[guess_language(standing)].format(subject=subject, words=words), question=True)
 
 
 def changes_arguments(query: str) -> Arguments:

@@ -28,11 +28,12 @@ from app.reasoning.local.decompose import sub_queries_of
 from app.reasoning.local.deep_report import SAID, report
 from app.reasoning.local.intents import CURRENCIES, asks_money, intents_of, named_places, wants_log
 from app.reasoning.local.math_arguments import math_arguments
-from app.reasoning.local.numbers import amounts_in, numbers_of, plain, ranges_in
+from app.reasoning.local.numbers import amounts_in, numbers_of, ranges_in
 from app.reasoning.local.reckoning import Reckoning
 from app.reasoning.local.reckoning_asked import reckoning_asked
 from app.reasoning.local.terms import terms_of
 from app.text.language import fold, is_unaccented_vietnamese, normalise
+from app.text.numbers import plain
 
 _MOST_QUOTES = 4
 _MOST_CHARS = 1_200

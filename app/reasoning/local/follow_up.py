@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from app.domain.tasks import Message
+from app.reasoning.local.changes import changes_of_anew, changes_since_anew
 from app.reasoning.local.chitchat import is_small_talk
 from app.reasoning.local.cues import alternatives, word_list
 from app.reasoning.local.decompose import sub_queries_of
@@ -45,7 +46,16 @@ _HEAD_WORDS = 2
 _NUMBERED = re.compile(r"(?P<head>\D{1,30}) \d[\w.]*")
 _PROPERTY = 0.5
 _BOUNDARIES = word_list("follow_up.boundary")
+_ROLE = re.compile(
+    rf"\b(?:(?!{alternatives('follow_up.not_a_role')})\w+[- ])?(?:{alternatives('follow_up.role')})\b(?: on \w+)?",
+    re.IGNORECASE,
+)
 _NAME = re.compile(r"[A-ZĐ][\wÀ-ỹ.]*(?:\s[A-ZĐ][\wÀ-ỹ.]*)*")
+_TAIL_EN = re.compile(
+    r"\s(?P<place>on|in|at|during|after|before|within|under|for)\s"
+    r"(?:(?!on |in |at |during |after |before |for )[\w-]+\s?){1,4}$",
+    re.IGNORECASE,
+)
 
 
 def standing_question(history: Sequence[Message]) -> str:
@@ -126,10 +136,14 @@ def _applied_to(standing: str, topic: str) -> str:
     question = _ADDED.sub("?", sub_queries_of(standing, guess_language(standing))[0])
     if Part.of(topic).asks and not _PREPOSITION.match(topic):
         return _leaning(topic, standing)
-    for parallel in (*_VARIATIONS, _other_name):
+    if since := changes_since_anew(standing, topic):
+        return since
+    for parallel in (_same_head, _same_number, _same_tail, _same_role, _other_name, _same_place):
         replaced, by = parallel(question.rstrip("?"), topic)
         if replaced:
             return tidy(question.replace(replaced, _cased(by, replaced), 1), question=True)
+    if other := changes_of_anew(standing, topic):
+        return other
     joint = " " if _PREPOSITION.match(topic) else ", đối với " if guess_language(question) == "vi" else ", for "
     return tidy(f"{question.rstrip('?')}{joint}{topic}", question=True)
 
@@ -157,6 +171,23 @@ def _same_number(question: str, topic: str) -> _Swap:
     return (asked[0], meant[0]) if meant and len(asked) == 1 else ("", "")
 
 
+def _same_tail(question: str, topic: str) -> _Swap:
+    """“unpaid leave” and “sick leave”: English phrases that end alike."""
+    words, bare = question.split(), _PREPOSITION.sub("", topic).strip().split()
+    if guess_language(question) == "vi" or len(bare) != _HEAD_WORDS:
+        return "", ""
+    places = [at for at, word in enumerate(words) if at and stemmed(word) == stemmed(bare[-1])]
+    if len(places) != 1 or not Part.of(words[places[0] - 1]).weight:
+        return "", ""
+    return " ".join(words[places[0] - 1 : places[0] + 1]), " ".join(bare)
+
+
+def _same_role(question: str, topic: str) -> _Swap:
+    """“permanent staff” and “people on probation”: both name who is meant."""
+    asked, meant = _ROLE.search(question), _ROLE.search(topic)
+    return (asked[0], _PREPOSITION.sub("", topic).strip()) if asked and meant else ("", "")
+
+
 def _other_name(question: str, topic: str) -> _Swap:
     """“London” and “Toronto”, “Hà Nội” and “TP.HCM”: the only name of the question gives way to another."""
     bare = _PREPOSITION.sub("", topic).strip()
@@ -171,7 +202,15 @@ def _is_name(mark: re.Match[str]) -> bool:
     return bool(words[0 if mark.start() else 1 :])
 
 
-_VARIATIONS = (_same_head, _same_number)
+def _same_place(question: str, topic: str) -> _Swap:
+    """“on weekdays” and “on public holidays”, “during probation” and “after five years”: what stands last."""
+    tail, other = _TAIL_EN.search(question), _TAIL_EN.fullmatch(f" {topic}")
+    if not tail or not other or ("for" in (tail["place"], other["place"]) and tail["place"] != other["place"]):
+        return "", ""
+    return tail[0].strip(), topic
+
+
+_VARIATIONS = (_same_head, _same_number, _same_tail, _same_role, _same_place)
 """Ways in which a topic takes the place of another in the same question."""
 
 

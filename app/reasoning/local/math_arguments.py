@@ -7,12 +7,13 @@ from decimal import Decimal
 
 from app.domain.knowledge import Finding, Language, Passage
 from app.reasoning import Arguments
-from app.reasoning.local.numbers import Amount, amounts_in, plain
+from app.reasoning.local.numbers import Amount, amounts_in
 from app.reasoning.local.reckoning import MONEY_UNITS, kind_of, kinds_in, relation_among
 from app.reasoning.local.reckoning_asked import reckoning_asked
 from app.reasoning.local.sentences import Unit, units_of
 from app.reasoning.local.terms import bag_of, coverage, terms_of
 from app.text.language import is_unaccented_vietnamese, normalise
+from app.text.numbers import plain
 
 _SIGNS = {
     "×": "*",

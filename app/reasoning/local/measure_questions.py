@@ -12,10 +12,10 @@ from functools import cache, lru_cache
 
 from app.domain.plan import UNIT_TOOL
 from app.reasoning.local.cues import alternatives, lines
-from app.reasoning.local.numbers import plain, read_number
 from app.reasoning.local.pure_arithmetic import number_language
 from app.reasoning.local.reckoning import Reckoning
 from app.text.language import fold, normalise
+from app.text.numbers import plain, read_number
 
 _MAX_CHARS = 200
 _ONES = {

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 
 from app.domain.knowledge import Language
 from app.domain.plan import MATH_TOOL
-from app.reasoning.local.numbers import Amount, amounts_in, plain
+from app.reasoning.local.numbers import Amount, amounts_in
 from app.text.language import fold, guess_language, normalise
+from app.text.numbers import plain
 
 _SIGNS = {"+": "sum", "-": "subtract", "*": "multiply", "/": "divide", "**": "power"}
 """The sign of a sum of two, and the agent type that computes it."""

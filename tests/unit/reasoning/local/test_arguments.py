@@ -83,7 +83,7 @@ class TestSumsOfTheQuestion:
         [
             ("2+4 = ?", "6"),
             ("tính 15% của 20 triệu", "3000000"),
-            ("what is 12.5% of 1e6", "125000"),
+            ("what is 12.5% of 1 million", "125000"),
             ("15.000.000 / 26 × 3", "1730769.23"),
             ("add 45 to 87 plus 54", "186"),
             ("(12 + 3) * 4 bằng bao nhiêu", "60"),
