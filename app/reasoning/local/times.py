@@ -22,11 +22,7 @@ _YEAR_OF_RULES = re.compile(rf" (?:\w+ ){{0,3}}?(?:{alternatives('as_of.rule_aft
 """After it: “the 2024 leave policy”."""
 _AGO = re.compile(r"(?P<count>\d|mot|hai|ba|bon|one|two|three|four) (?:nam truoc|years? ago)")
 _OTHER = re.compile(rf"\b(?:{alternatives('times.other')})\b|(?<!\d)\d{{1,2}}[/.-]\d{{1,2}}[/.-]\d{{2,4}}(?!\d)")
-
-
-_IS_RATE = re.compile(
-    r"(?:mot|a|an|one) (?:ngay|tuan|thang|nam|day|week|month|year)\b(?! (?:truoc|sau|toi|nua|ago|from))"
-)
+_IS_RATE = re.compile(r"(?:ngay |gio |buoi )?(?:mot|a|an|one)\b(?! \w+ (?:truoc|sau|toi|nua|ago|from))")
 """“mấy ngày một tuần”."""
 _DAY_WORD = "ngay "
 
@@ -69,7 +65,7 @@ def times_in(text: str, today: date) -> Times:
         time = _known(flat, mention, today)
         others += time is None and not _IS_RATE.match(flat, mention.start)
         known += [time] if time else []
-    spans = [(one.start, one.end) for one in (*mentions, *known)]
+    spans = [(mention.start, mention.end) for mention in mentions] + [(time.start, time.end) for time in known]
     further = [*_bare_years(flat, spans), *_OTHER.finditer(flat)]
     for mark in further:
         if any(start < mark.end() and mark.start() < end for start, end in spans):
