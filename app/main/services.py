@@ -49,8 +49,8 @@ from app.reasoning import Reasoner
 from app.reasoning.budget import NoLedger, StoredLedger
 from app.reasoning.llm import Ladder, ModelReasoner
 from app.reasoning.local import LocalReasoner
-from app.reasoning.local.concepts import concepts_in
-from app.reasoning.local.tool_choice import needs_steps
+from app.reasoning.local.intents import needs_steps
+from app.reasoning.local.terms import concepts_in
 from app.retrieval.cache import Corpus
 from app.retrieval.calibration import Calibration, load_calibration
 from app.retrieval.search import Retriever

@@ -1,6 +1,6 @@
 import pytest
 
-from app.reasoning.local.stated_relations import stated_relation
+from app.reasoning.local.reckoning import stated_relation
 from app.tools.arithmetic import calculate
 
 
@@ -12,8 +12,6 @@ class TestStatedRelation:
             ("Hourly pay is £20. What is the pay for 5 hours?", 100, "GBP"),
             ("Lương ngày 500.000 đồng, làm 22 ngày được bao nhiêu?", 11_000_000, "VND"),
             ("Mỗi năm 12 ngày phép, làm 7 tháng thì được bao nhiêu ngày phép theo tỷ lệ?", 7, "day"),
-            ("The price of a lamp is $80. If you get a 25% discount, how much do you have to pay?", 60, "USD"),
-            ("Đôi giày giá 900.000 đồng được giảm giá 10%, sau khi giảm phải trả bao nhiêu?", 810_000, "VND"),
         ],
     )
     def test_is_computed_with_every_amount(self, text: str, result: int, unit: str) -> None:
