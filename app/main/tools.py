@@ -13,6 +13,7 @@ from app.storage.database import Database
 from app.tools.base import Tool, Toolbox
 from app.tools.catalogue import ToolPorts, WebPorts, build_toolbox
 from app.tools.files import FileReader
+from app.tools.isolation import Isolated, ProcessLimits
 from app.tools.reading import Reading
 from app.tools.sandbox import Sandbox
 from app.tools.web_access import WebAccess, available_web_tools
@@ -34,6 +35,10 @@ async def open_tools(
     """
     sandbox = Sandbox()
     stack.push_async_callback(sandbox.aclose)
+    tables = Isolated(
+        "app.tables.engine:execute", ProcessLimits(wall_seconds=8.0, cpu_seconds=6, memory_bytes=384 * 1024 * 1024)
+    )
+    stack.push_async_callback(tables.aclose)
     servers = McpServers.load(settings.mcp_servers)
     further: tuple[Tool, ...] = ()
     if servers.by_name:
@@ -41,7 +46,7 @@ async def open_tools(
         stack.push_async_callback(connections.aclose)
         further = servers.tools(connections, reasoner)
     web = _web(settings, Reading(reasoner, embedder, settings.min_relevance_score))
-    ports = ToolPorts(retriever, reasoner, database, settings.min_relevance_score, sandbox, files, web, concepts_in)
+    ports = ToolPorts(retriever, reasoner, database, settings.min_relevance_score, sandbox, files, tables, web, concepts_in)
     return build_toolbox(ports, further=further)
 
 

@@ -15,12 +15,12 @@ from app.reasoning import AnswerRequest, Reasoner
 from app.tools.base import ToolCall, ToolResult
 from app.tools.calling import outages_as_retry, side_by_side
 from app.tools.faithful import faithful
-from app.tools.files.computing import TABULAR, Computed, Refused, compute, overview
+from app.tools.files.computing import TABULAR, Computed, Refused, Runner, compute, overview
 from app.tools.files.describing import asks_what_it_is, described
 from app.tools.files.passages import best_passages, passage_of
 from app.tools.files.reading import FileReader, files_of, named_in
 from app.tools.finding import computed
-from app.tools.tables.sheet import folded
+from app.tables import plain as folded
 
 _SUMMARY = re.compile(
     r"\b(?:tom tat|tom luoc|tong hop noi dung|y chinh|noi dung chinh|summar(?:y|ise|ize)|key points|gist)\b"
@@ -53,8 +53,9 @@ class FilesTool:
     alternative: str | None = None
     """None: what was asked of a file is not answered from something else."""
 
-    def __init__(self, reader: FileReader, reasoner: Reasoner, min_relevance_score: float):
-        self._reader, self._reasoner = reader, reasoner
+    def __init__(self, reader: FileReader, reasoner: Reasoner, min_relevance_score: float, run: Runner):
+        """`run`: runs the jobs of `app.tables` in a confined process."""
+        self._reader, self._reasoner, self._run = reader, reasoner, run
         self._min_relevance_score = min_relevance_score
 
     async def __call__(self, call: ToolCall) -> ToolResult:
@@ -84,7 +85,7 @@ class FilesTool:
             return _description(call, index, query, meant)
         if _SUMMARY.search(folded(query)):
             return await self._summary(call, index, query, meant)
-        found = await _in_thread(call, lambda: compute(query, meant, call.now.astimezone(call.zone), call.language))
+        found = await compute(self._run, query, meant, call.now.astimezone(call.zone), call.language)
         match found:
             case Computed():
                 return _computed(call, index, query, found)
@@ -116,9 +117,7 @@ class FilesTool:
         """The gist of each file, held against its text."""
         tabular = [file for file in files if file.attachment.kind in TABULAR]
         if len(tabular) == len(files):
-            totals = await _in_thread(
-                call, lambda: [line for file in tabular for line in overview(file, call.language)]
-            )
+            totals = [line for file in tabular for line in await overview(self._run, file, call.language)]
             return _description(call, index, query, files, totals)
         sources = [source for file in files if (source := _source(call, query, file)) is not None]
         with outages_as_retry("The reasoner"):

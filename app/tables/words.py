@@ -1,0 +1,248 @@
+"""What the words of a question may be: columns, values, signs, times and the words of `words.yaml`.
+
+Every place of a question gets the longest reading there is. A word that gets none is told, never passed over.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
+
+import yaml
+
+from app.tables.sheet import Column, Sheet
+from app.text.language import fold, normalise
+
+_TOKEN = re.compile(r"\d+(?:[.,]\d+)*(?![^\W_])|[^\W_]+|[%&#✓✔✗]|[<>]=?|[=≥≤]")
+_MOST_WORDS = 10
+"""Of one phrase, name or value."""
+_MOST_TYPO_TARGETS = 3_000
+_SHORT = 3
+"""Characters of a value that must be written with its capitals: ``IT`` is not ``it``."""
+
+
+class Token(NamedTuple):
+    """A word of a text: as it is compared, as it is written, and where."""
+
+    key: str
+    written: str
+    at: int
+
+
+class Mention(NamedTuple):
+    """Some words of the question with one reading."""
+
+    start: int
+    end: int
+    kind: str
+    """``value``, ``column``, ``concept``, ``cue``, ``noun`` or ``harmless``."""
+    name: str = ""
+    """Of a cue or a concept."""
+    columns: tuple[Column, ...] = ()
+    values: tuple[str, ...] = ()
+
+    @property
+    def words(self) -> int:
+        """How many words it takes."""
+        return self.end - self.start
+
+
+Phrases = Mapping[tuple[str, ...], tuple[str, ...]]
+
+
+def tokens(text: str) -> list[Token]:
+    """The words of a text."""
+    written = normalise(text)
+    return [Token(stem(fold(found[0]).lower()), found[0], found.start()) for found in _TOKEN.finditer(written)]
+
+
+def keys(text: str) -> tuple[str, ...]:
+    """The words of a text as they are compared."""
+    return tuple(token.key for token in tokens(text))
+
+
+def stem(word: str) -> str:
+    """An English plural as its singular; other words as they are."""
+    if len(word) > 4 and word.endswith("ies"):
+        return f"{word[:-3]}y"
+    if len(word) > 4 and word.endswith(("sses", "xes", "ches", "shes")):
+        return word[:-2]
+    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
+
+
+@cache
+def language_data() -> dict[str, Any]:
+    """The content of `words.yaml`."""
+    read: dict[str, Any] = yaml.safe_load(files("app.tables").joinpath("words.yaml").read_text("utf-8"))
+    return read
+
+
+@cache
+def phrases_of(section: str) -> Phrases:
+    """The phrases of a section of `words.yaml`, each with the names it stands under."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    content = language_data()[section]
+    for name, listed in content.items() if isinstance(content, dict) else [("", content)]:
+        for phrase in listed:
+            found.setdefault(keys(phrase), []).append(name)
+    return {phrase: tuple(names) for phrase, names in found.items()}
+
+
+def concepts_of(column: Column) -> frozenset[str]:
+    """The kinds of things a column's name speaks of: those of its longest phrases."""
+    label = keys(column.label)
+    known = phrases_of("concepts")
+    found = {label[a:b] for a in range(len(label)) for b in range(a + 1, len(label) + 1) if label[a:b] in known}
+    longest = [one for one in found if not any(one != more and _within(one, more) for more in found)]
+    return frozenset(name for phrase in longest for name in known[phrase])
+
+
+class Lexicon:
+    """Everything words of a question may mean in one sheet."""
+
+    def __init__(self, sheet: Sheet, names: Iterable[str] = ()):
+        """`names`: of the file and its sheets; their words say nothing about rows."""
+        self.sheet = sheet
+        self.concepts = {column.at: concepts_of(column) for column in sheet.columns}
+        self._values: dict[tuple[str, ...], list[tuple[Column, str]]] = {}
+        for column in sheet.columns:
+            for value in column.distinct:
+                if 0 < len(words := keys(value)) <= _MOST_WORDS:
+                    self._values.setdefault(words, []).append((column, value))
+        self._labels: dict[tuple[str, ...], list[Column]] = {}
+        for column in sheet.columns:
+            for name in {keys(column.name), keys(column.label)}:
+                self._labels.setdefault(name, []).append(column)
+        self._names = frozenset(word for name in names for word in keys(name) if len(word) > 1)
+
+    def read(self, said: Sequence[Token], taken: Iterable[int] = ()) -> list[Mention]:
+        """The reading of every place, the longest first; places in `taken` are left out."""
+        free = set(range(len(said))) - set(taken)
+        found: list[Mention] = []
+        for one in sorted(self._readings(said), key=lambda one: (-one.words, _RANK[one.kind])):
+            if free.issuperset(range(one.start, one.end)):
+                found.append(one)
+                free -= set(range(one.start, one.end))
+        soft = {at for one in found if one.kind in ("harmless", "noun") for at in range(one.start, one.end)}
+        for at in sorted(free):
+            if at in free and (one := self._part_of_value(said, at, free | soft) or self._misspelt(said, at, free | soft)):
+                found = [other for other in found if other.end <= one.start or other.start >= one.end]
+                found.append(one)
+                free -= set(range(one.start, one.end))
+        return sorted(found)
+
+    def columns_for(self, concept: str) -> tuple[Column, ...]:
+        """The columns of a kind of thing."""
+        return tuple(column for column in self.sheet.columns if concept in self.concepts[column.at])
+
+    def _readings(self, said: Sequence[Token]) -> Iterator[Mention]:
+        everything = tuple(token.key for token in said)
+        for start in range(len(said)):
+            for end in range(start + 1, min(start + _MOST_WORDS, len(said)) + 1):
+                yield from self._of(start, end, everything[start:end], said[start:end])
+
+    def _of(self, start: int, end: int, words: tuple[str, ...], said: Sequence[Token]) -> Iterator[Mention]:
+        same = [(c, v) for c, v in self._values.get(words, ()) if _is_written_so(v, said)]
+        if same:
+            columns = tuple(dict.fromkeys(column.at for column, _ in same))
+            yield Mention(start, end, "value", "", tuple(self.sheet.columns[at] for at in columns),
+                          tuple(dict.fromkeys(value for _, value in same)))  # fmt: skip
+        if labelled := self._labels.get(words):
+            yield Mention(start, end, "column", "", tuple(labelled))
+        for name in phrases_of("cues").get(words, ()):
+            yield Mention(start, end, "cue", name)
+        kinds = phrases_of("concepts").get(words, ())
+        meant = dict.fromkeys(column.at for kind in kinds for column in self.columns_for(kind))
+        parts = [c.at for label, cs in self._labels.items() if _within(words, label) for c in cs if words != label]
+        if (meant or parts) and not all(words[at : at + 1] in phrases_of("harmless") for at in range(len(words))) or meant:
+            chosen = list(meant) if meant else list(dict.fromkeys(parts))
+            both = [at for at in chosen if at in parts]
+            yield Mention(start, end, "concept", kinds[0] if kinds else "",
+                          tuple(self.sheet.columns[at] for at in (both or chosen)))  # fmt: skip
+        if words in phrases_of("row_nouns"):
+            yield Mention(start, end, "noun")
+        if words in phrases_of("harmless") or (len(words) == 1 and words[0] in self._names):
+            yield Mention(start, end, "harmless")
+
+    def _part_of_value(self, said: Sequence[Token], at: int, free: set[int]) -> Mention | None:
+        """A word that stands in values, with the words beside it that stand in the same values in this order."""
+        key = said[at].key
+        held = [(words, owner) for words, owners in self._values.items() if key in words for owner in owners]
+        if len(key) < 2 or key[0].isdigit() or not held or len({column.at for _, (column, _) in held}) > 1:
+            return None
+        start, end = at, at + 1
+        while start - 1 in free and (kept := [one for one in held if _in_order(said[start - 1 : end], one[0])]):
+            start, held = start - 1, kept
+        while end in free and (kept := [one for one in held if _in_order(said[start : end + 1], one[0])]):
+            end, held = end + 1, kept
+        return Mention(start, end, "value", "part", (held[0][1][0],), tuple(value for _, (_, value) in held))
+
+    def _misspelt(self, said: Sequence[Token], at: int, free: set[int]) -> Mention | None:
+        """The one name, value or word that is a letter or two from what is written around a place."""
+        for size in range(4, 0, -1):
+            for start in range(max(at - size + 1, 0), min(at + 1, len(said) - size + 1)):
+                if not free.issuperset(range(start, start + size)):
+                    continue
+                spelt = " ".join(token.key for token in said[start : start + size])
+                near = list(self._near(spelt, size, start)) if len(spelt) >= 4 else []
+                if len({(one.columns, one.values, one.name) for one in near}) == 1:
+                    return near[0]
+        return None
+
+    def _near(self, spelt: str, size: int, start: int) -> Iterator[Mention]:
+        for words, owners in list(self._values.items())[:_MOST_TYPO_TARGETS]:
+            if len(words) == size and _is_near(spelt, " ".join(words)):
+                columns = tuple({column.at: column for column, _ in owners}.values())
+                yield Mention(start, start + size, "value", "", columns, tuple(dict.fromkeys(v for _, v in owners)))
+        for words, columns in self._labels.items():
+            if len(words) == size and _is_near(spelt, " ".join(words)):
+                yield Mention(start, start + size, "column", "", tuple(columns))
+        for words, names in phrases_of("cues").items():
+            if len(words) == size and len(spelt) > 5 and _is_near(spelt, " ".join(words)):
+                yield Mention(start, start + size, "cue", names[0])
+
+
+_RANK = {"value": 0, "column": 1, "cue": 2, "concept": 3, "noun": 4, "harmless": 5}
+
+
+def _is_written_so(value: str, said: Sequence[Token]) -> bool:
+    """Whether a value may be meant: marks and, of short ones, capitals must not speak against it."""
+    own = tokens(value)
+    if len(value) <= _SHORT and value.isupper() and not any(char.isdigit() for char in value):
+        return " ".join(token.written for token in said) == value
+    pairs = zip((token.written.lower() for token in own), (token.written.lower() for token in said), strict=True)
+    return all(a == b or a.isascii() or b.isascii() for a, b in pairs)
+
+
+def _within(words: tuple[str, ...], label: tuple[str, ...]) -> bool:
+    size = len(words)
+    return any(label[at : at + size] == words for at in range(len(label) - size + 1))
+
+
+def _in_order(said: Sequence[Token], words: Sequence[str]) -> bool:
+    left = iter(words)
+    return all(token.key in left for token in said)
+
+
+def _is_near(a: str, b: str) -> bool:
+    """Whether two spellings are one letter apart; two for long ones. Letters that changed places count once."""
+    if a == b or a[0] != b[0] or any(char.isdigit() for char in a + b):
+        return a == b
+    most = 1 if min(len(a), len(b)) < 9 else 2
+    return abs(len(a) - len(b)) <= most and edit_distance(a, b) <= most
+
+
+def edit_distance(a: str, b: str) -> int:
+    """Letters to add, leave out, change or swap with their neighbour."""
+    before: list[int] = []
+    last = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        row = [i]
+        for j, y in enumerate(b, 1):
+            cost = min(last[j] + 1, row[-1] + 1, last[j - 1] + (x != y))
+            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
+                cost = min(cost, before[j - 2] + 1)
+            row.append(cost)
+        before, last = last, row
+    return last[-1]
