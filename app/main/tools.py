@@ -46,7 +46,9 @@ async def open_tools(
         stack.push_async_callback(connections.aclose)
         further = servers.tools(connections, reasoner)
     web = _web(settings, Reading(reasoner, embedder, settings.min_relevance_score))
-    ports = ToolPorts(retriever, reasoner, database, settings.min_relevance_score, sandbox, files, tables, web, concepts_in)
+    ports = ToolPorts(
+        retriever, reasoner, database, settings.min_relevance_score, sandbox, files, tables, web, concepts_in
+    )
     return build_toolbox(ports, further=further)
 
 

@@ -112,7 +112,7 @@ def checked_select(connection: duckdb.DuckDBPyConnection, sql: str, columns: Seq
 
 def fill(connection: duckdb.DuckDBPyConnection, rows: Rows) -> None:
     """Make the table of the job's cells. A text that is not of its column's type becomes empty."""
-    kept = [f'TRY_CAST(r[{at}] AS {kind}) AS {quoted(name)}' for at, (name, kind) in enumerate(rows.columns, 2)]
+    kept = [f"TRY_CAST(r[{at}] AS {kind}) AS {quoted(name)}" for at, (name, kind) in enumerate(rows.columns, 2)]
     numbered = [[str(at), *cells] for at, cells in enumerate(rows.cells, 1)]
     connection.execute(
         f"CREATE OR REPLACE TEMP TABLE {TABLE} AS SELECT {', '.join([f'r[1]::INTEGER AS {ROW}', *kept])} "

@@ -103,7 +103,8 @@ def statement(query: TableQuery) -> tuple[str, list[str]]:
         sql = f"SELECT {ROW}, {cells} FROM {TABLE} WHERE {where}{has_value} ORDER BY {order}{ROW}"
     elif query.group is not None:
         key = _key(query.group, query.grain)
-        order = f"2 {'ASC' if query.order == 'least' else 'DESC'} NULLS LAST, 1" if query.order or not query.grain else "1"
+        is_time = not query.order and (query.grain or not query.group.is_text)
+        order = "1" if is_time else f"2 {'ASC' if query.order == 'least' else 'DESC'} NULLS LAST, 1"
         sql = (
             f"SELECT {key}, {value}, count(*), count({cells}) FROM {TABLE} WHERE {where} AND {key} IS NOT NULL "
             f"GROUP BY 1 ORDER BY {order}"
@@ -142,6 +143,8 @@ def _key(column: Column, grain: str) -> str:
     name = quoted(column.name)
     if column.kind != "day" or not grain:
         return name
-    return f"strftime({name}, '%Y')" if grain == "year" else (
-        f"strftime({name}, '%Y-%m')" if grain == "month" else f"concat(year({name}), '-Q', quarter({name}))"
+    return (
+        f"strftime({name}, '%Y')"
+        if grain == "year"
+        else (f"strftime({name}, '%Y-%m')" if grain == "month" else f"concat(year({name}), '-Q', quarter({name}))")
     )

@@ -8,7 +8,7 @@ from app.domain.knowledge import Language
 from app.tables.query import Filter, How, TableQuery, Unclear
 from app.tables.reading import Reader, Unread
 from app.tables.sheet import Column, Sheet
-from app.tables.words import Mention, language_data
+from app.tables.words import Mention, is_flag, keys, language_data
 
 _MOST, _LEAST = ("max", "max_price", "max_time"), ("min", "min_price", "min_time")
 _SUPERLATIVES = (*_MOST, *_LEAST)
@@ -17,6 +17,12 @@ _GRAINS = {"thang": "month", "month": "month", "monthly": "month", "quy": "quart
 _NEAR = 3
 _BEHIND = ("nao", "gi")
 """Question words that stand behind what they ask for."""
+_MANY = ("most", "fewest", "least", "nhieu", "it", "dong", "the")
+"""Superlatives of what is counted."""
+_SIZES = frozenset(
+    ("biggest", "largest", "greatest", "highest", "smallest", "lowest", "max", "maximum", "min", "minimum", "peak", "top",
+     "bottom", "most", "least", "the", "lon", "nho", "cao", "thap", "nhieu", "it", "be", "nhiu")
+)  # fmt: skip
 _COUNTED = {"quantity", "stock", "imported", "exported"}
 
 
@@ -49,7 +55,7 @@ class _Shape:
         free = reader.free()
         self.numbers = [one for one in free if reader.numeric(one)]
         self.measures = _single(self.numbers, reader)
-        self.labels = [one for one in free if any(column.is_text for column in one.columns)]
+        self.labels = [one for one in free if any(column.kind not in ("number", "day") for column in one.columns)]
         self.days = [column for one in free for column in one.columns if column.kind == "day"]
 
     def query(self) -> TableQuery:
@@ -70,7 +76,14 @@ class _Shape:
         reader = self.reader
         asks = reader.cues("sum", "average", "median", "count", "howmuch", "share", "difference", "which", "who", "when",
                            "where", "list", "distinct", "rows", *_SUPERLATIVES)  # fmt: skip
-        return bool(asks or (self.filters and (self.measures or self.labels or self.days)) or self.group)
+        pinned = any(one.column.is_unique and one.sign == "in" for one in self.filters)
+        return bool(
+            asks
+            or pinned
+            or (reader.is_yes_no and self.filters)
+            or (self.filters and (self.measures or self.labels or self.days))
+            or self.group
+        )
 
     # -- columns
 
@@ -86,6 +99,19 @@ class _Shape:
                 if 0 <= one.start - cue.end <= 1 and (column := self._groupable(one)):
                     reader.used.add(one)
                     return column, ""
+        return self._asked_grain() if reader.cues(*_SUPERLATIVES) else (None, "")
+
+    def _asked_grain(self) -> tuple[Column | None, str]:
+        """“tháng nào”, “which month” where the table has days: they are put together by it."""
+        said = self.reader.said
+        for at, token in enumerate(said):
+            around = {one.key for one in (*said[max(at - 1, 0) : at], *said[at + 1 : at + 2])}
+            grain = _GRAINS.get(token.key, "")
+            column = self._time_column(grain) if grain and around & {"nao", "which", "what"} else None
+            if column is not None and column.kind == "day":
+                self.reader.used.update(m for m in self.reader.mentions if m.start == at and column in m.columns)
+                self.reader.explained.add(at)
+                return column, grain
         return None, ""
 
     def _groupable(self, one: Mention) -> Column | None:
@@ -104,20 +130,23 @@ class _Shape:
         """The column that names what is asked for, else the first that names rows."""
         asked = [one for one in self.labels if self._is_asked(one)] or self.labels
         for one in asked:
-            texts = [column for column in one.columns if column.is_text]
+            texts = [column for column in one.columns if column.kind not in ("number", "day")]
             named = [column for column in texts if "code" not in self.reader.lexicon.concepts[column.at]]
             if texts:
                 return (named or texts)[0]
         if self.reader.cues("who"):
+            concepts = self.reader.lexicon.concepts
             people = [c for c in self.reader.lexicon.columns_for("person") if c.is_text]
             if people:
-                return people[0]
+                return min(people, key=lambda column: "code" in concepts[column.at])
         return None
 
     def _is_asked(self, one: Mention) -> bool:
         cues = self.reader.cues("which", "list", "count", "howmuch", "distinct", "rows")
         behind = [c for c in cues if self.reader.said[c.start].key in _BEHIND and 0 <= c.start - one.end <= 1]
-        return bool(behind) or any(0 <= one.start - c.end <= 2 for c in cues if self.reader.said[c.start].key not in _BEHIND)
+        return bool(behind) or any(
+            0 <= one.start - c.end <= 2 for c in cues if self.reader.said[c.start].key not in _BEHIND
+        )
 
     def _row_name(self) -> Column | None:
         """What names a row when nobody says: a text of its own in every row, a name before a code."""
@@ -131,14 +160,45 @@ class _Shape:
         named = list(dict.fromkeys(c for one in self.measures for c in self.reader.numeric(one)))
         if product := self._product(named):
             return product
+        named = self._specific(self.reader.best_named(named))
+        if len(named) > 1 and (chosen := self._quantity() or self._paid(named)):
+            return chosen
         if len(named) > 1:
             raise Unread("columns", *(c.label for c in named))
         numeric = [c for c in self.sheet.columns if c.kind == "number"]
-        if not named and len(numeric) == 1:
+        if not named and len(numeric) == 1 and self._is_of_size() and not self._speaks_of_money_alone(numeric[0]):
             named = numeric
+        named = named or (self._amount() if self._is_of_size() else [])
         if not named and needed:
             raise Unread("column")
         return tuple(named)
+
+    def _specific(self, named: list[Column]) -> list[Column]:
+        """Without columns that are only meant by a word for any money, where another names an amount: “spend on fuel”."""
+        exact = [c for one in self.measures if one.name not in ("money", "spent") for c in one.columns if c in named]
+        return exact if exact and all(map(self.reader.lexicon.is_money, exact)) else named
+
+    def _paid(self, named: Sequence[Column]) -> tuple[Column, ...]:
+        """The one column of amounts, where the question speaks of money and calls no column by its name."""
+        reader = self.reader
+        money = {"money", "spent", "price", "wage"}
+        says = any(one.kind == "money" or (one.kind == "concept" and one.name in money) for one in reader.mentions)
+        paid = [c for c in named if reader.lexicon.is_money(c) and not self._is_averaged([c])]
+        is_own = any(one.kind == "column" for one in self.numbers)
+        return tuple(paid) if says and len(paid) == 1 and not is_own else ()
+
+    def _speaks_of_money_alone(self, column: Column) -> bool:
+        return any(one.kind == "money" for one in self.reader.mentions) and not self.reader.lexicon.is_money(column)
+
+    def _is_of_size(self) -> bool:
+        """Whether a superlative may be about any amount: “biggest”, not “longest”."""
+        return all(self.reader.said[cue.start].key in _SIZES for cue in self.reader.cues("max", "min"))
+
+    def _amount(self) -> list[Column]:
+        """The one amount a row has: what “the biggest invoice” is about."""
+        amounts = [c for c in self.reader.lexicon.columns_for("money") if c.kind == "number"]
+        rest = [c for c in amounts if not self.reader.lexicon.concepts[c.at] & {"tax", "discount", "budget"}]
+        return rest if len(rest) == 1 else []
 
     def _product(self, named: Sequence[Column]) -> tuple[Column, ...]:
         """Quantity times price: where both are named, or what is asked is worth and no column tells it."""
@@ -152,7 +212,8 @@ class _Shape:
             other = next(c for c in named if c is not prices[0])
             is_worth = prices[0] not in own or {"time", "nhan", "x", "multiplied"} & said
             return (other, prices[0]) if other in counted and is_worth else ()
-        is_worth = bool(prices) and list(named) == prices[:1] and prices[0] not in own and self.reader.cues("sum", "howmuch")
+        speaks = any(one.name == "money" for one in self.numbers)
+        is_worth = speaks and bool(prices) and list(named) == prices[:1] and prices[0] not in own
         if not is_worth or not counted or any("money" in concepts[c.at] and c not in prices for c in numeric):
             return ()
         if len(counted) > 1:
@@ -174,13 +235,37 @@ class _Shape:
     def _counts(self) -> bool:
         """Whether rows are counted: “how many” with no column of numbers behind it."""
         reader = self.reader
+        events = {token for noun in language_data()["event_nouns"] for token in keys(noun)}
         for cue in reader.cues("count", "howmuch"):
+            if reader.said[cue.start].key == "number" and any(m.end == cue.start and m.columns for m in reader.mentions):
+                continue
             behind = [one for one in self.numbers if 0 <= one.start - cue.end <= _NEAR]
-            noun = [one for one in reader.mentions if one.start == cue.end and (one.kind == "noun" or one in self.labels)]
+            noun = [
+                one for one in reader.mentions if one.start == cue.end and (one.kind == "noun" or one in self.labels)
+            ]
             value = [one for one in reader.mentions if one.kind == "value" and one.start == cue.end]
+            named = {key for one in self.numbers for column in one.columns for key in keys(column.label)}
+            if (
+                noun
+                and noun[0].kind == "noun"
+                and {t.key for t in reader.said[cue.end : noun[0].end]} & (events - named)
+            ):
+                return True
             if cue.name == "count" and not behind or ((noun or value) and not behind and not self.measures):
                 return True
         return False
+
+    def _quantity(self) -> tuple[Column, ...]:
+        """The column that says how many, where “how many” or “most” stands before a value: “how many chairs”."""
+        reader = self.reader
+        cues = reader.cues("count", "howmuch", *_SUPERLATIVES)
+        values = [one for one in reader.mentions if one.kind == "value" and any(c.end == one.start for c in cues)]
+        sold = [one for one in self.numbers if len(one.columns) > 1]
+        counted = tuple(c for c in reader.lexicon.columns_for("quantity") if c.kind == "number")
+        is_asked = values or (sold and any(c.name == "count" or c.name in _SUPERLATIVES for c in cues))
+        return (
+            counted if len(counted) == 1 and is_asked and not any(one.kind == "column" for one in self.numbers) else ()
+        )
 
     def _plain(self, base: TableQuery) -> TableQuery:
         reader = self.reader
@@ -189,17 +274,27 @@ class _Shape:
             return replace(base, how="distinct")
         if how != "sum":
             return replace(base, how=how, measure=self._measure())
+        if reader.cues("count", "howmuch") and (counted := self._quantity()):
+            return replace(base, measure=counted, how="sum")
         if self._counts():
             is_named = base.label is not None and not base.label.is_unique and self.group is None and not self.filters
             return replace(base, how="distinct" if is_named else "count")
         if reader.cues("sum") or self.group is not None:
-            measure = self._measure(needed=not reader.cues("count"))
+            is_counted = reader.cues("count") or (self.group is not None and not self.measures and not reader.cues("sum"))
+            measure = () if is_counted and not self.measures else self._measure(needed=not is_counted)
             return replace(base, how="sum" if measure else "count", measure=measure)
         return self._rows(base)
 
     def _rows(self, base: TableQuery) -> TableQuery:
         """The rows themselves; with one column of numbers asked for, their sum as well."""
         reader = self.reader
+        if reader.is_yes_no:
+            pinned = tuple(one for one in self.filters if one.column.is_unique) or tuple(
+                one for one in self.filters if not is_flag(one.column)
+            )
+            return replace(
+                base, filters=pinned, shown=tuple(one.column for one in self.filters), label=self._row_name()
+            )
         if not self.filters:
             labels = base.label and reader.cues("which", "list", "who")
             if labels and not self.measures:
@@ -207,7 +302,9 @@ class _Shape:
             raise Unread("condition", is_meant=bool(self.measures))
         shown = [c for one in reader.free() for c in one.columns if one.kind != "value"]
         asks = reader.cues("howmuch", "which", "who", "when", "where", "list", "rows")
-        if not asks and not shown:
+        is_pinned = any(one.column.is_unique and one.sign == "in" for one in self.filters)
+        names_rows = base.label or reader.cues("list", "who", "when", "where", "rows", "howmuch")
+        if not shown and not (names_rows if asks else is_pinned):
             raise Unread("column")
         asked = [one for one in self.labels if self._is_asked(one)]
         is_amount = reader.cues("howmuch", "which") and self.measures and not asked
@@ -229,7 +326,7 @@ class _Shape:
         measure = self._extreme_measure(names)
         label = base.label
         how: How = self._how()
-        if label is None or label.is_unique or (self.group is None and not self._is_grouped(measure, how)):
+        if self.group is None and (label is None or label.is_unique or not self._is_grouped(measure, how)):
             if not measure:
                 raise Unread("column")
             return replace(base, measure=measure, label=label or self._row_name(), shown=tuple(self.days))
@@ -248,23 +345,30 @@ class _Shape:
             if len(prices) != 1:
                 raise Unread("columns" if prices else "column", *(c.label for c in prices))
             return prices
-        return () if self.reader.cues("count") and not self.measures else self._most_of()
+        counted = self._quantity() if names & {"max", "min"} else ()
+        return counted or (() if self.reader.cues("count") and not self.measures else self._most_of())
 
     def _most_of(self) -> tuple[Column, ...]:
         """The measure of “most …”; none where rows are what there is most of: “most orders”."""
         if self.measures:
             return self._measure()
         nouns = [one for one in self.reader.mentions if one.kind == "noun" or one in self.labels]
-        ends = [cue for cue in self.reader.cues(*_SUPERLATIVES) if any(0 <= n.start - cue.end <= 1 for n in nouns)]
+        cues = [cue for cue in self.reader.cues(*_SUPERLATIVES) if self.reader.said[cue.start].key in _MANY]
+        ends = [cue for cue in cues if any(0 <= n.start - cue.end <= 1 for n in nouns)]
+        if cues and not ends and not any(one.kind == "money" for one in self.reader.mentions):
+            raise Unread("column")
         return () if ends else self._measure(needed=False)
 
     def _is_grouped(self, measure: Sequence[Column], how: str) -> bool:
         """Whether a repeated name stands for all its rows together: of sums and counts, not of scores and prices."""
         if how != "sum" or not measure or self.reader.cues("sum"):
             return True
-        averaged = set(language_data()["averaged"])
-        concepts = self.reader.lexicon.concepts[measure[0].at]
-        return measure[0].kind == "number" and not (concepts & averaged and not concepts & set(language_data()["additive"]))
+        return measure[0].kind == "number" and not self._is_averaged(measure)
+
+    def _is_averaged(self, measure: Sequence[Column]) -> bool:
+        """Whether values of a column say nothing when they are added: scores, prices of one."""
+        concepts = {name for column in measure for name in self.reader.lexicon.concepts[column.at]}
+        return bool(concepts & set(language_data()["averaged"])) and not concepts & set(language_data()["additive"])
 
     def _share(self, base: TableQuery) -> TableQuery:
         """What part of the whole some rows are; conditions behind “of” and times belong to the whole."""
@@ -280,6 +384,8 @@ class _Shape:
         return replace(base, how="share", measure=measure, filters=whole, sides=(part[0],), group=None)
 
     def _pair(self) -> tuple[Filter, ...]:
+        if len(sides := self.reader.sides) == 2:
+            return tuple(sides)
         two = [one for one in self.filters if one.sign == "in" and len(one.values) == 2 and one.column.is_text]
         return tuple(replace(two[0], values=(value,)) for value in two[0].values) if len(two) == 1 else ()
 
@@ -293,10 +399,11 @@ class _Shape:
             return replace(base, how="difference", measure=tuple(named))
         measure = () if self._counts() else self._measure(needed=False)
         rest = tuple(one for one in self.filters if one.column is not pair[0].column)
-        concepts = {name for c in measure for name in self.reader.lexicon.concepts[c.at]}
-        if measure and how == "sum" and concepts & set(language_data()["averaged"]) and not self.reader.cues("sum"):
+        if how == "sum" and self._is_averaged(measure) and not self.reader.cues("sum"):
             how = "average"
         if how in ("average", "median"):
+            if pair[0].said:
+                raise Unread("difference")
             return replace(base, how=how, measure=measure or self._measure(), group=pair[0].column, sides=pair)
         return replace(base, how="difference", measure=measure, filters=rest, sides=pair)
 

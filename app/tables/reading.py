@@ -8,7 +8,7 @@ from typing import NamedTuple
 from app.domain.knowledge import Language
 from app.tables.query import Filter, Unclear
 from app.tables.sheet import Column, Sheet, plain
-from app.tables.words import Lexicon, Mention, keys, language_data, phrases_of, tokens
+from app.tables.words import Lexicon, Mention, Token, is_flag, keys, language_data, names_of, tokens
 from app.text.dates import dates_in
 from app.text.language import normalise
 from app.text.numbers import numbers_in
@@ -19,8 +19,10 @@ _GRAINS = {"thang": "month", "month": "month", "monthly": "month", "quy": "quart
            "quarterly": "quarter", "nam": "year", "year": "year", "yearly": "year"}  # fmt: skip
 _TIME_KINDS = ("day", "month", "quarter", "year")
 _MONTHS_OF = {"day": 1, "month": 1, "quarter": 3, "year": 12}
-_ORDER = ["thứ", "tự"]
-"""No weekday, although it looks like one without its marks."""
+_YES_NO = ("did", "is", "was", "ha", "has", "have", "are", "were", "doe", "does", "do", "can")
+_EQUAL = ("bang", "=", "exactly", "equal", "dung", "to", "only", "just", "chi", "co")
+_MAIN_DAYS = {"date", "issued", "ordered", "bought"}
+"""What a day of a row is where it has several and nobody says which."""
 _GAP_END, _GAP_WORDS = "nhat", 5
 _JOINED = {"va": "and", "and": "and", "den": "to", "toi": "to", "to": "to", "until": "to", "through": "to"}
 
@@ -68,11 +70,13 @@ class Reader:
         self.bounds = self._bounds(fixed | taken, first)
         taken |= {at for bound in self.bounds for at in range(bound.start, bound.end)}
         gaps = self._gaps(taken)
-        gaps += [one for one in self._named(names) if not taken.intersection(_places(one))]
         taken |= {at for one in gaps for at in _places(one)}
         self.mentions = sorted([*self.lexicon.read(self.said, taken), *gaps])
         self.explained = taken | {at for one in self.mentions for at in _places(one)} | self._purpose()
         self.used: set[Mention] = set()
+        self.is_yes_no = self._is_yes_no()
+        self.sides: list[Filter] = []
+        """Two times, as conditions of their own."""
 
     # -- what stands where
 
@@ -81,8 +85,8 @@ class Reader:
         text = " ".join(self.question.split())
         for one in dates_in(_spelt(self.question), self.today, "year"):
             places = [at for at, token in enumerate(self.said) if one.start <= token.at < one.end]
-            written = [self.said[at].written.lower() for at in places]
-            if places and not fixed.intersection(places) and one.grain != "hours" and written != _ORDER:
+            is_other = _is_other_word([self.said[at] for at in places])
+            if places and not fixed.intersection(places) and one.grain != "hours" and not is_other:
                 found.append(Times(places[0], places[-1] + 1, one.first, one.last, one.grain, one.is_dated))
         found = [more for one in found for more in self._continued(one, found)]
         return self._signed_times(sorted(set(found))) if text else []
@@ -94,9 +98,7 @@ class Reader:
             step = 1 if self.said[at].key in _JOINED else 0
             token = self.said[at + step] if at + step < len(self.said) else None
             most = 12 // _MONTHS_OF[one.grain]
-            if token is None or not token.key.isdigit() or not 1 <= int(token.key) <= most or (
-                at + step + 1 < len(self.said) and self.said[at + step + 1].key in phrases_of_scales()
-            ):
+            if token is None or not token.key.isdigit() or not 1 <= int(token.key) <= most:
                 break
             size = _MONTHS_OF[one.grain]
             first = date(one.first.year, int(token.key) * size - size + 1, 1)
@@ -110,11 +112,16 @@ class Reader:
         for one in found:
             before = self.said[one.start - 1].key if one.start else ""
             last = signed[-1] if signed else None
-            is_range = last is not None and last.sign == "between" and one.start - last.end == 1 and (
-                _JOINED.get(before) == "to" or self._key(last.start - 1) in ("between", "giua")
-            ) or (last is not None and one.start == last.end and "-" in self._gap(last, one))
+            is_range = (
+                last is not None
+                and last.sign in ("between", ">=")
+                and one.start - last.end == 1
+                and (_JOINED.get(before) == "to" or self._key(last.start - 1) in ("between", "giua"))
+                or (last is not None and one.start == last.end and "-" in self._gap(last, one))
+            )
             if last is not None and is_range:
-                start = last.start - (self._key(last.start - 1) in ("tu", "from", "between", "giua"))
+                opened = last.sign == "between" and self._key(last.start - 1) in ("tu", "from", "between", "giua")
+                start = last.start - opened
                 first = last.first.replace(year=one.first.year) if one.is_dated and not last.is_dated else last.first
                 signed[-1] = Times(start, one.end, first, one.last, one.grain, one.is_dated)
                 continue
@@ -141,7 +148,7 @@ class Reader:
 
     def _sign_before(self, start: int, wanted: set[str]) -> tuple[str, int]:
         for size in range(4, 0, -1):
-            names = phrases_of("signs").get(tuple(token.key for token in self.said[max(start - size, 0) : start]), ())
+            names = names_of("signs", self.said[max(start - size, 0) : start])
             if start >= size and (sign := next((name for name in names if name in wanted), "")):
                 return sign, size
         return "", 0
@@ -149,8 +156,7 @@ class Reader:
     def _sign_behind(self, end: int) -> tuple[str, int]:
         for gap in range(3):
             for size in range(3, 0, -1):
-                words = tuple(token.key for token in self.said[end + gap : end + gap + size])
-                if names := phrases_of("signs_behind").get(words, ()):
+                if names := names_of("signs_behind", self.said[end + gap : end + gap + size]):
                     return names[0], gap + size
         return "", 0
 
@@ -203,29 +209,39 @@ class Reader:
         sign, size = self._sign_before(start, {"="})
         counted = [one for one in first if one.start == end and one.kind in ("noun", "value")]
         beside = [one for one in first if one.end == start - size and self.numeric(one) and not counted]
-        is_strong = size and self._key(start - 1) in ("bang", "=", "exactly", "equal", "equals", "dung", "to")
+        is_strong = size and self._key(start - 1) in _EQUAL
         return Bound(start - size, end, "=", (value,)) if beside or is_strong else None
 
     def _is_limit(self, start: int, end: int, value: Decimal) -> bool:
-        around = [self._key(at) for at in (start - 1, *range(end, end + _NEAR + 2))]
-        whole = value == int(value) and 0 < value <= 100
-        ends = any((key,) in phrases_of("cues") and {"max", "min"} & set(phrases_of("cues")[(key,)]) for key in around)
-        return whole and (ends or _GAP_END in around or around[0] in ("top", "bottom", "first", "last"))
+        around = [self.said[max(at, 0) : at + 1] for at in (start - 1, *range(end, end + _NEAR + 2))]
+        ends = any({"max", "min"} & set(names_of("cues", one)) for one in around)
+        before = self._key(start - 1) in ("top", "bottom", "first", "last")
+        behind = _GAP_END in [token.key for one in around for token in one]
+        return value == int(value) and 0 < value <= 100 and (ends or before or behind)
 
     def _gaps(self, taken: set[int]) -> list[Mention]:
         """“nhiều tiền nhất”: the two halves of one word, with what stands between them."""
         found: list[Mention] = []
         for at, token in enumerate(self.said):
             ends = [to for to in range(at + 2, at + _GAP_WORDS + 1) if self._key(to) == _GAP_END]
-            names = phrases_of("cues").get((token.key, _GAP_END), ())
+            names = names_of("cues", [token, self.said[ends[0]]]) if ends else ()
             if names and ends and at not in taken and not any(one.end == ends[0] + 1 for one in found):
                 found += [Mention(at, at + 1, "cue", names[0]), Mention(ends[0], ends[0] + 1, "harmless")]
         return found
 
+    def _is_yes_no(self) -> bool:
+        """Whether a yes or a no is asked for; a “không” or “chưa” at the end is no condition then."""
+        last = [one for one in self.cues("not") if one.end == len(self.said) and one.start]
+        self.used.update(last)
+        asks = self.cues("howmuch", "count", "which", "who", "when", "where", "sum", "average", "list")
+        return not asks and bool(last or (self.said and self.said[0].key in _YES_NO))
+
     def _purpose(self) -> set[int]:
         """The places behind “để …”, “so that …”, where no condition stands there."""
         for at, token in enumerate(self.said):
-            is_purpose = token.written.lower() == "để" or keys("so that") == tuple(t.key for t in self.said[at : at + 2])
+            is_purpose = token.written.lower() == "để" or keys("so that") == tuple(
+                t.key for t in self.said[at : at + 2]
+            )
             tail = set(range(at, len(self.said)))
             if is_purpose and at > 2 and not any(one.kind == "value" and one.start > at for one in self.mentions):
                 return tail
@@ -242,10 +258,16 @@ class Reader:
     def free(self) -> list[Mention]:
         return [one for one in self.mentions if _names_columns(one) and one not in self.used]
 
+    def best_named(self, columns: Sequence[Column]) -> list[Column]:
+        """Of several columns the one whose whole name is said, with other words between or in another order."""
+        said = {token.key for token in self.said}
+        whole = [column for column in columns if len(keys(column.label)) > 1 and said.issuperset(keys(column.label))]
+        return whole if len(columns) > 1 and len(whole) == 1 else list(columns)
+
     def _is_negated(self, start: int) -> bool:
         """Whether a “not” stands before a place, with nothing but small words or a column between them."""
         for one in reversed([one for one in self.mentions if one.end <= start]):
-            if one.kind == "cue" and one.name == "not" and start - one.end <= _NEAR:
+            if one.kind == "cue" and one.name in ("not", "empty") and start - one.end <= _NEAR:
                 self.used.add(one)
                 return True
             if one.kind not in ("harmless", "column", "concept") or start - one.start > _NEAR:
@@ -269,6 +291,8 @@ class Reader:
 
     def _by_time(self, asked: list[Times]) -> Filter:
         column = self._time_column(asked)
+        if len(asked) == 2:
+            self.sides = [Filter(column, *_time_values(column, [one]), said=self._written([one])) for one in asked]
         return Filter(column, *_time_values(column, asked), said=self._written(asked))
 
     def _written(self, asked: Sequence[Times]) -> str:
@@ -290,6 +314,9 @@ class Reader:
             fitting = exact
         else:
             self.used.update(one for one in named if len(one.columns) == 1)
+        main = [c for c in fitting if self.lexicon.concepts[c.at] & _MAIN_DAYS]
+        if len(fitting) > 1 and len(main) == 1:
+            fitting = main
         if len(fitting) > 1 and fitting[0].kind == "day":
             raise Unread("columns", *(one.label for one in fitting))
         if not fitting:
@@ -301,7 +328,7 @@ class Reader:
         before = [one for one in self.mentions if self.numeric(one) and 0 <= bound.start - one.end <= _NEAR + 2]
         inside = [one for one in self.mentions if self.numeric(one) and bound.start <= one.start < bound.end]
         near = inside or before[-1:] or behind[:1]
-        columns = self.numeric(near[0]) if near else self._only_numeric()
+        columns = tuple(self.best_named(self.numeric(near[0]))) if near else self._only_numeric()
         if len(columns) != 1:
             raise Unread("columns", *(column.label for column in columns)) if columns else Unread("column")
         self.used.update(near)
@@ -310,7 +337,9 @@ class Reader:
     def _only_numeric(self) -> tuple[Column, ...]:
         named = {column for one in self.mentions for column in self.numeric(one)}
         every = tuple(column for column in self.sheet.columns if column.kind == "number")
-        return tuple(named) if len(named) == 1 else every if len(every) == 1 else ()
+        amounts = tuple(column for column in self.lexicon.columns_for("money") if column.kind == "number")
+        chosen = tuple(named) if named else every if len(every) == 1 else amounts
+        return chosen if len(chosen) == 1 else ()
 
     def _by_values(self) -> list[Filter]:
         chosen: dict[tuple[int, bool], list[str]] = {}
@@ -359,7 +388,7 @@ class Reader:
         """“spent more than their budget”: two columns of the same row compared."""
         for at in range(len(self.said)):
             for size in (3, 2, 1):
-                signs = phrases_of("signs").get(tuple(token.key for token in self.said[at : at + size]), ())
+                signs = names_of("signs", self.said[at : at + size])
                 sign = next((one for one in signs if one in ("<", ">")), "")
                 right = [m for m in self.free() if self.numeric(m) and at + size <= m.start <= at + size + 2]
                 left = [m for m in self.free() if self.numeric(m) and m.end <= at]
@@ -382,7 +411,7 @@ class Reader:
         for one in self.free():
             near = [c for c in self.cues("empty") if c.start - one.end in range(_NEAR) or one.start - c.end in range(2)]
             columns = [c for c in one.columns if any(value is None for value in c.values)]
-            not_said = len(columns) == 1 and not near and not _is_flag(columns[0]) and self._is_negated(one.start)
+            not_said = len(columns) == 1 and not near and not is_flag(columns[0]) and self._is_negated(one.start)
             if len(columns) == 1 and (near or not_said):
                 self.used.update((one, *near))
                 found.append(Filter(columns[0], "none" if columns[0].kind == "number" else "empty"))
@@ -391,7 +420,7 @@ class Reader:
     def _by_flags(self) -> list[Filter]:
         found: list[Filter] = []
         for one in self.free():
-            if len(one.columns) == 1 and _is_flag(one.columns[0]) and not self._is_asked(one):
+            if len(one.columns) == 1 and is_flag(one.columns[0]) and not self._is_asked(one):
                 self.used.add(one)
                 wanted = "no" if self._is_negated(one.start) else "yes"
                 values = [v for v in one.columns[0].distinct if plain(v) in language_data()["flags"][wanted]]
@@ -409,6 +438,12 @@ class Reader:
             raise Unread("words", *dict.fromkeys(lost), is_meant=knows)
 
 
+def _is_other_word(said: Sequence[Token]) -> bool:
+    """Whether words look like “thứ tư” only without their marks: “thứ tự”, “thu từ”."""
+    written = " ".join(token.written.lower() for token in said)
+    return [token.key for token in said[:2]] == ["thu", "tu"] and not written.isascii() and not written.startswith("thứ tư")
+
+
 def _spelt(question: str) -> str:
     return normalise(question)
 
@@ -421,26 +456,19 @@ def _names_columns(one: Mention) -> bool:
     return one.kind in ("column", "concept")
 
 
-def phrases_of_scales() -> frozenset[str]:
-    """Words behind a number that make it another one."""
-    return frozenset(language_data()["scales"])
-
-
-def _is_flag(column: Column) -> bool:
-    flags = language_data()["flags"]
-    found = {plain(value) for value in column.distinct}
-    return bool(found) and found <= {*flags["yes"], *flags["no"]}
-
-
 def _tells(column: Column, asked: Sequence[Times]) -> bool:
     """Whether the cells of a column are fine enough for the times that are asked for."""
     size = _MONTHS_OF[column.kind]
     if column.kind == "day":
         return True
     if column.sql_type != "DATE":
-        return column.kind == "year" and all(one.grain == "year" for one in asked) or column.kind != "year" and not any(
-            one.grain == "year" or one.is_dated or one.grain in ("day", "week") for one in asked
-        ) and all(_months(one) % size == 0 for one in asked)
+        return (
+            column.kind == "year"
+            and all(one.grain == "year" for one in asked)
+            or column.kind != "year"
+            and not any(one.grain == "year" or one.is_dated or one.grain in ("day", "week") for one in asked)
+            and all(_months(one) % size == 0 for one in asked)
+        )
     return all(one.grain not in ("day", "week") and _months(one) % size == 0 for one in asked)
 
 
@@ -477,6 +505,10 @@ def _time_values(column: Column, asked: Sequence[Times]) -> tuple[str, tuple[str
 
 
 def _in_year(day: date, one: Times, years: Sequence[int]) -> date:
-    return day if one.is_dated else _end_of(day.replace(year=years[0], day=1), 1) if (day + timedelta(1)).day == 1 else (
-        day.replace(year=years[0])
+    return (
+        day
+        if one.is_dated
+        else _end_of(day.replace(year=years[0], day=1), 1)
+        if (day + timedelta(1)).day == 1
+        else (day.replace(year=years[0]))
     )

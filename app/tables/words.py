@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from app.tables.sheet import Column, Sheet
-from app.text.language import fold, normalise
+from app.tables.sheet import Column, Sheet, plain
+from app.text.language import fold, guess_language, normalise
 
 _TOKEN = re.compile(r"\d+(?:[.,]\d+)*(?![^\W_])|[^\W_]+|[%&#✓✔✗]|[<>]=?|[=≥≤]")
 _MOST_WORDS = 10
@@ -28,6 +28,8 @@ class Token(NamedTuple):
     key: str
     written: str
     at: int
+    is_bare: bool = False
+    """Whether the whole text is written without marks."""
 
 
 class Mention(NamedTuple):
@@ -36,7 +38,7 @@ class Mention(NamedTuple):
     start: int
     end: int
     kind: str
-    """``value``, ``column``, ``concept``, ``cue``, ``noun`` or ``harmless``."""
+    """``value``, ``column``, ``concept``, ``cue``, ``money``, ``noun`` or ``harmless``."""
     name: str = ""
     """Of a cue or a concept."""
     columns: tuple[Column, ...] = ()
@@ -48,13 +50,11 @@ class Mention(NamedTuple):
         return self.end - self.start
 
 
-Phrases = Mapping[tuple[str, ...], tuple[str, ...]]
-
-
 def tokens(text: str) -> list[Token]:
     """The words of a text."""
     written = normalise(text)
-    return [Token(stem(fold(found[0]).lower()), found[0], found.start()) for found in _TOKEN.finditer(written)]
+    is_bare = written.isascii() and guess_language(written) == "vi"
+    return [Token(stem(fold(found[0]).lower()), found[0], found.start(), is_bare) for found in _TOKEN.finditer(written)]
 
 
 def keys(text: str) -> tuple[str, ...]:
@@ -68,34 +68,62 @@ def stem(word: str) -> str:
         return f"{word[:-3]}y"
     if len(word) > 4 and word.endswith(("sses", "xes", "ches", "shes")):
         return word[:-2]
+    if len(word) > 7 and word.endswith("ely"):
+        return word[:-2]
     return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
 
 
 @cache
 def language_data() -> dict[str, Any]:
     """The content of `words.yaml`."""
-    read: dict[str, Any] = yaml.safe_load(files("app.tables").joinpath("words.yaml").read_text("utf-8"))
+    read: dict[str, Any] = yaml.load(files("app.tables").joinpath("words.yaml").read_text("utf-8"), Loader=yaml.BaseLoader)
     return read
 
 
 @cache
-def phrases_of(section: str) -> Phrases:
-    """The phrases of a section of `words.yaml`, each with the names it stands under."""
-    found: dict[tuple[str, ...], list[str]] = {}
+def _phrases(section: str) -> Mapping[tuple[str, ...], Sequence[tuple[str, tuple[str, ...]]]]:
+    found: dict[tuple[str, ...], list[tuple[str, tuple[str, ...]]]] = {}
     content = language_data()[section]
     for name, listed in content.items() if isinstance(content, dict) else [("", content)]:
         for phrase in listed:
-            found.setdefault(keys(phrase), []).append(name)
-    return {phrase: tuple(names) for phrase, names in found.items()}
+            written = tokens(phrase)
+            found.setdefault(tuple(one.key for one in written), []).append(
+                (name, tuple(one.written for one in written))
+            )
+    return found
+
+
+def names_of(section: str, said: Sequence[Token]) -> tuple[str, ...]:
+    """The names under which some words stand in a section of `words.yaml`: those of the same marks, or without any."""
+    listed = _phrases(section).get(tuple(token.key for token in said), ())
+    return tuple(dict.fromkeys(name for name, written in listed if _is_same(written, said)))
+
+
+def _is_same(written: Sequence[str], said: Sequence[Token]) -> bool:
+    for own, token in zip(written, said, strict=True):
+        asked = token.written.lower()
+        if own.isascii() != asked.isascii() and not (asked.isascii() and token.is_bare):
+            return False
+        if not asked.isascii() and asked != own.lower():
+            return False
+    return True
 
 
 def concepts_of(column: Column) -> frozenset[str]:
-    """The kinds of things a column's name speaks of: those of its longest phrases."""
-    label = keys(column.label)
-    known = phrases_of("concepts")
-    found = {label[a:b] for a in range(len(label)) for b in range(a + 1, len(label) + 1) if label[a:b] in known}
-    longest = [one for one in found if not any(one != more and _within(one, more) for more in found)]
-    return frozenset(name for phrase in longest for name in known[phrase])
+    """The kinds of things a column's name speaks of: those of its longest phrases. What stands behind “/” is a unit."""
+    label = tokens(column.label.partition("/")[0] if len(column.label.partition("/")[0]) > 2 else column.label)
+    spans = [
+        (a, b) for a in range(len(label)) for b in range(a + 1, len(label) + 1) if names_of("concepts", label[a:b])
+    ]
+    longest = [(a, b) for a, b in spans if not any((c, d) != (a, b) and c <= a and b <= d for c, d in spans)]
+    return frozenset(name for a, b in longest for name in names_of("concepts", label[a:b]))
+
+
+def is_flag(column: Column) -> bool:
+    """Whether the cells of a column say yes or no."""
+    flags = language_data()["flags"]
+    found = {plain(value) for value in column.distinct}
+    return bool(found) and found <= {*flags["yes"], *flags["no"]}
 
 
 class Lexicon:
@@ -107,13 +135,17 @@ class Lexicon:
         self.concepts = {column.at: concepts_of(column) for column in sheet.columns}
         self._values: dict[tuple[str, ...], list[tuple[Column, str]]] = {}
         for column in sheet.columns:
-            for value in column.distinct:
+            # “có” and “không” are words of every question; what a column of them says is asked by its name.
+            for value in () if is_flag(column) else column.distinct:
                 if 0 < len(words := keys(value)) <= _MOST_WORDS:
                     self._values.setdefault(words, []).append((column, value))
         self._labels: dict[tuple[str, ...], list[Column]] = {}
         for column in sheet.columns:
             for name in {keys(column.name), keys(column.label)}:
                 self._labels.setdefault(name, []).append(column)
+        self._parts: dict[tuple[str, ...], list[Column]] = {}
+        for column in sheet.columns:
+            self._parts.setdefault(keys(column.label.partition("/")[0]), []).append(column)
         self._names = frozenset(word for name in names for word in keys(name) if len(word) > 1)
 
     def read(self, said: Sequence[Token], taken: Iterable[int] = ()) -> list[Mention]:
@@ -125,8 +157,16 @@ class Lexicon:
                 found.append(one)
                 free -= set(range(one.start, one.end))
         soft = {at for one in found if one.kind in ("harmless", "noun") for at in range(one.start, one.end)}
+        names = [one for one in found if one.kind in ("harmless", "noun") and one.words == 1 and self._may_be_name(said, one)]
+        for one in names:
+            if part := self._part_of_value(said, one.start, free | soft):
+                found = [other for other in found if other.end <= part.start or other.start >= part.end]
+                found.append(part)
+                free -= set(range(part.start, part.end))
         for at in sorted(free):
-            if at in free and (one := self._part_of_value(said, at, free | soft) or self._misspelt(said, at, free | soft)):
+            if at in free and (
+                one := self._part_of_value(said, at, free | soft) or self._misspelt(said, at, free | soft)
+            ):
                 found = [other for other in found if other.end <= one.start or other.start >= one.end]
                 found.append(one)
                 free -= set(range(one.start, one.end))
@@ -150,25 +190,48 @@ class Lexicon:
                           tuple(dict.fromkeys(value for _, value in same)))  # fmt: skip
         if labelled := self._labels.get(words):
             yield Mention(start, end, "column", "", tuple(labelled))
-        for name in phrases_of("cues").get(words, ()):
+        for name in names_of("cues", said):
             yield Mention(start, end, "cue", name)
-        kinds = phrases_of("concepts").get(words, ())
-        meant = dict.fromkeys(column.at for kind in kinds for column in self.columns_for(kind))
-        parts = [c.at for label, cs in self._labels.items() if _within(words, label) for c in cs if words != label]
-        if (meant or parts) and not all(words[at : at + 1] in phrases_of("harmless") for at in range(len(words))) or meant:
-            chosen = list(meant) if meant else list(dict.fromkeys(parts))
-            both = [at for at in chosen if at in parts]
-            yield Mention(start, end, "concept", kinds[0] if kinds else "",
-                          tuple(self.sheet.columns[at] for at in (both or chosen)))  # fmt: skip
-        if words in phrases_of("row_nouns"):
+        kinds = names_of("concepts", said)
+        is_small = all(names_of("harmless", said[at : at + 1]) for at in range(len(words)))
+        if columns := self._spoken_of(words, kinds, is_small=is_small):
+            yield Mention(start, end, "concept", kinds[0] if kinds else "", columns)
+        elif "money" in kinds and any(self.is_money(column) for column in self.sheet.columns):
+            yield Mention(start, end, "money")
+        if names_of("row_nouns", said):
             yield Mention(start, end, "noun")
-        if words in phrases_of("harmless") or (len(words) == 1 and words[0] in self._names):
+        if names_of("harmless", said) or (len(words) == 1 and words[0] in self._names):
             yield Mention(start, end, "harmless")
+
+    def _spoken_of(self, words: tuple[str, ...], kinds: Sequence[str], *, is_small: bool) -> tuple[Column, ...]:
+        """The columns some words speak of: by a part of their name that is a kind of thing, by the kind, by a part."""
+        meant = [column.at for kind in kinds for column in self.columns_for(kind)]
+        parts = [column.at for label, columns in self._parts.items() if _within(words, label) for column in columns]
+        both = [at for at in meant if at in parts]
+        vague = len({self.sheet.columns[at].kind == "number" for at in parts}) > 1
+        chosen = both or meant or ([] if is_small else parts)
+        if vague and not meant:
+            chosen = [at for at in chosen if self.sheet.columns[at].kind != "number"]
+        return tuple(self.sheet.columns[at] for at in dict.fromkeys(chosen))
+
+    def is_money(self, column: Column) -> bool:
+        """Whether a column holds amounts of money."""
+        is_money = self.concepts[column.at] & set(language_data()["monetary"])
+        return column.kind == "number" and bool(is_money or set("£$€₫đ").intersection("".join(column.units)))
+
+    @staticmethod
+    def _may_be_name(said: Sequence[Token], one: Mention) -> bool:
+        """Whether a small word is written like a name: with a capital, not at the beginning."""
+        return one.start > 0 and said[one.start].written[0].isupper() and not said[one.start].written.isupper()
 
     def _part_of_value(self, said: Sequence[Token], at: int, free: set[int]) -> Mention | None:
         """A word that stands in values, with the words beside it that stand in the same values in this order."""
         key = said[at].key
         held = [(words, owner) for words, owners in self._values.items() if key in words for owner in owners]
+        written = said[at].written
+        capitals = any(token.written[0].isupper() for token in said[1:])
+        if capitals and written.islower() and not any(written in value for _, (_, value) in held):
+            return None
         if len(key) < 2 or key[0].isdigit() or not held or len({column.at for _, (column, _) in held}) > 1:
             return None
         start, end = at, at + 1
@@ -198,12 +261,12 @@ class Lexicon:
         for words, columns in self._labels.items():
             if len(words) == size and _is_near(spelt, " ".join(words)):
                 yield Mention(start, start + size, "column", "", tuple(columns))
-        for words, names in phrases_of("cues").items():
+        for words, listed in _phrases("cues").items():
             if len(words) == size and len(spelt) > 5 and _is_near(spelt, " ".join(words)):
-                yield Mention(start, start + size, "cue", names[0])
+                yield Mention(start, start + size, "cue", listed[0][0])
 
 
-_RANK = {"value": 0, "column": 1, "cue": 2, "concept": 3, "noun": 4, "harmless": 5}
+_RANK = {"value": 0, "column": 1, "cue": 2, "concept": 3, "money": 4, "noun": 5, "harmless": 6}
 
 
 def _is_written_so(value: str, said: Sequence[Token]) -> bool:

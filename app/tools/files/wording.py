@@ -8,7 +8,8 @@ from app.tables import Answered, Column, Filter, Sheet, TableQuery, Unclear
 from app.text.numbers import format_number
 
 _WHOLE_ROWS, _SHOWN_ROWS, _SHOWN_GROUPS, _SHOWN_BAD, _CHARS, _MOST_CHARS = 3, 30, 30, 3, 60, 600
-_PLACES = 2
+_PLACES, _EXACT_PLACES = 2, 9
+"""Of averages, which are rounded; and where a computed number ends."""
 _TEXTS: dict[Language, dict[str, str]] = {
     "vi": {
         "sum": "Tổng cột “{column}”{where}: {value}", "average": "Trung bình cột “{column}”{where}: {value}",
@@ -22,7 +23,8 @@ _TEXTS: dict[Language, dict[str, str]] = {
         "totals": "không tính {count} dòng tổng có sẵn", "cut": "bảng quá lớn nên chỉ đọc được phần đầu",
         "assumed": "các số như 1.500 được đọc theo cách viết tiếng Việt", "people": "{count} “{column}” khác nhau",
         "group": "{label}: {value} ({rows} dòng)", "more": "… và {count} dòng nữa", "empty": "{column} để trống",
-        "none": "{column} bằng 0 hoặc trống", "multiplied": "{one} × {two}",
+        "none": "{column} bằng 0 hoặc trống", "month": "tháng",
+        "per_group": "; tổng {total} chia cho {count} nhóm: {value}",
     },
     "en": {
         "sum": "Total of column “{column}”{where}: {value}", "average": "Average of column “{column}”{where}: {value}",
@@ -37,7 +39,8 @@ _TEXTS: dict[Language, dict[str, str]] = {
         "cut": "the table is too large, only its first part was read",
         "assumed": "numbers like 1,500 were read the English way", "people": "different “{column}”: {count}",
         "group": "{label}: {value} (rows: {rows})", "more": "… and {count} more", "empty": "{column} is empty",
-        "none": "{column} is 0 or empty", "multiplied": "{one} × {two}",
+        "none": "{column} is 0 or empty", "month": "month",
+        "per_group": "; total {total} divided by {count} groups: {value}",
     },
 }  # fmt: skip
 _REFUSALS: dict[Language, dict[str, str]] = {
@@ -127,7 +130,11 @@ class Wording:
             return None
         if self._query.group is not None and not self._query.sides:
             return rows[0][1]
-        return self._added() if self._query.how == "rows" and not self._query.order else rows[0][-1 if self._query.order else 0]
+        return (
+            self._added()
+            if self._query.how == "rows" and not self._query.order
+            else rows[0][-1 if self._query.order else 0]
+        )
 
     @property
     def used(self) -> int:
@@ -163,14 +170,26 @@ class Wording:
             first = rows[query.place - 1 :]
             ends = [row for row in first if row[1] == first[0][1]] if first else []
             rows = tuple(first[: query.limit] if query.limit else [*ends, *first[len(ends) :]][: max(len(ends), 3)])
-            leading = ", ".join(f"{_short(row[0] or '–')}: {self._number(row[1])}" for row in (ends or rows)[:5])
+            leading = ", ".join(f"{self._key(row[0])}: {self._number(row[1])}" for row in (ends or rows)[:5])
             head = f"{head} — {leading}"
+        elif query.how == "average":
+            total = sum((Decimal(row[1] or 0) * int(row[3] or 0) for row in rows), Decimal(0))
+            head += self._texts["per_group"].format(
+                total=self._number(str(total)), count=len(rows), value=self._number(str(total / len(rows)))
+            )
         lines = [
-            f"- {self._texts['group'].format(label=_short(key or '–'), value=self._number(value), rows=count)}"
+            f"- {self._texts['group'].format(label=self._key(key), value=self._number(value), rows=count)}"
             for key, value, count, _ in rows[:_SHOWN_GROUPS]
         ]
         more = [self._texts["more"].format(count=len(rows) - _SHOWN_GROUPS)] if len(rows) > _SHOWN_GROUPS else []
         return "\n".join([_sentence(head, list(self._notes())), *lines, *more])
+
+    def _key(self, key: str | None) -> str:
+        """The name of a group; of a month or a quarter without its year what its number is."""
+        kind = self._query.group.kind if self._query.group else ""
+        if kind not in ("month", "quarter") or key is None or not key.isdigit():
+            return _short(key or "–")
+        return f"Q{key}" if kind == "quarter" else f"{self._texts['month']} {key}"
 
     def _two_sides(self) -> str:
         query, row = self._query, self._found.rows[0]
@@ -187,12 +206,14 @@ class Wording:
             values = {key: value for key, value, *_ in self._found.rows}
             pairs = [(side.values[0], values.get(side.values[0])) for side in query.sides]
         else:
-            pairs = [(side.values[0] if side.values else "–", row[at]) for side, at in zip(query.sides, (0, 2), strict=True)]
+            pairs = [(side.said or side.values[0], row[at]) for side, at in zip(query.sides, (0, 2), strict=True)]
         return self._subtracted(pairs)
 
     def _two_columns(self) -> str:
         row = self._found.rows[0]
-        return self._subtracted([(column.name, row[at]) for column, at in zip(self._query.measure, (0, 2), strict=True)])
+        return self._subtracted(
+            [(column.name, row[at]) for column, at in zip(self._query.measure, (0, 2), strict=True)]
+        )
 
     def _subtracted(self, pairs: Sequence[tuple[str, str | None]]) -> str:
         if any(value is None for _, value in pairs):
@@ -202,7 +223,13 @@ class Wording:
         sides = "; ".join(f"{_short(name)}: {self._number(value)}" for name, value in pairs)
         head = self._texts["difference"].format(where=self.where, value=self._number(difference))
         how = self._texts[self._query.how].format(column=self.column, where="", value="").rstrip(": ")
-        named = f" ({how})" if self._query.how != "difference" else f" (“{self.column}”)" if self._query.sides and self.column else ""
+        named = (
+            f" ({how})"
+            if self._query.how != "difference"
+            else f" (“{self.column}”)"
+            if self._query.sides and self.column
+            else ""
+        )
         return _sentence(f"{head} — {sides}{named}", list(self._notes()))
 
     def _rows(self) -> str:
@@ -248,18 +275,21 @@ class Wording:
     def _cell(self, number: int, column: Column) -> str:
         cell = self._sheet.cell(number, column)
         value = column.values[number - 1]
-        if not isinstance(value, Decimal) or column.kind != "number" or any(char.isalpha() or char in "£$€₫%" for char in cell):
+        if (
+            not isinstance(value, Decimal)
+            or column.kind != "number"
+            or any(char.isalpha() or char in "£$€₫%" for char in cell)
+        ):
             return cell
         return self._with_unit(format_number(value, self._language), column)
 
     def _number(self, value: str | None) -> str:
         if value is None:
             return "–"
-        number = Decimal(value)
-        is_long = -number.as_tuple().exponent > _PLACES if isinstance(number.as_tuple().exponent, int) else False  # type: ignore[operator]
-        shown = f"≈ {format_number(number, self._language, _PLACES)}" if is_long and number != round(number, _PLACES) else (
-            format_number(number, self._language)
-        )
+        number = round(Decimal(value), _EXACT_PLACES)
+        is_long = number != round(number, _PLACES) and self._query.how in ("average", "median")
+        shown = format_number(number, self._language, _PLACES if is_long else None)
+        shown = f"≈ {shown}" if is_long else shown
         computes = self._query.how not in ("count", "distinct") and self._query.measure
         return self._with_unit(shown, self._query.measure[-1]) if computes else shown
 
