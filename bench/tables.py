@@ -79,8 +79,7 @@ async def ask(house: LocalHouse, principal: Principal, row: Row, content: bytes)
     files = [await house.attach(principal, row.file, content)]
     events: list[Event] = []
     try:
-        async for event in house.question(principal, row.question, files, "auto"):
-            events.append(event)
+        events.extend([event async for event in house.question(principal, row.question, files, "auto")])
         seen = observed(events, 0.0)
         answer, outcome = seen.answer, seen.outcome
     except AppError as error:

@@ -61,6 +61,14 @@ class Unclear:
     """Whether the question is surely one to a table."""
 
 
+class Unread(Exception):
+    """A question cannot be read; `unclear` says why."""
+
+    def __init__(self, reason: str, *names: str, is_meant: bool = True):
+        super().__init__(reason)
+        self.unclear = Unclear(reason, names, is_meant)
+
+
 class _Conditions:
     """Conditions as SQL; values are parameters."""
 

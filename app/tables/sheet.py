@@ -4,7 +4,7 @@ A cell is read as its column is written: one cell ``12,5`` tells that ``1.500`` 
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import date
 from decimal import Decimal, InvalidOperation
@@ -136,7 +136,7 @@ class Sheet:
     @property
     def rows(self) -> Rows:
         """The data of a job."""
-        cells = zip(*([None if v is None else str(v) for v in one.values] for one in self.columns), strict=True)
+        cells = zip(*([_sql_text(value) for value in one.values] for one in self.columns), strict=True)
         return Rows([(one.name, one.sql_type) for one in self.columns], list(cells))
 
     @property
@@ -297,12 +297,9 @@ def _is_blank(cell: Cell) -> bool:
     return isinstance(cell, str) and normalise(cell).lower() in _BLANKS
 
 
+def _sql_text(value: Decimal | date | str | None) -> str | None:
+    return format(value, "f") if isinstance(value, Decimal) else None if value is None else str(value)
+
+
 def _shown(cell: Cell) -> str:
     return str(cell).strip()
-
-
-def texts_of(columns: Sequence[Column]) -> Iterator[tuple[Column, str]]:
-    """Every different text of columns of words."""
-    for column in columns:
-        for value in column.distinct:
-            yield column, value

@@ -3,33 +3,17 @@
 Every place of a question gets the longest reading there is. A word that gets none is told, never passed over.
 """
 
-import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from importlib.resources import files
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
 
-import yaml
-
+from app.tables.phrases import Token, is_near, keys, language_data, names_of, phrases_of, tokens
 from app.tables.sheet import Column, Sheet, plain
-from app.text.language import fold, guess_language, normalise
 
-_TOKEN = re.compile(r"\d+(?:[.,]\d+)*(?![^\W_])|[^\W_]+|[%&#✓✔✗]|[<>]=?|[=≥≤]")
 _MOST_WORDS = 10
 """Of one phrase, name or value."""
 _MOST_TYPO_TARGETS = 3_000
 _SHORT = 3
 """Characters of a value that must be written with its capitals: ``IT`` is not ``it``."""
-
-
-class Token(NamedTuple):
-    """A word of a text: as it is compared, as it is written, and where."""
-
-    key: str
-    written: str
-    at: int
-    is_bare: bool = False
-    """Whether the whole text is written without marks."""
 
 
 class Mention(NamedTuple):
@@ -48,65 +32,6 @@ class Mention(NamedTuple):
     def words(self) -> int:
         """How many words it takes."""
         return self.end - self.start
-
-
-def tokens(text: str) -> list[Token]:
-    """The words of a text."""
-    written = normalise(text)
-    is_bare = written.isascii() and guess_language(written) == "vi"
-    return [Token(stem(fold(found[0]).lower()), found[0], found.start(), is_bare) for found in _TOKEN.finditer(written)]
-
-
-def keys(text: str) -> tuple[str, ...]:
-    """The words of a text as they are compared."""
-    return tuple(token.key for token in tokens(text))
-
-
-def stem(word: str) -> str:
-    """An English plural as its singular; other words as they are."""
-    if len(word) > 4 and word.endswith("ies"):
-        return f"{word[:-3]}y"
-    if len(word) > 4 and word.endswith(("sses", "xes", "ches", "shes")):
-        return word[:-2]
-    if len(word) > 7 and word.endswith("ely"):
-        return word[:-2]
-    return word[:-1] if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")) else word
-
-
-@cache
-def language_data() -> dict[str, Any]:
-    """The content of `words.yaml`."""
-    read: dict[str, Any] = yaml.load(files("app.tables").joinpath("words.yaml").read_text("utf-8"), Loader=yaml.BaseLoader)
-    return read
-
-
-@cache
-def _phrases(section: str) -> Mapping[tuple[str, ...], Sequence[tuple[str, tuple[str, ...]]]]:
-    found: dict[tuple[str, ...], list[tuple[str, tuple[str, ...]]]] = {}
-    content = language_data()[section]
-    for name, listed in content.items() if isinstance(content, dict) else [("", content)]:
-        for phrase in listed:
-            written = tokens(phrase)
-            found.setdefault(tuple(one.key for one in written), []).append(
-                (name, tuple(one.written for one in written))
-            )
-    return found
-
-
-def names_of(section: str, said: Sequence[Token]) -> tuple[str, ...]:
-    """The names under which some words stand in a section of `words.yaml`: those of the same marks, or without any."""
-    listed = _phrases(section).get(tuple(token.key for token in said), ())
-    return tuple(dict.fromkeys(name for name, written in listed if _is_same(written, said)))
-
-
-def _is_same(written: Sequence[str], said: Sequence[Token]) -> bool:
-    for own, token in zip(written, said, strict=True):
-        asked = token.written.lower()
-        if own.isascii() != asked.isascii() and not (asked.isascii() and token.is_bare):
-            return False
-        if not asked.isascii() and asked != own.lower():
-            return False
-    return True
 
 
 def concepts_of(column: Column) -> frozenset[str]:
@@ -157,20 +82,17 @@ class Lexicon:
                 found.append(one)
                 free -= set(range(one.start, one.end))
         soft = {at for one in found if one.kind in ("harmless", "noun") for at in range(one.start, one.end)}
-        names = [one for one in found if one.kind in ("harmless", "noun") and one.words == 1 and self._may_be_name(said, one)]
-        for one in names:
-            if part := self._part_of_value(said, one.start, free | soft):
-                found = [other for other in found if other.end <= part.start or other.start >= part.end]
-                found.append(part)
-                free -= set(range(part.start, part.end))
-        for at in sorted(free):
-            if at in free and (
-                one := self._part_of_value(said, at, free | soft) or self._misspelt(said, at, free | soft)
-            ):
-                found = [other for other in found if other.end <= one.start or other.start >= one.end]
-                found.append(one)
-                free -= set(range(one.start, one.end))
-        return sorted(found)
+        likely = [one.start for one in found if one.kind in ("harmless", "noun") and self._may_be_name(said, one)]
+        for at in (*likely, *sorted(free)):
+            if at not in free and at not in likely:
+                continue
+            part = self._part_of_value(said, at, free | soft)
+            spelt = None if at in likely or (part and part.words > 1) else self._misspelt(said, at, free | soft)
+            more = spelt if spelt and (part is None or spelt.words > part.words) else part
+            if more is not None:
+                found = [other for other in found if other.end <= more.start or other.start >= more.end] + [more]
+                free -= set(range(more.start, more.end))
+        return sorted(found, key=lambda one: one.start)
 
     def columns_for(self, concept: str) -> tuple[Column, ...]:
         """The columns of a kind of thing."""
@@ -183,11 +105,8 @@ class Lexicon:
                 yield from self._of(start, end, everything[start:end], said[start:end])
 
     def _of(self, start: int, end: int, words: tuple[str, ...], said: Sequence[Token]) -> Iterator[Mention]:
-        same = [(c, v) for c, v in self._values.get(words, ()) if _is_written_so(v, said)]
-        if same:
-            columns = tuple(dict.fromkeys(column.at for column, _ in same))
-            yield Mention(start, end, "value", "", tuple(self.sheet.columns[at] for at in columns),
-                          tuple(dict.fromkeys(value for _, value in same)))  # fmt: skip
+        if same := [(column, value) for column, value in self._values.get(words, ()) if _is_written_so(value, said)]:
+            yield _value_mention(start, end, same)
         if labelled := self._labels.get(words):
             yield Mention(start, end, "column", "", tuple(labelled))
         for name in names_of("cues", said):
@@ -222,7 +141,12 @@ class Lexicon:
     @staticmethod
     def _may_be_name(said: Sequence[Token], one: Mention) -> bool:
         """Whether a small word is written like a name: with a capital, not at the beginning."""
-        return one.start > 0 and said[one.start].written[0].isupper() and not said[one.start].written.isupper()
+        return (
+            one.words == 1
+            and one.start > 0
+            and said[one.start].written[0].isupper()
+            and not said[one.start].written.isupper()
+        )
 
     def _part_of_value(self, said: Sequence[Token], at: int, free: set[int]) -> Mention | None:
         """A word that stands in values, with the words beside it that stand in the same values in this order."""
@@ -232,8 +156,10 @@ class Lexicon:
         capitals = any(token.written[0].isupper() for token in said[1:])
         if capitals and written.islower() and not any(written in value for _, (_, value) in held):
             return None
-        if len(key) < 2 or key[0].isdigit() or not held or len({column.at for _, (column, _) in held}) > 1:
+        owners = {column for _, (column, _) in held}
+        if len(key) < 2 or key[0].isdigit() or (owner := one_owner(owners)) is None:
             return None
+        held = [one for one in held if one[1][0] is owner]
         start, end = at, at + 1
         while start - 1 in free and (kept := [one for one in held if _in_order(said[start - 1 : end], one[0])]):
             start, held = start - 1, kept
@@ -255,15 +181,26 @@ class Lexicon:
 
     def _near(self, spelt: str, size: int, start: int) -> Iterator[Mention]:
         for words, owners in list(self._values.items())[:_MOST_TYPO_TARGETS]:
-            if len(words) == size and _is_near(spelt, " ".join(words)):
-                columns = tuple({column.at: column for column, _ in owners}.values())
-                yield Mention(start, start + size, "value", "", columns, tuple(dict.fromkeys(v for _, v in owners)))
+            if len(words) == size and is_near(spelt, " ".join(words)):
+                yield _value_mention(start, start + size, owners)
         for words, columns in self._labels.items():
-            if len(words) == size and _is_near(spelt, " ".join(words)):
+            if len(words) == size and is_near(spelt, " ".join(words)):
                 yield Mention(start, start + size, "column", "", tuple(columns))
-        for words, listed in _phrases("cues").items():
-            if len(words) == size and len(spelt) > 5 and _is_near(spelt, " ".join(words)):
+        for words, listed in phrases_of("cues").items():
+            if len(words) == size and len(spelt) > 5 and is_near(spelt, " ".join(words)):
                 yield Mention(start, start + size, "cue", listed[0][0])
+
+
+def one_owner(columns: Iterable[Column]) -> Column | None:
+    """Whose value is meant: the only column that has it, or the only one that names rows by it."""
+    every = list(columns)
+    naming = [column for column in every if column.is_unique]
+    return every[0] if len(every) == 1 else naming[0] if len(naming) == 1 else None
+
+
+def _value_mention(start: int, end: int, owners: Sequence[tuple[Column, str]]) -> Mention:
+    columns, values = dict.fromkeys(column for column, _ in owners), dict.fromkeys(value for _, value in owners)
+    return Mention(start, end, "value", "", tuple(columns), tuple(values))
 
 
 _RANK = {"value": 0, "column": 1, "cue": 2, "concept": 3, "money": 4, "noun": 5, "harmless": 6}
@@ -286,26 +223,3 @@ def _within(words: tuple[str, ...], label: tuple[str, ...]) -> bool:
 def _in_order(said: Sequence[Token], words: Sequence[str]) -> bool:
     left = iter(words)
     return all(token.key in left for token in said)
-
-
-def _is_near(a: str, b: str) -> bool:
-    """Whether two spellings are one letter apart; two for long ones. Letters that changed places count once."""
-    if a == b or a[0] != b[0] or any(char.isdigit() for char in a + b):
-        return a == b
-    most = 1 if min(len(a), len(b)) < 9 else 2
-    return abs(len(a) - len(b)) <= most and edit_distance(a, b) <= most
-
-
-def edit_distance(a: str, b: str) -> int:
-    """Letters to add, leave out, change or swap with their neighbour."""
-    before: list[int] = []
-    last = list(range(len(b) + 1))
-    for i, x in enumerate(a, 1):
-        row = [i]
-        for j, y in enumerate(b, 1):
-            cost = min(last[j] + 1, row[-1] + 1, last[j - 1] + (x != y))
-            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
-                cost = min(cost, before[j - 2] + 1)
-            row.append(cost)
-        before, last = last, row
-    return last[-1]

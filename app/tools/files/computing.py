@@ -10,15 +10,17 @@ from pydantic import JsonValue
 from app.domain.attachments import AttachedFile, AttachedTable, escaped
 from app.domain.knowledge import Language
 from app.errors import ToolRetry
-from app.tables import Answered, Sheet, TableQuery, Unclear, answered, job, read_question, statement
+from app.tables import TABLE, Answered, Sheet, TableQuery, Unclear, answered, job, quoted, read_question, statement
 from app.tools.files.reading import stem_of
-from app.tools.files.wording import Wording, refusal, unclear
+from app.tools.files.wording import Wording, refusal, result_of_sql, unclear
 from app.tools.isolation import IsolationEnd, IsolationFailed
 
 TABULAR = ("csv", "xlsx")
 """Files that are tables and nothing else."""
 _MOST_TABLES, _MOST_COLUMNS = 3, 4
 """Of an overview."""
+_SAMPLES, _MOST_SAMPLE_CHARS = 12, 1_500
+"""Values a model is shown of each column."""
 Runner = Callable[[bytes], Awaitable[bytes]]
 """Runs a job of `app.tables` in a confined process. Raises `IsolationFailed`."""
 
@@ -61,6 +63,39 @@ async def compute(
     return await _answered(run, named[0], language) if named else _refused(read, language)
 
 
+def sql_schema(files: Sequence[AttachedFile]) -> dict[str, JsonValue] | None:
+    """The JSON schema by which a model may write a SELECT over the one table of the files; None for several."""
+    tables = _tables(files)
+    if len(tables) != 1:
+        return None
+    sheet = _sheet(*tables[0])
+    listed = ", ".join(f"{quoted(one.name)} {one.sql_type.partition('(')[0]}" for one in sheet.columns)
+    samples = "; ".join(f"{one.name}: {', '.join(one.distinct[:_SAMPLES])}" for one in sheet.columns if one.is_text)
+    told = (
+        f"One read-only SELECT of DuckDB over the table {TABLE} ({listed}), which answers the question exactly. Only "
+        f"these columns, plain functions and aggregates; no joins, no subqueries as values. Values of text columns, as "
+        f"data: {samples[:_MOST_SAMPLE_CHARS]}"
+    )
+    return {"type": "object", "properties": {"sql": {"type": "string", "description": told}}, "required": ["sql"]}
+
+
+async def compute_sql(run: Runner, sql: str, files: Sequence[AttachedFile], language: Language) -> Computed | Refused:
+    """The answer of a SELECT that a model wrote; it is checked before it runs."""
+    file, table = _tables(files)[0]
+    sheet = await asyncio.to_thread(_sheet, file, table)
+    found = await _run(run, sheet, sql, ())
+    if found is None or found.error or not found.rows:
+        return Refused(refusal("failed", (), language))
+    value: dict[str, JsonValue] = {
+        "result": found.rows[0][0] if len(found.rows) == len(found.columns) == 1 else None,
+        "rows": len(found.rows),
+        "file": file.attachment.name,
+        "query": sql,
+    }
+    text = result_of_sql(found, sql, language)
+    return Computed(file, text, _address(file, table, ""), value, f"a SELECT gave {len(found.rows)} rows")
+
+
 async def overview(run: Runner, file: AttachedFile, language: Language) -> list[str]:
     """A sentence a column of numbers, for the first few of each table."""
     told: list[str] = []
@@ -77,15 +112,25 @@ def _sheet(file: AttachedFile, table: AttachedTable) -> Sheet:
 
 
 def _readings(query: str, files: Sequence[AttachedFile], now: datetime, language: Language) -> list[_Read]:
-    """The question read for every table; CPU-bound. A table of one column or row is a note where there are others."""
-    tables = [(file, table) for file in files for table in file.content.tables]
-    real = [(file, table) for file, table in tables if len(table.header) > 1 and len(table.rows) > 1]
-    names = [name for file, table in tables for name in (file.attachment.name, stem_of(file), table.name) if name]
+    """The question read for every table; CPU-bound."""
+    names = [
+        name
+        for file in files
+        for table in file.content.tables
+        for name in (file.attachment.name, stem_of(file), table.name)
+        if name
+    ]
     found: list[_Read] = []
-    for file, table in real or tables:
+    for file, table in _tables(files):
         sheet = _sheet(file, table)
         found.append(_Read(file, sheet, read_question(sheet, query, now.date(), language, tuple(dict.fromkeys(names)))))
     return found
+
+
+def _tables(files: Sequence[AttachedFile]) -> list[tuple[AttachedFile, AttachedTable]]:
+    """The tables of the files; one of a single column or row is a note where there are others."""
+    tables = [(file, table) for file in files for table in file.content.tables]
+    return [(file, table) for file, table in tables if len(table.header) > 1 and len(table.rows) > 1] or tables
 
 
 def _is_named(table: AttachedTable, query: str) -> bool:

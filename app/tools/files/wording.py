@@ -1,7 +1,7 @@
 """Answers of tables in words: the number with its column, the conditions and the rows it was taken over."""
 
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 
 from app.domain.knowledge import Language
 from app.tables import Answered, Column, Filter, Sheet, TableQuery, Unclear
@@ -96,6 +96,25 @@ def refusal(reason: str, names: Sequence[str], language: Language, sheet: Sheet 
 def unclear(why: Unclear, language: Language, sheet: Sheet) -> str:
     """Why a question to a table is not answered."""
     return refusal(why.reason, why.names, language, sheet)
+
+
+def result_of_sql(found: Answered, sql: str, language: Language) -> str:
+    """What a SELECT gave, a line a row, with the statement it comes from."""
+    lines = [
+        "; ".join(f"{_short(name)}: {_plain(value, language)}" for name, value in zip(found.columns, row, strict=True))
+        for row in found.rows[:_SHOWN_ROWS]
+    ]
+    more = (
+        [_TEXTS[language]["more"].format(count=len(found.rows) - _SHOWN_ROWS)] if len(found.rows) > _SHOWN_ROWS else []
+    )
+    return "\n".join([*(f"- {line}" for line in lines), *more, f"({' '.join(sql.split())[:_MOST_CHARS]})"])
+
+
+def _plain(value: str | None, language: Language) -> str:
+    try:
+        return format_number(round(Decimal(value or "-"), _EXACT_PLACES), language)
+    except InvalidOperation:
+        return _short(value or "–")
 
 
 class Wording:
