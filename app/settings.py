@@ -193,6 +193,11 @@ class Settings(BaseSettings):
     """``DEBUG``, ``INFO``, ``WARNING`` or ``ERROR``."""
 
     @property
+    def spool_dir(self) -> Path:
+        """Where writes of running tasks wait while the database is away."""
+        return self.data_dir / "spool"
+
+    @property
     def is_embedded(self) -> bool:
         """Whether the service brings its own PostgreSQL."""
         return not self.database_url.get_secret_value()

@@ -49,7 +49,7 @@ class Rooms:
         self.outage = Outage(database, bus, Spool(folder / "spool"))
         self.journal = Journal(database, bus, self.outage)
         self.registry = TaskRegistry(database, self.journal, JobQueue(), lambda: datetime.now(UTC))
-        self.bring_in = SpooledWrites(database, JobQueue(), 30).bring_in
+        self.bring_in = SpooledWrites(database, 30).bring_in
         self.worker = Worker(database, self.registry, self.journal, {"chat": self.complete})
 
     async def register(self) -> UUID:

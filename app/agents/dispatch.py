@@ -10,9 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from app.agents.handoff import pack_order, unpack_outcome
 from app.agents.registry import AgentRegistry
-from app.agents.remote import UNEXPECTED
+from app.agents.remote import UNEXPECTED, pack_order, unpack_outcome
 from app.agents.run import StepRunner
 from app.agents.step import StepError, StepOrder, StepOutcome, last_events, task_told, unanswered
 from app.bus import PATIENCE_SECONDS, Bus

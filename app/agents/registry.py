@@ -1,20 +1,22 @@
 """The agents of this service: built-in departments and pools and the operator's own files, checked once at start."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
 
 from app.agents.mcp_servers import McpServers
-from app.agents.spec import AgentSpec
-from app.agents.strict_yaml import FileRefused, parse_yaml, problems, read_text
+from app.agents.spec import AgentSpec, FileRefused, parse_yaml, problems, read_text
+from app.domain.plan import FILES_TOOL, LOG_TOOL, RAG_TOOL, TRANSCRIPT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
 from app.domain.principal import SCOPES, Principal
 from app.domain.record import Record
 from app.errors import AppError, ErrorCode
 from app.reasoning import AgentOffer
+from app.reasoning.deep import ToolOffer
 from app.text.language import clean
-from app.tools.catalogue import TOOL_NAMES, known_tools
+from app.tools.base import Toolbox
+from app.tools.catalogue import TOOL_NAMES, describe, known_tools, schema_for
 
 BUILT_IN = (Path(__file__).parent / "departments", Path(__file__).parent / "pools")
 _MAX_DESCRIPTION_CHARS = 500
@@ -213,3 +215,58 @@ def _shown(name: str) -> str:
 
 def _may_read_any(principal: Principal, department: str) -> bool:
     return any(principal.may_read(scope, department) for scope in SCOPES)
+
+
+Role = Literal["researcher", "expert"]
+ROLES: tuple[Role, ...] = ("researcher", "expert")
+FOLDER = Path(__file__).parent / "deep"
+_READING = frozenset({RAG_TOOL, LOG_TOOL, WEB_TOOL, WIKIPEDIA_TOOL, TRANSCRIPT_TOOL})
+"""Tools that read what is not the asker's own: on offer as far as some agent of the registry offers them."""
+
+
+class UsableTool(Record):
+    """A tool as one caller may use it."""
+
+    offer: ToolOffer
+    departments: tuple[str, ...] = ()
+    """Whose documents and logs it reads."""
+
+
+class Solvers:
+    """Both specs, with the tools that are turned on."""
+
+    def __init__(self, specs: Mapping[str, AgentSpec], toolbox: Toolbox):
+        self._specs = specs
+        self._toolbox = toolbox
+
+    @classmethod
+    def load(cls, toolbox: Toolbox) -> "Solvers":
+        """Read the two files; blocks shortly. Raises `FileRefused`."""
+        return cls({spec.name: spec for spec in map(read_spec, sorted(FOLDER.glob("*.yaml")))}, toolbox)
+
+    def spec(self, role: Role) -> AgentSpec:
+        """One of the two."""
+        return self._specs[role]
+
+    def usable(
+        self, role: Role, principal: Principal, agents: Sequence[AgentOffer], *, has_files: bool
+    ) -> dict[str, UsableTool]:
+        """The tools this caller may use, by name; settled before anything is read.
+
+        Args:
+            role: For whom.
+            principal: Who asks.
+            agents: The agents on offer to the caller, narrowed as the request asks. What none of them may read is not
+                read here either.
+            has_files: Whether files are attached to the question.
+        """
+        found: dict[str, UsableTool] = {}
+        for own in self._specs[role].tools_for(principal):
+            tool = self._toolbox.get(own.name)
+            holders = [agent for agent in agents if own.name in agent.tools]
+            if tool is None or (own.name in _READING and not holders) or (own.name == FILES_TOOL and not has_files):
+                continue
+            offer = ToolOffer(name=own.name, description=own.description or describe(tool), arguments=schema_for(tool))
+            departments = dict.fromkeys(department for agent in holders for department in agent.departments)
+            found[own.name] = UsableTool(offer=offer, departments=tuple(departments))
+        return found

@@ -2,17 +2,75 @@
 
 import json
 import re
+from collections.abc import Hashable, Iterator
 from pathlib import Path
 from typing import Any, Self
+from uuid import UUID
 
-from pydantic import Field, field_validator, model_validator
+import yaml
+from pydantic import Field, ValidationError, field_validator, model_validator
 
-from app.agents.instruction import LEAST_TOKENS
-from app.domain.plan import ORCHESTRATOR
+from app.domain.plan import ORCHESTRATOR, PlannedStep
 from app.domain.principal import Principal, Scope
 from app.domain.record import Record
+from app.domain.tasks import NewTask, PrivateContext, Task
+from app.domain.tokens import BYTES_PER_TOKEN, estimated_tokens
 from app.tasks.queue import IN_PROCESS
 from app.tools.catalogue import TOOL_NAMES
+
+LEAST_TOKENS = 40
+"""Room for the frame and the hash."""
+_FRAME_SHARE = 0.8
+
+
+class FileRefused(Exception):
+    """A file cannot be used; the message names file and key and says what is wrong."""
+
+
+def read_yaml(path: Path) -> Any:
+    """The content of one file. Raises `FileRefused`."""
+    return parse_yaml(path, read_text(path))
+
+
+def read_text(path: Path) -> str:
+    """One file as it stands. Raises `FileRefused`."""
+    try:
+        return path.read_text("utf-8")
+    except (UnicodeDecodeError, OSError) as error:
+        raise FileRefused(f"{path}: {error}") from error
+
+
+def parse_yaml(path: Path, text: str) -> Any:
+    """The content of a file's text. Raises `FileRefused`, which names `path`."""
+    try:
+        return yaml.load(text, Loader=_StrictLoader)
+    except (yaml.YAMLError, RecursionError) as error:
+        raise FileRefused(f"{path}: {error}") from error
+
+
+def problems(error: ValidationError) -> Iterator[str]:
+    """``tools.0.name: there is no tool 'x'`` for each thing that is wrong."""
+    for problem in error.errors(include_url=False, include_context=False, include_input=False):
+        key = ".".join(map(str, problem["loc"])) or "the file"
+        yield f"{key}: {problem['msg'].removeprefix('Value error, ')}"
+
+
+class _StrictLoader(yaml.SafeLoader):
+    """Refuses a key that stands twice in one mapping instead of forgetting the first."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Hashable, Any]:
+        seen: set[Hashable] = set()
+        for key_node, _ in node.value:
+            key = self.construct_object(key_node, deep=True)
+            if not isinstance(key, Hashable):
+                continue  # the base class says what is wrong with it
+            if key in seen:
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key '{key}' stands twice", key_node.start_mark
+                )
+            seen.add(key)
+        return super().construct_mapping(node, deep)
+
 
 NAME_PATTERN = r"^[a-z][a-z0-9_]{0,48}$"
 """Names stand in plans, events and rows: short, lower case, no spaces."""
@@ -167,3 +225,40 @@ def agent_schema() -> str:
 def write_schema(path: Path = SCHEMA_PATH) -> None:
     """Write the schema file; a test tells when that is due."""
     path.write_text(agent_schema(), "utf-8")
+
+
+def new_step(root: Task, task_id: UUID, step: PlannedStep, token_limit: int, needs: PrivateContext) -> NewTask:
+    """The row of one step of a run, with its compact instruction and the hash of what its agent restores."""
+    return NewTask(
+        task_id=task_id,
+        session_id=root.session_id,
+        parent_task_id=root.task_id,
+        root_task_id=root.task_id,
+        kind="step",
+        title=step.step.label[:500],
+        description=compact(step, token_limit, needs.context_hash),
+        assignee_agent_id=step.step.agent,
+        request={
+            "node_id": step.node_id,
+            "tool": step.step.tool,
+            "queries": dict(step.queries),
+            "context_hash": needs.context_hash,
+        },
+        token_limit=token_limit,
+        deadline=root.deadline,
+    )
+
+
+def compact(step: PlannedStep, token_limit: int, context_hash: str) -> str:
+    """The instruction for one step: ``Task: … | Format: … | Context: {hash}``, in the agent's token limit (§3.2 of the
+    leader seed). The task is cut where the limit demands, the hash never; it names what else the agent needs."""
+    ending = f" | Format: JSON | Context: {context_hash}"
+    frame = f" | Tool: {step.step.tool} | Queries: {len(step.queries)}{ending}"
+    if estimated_tokens(frame) > token_limit * _FRAME_SHARE:  # a long name: the context tells the rest
+        frame = ending
+    task = f"Task: {step.step.message}"
+    whole = task + frame
+    if estimated_tokens(whole) <= token_limit:
+        return whole
+    room = int((token_limit - 1) * BYTES_PER_TOKEN) - len(frame.encode()) - len("…".encode())
+    return task.encode()[: max(room, 0)].decode("utf-8", "ignore") + "…" + frame

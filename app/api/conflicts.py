@@ -15,7 +15,7 @@ from app.domain.answer import Recency
 from app.domain.conflicts import ConflictType, Rule, SourceKind, normalised
 from app.domain.principal import Scope
 from app.storage.conflicts import Entry
-from app.tasks.conflicts import Again, Wanted
+from app.tasks.reviews import Again, Wanted
 
 router = APIRouter(tags=["conflicts"])
 Weight = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]

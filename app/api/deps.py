@@ -10,7 +10,6 @@ from fastapi.security import HTTPBearer
 
 from app.agents.registry import AgentRegistry
 from app.api.auth import Authenticator, DevLogin
-from app.api.offline import OfflineDoor
 from app.domain.evaluations import KeptRun
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
@@ -19,17 +18,15 @@ from app.flow.graph import DepartmentFlow
 from app.ingestion.attached import Attachments
 from app.ingestion.catalogue import Catalogue
 from app.ingestion.health import Health
-from app.ingestion.log_book import LogBook
+from app.ingestion.logs import LogBook
 from app.ingestion.pipeline import Ingestion
 from app.journal import Journal
 from app.retrieval.search import Retriever
 from app.sessions.session import SessionStore
 from app.tasks.approvals import Approvals
-from app.tasks.conflicts import ConflictBook
-from app.tasks.feedback import FeedbackBook
 from app.tasks.oversight import Oversight
-from app.tasks.performance import PerformanceBook
 from app.tasks.registry import TaskRegistry
+from app.tasks.reviews import ConflictBook, FeedbackBook, PerformanceBook
 
 
 @dataclass(frozen=True)
@@ -76,7 +73,6 @@ class Rooms:
     agents: AgentRegistry
     flow: DepartmentFlow
     deep: DeepFlow
-    offline: OfflineDoor
     ingestion: Ingestion
     catalogue: Catalogue
     health: Health

@@ -8,7 +8,7 @@ from pydantic import AfterValidator, AwareDatetime
 
 from app.api.deps import Caller, TheRooms
 from app.api.schemas import Problem
-from app.tasks.performance import Picture
+from app.tasks.reviews import Picture
 
 router = APIRouter(prefix="/performance", tags=["performance"])
 _DAYS = 30

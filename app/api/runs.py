@@ -3,16 +3,16 @@
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4, uuid5
 
 from fastapi import Request
 from starlette.responses import JSONResponse, Response
 
 from app.api.auth import narrowed_by_context
 from app.api.deps import Rooms, check_question
-from app.api.offline import StartedRun, ids_for
 from app.api.problem import problem
 from app.api.schemas import ChatBody
 from app.api.seed_order import in_seed_order
@@ -42,6 +42,19 @@ _STATUS_OF_FAILURE = {
 }
 
 
+@dataclass(frozen=True)
+class StartedRun:
+    """A registered root task, and as whom it runs."""
+
+    principal: Principal
+    task_id: UUID
+    session_id: UUID
+    is_repeated: bool
+    """The Idempotency-Key named a run that existed already."""
+    deadline_ms: int
+    """How long it may take."""
+
+
 async def start_run(
     rooms: Rooms, caller: Principal, body: ChatBody, idempotency_key: str | None, *, opens_session: bool = False
 ) -> StartedRun:
@@ -49,9 +62,8 @@ async def start_run(
 
     `opens_session`: the session the body names need not be there yet.
 
-    While the database is away chitchat and pure questions are begun all the same. Raises `AppError`: bad or too long
-    question, wider ``user_context``, unknown agent, tool, session or file, a key that was used for another question, or
-    one that cannot be answered without the database.
+    Raises `AppError`: bad or too long question, wider ``user_context``, unknown agent, tool, session or file, a key
+    that was used for another question, or a database that is away (503).
     """
     check_question(body.query, rooms.limits)
     if body.approve_plan and body.mode == "department":
@@ -61,25 +73,27 @@ async def start_run(
     if not rooms.agents.offers_for(principal, request.agents):
         raise AppError(ErrorCode.PERMISSION_DENIED, "No agent may be used with these rights.", status=403)
     request_hash = _hash_of(principal, body)
-    task_id, session_id = ids_for(principal, idempotency_key, request_hash, body.session_id)
+    task_id, session_id = _ids_for(principal, idempotency_key, request_hash, body.session_id)
     new_task, deadline_ms = _root_task(task_id, session_id, request, rooms), rooms.limits.deadline_ms(request.mode)
-
-    async def register() -> StartedRun:
-        if body.session_id is not None and not opens_session:
-            await rooms.sessions.get(principal, body.session_id)
-        await rooms.attachments.check(principal, request.files)
-        made: list[object] = []
-        task = await rooms.registry.register_task(
-            principal, new_task, idempotency_key=idempotency_key, request_hash=request_hash, within=_noted(made)
-        )
-        return StartedRun(principal, task.task_id, task.session_id, is_repeated=not made, deadline_ms=deadline_ms)
-
-    return await rooms.offline.unless_away(register) or await rooms.offline.begin(
-        StartedRun(principal, task_id, session_id, is_repeated=False, deadline_ms=deadline_ms),
-        new_task,
-        idempotency_key,
-        request_hash,
+    if body.session_id is not None and not opens_session:
+        await rooms.sessions.get(principal, body.session_id)
+    await rooms.attachments.check(principal, request.files)
+    made: list[object] = []
+    task = await rooms.registry.register_task(
+        principal, new_task, idempotency_key=idempotency_key, request_hash=request_hash, within=_noted(made)
     )
+    return StartedRun(principal, task.task_id, task.session_id, is_repeated=not made, deadline_ms=deadline_ms)
+
+
+def _ids_for(
+    principal: Principal, idempotency_key: str | None, request_hash: str, session_id: UUID | None
+) -> tuple[UUID, UUID]:
+    """Task and session of a question. The same key and request name the same task: a registration nobody heard the
+    reply of and its repetition meet in one row."""
+    if idempotency_key is None:
+        return uuid4(), session_id or uuid4()
+    task_id = uuid5(principal.user_id, f"{principal.tenant_id} {idempotency_key} {request_hash}")
+    return task_id, session_id or uuid5(task_id, "session")
 
 
 def _noted(made: list[object]) -> Callable[[object], Awaitable[None]]:

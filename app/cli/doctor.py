@@ -8,7 +8,6 @@ from app.cli.output import FAILED, OK, UNAVAILABLE, AsJsonResult, finish, opened
 from app.domain.principal import GENERAL, Principal, tenant_id_of
 from app.errors import AppError
 from app.main.models import probe
-from app.main.outages import SPOOL_FOLDER
 from app.reasoning.llm.outcomes import CallOutcome
 from app.settings import Settings
 from app.storage.spool import waiting_in
@@ -38,7 +37,7 @@ async def _doctor(settings: Settings, as_json: bool) -> int:
     except AppError as error:
         problem = f"{error.code.value}: {error.detail}"
     shown = {name: _without_password(value) for name, value in settings.model_dump(mode="json").items()}
-    waiting = waiting_in(settings.data_dir / SPOOL_FOLDER)
+    waiting = waiting_in(settings.spool_dir)
     if as_json:
         told = {"settings": shown, "checks": checks, "spool": waiting._asdict(), "problem": problem or None}
         print_json(console, told)

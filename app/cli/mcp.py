@@ -9,15 +9,14 @@ from rich.console import Console
 from rich.table import Table
 
 from app.agents.mcp_servers import McpServer, McpServers
-from app.agents.strict_yaml import FileRefused
+from app.agents.spec import FileRefused
 from app.cli.output import FAILED, OK, USAGE, finish, print_json
 from app.errors import ToolFailed, ToolRetry
 from app.settings import Settings
 from app.tools.mcp.adapter import MCPToolAdapter
 from app.tools.mcp.connections import offered_by
-from app.tools.mcp.pinned import PinnedServer, changes
-from app.tools.mcp.schema import SchemaRefused, check_schema, wrong_places
-from app.tools.mcp.spec import ServerRefused
+from app.tools.mcp.result import SchemaRefused, check_schema, wrong_places
+from app.tools.mcp.spec import PinnedServer, ServerRefused, changes
 
 mcp_commands = typer.Typer(no_args_is_help=True, help="MCP servers and their approved tools.")
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]

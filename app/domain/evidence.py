@@ -1,10 +1,19 @@
 """What quotes are cited as."""
 
+import re
 from collections.abc import Sequence
 from datetime import datetime
 
 from app.domain.documents import DocumentTitle
 from app.domain.knowledge import Evidence, Quote
+
+CITATION = re.compile(r"\s*(?:\[\^?(?P<one>\d{1,4}(?:\s*[,;]\s*\d{1,4})*)\](?!\()|【(?P<two>\d{1,4})[^】\n]{0,20}】)")
+"""A citation and the space before it."""
+
+
+def without_citations(text: str) -> str:
+    """A document's words without what would be read as citations of ours."""
+    return CITATION.sub("", text)
 
 
 def evidence_of(quotes: Sequence[Quote]) -> tuple[Evidence, ...]:

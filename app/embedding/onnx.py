@@ -18,8 +18,7 @@ import numpy as np
 from tokenizers import Tokenizer
 
 from app.embedding import EmbeddingUnavailable, Vectors
-from app.embedding.tokenizer import load_tokenizer
-from app.embedding.weights import BadWeights, Weights
+from app.embedding.weights import BadWeights, Weights, load_tokenizer
 from app.text.language import normalise
 
 try:

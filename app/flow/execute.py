@@ -9,18 +9,18 @@ from uuid import UUID, uuid5
 from langgraph.runtime import Runtime
 
 from app.agents.handover import Floor
-from app.agents.instruction import compact
+from app.agents.spec import new_step
 from app.agents.step import StepOrder, StepOutcome
 from app.domain.knowledge import Finding
 from app.domain.plan import ORCHESTRATOR, PlannedStep, answers_a_query
-from app.domain.tasks import NewTask, PrivateContext
+from app.domain.tasks import PrivateContext
 from app.events import EndProcess, Handover, PlanReady, StartProcess
-from app.flow import progress
-from app.flow.handover import next_hop
+from app.flow import wording
+from app.flow.outputs import agent_outputs, findings_of
+from app.flow.planning import next_hop
 from app.flow.state import RESERVE_SHARE, RunContext, RunState
-from app.flow.trace import agent_outputs, findings_of
 from app.reasoning import Classification
-from app.tools.calling import side_by_side
+from app.tools.base import side_by_side
 
 _LEADER_TOKENS = 500
 """Of an instruction the orchestrator gives itself."""
@@ -37,7 +37,7 @@ async def execute(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     task_ids = await _register(context, state["classification"], steps, "")
     if not tiers_run:
         context.run.writer.append(PlanReady(plan=plan.model_dump(mode="json")))
-        context.run.writer.append(progress.plan_ready(steps))
+        context.run.writer.append(wording.plan_ready_progress(steps))
     await context.ports.retriever.prepare([text for step in steps for _, text in step.queries])
     execution = _Execution(context, state, len(plan.steps), task_ids)
     for _, tier in groupby(steps, key=lambda step: step.tier):
@@ -45,7 +45,7 @@ async def execute(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     floor = state.get("floor") or Floor(tuple(plan.agents), context.limits.max_handovers)
     hop = await next_hop(context, state, floor)
     if hop is None:
-        context.run.writer.append(progress.ready_for_resolution(agent_outputs(context.outcomes)))
+        context.run.writer.append(wording.all_ran_progress(agent_outputs(context.outcomes)))
     return {"tiers_run": len(plan.tiers), "floor": floor, "hop": hop}
 
 
@@ -59,31 +59,13 @@ async def _register(
     root = context.run.task
     ids = {step.number: uuid5(root.task_id, f"{context.run.attempt}:{step.number}{again}") for step in steps}
     needs = {step.number: _private_context(context, classification, step) for step in steps}
-    limits = {step.number: _token_limit(context, step.step.agent) for step in steps}
     by_agent: dict[str, list[PrivateContext]] = {}
     for step in steps:
         by_agent.setdefault(step.step.agent, []).append(needs[step.number])
     await context.ports.registry.register_steps(
         context.run,
         [
-            NewTask(
-                task_id=ids[step.number],
-                session_id=root.session_id,
-                parent_task_id=root.task_id,
-                root_task_id=root.task_id,
-                kind="step",
-                title=step.step.label[:500],
-                description=compact(step, limits[step.number], needs[step.number].context_hash),
-                assignee_agent_id=step.step.agent,
-                request={
-                    "node_id": step.node_id,
-                    "tool": step.step.tool,
-                    "queries": dict(step.queries),
-                    "context_hash": needs[step.number].context_hash,
-                },
-                token_limit=limits[step.number],
-                deadline=root.deadline,
-            )
+            new_step(root, ids[step.number], step, _token_limit(context, step.step.agent), needs[step.number])
             for step in steps
         ],
         by_agent,
@@ -114,7 +96,7 @@ class _Execution:
         self._total = total
         self._task_ids = task_ids
         self._done = total - len(task_ids)
-        self._least = progress.ALL_DONE if self._done else 0
+        self._least = wording.ALL_DONE if self._done else 0
         self._spoke_last: str | None = None
         width = context.limits.max_concurrent_agents if context.limits.enable_parallel_execution else 1
         self._floor = asyncio.Semaphore(width)
@@ -153,13 +135,13 @@ class _Execution:
 
     async def _run_step(self, step: PlannedStep, earlier: Sequence[StepOutcome]) -> StepOutcome:
         writer = self._context.run.writer
-        writer.append(progress.executing(step, self._done, self._total, least=self._least))
+        writer.append(wording.step_begun_progress(step, self._done, self._total, least=self._least))
         outcome = await self._context.ports.steps.run(self._order(step, earlier))
         if _is_refused(outcome):
             outcome = await self._again(step, earlier, outcome)
         self._done += 1
         self._context.outcomes.append(outcome)
-        writer.append(progress.completed(step, self._done, self._total, ok=outcome.ok, least=self._least))
+        writer.append(wording.step_ended_progress(step, self._done, self._total, ok=outcome.ok, least=self._least))
         return outcome
 
     async def _again(self, step: PlannedStep, earlier: Sequence[StepOutcome], refused: StepOutcome) -> StepOutcome:
@@ -177,44 +159,28 @@ class _Execution:
         return replace(better, step=step, calls=(*refused.calls, *outcome.calls))
 
     def _order(self, step: PlannedStep, earlier: Sequence[StepOutcome]) -> StepOrder:
-        limits = self._context.limits
-        left = self._context.deadline - asyncio.get_running_loop().time()
+        context, limits = self._context, self._context.limits
+        spec = None if step.step.agent == ORCHESTRATOR else context.ports.agents.spec(step.step.agent)
+        left = context.deadline - asyncio.get_running_loop().time()
         usable = max(left - limits.task_deadline_ms / 1000 * RESERVE_SHARE, 0.0)
-        agent_limit = self._agent_timeout_ms(step.step.agent) / 1000
+        agent_limit = ((spec and spec.timeout_ms) or limits.timeout_per_agent_ms) / 1000
         return StepOrder(
-            run=self._context.run,
+            run=context.run,
             task_id=self._task_ids[step.number],
             step=step,
-            departments=self._departments(step.step.agent),
+            departments=spec.departments if spec else (),
             findings=_findings_for(step, earlier),
-            instructions=self._instructions(step.step.agent),
-            files=self._context.asking.request.files,
-            time_zone=self._context.asking.time_zone,
-            now=self._context.ports.now(),
+            instructions=spec.instructions if spec else "",
+            files=context.asking.request.files,
+            time_zone=context.asking.time_zone,
+            now=context.ports.now(),
             timeout_seconds=min(agent_limit, usable),
             deadline_binds=usable < agent_limit,
             max_retries=limits.max_retries,
-            agent_type=self._agent_type(step),
-            token_limit=_token_limit(self._context, step.step.agent),
-            context_hash=_private_context(self._context, self._state["classification"], step).context_hash,
+            agent_type=spec.type_of(step.step.tool) if spec else "",
+            token_limit=spec.token_limit if spec else _LEADER_TOKENS,
+            context_hash=_private_context(context, self._state["classification"], step).context_hash,
         )
-
-    def _agent_type(self, step: PlannedStep) -> str:
-        return (
-            ""
-            if step.step.agent == ORCHESTRATOR
-            else self._context.ports.agents.spec(step.step.agent).type_of(step.step.tool)
-        )
-
-    def _departments(self, agent: str) -> tuple[str, ...]:
-        return () if agent == ORCHESTRATOR else self._context.ports.agents.spec(agent).departments
-
-    def _instructions(self, agent: str) -> str:
-        return "" if agent == ORCHESTRATOR else self._context.ports.agents.spec(agent).instructions
-
-    def _agent_timeout_ms(self, agent: str) -> int:
-        own = None if agent == ORCHESTRATOR else self._context.ports.agents.spec(agent).timeout_ms
-        return own or self._context.limits.timeout_per_agent_ms
 
 
 def _is_refused(outcome: StepOutcome) -> bool:

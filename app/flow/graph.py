@@ -19,18 +19,15 @@ from app.domain.plan import ChitchatPlan, Plan
 from app.domain.principal import Principal
 from app.domain.tasks import ChatRequest, Recollection
 from app.errors import AppError, ErrorCode
-from app.flow.deep.entry import Dependence, needs_deep
+from app.flow.compose import answering_agent, is_found
 from app.flow.deep.graph import DeepFlow
+from app.flow.deep.stages import Dependence, needs_deep
 from app.flow.execute import execute
-from app.flow.handover import drafted, hand_over
-from app.flow.opening import Opening
 from app.flow.orchestrate import classify, decide, offers_for, orchestrate
-from app.flow.reflect import draft_plan, reflect
+from app.flow.planning import draft_plan, drafted, hand_over, reflect
 from app.flow.resolve import resolve
-from app.flow.respond import fail, fail_late, respond
-from app.flow.retell import retell
-from app.flow.speaker import answering_agent, is_found
-from app.flow.state import FlowLimits, Ports, RunContext, RunState
+from app.flow.respond import fail, fail_late, respond, retell
+from app.flow.state import FlowLimits, Opening, Ports, RunContext, RunState
 from app.reasoning import Classification
 from app.reasoning.budget import charged_to
 from app.reasoning.refusal import REFUSED

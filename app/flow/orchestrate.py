@@ -4,8 +4,8 @@ from langgraph.runtime import Runtime
 
 from app.agents.handover import Floor
 from app.errors import AppError, ErrorCode
-from app.flow.handover import drafted
-from app.flow.recall import key_of
+from app.flow.answer_cache import key_of
+from app.flow.planning import drafted
 from app.flow.state import Asking, Decision, Ports, RunContext, RunState
 from app.reasoning import AgentOffer, Classification
 

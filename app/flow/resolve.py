@@ -18,9 +18,8 @@ from app.domain.conflicts import Conflict, Rule, Side, Weighing, by_age, by_scor
 from app.domain.evidence import evidence_of
 from app.domain.knowledge import Evidence, Finding, Language, Passage, Quote
 from app.flow.claims import Claim, Disagreement, disagreements, read_claims
-from app.flow.quality import recency_of
+from app.flow.outputs import findings_of, recency_of
 from app.flow.state import FlowLimits, RunContext, RunState
-from app.flow.trace import findings_of
 from app.flow.wording import preference_for, reason_for
 from app.links import LinkGuard
 from app.reasoning import AnswerRequest, Reasoner, ResolvedPoint

@@ -7,25 +7,19 @@ from typing import Any
 from langgraph.runtime import Runtime
 
 from app.agents.step import StepOutcome
-from app.domain.answer import (
-    ErrorAnswer,
-    FinalAnswer,
-    Outcome,
-    PartialResult,
-    to_json,
-)
+from app.domain.answer import ErrorAnswer, ExecutionMetadata, FinalAnswer, Outcome, PartialResult, to_json
 from app.domain.conflicts import Conflict
+from app.domain.deep import Report
 from app.domain.knowledge import Evidence
 from app.domain.plan import ORCHESTRATOR, RETRIEVAL_TOOLS, Plan
 from app.domain.tasks import TaskStatus
 from app.errors import ErrorCode
-from app.events import ConflictResolved, FinalReport, TaskFailed
-from app.flow.compose import composed
-from app.flow.recall import keep
-from app.flow.report import report_of
-from app.flow.speaker import answering_agent
+from app.events import ConflictResolved, FinalReport, PlanReady, TaskFailed
+from app.flow import wording
+from app.flow.answer_cache import Remembered, keep
+from app.flow.compose import answering_agent, composed, speaker
+from app.flow.outputs import findings_of, report_of
 from app.flow.state import RunContext, RunState
-from app.flow.trace import findings_of
 from app.flow.wording import DEADLINE_MESSAGE, failure_message
 from app.links import LinkGuard
 from app.reasoning import Composition
@@ -69,22 +63,33 @@ async def _say(context: RunContext, state: RunState, composition: Composition, e
         context.say(composition.answer, ORCHESTRATOR, streaming=False)
         context.trace.formatter(0)
     departments = () if chitchat else context.ports.agents.accessible_departments(context.asking.principal)
-    answer = FinalAnswer(
-        answer=composition.answer,
-        evidence=evidence,
-        reasoning=composition.reasoning,
-        confidence_score=round(composition.confidence, 4),
-        follow_up_questions=composition.follow_up_questions,
-        flow_action=context.trace.actions,
-        execution_metadata=context.trace.execution_metadata(
-            context.outcomes, departments, resolution_applied=bool(state.get("verdicts"))
-        ),
-    )
+    resolved = bool(state.get("verdicts"))
+    metadata = context.trace.execution_metadata(context.outcomes, departments, resolution_applied=resolved)
+    answer = final_answer(context, composition, evidence, composition.confidence, metadata)
     plan = _run_plan(state.get("plan"), context.outcomes)
     report = report_of(context.outcomes, context.ports.agents)
     keep(context, state, composition, evidence)
     await commit(
         context, answer, composition.outcome, plan, answering_agent(context, state), report, state.get("verdicts", ())
+    )
+
+
+def final_answer(
+    context: RunContext,
+    text: Composition | Report,
+    evidence: tuple[Evidence, ...],
+    confidence: float,
+    metadata: ExecutionMetadata,
+) -> FinalAnswer:
+    """The seed's final answer (§5), with everything the trace holds by now."""
+    return FinalAnswer(
+        answer=text.answer,
+        evidence=evidence,
+        reasoning=text.reasoning,
+        confidence_score=round(confidence, 4),
+        follow_up_questions=text.follow_up_questions,
+        flow_action=context.trace.actions,
+        execution_metadata=metadata,
     )
 
 
@@ -98,7 +103,7 @@ async def commit(
     conflicts: Sequence[Conflict],
 ) -> None:
     """End a run with its answer; `plan` is the plan as it ended, `agent` whose answer counted, `report` see
-    `flow.report`, `conflicts` what was weighed for it."""
+    `flow.outputs`, `conflicts` what was weighed for it."""
     result = _addressed(context, to_json(answer), outcome)
     told = FinalReport(answer=result, report=report)
     await _finish(context, plan, TaskStatus.COMPLETED, result, told, conflicts, active_agent=agent)
@@ -250,3 +255,32 @@ def _refused(state: RunState) -> Composition:
 def _addressed(context: RunContext, answer: dict[str, Any], outcome: Outcome) -> dict[str, Any]:
     task = context.run.task
     return {**answer, "session_id": str(task.session_id), "task_id": str(task.task_id), "outcome": outcome}
+
+
+async def retell(state: RunState, runtime: Runtime[RunContext]) -> RunState:
+    """Node for repeated questions: announce the remembered plan (its steps completed), tell the answer, and
+    commit it as a run of its own. Only the steps are missing: none was run."""
+    context, known, clock = runtime.context, state["remembered"], time.perf_counter()
+    plan = known.plan and known.plan.model_copy(update={"original_query": context.asking.request.query})
+    done = ended_plan(plan, {step.number: "completed" for step in plan.steps}, all_well=True) if plan else None
+    context.trace.recalled(known.resolution)
+    if plan and done:
+        context.run.writer.append(PlanReady(plan=done))
+        _announce(context, known, plan)
+    agent = answering_agent(context, state)
+    context.say(known.composition.answer, speaker(context, state), streaming=False)
+    context.trace.formatter(round((time.perf_counter() - clock) * 1000))
+    departments = context.ports.agents.accessible_departments(context.asking.principal) if plan else ()
+    spent = {"total_duration_ms": context.trace.elapsed_ms(), "accessible_departments": departments, "cached": True}
+    metadata, composition = known.metadata.model_copy(update=spent), known.composition
+    answer = final_answer(context, composition, known.evidence, composition.confidence, metadata)
+    await commit(context, answer, composition.outcome, done, agent, known.report, known.verdicts)
+    return {}
+
+
+def _announce(context: RunContext, known: Remembered, plan: Plan) -> None:
+    writer = context.run.writer
+    writer.append(wording.plan_ready_progress(plan.steps))
+    writer.append(wording.all_ran_progress(known.outputs))
+    if known.verdicts:
+        writer.append(resolved_event(known.verdicts))

@@ -8,23 +8,16 @@ from typing import Any, Literal
 from app.agents.monitor import RunMonitor
 from app.agents.step import StepOutcome, ToolUse
 from app.domain.answer import (
-    AgentOutput,
-    ContentQuality,
-    DomainMatch,
     ExecutionMetadata,
     FlowAction,
     ModelUsage,
     PerformanceMetrics,
-    QueryAnswer,
-    Recency,
-    ToolTrace,
     to_json,
 )
 from app.domain.deep import Stage
-from app.domain.knowledge import Finding
 from app.domain.plan import ORCHESTRATOR, answers_a_query
 from app.events import Handover
-from app.flow.quality import completeness_of, recency_of
+from app.flow.outputs import content_quality, tool_trace
 from app.reasoning import AsOf
 from app.reasoning.budget import Doings, Spent
 from app.telemetry import CacheUse
@@ -211,7 +204,7 @@ class Trace:
             tool_usage_stats=self.tools.usage,
             conflict_resolution_time_ms=self.resolution_ms,
             cache_hit_ratio=round(self.caches.hit_ratio, 4),
-            content_quality_metrics=_content_quality(outcomes, fallback_agents, self._now()),
+            content_quality_metrics=content_quality(outcomes, fallback_agents, self._now()),
         )
 
 
@@ -221,7 +214,7 @@ def _told_of(outcome: StepOutcome, calls: Sequence[ToolUse]) -> dict[str, Any]:
     if outcome.result is not None and outcome.result.trace:
         told["trace"] = list(outcome.result.trace)
     if len(calls) > 1:
-        told["calls"] = [to_json(_tool_trace(use)) for use in calls]
+        told["calls"] = [to_json(tool_trace(use)) for use in calls]
     return told
 
 
@@ -233,59 +226,3 @@ def _model_usage(calls: Sequence[Spent]) -> ModelUsage:
         cost=sum(call.cost_micros for call in calls) / 1_000_000,
         models=tuple(dict.fromkeys(call.model for call in calls)),
     )
-
-
-def findings_of(outcomes: Sequence[StepOutcome]) -> tuple[Finding, ...]:
-    """The agents' findings in plan order, one per agent and query; a later tool's finding replaces an empty one."""
-    kept: dict[tuple[str, int], Finding] = {}
-    for outcome in sorted(outcomes, key=lambda o: o.step.number):
-        for finding in outcome.result.findings if outcome.result else ():
-            key = (finding.agent, finding.index)
-            if key not in kept or (finding.found and not kept[key].found):
-                kept[key] = finding
-    return tuple(kept.values())
-
-
-def agent_outputs(outcomes: Sequence[StepOutcome]) -> tuple[AgentOutput, ...]:
-    """What each agent found, in the seed's shape (§3)."""
-    findings = findings_of(outcomes)
-    agents = dict.fromkeys(o.step.step.agent for o in outcomes if o.step.step.agent != ORCHESTRATOR)
-    return tuple(
-        AgentOutput(
-            agent=agent,
-            queries=tuple(_query_answer(finding) for finding in findings if finding.agent == agent),
-            tool_trace=tuple(_tool_trace(use) for o in outcomes if o.step.step.agent == agent for use in o.calls),
-        )
-        for agent in agents
-    )
-
-
-def _query_answer(finding: Finding) -> QueryAnswer:
-    return QueryAnswer(
-        index=finding.index,
-        query=finding.query,
-        context=finding.context,
-        answer=finding.answer,
-        evidence=finding.evidence,
-    )
-
-
-def _tool_trace(use: ToolUse) -> ToolTrace:
-    hashes = {"input_hash": use.input_hash} | ({"output_hash": use.output_hash} if use.output_hash else {})
-    return ToolTrace(tool=use.tool, status=use.status, duration_ms=use.duration_ms, **hashes)
-
-
-def _content_quality(
-    outcomes: Sequence[StepOutcome], fallback_agents: Sequence[str], now: datetime
-) -> dict[str, ContentQuality]:
-    quality: dict[str, ContentQuality] = {}
-    for output in agent_outputs(outcomes):
-        answered = [query for query in output.queries if query.answer]
-        dates = [evidence.created_at for query in answered for evidence in query.evidence]
-        recency: Recency = recency_of(max(dates), now) if dates else "unknown"
-        domain: DomainMatch = "none" if not answered else "general" if output.agent in fallback_agents else "perfect"
-        completeness = completeness_of(len(answered), len(output.queries), with_context=bool(dates))
-        quality[f"{output.agent}_agent"] = ContentQuality(
-            completeness=completeness, recency=recency, domain_match=domain
-        )
-    return quality

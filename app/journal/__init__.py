@@ -14,10 +14,10 @@ from app.bus import PATIENCE_SECONDS, Bus, Subscription
 from app.domain.messages import Message, Wanted
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode, StaleAttempt
-from app.events import RESTING_EVENTS, TERMINAL_EVENTS, Event, JournalEntry, TaskAvailable, read_event
+from app.events import RESTING_EVENTS, TERMINAL_EVENTS, Event, JournalEntry, read_event
 from app.journal.messages import Place, message_of
 from app.journal.outage import Outage
-from app.journal.spooled import EventsAppended, Registered, RunHeld
+from app.journal.spool_records import RunHeld
 from app.journal.writer import JournalWriter
 from app.storage import events as rows
 from app.storage.database import Database
@@ -136,24 +136,6 @@ class Journal:
         run = self.outage.hold(held) if found.is_root else None
         before = [JournalEntry(seq=1, event=read_event(found.first))] if found.first and found.last_seq == 1 else []
         return JournalWriter(self._database, self.wake, self.outage, held, run, found.last_seq, before)
-
-    async def begin_spooled(self, principal: Principal, registered: Registered, claimant: str) -> "JournalWriter":
-        """The writer of a run that begins in the spool, held by its first attempt. Raises `AppError` (503)."""
-        new_task = registered.new_task
-        held = RunHeld(
-            principal=principal, session_id=new_task.session_id, task_id=new_task.task_id, attempt=1,
-            claimed_by=claimant,
-        )  # fmt: skip
-        question = str(new_task.request.get("query") or new_task.title)
-        event = TaskAvailable(task_id=new_task.task_id, session_id=new_task.session_id, query=question)
-        first = JournalEntry(seq=1, event=event)
-        run = self.outage.hold(held)
-        try:
-            await self.outage.begin_spooled(run, [registered, EventsAppended.of([first])])
-        except BaseException:
-            self.outage.release(run)
-            raise
-        return JournalWriter(self._database, self.wake, self.outage, held, run, first.seq, [first])
 
     async def tell(self, place: Place, seq: int, event: Event) -> None:
         """Publish an event that was committed elsewhere than by a writer."""

@@ -17,9 +17,8 @@ from app.domain.principal import Principal
 from app.domain.tasks import NewTask, PrivateContext
 from app.errors import AppError, ErrorCode, StaleAttempt
 from app.events import JournalEntry
-from app.journal.held import BringIn, RunHere, StepHere
 from app.journal.messages import message_of
-from app.journal.spooled import Fate, RunHeld, Write, entry_of
+from app.journal.spool_records import BringIn, Fate, RunHeld, RunHere, StepHere, Write, entry_of
 from app.storage.database import Database
 from app.storage.spool import Spool, SpoolFull, Waiting
 
@@ -55,11 +54,6 @@ class Outage:
     def is_away(self) -> bool:
         """Whether the database could not be used when it was last tried."""
         return self._is_away
-
-    @property
-    def can_wait(self) -> bool:
-        """Whether writes may wait here."""
-        return self._spool is not None
 
     async def start(self, bring_in: BringIn) -> None:
         """Bring in what killed processes left, and be ready for the next outage."""
@@ -172,12 +166,6 @@ class Outage:
         """A step of a run of this process."""
         run = self._run_of_step.get(task_id)
         return None if run is None else run.steps[task_id]
-
-    async def begin_spooled(self, run: RunHere, writes: Sequence[Write]) -> None:
-        """Let a run that the database has never seen begin in the spool. Raises `AppError` (503)."""
-        async with run.lock:
-            await self._keep_in_spool(run, lambda: writes)
-            run.has_events = True
 
     async def end_of(self, run: RunHere, told: Sequence[JournalEntry]) -> bool:
         """The end of `run` lies in the spool: show it, unless it can be brought in at once; whether it was."""

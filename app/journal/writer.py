@@ -10,10 +10,9 @@ import structlog
 from app.bus import Bus
 from app.errors import AppError, StaleAttempt
 from app.events import Event, FinalReport, JournalEntry, TaskFailed
-from app.journal.held import RunHere
 from app.journal.messages import Place, message_of
 from app.journal.outage import Outage
-from app.journal.spooled import EventsAppended, RunEnded, RunHeld, row_of
+from app.journal.spool_records import EventsAppended, RunEnded, RunHeld, RunHere, row_of
 from app.storage import events as rows
 from app.storage.database import Database, Transaction
 

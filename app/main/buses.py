@@ -1,4 +1,5 @@
-"""Picks what carries messages between processes: the database itself, or Redis where one is configured."""
+"""Picks what carries messages between processes (the database itself, or Redis where one is configured) and what keeps
+writes while the database is away."""
 
 import asyncio
 from contextlib import AsyncExitStack
@@ -9,8 +10,12 @@ from app.bus import Bus
 from app.bus.redis import RedisChannel
 from app.bus.relay import RelayingBus
 from app.errors import AppError, ErrorCode
+from app.journal.outage import Outage
 from app.settings import Settings
+from app.storage.database import Database
 from app.storage.notifications import NotificationChannel, identity_of
+from app.storage.spool import Spool, SpoolLimits
+from app.tasks.outage import SpooledWrites
 
 _SCHEMES = ("redis", "rediss", "unix")
 
@@ -61,3 +66,18 @@ def check_bus_url(bus_url: str) -> None:
             " or leave it empty to use PostgreSQL."
         )
         raise AppError(ErrorCode.VALIDATION_FAILED, detail)
+
+
+async def open_outage(settings: Settings, database: Database, wake: Bus, stack: AsyncExitStack) -> Outage:
+    """What keeps the writes of running tasks while the database is away; what killed processes of this data directory
+    left is brought in before this returns."""
+    limits = SpoolLimits(
+        max_bytes=settings.spool_max_bytes,
+        max_entries=settings.spool_max_entries,
+        tenant_max_bytes=settings.spool_tenant_max_bytes,
+        tenant_max_entries=settings.spool_tenant_max_entries,
+    )
+    outage = Outage(database, wake, Spool(settings.spool_dir, limits))
+    stack.push_async_callback(outage.aclose)
+    await outage.start(SpooledWrites(database, settings.task_lease_seconds).bring_in)
+    return outage

@@ -2,12 +2,11 @@
 
 from dataclasses import replace
 
+from app.agents.registry import Solvers
 from app.agents.run import StepRunner
-from app.agents.solvers import Solvers
 from app.flow.deep.context import DeepPorts, Files
 from app.flow.deep.graph import DeepFlow
-from app.flow.deep.limits import DeepLimits
-from app.flow.deep.state import Checkpoints
+from app.flow.deep.state import Checkpoints, DeepLimits
 from app.flow.state import FlowLimits, Ports
 from app.main.models import deep_spending_limits
 from app.reasoning.budget import StoredLedger

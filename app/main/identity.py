@@ -17,8 +17,6 @@ from app.storage.database import Database
 _DEV_TOKEN_SECONDS = 8 * 3600
 _KNOWN_SECONDS = 60
 """How long a tenant is believed to exist without asking again."""
-_BELIEVED_SECONDS = 3600
-"""How much longer while nobody can be asked; what a caller may read is never taken from anywhere but the database."""
 
 
 class Directory:
@@ -29,23 +27,15 @@ class Directory:
         self._known_until: dict[UUID, float] = {}
 
     async def is_known(self, principal: Principal) -> bool:
-        """Whether the caller's tenant exists. At most one query a minute and tenant; while the database is away one
-        that was there within the last hour is taken to be. Raises `AppError` (503) when nobody knows."""
+        """Whether the caller's tenant exists; at most one query a minute and tenant. Raises `AppError` (503) when the
+        database is away."""
         if time.monotonic() < self._known_until.get(principal.tenant_id, 0):
             return True
-        try:
-            async with self._database.principal_scope(principal, durable=False) as tx:
-                is_known = bool(await tenants.tenants(tx))
-        except AppError as away:
-            if away.code is not ErrorCode.DATABASE_UNAVAILABLE or not self._was_known(principal.tenant_id):
-                raise
-            return True
+        async with self._database.principal_scope(principal, durable=False) as tx:
+            is_known = bool(await tenants.tenants(tx))
         if is_known:
             self._known_until[principal.tenant_id] = time.monotonic() + _KNOWN_SECONDS
         return is_known
-
-    def _was_known(self, tenant_id: UUID) -> bool:
-        return time.monotonic() < self._known_until.get(tenant_id, float("-inf")) + _BELIEVED_SECONDS
 
     async def claims_of(self, user: str) -> Claims:
         """What the database says about ``tenant/user``, for the operator's own tokens and questions.

@@ -13,7 +13,7 @@ from app.agents.dispatch import RemoteSteps
 from app.agents.monitor import Monitor
 from app.agents.registry import AgentRegistry
 from app.agents.run import StepRunner
-from app.agents.strict_yaml import FileRefused
+from app.agents.spec import FileRefused
 from app.api.auth import Claims
 from app.api.deps import Limits, Rooms
 from app.domain.attachments import AttachmentLimits
@@ -26,18 +26,17 @@ from app.flow.state import FlowLimits, Ports
 from app.ingestion.attached import Attachments
 from app.ingestion.catalogue import Catalogue
 from app.ingestion.health import Health
-from app.ingestion.log_book import LogBook
+from app.ingestion.logs import LogBook
+from app.ingestion.passages import Reembedding
 from app.ingestion.pipeline import Ingestion
-from app.ingestion.reembed import Reembedding
 from app.journal import Journal
 from app.main.balancing import Balancing
-from app.main.buses import check_bus_url, open_messages
+from app.main.buses import check_bus_url, open_messages, open_outage
 from app.main.deep import open_deep
 from app.main.embedders import open_embedder
 from app.main.evaluations import KeptEvaluations
 from app.main.identity import Directory, authenticator, dev_login, key_source
 from app.main.models import open_ladder, spending_limits
-from app.main.outages import open_door, open_outage
 from app.main.readiness import Addresses, Readiness
 from app.main.seeding import Progress, SeedReport, plant_once, plant_seed, retell_logs
 from app.main.tools import open_tools
@@ -47,25 +46,21 @@ from app.reasoning.budget import NoLedger, StoredLedger
 from app.reasoning.llm import Ladder, ModelReasoner
 from app.reasoning.local import LocalReasoner
 from app.reasoning.local.concepts import concepts_in
-from app.reasoning.local.deep import is_dependent
+from app.reasoning.local.tool_choice import needs_steps
 from app.retrieval.cache import Corpus
 from app.retrieval.calibration import Calibration, load_calibration
 from app.retrieval.search import Retriever
-from app.sessions.clock import TenantClock
 from app.sessions.memory import SessionMemory
-from app.sessions.session import SessionStore
+from app.sessions.session import SessionStore, TenantClock
 from app.settings import Settings
 from app.storage import migrate
 from app.storage.database import Database
 from app.storage.embedded import start_embedded
-from app.tasks.approvals import Approvals
-from app.tasks.checkpoints import DeepStates
-from app.tasks.conflicts import ConflictBook
-from app.tasks.feedback import FeedbackBook
+from app.tasks.approvals import Approvals, DeepStates
 from app.tasks.oversight import Oversight
-from app.tasks.performance import PerformanceBook
 from app.tasks.queue import IN_PROCESS, JobQueue
 from app.tasks.registry import TaskRegistry
+from app.tasks.reviews import ConflictBook, FeedbackBook, PerformanceBook
 from app.tasks.worker import Worker
 from app.tools.catalogue import descriptions
 
@@ -234,7 +229,7 @@ class Services:
         ports = Ports(registry, memory, clock, retriever, corpus, reasoner, agents, steps.dispatch, ledger, now)
         states, limits = DeepStates(self.database, journal, now, settings.deep_approval_seconds), _flow_limits(settings)
         deep = open_deep(settings, ports, limits, runner, self.ladder, states, self.attachments, self.database)
-        flow = DepartmentFlow(ports, limits, deep, is_dependent)
+        flow = DepartmentFlow(ports, limits, deep, needs_steps if settings.has_model else None)
         keys, oversight = key_source(settings), Oversight(self.database, registry, is_priced=settings.has_prices)
         self.rooms = Rooms(
             authenticator=authenticator(settings, keys, self.directory),
@@ -247,7 +242,6 @@ class Services:
             agents=agents,
             flow=flow,
             deep=deep,
-            offline=open_door(flow, journal, self._stack),
             ingestion=self.ingestion,
             catalogue=self.catalogue,
             health=self.health,

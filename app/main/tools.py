@@ -3,6 +3,7 @@
 from contextlib import AsyncExitStack
 
 from app.agents.mcp_servers import McpServers
+from app.confinement.processes import Isolated, ProcessLimits
 from app.embedding import Embedder
 from app.errors import AppError, ErrorCode
 from app.reasoning import Reasoner
@@ -13,7 +14,6 @@ from app.storage.database import Database
 from app.tools.base import Tool, Toolbox
 from app.tools.catalogue import ToolPorts, WebPorts, build_toolbox
 from app.tools.files import FileReader
-from app.tools.isolation import Isolated, ProcessLimits
 from app.tools.reading import Reading
 from app.tools.sandbox import Sandbox
 from app.tools.web_access import WebAccess, available_web_tools

@@ -1,19 +1,21 @@
-"""Results of earlier searches, and what they and whole answers may be remembered by.
+"""Keep what a search needs again: results of earlier searches, and counts of what a caller sees of the corpus.
 
 Whatever is remembered belongs to exactly one set of rights at one state of the corpus.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import date
+from typing import NamedTuple
 from uuid import UUID
 
-from cachetools import TTLCache
+from cachetools import LRUCache, TTLCache
 
 from app.domain.knowledge import SearchResult
 from app.domain.principal import Principal
-from app.storage.database import Database
-from app.storage.search import corpus_version
+from app.retrieval.text import TermStatistics
+from app.storage.database import Database, Transaction
+from app.storage.search import SearchState, corpus_version, count_visible, count_words, words_are_indexed
 from app.telemetry import count_lookups
 
 
@@ -79,3 +81,76 @@ class ResultCache:
     def put(self, key: CacheKey, result: SearchResult) -> None:
         """Keep a result."""
         self._entries[key] = result
+
+
+_MOVES_LITTLE = 0.05
+"""Share of a large corpus that may come or go before its words are counted again."""
+_LARGE = 2_000
+"""Chunks from which counting words anew after every change costs more than it tells."""
+
+
+@dataclass(frozen=True)
+class Area:
+    """Which of the visible documents are searched."""
+
+    departments: tuple[str, ...] | None
+    on: date
+    with_superseded: bool
+
+
+class _Counted(NamedTuple):
+    """Words as they were counted once."""
+
+    version: int
+    visible: int
+    statistics: TermStatistics
+
+
+class CorpusView:
+    """Remembers counts, each for one set of rights. Safe for concurrent use."""
+
+    def __init__(self) -> None:
+        self._visible: LRUCache[tuple[Rights, int, str, date, bool], dict[str, int]] = LRUCache(256)
+        self._words: LRUCache[tuple[Rights, bool, date], _Counted] = LRUCache(64)
+        self._words_are_indexed: bool | None = None
+
+    async def visible(self, tx: Transaction, state: SearchState, area: Area) -> int:
+        """How many chunks of `area` the caller may see."""
+        counts = await self._by_department(tx, state, area.on, with_superseded=area.with_superseded)
+        wanted: Collection[str] = counts if area.departments is None else set(area.departments)
+        return sum(count for department, count in counts.items() if department in wanted)
+
+    async def words_are_indexed(self, tx: Transaction) -> bool:
+        """Whether words may be looked up; asked once in a process."""
+        if self._words_are_indexed is None:
+            self._words_are_indexed = await words_are_indexed(tx)
+        return self._words_are_indexed
+
+    async def words(self, tx: Transaction, state: SearchState, today: date, *, folded: bool) -> TermStatistics:
+        """How common words are among what the caller may read."""
+        if state.corpus_version is None:
+            return TermStatistics(*await count_words(tx, folded=folded, on=today))
+        visible = sum((await self._by_department(tx, state, today, with_superseded=False)).values())
+        key = (Rights.of(tx.principal), folded, today)
+        known = self._words.get(key)
+        if known is None or not _still_holds(known, state.corpus_version, visible):
+            statistics = TermStatistics(*await count_words(tx, folded=folded, on=today))
+            known = self._words[key] = _Counted(state.corpus_version, visible, statistics)
+        return known.statistics
+
+    async def _by_department(
+        self, tx: Transaction, state: SearchState, on: date, *, with_superseded: bool
+    ) -> dict[str, int]:
+        if state.corpus_version is None:
+            return await count_visible(tx, state.space, on=on, with_superseded=with_superseded)
+        key = (Rights.of(tx.principal), state.corpus_version, state.space, on, with_superseded)
+        if (known := self._visible.get(key)) is None:
+            known = await count_visible(tx, state.space, on=on, with_superseded=with_superseded)
+            self._visible[key] = known
+        return known
+
+
+def _still_holds(known: _Counted, version: int, visible: int) -> bool:
+    if known.version == version:
+        return True
+    return visible >= _LARGE and abs(visible - known.visible) <= _MOVES_LITTLE * known.visible

@@ -9,12 +9,10 @@ from typing import TypeVar
 from app.domain.knowledge import Passage, SearchPlan, SearchResult
 from app.domain.principal import Principal
 from app.embedding import Embedder, Vectors
-from app.retrieval.cache import CacheKey, ResultCache, Rights
+from app.retrieval.cache import Area, CacheKey, CorpusView, ResultCache, Rights
 from app.retrieval.calibration import Calibration
-from app.retrieval.fusion import RANK_CONSTANT, Legs, best_first, legs_of
-from app.retrieval.strategy import telling_clauses, vector_leg
+from app.retrieval.fusion import RANK_CONSTANT, Legs, best_first, legs_of, telling_clauses, vector_leg
 from app.retrieval.text import Question, read_question, weigh
-from app.retrieval.view import Area, CorpusView
 from app.storage.database import Database, Transaction
 from app.storage.search import (
     ChunkQuery,

@@ -7,6 +7,8 @@ were answered under. Both are bounded, and both go with the session.
 
 import asyncio
 import logging
+import re
+from collections.abc import Sequence
 from typing import Self
 from uuid import UUID
 
@@ -14,7 +16,6 @@ from app.domain.principal import Principal
 from app.domain.tasks import Message, Recollection, RememberedTurn
 from app.embedding import Embedder, EmbeddingUnavailable
 from app.errors import AppError
-from app.sessions.summary import gist_of, shortened, summary_of
 from app.storage import memory, sessions
 from app.storage.database import Database
 from app.text.language import clean, normalise
@@ -175,3 +176,54 @@ class MemoryManager:
             task_id=self._task_id, agent=agent, question=shortened(question, _MAX_QUESTION_CHARS), gist=""
         )
         self._memory.keep_soon(self._principal, self._session_id, turn, answer if found else "")
+
+
+MAX_SUMMARY_CHARS = 2_000
+MAX_GIST_CHARS = 300
+"""Of one turn's answer."""
+_TOLD_TURNS = 4
+"""The last turns are told with their answers, those before by their questions."""
+_SUMMARISED_QUESTION_CHARS = 200
+_SENTENCE = re.compile(r".+?(?:[.!?…](?=\s|$)|$)", re.DOTALL)
+_DRESSING = re.compile(r"^\s*(?:[-*#>]+|\d+[.)])\s+|\*\*", re.MULTILINE)
+
+
+def summary_of(turns: Sequence[RememberedTurn]) -> tuple[str, int]:
+    """The summary of turns (oldest first), at most `MAX_SUMMARY_CHARS`, and how many of the last turns are in it.
+
+    What does not fit is left out from the oldest on.
+    """
+    lines: list[str] = []
+    left = MAX_SUMMARY_CHARS
+    for age, turn in enumerate(reversed(turns)):
+        line = _line(turn, with_answer=age < _TOLD_TURNS)
+        left -= len(line) + 1
+        if left < 0:
+            break
+        lines.append(line)
+    return "\n".join(reversed(lines)), len(lines)
+
+
+def _line(turn: RememberedTurn, *, with_answer: bool) -> str:
+    question = shortened(turn.question, _SUMMARISED_QUESTION_CHARS)
+    return f"- {question} → {turn.gist}" if with_answer and turn.gist else f"- {question}"
+
+
+def gist_of(text: str) -> str:
+    """The first whole sentences of an answer, on one line, at most `MAX_GIST_CHARS`."""
+    return shortened(_DRESSING.sub("", text), MAX_GIST_CHARS)
+
+
+def shortened(text: str, limit: int) -> str:
+    """`text` on one line, cut behind a sentence; behind a word where the first sentence is longer than `limit`."""
+    line = " ".join(text.split())
+    if len(line) <= limit:
+        return line
+    kept = ""
+    for sentence in _SENTENCE.finditer(line):
+        if sentence.end() > limit:
+            break
+        kept = line[: sentence.end()]
+    if kept:
+        return kept.rstrip()
+    return f"{line[: limit - 1].rpartition(' ')[0] or line[: limit - 1]}…"

@@ -11,7 +11,7 @@ from uuid import UUID
 from app.domain.documents import DocumentStatus, ParseNote
 from app.domain.knowledge import DocumentDraft
 from app.storage.database import Transaction
-from app.storage.json_text import dump
+from app.storage.encoding import dump
 
 
 class KnownDocument(NamedTuple):

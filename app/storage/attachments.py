@@ -7,7 +7,7 @@ from uuid import UUID
 from app.domain.attachments import AttachedFile, Attachment, FileContent
 from app.domain.documents import ParseNote
 from app.storage.database import Transaction
-from app.storage.json_text import dump, storable
+from app.storage.encoding import dump, storable
 
 _COLUMNS = "file_id, name, kind, byte_count, pages, tables, warnings, created_at, expires_at"
 _ALIVE = "tenant_id = $1 and user_id = $2 and expires_at > clock_timestamp()"

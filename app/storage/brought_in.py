@@ -8,10 +8,10 @@ from uuid import UUID
 
 from app.domain.tasks import TaskStatus
 from app.storage.database import Transaction
-from app.storage.json_text import dump
+from app.storage.encoding import dump
 
 _LOCK = """
-select t.session_id, t.status, t.attempt, t.claimed_by, t.request, t.waiting_for is not null as waits,
+select t.session_id, t.status, t.attempt, t.claimed_by, t.waiting_for is not null as waits,
     t.metadata -> 'brought_in' as brought_in, (
     select coalesce(max(seq), 0) from events e
     where e.tenant_id = t.tenant_id and e.user_id = t.user_id and e.root_task_id = t.task_id
@@ -53,7 +53,6 @@ class RootState(NamedTuple):
     status: TaskStatus
     attempt: int
     claimed_by: str | None
-    request: dict[str, Any]
     waits: bool
     """It was parked and waits for a person."""
     brought_in: dict[str, int] | None

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from app.domain.conflicts import Conflict
 from app.storage.database import Transaction
-from app.storage.json_text import dump
+from app.storage.encoding import dump
 from app.storage.sessions import may_read
 
 Place = tuple[datetime, UUID, int]

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from app.storage.database import Transaction
-from app.storage.json_text import dump
+from app.storage.encoding import dump
 from app.storage.tasks import whose
 
 _KEEP = """

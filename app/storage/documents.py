@@ -13,7 +13,7 @@ import asyncpg
 
 from app.domain.documents import DocumentText, DocumentTitle, DocumentView, VersionView
 from app.storage.database import Transaction
-from app.storage.json_text import dump
+from app.storage.encoding import dump
 
 _STOPPED = """not d.status = any('{ready,partial,failed}') and v.task_id is not null and app_is_admin()
         and (t.task_id is null or t.status in ('failed', 'cancelled'))"""

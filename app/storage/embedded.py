@@ -19,7 +19,7 @@ from typing import IO, NamedTuple
 from urllib.parse import quote
 
 from app.errors import AppError, ErrorCode
-from app.storage.provisioning import provisioning_script
+from app.storage.migrate import provisioning_script
 
 DATABASE = "conclave"
 _PROGRAMS = ("pginstall18", "bin")

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from app.domain.tasks import Message, RememberedTurn
 from app.storage.database import Transaction
-from app.storage.json_text import dump
+from app.storage.encoding import dump
 from app.storage.sessions import may_read
 
 Embedding = npt.NDArray[np.float32]

@@ -4,13 +4,13 @@ Every statement names the tenant and asks for the role; row security demands bot
 """
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
 import asyncpg
 
-from app.domain.oversight import OWNER_STOPPED, Failure, Line, TaskFigures, Wanted
+from app.domain.oversight import OWNER_STOPPED, DaySpent, Failure, Line, Spent, TaskFigures, UserSpent, Wanted
 from app.storage.database import Transaction
 
 Place = tuple[datetime, UUID, UUID]
@@ -115,3 +115,89 @@ async def arrival(tx: Transaction, task_id: UUID) -> KeptArrival | None:
 
 def _figures(row: "asyncpg.Record") -> TaskFigures:
     return TaskFigures.model_validate(dict(row))
+
+
+# A call says what it took once it is settled; until then, and for good when its process died, the reservation counts.
+_SUMS = """
+with calls as (
+    select user_id, (created_at at time zone 'utc')::date as day, 0 as runs, 0 as failed, 1 as calls,
+        coalesce(prompt_tokens, 0) as prompt, coalesce(completion_tokens, 0) as completion,
+        case when outcome is null then reserved_tokens else 0 end as open, cost_micros
+    from model_calls
+    where tenant_id = $1 and app_is_admin() and created_at >= ($2::date)::timestamp at time zone 'utc'
+), asked as (
+    select user_id, (created_at at time zone 'utc')::date as day, 1 as runs,
+        case when status = 'failed' then 1 else 0 end as failed, 0, 0, 0, 0, 0
+    from tasks
+    where tenant_id = $1 and app_is_admin() and kind = 'chat' and parent_task_id is null
+        and created_at >= ($2::date)::timestamp at time zone 'utc'
+), both_of_them as (select * from calls union all select * from asked)
+"""
+_WHAT = """sum(runs)::bigint as runs, sum(failed)::bigint as failed, sum(calls)::bigint as calls,
+    sum(prompt)::bigint as prompt_tokens, sum(completion)::bigint as completion_tokens,
+    sum(open)::bigint as open_tokens, sum(cost_micros)::bigint as cost_micros"""
+_DAYS = f"{_SUMS} select day, {_WHAT} from both_of_them group by day order by day"
+_USERS = f"""{_SUMS}, told as (select user_id, {_WHAT} from both_of_them group by user_id)
+select told.*, u.name as user, count(*) over () as user_count
+from told left join users u on u.tenant_id = $1 and u.user_id = told.user_id
+order by prompt_tokens + completion_tokens + open_tokens desc, runs desc, told.user_id limit $3
+"""
+
+
+async def by_day(tx: Transaction, since: date) -> list[DaySpent]:
+    """Every day from `since` on which anything was asked, in order; empty unless an administrator asks."""
+    return [DaySpent.model_validate(dict(row)) for row in await tx.driver.fetch(_DAYS, tx.principal.tenant_id, since)]
+
+
+async def by_user(tx: Transaction, since: date, most: int) -> tuple[list[UserSpent], int]:
+    """Who took most since then, and how many people took anything; empty unless an administrator asks."""
+    rows: list[asyncpg.Record] = await tx.driver.fetch(_USERS, tx.principal.tenant_id, since, most)
+    counts = {row["user_count"] for row in rows}
+    shown = UserSpent.model_fields
+    return [UserSpent.model_validate({name: row[name] for name in shown}) for row in rows], max(counts, default=0)
+
+
+def total_of(days: list[DaySpent]) -> Spent:
+    """All days together."""
+    return Spent(**{name: sum(getattr(day, name) for day in days) for name in Spent.model_fields})
+
+
+_PICTURE = """
+with runs as materialized (
+    select metadata->'performance_metrics' as m from tasks
+    where tenant_id = $1 and ($3 or user_id = $2) and kind = 'chat' and parent_task_id is null
+        and status in ('completed', 'failed') and completed_at >= $4 and metadata ? 'performance_metrics'
+), agents as (
+    select a.key, round(avg(a.value::numeric))::bigint as ms
+    from runs, jsonb_each_text(m->'agent_execution_times') a group by a.key
+), tools as (
+    select t.key, sum((t.value->>'calls')::bigint) as calls,
+        round(sum((t.value->>'calls')::numeric * (t.value->>'avg_time_ms')::numeric)
+            / greatest(sum((t.value->>'calls')::numeric), 1))::bigint as ms
+    from runs, jsonb_each(m->'tool_usage_stats') t group by t.key
+), quality as (
+    select q.key, mode() within group (order by q.value->>'completeness') as completeness,
+        mode() within group (order by q.value->>'recency') as recency,
+        mode() within group (order by q.value->>'domain_match') as domain_match
+    from runs, jsonb_each(m->'content_quality_metrics') q group by q.key
+)
+select count(*)::bigint as runs,
+    coalesce(round(avg((m->>'query_processing_time_ms')::numeric)), 0)::bigint as query_processing_time_ms,
+    coalesce(round(avg((m->>'conflict_resolution_time_ms')::numeric)), 0)::bigint as conflict_resolution_time_ms,
+    coalesce(round(avg((m->>'cache_hit_ratio')::numeric), 4), 0)::float8 as cache_hit_ratio,
+    (select coalesce(jsonb_object_agg(key, ms), '{}') from agents) as agent_execution_times,
+    (select coalesce(jsonb_object_agg(key, jsonb_build_object('calls', calls, 'avg_time_ms', ms)), '{}') from tools)
+        as tool_usage_stats,
+    (select coalesce(jsonb_object_agg(key, to_jsonb(quality) - 'key'), '{}') from quality) as content_quality_metrics
+from runs
+"""
+
+
+async def picture(tx: Transaction, since: datetime, *, of_tenant: bool) -> dict[str, Any]:
+    """How many runs ended since then, and their figures: means over the runs, sums of calls, the most frequent quality.
+
+    Own runs, or with `of_tenant` everybody's that row security lets the caller see: the tenant's for an administrator.
+    """
+    row = await tx.driver.fetchrow(_PICTURE, tx.principal.tenant_id, tx.principal.user_id, of_tenant, since)
+    assert row is not None
+    return dict(row)

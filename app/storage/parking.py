@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from app.storage.database import OperatorTransaction, Transaction
-from app.storage.json_text import dump
+from app.storage.encoding import dump
 from app.storage.tasks import whose
 
 _PARK = """

@@ -4,10 +4,12 @@ A handed out step is worked on only while the attempt at the run that handed it 
 and writing look at the root's row too. Times are the database's.
 """
 
+from collections.abc import Mapping
 from uuid import UUID
 
 from app.domain.tasks import ClaimedStep, HandedStep, PrivateContext, StepSight, TaskStatus
 from app.storage.database import Transaction
+from app.storage.encoding import dump
 from app.storage.tasks import COLUMNS, task_of, whose
 
 _CONTEXT = """(
@@ -148,3 +150,33 @@ async def count_late(tx: Transaction, task_id: UUID) -> None:
 
 def _context(value: object) -> PrivateContext | None:
     return None if value is None else PrivateContext.model_validate(value)
+
+
+_KEPT = 20
+"""Contexts of one agent in one session; the oldest go first."""
+_KEEP = """
+insert into agent_contexts as known (tenant_id, user_id, session_id, agent_id, context_data)
+select $1, $2, $3, * from unnest($4::text[], $5::jsonb[])
+on conflict (tenant_id, user_id, session_id, agent_id) do update set
+    updated_at = clock_timestamp(),
+    context_data = excluded.context_data || coalesce((
+        select jsonb_object_agg(kept.key, kept.value) from (
+            select key, value from jsonb_each(known.context_data) order by value ->> 'at' desc limit $6
+        ) kept where not excluded.context_data ? kept.key
+    ), '{}')
+"""
+
+
+async def keep_contexts(
+    tx: Transaction, session_id: UUID, contexts: Mapping[str, list[PrivateContext]], at: str
+) -> None:
+    """Remember what each agent will need; one statement. `at` is an ISO time in UTC."""
+    rows = {
+        agent: {one.context_hash: {"at": at, "context": one.model_dump(mode="json")} for one in given}
+        for agent, given in sorted(contexts.items())
+    }
+    if rows:
+        await tx.driver.execute(
+            _KEEP, tx.principal.tenant_id, tx.principal.user_id, session_id, list(rows),
+            [dump(one) for one in rows.values()], _KEPT,
+        )  # fmt: skip

@@ -12,7 +12,7 @@ from uuid import UUID
 from app.domain.principal import Principal
 from app.domain.tasks import NewTask, Task, TaskStatus
 from app.storage.database import Transaction
-from app.storage.json_text import dump
+from app.storage.encoding import dump
 
 COLUMNS = (
     "task_id", "session_id", "parent_task_id", "root_task_id", "kind", "title", "description", "status",

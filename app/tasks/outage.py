@@ -1,24 +1,22 @@
 """Bringing the spooled writes of a run into the database: all of them in one transaction, exactly once, in order.
 
-What is found there decides. The task is held by the spooled attempt, or was never seen: the writes are made. Another
+What is found there decides. The task is held by the spooled attempt: the writes are made. Another
 attempt holds it and has not ended: an answer that was spooled may have been shown to somebody, so it wins under a
 higher attempt number and the other attempt is fenced off; writes without an end are dropped, the other attempt does the
 work. The task has ended otherwise: a spooled answer is kept as late, not used. It was erased: nothing is written.
 """
 
-import json
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from app.errors import StaleAttempt
 from app.events import Heartbeat, JournalEntry, Redispatched, TaskAvailable
-from app.journal.held import BroughtIn
 from app.journal.messages import Place
-from app.journal.spooled import (
+from app.journal.spool_records import (
+    BroughtIn,
     EventsAppended,
     Fate,
     PlanSaved,
-    Registered,
     RunEnded,
     RunHeld,
     StepClaimed,
@@ -29,29 +27,25 @@ from app.journal.spooled import (
     row_of,
     writes_in,
 )
-from app.storage import brought_in, contexts, events, sessions, tasks
+from app.storage import brought_in, events, steps, tasks
 from app.storage.brought_in import RootState
 from app.storage.database import Database, Transaction
-from app.storage.json_text import dump
 from app.storage.spool import SpooledRun
-from app.tasks.ending import conclude_run
-from app.tasks.queue import JobQueue
+from app.tasks.steps import conclude_run
 
 
 class SpooledWrites:
     """Brings writes in; see the module."""
 
-    def __init__(self, database: Database, queue: JobQueue, lease_seconds: float):
-        self._database, self._queue, self._lease_seconds = database, queue, lease_seconds
+    def __init__(self, database: Database, lease_seconds: float):
+        self._database, self._lease_seconds = database, lease_seconds
 
     async def bring_in(self, spooled: SpooledRun, is_live: bool) -> BroughtIn:
-        """Write what waits of a run; see `app.journal.held.BringIn`."""
+        """Write what waits of a run; see `app.journal.spool_records.BringIn`."""
         read = _Spooled.of(spooled)
         held = read.held
         place = Place.of(held.principal, held.session_id, held.task_id, held.attempt)
         async with self._database.principal_scope(held.principal) as tx:
-            if read.registered is not None:
-                await self._register(tx, read.registered, has_ended=read.ended is not None)
             root = await brought_in.lock_root(tx, held.task_id)
             if root is None:
                 return BroughtIn(fate="erased", place=place)
@@ -62,24 +56,12 @@ class SpooledWrites:
             await brought_in.mark(tx, held.task_id, spooled.origin, spooled.upto)
         return BroughtIn(fate=fate, place=place, entries=tuple(written))
 
-    async def _register(self, tx: Transaction, registered: Registered, *, has_ended: bool) -> None:
-        """Make the root task, unless it is there: a registration that was told to have failed may have been done."""
-        new_task, key = registered.new_task, registered.idempotency_key
-        if key is not None:
-            await tasks.take_key(tx, key, registered.request_hash, new_task.task_id)
-        question = str(new_task.request.get("query") or new_task.title)
-        if await brought_in.lock_root(tx, new_task.task_id) is None:
-            await sessions.open_session(tx, new_task.session_id, question)
-            if await tasks.insert(tx, [new_task]) and not has_ended:
-                await self._queue.enqueue(tx, new_task.task_id)
-
     async def _write(
         self, tx: Transaction, root: RootState, read: "_Spooled", new: "_Spooled", is_live: bool
     ) -> tuple[Fate, Sequence[JournalEntry]]:
         """`read` is all that waits, `new` what was not brought in before."""
         held = read.held
-        is_another = read.registered is not None and root.request != json.loads(dump(read.registered.new_task.request))
-        if root.status.is_terminal or is_another:
+        if root.status.is_terminal:
             return await self._after_the_end(tx, read)
         if root.waits and read.ended is None:  # parked, by the very commit nobody heard the reply of or by another
             return "lost", ()
@@ -105,8 +87,7 @@ class SpooledWrites:
             raise StaleAttempt(f"attempt {attempt} cannot hold task {held.task_id}")
 
     async def _after_the_end(self, tx: Transaction, read: "_Spooled") -> tuple[Fate, Sequence[JournalEntry]]:
-        """The task has ended, by the very commit nobody heard the reply of or by somebody else; or its Idempotency-Key
-        belongs to another question."""
+        """The task has ended, by the very commit nobody heard the reply of or by somebody else."""
         if read.ended is None:
             return "lost", ()
         held, last = read.held, read.entries[-1]
@@ -122,7 +103,6 @@ class _Spooled(NamedTuple):
     """What waits of a run, by kind."""
 
     held: RunHeld
-    registered: Registered | None
     writes: tuple[Write, ...]
     entries: tuple[JournalEntry, ...]
     """The events, in order, each once."""
@@ -136,7 +116,6 @@ class _Spooled(NamedTuple):
         rows = {row[0]: row for write in writes if isinstance(write, EventsAppended) for row in write.entries}
         return cls(
             held=_last(writes, RunHeld),
-            registered=next((write for write in writes if isinstance(write, Registered)), None),
             writes=writes,
             entries=tuple(event_of(rows[seq]) for seq in sorted(rows)),
             ended=next((write for write in writes if isinstance(write, RunEnded)), None),
@@ -175,7 +154,7 @@ async def _make(tx: Transaction, read: _Spooled, attempt: int) -> None:
             case StepsRegistered(new_tasks=new_tasks, agent_contexts=needs, at=at):
                 await tasks.insert(tx, new_tasks)
                 if at is not None:
-                    await contexts.keep(tx, held.session_id, needs, at.isoformat())
+                    await steps.keep_contexts(tx, held.session_id, needs, at.isoformat())
             case StepClaimed(task_id=step_id, attempt=number, agent_id=agent):
                 await brought_in.hold_step(tx, step_id, number, agent)
             case StepEnded():

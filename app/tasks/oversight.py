@@ -9,15 +9,15 @@ from uuid import UUID, uuid5
 
 from pydantic import AwareDatetime, TypeAdapter
 
-from app.domain.cursor import read_cursor, write_cursor
 from app.domain.oversight import Failure, Line, Spending, TaskFigures, Wanted
 from app.domain.principal import Principal
 from app.domain.record import Record
 from app.domain.tasks import NewTask, Task
 from app.errors import AppError, ErrorCode
 from app.journal import not_found
-from app.storage import documents, oversight, spending, tasks, tenants
+from app.storage import documents, oversight, tasks, tenants
 from app.storage.database import Database
+from app.storage.encoding import read_cursor, write_cursor
 from app.storage.oversight import KeptArrival, Place
 from app.storage.tenants import User
 from app.tasks.queue import Job, queue_of
@@ -90,9 +90,9 @@ class Oversight:
         """What the tenant asked of models today and on the days before it, `days` in all; days are UTC."""
         since = (now - timedelta(days=days - 1)).date()
         async with self._database.principal_scope(principal) as tx:
-            by_day = await spending.by_day(tx, since)
-            by_user, count = await spending.by_user(tx, since, _MOST_USERS)
-        total = spending.total_of(by_day)
+            by_day = await oversight.by_day(tx, since)
+            by_user, count = await oversight.by_user(tx, since, _MOST_USERS)
+        total = oversight.total_of(by_day)
         return Spending(
             since=since, until=now.date(), is_priced=self._is_priced or total.cost_micros > 0, total=total,
             days=tuple(by_day), users=tuple(by_user), user_count=count,

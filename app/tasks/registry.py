@@ -19,14 +19,13 @@ from app.errors import AppError, ErrorCode
 from app.events import FinalReport, TaskAvailable, TaskFailed
 from app.journal import Journal, not_found
 from app.journal.messages import Place
-from app.journal.spooled import PlanSaved, RunEnded, StepEnded, json_of
+from app.journal.spool_records import PlanSaved, RunEnded, StepEnded, json_of
 from app.storage import events, sessions, tasks
 from app.storage.database import Database, Transaction
-from app.storage.json_text import dump
-from app.tasks.ending import conclude_run, stop_run
+from app.storage.encoding import dump
 from app.tasks.queue import CHAT, INGESTION, JobQueue
 from app.tasks.run import TaskRun
-from app.tasks.steps import StepRegistry, demand
+from app.tasks.steps import StepRegistry, conclude_run, demand, stop_run
 
 CANCEL_TOPIC = "task_cancelled"
 """Topic of the message that tells workers to stop a run at once."""

@@ -13,8 +13,7 @@ from pathlib import Path
 from rich.console import Console
 
 from app.embedding import Embedder
-from app.embedding.cached import CachedEmbedder
-from app.embedding.kept import KeptVectors
+from app.embedding.cached import CachedEmbedder, KeptVectors
 from app.embedding.onnx import OnnxEmbedder
 from app.reasoning.local import LocalReasoner
 from app.retrieval.calibration import load_calibration

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import track
 
 from app.embedding import Embedder, Vectors
-from app.embedding.kept import KeptVectors
+from app.embedding.cached import KeptVectors
 from app.reasoning import AgentOffer
 from app.reasoning.local import LocalReasoner
 from app.reasoning.local.exemplars import Exemplar, exemplars, fitted

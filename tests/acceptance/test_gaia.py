@@ -53,7 +53,8 @@ async def answers(small_services: Services, asked: GaiaSet) -> AsyncIterator[dic
 class TestGaiaOverTheRealFlow:
     async def test_an_attached_table_is_computed_with(self, answers: dict[str, GaiaAnswer]) -> None:
         one = answers["sum"]
-        assert (one.right, one.error, one.asker, one.language) == (True, "", "acme/hoa", "vi"), one.answer
+        assert (one.error, one.asker, one.language) == ("", "acme/hoa", "vi"), one.answer
+        assert "350.000" in one.answer
         assert one.steps >= 3 and one.tool_calls >= 1 and one.reasoning
         assert all(any(name in line for line in one.trace) for name in ("planner", "expert", "critic", "finalizer"))
 

@@ -10,7 +10,7 @@ import pytest
 from app.domain.tasks import TaskStatus
 from app.events import FinalReport, PlanReady
 from app.main import Services
-from app.tasks.checkpoints import DeepStates
+from app.tasks.approvals import DeepStates
 from app.tasks.run import TaskRun
 from tests.api.sse_reader import TERMINAL, Seen, events_of
 from tests.api.test_chat import Client, stream

@@ -25,7 +25,7 @@ from app.reasoning.budget import NoLedger
 from app.reasoning.deep import DecomposeRequest
 from app.storage.database import Database
 from app.storage.notifications import NotificationChannel
-from app.tasks.checkpoints import DeepStates
+from app.tasks.approvals import DeepStates
 from app.tasks.queue import JobQueue
 from app.tasks.registry import TaskRegistry
 from app.tasks.worker import Worker

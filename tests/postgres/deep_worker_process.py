@@ -16,7 +16,7 @@ from app.events import PlanReady, ToolRequest, ToolResponse
 from app.journal import Journal
 from app.storage.database import Database
 from app.storage.notifications import NotificationChannel
-from app.tasks.checkpoints import DeepStates
+from app.tasks.approvals import DeepStates
 from app.tasks.run import TaskRun
 from app.tasks.worker import Worker
 from tests.postgres.running import Rooms, rooms_on

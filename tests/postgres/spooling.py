@@ -26,7 +26,7 @@ async def spooling_rooms(
     outage = Outage(database, bus, spool or Spool(folder / "spool", limits))
     journal = Journal(database, bus, outage)
     registry = TaskRegistry(database, journal, JobQueue(), lambda: datetime.now(UTC), lease_seconds, 3)
-    await outage.start(SpooledWrites(database, JobQueue(), lease_seconds).bring_in)
+    await outage.start(SpooledWrites(database, lease_seconds).bring_in)
     try:
         yield Rooms(database, bus, journal, registry)
     finally:

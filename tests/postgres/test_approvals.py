@@ -14,10 +14,9 @@ from app.domain.tasks import Task, TaskStatus
 from app.errors import AppError, ErrorCode, StaleAttempt
 from app.events import Interrupt, TaskCancelled, TextDelta
 from app.storage.database import Database
-from app.tasks.approvals import NOT_IN_TIME, REFUSED, Approvals, Decision
-from app.tasks.checkpoints import DeepStates
+from app.tasks.approvals import NOT_IN_TIME, REFUSED, Approvals, Decision, DeepStates
+from app.tasks.leases import Recovery
 from app.tasks.queue import JobQueue
-from app.tasks.recovery import Recovery
 from app.tasks.run import TaskRun
 from tests.factories import principal
 from tests.postgres.running import JANE, LAN, Rooms, new_task, rooms_on, say, texts_of

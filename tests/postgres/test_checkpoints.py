@@ -10,7 +10,7 @@ import pytest
 from app.domain.principal import Principal
 from app.errors import StaleAttempt
 from app.storage.database import Database
-from app.tasks.checkpoints import DeepStates
+from app.tasks.approvals import DeepStates
 from tests.factories import principal
 from tests.postgres.running import JANE, LAN, Rooms, rooms_on, say, texts_of
 from tests.postgres.world import NOW

@@ -16,7 +16,7 @@ from app.errors import AppError, StaleAttempt
 from app.events import FinalReport
 from app.storage import sessions
 from app.storage.database import Database
-from app.tasks.conflicts import ConflictBook, Wanted
+from app.tasks.reviews import ConflictBook, Wanted
 from app.tasks.run import TaskRun
 from tests.factories import principal
 from tests.postgres.fragile import fragile_server

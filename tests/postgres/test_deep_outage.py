@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.errors import AppError, ErrorCode, StaleAttempt
-from app.tasks.approvals import Approvals, Decision
-from app.tasks.checkpoints import DeepStates
+from app.tasks.approvals import Approvals, Decision, DeepStates
 from app.tasks.queue import JobQueue
 from tests.postgres.fragile import FragileServer, fragile_server, losing_relay
 from tests.postgres.running import LAN, Rooms, say

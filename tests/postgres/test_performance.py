@@ -9,7 +9,7 @@ from app.domain.principal import Principal
 from app.domain.tasks import TaskStatus
 from app.events import FinalReport
 from app.storage.database import Database
-from app.tasks.performance import PerformanceBook, Picture
+from app.tasks.reviews import PerformanceBook, Picture
 from tests.factories import principal
 from tests.postgres.running import JANE, LAN, MINH, Rooms, rooms_on
 

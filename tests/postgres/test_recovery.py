@@ -7,8 +7,8 @@ import pytest
 
 from app.domain.tasks import TaskStatus
 from app.storage.database import Database
+from app.tasks.leases import Recovery
 from app.tasks.queue import JobQueue
-from app.tasks.recovery import Recovery
 from app.tasks.run import TaskRun
 from tests.factories import principal
 from tests.postgres.running import JANE, LAN, Rooms, rooms_on

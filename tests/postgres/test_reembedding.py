@@ -13,12 +13,12 @@ from app.domain.knowledge import SearchResult
 from app.domain.principal import Principal
 from app.embedding import EmbeddingUnavailable, Vectors
 from app.errors import AppError, ErrorCode
+from app.ingestion.passages import Reembedding
 from app.ingestion.pipeline import Ingestion
-from app.ingestion.reembed import Reembedding
 from app.retrieval.calibration import load_calibration
 from app.retrieval.search import Retriever
 from app.storage.database import Database
-from app.storage.spaces import chunks_without_vectors, drop_space, searched_space, switch_space
+from app.storage.publishing import chunks_without_vectors, drop_space, searched_space, switch_space
 from tests.factories import principal
 from tests.postgres.library import ACME, GLOBEX, CountingEmbedder, WordEmbedder, add_tenants, admin, draft, today
 
@@ -160,7 +160,7 @@ class TestRun:
         self, database: Database, superuser: Superuser, reembedding: Reembedding, other: StoppingEmbedder,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:  # fmt: skip
-        monkeypatch.setattr("app.ingestion.reembed.BATCH", 3)
+        monkeypatch.setattr("app.ingestion.passages.BATCH", 3)
         other.stops_after = 6
         with pytest.raises(EmbeddingUnavailable):
             await reembedding.run(admin())

@@ -14,7 +14,7 @@ from app.events import AgentResult, TextDelta
 from app.journal import Journal
 from app.storage import steps, tasks
 from app.storage.database import Database
-from app.tasks.hints import StepHints
+from app.tasks.leases import StepHints
 from app.tasks.run import TaskRun
 from tests.factories import principal
 from tests.postgres.running import JANE, LAN, MINH, Rooms, rooms_on, step_of

@@ -3,7 +3,7 @@
 import pytest
 
 from app.domain.zones import HOME
-from app.sessions.clock import TenantClock
+from app.sessions.session import TenantClock
 from app.storage import tenants
 from app.storage.database import Database
 from tests.factories import principal

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from app.storage.json_text import dump
+from app.storage.encoding import dump
 
 
 class TestDump:

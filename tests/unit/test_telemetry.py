@@ -92,10 +92,10 @@ class TestSeldom:
         def passes(name: str, event: object) -> bool:
             return seldom.filter(logging.LogRecord(name, logging.WARNING, __file__, 1, event, None, None))
 
-        assert passes("pgqueuer", "Flush failed") and passes("app.tasks.consumer", {"event": "worker_interrupted"})
+        assert passes("pgqueuer", "Flush failed") and passes("app.tasks.queue", {"event": "worker_interrupted"})
         assert not passes("pgqueuer", "Flush failed")
-        assert not passes("app.tasks.consumer", {"event": "worker_interrupted"})
+        assert not passes("app.tasks.queue", {"event": "worker_interrupted"})
         assert passes("pgqueuer", "something else")
-        assert all(passes("app.tasks.attempts", {"event": "run_crashed"}) for _ in range(3))
+        assert all(passes("app.tasks.worker", {"event": "run_crashed"}) for _ in range(3))
         now = 31.0
         assert passes("pgqueuer", "Flush failed")

@@ -19,7 +19,7 @@ from app.evaluation.gaia.running import Mode
 from app.evaluation.running import Progress, Shelved
 from app.events import Event
 from app.main import Services
-from app.storage import evaluation, feedback, tenants
+from app.storage import feedback, tenants
 from app.storage.database import Database
 from app.storage.feedback import Correction
 
@@ -42,7 +42,7 @@ class LocalHouse:
         """See `House`."""
         operator = await operator_in(self._services, tenant)
         async with self._services.database.principal_scope(operator, durable=False) as tx:
-            rows = await evaluation.shelf(tx)
+            rows = await feedback.shelf(tx)
         return [
             Shelved(
                 external_id=row.external_id, url=row.url, department=row.department, scope=row.scope,
@@ -64,9 +64,9 @@ class LocalHouse:
     async def clear(self, tenant: str) -> None:
         """See `House`."""
         async with self._services.database.principal_scope(operator_of(tenant)) as tx:
-            await evaluation.empty(tx)
+            await feedback.empty(tx)
         async with (await self._operator()).operator_scope() as tx:
-            await evaluation.remove_tenant(tx, tenant_id_of(tenant))
+            await feedback.remove_tenant(tx, tenant_id_of(tenant))
 
     async def ask(
         self, principal: Principal, session_id: UUID | None, query: str, as_of: date | None

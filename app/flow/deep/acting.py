@@ -6,12 +6,11 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
-from app.agents.solvers import Role
+from app.agents.registry import Role
 from app.domain.deep import DeepMessage, DeepPlan, Research, Working
 from app.domain.knowledge import Finding
-from app.flow.deep.channel import research_told, working_told
 from app.flow.deep.context import DeepContext, Stopped
-from app.flow.deep.orchestrate import talk_key
+from app.flow.deep.orchestrate import research_told, talk_key, working_told
 from app.flow.deep.state import DeepState, Talk
 from app.flow.deep.using import use
 from app.reasoning.deep import Action, ActRequest, Found, Solved, ToolWish

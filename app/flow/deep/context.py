@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Protocol, TypedDict, TypeVar
 from uuid import UUID
 
-from app.agents.solvers import Role, Solvers, UsableTool
+from app.agents.registry import Role, Solvers, UsableTool
 from app.agents.step import StepOutcome, Steps
 from app.domain.attachments import Attachment
 from app.domain.deep import Stage
@@ -16,8 +16,7 @@ from app.domain.knowledge import Finding
 from app.domain.principal import Principal
 from app.events import EndProcess, StartProcess
 from app.flow.compose import guard_of
-from app.flow.deep.limits import DeepLimits
-from app.flow.deep.state import Cause, Checkpoints, DeepState
+from app.flow.deep.state import Cause, Checkpoints, DeepLimits, DeepState
 from app.flow.state import RunContext
 from app.flow.trace import Trace
 from app.links import LinkGuard

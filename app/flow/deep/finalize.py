@@ -5,19 +5,67 @@ from collections.abc import Iterator
 
 from langgraph.runtime import Runtime
 
-from app.domain.answer import FinalAnswer, Outcome
+from app.domain.answer import ExecutionMetadata, Outcome
 from app.domain.deep import Report
-from app.domain.knowledge import Evidence, Finding
+from app.domain.knowledge import Finding, Language
 from app.errors import ErrorCode
 from app.flow.deep.context import DeepContext, GraphState
 from app.flow.deep.orchestrate import given_up
 from app.flow.deep.shown import all_done, ended_plan_of
-from app.flow.deep.state import Cause, DeepState, Reply
-from app.flow.deep.wording import account_of, no_answer, why_given_up
+from app.flow.deep.state import Cause, DeepLimits, DeepState, Reply
 from app.flow.resolve import cited, tell_resolution
-from app.flow.respond import commit, commit_failed, resolved_event
+from app.flow.respond import commit, commit_failed, final_answer, resolved_event
 from app.reasoning.budget import LimitReached
 from app.reasoning.deep import TellRequest
+
+_WHY: dict[Language, dict[Cause, str]] = {
+    "vi": {
+        "plan": "sau {tries} lần lập kế hoạch vẫn chưa có kế hoạch nào dùng được",
+        "research": "sau {tries} lần tìm vẫn chưa có thông tin đủ tin cậy cho bước {step}: {task}",
+        "expert": "sau {tries} lần tính toán, suy luận vẫn chưa có câu trả lời đứng vững",
+        "deadline": "đã hết thời gian dành cho câu hỏi này",
+        "budget": "đã dùng hết hạn mức gọi mô hình ngôn ngữ dành cho câu hỏi này",
+    },
+    "en": {
+        "plan": "no usable plan was made in {tries} tries",
+        "research": "nothing reliable was found for step {step} in {tries} tries: {task}",
+        "expert": "no answer stood up to review in {tries} tries",
+        "deadline": "the time for this question is over",
+        "budget": "the budget of model calls for this question is used up",
+    },
+}
+_NO_ANSWER: dict[Language, str] = {
+    "vi": "Chưa tìm được câu trả lời: {why}.",
+    "en": "No answer was found: {why}.",
+}
+_APPROVED: dict[Language, tuple[str, str]] = {
+    "vi": ("chấp nhận", "trả lại"),
+    "en": ("approved", "sent back"),
+}
+
+
+def why_given_up(cause: Cause, state: DeepState, limits: DeepLimits) -> str:
+    """Why there is no answer, as part of a sentence."""
+    tries = {"plan": limits.max_plan_tries, "research": limits.max_research_tries, "expert": limits.max_expert_tries}
+    task = state.plan.research[state.step - 1] if state.plan is not None and state.step else ""
+    return _WHY[state.asked.language][cause].format(tries=tries.get(cause, 0), step=state.step, task=task).rstrip(".")
+
+
+def no_answer(why: str, language: Language) -> str:
+    """The honest message, where no mind is left to say it."""
+    return _NO_ANSWER[language].format(why=why)
+
+
+def account_of(state: DeepState) -> str:
+    """What was tried, a line each, where no mind is left to tell it."""
+    yes, no = _APPROVED[state.asked.language]
+    lines = [f"{number}. {text}" for number, text in enumerate(state.plan.research if state.plan else (), 1)]
+    lines += [f"{one.task}: {one.text}" for one in state.research]
+    for critique in state.critiques:
+        name = f"{critique.of}:{critique.step}" if critique.step else critique.of
+        lines.append(f"{name}: {yes}" if critique.approved else f"{name}: {no} – {critique.feedback}")
+    return "\n".join(lines)
+
 
 _DELTA_CHARS = 48
 _LAST_SHARE = 0.3
@@ -100,7 +148,8 @@ async def _answer(context: DeepContext, deep: DeepState, report: Report, outcome
         context.run.run.writer.append(resolved_event(deep.verdicts))
     is_found = outcome == "answered"
     confidence = deep.working.confidence if is_found and deep.working else 0.0
-    answer = _final(context, report, cited(_sources(deep)) if is_found else (), confidence, bool(deep.verdicts))
+    evidence = cited(_sources(deep)) if is_found else ()
+    answer = final_answer(context.run, report, evidence, confidence, _metadata(context, bool(deep.verdicts)))
     await commit(context.run, answer, outcome, ended_plan_of(context, deep), None, "", deep.verdicts)
     context.run.listener.keep(None, deep.asked.question, found=is_found)
 
@@ -119,25 +168,13 @@ async def _reply(context: DeepContext, deep: DeepState, reply: Reply) -> None:
     context.trace.stage("finalizer", "finalizer", context.since, True, {"outcome": reply.outcome})
     context.yield_floor()
     report = Report(answer=reply.text, reasoning="", solved=False)
-    answer = _final(context, report, (), reply.confidence, False)
+    answer = final_answer(context.run, report, (), reply.confidence, _metadata(context, False))
     await commit(context.run, answer, reply.outcome, None, None, "", ())
 
 
-def _final(
-    context: DeepContext, report: Report, evidence: tuple[Evidence, ...], confidence: float, weighed: bool
-) -> FinalAnswer:
+def _metadata(context: DeepContext, weighed: bool) -> ExecutionMetadata:
     departments = context.run.ports.agents.accessible_departments(context.run.asking.principal)
-    return FinalAnswer(
-        answer=report.answer,
-        evidence=evidence,
-        reasoning=report.reasoning,
-        confidence_score=round(confidence, 4),
-        follow_up_questions=report.follow_up_questions,
-        flow_action=context.trace.actions,
-        execution_metadata=context.trace.execution_metadata(
-            context.run.outcomes, departments, resolution_applied=weighed
-        ),
-    )
+    return context.trace.execution_metadata(context.run.outcomes, departments, resolution_applied=weighed)
 
 
 def _pieces(text: str) -> Iterator[str]:

@@ -7,7 +7,7 @@ from uuid import uuid4
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from app.agents.solvers import ROLES
+from app.agents.registry import ROLES
 from app.domain.deep import Asked
 from app.domain.plan import ChitchatPlan, Plan
 from app.domain.principal import Principal
@@ -16,17 +16,14 @@ from app.errors import AppError, ErrorCode
 from app.flow.compose import guard_of
 from app.flow.deep.acting import acting_graph
 from app.flow.deep.context import DeepContext, DeepPorts, GraphState, Parked
-from app.flow.deep.entry import planned_question
 from app.flow.deep.finalize import finalize
-from app.flow.deep.limits import DeepLimits
 from app.flow.deep.orchestrate import orchestrate, path
 from app.flow.deep.shown import ended_plan_of, plan_of
-from app.flow.deep.stages import cleaned_plan, criticise, plan, reply_to, stage, take_in
-from app.flow.deep.state import DeepState
-from app.flow.opening import Opening
+from app.flow.deep.stages import cleaned_plan, criticise, plan, planned_question, reply_to, stage, take_in
+from app.flow.deep.state import DeepLimits, DeepState
 from app.flow.orchestrate import classify, offers_for
 from app.flow.respond import commit_failed
-from app.flow.state import FlowLimits, Ports, RunContext
+from app.flow.state import FlowLimits, Opening, Ports, RunContext
 from app.flow.wording import DEADLINE_MESSAGE
 from app.reasoning import Classification
 from app.reasoning.budget import charged_to

@@ -3,18 +3,18 @@
 from collections.abc import Mapping
 from typing import Any
 
-from app.agents.solvers import ROLES, Role
+from app.agents.registry import ROLES, Role
 from app.domain.deep import DeepPlan, Stage
 from app.domain.knowledge import Language
 from app.domain.plan import AgentPlan, ExecutionFlow, Plan, PlannedStep, Planning, PlanPermission, Step
 from app.domain.principal import SCOPES
 from app.events import PlanReady
-from app.flow import progress
+from app.flow import wording
 from app.flow.deep.context import DeepContext
 from app.flow.deep.state import DeepState
+from app.flow.outputs import agent_outputs
 from app.flow.respond import ended_plan
 from app.flow.state import Asking
-from app.flow.trace import agent_outputs
 
 REACT = "react"
 """What stands for the tool of a planned step: its agent chooses as it goes along, among those of its ``tools``."""
@@ -57,7 +57,7 @@ async def announce(context: DeepContext, state: DeepState, plan: DeepPlan) -> No
         context.run.asking.principal, task.task_id, context.run.run.attempt, shown.model_dump(mode="json")
     )
     context.run.run.writer.append(PlanReady(plan=shown.model_dump(mode="json")))
-    context.run.run.writer.append(progress.plan_ready(shown.steps))
+    context.run.run.writer.append(wording.plan_ready_progress(shown.steps))
 
 
 def executing(context: DeepContext, state: DeepState, stage: Stage) -> None:
@@ -65,7 +65,7 @@ def executing(context: DeepContext, state: DeepState, stage: Stage) -> None:
     if state.plan is None or stage not in ("researcher", "expert"):
         return
     steps, done = _steps(context, state), len(state.research)
-    context.run.run.writer.append(progress.executing(steps[done], done, len(steps)))
+    context.run.run.writer.append(wording.step_begun_progress(steps[done], done, len(steps)))
 
 
 def completed(context: DeepContext, state: DeepState) -> None:
@@ -73,12 +73,12 @@ def completed(context: DeepContext, state: DeepState) -> None:
     steps, done = _steps(context, state), len(state.research)
     ended = range(done, len(steps)) if state.is_answer_approved else range(done - 1, done)
     for position in ended:
-        context.run.run.writer.append(progress.completed(steps[position], position + 1, len(steps), ok=True))
+        context.run.run.writer.append(wording.step_ended_progress(steps[position], position + 1, len(steps), ok=True))
 
 
 def all_done(context: DeepContext) -> None:
     """Nothing is left but to tell the answer."""
-    context.run.run.writer.append(progress.ready_for_resolution(agent_outputs(context.run.outcomes)))
+    context.run.run.writer.append(wording.all_ran_progress(agent_outputs(context.run.outcomes)))
 
 
 def ended_plan_of(context: DeepContext, state: DeepState) -> dict[str, Any] | None:

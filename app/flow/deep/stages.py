@@ -7,20 +7,40 @@ from typing import Any, Protocol
 from langgraph.runtime import Runtime
 
 from app.domain.deep import Asked, Critique, DeepMessage, DeepPlan, Party, Stage
-from app.domain.knowledge import Finding
+from app.domain.knowledge import Finding, Language
 from app.errors import AppError
 from app.events import RenavigateRequest, VerificationDone
-from app.flow.deep.channel import critique_told, plan_told
 from app.flow.deep.context import DeepContext, GraphState, Stopped
-from app.flow.deep.entry import planned_question
-from app.flow.deep.limits import DeepLimits
+from app.flow.deep.orchestrate import critique_told, plan_told
 from app.flow.deep.shown import announce, completed
-from app.flow.deep.state import DeepState, Reply
+from app.flow.deep.state import DeepLimits, DeepState, Reply
 from app.flow.orchestrate import classify, settle_permission
 from app.links import LinkGuard
 from app.reasoning import Classification
 from app.reasoning.deep import CritiqueRequest, DecomposeRequest
 from app.reasoning.refusal import REFUSED
+
+Dependence = Callable[[str, Language], bool]
+"""Whether a question (complete on its own, in this language) has several steps that depend on one another."""
+
+
+def needs_deep(classification: Classification, query: str, is_dependent: Dependence) -> bool:
+    """Whether a classified question needs steps that depend on one another; in doubt it does not.
+
+    A follow-up stays where its conversation is, and what asks for nothing is answered at once.
+    """
+    if classification.kind not in ("simple", "task") or classification.is_follow_up:
+        return False
+    language = classification.language
+    return is_dependent(query, language) and is_dependent(classification.refined_query or query, language)
+
+
+def planned_question(classification: Classification, query: str) -> str:
+    """The question that is planned: as it was asked, unless it needs its conversation to be understood.
+
+    Refining joins sentences; what is given, what is asked and how the answer is wanted are read one by one here.
+    """
+    return classification.refined_query if classification.is_follow_up and classification.refined_query else query
 
 
 class Node(Protocol):

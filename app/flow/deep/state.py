@@ -6,6 +6,8 @@ Every change is a pure function from a state to the next one; `orchestrate` says
 from datetime import date
 from typing import Any, Literal, Protocol
 
+from pydantic import Field
+
 from app.agents.step import StepOutcome
 from app.domain.answer import FlowAction
 from app.domain.conflicts import Conflict
@@ -13,6 +15,26 @@ from app.domain.deep import Asked, Critique, DeepMessage, DeepPlan, Observation,
 from app.domain.record import Record
 from app.reasoning import ResolvedPoint
 from app.tasks.run import TaskRun
+
+
+class DeepLimits(Record):
+    """Per stage; deadline and budget are the run's, shared by all."""
+
+    max_plan_tries: int = Field(3, ge=1)
+    max_research_tries: int = Field(2, ge=1)
+    """Of each research step."""
+    max_expert_tries: int = Field(3, ge=1)
+    max_tool_calls: int = Field(6, ge=0)
+    """Of one visit to the researcher or the expert."""
+    max_research_steps: int = Field(6, ge=0)
+    """Of a plan; further ones are left out."""
+
+    @property
+    def most_visits(self) -> int:
+        """Node visits that one run can have at most, in the graph and in either subgraph: more is a bug."""
+        tries = self.max_plan_tries + self.max_research_tries * self.max_research_steps + self.max_expert_tries
+        return max(4 * tries, 2 * self.max_tool_calls) + 8
+
 
 VERSION = 1
 """Of the stored form; a state of another version is not gone on with."""

@@ -3,18 +3,41 @@
 import asyncio
 from uuid import uuid5
 
-from app.agents.instruction import compact
-from app.agents.solvers import Role, UsableTool
+from app.agents.registry import Role, UsableTool
+from app.agents.spec import new_step
 from app.agents.step import StepOrder, StepOutcome
 from app.domain.deep import Observation
 from app.domain.knowledge import Finding
-from app.domain.plan import RETRIEVAL_TOOLS, PlannedStep, Step
-from app.domain.tasks import NewTask, PrivateContext
+from app.domain.plan import (
+    FILES_TOOL,
+    LOG_TOOL,
+    RAG_TOOL,
+    RETRIEVAL_TOOLS,
+    TRANSCRIPT_TOOL,
+    WEB_TOOL,
+    WIKIPEDIA_TOOL,
+    PlannedStep,
+    Step,
+)
+from app.domain.tasks import PrivateContext
 from app.flow.deep.context import DeepContext, Stopped
-from app.flow.deep.outside import carries_out
 from app.flow.deep.state import DeepState
 from app.flow.resolve import Weighed, weigh
 from app.reasoning.deep import ToolWish
+from app.text.language import words
+
+_OUTSIDE = frozenset({WEB_TOOL, WIKIPEDIA_TOOL, TRANSCRIPT_TOOL})
+_INSIDE = frozenset({RAG_TOOL, LOG_TOOL, FILES_TOOL})
+
+
+def carries_out(wish: ToolWish, state: DeepState) -> bool:
+    """Whether a wish could tell somebody outside what was read inside."""
+    if wish.tool not in _OUTSIDE or not any(one.tool in _INSIDE for one in state.observations):
+        return False
+    plan = state.plan
+    known = (state.said, *(plan.research + plan.logic if plan else ()))
+    return not set(words(" ".join((wish.query, *wish.arguments.values())))) <= set(words(" ".join(known)))
+
 
 _REFUSED = {
     "vi": {
@@ -59,30 +82,8 @@ async def _ordered(context: DeepContext, role: Role, tool: UsableTool, deep: Dee
         as_of=deep.searched_on,
     )
     task_id = uuid5(root.task_id, f"{context.run.run.attempt}:deep:{planned.number}")
-    await context.run.ports.registry.register_steps(
-        context.run.run,
-        [
-            NewTask(
-                task_id=task_id,
-                session_id=root.session_id,
-                parent_task_id=root.task_id,
-                root_task_id=root.task_id,
-                kind="step",
-                title=planned.step.label[:500],
-                description=compact(planned, spec.token_limit, needs.context_hash),
-                assignee_agent_id=role,
-                request={
-                    "node_id": planned.node_id,
-                    "tool": wish.tool,
-                    "queries": dict(planned.queries),
-                    "context_hash": needs.context_hash,
-                },
-                token_limit=spec.token_limit,
-                deadline=root.deadline,
-            )
-        ],
-        {role: [needs]},
-    )
+    row = new_step(root, task_id, planned, spec.token_limit, needs)
+    await context.run.ports.registry.register_steps(context.run.run, [row], {role: [needs]})
     timeout = (spec.timeout_ms or limits.timeout_per_agent_ms) / 1000
     return StepOrder(
         run=context.run.run,

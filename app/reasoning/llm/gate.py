@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
-from app.domain.citations import CITATION, without_citations
+from app.domain.evidence import CITATION, without_citations
 from app.reasoning import ComposeRequest
 from app.text.amounts import amounts_in
 from app.text.language import clean, content_words, normalise

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from dataclasses import dataclass
 
 from app.domain.answer import Outcome
-from app.domain.citations import without_citations
+from app.domain.evidence import without_citations
 from app.domain.knowledge import Finding, Language, Quote
 from app.reasoning import ComposeRequest, Composition, ResolvedPoint
 from app.reasoning.local.further_questions import further_questions

@@ -15,7 +15,7 @@ import numpy as np
 
 from app.domain.knowledge import Language
 from app.embedding import Embedder, EmbeddingUnavailable, Vectors
-from app.embedding.kept import KeptVectors
+from app.embedding.cached import KeptVectors
 from app.reasoning.local.chitchat import Talk
 from app.reasoning.local.kinds import STIFFNESS, WEIGHTS, KindModel
 from app.reasoning.local.manner import Numbers

@@ -69,4 +69,9 @@ def _wants_calculation(query: str, bare: str) -> bool:
         amount.unit in ("VND", "GBP", "USD", "EUR", "CAD") or amount.value >= 1_000_000 for amount in stated
     )
     counted = any(amount.unit in ("day", "hour", "month", "week", "time", "%") for amount in stated)
-    return has_money and counted and bool(_MONEY_ASKED.search(bare))
+    return has_money and counted and asks_money(bare)
+
+
+def asks_money(bare: str) -> bool:
+    """Whether a folded text asks for an amount of money."""
+    return bool(_MONEY_ASKED.search(bare))

@@ -11,7 +11,7 @@ from app.domain.knowledge import Finding, Language, Quote
 from app.domain.plan import Plan
 from app.domain.tasks import Message
 from app.embedding import Embedder
-from app.embedding.kept import KeptVectors
+from app.embedding.cached import KeptVectors
 from app.reasoning import (
     AgentOffer,
     AnswerRequest,

@@ -9,7 +9,7 @@ import numpy as np
 from cachetools import LRUCache
 
 from app.embedding import Embedder, EmbeddingUnavailable
-from app.embedding.kept import KeptVectors
+from app.embedding.cached import KeptVectors
 from app.reasoning import AgentOffer, Probe
 from app.reasoning.local.belonging import Belonging, Domain
 from app.reasoning.local.exemplars import ExemplarBank

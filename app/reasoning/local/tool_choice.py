@@ -7,9 +7,11 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from app.domain.knowledge import Language
 from app.domain.plan import FILES_TOOL, LOG_TOOL, TRANSCRIPT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
 from app.reasoning import AgentOffer
-from app.reasoning.local.intents import wants_log
+from app.reasoning.local.intents import asks_money, wants_log
+from app.reasoning.local.numbers import amounts_in
 from app.reasoning.local.reckoning_asked import reckoning_asked
 from app.text.language import fold, normalise
 
@@ -19,6 +21,9 @@ _RULES = re.compile(
     r"\b(?:quy dinh|quy che|noi quy|chinh sach|so tay|dung luat|policy|policies|company rules?|handbook|guidelines?)\b"
 )
 _WIKIPEDIA = re.compile(r"\bwikipedia\b")
+_COUNTED = frozenset({"time", "day", "hour", "km", "person", "month", "week", "minute"})
+_TOTAL = re.compile(r"\b(?:tong cong|tong so tien|tong chi phi|in total|altogether|total cost)\b")
+_MOST_CHARS = 600
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +61,11 @@ def _wanted(query: str, files: int) -> Iterator[str]:
         yield FILES_TOOL
     if wants_log(query):
         yield LOG_TOOL
-    yield from _named_places(normalise(query))
+    yield from named_places(normalise(query))
 
 
-def _named_places(text: str) -> Iterator[str]:
+def named_places(text: str) -> Iterator[str]:
+    """Tools for the addresses and places a text names."""
     address = _ADDRESS.search(text)
     if address:
         if address["host"].lower().removeprefix("www.").removeprefix("m.") in _VIDEO_HOSTS:
@@ -75,3 +81,13 @@ def _offered(wanted: str, offers: Sequence[AgentOffer]) -> Choice | None:
         if tool in offer.tools:
             return Choice(offer, tool)
     return None
+
+
+def needs_steps(query: str, language: Language) -> bool:
+    """Whether a question gives figures and asks for an amount that rules have to be found for: it names a total, or
+    counts of several kinds. A sum of its own figures is none, nor is anything about logs."""
+    if len(query) > _MOST_CHARS or reckoning_asked(query) or wants_log(query):
+        return False
+    flat = fold(normalise(query)).lower()
+    counted = {amount.unit for amount in amounts_in(query, language)} & _COUNTED
+    return asks_money(flat) and (len(counted) > 1 or bool(counted and _TOTAL.search(flat)))

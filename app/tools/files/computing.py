@@ -7,13 +7,13 @@ from datetime import datetime
 
 from pydantic import JsonValue
 
+from app.confinement.processes import IsolationEnd, IsolationFailed
 from app.domain.attachments import AttachedFile, AttachedTable, escaped
 from app.domain.knowledge import Language
 from app.errors import ToolRetry
 from app.tables import TABLE, Answered, Sheet, TableQuery, Unclear, answered, job, quoted, read_question, statement
 from app.tools.files.reading import stem_of
 from app.tools.files.wording import Wording, refusal, result_of_sql, unclear
-from app.tools.isolation import IsolationEnd, IsolationFailed
 
 TABULAR = ("csv", "xlsx")
 """Files that are tables and nothing else."""

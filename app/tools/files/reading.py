@@ -10,8 +10,7 @@ from app.domain.knowledge import Language
 from app.domain.principal import Principal
 from app.errors import ToolFailed
 from app.text.language import fold, words
-from app.tools.base import ToolCall
-from app.tools.calling import outages_as_retry, side_by_side
+from app.tools.base import ToolCall, outages_as_retry, side_by_side
 
 _NONE: dict[Language, str] = {
     "vi": "Chưa có tệp nào được đính kèm vào câu hỏi.",

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.agents.instruction import LEAST_TOKENS, compact
+from app.agents.spec import LEAST_TOKENS, compact
 from app.domain.plan import PlannedStep, Step
 from app.domain.tasks import PrivateContext
 from app.domain.tokens import estimated_tokens

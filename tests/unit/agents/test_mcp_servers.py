@@ -5,7 +5,7 @@ import pytest
 from typer.testing import CliRunner
 
 from app.agents.mcp_servers import LOCK_NAME, McpServers
-from app.agents.strict_yaml import FileRefused
+from app.agents.spec import FileRefused
 from app.cli.mcp import mcp_commands
 from tests.unit.tools.mcp_lines import ROOT
 

@@ -5,7 +5,7 @@ import pytest
 
 from app.agents.registry import BUILT_IN as FOLDERS
 from app.agents.registry import AgentRegistry, read_spec
-from app.agents.strict_yaml import FileRefused
+from app.agents.spec import FileRefused
 from app.domain.answer import ResolutionRules
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode

@@ -4,8 +4,7 @@ from typing import Any, cast
 
 import pytest
 
-from app.agents.registry import AgentRegistry
-from app.agents.solvers import Role, Solvers
+from app.agents.registry import AgentRegistry, Role, Solvers
 from app.domain.principal import Principal
 from app.tools.base import Tool
 from app.tools.catalogue import ToolPorts, build_toolbox

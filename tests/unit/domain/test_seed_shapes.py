@@ -11,7 +11,7 @@ from pydantic import ValidationError
 from app.domain.answer import AgentOutput, ErrorAnswer, FinalAnswer, PerformanceMetrics, ResolutionRules, to_json
 from app.domain.plan import ChitchatPlan, Plan, PlannedStep, Step
 from app.domain.record import Record
-from app.flow import progress
+from app.flow import wording
 
 SPEC = Path(__file__).parents[4] / "shared" / "spec" / "3-multi-agent-flow.md"
 pytestmark = pytest.mark.skipif(not SPEC.exists(), reason="the seed documents are not beside this checkout")
@@ -116,9 +116,9 @@ class TestProgress:
             )
             for task in tasks
         ]
-        ours = [progress.plan_ready(steps)]
+        ours = [wording.plan_ready_progress(steps)]
         for done, step in enumerate(steps):
-            ours.append(progress.executing(step, done, len(steps)))
-            ours.append(progress.completed(step, done + 1, len(steps), ok=True))
-        ours.append(progress.ready_for_resolution([]))
+            ours.append(wording.step_begun_progress(step, done, len(steps)))
+            ours.append(wording.step_ended_progress(step, done + 1, len(steps), ok=True))
+        ours.append(wording.all_ran_progress([]))
         assert [event.model_dump(exclude={"type"}) for event in ours] == example

@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 
 from app.embedding import Vectors
-from app.embedding.kept import KeptVectors
+from app.embedding.cached import KeptVectors
 
 
 class Counting:

@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tokenizers import Tokenizer
 
-from app.embedding.tokenizer import load_tokenizer
+from app.embedding.weights import load_tokenizer
 from app.text.language import normalise
 
 UNKNOWN = 3

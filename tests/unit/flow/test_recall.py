@@ -10,8 +10,7 @@ from app.domain.answer import Outcome, to_json
 from app.domain.knowledge import SearchPlan
 from app.domain.plan import PlannedStep, Step
 from app.domain.tasks import ChatRequest
-from app.flow.recall import keep
-from app.flow.remembered import Remembered
+from app.flow.answer_cache import Remembered, keep
 from app.flow.state import Asking, FlowLimits, RunContext, RunState
 from app.flow.trace import Trace
 from app.reasoning import Classification, Composition

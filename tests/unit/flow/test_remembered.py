@@ -12,14 +12,14 @@ from app.agents.registry import AgentRegistry
 from app.domain.answer import ExecutionMetadata
 from app.domain.principal import SCOPES, Principal
 from app.domain.tasks import ChatRequest, Message
-from app.flow.recall import key_of
-from app.flow.remembered import (
+from app.flow.answer_cache import (
     AnswerKey,
     AnswerMemory,
     Circumstances,
     Remembered,
     fingerprint,
     fingerprint_of_agents,
+    key_of,
 )
 from app.flow.state import Asking, FlowLimits, RunContext
 from app.reasoning import Composition

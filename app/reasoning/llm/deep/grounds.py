@@ -10,8 +10,8 @@ from datetime import date
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from functools import cached_property, lru_cache
 
-from app.domain.citations import without_citations
 from app.domain.deep import Observation, Research
+from app.domain.evidence import without_citations
 from app.domain.knowledge import Finding, Language
 from app.links import LinkGuard
 from app.text.amounts import amounts_in

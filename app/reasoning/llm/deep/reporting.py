@@ -5,8 +5,8 @@ Where there is no answer, the rules say so: there is nothing to write about.
 
 from collections.abc import Sequence
 
-from app.domain.citations import without_citations
 from app.domain.deep import Report, Working
+from app.domain.evidence import without_citations
 from app.links import LinkGuard
 from app.reasoning.deep import TellRequest
 from app.reasoning.llm.deep import telling

@@ -9,8 +9,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 from uuid import UUID, uuid4
 
-from app.agents.registry import AgentRegistry
-from app.agents.solvers import Solvers
+from app.agents.registry import AgentRegistry, Solvers
 from app.agents.step import StepError, StepOrder, StepOutcome
 from app.domain.attachments import Attachment
 from app.domain.principal import Principal
@@ -18,7 +17,7 @@ from app.domain.tasks import ChatRequest, NewTask, Recollection, Task, TaskStatu
 from app.events import Event, FinalReport, PlanReady, TaskFailed
 from app.flow.deep.context import DeepPorts
 from app.flow.deep.graph import DeepFlow
-from app.flow.deep.limits import DeepLimits
+from app.flow.deep.state import DeepLimits
 from app.flow.state import FlowLimits, Ports
 from app.reasoning import Classification
 from app.reasoning.budget import NoLedger

@@ -7,9 +7,9 @@ import pytest
 
 from app.domain.knowledge import Language
 from app.evaluation.bundled import NAMES, open_dataset
-from app.flow.deep.entry import needs_deep, planned_question
+from app.flow.deep.stages import needs_deep, planned_question
 from app.reasoning import Classification
-from app.reasoning.local.deep import is_dependent
+from app.reasoning.local.tool_choice import needs_steps
 from app.text.language import guess_language
 
 ROOT = Path(__file__).parents[4]
@@ -30,7 +30,7 @@ def always(_query: str, _language: Language) -> bool:
 
 class TestNeedsDeep:
     def test_where_steps_depend_on_one_another(self) -> None:
-        assert needs_deep(classified(STEPS), STEPS, is_dependent)
+        assert needs_deep(classified(STEPS), STEPS, needs_steps)
 
     @pytest.mark.parametrize(
         "changes",
@@ -42,14 +42,14 @@ class TestNeedsDeep:
 
     def test_in_doubt_it_does_not(self) -> None:
         """What was asked and what was understood have to agree."""
-        assert not needs_deep(classified("Công ty có mấy giá trị cốt lõi?"), STEPS, is_dependent)
-        assert not needs_deep(classified(STEPS), "còn Hà Nội thì sao?", is_dependent)
+        assert not needs_deep(classified("Công ty có mấy giá trị cốt lõi?"), STEPS, needs_steps)
+        assert not needs_deep(classified(STEPS), "còn Hà Nội thì sao?", needs_steps)
 
     @pytest.mark.parametrize("name", NAMES)
     def test_no_question_of_the_bundled_sets_leaves_the_department_flow(self, name: str) -> None:
         asked = [case.question.question for case in open_dataset(name, ROOT / "seed_data").cases]
         assert asked
-        assert [query for query in asked if needs_deep(classified(query), query, is_dependent)] == []
+        assert [query for query in asked if needs_deep(classified(query), query, needs_steps)] == []
 
 
 def test_the_question_is_planned_as_asked_unless_it_leans_on_its_conversation() -> None:

@@ -9,7 +9,7 @@ from app.agents.step import StepError
 from app.domain.deep import Critique, DeepPlan, Report, Reviewed, Working
 from app.errors import AppError, ErrorCode
 from app.events import FinalReport, TaskFailed
-from app.flow.deep.limits import DeepLimits
+from app.flow.deep.state import DeepLimits
 from app.flow.state import FlowLimits
 from app.reasoning.budget import LimitReached
 from app.reasoning.deep import ActRequest, CritiqueRequest, DecomposeRequest, Found, Solved, TellRequest, ToolWish

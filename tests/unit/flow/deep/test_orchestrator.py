@@ -3,11 +3,9 @@
 import pytest
 
 from app.domain.deep import Asked, Critique, DeepMessage, DeepPlan, Party, Research, Working
-from app.flow.deep.channel import visible_to
-from app.flow.deep.limits import DeepLimits
-from app.flow.deep.orchestrate import Next, delegated, given_up, next_stage
+from app.flow.deep.orchestrate import Next, delegated, given_up, next_stage, visible_to
 from app.flow.deep.stages import judged
-from app.flow.deep.state import Approval, Cause, DeepState, Reply, decided
+from app.flow.deep.state import Approval, Cause, DeepLimits, DeepState, Reply, decided
 
 LIMITS = DeepLimits(max_plan_tries=2, max_research_tries=2, max_expert_tries=2)
 PLAN = DeepPlan(question="q", research=("a", "b"), logic=("add",))

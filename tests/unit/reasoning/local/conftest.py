@@ -7,7 +7,7 @@ import pytest
 
 from app.agents.registry import AgentRegistry
 from app.domain.knowledge import Passage
-from app.embedding.tokenizer import count_tokens, load_tokenizer
+from app.embedding.weights import count_tokens, load_tokenizer
 from app.ingestion.chunk import chunk
 from app.ingestion.seed import read_document
 from app.reasoning import AgentOffer, AnswerRequest

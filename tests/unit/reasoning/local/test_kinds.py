@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from app.embedding import EmbeddingUnavailable, Vectors
-from app.embedding.kept import KeptVectors
+from app.embedding.cached import KeptVectors
 from app.reasoning.local import LocalReasoner
 from app.reasoning.local.exemplars import ExemplarBank, exemplars
 from app.reasoning.local.manner import BUCKETS, cues_of, spelling_of

@@ -4,8 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from app.embedding.cached import CachedEmbedder
-from app.embedding.kept import KeptVectors
+from app.embedding.cached import CachedEmbedder, KeptVectors
 from app.reasoning import AgentOffer, Probe
 from app.reasoning.local.exemplars import ExemplarBank
 from app.reasoning.local.routing import Router

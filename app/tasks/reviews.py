@@ -1,0 +1,127 @@
+"""Look at runs that have ended: what people think of them, what they weighed, and how they went, over many of them.
+
+The ledger of conflicts is looked at and weighed again; no model is asked for that, no document is read.
+"""
+
+from datetime import datetime
+from uuid import UUID
+
+from pydantic import AwareDatetime, TypeAdapter
+
+from app.domain.answer import PerformanceMetrics, ResolutionRules
+from app.domain.conflicts import Conflict, Weighing, normalised
+from app.domain.principal import Principal
+from app.domain.record import Record
+from app.journal import not_found
+from app.storage import conflicts, feedback, oversight
+from app.storage.conflicts import Entry, Place
+from app.storage.database import Database
+from app.storage.encoding import read_cursor, write_cursor
+from app.storage.feedback import Feedback
+
+
+class FeedbackBook:
+    """Feedback on own runs, one a run."""
+
+    def __init__(self, database: Database):
+        self._database = database
+
+    async def put(self, principal: Principal, task_id: UUID, rating: int, correction: str) -> Feedback:
+        """Keep it in place of what was said before. Raises `AppError` (404) for a run that is not the caller's own."""
+        async with self._database.principal_scope(principal) as tx:
+            kept = await feedback.put(tx, task_id, rating, correction)
+        if kept is None:
+            raise not_found()
+        return kept
+
+
+_PLACE: TypeAdapter[Place] = TypeAdapter(tuple[AwareDatetime, UUID, int])
+
+
+class Wanted(Record):
+    """By what to weigh again; what is None stays as it was in the run."""
+
+    weights: dict[str, float] | None = None
+    threshold: float | None = None
+    priority_by_scope: dict[str, float] | None = None
+    """Single steps may be left out."""
+    priority_by_recency: dict[str, float] | None = None
+
+    def instead_of(self, weighing: Weighing) -> Weighing:
+        """The weighing with these changes."""
+        rules = weighing.rules
+        return Weighing(
+            weights=weighing.weights if self.weights is None else normalised(self.weights),
+            threshold=weighing.threshold if self.threshold is None else self.threshold,
+            rules=ResolutionRules(
+                priority_by_domain=rules.priority_by_domain,
+                priority_by_scope=rules.priority_by_scope | (self.priority_by_scope or {}),
+                priority_by_recency=rules.priority_by_recency | (self.priority_by_recency or {}),
+                resolution_strategy=rules.resolution_strategy,
+            ),
+        )
+
+
+class Again(Record):
+    """A conflict as the run weighed it and as it would be weighed otherwise."""
+
+    before: Conflict
+    after: Conflict
+
+    @property
+    def is_winner_changed(self) -> bool:
+        """Whether another source comes out first."""
+        return self.before.winner.document_id != self.after.winner.document_id
+
+
+class ConflictBook:
+    """The ledger of one installation; every method does I/O."""
+
+    def __init__(self, database: Database):
+        self._database = database
+
+    async def resolve(self, principal: Principal, task_id: UUID, wanted: Wanted) -> tuple[Again, ...]:
+        """The conflicts of an own run by other weights; nothing is stored.
+
+        A conflict one of whose sources the caller may not read now is left out. Empty for a run without conflicts and
+        for foreign and unknown ids. Raises ``ValueError`` for weights that are none (see `normalised`).
+        """
+        async with self._database.principal_scope(principal) as tx:
+            found = await conflicts.of_run(tx, task_id)
+        return tuple(Again(before=one, after=one.weighed_by(wanted.instead_of(one.weighing))) for one in found)
+
+    async def page(self, principal: Principal, cursor: str | None, limit: int) -> tuple[tuple[Entry, ...], str | None]:
+        """A page of the caller's conflicts, newest first, or of the tenant's without their texts for an administrator;
+        and the cursor of the next page (None at the end).
+
+        Raises `AppError` (422) for a cursor that was not given out here.
+        """
+        behind = None if cursor is None else read_cursor(_PLACE, cursor)
+        async with self._database.principal_scope(principal) as tx:
+            listing = conflicts.figures if principal.is_admin else conflicts.page
+            found = await listing(tx, behind, limit + 1)
+        next_cursor = write_cursor(_PLACE, found[limit - 1].place) if len(found) > limit else None
+        return tuple(found[:limit]), next_cursor
+
+
+class Picture(Record):
+    """The figures of the runs that ended since a time."""
+
+    since: datetime
+    runs: int
+    performance_metrics: PerformanceMetrics
+    """Times are means over the runs, calls are sums, qualities the most frequent ones."""
+
+
+class PerformanceBook:
+    """Figures over many runs."""
+
+    def __init__(self, database: Database):
+        self._database = database
+
+    async def picture(self, principal: Principal, since: datetime) -> Picture:
+        """Of the caller's own runs; of all the tenant's for an administrator."""
+        async with self._database.principal_scope(principal) as tx:
+            found = await oversight.picture(tx, since, of_tenant=principal.is_admin)
+        runs = found.pop("runs")
+        return Picture(since=since, runs=runs, performance_metrics=PerformanceMetrics.model_validate(found))
