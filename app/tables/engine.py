@@ -1,6 +1,6 @@
 """Run one checked SELECT over the rows of one table, in DuckDB, with nothing but memory and time.
 
-`execute` is the function a confined process runs (`confinement.processes`): bytes in, bytes out, both JSON. Three guards
+`execute` is the function of `confinement.processes` here: bytes in, bytes out, both JSON. Three guards
 stand one behind the other: the statement is read and every part of it compared with a list of what is allowed; the
 database can reach no file, no network and no extension, and its settings are locked; the process can open nothing and
 is killed at its limits of time and memory.

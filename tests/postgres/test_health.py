@@ -113,7 +113,7 @@ class Shelf:
 
 @pytest.fixture
 def health(database: Database) -> Health:
-    return Health(database, SPACE, concepts=concepts_in, today=lambda: TODAY)
+    return Health(database, SPACE, concepts=concepts_in, today=lambda _zone: TODAY)
 
 
 @pytest_asyncio.fixture

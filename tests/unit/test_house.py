@@ -54,7 +54,7 @@ OWNERS: dict[str, set[str]] = {
     "PIL": {"ingestion"},
     "charset_normalizer": {"ingestion"},
     "anyio": {"api", "client", "tools"},
-    "numpy": {"embedding", "retrieval", "reasoning", "storage", "ingestion"},
+    "numpy": {"embedding", "evaluation", "retrieval", "reasoning", "storage", "ingestion"},
     "cachetools": {"embedding", "retrieval", "api", "flow", "reasoning"},
     "pydantic": {"*"},
 }
