@@ -119,20 +119,16 @@ class TestFiles:
             assert (answer.status_code, answer.json()["detail"]) == (404, unknown["detail"])
         assert costs["file_id"] not in {one["file_id"] for one in (await http.get("/files")).json()["files"]}
 
-    @pytest.mark.parametrize(
-        ("content", "name", "status", "code"),
-        [
+    async def test_are_refused_by_code(self, lan: httpx.AsyncClient, subtests: pytest.Subtests) -> None:
+        for content, name, status, code in [
             (b"", "a.csv", 422, "DOCUMENT_REJECTED"),
             (b"\x00\x01" * 99, "a.csv", 422, "DOCUMENT_REJECTED"),
             (b"PK\x03\x04" + b"x" * 99, "a.zip", 422, "DOCUMENT_REJECTED"),
             (b"x," * 6_000_000, "a.csv", 413, "PAYLOAD_TOO_LARGE"),
-        ],
-    )
-    async def test_are_refused_by_code(
-        self, lan: httpx.AsyncClient, content: bytes, name: str, status: int, code: str
-    ) -> None:
-        answer = await lan.post("/files", files={"file": (name, content)})
-        assert (answer.status_code, answer.json()["code"]) == (status, code)
+        ]:
+            with subtests.test(ascii((content, name, status, code))[:80]):
+                answer = await lan.post("/files", files={"file": (name, content)})
+                assert (answer.status_code, answer.json()["code"]) == (status, code)
 
     async def test_need_a_form_with_a_file(self, lan: httpx.AsyncClient) -> None:
         assert (await lan.post("/files", json={})).status_code == 415
