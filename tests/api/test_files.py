@@ -13,14 +13,15 @@ import pytest
 from typer.testing import CliRunner
 
 from app.cli import app as command_line
-from app.cli.asking import body_of, ending_of, with_files
-from app.cli.asking_here import LocalLine
+from app.cli.questions import body_of, ending_of, with_files
+from app.client.connection import Connection
 from app.domain.attachments import AttachmentLimits
 from app.domain.principal import tenant_id_of, user_id_of
 from app.errors import AppError, ErrorCode
 from app.ingestion.attached import Attachments
 from app.main import Services
 from app.settings import Settings
+from tests.cases import each_case
 
 COSTS = """Ngày;Phòng;Chi phí (đ);Trạng thái
 05/01/2026;IT;12.000.000;Đã trả
@@ -105,7 +106,7 @@ class TestFiles:
         assert (await lan.get(f"/files/{told['file_id']}")).status_code == 404
         assert (await lan.post("/chat", json={"query": "x y", "files": [told["file_id"]]})).status_code == 404
 
-    @pytest.mark.parametrize("user", ["acme/minh", "acme/admin", "globex/tom"])
+    @each_case("user", ["acme/minh", "acme/admin", "globex/tom"])
     async def test_belong_to_their_owner_alone(self, client_of: Client, costs: dict[str, Any], user: str) -> None:
         http, path = client_of(user), f"/files/{costs['file_id']}"
         unknown = (await http.get("/files/00000000-0000-4000-8000-000000000000")).json()
@@ -119,16 +120,20 @@ class TestFiles:
             assert (answer.status_code, answer.json()["detail"]) == (404, unknown["detail"])
         assert costs["file_id"] not in {one["file_id"] for one in (await http.get("/files")).json()["files"]}
 
-    async def test_are_refused_by_code(self, lan: httpx.AsyncClient, subtests: pytest.Subtests) -> None:
-        for content, name, status, code in [
+    @each_case(
+        ("content", "name", "status", "code"),
+        [
             (b"", "a.csv", 422, "DOCUMENT_REJECTED"),
             (b"\x00\x01" * 99, "a.csv", 422, "DOCUMENT_REJECTED"),
             (b"PK\x03\x04" + b"x" * 99, "a.zip", 422, "DOCUMENT_REJECTED"),
             (b"x," * 6_000_000, "a.csv", 413, "PAYLOAD_TOO_LARGE"),
-        ]:
-            with subtests.test(ascii((content, name, status, code))[:80]):
-                answer = await lan.post("/files", files={"file": (name, content)})
-                assert (answer.status_code, answer.json()["code"]) == (status, code)
+        ],
+    )
+    async def test_are_refused_by_code(
+        self, lan: httpx.AsyncClient, content: bytes, name: str, status: int, code: str
+    ) -> None:
+        answer = await lan.post("/files", files={"file": (name, content)})
+        assert (answer.status_code, answer.json()["code"]) == (status, code)
 
     async def test_need_a_form_with_a_file(self, lan: httpx.AsyncClient) -> None:
         assert (await lan.post("/files", json={})).status_code == 415
@@ -174,16 +179,17 @@ class TestLimits:
 
 
 class TestCommandLine:
-    async def test_asks_about_files_in_this_process(self, house: Services, tmp_path: Path) -> None:
+    async def test_asks_about_several_files(self, address: str, token_of: Callable[[str], str], tmp_path: Path) -> None:
         paths = [tmp_path / "chi_phi.csv", tmp_path / "so.xlsx"]
         paths[0].write_text(COSTS, "utf-8")
         paths[1].write_bytes(workbook())
-        line = LocalLine(house, "acme/lan")
-        for path, expected in zip(paths, (TOTAL, "20,6"), strict=True):
-            answer: dict[str, Any] = {}
-            async for _, kind, event in line.ask(await with_files(line, body_of("tổng cột chi phí quý 2"), [path])):
-                answer = ending_of(kind, event) or answer
-            assert expected in answer["answer"]
+        async with Connection(address, token_of("acme/lan")) as connection:
+            for path, expected in zip(paths, (TOTAL, "20,6"), strict=True):
+                answer: dict[str, Any] = {}
+                body = await with_files(connection, body_of("tổng cột chi phí quý 2"), [path])
+                async for _, kind, event in connection.ask(body):
+                    answer = ending_of(kind, event) or answer
+                assert expected in answer["answer"]
 
     async def test_asks_about_files_through_a_server(
         self, address: str, token_of: Callable[[str], str], tmp_path: Path
@@ -197,9 +203,10 @@ class TestCommandLine:
         answers = [line for line in result.output.splitlines() if line.startswith("{") and '"outcome"' in line]
         assert TOTAL in json.loads(answers[-1])["answer"]
 
-    async def test_names_a_file_that_is_not_there(self, house: Services, tmp_path: Path) -> None:
-        with pytest.raises(AppError, match=r"weg\.csv: cannot be read"):
-            await with_files(LocalLine(house, "acme/lan"), {}, [tmp_path / "weg.csv"])
+    async def test_names_a_file_that_is_not_there(self, address: str, tmp_path: Path) -> None:
+        async with Connection(address) as connection:
+            with pytest.raises(AppError, match=r"weg\.csv: cannot be read"):
+                await with_files(connection, {}, [tmp_path / "weg.csv"])
 
     def test_the_size_is_a_setting(self) -> None:
         assert Settings(_env_file=None).attachment_max_bytes == AttachmentLimits().max_bytes

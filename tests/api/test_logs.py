@@ -14,9 +14,10 @@ from typing import Any
 import httpx
 import pytest
 
-from app.ingestion.seed import read_logs, retold
+from app.ingestion.seed import read_logs, repeat_last_day
 from app.main import Services, create_app
 from tests.api.serving import serve
+from tests.cases import each_case
 
 Client = httpx.AsyncClient
 NOW = datetime.now(UTC).replace(microsecond=0)
@@ -192,70 +193,63 @@ class TestLookingAtLines:
             assert "password=***" in answer.text
             assert "hunter2" not in answer.text and "s3cr3t" not in answer.text
 
-    async def test_refuses_what_cannot_be_looked_for(self, raj: Client, subtests: pytest.Subtests) -> None:
-        cases: list[Any] = [
-            {"regex": "("},
-            {"regex": "a" * 501},
-            {"regex": r"(a)\1"},
-            {"cursor": "abc"},
-            {"limit": 0},
-            {"limit": 501},
-            {"since": "yesterday"},
-            {"since": "2026-11-12T08:00:00"},
-            {"until": "0001-01-01T00:00:00+14:00"},
-            {"q": "a\x00b"},
-            {"cursor": "WyIyMDI2LTAxLTAxVDAwOjAwOjAwWiIsIDFlMzAsIDBd"},
-        ]
-        for params in cases:
-            with subtests.test(ascii(params)[:80]):
-                answer = await raj.get("/logs", params=params)
-                assert (answer.status_code, answer.json()["code"]) == (422, "PAYLOAD_INVALID")
+    @each_case(
+        "params",
+        [
+            {"regex": "("}, {"regex": "a" * 501}, {"regex": r"(a)\1"}, {"cursor": "abc"}, {"limit": 0}, {"limit": 501},
+            {"since": "yesterday"}, {"since": "2026-11-12T08:00:00"}, {"until": "0001-01-01T00:00:00+14:00"},
+            {"q": "a\x00b"}, {"cursor": "WyIyMDI2LTAxLTAxVDAwOjAwOjAwWiIsIDFlMzAsIDBd"},
+        ],
+    )  # fmt: skip
+    async def test_refuses_what_cannot_be_looked_for(self, raj: Client, params: dict[str, Any]) -> None:
+        answer = await raj.get("/logs", params=params)
+        assert (answer.status_code, answer.json()["code"]) == (422, "PAYLOAD_INVALID")
 
-    @pytest.mark.parametrize("q", ["%", "(a+)+$", "' or 1=1 --", "\\", "[[:alpha:]]"])
+    @each_case("q", ["%", "(a+)+$", "' or 1=1 --", "\\", "[[:alpha:]]"])
     async def test_words_are_never_patterns(self, admin: Client, source: str, q: str) -> None:
         await bring_in(admin, line(source, "plain words"))
         assert "plain words" not in await messages(admin, source=source, q=f"{q}x")
 
 
 class TestAsking:
-    async def test_counts_yesterdays_errors_and_names_the_most_frequent_first(
-        self, client_of: Callable[[str], Client], subtests: pytest.Subtests
-    ) -> None:
-        for query, told in [
+    @pytest.mark.parametrize(
+        ("query", "told"),
+        [
             ("hôm qua VPN có bao nhiêu lỗi, lỗi nào nhiều nhất?", r"Có (\d+) dòng log mức ERROR của vpn"),
             ("hom qua VPN co bao nhieu loi, loi nao nhieu nhat?", r"Có (\d+) dòng log mức ERROR của vpn"),
             (
                 "How many VPN errors were there yesterday, and which error was most frequent?",
                 r"(\d+) log lines of level ERROR from vpn",
             ),
-        ]:
-            with subtests.test(ascii((query, told))[:80]):
-                noon = (NOW + timedelta(hours=7)).replace(hour=5, minute=0, second=0) - timedelta(
-                    days=1
-                )  # 12:00 in Vietnam
-                if noon.date() != NOW.date() - timedelta(days=1):
-                    pytest.skip("between midnight in Vietnam and midnight UTC the two yesterdays differ")
-                lines = [
-                    line(
-                        "vpn-gw-01",
-                        message,
-                        logged_at=(noon + timedelta(minutes=n)).isoformat(),
-                        level="error",
-                        department="it",
-                    )
-                    for n, message in enumerate(
-                        [*(f"certificate of 198.51.100.{n} revoked" for n in range(40)), "address pool exhausted"]
-                    )
-                ]
-                await bring_in(client_of("acme/admin"), *lines)
-                answer = (await client_of("acme/minh").post("/chat", json={"query": query})).json()
-                assert answer["outcome"] == "answered"
-                count = re.match(told, answer["answer"])
-                assert count and int(count[1]) >= 41  # the demo's own lines are among them
-                assert answer["answer"].index("“certificate of # revoked” (40 ") == answer["answer"].index("“")
-                assert {one["url"] for one in answer["evidence"]} == {"log:vpn-gw-01"}
-                nobody = (await client_of("acme/an").post("/chat", json={"query": query})).json()
-                assert "revoked" not in json.dumps(nobody, ensure_ascii=False)
+        ],
+    )
+    async def test_counts_yesterdays_errors_and_names_the_most_frequent_first(
+        self, client_of: Callable[[str], Client], query: str, told: str
+    ) -> None:
+        noon = (NOW + timedelta(hours=7)).replace(hour=5, minute=0, second=0) - timedelta(days=1)  # 12:00 in Vietnam
+        if noon.date() != NOW.date() - timedelta(days=1):
+            pytest.skip("between midnight in Vietnam and midnight UTC the two yesterdays differ")
+        lines = [
+            line(
+                "vpn-gw-01",
+                message,
+                logged_at=(noon + timedelta(minutes=n)).isoformat(),
+                level="error",
+                department="it",
+            )
+            for n, message in enumerate(
+                [*(f"certificate of 198.51.100.{n} revoked" for n in range(40)), "address pool exhausted"]
+            )
+        ]
+        await bring_in(client_of("acme/admin"), *lines)
+        answer = (await client_of("acme/minh").post("/chat", json={"query": query})).json()
+        assert answer["outcome"] == "answered"
+        count = re.match(told, answer["answer"])
+        assert count and int(count[1]) >= 41  # the demo's own lines are among them
+        assert answer["answer"].index("“certificate of # revoked” (40 ") == answer["answer"].index("“")
+        assert {one["url"] for one in answer["evidence"]} == {"log:vpn-gw-01"}
+        nobody = (await client_of("acme/an").post("/chat", json={"query": query})).json()
+        assert "revoked" not in json.dumps(nobody, ensure_ascii=False)
 
 
 class TestCommandLine:
@@ -315,9 +309,9 @@ class TestTheDemosLogs:
         last = max(one.logged_at for one in lines)
         for days in (1, 2, 29, 30, 31, 400):
             now = last.replace(hour=12) + timedelta(days=days)
-            told = [one for day in retold(lines, now) for one in day]
+            told = [one for day in repeat_last_day(lines, now) for one in day]
             yesterday = [one for one in told if now - timedelta(days=1, hours=12) <= one.logged_at]
             assert any(one.source == "vpn-gw-01" and one.level == "ERROR" for one in yesterday) or days == 1
             assert all(last.date() < one.logged_at.date() <= now.date() and one.logged_at <= now for one in told)
             assert {one.logged_at.date() for one in told} <= {now.date() - timedelta(days=back) for back in range(31)}
-        assert retold(lines, last - timedelta(days=3)) == [] == retold((), last)
+        assert repeat_last_day(lines, last - timedelta(days=3)) == [] == repeat_last_day((), last)

@@ -22,7 +22,7 @@ class KindModel:
 
     def __init__(self, views: Views, slopes: Numbers):
         """Use `fit`."""
-        self._views, self._slopes = views, slopes
+        self.views, self.slopes = views, slopes
 
     @classmethod
     def fit(
@@ -55,5 +55,5 @@ class KindModel:
     def scores(self, text: str, vector: Vectors | None) -> Numbers:
         """About -1 to 1 for each kind; above 0 the utterance is rather of the kind than not."""
         own = vector[None, :] if vector is not None else None
-        scores: Numbers = (self._views.of(Utterances((text,), own)) @ self._slopes)[0]
+        scores: Numbers = (self.views.of(Utterances((text,), own)) @ self.slopes)[0]
         return scores

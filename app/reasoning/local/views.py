@@ -61,6 +61,17 @@ class Middles:
             for own in [spoken == language]
         }
 
+    @classmethod
+    def from_means(cls, vietnamese: Vectors, english: Vectors) -> "Middles":
+        """Those of these means."""
+        middles = cls.__new__(cls)
+        middles._of = {"vi": vietnamese, "en": english}
+        return middles
+
+    def mean(self, language: Language) -> Vectors:
+        """The mean vector of a language."""
+        return self._of[language]
+
     def centred(self, texts: Sequence[str], vectors: Vectors) -> Numbers:
         """Unit rows without the mean of their text's language."""
         return unit(vectors - np.stack([self._of[guess_language(text)] for text in texts]))
@@ -71,7 +82,7 @@ class Views:
 
     def __init__(self, weights: Weights, rarity: Numbers, middles: Middles | None):
         """Use `learn`."""
-        self._weights, self._rarity, self._middles = weights, rarity, middles
+        self._weights, self.rarity, self.middles = weights, rarity, middles
 
     @classmethod
     def learn(
@@ -93,12 +104,12 @@ class Views:
 
     def _rows(self, asked: Utterances, look: Look) -> Numbers:
         weights = self._weights
-        spelling = weights.spelling + (0 if self._middles is not None else weights.meaning)
-        views: list[Numbers] = [np.sqrt(spelling) * unit(look.spelling * self._rarity)]
+        spelling = weights.spelling + (0 if self.middles is not None else weights.meaning)
+        views: list[Numbers] = [np.sqrt(spelling) * unit(look.spelling * self.rarity)]
         if look.manner is not None:
             views.append(np.sqrt(weights.manner) * look.manner)
-        if self._middles is not None and asked.vectors is not None:
-            views.append(np.sqrt(weights.meaning) * self._middles.centred(asked.texts, asked.vectors))
+        if self.middles is not None and asked.vectors is not None:
+            views.append(np.sqrt(weights.meaning) * self.middles.centred(asked.texts, asked.vectors))
         return np.concatenate(views, axis=1).astype(np.float32, copy=False)
 
 
