@@ -95,14 +95,16 @@ async def plan(body: ChatBody, caller: Caller, services: Services) -> PlanView:
     drafted = await flow.dry_run(principal, request, known)
     written = drafted.model_dump(mode="json")
     return PlanView(
-        plan=written, user_access=tuple(sorted(principal.scopes)), token_estimate=_token_estimate(drafted, written)
+        plan=written,
+        user_access=tuple(sorted(principal.scopes)),
+        token_estimate=_token_estimate(drafted, written),
     )
 
 
-def _token_estimate(drafted: Plan | ChitchatPlan, written: dict[str, Any]) -> int:
+def _token_estimate(plan_directly: Plan | ChitchatPlan, written: dict[str, Any]) -> int:
     """Tokens a model would read and write: the plan, one set of passages a retrieval query, a text a later step."""
-    if isinstance(drafted, ChitchatPlan):
+    if isinstance(plan_directly, ChitchatPlan):
         return 0
     plan_tokens = len(json.dumps(written, ensure_ascii=False)) // _CHARS_PER_TOKEN
-    queries = sum(len(agent.queries) for agent in drafted.agents.values())
-    return plan_tokens + _TOKENS_PER_PASSAGE_SET * queries + 500 * len(drafted.steps)
+    queries = sum(len(agent.queries) for agent in plan_directly.agents.values())
+    return plan_tokens + _TOKENS_PER_PASSAGE_SET * queries + 500 * len(plan_directly.steps)

@@ -13,9 +13,8 @@ from app.errors import AppError
 from app.faces.face import load_faces
 from app.reasoning.budget import Account, NoLedger, charged_to
 from app.reasoning.llm import Ladder
-from app.reasoning.llm.outcomes import CallOutcome, ModelFailed
 from app.reasoning.llm.prompts import load
-from app.reasoning.llm.request import Request
+from app.reasoning.llm.request import CallOutcome, ModelFailed, Request
 from app.settings import Settings
 from app.storage.spool import waiting_in
 
@@ -51,7 +50,13 @@ async def _doctor(settings: Settings, as_json: bool) -> int:
     faces = load_faces()
     if as_json:
         mounted = {"mounted": list(faces.found), "missing": dict(faces.missing)}
-        told = {"settings": shown, "checks": checks, "faces": mounted, "spool": waiting._asdict()}
+        told = {
+            "settings": shown,
+            "checks": checks,
+            "faces": mounted,
+            "spool": waiting._asdict(),
+            "problem": problem or None,
+        }
         print_json(console, told | {"problem": problem or None})
     else:
         for name, value in shown.items():

@@ -1,5 +1,5 @@
-"""The HTTP application: routes, the middleware before them, and the services behind them for as long as it runs; and
-the private socket over which the command line of this machine speaks to it."""
+"""The HTTP application: routes, the middleware before them, the services behind them for as long as it runs; and the
+private socket over which the command line of this machine speaks to it."""
 
 import asyncio
 import fcntl
@@ -113,7 +113,7 @@ def create_app(
         ],
     )
     if services is not None:
-        app.state.services = services.rooms
+        app.state.rooms = services.rooms
     app.state.guests = dict[str, Principal]()
     """Callers on the private socket, by the bearer of the request that runs."""
     install_problem_handlers(app)
