@@ -19,7 +19,9 @@ _WHOLE = re.compile(
     r"(?P<sign>[-−])?\s?(?:[£$€₫]\s?)?(?P<body>.+?)(?:\s?(?P<percent>%|phần trăm|phan tram|percent|per cent))?",
     re.IGNORECASE | re.DOTALL,
 )
-_SCIENTIFIC = re.compile(r"(?P<digits>[0-9]+(?:[.,][0-9]+)*)[eE](?P<exponent>[+-]?[0-9]{1,2})")
+_SCIENTIFIC = re.compile(
+    r"(?<![0-9.,])(?P<digits>[0-9]{1,31}(?:[.,][0-9]{1,31}){0,12})[eE](?P<exponent>[+-]?[0-9]{1,2})(?!\w)"
+)
 _PERCENT_BEHIND = re.compile(r"\s?(?:%|phần trăm|phan tram|percent\b|per cent\b)", re.IGNORECASE)
 _OTHER_WORDS = {
     "twice": Decimal(2),
@@ -60,13 +62,17 @@ def read_number(text: str, language: Language) -> Decimal | None:
 
 def _value_of(body: str, language: Language) -> Decimal | None:
     if match := _SCIENTIFIC.fullmatch(body):
-        digits = read_digits(match["digits"], language)
-        return None if digits is None else digits.scaleb(int(match["exponent"]), EXACT)
+        return _scientific(match, language)
     if body[:1] in "-−":
         return None
     bare = language == "vi" and body.isascii()
     found = next(Reader(body, language, bare=bare, is_alone=True).numbers(), None)
     return found.value if found and (found.start, found.end) == (0, len(body)) else None
+
+
+def _scientific(match: re.Match[str], language: Language) -> Decimal | None:
+    digits = read_digits(match["digits"], language)
+    return None if digits is None else digits.scaleb(int(match["exponent"]), EXACT)
 
 
 def all_readings(text: str) -> frozenset[Decimal]:
@@ -84,6 +90,7 @@ def all_readings(text: str) -> frozenset[Decimal]:
             found.add(value)
             if _PERCENT_BEHIND.match(spelt, number.end):
                 found.add(value.scaleb(-2, EXACT))
+        found.update(filter(None, (_scientific(match, language) for match in _SCIENTIFIC.finditer(spelt))))
         for token in TOKEN.finditer(spelt):
             if other := _OTHER_WORDS.get(token[0].lower()):
                 found.add(other)

@@ -15,7 +15,7 @@ import numpy as np
 
 from app.domain.knowledge import Language
 from app.embedding import Embedder, EmbeddingUnavailable, Vectors
-from app.embedding.cached import KeptVectors
+from app.embedding.cached import StoredVectors
 from app.reasoning.local.chitchat import Talk
 from app.reasoning.local.views import Look, Middles, Numbers, Utterances, Views, Weights
 from app.text.language import is_unaccented_vietnamese
@@ -137,7 +137,7 @@ def read_scores(scores: Numbers) -> Nearness:
 class ExemplarBank:
     """How near an utterance is to the exemplars."""
 
-    def __init__(self, embedder: Embedder, kept: KeptVectors):
+    def __init__(self, embedder: Embedder, kept: StoredVectors):
         """`kept` holds the exemplars' own vectors."""
         self._embedder = embedder
         self._kept = kept

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from app.claims import Validity, claims_in
 from app.claims.marks import marks_in
-from app.claims.polarity import opposes, polarity_of
 from app.claims.proposed import ProposedClaim, validated
-from app.claims.validity import validity_in
+from app.claims.reading import validity_in
+from app.claims.record import opposes, polarity_of
 from app.text.amounts import amounts_in, length_of_time
 from app.text.numbers import read_number
 
