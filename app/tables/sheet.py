@@ -14,8 +14,8 @@ from typing import Literal, NamedTuple
 from app.domain.attachments import AttachedTable, Cell
 from app.domain.knowledge import Language
 from app.tables.engine import Rows, SqlType
-from app.text.language import fold, normalise
 from app.text.date_words import MONTH_NAMES
+from app.text.language import fold, normalise
 
 Kind = Literal["text", "number", "day", "month", "quarter", "year"]
 """What the cells of a column are; months, quarters and years are numbers where no year stands beside them."""
