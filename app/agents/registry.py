@@ -16,7 +16,7 @@ from app.reasoning import AgentOffer
 from app.reasoning.deep import ToolOffer
 from app.text.language import clean
 from app.tools.base import Toolbox
-from app.tools.catalogue import TOOL_NAMES, describe, known_tools, schema_for
+from app.tools.catalogue import describe, known_tools, schema_for, tool_names
 
 BUILT_IN = (Path(__file__).parent / "departments", Path(__file__).parent / "pools")
 _MAX_DESCRIPTION_CHARS = 500
@@ -85,7 +85,9 @@ class AgentRegistry:
             spec = spec_in(path, text)
             if spec.name in specs:
                 raise FileRefused(f"{path}: name: '{spec.name}' is already the name of {sources[spec.name].path}")
-            if unknown := [tool.name for tool in spec.tools if tool.name not in tools and tool.name not in TOOL_NAMES]:
+            if unknown := [
+                tool.name for tool in spec.tools if tool.name not in tools and tool.name not in tool_names()
+            ]:
                 raise FileRefused(f"{path}: tools: no MCP server offers {', '.join(unknown)}")
             specs[spec.name] = spec
             sources[spec.name] = AgentSource(path=path, text=text, is_built_in=path.parent in BUILT_IN)
@@ -146,11 +148,11 @@ class AgentRegistry:
 
     def _check_known(self, name: str, asked: _RequestedAgent) -> None:
         if name not in self._specs:
-            raise _refused(f"There is no agent '{_shown(name)}'; the agents are {', '.join(self._specs)}.")
+            raise _refused(f"There is no agent '{_printable(name)}'; the agents are {', '.join(self._specs)}.")
         own = [tool.name for tool in self._specs[name].tools]
         for tool in asked.tools or ():
             if tool.name not in own:
-                raise _refused(f"Agent '{name}' has no tool '{_shown(tool.name)}'; its tools are {', '.join(own)}.")
+                raise _refused(f"Agent '{name}' has no tool '{_printable(tool.name)}'; its tools are {', '.join(own)}.")
 
     def _offer(self, spec: AgentSpec, principal: Principal, asked: _RequestedAgent) -> AgentOffer:
         usable = [tool for tool in spec.tools_for(principal) if tool.name in self._tools]
@@ -208,7 +210,7 @@ def _refused(detail: str) -> AppError:
     return AppError(ErrorCode.VALIDATION_FAILED, detail, status=422)
 
 
-def _shown(name: str) -> str:
+def _printable(name: str) -> str:
     """A name somebody sent, safe to repeat."""
     return clean(name)[:60]
 

@@ -87,13 +87,13 @@ def _stack(rows: Sequence[_Row], dimensions: int) -> Vectors:
     return np.stack(rows) if rows else np.empty((0, dimensions), np.float32)
 
 
-class KeptVectors:
+class StoredVectors:
     """Question vectors of fixed lists of texts: in memory once read, on disk once made."""
 
     def __init__(self, embedder: Embedder, folder: Path | None = None):
         """`folder` is made when needed; None keeps the vectors in memory only."""
         self._embedder = embedder
-        self._folder = folder
+        self.folder = folder
         self._known: dict[tuple[str, ...], Vectors] = {}
         self._making = asyncio.Lock()
 
@@ -111,14 +111,14 @@ class KeptVectors:
         if vectors is None:
             vectors = await self._embedder.embed_queries(texts)
             if path:
-                await asyncio.to_thread(_keep, path, vectors)
+                await asyncio.to_thread(_write, path, vectors)
         return vectors
 
     def _path(self, texts: tuple[str, ...]) -> Path | None:
-        if self._folder is None:
+        if self.folder is None:
             return None
         content = "\n".join((self._embedder.model, *texts))
-        return self._folder / f"{hashlib.sha256(content.encode('utf-8', 'replace')).hexdigest()[:24]}.npy"
+        return self.folder / f"{hashlib.sha256(content.encode('utf-8', 'replace')).hexdigest()[:24]}.npy"
 
 
 def _read(path: Path, shape: tuple[int, int]) -> Vectors | None:
@@ -129,7 +129,7 @@ def _read(path: Path, shape: tuple[int, int]) -> Vectors | None:
     return kept if kept.shape == shape else None
 
 
-def _keep(path: Path, vectors: Vectors) -> None:
+def _write(path: Path, vectors: Vectors) -> None:
     """Write beside and rename, so that nobody ever reads half a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f"{path.stem}.{os.getpid()}.npy")

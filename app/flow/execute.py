@@ -62,7 +62,7 @@ async def _register(
     by_agent: dict[str, list[PrivateContext]] = {}
     for step in steps:
         by_agent.setdefault(step.step.agent, []).append(needs[step.number])
-    await context.ports.registry.register_steps(
+    await context.ports.registry.steps.register(
         context.run,
         [
             new_step(root, ids[step.number], step, _token_limit(context, step.step.agent), needs[step.number])

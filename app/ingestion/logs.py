@@ -13,8 +13,8 @@ from app.errors import AppError, ErrorCode
 from app.ingestion.intake import demand_admin
 from app.storage.database import Database
 from app.storage.encoding import read_cursor, write_cursor
-from app.storage.logs import LogFilter, LogLine, LogPosition, insert_logs, page_logs
-from app.storage.logs.months import AHEAD, make_months
+from app.storage.log_lines import AHEAD, LogFilter, LogLine, LogPosition, make_months
+from app.storage.logs import insert_logs, page_logs
 from app.text.language import clean
 from app.tools.log_report import mask_secrets
 from app.tools.log_search import SECONDS, FoundLines, find_by_regex

@@ -9,7 +9,7 @@ from decimal import Decimal
 
 from app.domain.knowledge import Language
 from app.domain.zones import VIETNAM
-from app.storage.logs import LogCounts, LogKind, LogLine
+from app.storage.log_lines import LogCounts, LogKind, LogLine
 from app.text.dates import Period, write_day, zone_of
 from app.text.numbers import format_number
 from app.tools.log_search import Looked

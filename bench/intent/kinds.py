@@ -11,11 +11,11 @@ from rich.console import Console
 from rich.progress import track
 
 from app.embedding import Embedder, Vectors
-from app.embedding.cached import KeptVectors
+from app.embedding.cached import StoredVectors
 from app.reasoning import AgentOffer
 from app.reasoning.local import LocalReasoner
 from app.reasoning.local.exemplars import Exemplar, exemplars, fitted
-from app.reasoning.local.kinds import STIFFNESS, WEIGHTS, KindModel
+from app.reasoning.local.fitted import STIFFNESS, WEIGHTS, KindModel
 from app.reasoning.local.views import Weights
 from app.text.language import is_unaccented_vietnamese
 from bench.intent.report import LANGUAGES, Section, against, share
@@ -73,7 +73,7 @@ def _figures(taken: Sequence[Taken]) -> tuple[str, ...]:
     return against(balanced, AIM), *(share(right) for right in by_label.values())
 
 
-async def cross_validate(embedder: Embedder, kept: KeptVectors, said: Sequence[Utterance], out: Console) -> Section:
+async def cross_validate(embedder: Embedder, kept: StoredVectors, said: Sequence[Utterance], out: Console) -> Section:
     """Other weights: chosen by folds of the exemplars and one half of the rows, judged on the other half."""
     vectors = await kept.of([exemplar.text for exemplar in exemplars()])
     asked = [one for one in said if one.label != "oos"]

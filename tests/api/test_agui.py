@@ -12,7 +12,6 @@ from ag_ui.core import RunAgentInput, UserMessage
 from ag_ui.core.events import Event as AguiEvent
 from pydantic import BaseModel, TypeAdapter
 
-from app.api.agui.projection import Projection, Run
 from app.events import (
     AgentTask,
     EndProcess,
@@ -27,6 +26,7 @@ from app.events import (
     ToolRequest,
     VerificationDone,
 )
+from app.faces.agui_events import AguiStream, Run
 from tests.api import node
 from tests.api.test_chat import afresh
 from tests.api.test_deep_approval import QUESTION as DEEP
@@ -178,21 +178,19 @@ class TestRun:
         unknown = await lan.post(agui, json=asked("xin chào", forwarded_props={"mode": "guess"}))
         assert (unknown.status_code, unknown.json()["code"]) == (422, "PAYLOAD_INVALID")
 
-    @pytest.mark.parametrize(
-        "messages",
-        [
+    async def test_takes_a_users_text_and_nothing_else(
+        self, agui: str, lan: httpx.AsyncClient, subtests: pytest.Subtests
+    ) -> None:
+        for messages in [
             [],
             [{"id": "1", "role": "assistant", "content": "x"}],
             [{"id": "1", "role": "user", "content": [{"type": "image", "source": {}}]}],
             [{"id": "1", "role": "user", "content": " "}],
             [{"id": "1", "role": "tool", "content": "x", "toolCallId": "1"}],
-        ],
-    )
-    async def test_takes_a_users_text_and_nothing_else(
-        self, agui: str, lan: httpx.AsyncClient, messages: list[Any]
-    ) -> None:
-        refused = await lan.post(agui, json={**asked("x"), "messages": messages})
-        assert (refused.status_code, refused.json()["code"]) == (422, "PAYLOAD_INVALID")
+        ]:
+            with subtests.test(ascii(messages)[:80]):
+                refused = await lan.post(agui, json={**asked("x"), "messages": messages})
+                assert (refused.status_code, refused.json()["code"]) == (422, "PAYLOAD_INVALID")
 
 
 HELLO = [{"id": "1", "role": "user", "content": "xin chào"}]
@@ -273,4 +271,4 @@ async def projected(*events: Any, decided: int = 0) -> list[Any]:
             yield JournalEntry(seq=seq, event=event)
 
     run = Run("thread", "run", uuid4(), uuid4(), decided=decided)
-    return [known(EVENTS.validate_python(event)) async for event in Projection(run).of(entries())]
+    return [known(EVENTS.validate_python(event)) async for event in AguiStream(run).chunks(entries())]

@@ -10,8 +10,8 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from app.api.vercel.projection import Parts
 from app.events import FinalReport, Handover, JournalEntry, Redispatched, TaskCancelled, TextDelta
+from app.faces.ai_sdk import UIMessageStream
 from tests.api import node
 from tests.api.test_chat import Gate, afresh, gate
 
@@ -130,19 +130,19 @@ class TestChat:
             answer = await lan.get(f"{ui}/{chat}/stream")
             assert (answer.status_code, answer.content) == (204, b"")
 
-    @pytest.mark.parametrize(
-        "last",
-        [
+    async def test_takes_a_users_text_and_nothing_else(
+        self, ui: str, lan: httpx.AsyncClient, subtests: pytest.Subtests
+    ) -> None:
+        for last in [
             {"role": "assistant", "parts": [{"type": "text", "text": "x"}]},
             {"role": "user", "parts": [{"type": "file", "url": "data:,", "mediaType": "image/png"}]},
             {"role": "user", "parts": [{"type": "text", "text": " "}]},
             {"role": "user", "parts": "x"},
             {},
-        ],
-    )
-    async def test_takes_a_users_text_and_nothing_else(self, ui: str, lan: httpx.AsyncClient, last: Any) -> None:
-        refused = await lan.post(ui, json={"id": "c", "messages": [last], "trigger": "submit-message"})
-        assert (refused.status_code, refused.json()["code"]) == (422, "PAYLOAD_INVALID")
+        ]:
+            with subtests.test(ascii(last)[:80]):
+                refused = await lan.post(ui, json={"id": "c", "messages": [last], "trigger": "submit-message"})
+                assert (refused.status_code, refused.json()["code"]) == (422, "PAYLOAD_INVALID")
 
 
 class TestParts:
@@ -172,4 +172,4 @@ async def parts_of(*events: Any) -> list[Any]:
         for seq, event in enumerate(events, 1):
             yield JournalEntry(seq=seq, event=event)
 
-    return [chunk async for chunk in Parts(uuid4(), uuid4()).of(entries())]
+    return [chunk async for chunk in UIMessageStream(uuid4(), uuid4()).chunks(entries())]

@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from app.api import examples
-from app.api.problem import describe_validation
-from app.api.schemas import ChatBody, PlanView, SearchBody
+from app.api.schemas import EXAMPLES, ChatBody, PlanView, SearchBody
 from app.domain.answer import ErrorAnswer, FinalAnswer
 from app.domain.plan import Plan
+from app.errors import describe_validation
 
 SEED_BODY: dict[str, Any] = {
     "query": "giá trị cốt lõi, muộn có ảnh hưởng đến giá trị nào không",
@@ -41,16 +40,27 @@ class TestChatBody:
         body = ChatBody.model_validate({"query": unicodedata.normalize("NFD", "nghỉ phép")})
         assert body.query == "nghỉ phép" and unicodedata.is_normalized("NFC", body.query)
 
-    @pytest.mark.parametrize(
-        "query", ["", " ", "\n\t ", "\u200b\u200b", "\u00a0", "a\x00b", "\ud800", "x\udfff", None, 7, ["x"], {}]
-    )
-    def test_refuses_a_query_nobody_could_mean(self, query: Any) -> None:
-        with pytest.raises(ValidationError):
-            ChatBody.model_validate({"query": query})
+    def test_refuses_a_query_nobody_could_mean(self, subtests: pytest.Subtests) -> None:
+        cases: list[Any] = [
+            "",
+            " ",
+            "\n\t ",
+            "\u200b\u200b",
+            "\u00a0",
+            "a\x00b",
+            "\ud800",
+            "x\udfff",
+            None,
+            7,
+            ["x"],
+            {},
+        ]
+        for query in cases:
+            with subtests.test(ascii(query)[:80]), pytest.raises(ValidationError):
+                ChatBody.model_validate({"query": query})
 
-    @pytest.mark.parametrize(
-        "extra",
-        [
+    def test_refuses_unknown_fields_and_values(self, subtests: pytest.Subtests) -> None:
+        cases: list[Any] = [
             {"role": "admin"},
             {"user_context": {"roles": ["admin"]}},
             {"agents": {"hr": {"desc": "", "scope": "private"}}},
@@ -60,11 +70,10 @@ class TestChatBody:
             {"session_id": "1"},
             {"as_of": "yesterday"},
             {"agents": {}},
-        ],
-    )
-    def test_refuses_unknown_fields_and_values(self, extra: dict[str, Any]) -> None:
-        with pytest.raises(ValidationError):
-            ChatBody.model_validate({"query": "nghỉ phép", **extra})
+        ]
+        for extra in cases:
+            with subtests.test(ascii(extra)[:80]), pytest.raises(ValidationError):
+                ChatBody.model_validate({"query": "nghỉ phép", **extra})
 
     def test_says_which_field_is_wrong_without_repeating_it(self) -> None:
         with pytest.raises(ValidationError) as refused:
@@ -77,11 +86,11 @@ class TestChatBody:
 class TestExamples:
     def test_of_answers_are_what_the_records_write(self) -> None:
         own = ("session_id", "task_id", "outcome")
-        FinalAnswer.model_validate({key: item for key, item in examples.ANSWER.items() if key not in own})
-        ErrorAnswer.model_validate({key: item for key, item in examples.ERROR_ANSWER.items() if key not in own})
+        FinalAnswer.model_validate({key: item for key, item in EXAMPLES["answer"].items() if key not in own})
+        ErrorAnswer.model_validate({key: item for key, item in EXAMPLES["error_answer"].items() if key not in own})
 
     def test_of_plans_can_be_read(self) -> None:
-        assert Plan.model_validate(PlanView.model_validate(examples.PLAN).plan).steps[0].node_id == "hr#rag"
+        assert Plan.model_validate(PlanView.model_validate(EXAMPLES["plan"]).plan).steps[0].node_id == "hr#rag"
 
     @pytest.mark.parametrize("body", [ChatBody, SearchBody])
     def test_of_bodies_are_accepted(self, body: type[ChatBody] | type[SearchBody]) -> None:

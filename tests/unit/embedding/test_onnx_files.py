@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from app.embedding import EmbeddingUnavailable, Vectors, nano, onnx
 from app.embedding.onnx import OnnxEmbedder
-from app.main.embedders import open_embedder
+from app.main.adapters import open_embedder
 from app.settings import Settings
 
 TEXT = "Nhân viên được nghỉ 12 ngày phép mỗi năm."
@@ -113,7 +113,7 @@ class TestWhenItCannotRun:
             OnnxEmbedder.open(folder)
 
     def test_says_so_when_the_engine_refuses_the_model(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-        monkeypatch.setattr(onnx, "_kept", lambda folder, weights: b"no model")
+        monkeypatch.setattr(onnx, "_stored_model", lambda folder, weights: b"no model")
         with pytest.raises(EmbeddingUnavailable, match="cannot run"):
             OnnxEmbedder.open(tmp_path)
 
