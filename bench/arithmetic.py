@@ -32,12 +32,12 @@ from app.reasoning.local import LocalReasoner
 from app.reasoning.local.tool_choice import tool_for
 from app.text.language import fold, guess_language
 from app.text.numbers import all_readings, read_number
-from app.tools.arguments import coerced
 from app.tools.arithmetic import calculate
 from app.tools.measures import convert, counterpart, read_measure
 from app.tools.servers import date as date_server
 from app.tools.servers import math as math_server
 from app.tools.servers.serving import Operation
+from app.tools.typed import coerced
 from app.tools.unit import Amount
 from bench.intent.report import Section, share, show
 from bench.intent.routing import built_in

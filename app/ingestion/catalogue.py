@@ -14,7 +14,7 @@ from app.domain.documents import DocumentText, DocumentTitle, DocumentView, Text
 from app.domain.principal import Principal
 from app.domain.zones import today_in
 from app.errors import AppError, ErrorCode
-from app.ingestion.intake import aware, check_department
+from app.ingestion.intake import aware, check_department, demand_admin
 from app.storage import arrivals, documents
 from app.storage.database import Database, Transaction
 from app.storage.documents import VersionText
@@ -66,7 +66,7 @@ class Catalogue:
 
         Holds for a version on its way too. Raises `AppError`.
         """
-        _demand_admin(principal)
+        demand_admin(principal, "changes documents")
         if "department" in changes:
             check_department(changes["department"])
         if "created_at" in changes:
@@ -85,7 +85,7 @@ class Catalogue:
 
     async def delete(self, principal: Principal, document_id: UUID) -> None:
         """Remove a document with everything made from it; what it superseded holds again. Raises `AppError`."""
-        _demand_admin(principal)
+        demand_admin(principal, "changes documents")
         async with self._database.principal_scope(principal) as tx:
             await changes_one_at_a_time(tx)
             gone = await _found(tx, document_id)
@@ -166,11 +166,6 @@ async def _found(tx: Transaction, document_id: UUID) -> DocumentView:
     if view is None:
         raise _not_found()
     return view
-
-
-def _demand_admin(principal: Principal) -> None:
-    if not principal.is_admin:
-        raise AppError(ErrorCode.PERMISSION_DENIED, "Only an administrator changes documents.", status=403)
 
 
 def _not_found() -> AppError:

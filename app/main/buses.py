@@ -14,7 +14,8 @@ from app.journal.outage import Outage
 from app.settings import Settings
 from app.storage.database import Database
 from app.storage.notifications import NotificationChannel, identity_of
-from app.storage.spool import Spool, SpoolLimits
+from app.storage.spool import Spool
+from app.storage.spool_file import SpoolLimits
 from app.tasks.outage import SpooledWrites
 
 _SCHEMES = ("redis", "rediss", "unix")

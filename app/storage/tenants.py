@@ -67,7 +67,7 @@ async def add_tenant(
 
 async def own_zone(tx: Transaction) -> str:
     """The time zone of the caller's tenant; Vietnam's where the tenant is not known."""
-    found = await tx.driver.fetchval("select time_zone from tenants where tenant_id = $1", tx.principal.tenant_id)
+    found = await tx.driver.fetchval("select time_zone from tenants where tenant_id = $1", tx.tenant_id)
     return str(found or HOME)
 
 

@@ -12,8 +12,7 @@ from app.reasoning import Arguments, Reasoner
 from app.text.language import clean
 from app.text.numbers import all_readings, format_number
 from app.tools.arithmetic import Calculation, CannotCalculate, Refusal, calculate
-from app.tools.base import ToolCall, ToolResult
-from app.tools.calling import outages_as_retry
+from app.tools.base import ToolCall, ToolResult, outages_as_retry
 from app.tools.units import is_money, is_shown_exactly, write_amount
 
 _CONVERSIONS = frozenset(map(Decimal, (1, 2, 7, 12, 24, 30, 52, 60, 365, 10, 100, 1_000, 10_000, 1_000_000, 10**9)))

@@ -1,7 +1,7 @@
 from datetime import UTC, datetime, timedelta
 
 from app.domain.zones import VIETNAM
-from app.storage.logs import LogCounts, LogKind, LogLine
+from app.storage.log_lines import LogCounts, LogKind, LogLine
 from app.text.dates import Period
 from app.tools.log_report import (
     LogQuestion,
