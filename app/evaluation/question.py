@@ -207,7 +207,7 @@ class Question(Record):
 
     @property
     def asker_name(self) -> str:
-        """For people: ``acme/lan``, or the rights."""
+        """For people: ``tenant/user``, or the rights."""
         if isinstance(self.asker, str):
             return self.asker
         rights = self.asker

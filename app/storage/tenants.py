@@ -20,7 +20,7 @@ class Tenant(Record):
 
     tenant_id: UUID
     name: str
-    """Unique; ``acme``. Its id follows from it (`app.domain.principal.tenant_id_of`)."""
+    """Unique and short. Its id follows from it (`app.domain.principal.tenant_id_of`)."""
     display_name: str
     language: str
     time_zone: str = HOME

@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from app.cli.connecting import opened
 from app.cli.evaluation.house import offline, write_owned
-from app.cli.output import FAILED, OK, DocumentBar, finish, opened, print_json
+from app.cli.output import FAILED, OK, DocumentBar, finish, print_json
 from app.evaluation.dataset import refusal
 from app.evaluation.report import DatasetTold
 from app.settings import Settings
@@ -20,8 +21,6 @@ from extras.gaia.page import gaia_page
 from extras.gaia.question import BUNDLED, GaiaSet, open_set
 from extras.gaia.report import GaiaAnswer, GaiaReport, summarise
 from extras.gaia.running import GaiaRun, Mode
-
-_ASKER = "acme/lan"
 
 
 @dataclass(frozen=True)
@@ -46,7 +45,7 @@ class _Wanted:
 def gaia(
     questions: Annotated[str, typer.Argument(help=f"A JSON lines file, or one of: {', '.join(BUNDLED)}.")],
     files: Annotated[Path | None, typer.Option(help="Folder of the attached files; else beside the questions.")] = None,
-    asker: Annotated[str, typer.Option("--as", help="tenant/user of questions that name nobody.")] = _ASKER,
+    asker: Annotated[str, typer.Option("--as", help="tenant/user of questions that name nobody.")] = "",
     level: Annotated[int | None, typer.Option(min=1, max=3, help="Questions of this level only.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="At most so many questions.")] = None,
     with_model: Annotated[bool, typer.Option(help="Ask the configured models and the web, too.")] = False,
@@ -100,8 +99,9 @@ async def _asked(wanted: _Wanted, progress: Console) -> GaiaReport:
     write_owned(wanted.answers, "".join(map(_line, known.values())))
     open_ones = tuple(question for question in asked.questions if question.task_id not in known)
     async with opened(wanted.settings, progress, work=True) as services:
+        asker = await services.storage.user_named(wanted.asker)
         run = GaiaRun(
-            LocalDeepHouse(services), GaiaSet(asked.name, open_ones, asked.files), asker=wanted.asker, mode=wanted.mode
+            LocalDeepHouse(services), GaiaSet(asked.name, open_ones, asked.files), asker=asker, mode=wanted.mode
         )
         bar = DocumentBar(progress, "asking")
         try:

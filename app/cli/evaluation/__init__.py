@@ -14,9 +14,10 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from app.cli.connecting import Tenant, opened
 from app.cli.evaluation.display import show_blind, show_comparison, show_report, show_wrong_rows
 from app.cli.evaluation.house import LocalHouse, circumstances_of, corrections_in, offline, write_owned
-from app.cli.output import FAILED, OK, DocumentBar, finish, opened, print_json
+from app.cli.output import FAILED, OK, DocumentBar, finish, print_json
 from app.evaluation.comparison import DEFAULT_GATES, compare, held, read_gates
 from app.evaluation.dataset import DEFAULT, Dataset, as_lines, cases_from, lines_of, open_dataset, read_dataset, refusal
 from app.evaluation.page import report_page
@@ -136,7 +137,7 @@ def check(dataset: Annotated[list[str], typer.Argument(help="Files, or names of 
 
 @eval_commands.command("from-feedback")
 def from_feedback(
-    tenant: Annotated[str, typer.Option(help="Whose users' corrections.")],
+    tenant: Tenant = "",
     out: Annotated[Path | None, typer.Option(help="Write the cases here instead of printing them.")] = None,
 ) -> None:
     """Make cases of what users corrected: question, rights and correction, nobody's name and no answer.
@@ -146,8 +147,9 @@ def from_feedback(
 
     async def work() -> int:
         async with opened(Settings(), Console(stderr=True)) as services:
-            found = await corrections_in(services, tenant)
-        lines = as_lines(cases_from(tenant, found))
+            name = await services.storage.tenant_named(tenant)
+            found = await corrections_in(services, name)
+        lines = as_lines(cases_from(name, found))
         if out is None:
             typer.echo(lines, nl=False)
         else:

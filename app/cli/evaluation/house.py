@@ -11,7 +11,6 @@ from uuid import UUID
 from app import __version__
 from app.api.runs import start_run
 from app.api.schemas import ChatBody
-from app.cli.documents.operator import operator_in, operator_of
 from app.domain.knowledge import DocumentDraft
 from app.domain.principal import GENERAL, Principal, tenant_id_of
 from app.embedding import EmbeddingUnavailable
@@ -20,6 +19,7 @@ from app.evaluation.report import Circumstances, CorpusTold
 from app.evaluation.running import Progress, Shelved
 from app.events import Event
 from app.main import Services
+from app.main.storage import operator_claims
 from app.settings import Settings
 from app.storage import feedback, tenants
 from app.storage.database import Database
@@ -51,7 +51,7 @@ class LocalHouse:
 
     async def shelf(self, tenant: str) -> list[Shelved]:
         """See `House`."""
-        operator = await operator_in(self.services, tenant)
+        operator = (await self.services.directory.operator_of(tenant)).principal()
         async with self.services.database.principal_scope(operator, durable=False) as tx:
             rows = await feedback.shelf(tx)
         return [
@@ -67,14 +67,14 @@ class LocalHouse:
         async with (await self._operator()).operator_scope() as tx:
             await tenants.add_tenant(tx, tenant)
         try:
-            await self.services.ingestion.ingest(operator_of(tenant), documents, progress)
+            await self.services.ingestion.ingest(operator_claims(tenant).principal(), documents, progress)
         except EmbeddingUnavailable as error:
             detail = "The embedding model cannot be reached. Run the command again when it can."
             raise AppError(ErrorCode.LLM_UNAVAILABLE, detail, status=503) from error
 
     async def clear(self, tenant: str) -> None:
         """See `House`."""
-        async with self.services.database.principal_scope(operator_of(tenant)) as tx:
+        async with self.services.database.principal_scope(operator_claims(tenant).principal()) as tx:
             await feedback.empty(tx)
         async with (await self._operator()).operator_scope() as tx:
             await feedback.remove_tenant(tx, tenant_id_of(tenant))
@@ -115,7 +115,7 @@ async def corrections_in(services: Services, tenant: str) -> list[Correction]:
 
     The operator may know who gave feedback and reads what as its giver, who has no rights but that. Raises `AppError`.
     """
-    await operator_in(services, tenant)
+    await services.directory.operator_of(tenant)
     tenant_id = tenant_id_of(tenant)
     async with (await services.open_operator()).operator_scope() as operator:
         givers = await feedback.givers(operator, tenant_id)

@@ -13,10 +13,11 @@ from app.domain.principal import Principal, tenant_id_of
 from app.errors import AppError, ErrorCode
 from app.evaluation.dataset import DEFAULT, SETS_FOLDER, Dataset, open_dataset, parsed, read_dataset
 from app.evaluation.question import Question, Rights
-from app.ingestion.seed import SEED_USERS, read_seed
+from app.ingestion.seed import read_seed
 from app.text.language import fold, normalise
 from bench.dataset_schema import SCHEMA_PATH, dataset_schema
 from bench.seed_questions import datasets
+from tests.factories import SEED_USERS
 
 SEED = Path(__file__).parents[3] / "seed_data"
 PLAIN: dict[str, Any] = {
