@@ -34,7 +34,8 @@ def numbers_in(text: str, language: Language | None = None, *, groups_first: boo
     With `groups_first` one group of three digits is thousands in both, as beside a currency. Names (``A4``), impossible
     rows (``1.2.3``), ordinals and months in words (“thứ hai”, “tháng ba”) are none.
     """
-    return tuple(Reader(text, language or guess_language(text), groups_first=groups_first).numbers())
+    known = language or ("vi" if groups_first else guess_language(text))
+    return tuple(Reader(text, known, groups_first=groups_first).numbers())
 
 
 def read_number(text: str, language: Language) -> Decimal | None:

@@ -119,7 +119,7 @@ def tokens_of(text: str, *, bare: bool) -> tuple[list[str], list[tuple[int, int]
     letters: list[str] = []
     end = 0
     for mark in TOKEN.finditer(text):
-        if words and not _GAP.fullmatch(text, end, mark.start()):
+        if words and text[end : mark.start()] != " " and not _GAP.fullmatch(text, end, mark.start()):
             words.append(";")
             spans.append((end, mark.start()))
             letters.append(";")
