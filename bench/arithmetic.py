@@ -31,13 +31,13 @@ from app.reasoning import AgentOffer, Arguments
 from app.reasoning.local import LocalReasoner
 from app.reasoning.local.tool_choice import tool_for
 from app.text.language import fold, guess_language
-from app.tools.arguments import coerced
 from app.tools.arithmetic import calculate
 from app.tools.measures import convert, counterpart, read_measure
 from app.tools.numbers import numbers_in, parse_number
 from app.tools.servers import date as date_server
 from app.tools.servers import math as math_server
 from app.tools.servers.serving import Operation
+from app.tools.typed import coerced
 from app.tools.unit import Amount
 from bench.intent.report import Section, share, show
 from bench.intent.routing import built_in

@@ -20,8 +20,7 @@ from app.cli.output import FAILED, OK, finish, opened, print_json
 from app.client.connection import Connection
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
-from app.ingestion.log_book import Delivery, LogBook, LogPage, words_of
-from app.ingestion.log_lines import RefusedLine, raw_lines
+from app.ingestion.logs import Delivery, LogBook, LogPage, RefusedLine, raw_lines, words_of
 from app.settings import Settings
 from app.storage.database import Database
 from app.storage.log_lines import LogFilter, count_older, make_months, prune_logs

@@ -20,7 +20,7 @@ from app.flow.outputs import agent_outputs, findings_of
 from app.flow.planning import next_hop
 from app.flow.state import RESERVE_SHARE, RunContext, RunState
 from app.reasoning import Classification
-from app.tools.calling import side_by_side
+from app.tools.base import side_by_side
 
 _LEADER_TOKENS = 500
 """Of an instruction the orchestrator gives itself."""

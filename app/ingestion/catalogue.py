@@ -13,7 +13,7 @@ from pydantic import AwareDatetime, TypeAdapter
 from app.domain.documents import DocumentText, DocumentTitle, DocumentView, TextChange, VersionView
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
-from app.ingestion.intake import aware, check_department
+from app.ingestion.intake import aware, check_department, demand_admin
 from app.storage import arrivals, documents
 from app.storage.database import Database, Transaction
 from app.storage.documents import VersionText
@@ -64,7 +64,7 @@ class Catalogue:
 
         Holds for a version on its way too. Raises `AppError`.
         """
-        _demand_admin(principal)
+        demand_admin(principal, "changes documents")
         if "department" in changes:
             check_department(changes["department"])
         if "created_at" in changes:
@@ -83,7 +83,7 @@ class Catalogue:
 
     async def delete(self, principal: Principal, document_id: UUID) -> None:
         """Remove a document with everything made from it; what it superseded holds again. Raises `AppError`."""
-        _demand_admin(principal)
+        demand_admin(principal, "changes documents")
         async with self._database.principal_scope(principal) as tx:
             await changes_one_at_a_time(tx)
             gone = await _found(tx, document_id)
@@ -164,11 +164,6 @@ async def _found(tx: Transaction, document_id: UUID) -> DocumentView:
     if view is None:
         raise _not_found()
     return view
-
-
-def _demand_admin(principal: Principal) -> None:
-    if not principal.is_admin:
-        raise AppError(ErrorCode.PERMISSION_DENIED, "Only an administrator changes documents.", status=403)
 
 
 def _not_found() -> AppError:

@@ -15,7 +15,7 @@ from app.domain.principal import Principal
 from app.domain.record import Record
 from app.embedding import Embedder
 from app.errors import AppError, ErrorCode
-from app.ingestion.intake import Intake, as_upload, content_hash, document_id_of, note_arrival, tidy
+from app.ingestion.intake import Intake, as_upload, content_hash, demand_admin, document_id_of, note_arrival, tidy
 from app.ingestion.parsing import FileKind, Parser
 from app.ingestion.passages import Passage, Passages
 from app.ingestion.stages import Examine, Published, Stages, Tell
@@ -149,8 +149,7 @@ class Ingestion:
         twice = [name for name, times in Counter(draft.external_id for draft in drafts).items() if times > 1]
         if twice:
             raise AppError(ErrorCode.DOCUMENT_REJECTED, f"The external_id {twice[0]!r} comes twice in one request.")
-        if not principal.is_admin:
-            raise AppError(ErrorCode.PERMISSION_DENIED, "Only an administrator brings documents in.", status=403)
+        demand_admin(principal, "brings documents in")
 
     def _cut(self, one: _Prepared) -> _Prepared:
         passages = self._passages.cut(one.draft)

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import date
+from typing import Any
 from uuid import UUID
 
 import structlog
@@ -103,10 +104,10 @@ class Stages:
         async with self._database.principal_scope(principal) as tx:
             view = await documents.find(tx, document_id)
         if view is not None and view.status is DocumentStatus.FAILED:
-            code, detail = view.status_code, view.status_detail
             return Published(
-                document_id=document_id, version=None, status=DocumentStatus.FAILED, code=code, detail=detail
-            )
+                document_id=document_id, version=None, status=view.status, code=view.status_code,
+                detail=view.status_detail,
+            )  # fmt: skip
         return Published(document_id=document_id, version=None, status=DocumentStatus.READY, code="UNCHANGED")
 
     async def _as_it_ended(self, principal: Principal, version: ArrivedVersion) -> Published:
@@ -160,12 +161,12 @@ class Stages:
         await self._stage(work, DocumentStatus.EMBEDDING, passages=[one.hash for one in passages])
 
         async def note(tx: Transaction, embedded: int) -> None:
-            await self._note(tx, work, DocumentStatus.EMBEDDING, embedded=embedded)
+            await self._note(tx, work, DocumentStatus.EMBEDDING, chunks_embedded=embedded)
 
-        async def told(embedded: int) -> None:
+        async def report(embedded: int) -> None:
             await work.tell(Progress(stage=DocumentStatus.EMBEDDING, chunks_total=total, chunks_embedded=embedded))
 
-        vectors, fresh = await self._passages.embed(work.principal, passages, note, told)
+        vectors, fresh = await self._passages.embed(work.principal, passages, note, report)
         rows = await self._passages.rows(passages, vectors)
         status = DocumentStatus.PARTIAL if read.is_partial else DocumentStatus.READY
         detail = " ".join(note.advice for note in read.warnings) if read.is_partial else ""
@@ -189,23 +190,12 @@ class Stages:
 
     async def _stage(self, work: _Work, stage: DocumentStatus, passages: Sequence[str] | None = None) -> None:
         async with self._database.principal_scope(work.principal, durable=False) as tx:
-            await self._note(tx, work, stage, passages=passages, embedded=None if passages is None else 0)
+            await self._note(tx, work, stage, passages=passages, chunks_embedded=None if passages is None else 0)
         await work.tell(Progress(stage=stage, chunks_total=len(passages or ())))
 
-    async def _note(
-        self,
-        tx: Transaction,
-        work: _Work,
-        stage: DocumentStatus,
-        *,
-        passages: Sequence[str] | None = None,
-        embedded: int | None = None,
-    ) -> None:
-        version = work.version
-        is_there = await arrivals.set_stage(
-            tx, version.document_id, version.version, stage, passages=passages, chunks_embedded=embedded
-        )
-        if not is_there:
+    async def _note(self, tx: Transaction, work: _Work, stage: DocumentStatus, **progress: Any) -> None:
+        """Note how far the version is. Raises `_Stopped` when it must not go on."""
+        if not await arrivals.set_stage(tx, work.version.document_id, work.version.version, stage, **progress):
             raise _Stopped
 
     async def _failed(self, principal: Principal, version: ArrivedVersion, code: str, detail: str) -> Published:

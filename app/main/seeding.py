@@ -9,9 +9,9 @@ from pathlib import Path
 from app.domain.principal import Principal
 from app.domain.record import Record
 from app.domain.zones import HOME
-from app.ingestion.log_book import LogBook
+from app.ingestion.logs import LogBook
 from app.ingestion.pipeline import Ingestion
-from app.ingestion.seed import SeedTenant, read_logs, read_seed, retold
+from app.ingestion.seed import SeedTenant, read_logs, read_seed, repeat_last_day
 from app.storage import tenants
 from app.storage.database import Database
 from app.storage.log_lines import LogLine
@@ -110,7 +110,7 @@ async def retell_logs(folder: Path, data_dir: Path, log_book: LogBook, database:
         async with database.principal_scope(admin) as tx:
             is_there = bool(await tenants.tenants(tx))
         if is_there:
-            lines += await _store_days(log_book, admin, retold(logs, now))
+            lines += await _store_days(log_book, admin, repeat_last_day(logs, now))
     mark.write_text(hour)
     return lines
 
@@ -118,7 +118,9 @@ async def retell_logs(folder: Path, data_dir: Path, log_book: LogBook, database:
 async def _log_lines(log_book: LogBook, tenant: SeedTenant, now: datetime) -> int:
     """Lines that are there already are not stored again."""
     admin = tenant.admin.principal
-    return await log_book.store(admin, tenant.logs) + await _store_days(log_book, admin, retold(tenant.logs, now))
+    return await log_book.store(admin, tenant.logs) + await _store_days(
+        log_book, admin, repeat_last_day(tenant.logs, now)
+    )
 
 
 async def _store_days(log_book: LogBook, admin: Principal, days: Sequence[Sequence[LogLine]]) -> int:

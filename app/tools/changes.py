@@ -32,11 +32,9 @@ from app.reasoning import Arguments, Reasoner
 from app.storage.database import Database
 from app.storage.neighbours import lines_of
 from app.text.language import guess_language
-from app.tools.base import ToolCall, ToolResult
-from app.tools.calling import outages_as_retry, side_by_side
+from app.tools.base import Searcher, ToolCall, ToolResult, outages_as_retry, side_by_side
 from app.tools.changes_report import Change, Days, source_line, write_report
 from app.tools.periods import resolve_period
-from app.tools.searcher import Searcher
 
 _PASSAGES = 12
 """Found as of each day, from which the documents about the subject are known."""

@@ -14,8 +14,7 @@ from app.storage.database import Database, Transaction
 from app.storage.log_lines import LogFilter, LogLine
 from app.storage.logs import count_logs, search_logs, summarise_logs
 from app.text.language import clean, fold, normalise
-from app.tools.base import ToolCall, ToolResult
-from app.tools.calling import outages_as_retry
+from app.tools.base import ToolCall, ToolResult, outages_as_retry
 from app.tools.log_report import LogQuestion, LogResult, choose_samples, write_line, write_report
 from app.tools.log_search import SECONDS, summarise_by_regex
 from app.tools.periods import Period, read_moment, resolve_period

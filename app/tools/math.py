@@ -11,8 +11,7 @@ from app.errors import ToolFailed
 from app.reasoning import Arguments, Reasoner
 from app.text.language import clean
 from app.tools.arithmetic import Calculation, CannotCalculate, Refusal, calculate
-from app.tools.base import ToolCall, ToolResult
-from app.tools.calling import outages_as_retry
+from app.tools.base import ToolCall, ToolResult, outages_as_retry
 from app.tools.numbers import format_number, numbers_in
 from app.tools.units import is_money, is_shown_exactly, write_amount
 

@@ -7,7 +7,7 @@ import asyncpg
 import pytest
 
 from app.domain.principal import Principal
-from app.ingestion.log_book import LogBook
+from app.ingestion.logs import LogBook
 from app.storage.database import Database
 from app.storage.embedded import EmbeddedServer
 from app.storage.log_lines import LogFilter, LogLine, count_older, make_months, prune_logs

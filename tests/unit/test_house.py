@@ -50,6 +50,8 @@ OWNERS: dict[str, set[str]] = {
     "openpyxl": {"ingestion"},
     "lxml": {"ingestion"},
     "selectolax": {"ingestion"},
+    "html_to_markdown": {"ingestion"},
+    "PIL": {"ingestion"},
     "charset_normalizer": {"ingestion"},
     "anyio": {"api", "client", "tools"},
     "numpy": {"embedding", "retrieval", "reasoning", "storage", "ingestion"},

@@ -8,6 +8,7 @@ import pytest
 from app.domain.principal import tenant_id_of, user_id_of
 from app.errors import AppError, ErrorCode
 from app.ingestion.seed import SEED_USERS, read_seed
+from tests.cases import each_case
 
 DOCUMENT = """---
 title: Giờ làm việc
@@ -58,7 +59,7 @@ class TestReadSeed:
         path.write_text(DOCUMENT.replace("05Z", "05"), "utf-8")
         assert read_seed(folder).tenants[0].documents[0].created_at.tzinfo is UTC
 
-    @pytest.mark.parametrize(
+    @each_case(
         ("before", "after", "named"),
         [
             ("scope: internal", "scope: secret", "scope"),
