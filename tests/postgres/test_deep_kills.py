@@ -71,6 +71,11 @@ def check_whole(entries: Sequence[JournalEntry]) -> None:
     assert asked_of(entries).keys() == answered_in(entries) == {f"expert#math:{n}" for n in range(1, STEPS + 1)}
 
 
+async def claims_of(rooms: Rooms, tasks: Sequence[Task]) -> int:
+    """How often any of the runs was claimed so far."""
+    return sum([(await rooms.registry.get_task(LAN, task.task_id)).attempt for task in tasks])
+
+
 class TestAKilledWorker:
     async def test_leaves_a_run_that_goes_on_behind_its_last_finished_step(self, rooms: Rooms, app_url: str) -> None:
         async with asyncio.timeout(60):
@@ -96,8 +101,11 @@ class TestAKilledWorker:
         async with asyncio.timeout(120):
             tasks = [await rooms.register() for _ in range(4)]
             for _ in range(kills):
+                before = await claims_of(rooms, tasks)
                 async with deep_worker(app_url, patience_seconds=0.4) as worker:
-                    await asyncio.sleep(rng.uniform(0.6, 1.4))
+                    while await claims_of(rooms, tasks) == before:
+                        await asyncio.sleep(0.05)
+                    await asyncio.sleep(rng.uniform(0.1, 0.9))
                     worker.send_signal(signal.SIGKILL)
                 await asyncio.sleep(LEASE_SECONDS)
             async with deep_worker(app_url, patience_seconds=0):
