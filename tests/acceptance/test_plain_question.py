@@ -13,7 +13,7 @@ from tests.acceptance.test_caching import working
 
 APP = str(Path(__file__).parents[2] / "app")
 MOST_FILES = 135
-"""A ceiling that only falls; 90 is the aim. What watches in the background is counted too, and differs by a file or two."""
+"""A ceiling that only falls; 90 is the aim. What runs in the background is counted too: a file or two more or less."""
 
 
 @contextmanager
