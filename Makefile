@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PORT ?= 8000
 Q ?= giá trị cốt lõi, muộn có ảnh hưởng đến giá trị nào không
-ASKER ?= acme/lan
+ASKER ?=
 APT := -qq -o Acquire::Retries=0 -o Acquire::http::Timeout=10 -o Acquire::https::Timeout=10 -o DPkg::Lock::Timeout=30
 # Handed over in the environment: no question can break out of its quotes.
 export Q ASKER
@@ -30,7 +30,7 @@ $(VENV)/.dev: requirements-dev.lock $(VENV)/.runtime
 run: $(VENV)/.runtime ## start everything: database, migrations, seed data, API and chat page
 	@$(BIN)/conclave serve --port $(PORT)
 
-ask: $(VENV)/.runtime ## one question in the terminal: make ask Q="..." ASKER=acme/lan
+ask: $(VENV)/.runtime ## one question in the terminal: make ask Q="..." ASKER=tenant/user
 	@$(BIN)/conclave ask "$$Q" --as "$$ASKER"
 
 # Debian's package, where it is missing and may be installed; the tests of pages are skipped without it.
@@ -68,7 +68,8 @@ docs: $(VENV)/.dev ## the documentation site, in build/site; a broken link stops
 reference: $(VENV)/.dev ## the pages of docs/reference and the pictures, made anew from the code
 	@$(BIN)/python -m reference
 
-bench: $(VENV)/.dev ## measure the flow, documents coming in, and search at size against bare floors
+bench: $(VENV)/.dev ## measure start-up, the flow, documents coming in, and search at size against bare floors
+	@$(BIN)/python -m bench.startup
 	@$(BIN)/python -m bench.flow
 	@$(BIN)/python -m bench.models
 	@$(BIN)/python -m bench.ingest
@@ -93,8 +94,8 @@ chaos: $(VENV)/.dev ## a storm over many processes (11 minutes), limits in secon
 	@CONCLAVE_FAULT_SEEDS=20 $(BIN)/python -m pytest --timeout 3600 tests/conformance/test_model_faults.py tests/conformance/test_deep_model_faults.py tests/acceptance/test_language_model.py
 
 lock: ## write both lock files anew (needs uv)
-	uv pip compile pyproject.toml --python-version 3.11 --universal --generate-hashes --no-emit-index-url --no-header -o requirements.lock
-	uv pip compile pyproject.toml --extra dev --extra web --extra docs -c requirements.lock --python-version 3.11 --universal --generate-hashes --no-emit-index-url --no-header -o requirements-dev.lock
+	uv pip compile pyproject.toml --extra faces --python-version 3.11 --universal --generate-hashes --no-emit-index-url --no-header -o requirements.lock
+	uv pip compile pyproject.toml --extra dev --extra faces --extra web --extra docs -c requirements.lock --python-version 3.11 --universal --generate-hashes --no-emit-index-url --no-header -o requirements-dev.lock
 
 clean: ## remove the environment and the embedded database
 	rm -rf $(VENV) .conclave

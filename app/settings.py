@@ -22,6 +22,15 @@ class Settings(BaseSettings):
     """Where the embedded database, caches and the development secret live."""
     seed_dir: Path = Path("seed_data")
     """Documents, users and logs of the demo companies, brought in at the first start with the embedded database."""
+    default_user: str = ""
+    """``tenant/user``: who asks on the command line without ``--as``; empty = the demo's default asker, or the only one
+    there is."""
+    default_tenant: str = ""
+    """Whose documents and logs the command line means where ``--tenant`` names none; empty = the default user's, or the
+    only one there is."""
+    serve_address: str = ""
+    """Where this server listens; `conclave serve` sets it for its own processes, which then leave a private socket in
+    ``data_dir`` for the command line."""
     agents_dir: Path | None = None
     """A folder of further agent YAML files; one file adds a department."""
     remote_agents: frozenset[str] = frozenset()
@@ -186,9 +195,9 @@ class Settings(BaseSettings):
     """Documents read at a time by all workers together."""
     max_query_chars: int = Field(4_000, ge=1)
     """Of a question."""
-    trusted_link_hosts: frozenset[str] = frozenset({".acme.example", ".globex.example"})
+    trusted_link_hosts: frozenset[str] = frozenset()
     """Hosts whose links may stand in an answer when a document names them (``.company.com`` = every host below it);
-    hosts of the cited documents themselves always may. The default is the demo companies'."""
+    hosts of the cited documents themselves always may."""
     log_level: str = "INFO"
     """``DEBUG``, ``INFO``, ``WARNING`` or ``ERROR``."""
 

@@ -12,7 +12,7 @@ from app.domain.knowledge import DocumentDraft, Language
 from app.domain.principal import GENERAL, SCOPES, Principal, tenant_id_of, user_id_of
 from app.embedding import Embedder
 from app.ingestion.pipeline import Ingestion
-from app.ingestion.seed import SEED_USERS, SeedTenant, read_seed
+from app.ingestion.seed import SeedTenant, read_demo, read_seed
 from app.retrieval.calibration import Calibration
 from app.storage.database import Database
 from app.storage.embedded import start_embedded
@@ -91,7 +91,7 @@ def xquad_questions(folder: Path, every: int = 1) -> Iterator[Asked]:
 
 def seed_questions(folder: Path) -> Iterator[Asked]:
     """The questions beside the demonstration documents, each asked by its user; follow-ups and log questions apart."""
-    people = {(user.tenant, user.name): user.principal for user in SEED_USERS}
+    people = {(user.tenant, user.name): user.principal for user in read_demo(folder).users}
     for path in sorted(folder.glob("*/questions*.jsonl")):
         for row in read_lines(path):
             if row["kind"] in ("followup", "log", "calculation"):

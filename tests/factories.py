@@ -1,13 +1,26 @@
 """Records for tests, with sensible values where the test does not care."""
 
+import shutil
 from datetime import UTC, date, datetime
+from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 from app.domain.knowledge import Evidence, Finding, Passage, Quote
 from app.domain.principal import Principal, Scope, tenant_id_of, user_id_of
+from app.ingestion.seed import read_demo
 
+SEED_DATA = Path(__file__).parents[1] / "seed_data"
+SEED_USERS = read_demo(SEED_DATA).users
+"""The demo companies' people, the default asker first."""
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
+
+
+def with_demo_people(folder: Path) -> Path:
+    """The seed folder, made, with the people of the demo companies."""
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copy(SEED_DATA / "demo.toml", folder)
+    return folder
 
 
 def principal(

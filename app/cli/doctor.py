@@ -1,16 +1,25 @@
 """`conclave doctor`: a check of everything."""
 
+import asyncio
 import re
+from uuid import uuid4
 
 from rich.console import Console
 
-from app.cli.output import FAILED, OK, UNAVAILABLE, AsJsonResult, finish, opened, print_json
+from app.cli.connecting import opened
+from app.cli.output import FAILED, OK, UNAVAILABLE, AsJsonResult, finish, print_json
 from app.domain.principal import GENERAL, Principal, tenant_id_of
 from app.errors import AppError
-from app.main.models import probe
-from app.reasoning.llm.outcomes import CallOutcome
+from app.faces.face import load_faces
+from app.reasoning.budget import Account, NoLedger, charged_to
+from app.reasoning.llm import Ladder
+from app.reasoning.llm.prompts import load
+from app.reasoning.llm.request import CallOutcome, ModelFailed, Request
 from app.settings import Settings
 from app.storage.spool import waiting_in
+
+_PROBE_TOKENS = 500
+"""Models that think before they speak need room for both."""
 
 
 def doctor(as_json: AsJsonResult = False) -> None:
@@ -38,13 +47,24 @@ async def _doctor(settings: Settings, as_json: bool) -> int:
         problem = f"{error.code.value}: {error.detail}"
     shown = {name: _without_password(value) for name, value in settings.model_dump(mode="json").items()}
     waiting = waiting_in(settings.spool_dir)
+    faces = load_faces()
     if as_json:
-        told = {"settings": shown, "checks": checks, "spool": waiting._asdict(), "problem": problem or None}
-        print_json(console, told)
+        mounted = {"mounted": list(faces.found), "missing": dict(faces.missing)}
+        told = {
+            "settings": shown,
+            "checks": checks,
+            "faces": mounted,
+            "spool": waiting._asdict(),
+            "problem": problem or None,
+        }
+        print_json(console, told | {"problem": problem or None})
     else:
         for name, value in shown.items():
             console.print(f"CONCLAVE_{name.upper()}={value}", highlight=False, markup=False)
         console.print(f"spool: {waiting.runs} tasks, {waiting.entries} entries waiting", highlight=False)
+        console.print(f"faces: {', '.join(faces.found)}", highlight=False)
+        for name, reason in faces.missing.items():
+            console.print(f"face {name} is not mounted: {reason}", highlight=False, markup=False)
         for name, ok in checks.items():
             console.print(f"{'[green]ok[/]' if ok else '[red]failed[/]'}  {name}")
         if problem:
@@ -56,3 +76,19 @@ async def _doctor(settings: Settings, as_json: bool) -> int:
 
 def _without_password(value: object) -> object:
     return re.sub(r"(://[^:@/]*):[^@]*@", r"\1:**********@", value) if isinstance(value, str) else value
+
+
+async def probe(ladder: Ladder, principal: Principal) -> dict[str, str]:
+    """Ask every model for one word, unpaid; how each call ended (``done`` is well)."""
+    request = Request([{"role": "user", "content": load("probe", "en").text}], _PROBE_TOKENS)
+    ended = {}
+    for rung in ladder.rungs:
+        deadline = asyncio.get_running_loop().time() + rung.endpoint.limits.call
+        with charged_to(Account(principal, uuid4(), deadline, NoLedger())):
+            try:
+                await Ladder([rung]).text("probe", request)
+            except ModelFailed as failure:
+                ended[rung.endpoint.model] = failure.outcome.value
+            else:
+                ended[rung.endpoint.model] = CallOutcome.DONE.value
+    return ended

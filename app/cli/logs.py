@@ -2,35 +2,28 @@
 
 import re
 import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO, Protocol
+from typing import Annotated, Any, BinaryIO
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 
-from app.api.door import JSON_LINES
-from app.cli.documents.operator import operator_in
-from app.cli.output import FAILED, OK, finish, opened, print_json
+from app.api.middleware import JSON_LINES
+from app.cli.connecting import Server, Target, Tenant, Token, connected, opened_storage
+from app.cli.output import FAILED, OK, AsJson, finish, print_json
 from app.client.connection import Connection
-from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
-from app.ingestion.logs import Delivery, LogBook, LogPage, RefusedLine, raw_lines, words_of
-from app.settings import Settings
+from app.ingestion.logs import Delivery, LogPage, RefusedLine, words_of
 from app.storage.database import Database
 from app.storage.log_lines import LogFilter, count_older, make_months, prune_logs
-from app.tools.periods import Period, read_moment, resolve_period
+from app.text.dates import Period, period_in, read_moment
 
 log_commands = typer.Typer(no_args_is_help=True, help="System logs.")
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
-Tenant = Annotated[str, typer.Option(help="Whose logs; with a token, whatever the token says.")]
-Server = Annotated[str, typer.Option(envvar="CONCLAVE_SERVER", help="Use this server instead of this process.")]
-Token = Annotated[str, typer.Option(envvar="CONCLAVE_TOKEN", help="Bearer token for --server.")]
 _BATCH_LINES, _BATCH_BYTES = 2_000, 200_000
 """What is sent at a time; small enough for every server."""
 _AGE = re.compile(r"(\d{1,5})\s?d(?:ays?)?")
@@ -45,30 +38,22 @@ class _Wanted:
     limit: int
 
 
-class _Logs(Protocol):
-    """The logs of one tenant, in this process or behind a server."""
-
-    async def take_in(self, lines: list[bytes], first: int) -> Delivery: ...
-
-    async def page(self, asked: _Wanted, cursor: str | None, limit: int) -> LogPage: ...
-
-
 @log_commands.command("ingest")
 def ingest(
     files: Annotated[list[str], typer.Argument(help="Files of JSON lines; - is the standard input.")],
-    tenant: Tenant = "acme",
+    tenant: Tenant = "",
     server: Server = "",
     token: Token = "",
     as_json: AsJson = False,
 ) -> None:
     """Bring log lines in; lines that are there already are kept once."""
-    finish(_ingest(files, tenant, server, token, as_json))
+    finish(_ingest(files, Target(f"{tenant}/", server, token), as_json))
 
 
-async def _ingest(files: list[str], tenant: str, server: str, token: str, as_json: bool) -> int:
+async def _ingest(files: list[str], target: Target, as_json: bool) -> int:
     out, console, whole = Console(), Console(stderr=True), Delivery()
     paths = [None if name == "-" else _readable(Path(name)) for name in files]
-    async with _opened(tenant, server, token, console) as logs:
+    async with connected(target, console, as_json=as_json, work=False) as logs:
         for name, path in zip(files, paths, strict=True):
             delivery = await _bring_in(logs, path, console)
             whole = whole.and_then(delivery)
@@ -80,14 +65,14 @@ async def _ingest(files: list[str], tenant: str, server: str, token: str, as_jso
     return FAILED if whole.refused_lines else OK
 
 
-async def _bring_in(logs: _Logs, path: Path | None, console: Console) -> Delivery:
+async def _bring_in(logs: Connection, path: Path | None, console: Console) -> Delivery:
     delivery, number = Delivery(), 1
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
     with Progress(*columns, console=console, transient=True) as progress:
         bar = progress.add_task(path.name if path else "stdin", total=_size_of(path))
         with path.open("rb") if path else sys.stdin.buffer as source:
             for lines in _batches(source):
-                delivery = delivery.and_then(await logs.take_in(lines, number))
+                delivery = delivery.and_then(await _deliver(logs, lines, number))
                 number += len(lines)
                 progress.advance(bar, sum(map(len, lines)))
     return delivery
@@ -96,7 +81,7 @@ async def _bring_in(logs: _Logs, path: Path | None, console: Console) -> Deliver
 @log_commands.command("search")
 def search(
     words: Annotated[str, typer.Argument(help="Beginnings of words of the messages.")] = "",
-    tenant: Tenant = "acme",
+    tenant: Tenant = "",
     regex: Annotated[str, typer.Option(help="RE2, in either case.")] = "",
     level: Annotated[list[str] | None, typer.Option(help="May be given several times.")] = None,
     source: Annotated[str, typer.Option(help="Beginning of a source's name.")] = "",
@@ -116,14 +101,14 @@ def search(
         since=period.since,
         until=period.until,
     )
-    finish(_search(_Wanted(wanted, regex, limit), tenant, server, token, as_json))
+    finish(_search(_Wanted(wanted, regex, limit), Target(f"{tenant}/", server, token), as_json))
 
 
-async def _search(asked: _Wanted, tenant: str, server: str, token: str, as_json: bool) -> int:
+async def _search(asked: _Wanted, target: Target, as_json: bool) -> int:
     out, cursor, left = Console(), None, asked.limit
-    async with _opened(tenant, server, token, Console(stderr=True)) as logs:
+    async with connected(target, Console(stderr=True), as_json=as_json, work=False) as logs:
         while left > 0:
-            page = await logs.page(asked, cursor, min(left, 500))
+            page = await _page(logs, asked, cursor, min(left, 500))
             for line in page.lines:
                 if as_json:
                     print_json(out, line.model_dump(mode="json"))
@@ -156,8 +141,8 @@ def prune(
 
 async def _prune(age: timedelta, yes: bool, as_json: bool) -> int:
     before = datetime.now(UTC) - age
-    async with opened(Settings(), Console(stderr=True)) as services:
-        operator = await services.open_operator()
+    async with opened_storage() as storage:
+        operator = await storage.open_operator()
         async with operator.operator_scope() as tx:
             await make_months(tx, datetime.now(UTC), datetime.now(UTC) + timedelta(days=31))
         async with operator.operator_scope() as tx:
@@ -177,49 +162,23 @@ async def _remove(operator: Database, before: datetime) -> int:
         return await prune_logs(tx, before)
 
 
-@asynccontextmanager
-async def _opened(tenant: str, server: str, token: str, console: Console) -> AsyncIterator[_Logs]:
-    async with AsyncExitStack() as stack:
-        if not server:
-            services = await stack.enter_async_context(opened(Settings(), console))
-            yield _LocalLogs(services.rooms.log_book, await operator_in(services, tenant))
-            return
-        remote = await stack.enter_async_context(Connection(server, token))
-        if not token:
-            await remote.sign_in(f"{tenant}/admin")
-        yield _ServerLogs(remote)
+async def _deliver(logs: Connection, lines: list[bytes], first: int) -> Delivery:
+    """Send lines, of which the first has the number `first` in its file."""
+    told = await logs.send_lines("/logs", b"".join(lines), content_type=JSON_LINES)
+    delivery = Delivery.model_validate(told)
+    refused = (RefusedLine(line=one.line + first - 1, problem=one.problem) for one in delivery.refused)
+    return delivery.model_copy(update={"refused": tuple(refused)})
 
 
-class _LocalLogs:
-    def __init__(self, book: LogBook, operator: Principal):
-        self._book, self._operator = book, operator
-
-    async def take_in(self, lines: list[bytes], first: int) -> Delivery:
-        return await self._book.take_in(self._operator, list(raw_lines(lines, first=first)))
-
-    async def page(self, asked: _Wanted, cursor: str | None, limit: int) -> LogPage:
-        return await self._book.page(self._operator, asked.wanted, regex=asked.regex, cursor=cursor, limit=limit)
-
-
-class _ServerLogs:
-    def __init__(self, remote: Connection):
-        self._remote = remote
-
-    async def take_in(self, lines: list[bytes], first: int) -> Delivery:
-        told = await self._remote.send_lines("/logs", b"".join(lines), content_type=JSON_LINES)
-        delivery = Delivery.model_validate(told)
-        refused = (RefusedLine(line=one.line + first - 1, problem=one.problem) for one in delivery.refused)
-        return delivery.model_copy(update={"refused": tuple(refused)})
-
-    async def page(self, asked: _Wanted, cursor: str | None, limit: int) -> LogPage:
-        wanted = asked.wanted
-        params: list[tuple[str, Any]] = [
-            ("q", " ".join(wanted.terms)), ("regex", asked.regex), ("source", wanted.source),
-            ("since", wanted.since and wanted.since.isoformat()), ("until", wanted.until and wanted.until.isoformat()),
-            ("cursor", cursor), ("limit", str(limit)), *(("level", name) for name in wanted.levels),
-        ]  # fmt: skip
-        told = await self._remote.send("GET", "/logs", params=[(name, value) for name, value in params if value])
-        return LogPage.model_validate(told)
+async def _page(logs: Connection, asked: _Wanted, cursor: str | None, limit: int) -> LogPage:
+    wanted = asked.wanted
+    params: list[tuple[str, Any]] = [
+        ("q", " ".join(wanted.terms)), ("regex", asked.regex), ("source", wanted.source),
+        ("since", wanted.since and wanted.since.isoformat()), ("until", wanted.until and wanted.until.isoformat()),
+        ("cursor", cursor), ("limit", str(limit)), *(("level", name) for name in wanted.levels),
+    ]  # fmt: skip
+    found = await logs.send("GET", "/logs", params=[(name, value) for name, value in params if value])
+    return LogPage.model_validate(found)
 
 
 def _batches(source: BinaryIO) -> Iterator[list[bytes]]:
@@ -259,7 +218,7 @@ def _period(since: str, until: str, now: datetime) -> Period:
         raise typer.BadParameter("--until: an ISO date or time, for example 2026-11-12")
     if first is not None or not since:
         return Period(first, last)
-    found = resolve_period(since, now, "en") or resolve_period(since, now, "vi")
+    found = period_in(since, now, "en") or period_in(since, now, "vi")
     if found is None:
         raise typer.BadParameter("--since: an ISO date or time, or words such as yesterday or 'last 3 days'")
     return Period(found.since, last or found.until)

@@ -1,23 +1,29 @@
-"""What every command needs: opening the services with a progress bar, JSON lines, leaving with an exit code."""
+"""What every command needs: JSON lines, tables, plain text, progress, leaving with an exit code."""
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Collection, Coroutine, Mapping
-from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+import time
+from collections.abc import Coroutine, Iterable, Mapping
+from datetime import date
+from typing import Annotated, Any, NoReturn
 
+import aiohttp
 import typer
+from pydantic import ValidationError
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+from rich.text import Text
 
-from app import main
-from app.errors import ErrorCode
-from app.settings import Settings
-
-if TYPE_CHECKING:
-    from app.main import Services
+from app.errors import AppError, ErrorCode, describe_validation
+from app.text.language import clean
 
 OK, FAILED, USAGE, UNAVAILABLE = 0, 1, 2, 3
+_EXIT_CODES = {
+    ErrorCode.PAYLOAD_INVALID: USAGE, ErrorCode.VALIDATION_FAILED: USAGE,
+    ErrorCode.DATABASE_UNAVAILABLE: UNAVAILABLE, ErrorCode.LLM_UNAVAILABLE: UNAVAILABLE,
+    ErrorCode.OVERLOADED: UNAVAILABLE,
+}  # fmt: skip
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
 AsJsonResult = Annotated[bool, typer.Option("--json", help="One JSON object a line; the last line is the result.")]
 
@@ -28,13 +34,28 @@ def finish(work: Coroutine[Any, Any, int]) -> NoReturn:
 
 
 def print_json(out: Console, value: Mapping[str, Any]) -> None:
-    """One JSON object on one line, never wrapped or coloured."""
+    """Print one JSON object on one line, never wrapped or coloured."""
     out.file.write(json.dumps(value, ensure_ascii=False, default=str) + "\n")
     out.file.flush()
 
 
-def tell_problem(as_json: bool, code: ErrorCode, detail: str) -> None:
-    """An expected failure, as a JSON line or a sentence for a person."""
+def print_failure(error: Exception, *, as_json: bool) -> int | None:
+    """Print why a command failed; its exit code, or None for what nobody expected."""
+    match error:
+        case AppError():
+            code, detail = error.code, error.detail
+        case ValidationError():
+            code, detail = ErrorCode.PAYLOAD_INVALID, describe_validation(error.errors())
+        case aiohttp.ClientError() | TimeoutError():
+            code, detail = ErrorCode.OVERLOADED, f"The server cannot be reached ({type(error).__name__})."
+        case _:
+            return None
+    print_problem(as_json, code, detail)
+    return _EXIT_CODES.get(code, FAILED)
+
+
+def print_problem(as_json: bool, code: ErrorCode, detail: str) -> None:
+    """Print an expected failure, as a JSON line or a sentence for a person."""
     if as_json:
         problem = {"error": True, "error_code": code.value, "error_message": detail, "outcome": "failed"}
         print_json(Console(), problem)
@@ -42,9 +63,56 @@ def tell_problem(as_json: bool, code: ErrorCode, detail: str) -> None:
         Console(stderr=True).print(f"[red]{code.value}[/] {detail}", highlight=False)
 
 
-def names(text: str) -> tuple[str, ...]:
+def print_table(out: Console, columns: Iterable[str], rows: Iterable[Iterable[str | Text]]) -> None:
+    """Print a plain table; nothing when there is no row."""
+    table = Table(box=None, header_style="dim", pad_edge=False)
+    for column in columns:
+        table.add_column(column, overflow="fold")
+    for row in rows:
+        table.add_row(*(cell if isinstance(cell, Text) else text(cell) for cell in row))
+    if table.row_count:
+        out.print(table)
+
+
+def print_rows(rows: list[dict[str, Any]], as_json: bool) -> None:
+    """Print records, as JSON lines or as a table."""
+    if as_json:
+        for row in rows:
+            print_json(Console(), row)
+        return
+    cells = ([", ".join(map(str, one)) if isinstance(one, list) else str(one) for one in row.values()] for row in rows)
+    print_table(Console(), rows[0] if rows else (), cells)
+
+
+def text(value: object, style: str = "") -> Text:
+    """Text as it is: no markup in it is obeyed, and no control character reaches the terminal."""
+    return Text(clean(str(value)), style=style)
+
+
+def names(listed: str) -> tuple[str, ...]:
     """The names in a comma-separated option."""
-    return tuple(part for part in (piece.strip() for piece in text.split(",")) if part)
+    return tuple(part for part in (piece.strip() for piece in listed.split(",")) if part)
+
+
+def period(begins: date | None, ends: date | None) -> str:
+    """``2026-01-01 to …``, or ``always``."""
+    return "always" if begins is None and ends is None else f"{begins or '…'} to {ends or '…'}"
+
+
+class StageLines:
+    """Prints what opening the services is at, a line a stage; counts at most twice a second."""
+
+    def __init__(self, console: Console, only: str = ""):
+        """`only`: stages that begin so."""
+        self._console, self._only, self._printed_at = console, only, float("-inf")
+
+    def __call__(self, stage: str) -> None:
+        """Print a stage: ``database``, ``documents 12/37``."""
+        done, slash, total = stage.rpartition(" ")[2].partition("/")
+        is_due = not slash or done == total or time.monotonic() - self._printed_at > 0.5
+        if is_due and stage.startswith(self._only):
+            self._console.print(stage, style="dim", highlight=False)
+            self._printed_at = time.monotonic()
 
 
 class DocumentBar:
@@ -72,22 +140,3 @@ class DocumentBar:
         """Take the bar away."""
         if self._bar.live.is_started:
             self._bar.stop()
-
-
-@asynccontextmanager
-async def opened(
-    settings: Settings, console: Console, *, work: bool = False, queues: Collection[str] | None = None
-) -> AsyncIterator["Services"]:
-    """The services of this process; shows the first loading of the demo data. `queues` = those its worker serves;
-    None = those of a server."""
-    bar = DocumentBar(console, "loading the demo data")
-    try:
-        served = {} if queues is None else {"queues": queues}
-        # Imported by this use: a command that only talks to a server needs nothing of the house.
-        services = await main.Services.open(settings, work=work, on_seed=bar, **served)
-    finally:
-        bar.stop()
-    try:
-        yield services
-    finally:
-        await services.aclose()

@@ -1,27 +1,31 @@
-"""`conclave ask` and `conclave chat`."""
+"""`conclave ask` and `conclave chat`: the events of a run, shown as they come, then the answer."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date, datetime
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
+from rich.console import Console, RenderableType
+from rich.live import Live
 
-from app.cli import asking
-from app.cli.output import FAILED, OK, AsJsonResult, finish, tell_problem
-from app.errors import AppError
-from app.settings import Settings
+from app.cli.connecting import AsUser, Server, Target, Token, connected
+from app.cli.display import RunView, show_answer
+from app.cli.output import FAILED, OK, AsJsonResult, finish, print_json, print_problem
+from app.client.connection import Connection, file_form
+from app.domain.answer import in_seed_order
+from app.errors import AppError, ErrorCode
 
-AsUser = Annotated[str, typer.Option("--as", metavar="TENANT/USER", help="Who asks.")]
-Server = Annotated[str, typer.Option(envvar="CONCLAVE_SERVER", help="Ask this server instead of this process.")]
-Token = Annotated[str, typer.Option(envvar="CONCLAVE_TOKEN", help="Bearer token for --server.")]
+_PROMPT = "Carry out this plan? y, n, or what to plan differently: "
+_YES = frozenset({"y", "yes", "c", "có"})
+_NO = frozenset({"n", "no", "k", "không"})
 
 
 def ask(
     query: Annotated[str, typer.Argument(help="The question.")],
-    user: AsUser = "acme/lan",
+    user: AsUser = "",
     as_json: AsJsonResult = False,
     deep: Annotated[bool, typer.Option("--deep", help="The deep flow, for hard questions.")] = False,
     approve: Annotated[bool, typer.Option("--approve", help="Ask me before a deep plan runs.")] = False,
@@ -33,46 +37,153 @@ def ask(
     token: Token = "",
 ) -> None:
     """Ask one question and print the answer with its evidence."""
-    body = asking.body_of(query, deep=deep, approve=approve, as_of=_day(as_of))
-    finish(_ask(body, file or [], asking.Target(user, server, token), as_json))
+    body = body_of(query, deep=deep, approve=approve, as_of=as_of and as_of.date())
+    finish(_ask(body, file or [], Target(user, server, token), as_json))
 
 
-async def _ask(body: dict[str, Any], files: Sequence[Path], target: asking.Target, as_json: bool) -> int:
+async def _ask(body: dict[str, Any], files: Sequence[Path], target: Target, as_json: bool) -> int:
     out, progress = Console(), Console(stderr=True)
-    async with asking.open_line(target, Settings(), progress) as line:
-        body = await asking.with_files(line, body, files)
-        if as_json:
-            answer = await asking.ask_as_json(line, body, out, progress)
-        else:
-            answer = await asking.ask_and_show(line, body, out, progress)
+    async with connected(target, progress, as_json=as_json) as connection:
+        body = await with_files(connection, body, files)
+        answer = await (ask_as_json if as_json else ask_and_show)(connection, body, out, progress)
     return FAILED if answer.get("error", True) and answer.get("outcome") in (None, "failed") else OK
 
 
-def chat(user: AsUser = "acme/lan", server: Server = "", token: Token = "") -> None:
+def chat(user: AsUser = "", server: Server = "", token: Token = "") -> None:
     """Ask one question after another in one conversation; an empty line ends it."""
-    finish(_chat(asking.Target(user, server, token)))
+    finish(_chat(Target(user, server, token)))
 
 
-async def _chat(target: asking.Target) -> int:
+async def _chat(target: Target) -> int:
     out, progress = Console(), Console(stderr=True)
     session_id: str | None = None
-    async with asking.open_line(target, Settings(), progress) as line:
-        while query := (await asyncio.to_thread(_prompt)).strip():
+    async with connected(target, progress) as connection:
+        while query := (await asyncio.to_thread(_read_line, input, "? ", "")).strip():
             try:
-                answer = await asking.ask_and_show(line, asking.body_of(query, session_id=session_id), out, progress)
+                body = body_of(query, session_id=session_id)
+                answer = await ask_and_show(connection, body, out, progress)
             except AppError as error:
-                tell_problem(False, error.code, error.detail)
+                print_problem(False, error.code, error.detail)
                 continue
             session_id = answer.get("session_id", session_id)
     return OK
 
 
-def _prompt() -> str:
+def body_of(
+    query: str,
+    *,
+    session_id: str | None = None,
+    deep: bool = False,
+    approve: bool = False,
+    as_of: date | None = None,
+) -> dict[str, Any]:
+    """The request body of a question."""
+    body: dict[str, Any] = {"query": query, "mode": "deep" if deep else "auto"}
+    if approve:
+        body["approve_plan"] = True
+    if session_id is not None:
+        body["session_id"] = session_id
+    if as_of is not None:
+        body["as_of"] = as_of.isoformat()
+    return body
+
+
+async def with_files(connection: Connection, body: Mapping[str, Any], paths: Sequence[Path]) -> dict[str, Any]:
+    """The body of a question with these files uploaded and attached, in order. Raises `AppError`."""
+    ids = []
+    for path in paths:
+        try:
+            content = await asyncio.to_thread(path.read_bytes)
+        except OSError as error:
+            detail = f"{path}: cannot be read ({error.strerror or type(error).__name__})."
+            raise AppError(ErrorCode.PAYLOAD_INVALID, detail, status=422) from error
+        uploaded = await connection.send("POST", "/files", form=partial(file_form, content, path.name))
+        ids.append(str(uploaded["file_id"]))
+    return {**body, "files": ids} if ids else dict(body)
+
+
+async def ask_as_json(
+    connection: Connection, body: Mapping[str, Any], out: Console, progress: Console
+) -> dict[str, Any]:
+    """Print every event as one JSON line, then the answer alone; a plan is asked about on `progress`. Returns the
+    answer."""
+    view, answer = RunView(str(body["query"])), dict[str, Any]()
+    async for seq, kind, event in connection.ask(body):
+        print_json(out, {"seq": seq, "event": kind, "data": event})
+        view.take(kind, event)
+        if kind == "interrupt":
+            await _decide(connection, view, event, progress)
+        answer = ending_of(kind, event) or answer
+    print_json(out, answer)
+    return answer
+
+
+async def ask_and_show(
+    connection: Connection, body: Mapping[str, Any], out: Console, progress: Console
+) -> dict[str, Any]:
+    """Show the run while it goes on `progress`, then the answer on `out`. Returns the answer."""
+    view, answer = RunView(str(body["query"])), dict[str, Any]()
+    with Live(view, console=progress, transient=True, refresh_per_second=12) as live:
+        async for _, kind, event in connection.ask(body):
+            view.take(kind, event)
+            if kind == "interrupt":
+                live.stop()
+                await _decide(connection, view, event, progress)
+                live.start()
+            answer = ending_of(kind, event) or answer
+    show_answer(out, answer, view)
+    return answer
+
+
+def ending_of(kind: str, event: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer inside a terminal event; empty for every other event."""
+    match kind:
+        case "final_report" | "task_failed":
+            return in_seed_order(event["answer"])
+        case "task_cancelled":
+            return {
+                "error": True,
+                "error_code": "TASK_CANCELLED",
+                "error_message": event["reason"],
+                "outcome": "failed",
+            }
+        case _:
+            return {}
+
+
+async def _decide(connection: Connection, view: RunView, waiting: Mapping[str, Any], console: Console) -> None:
+    """Ask a person about a plan that waits, and send the decision."""
+    decision = await decide(console, view.plan_table(), waiting)
+    await connection.send("POST", f"/tasks/{view.task_id}/approve", body=decision)
+
+
+async def decide(console: Console, plan: RenderableType, waiting: Mapping[str, Any]) -> dict[str, Any]:
+    """Show the plan of an `interrupt` event and ask until something is said; where nobody can be asked it is refused.
+    Blocks no other work of this process."""
+    console.print(plan)
+    decision = None
+    while decision is None:
+        decision = decision_of(await asyncio.to_thread(_read_line, console.input, _PROMPT, "n"))
+    return {**decision, "attempt": waiting["attempt"]}
+
+
+def decision_of(typed: str) -> dict[str, Any] | None:
+    """What was typed, as the body of a decision; None when nothing was. Whatever is neither yes nor no is feedback."""
+    said = typed.strip()
+    match said.casefold():
+        case "":
+            return None
+        case one if one in _YES:
+            return {"approved": True}
+        case one if one in _NO:
+            return {"approved": False}
+        case _:
+            return {"approved": False, "feedback": said}
+
+
+def _read_line(read: Callable[[str], str], prompt: str, at_the_end: str) -> str:
+    """A typed line; `at_the_end` where nobody types any more."""
     try:
-        return input("? ")
+        return read(prompt)
     except EOFError:
-        return ""
-
-
-def _day(moment: datetime | None) -> date | None:
-    return None if moment is None else moment.date()
+        return at_the_end

@@ -1,4 +1,4 @@
-"""`conclave serve`: prepare the database, say where the page is, then hand over to uvicorn."""
+"""`conclave serve` and `conclave worker`: processes that run until they are told to stop."""
 
 import asyncio
 import os
@@ -6,27 +6,60 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from types import FrameType
-from typing import NoReturn
+from typing import Annotated, Any, NoReturn
 
+import typer
 import uvicorn
 from rich.console import Console
 from rich.table import Table
 
 from app import telemetry
-from app.cli.output import FAILED, OK, UNAVAILABLE, opened, print_json
+from app.agents.spec import ALL_QUEUES
+from app.cli.connecting import opened
+from app.cli.output import FAILED, OK, UNAVAILABLE, AsJsonResult, StageLines, finish, names, print_json
+from app.ingestion.seed import read_demo
+from app.main import create_app
 from app.settings import Settings
 from app.storage.delivery import line_sizes
 from app.tasks.queue import IN_PROCESS, queue_of
 
 _GRACEFUL_SECONDS = 8
 """For requests still running at shutdown; the worker gets its own time after that (15 s in all)."""
+_UVICORN: dict[str, Any] = {
+    "log_config": None, "access_log": False, "server_header": False, "ws": "none",
+    "timeout_graceful_shutdown": _GRACEFUL_SECONDS,
+}  # fmt: skip
 _LAST_SECONDS = 10.0
 """For a worker that hangs to put everything away."""
 
 
-def serve(settings: Settings, host: str, port: int, workers: int) -> int:
+def serve(
+    host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65_535)] = 8000,
+    workers: Annotated[int, typer.Option(min=1, max=64, help="Processes.")] = 1,
+) -> None:
+    """Serve the API and the page."""
+    raise typer.Exit(_serve(Settings(), host, port, workers))
+
+
+def worker(
+    queues: Annotated[
+        str,
+        typer.Option(help="Comma separated: chat, ingest, and agents whose steps are done here; all = every one."),
+    ] = ALL_QUEUES,
+    show: Annotated[bool, typer.Option("--list", help="Print the queues and what waits in them, and leave.")] = False,
+    as_json: AsJsonResult = False,
+) -> None:
+    """Run questions, documents and steps of remote agents from their queues, on this or any other machine."""
+    if show:
+        finish(_list_queues(Settings(), as_json))
+    finish(_work(Settings(), names(queues)))
+
+
+def _serve(settings: Settings, host: str, port: int, workers: int) -> int:
     """Serve until told to stop; returns the exit code. 3 when the port is taken."""
     console = Console(stderr=True)
     if not _is_free(host, port):
@@ -34,23 +67,23 @@ def serve(settings: Settings, host: str, port: int, workers: int) -> int:
         return UNAVAILABLE
     # SIGTERM ends the process through the usual exits, so that the embedded database is let go of properly.
     signal.signal(signal.SIGTERM, _exit)
-    asyncio.run(_prepare(settings, console, host, port))
-    uvicorn.run(
-        "app.main:serve_app",
-        factory=True,
-        host=host,
-        port=port,
-        workers=workers,
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=_GRACEFUL_SECONDS,
-        ws="none",
-    )
-    return OK
+    address = f"http://{'127.0.0.1' if host in ('0.0.0.0', '::') else host}:{port}"
+    os.environ["CONCLAVE_SERVE_ADDRESS"] = address  # the processes of several workers read their own settings
+    settings = settings.model_copy(update={"serve_address": address})
+    announce = partial(_announce, settings, console, address)
+    telemetry.configure(settings.log_level)
+    if workers > 1:
+        asyncio.run(_prepare(settings, console))
+        announce()
+        uvicorn.run("app.main:serve_app", factory=True, host=host, port=port, workers=workers, **_UVICORN)
+        return OK
+    app = partial(create_app, settings, on_stage=StageLines(console))
+    single = _Announcing(uvicorn.Config(app, factory=True, host=host, port=port, **_UVICORN), announce)
+    single.run()
+    return OK if single.started else FAILED
 
 
-async def work(settings: Settings, queues: Sequence[str]) -> int:
+async def _work(settings: Settings, queues: Sequence[str]) -> int:
     """Take tasks from `queues` until told to stop; the service may run as many such processes as it likes. 1 when part
     of the worker hangs and starting it anew does not help: whoever supervises the process starts another."""
     stopping = asyncio.Event()
@@ -72,7 +105,7 @@ async def work(settings: Settings, queues: Sequence[str]) -> int:
     return FAILED if is_beyond_help else OK
 
 
-async def list_queues(settings: Settings, as_json: bool) -> int:
+async def _list_queues(settings: Settings, as_json: bool) -> int:
     """Print every queue with the jobs that wait and those that are with workers."""
     async with opened(settings, Console(stderr=True)) as services:
         agents = services.rooms.agents
@@ -105,13 +138,32 @@ def _leave_within(seconds: float) -> None:
     leaving.start()
 
 
-async def _prepare(settings: Settings, console: Console, host: str, port: int) -> None:
-    """Migrate and seed with a progress bar before the first request, and print the sign-in links."""
-    async with opened(settings, console) as services:
-        address = f"http://{'127.0.0.1' if host in ('0.0.0.0', '::') else host}:{port}"
-        console.print(f"[bold]Conclave[/] {address} · API documentation {address}/docs")
-        for user in services.demo_users:
-            console.print(f"  {user.ljust(14)} {address}/?as={user}", highlight=False)
+class _Announcing(uvicorn.Server):
+    """Prints where it is as soon as it answers."""
+
+    def __init__(self, config: uvicorn.Config, announce: Callable[[], None]):
+        super().__init__(config)
+        self._announce = announce
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen, and say so."""
+        await super().startup(sockets)
+        if not self.should_exit:
+            self._announce()
+
+
+async def _prepare(settings: Settings, console: Console) -> None:
+    """Migrate, seed and load the model once, before several processes do."""
+    async with opened(settings, console):
+        pass
+
+
+def _announce(settings: Settings, console: Console, address: str) -> None:
+    """Print the address, and sign-in links where anybody here may be a demo user."""
+    console.print(f"[bold]Conclave[/] {address} · API documentation {address}/docs", highlight=False)
+    for user in read_demo(settings.seed_dir).users if settings.dev_login else ():
+        name = f"{user.tenant}/{user.name}"
+        console.print(f"  {name.ljust(14)} {address}/?as={name}", highlight=False)
 
 
 def _is_free(host: str, port: int) -> bool:

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 from uuid import UUID, uuid4
 
-from app.client.connection import Connection
+from app.client.connection import Connection, file_form, progress_of
 from app.client.records import (
     Answer,
     AskFailed,
@@ -19,7 +19,6 @@ from app.client.records import (
     WaitingPlan,
     code_named,
 )
-from app.client.uploads import file_form, progress_of
 from app.domain.documents import DocumentStatus, DocumentTitle, Progress
 from app.domain.evidence import titles_by_url
 from app.domain.knowledge import Evidence, Passage
@@ -60,7 +59,7 @@ class AsyncConclave:
         return self._line
 
     async def sign_in(self, user: str) -> None:
-        """Become a demo user (``acme/lan``); works only on the server's own machine."""
+        """Become a demo user (``tenant/user``); works only on the server's own machine."""
         await self._connection.sign_in(user)
 
     async def ask(
@@ -198,6 +197,7 @@ class AsyncConclave:
 
     async def ingest(
         self,
+        /,
         document: Path | str,
         *,
         department: str,

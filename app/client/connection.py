@@ -4,13 +4,19 @@ import asyncio
 import base64
 import binascii
 import json
+import os
+import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from io import BytesIO
+from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
+from urllib.parse import quote
 from uuid import UUID
 
 import aiohttp
 
+from app.domain.documents import DocumentStatus, Progress
 from app.domain.principal import tenant_id_of
 from app.errors import AppError, ErrorCode
 from app.events import TERMINAL_EVENTS
@@ -23,17 +29,54 @@ _LINE_BYTES = 2**20
 """An event is one line; the largest is an answer with its whole trace."""
 _BUSY = (429, 503)
 _MAX_WAIT_SECONDS = 30.0
+ADDRESS_FILE = "server.json"
+"""In the data directory: where the server that runs on it can be reached."""
+AS_HEADER = "Conclave-As"
+"""On the private socket: as whom a request is made. ``tenant/user``; ``tenant/`` is whoever sits at the machine, as an
+administrator; without a tenant the server's default one."""
+
+WHO_PATH = "/who"
+"""On the private socket: which tenant and user that is."""
+
+
+class LocalServer(NamedTuple):
+    """A server that runs on a data directory."""
+
+    address: str
+    """For people."""
+    socket: Path
+    """The private one, which only its owner can open."""
+
+
+def local_server(data_dir: Path) -> LocalServer | None:
+    """The server on `data_dir`, if one answers there and is run by this user or by root."""
+    try:
+        found = json.loads((data_dir / ADDRESS_FILE).read_text("utf-8"))
+        server = LocalServer(str(found["address"]), Path(found["socket"]))
+        if server.socket.stat().st_uid not in (os.geteuid(), 0):
+            return None
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.settimeout(1)
+            probe.connect(str(server.socket))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return server
 
 
 class Connection:
     """One server, one token. Use as an async context manager."""
 
-    def __init__(self, server: str, token: str = ""):
+    def __init__(self, server: str, token: str = "", *, private_socket: Path | None = None, acting: str = ""):
+        """`private_socket`: go over it instead of the network, and without a token as `acting` (see `AS_HEADER`)."""
         self._base = server.rstrip("/") + "/api/v1"
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
+        connector = None
+        if private_socket is not None:
+            connector = aiohttp.UnixConnector(str(private_socket))
+            self._headers = self._headers or {AS_HEADER: quote(acting)}
         # No total limit: the server ends every run; a silent line is cut after two missed pings.
         timeout = aiohttp.ClientTimeout(total=None, connect=10, sock_read=30)
-        self._http = aiohttp.ClientSession(timeout=timeout, read_bufsize=_LINE_BYTES)
+        self._http = aiohttp.ClientSession(connector=connector, timeout=timeout, read_bufsize=_LINE_BYTES)
 
     async def __aenter__(self) -> Self:
         return self
@@ -42,6 +85,19 @@ class Connection:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         await self._http.close()
+
+    async def who(self) -> tuple[str, str]:
+        """Tenant and user as whom requests on a private socket are made. Raises `AppError`."""
+        async with self._http.get(self._base.removesuffix("/api/v1") + WHO_PATH, headers=self._headers) as response:
+            await _refuse_problem(response)
+            told = await response.json()
+            return told["tenant"], told["user"]
+
+    async def demo_users(self) -> list[dict[str, Any]]:
+        """The demo users of a server on this machine, the default asker first. Raises `AppError` where that is off."""
+        async with self._http.get(f"{self._base}/auth/dev") as response:
+            await _refuse_problem(response)
+            return list(await response.json())
 
     async def sign_in(self, user: str) -> None:
         """Sign in as a demo user; works only on the server's own machine. Raises `AppError`."""
@@ -195,3 +251,19 @@ async def _events(lines: aiohttp.StreamReader) -> AsyncIterator[Told]:
             fields = {}
         else:
             fields = {}
+
+
+def file_form(content: bytes, name: str, fields: Mapping[str, Any] | None = None) -> aiohttp.FormData:
+    """A form with one file, and the fields that stand beside it."""
+    form = aiohttp.FormData(dict(fields or {}))
+    form.add_field("file", BytesIO(content), filename=name, content_type="application/octet-stream")
+    return form
+
+
+def progress_of(output: Mapping[str, Any]) -> Progress:
+    """What a ``progress`` event of an ingestion says."""
+    return Progress(
+        stage=DocumentStatus(output["processing_status"]),
+        chunks_total=output["chunks_total"],
+        chunks_embedded=output["chunks_embedded"],
+    )

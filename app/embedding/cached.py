@@ -93,7 +93,7 @@ class StoredVectors:
     def __init__(self, embedder: Embedder, folder: Path | None = None):
         """`folder` is made when needed; None keeps the vectors in memory only."""
         self._embedder = embedder
-        self._folder = folder
+        self.folder = folder
         self._known: dict[tuple[str, ...], Vectors] = {}
         self._making = asyncio.Lock()
 
@@ -115,10 +115,10 @@ class StoredVectors:
         return vectors
 
     def _path(self, texts: tuple[str, ...]) -> Path | None:
-        if self._folder is None:
+        if self.folder is None:
             return None
         content = "\n".join((self._embedder.model, *texts))
-        return self._folder / f"{hashlib.sha256(content.encode('utf-8', 'replace')).hexdigest()[:24]}.npy"
+        return self.folder / f"{hashlib.sha256(content.encode('utf-8', 'replace')).hexdigest()[:24]}.npy"
 
 
 def _read(path: Path, shape: tuple[int, int]) -> Vectors | None:

@@ -12,10 +12,9 @@ from uuid import UUID
 
 from app import claims
 from app.claims.clashes import clashes
-from app.claims.counterparts import are_as_near
-from app.claims.kinds import ConflictKind, is_one_page, kind_of
-from app.claims.paired import ReadClaim, paired_clashes, standing
-from app.claims.sides import Text
+from app.claims.kinds import ConflictKind, are_as_near, is_one_page, kind_of
+from app.claims.proposed import ReadClaim, paired_clashes, standing
+from app.claims.record import Text
 from app.domain.knowledge import Finding, Language, Quote
 from app.reasoning import Reasoner
 

@@ -8,7 +8,7 @@ who may read more, and `catch_up` compares it by their rights.
 import asyncio
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import date, tzinfo
 from pathlib import Path
 from typing import Annotated
 from uuid import UUID
@@ -17,6 +17,7 @@ from pydantic import Field, FiniteFloat, TypeAdapter
 
 from app.domain.health import Advice, HealthItem, HealthKind, HealthReport, Side
 from app.domain.principal import Principal
+from app.domain.zones import today_in
 from app.ingestion.comparison import (
     LEAST_SIMILARITY,
     Concepts,
@@ -35,6 +36,7 @@ from app.storage.database import Database
 from app.storage.encoding import read_cursor, write_cursor
 from app.storage.health import FindingRow, ItemRow, Place, StaleRules
 from app.storage.neighbours import Neighbour, PassageRow, count_words, lengths, neighbours, passages_of
+from app.storage.tenants import own_day
 
 _NEIGHBOURS = 5
 """Of each passage; bounds the work of a document together with the next two."""
@@ -59,7 +61,7 @@ class Health:
         space: str,
         *,
         concepts: Concepts = no_concepts,
-        today: Callable[[], date] = lambda: datetime.now(UTC).date(),
+        today: Callable[[tzinfo], date] = today_in,
     ):
         """`space` names the stored vectors that are compared; `concepts` lets claims of two languages meet."""
         self._database, self._space, self._concepts, self._today = database, space, concepts, today
@@ -73,7 +75,7 @@ class Health:
         demand_admin(principal, "looks after documents")
         async with self._database.principal_scope(principal, durable=False) as tx:
             version = await health.current_version(tx, document_id)
-            mine = await passages_of(tx, document_id, self._today(), _PASSAGES)
+            mine = await passages_of(tx, document_id, await own_day(tx, self._today), _PASSAGES)
         if not version:
             return 0
         found = await self._compare(principal, mine)
@@ -85,7 +87,7 @@ class Health:
         """Examine documents that nobody with the caller's rights has compared yet; gives how many, at most `limit`."""
         demand_admin(principal, "looks after documents")
         async with self._database.principal_scope(principal, durable=False) as tx:
-            waiting = await health.pending(tx, self._today(), limit)
+            waiting = await health.pending(tx, await own_day(tx, self._today), limit)
         for document_id in waiting:
             await self.examine(principal, document_id)
         return len(waiting)
@@ -95,7 +97,7 @@ class Health:
         demand_admin(principal, "looks after documents")
         behind = None if cursor is None else read_cursor(_PLACE, cursor)
         async with self._database.principal_scope(principal, durable=False) as tx:
-            rows, counts = await health.page(tx, _STALE, self._today(), behind, limit + 1)
+            rows, counts = await health.page(tx, _STALE, await own_day(tx, self._today), behind, limit + 1)
         shown = rows[:limit]
         return HealthReport(
             items=tuple(map(_item, shown)),
@@ -110,7 +112,7 @@ class Health:
             batch = mine[start : start + _AT_ONCE]
             async with self._database.principal_scope(principal, durable=False) as tx:
                 near = await neighbours(
-                    tx, [one.chunk_id for one in batch], self._space, self._today(), most=_NEIGHBOURS,
+                    tx, [one.chunk_id for one in batch], self._space, await own_day(tx, self._today), most=_NEIGHBOURS,
                     least_similarity=LEAST_SIMILARITY,
                 )  # fmt: skip
             if near:
@@ -118,7 +120,7 @@ class Health:
                 found += await self._contradictions(principal, near, readings)
                 await asyncio.to_thread(copies.add, near, readings)
         async with self._database.principal_scope(principal, durable=False) as tx:
-            repeated = copies.rows(await lengths(tx, copies.documents, self._today()))
+            repeated = copies.rows(await lengths(tx, copies.documents, await own_day(tx, self._today)))
         surest = sorted(found, key=lambda one: (-one.score, one.finding_id))[:_FINDINGS]
         return [*surest, *repeated]
 
@@ -133,7 +135,7 @@ class Health:
     ) -> list[FindingRow]:
         words = subject_words_of(readings.values())
         async with self._database.principal_scope(principal, durable=False) as tx:
-            counts = await count_words(tx, index_forms(words), self._today())
+            counts = await count_words(tx, index_forms(words), await own_day(tx, self._today))
         pairs = [(readings[one.chunk_id], readings[one.passage.chunk_id], one.similarity) for one in near]
         return await asyncio.to_thread(contradiction_rows, pairs, weigh_by(words, *counts))
 

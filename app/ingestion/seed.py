@@ -1,10 +1,12 @@
-"""The demonstration company data: ``<folder>/<tenant>/<department>/*.md`` and ``<folder>/<tenant>/logs.jsonl``.
+"""The demonstration company data: ``<folder>/<tenant>/<department>/*.md``, ``<folder>/<tenant>/logs.jsonl``, and
+``<folder>/demo.toml``, which says who the companies' people are.
 
 A document begins with front matter, ``key: value`` lines between two lines of ``---``; its folder is its department.
 """
 
 import json
 import re
+import tomllib
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -15,6 +17,7 @@ from pydantic import ValidationError
 from app.domain.knowledge import DocumentDraft
 from app.domain.principal import GENERAL, SCOPES, Principal, Scope, tenant_id_of, user_id_of
 from app.domain.record import Record
+from app.domain.zones import HOME
 from app.errors import AppError, ErrorCode
 from app.ingestion.files import front_matter
 from app.ingestion.intake import aware
@@ -25,9 +28,9 @@ _RETOLD_DAYS = 30
 
 
 class SeedUser(Record):
-    """A demonstration user; the names are part of the documented interface."""
+    """A demonstration user."""
 
-    tenant: str
+    tenant: str = ""
     name: str
     department: str
     scopes: tuple[Scope, ...]
@@ -54,6 +57,8 @@ class SeedTenant(Record):
     """One company with everything it starts with."""
 
     name: str
+    language: str
+    time_zone: str
     users: tuple[SeedUser, ...]
     documents: tuple[DocumentDraft, ...]
     logs: tuple[LogLine, ...]
@@ -61,7 +66,7 @@ class SeedTenant(Record):
     @property
     def admin(self) -> SeedUser:
         """Who brings the documents in."""
-        return next(user for user in self.users if "admin" in user.roles)
+        return _administrator(self.users)
 
 
 class SeedData(Record):
@@ -70,35 +75,58 @@ class SeedData(Record):
     tenants: tuple[SeedTenant, ...]
 
 
-def _user(tenant: str, name: str, department: str, *scopes: Scope) -> SeedUser:
-    return SeedUser(tenant=tenant, name=name, department=department, scopes=scopes)
+class DemoCompany(Record):
+    """What ``demo.toml`` says of one company; a folder it does not name is a company with an administrator alone."""
+
+    language: str = "vi"
+    time_zone: str = HOME
+    users: tuple[SeedUser, ...] = (
+        SeedUser(
+            name="admin", department=GENERAL, departments=("hr", "it"), scopes=tuple(SCOPES), roles=("admin",)
+        ),
+    )  # fmt: skip
 
 
-def _admin(tenant: str) -> SeedUser:
-    return SeedUser(
-        tenant=tenant, name="admin", department=GENERAL, departments=("hr", "it"), scopes=SCOPES, roles=("admin",)
-    )
+class Demo(Record):
+    """``demo.toml``: the companies, who asks where nobody is named, and whose links may stand in an answer."""
+
+    default_asker: str = ""
+    """``tenant/user``."""
+    trusted_link_hosts: frozenset[str] = frozenset()
+    companies: dict[str, DemoCompany] = {}
+
+    def company(self, name: str) -> DemoCompany:
+        """The company of a folder, its users with their tenant."""
+        found = self.companies.get(name, DemoCompany())
+        users = tuple(user.model_copy(update={"tenant": name}) for user in found.users)
+        return found.model_copy(update={"users": users})
+
+    @property
+    def users(self) -> tuple[SeedUser, ...]:
+        """Everybody, the default asker first."""
+        everybody = (user for name in self.companies for user in self.company(name).users)
+        return tuple(sorted(everybody, key=lambda user: f"{user.tenant}/{user.name}" != self.default_asker))
 
 
-SEED_USERS: tuple[SeedUser, ...] = (
-    _user("acme", "lan", "hr", "public", "internal", "private"),
-    _user("acme", "minh", "it", "public", "internal", "private"),
-    _user("acme", "hoa", GENERAL, "public", "internal"),
-    _user("acme", "an", GENERAL, "public"),
-    _admin("acme"),
-    _user("globex", "jane", "hr", "public", "internal", "private"),
-    _user("globex", "raj", "it", "public", "internal", "private"),
-    _user("globex", "tom", GENERAL, "public", "internal"),
-    _admin("globex"),
-)
-"""The first is the default asker of the command line."""
+def read_demo(folder: Path) -> Demo:
+    """``demo.toml`` of a seed folder; nobody where there is none. Raises `AppError` (`DOCUMENT_REJECTED`)."""
+    path = folder / "demo.toml"
+    if not path.exists():
+        return Demo()
+    try:
+        return Demo.model_validate(tomllib.loads(path.read_text("utf-8")))
+    except ValidationError as error:
+        raise _refused(path, _first_fault(error)) from error
+    except ValueError as error:
+        raise _refused(path, str(error)) from error
 
 
 def read_seed(folder: Path) -> SeedData:
     """Read a seed folder. Raises `AppError` (`DOCUMENT_REJECTED`) that names the file and the key at fault."""
     if not folder.is_dir():
         raise _refused(folder, "the folder does not exist")
-    return SeedData(tenants=tuple(_tenant(path) for path in sorted(folder.iterdir()) if path.is_dir()))
+    demo = read_demo(folder)
+    return SeedData(tenants=tuple(_tenant(path, demo) for path in sorted(folder.iterdir()) if path.is_dir()))
 
 
 def read_logs(folder: Path) -> list[tuple[Principal, tuple[LogLine, ...]]]:
@@ -106,8 +134,9 @@ def read_logs(folder: Path) -> list[tuple[Principal, tuple[LogLine, ...]]]:
     `AppError`."""
     if not folder.is_dir():
         return []
+    demo = read_demo(folder)
     return [
-        (_administrator(path.name).principal, tuple(_logs(path / "logs.jsonl")))
+        (_administrator(demo.company(path.name).users).principal, tuple(_logs(path / "logs.jsonl")))
         for path in sorted(folder.iterdir())
         if path.is_dir()
     ]
@@ -141,11 +170,11 @@ def read_document(path: Path, department: str) -> DocumentDraft:
     return read.model_copy(update={"created_at": aware(read.created_at)})
 
 
-def _administrator(tenant: str) -> SeedUser:
-    return next((user for user in SEED_USERS if user.tenant == tenant and "admin" in user.roles), _admin(tenant))
+def _administrator(users: Sequence[SeedUser]) -> SeedUser:
+    return next(user for user in users if "admin" in user.roles)
 
 
-def _tenant(folder: Path) -> SeedTenant:
+def _tenant(folder: Path, demo: Demo) -> SeedTenant:
     documents = tuple(_documents(folder))
     seen: dict[str, str] = {}
     for draft in documents:
@@ -153,8 +182,11 @@ def _tenant(folder: Path) -> SeedTenant:
             detail = f"external_id {draft.external_id!r} is used twice ({seen[draft.external_id]}; {draft.title})"
             raise _refused(folder, detail)
         seen[draft.external_id] = draft.title
-    users = tuple(user for user in SEED_USERS if user.tenant == folder.name) or (_administrator(folder.name),)
-    return SeedTenant(name=folder.name, users=users, documents=documents, logs=tuple(_logs(folder / "logs.jsonl")))
+    company = demo.company(folder.name)
+    return SeedTenant(
+        name=folder.name, language=company.language, time_zone=company.time_zone, users=company.users,
+        documents=documents, logs=tuple(_logs(folder / "logs.jsonl")),
+    )  # fmt: skip
 
 
 def _documents(folder: Path) -> Iterator[DocumentDraft]:

@@ -7,7 +7,7 @@ process that dies loses at most one batch; nothing is seen of a version before a
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, tzinfo
 from typing import Any
 from uuid import UUID
 
@@ -24,6 +24,7 @@ from app.storage import arrivals, documents
 from app.storage.arrivals import ArrivedVersion
 from app.storage.database import Database, Transaction
 from app.storage.publishing import DocumentRow, Publication, changes_one_at_a_time, publish
+from app.storage.tenants import own_day
 from app.text.language import guess_language
 
 Tell = Callable[[Progress], Awaitable[None]]
@@ -74,7 +75,7 @@ class Stages:
     """Takes arrived versions to their end. The principals are the administrators who brought them in."""
 
     def __init__(
-        self, database: Database, passages: Passages, parser: Parser, examine: Examine, today: Callable[[], date]
+        self, database: Database, passages: Passages, parser: Parser, examine: Examine, today: Callable[[tzinfo], date]
     ):
         self._database, self._passages, self._parser = database, passages, parser
         self._examine, self._today = examine, today
@@ -174,7 +175,7 @@ class Stages:
         async with self._database.principal_scope(work.principal) as tx:
             document = await _as_amended(tx, version, draft)
             publication = Publication(document, version.version, rows, status, detail)
-            await publish(tx, [publication], embedding_model=self._passages.space, today=self._today())
+            await publish(tx, [publication], embedding_model=self._passages.space, today=await own_day(tx, self._today))
         await work.tell(Progress(stage=status, chunks_total=total, chunks_embedded=total))
         await self._look_at(work.principal, version.document_id)
         return Published(

@@ -1,50 +1,60 @@
-"""The HTTP application: routes, the door before them, and the services behind them for as long as it runs."""
+"""The HTTP application: routes, the middleware before them, the services behind them for as long as it runs; and the
+private socket over which the command line of this machine speaks to it."""
 
-from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
-from typing import cast
+import asyncio
+import fcntl
+import hashlib
+import json
+import os
+import secrets
+import socket
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from pathlib import Path
+from urllib.parse import unquote
 
+import uvicorn
 from fastapi import APIRouter, FastAPI
+from starlette.datastructures import Headers
 from starlette.middleware import Middleware
-from starlette.routing import Route
+from starlette.responses import JSONResponse
+from starlette.types import Receive, Scope, Send
 
 from app import __version__, telemetry
 from app.api import (
-    a2a,
+    admin_tasks,
+    administration,
     agents,
-    approval,
     chat,
     conflicts,
     documents,
-    feedback,
     files,
     logs,
     operations,
-    performance,
-    reading,
     search,
     sessions,
     signin,
     tasks,
 )
-from app.api.admin import routes as administration
-from app.api.agui.routes import router as agui_router
-from app.api.deps import Rooms
-from app.api.door import AuthenticationGate, BodyLimit, RequestDoor
-from app.api.mcp_server import PATH as MCP_PATH
-from app.api.mcp_server import McpDoor
-from app.api.openai_compat.errors import OpenAIErrors
-from app.api.openai_compat.routes import router as openai_router
-from app.api.problem import install_problem_handlers
-from app.api.vercel.routes import router as vercel_router
+from app.api.auth import Claims
+from app.api.middleware import API_ROOT, AuthenticationMiddleware, BodyLimitMiddleware, RequestMiddleware
+from app.api.problem import install_problem_handlers, problem_of
+from app.client.connection import ADDRESS_FILE, AS_HEADER, WHO_PATH
 from app.domain.principal import Principal
-from app.main.services import Services
+from app.errors import AppError
+from app.faces.face import RefusalMiddleware, load_faces
+from app.main.services import Services, Stage, silent
 from app.settings import Settings
 
 _DESCRIPTION = (
     "Department agents that answer from the documents the asker may read, with evidence, plan and reasons. "
     "Errors are problem+json with a stable `code`; foreign and unknown ids give the same 404."
 )
+_GRACEFUL_SECONDS = 2
+"""For requests on the private socket that still run at shutdown."""
+_MAX_SOCKET_PATH = 100
+"""Bytes; the kernels' limits are 107 and 103."""
 
 
 def serve_app() -> FastAPI:
@@ -54,25 +64,32 @@ def serve_app() -> FastAPI:
     return create_app(settings)
 
 
-def create_app(settings: Settings | None = None, *, services: Services | None = None) -> FastAPI:
-    """The application. It opens its own services for its lifetime unless it is given some that are open already."""
+def create_app(
+    settings: Settings | None = None, *, services: Services | None = None, on_stage: Stage = silent
+) -> FastAPI:
+    """The application. It opens its own services for its lifetime, and leaves a private socket where the settings say
+    where it listens, unless it is given services that are open already. `on_stage`: see `Services.open`."""
     settings = settings or (services.settings if services is not None else Settings())
+    faces = tuple(load_faces().found.values())
+    roots = (API_ROOT, *(root for face in faces for root in face.roots))
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with AsyncExitStack() as stack:
             opened = services
             if opened is None:
-                opened = await Services.open(settings, work=settings.worker_in_process)
+                opened = await Services.open(settings, work=settings.worker_in_process, on_stage=on_stage)
                 stack.push_async_callback(opened.aclose)
-            app.state.rooms = opened.rooms
-            await stack.enter_async_context(mcp_door.open())
+            app.state.services = opened.rooms
+            if services is None and settings.serve_address:
+                await stack.enter_async_context(_reachable_here(app, opened))
             yield
 
-    mcp_door = McpDoor(lambda: cast(Rooms, app.state.rooms))
-
     async def authenticate(authorization: str | None) -> Principal:
-        found: Principal = await app.state.rooms.authenticator.authenticate(authorization)
+        guest: Principal | None = app.state.guests.get((authorization or "").removeprefix("Bearer "))
+        if guest is not None:
+            return guest
+        found: Principal = await app.state.services.authenticator.authenticate(authorization)
         return found
 
     app = FastAPI(
@@ -84,44 +101,154 @@ def create_app(settings: Settings | None = None, *, services: Services | None = 
         redoc_url=None,
         redirect_slashes=False,
         middleware=[
-            Middleware(OpenAIErrors),
-            Middleware(RequestDoor),
-            Middleware(AuthenticationGate, authenticate=authenticate),
+            Middleware(RefusalMiddleware, faces=faces),
+            Middleware(RequestMiddleware),
+            Middleware(AuthenticationMiddleware, authenticate=authenticate, roots=roots),
             Middleware(
-                BodyLimit,
+                BodyLimitMiddleware,
                 max_body_bytes=settings.max_body_bytes,
                 max_upload_bytes=settings.max_upload_bytes,
                 max_attachment_bytes=settings.attachment_max_bytes,
             ),
         ],
     )
+    if services is not None:
+        app.state.rooms = services.rooms
+    app.state.guests = dict[str, Principal]()
+    """Callers on the private socket, by the bearer of the request that runs."""
     install_problem_handlers(app)
     app.include_router(operations.router)
     app.include_router(_version_1())
-    for protocol in (openai_router, agui_router, vercel_router, a2a.router):
-        app.include_router(protocol)
-    app.router.routes.append(Route(MCP_PATH, endpoint=mcp_door, include_in_schema=False))
+    for face in faces:
+        app.include_router(face.router)
     return app
 
 
 def _version_1() -> APIRouter:
     router = APIRouter(prefix="/api/v1")
-    for room in (
-        chat,
-        tasks,
-        approval,
-        feedback,
-        conflicts,
-        sessions,
-        search,
-        documents,
-        files,
-        logs,
-        performance,
-        administration,
-        reading,
-        agents,
-        signin,
-    ):
-        router.include_router(room.router)
+    modules = (
+        chat, tasks, conflicts, sessions, search, documents, files, logs, administration, admin_tasks, agents, signin,
+    )  # fmt: skip
+    for module in modules:
+        router.include_router(module.router)
+    router.include_router(tasks.performance_router)
     return router
+
+
+class PrivateDoor:
+    """Lets whoever can open the private socket act as a user, or as an administrator of a tenant.
+
+    Each request gets a bearer of its own, a random one that is worth something only while that request runs.
+    """
+
+    def __init__(self, app: FastAPI, services: Services):
+        self._app, self._services = app, services
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request; one that brings a token keeps it."""
+        headers = Headers(scope=scope)
+        if AS_HEADER not in headers or "authorization" in headers:
+            await self._app(scope, receive, send)
+            return
+        try:
+            claims = await self._claims_of(unquote(headers[AS_HEADER]))
+        except AppError as error:
+            await problem_of(error)(scope, receive, send)
+            return
+        if scope["path"] == WHO_PATH:
+            await JSONResponse({"tenant": claims.tenant_id, "user": claims.sub})(scope, receive, send)
+            return
+        bearer = secrets.token_urlsafe(32)
+        guests: dict[str, Principal] = self._app.state.guests
+        guests[bearer] = claims.principal()
+        try:
+            scope = {**scope, "headers": [*scope["headers"], (b"authorization", f"Bearer {bearer}".encode())]}
+            await self._app(scope, receive, send)
+        finally:
+            del guests[bearer]
+
+    async def _claims_of(self, acting: str) -> Claims:
+        storage, agents = self._services.storage, self._services.rooms.agents
+        tenant, slash, user = acting.partition("/")
+        if user or not slash:
+            return await storage.directory.claims_of(await storage.user_named(acting))
+        departments = frozenset(one for name in agents.names for one in agents.spec(name).departments)
+        return await storage.directory.operator_of(await storage.tenant_named(tenant), departments)
+
+
+@asynccontextmanager
+async def private_socket(app: FastAPI, services: Services, path: Path) -> AsyncIterator[None]:
+    """Serve `app` on a unix socket that only this user can open."""
+    listening = _listen(path)
+    config = uvicorn.Config(
+        PrivateDoor(app, services), lifespan="off", log_config=None, access_log=False, server_header=False, ws="none",
+        timeout_graceful_shutdown=_GRACEFUL_SECONDS,
+    )  # fmt: skip
+    server = _InnerServer(config)
+    serving = asyncio.create_task(server.serve(sockets=[listening]))
+    try:
+        await server.ready.wait()
+        yield
+    finally:
+        server.should_exit = True
+        await serving
+        await asyncio.to_thread(path.unlink, missing_ok=True)
+
+
+def _listen(path: Path) -> socket.socket:
+    path.unlink(missing_ok=True)
+    listening = socket.socket(socket.AF_UNIX)
+    before = os.umask(0o177)
+    try:
+        listening.bind(str(path))
+    finally:
+        os.umask(before)
+    return listening
+
+
+class _InnerServer(uvicorn.Server):
+    """A server inside a process that has its own way to be stopped."""
+
+    def __init__(self, config: uvicorn.Config):
+        super().__init__(config)
+        self.ready = asyncio.Event()
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """Begin to listen, and say so."""
+        await super().startup(sockets)
+        self.ready.set()
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave signals to the process."""
+        yield
+
+
+@asynccontextmanager
+async def _reachable_here(app: FastAPI, services: Services) -> AsyncIterator[None]:
+    """Leave the address and a private socket in the data directory; of several processes the first one does."""
+    folder = services.settings.data_dir
+    with (folder / ".server.lock").open("wb") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield
+            return
+        path, address_file = _socket_path(folder), folder / ADDRESS_FILE
+        async with private_socket(app, services, path):
+            address_file.unlink(missing_ok=True)
+            with os.fdopen(os.open(address_file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+                json.dump({"address": services.settings.serve_address, "socket": str(path)}, file)
+            try:
+                yield
+            finally:
+                address_file.unlink(missing_ok=True)
+
+
+def _socket_path(folder: Path) -> Path:
+    """In the data directory, or under the temporary one when that path would be too long for the kernel."""
+    path = folder.resolve() / "server.sock"
+    if len(os.fsencode(path)) <= _MAX_SOCKET_PATH:
+        return path
+    name = hashlib.sha256(os.fsencode(path)).hexdigest()[:12]
+    return Path(tempfile.gettempdir()) / f"conclave-{os.geteuid()}-{name}.sock"

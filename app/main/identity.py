@@ -1,69 +1,16 @@
-"""Who may come in: the signing secret, the directory of known tenants, the demo users."""
+"""Who may come in: the signing secret, tokens, the demo users."""
 
 import os
 import secrets
-import time
 from pathlib import Path
-from uuid import UUID
 
 from app.api.auth import Authenticator, Claims, DevLogin, KeySource, PublishedKeys, SharedSecret
-from app.domain.principal import GENERAL, Principal, tenant_id_of, user_id_of
 from app.errors import AppError, ErrorCode
-from app.ingestion.seed import SEED_USERS, SeedUser
+from app.ingestion.seed import SeedUser, read_demo
+from app.main.storage import Directory
 from app.settings import Settings
-from app.storage import tenants
-from app.storage.database import Database
 
 _DEV_TOKEN_SECONDS = 8 * 3600
-_KNOWN_SECONDS = 60
-"""How long a tenant is believed to exist without asking again."""
-
-
-class Directory:
-    """The tenants and users of the database."""
-
-    def __init__(self, database: Database):
-        self._database = database
-        self._known_until: dict[UUID, float] = {}
-
-    async def is_known(self, principal: Principal) -> bool:
-        """Whether the caller's tenant exists; at most one query a minute and tenant. Raises `AppError` (503) when the
-        database is away."""
-        if time.monotonic() < self._known_until.get(principal.tenant_id, 0):
-            return True
-        async with self._database.principal_scope(principal, durable=False) as tx:
-            is_known = bool(await tenants.tenants(tx))
-        if is_known:
-            self._known_until[principal.tenant_id] = time.monotonic() + _KNOWN_SECONDS
-        return is_known
-
-    async def claims_of(self, user: str) -> Claims:
-        """What the database says about ``tenant/user``, for the operator's own tokens and questions.
-
-        Raises `AppError` NOT_FOUND when there is no such user.
-        """
-        tenant, _, name = user.partition("/")
-        tenant_id = tenant_id_of(tenant)
-        nobody = Principal(
-            tenant_id=tenant_id,
-            user_id=user_id_of(tenant_id, name),
-            department=GENERAL,
-            departments=frozenset({GENERAL}),
-            scopes=frozenset(),
-        )
-        async with self._database.principal_scope(nobody, durable=False) as tx:
-            found = await tenants.user(tx, tenant_id, nobody.user_id)
-        if found is None:
-            raise AppError(ErrorCode.NOT_FOUND, f"There is no user {user[:100]!r}; write tenant/user.", status=404)
-        return Claims(
-            sub=found.name,
-            tenant_id=tenant,
-            name=found.display_name or found.name,
-            department=found.department,
-            departments=tuple(sorted(found.departments)),
-            permissions=tuple(sorted(found.scopes)),
-            roles=tuple(sorted(found.roles)),
-        )
 
 
 def key_source(settings: Settings) -> KeySource:
@@ -89,6 +36,13 @@ def shared_secret(settings: Settings) -> SharedSecret:
         raise _unsafe(f"CONCLAVE_AUTH_JWT_SECRET cannot be used: {error}") from error
 
 
+def sign_token(settings: Settings, claims: Claims, ttl_seconds: int) -> str:
+    """A token for these claims with the installation's own secret. Raises `AppError` when it has none."""
+    return shared_secret(settings).sign(
+        claims, issuer=settings.auth_issuer, audience=settings.auth_audience, ttl_seconds=ttl_seconds
+    )
+
+
 def _kept_secret(path: Path) -> str:
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f"{path.name}.{os.getpid()}")
@@ -112,10 +66,10 @@ def authenticator(settings: Settings, keys: KeySource, directory: Directory) -> 
 
 
 def dev_login(settings: Settings, keys: KeySource) -> DevLogin | None:
-    """Sign-in as a demo user, where it is on and this service signs its own tokens."""
+    """Sign-in as a demo user, where it is on and this service signs its own tokens. Reads one small file."""
     if not settings.dev_login or not isinstance(keys, SharedSecret):
         return None
-    users = {f"{user.tenant}/{user.name}": demo_claims(user) for user in SEED_USERS}
+    users = {f"{user.tenant}/{user.name}": demo_claims(user) for user in read_demo(settings.seed_dir).users}
     return DevLogin(
         users,
         keys,
@@ -140,3 +94,11 @@ def demo_claims(user: SeedUser) -> Claims:
 
 def _unsafe(reason: str) -> AppError:
     return AppError(ErrorCode.VALIDATION_FAILED, f"{reason}.", status=500)
+
+
+def trusted_hosts(settings: Settings) -> frozenset[str]:
+    """Hosts whose links may stand in an answer: those of the settings, and of the demo companies where they are on.
+    Reads one small file."""
+    return settings.trusted_link_hosts | (
+        read_demo(settings.seed_dir).trusted_link_hosts if settings.dev_login else frozenset()
+    )

@@ -8,7 +8,6 @@ from pathlib import Path
 
 from app.domain.principal import Principal
 from app.domain.record import Record
-from app.domain.zones import HOME
 from app.ingestion.logs import LogBook
 from app.ingestion.pipeline import Ingestion
 from app.ingestion.seed import SeedTenant, read_logs, read_seed, repeat_last_day
@@ -16,10 +15,8 @@ from app.storage import tenants
 from app.storage.database import Database
 from app.storage.log_lines import LogLine
 
-Progress = Callable[[int, int, str], None]
+Seen = Callable[[int, int, str], None]
 """How many documents are in, of how many, and the last one's title."""
-_LANGUAGES = {"acme": "vi", "globex": "en"}
-_ZONES = {"globex": "Europe/London"}
 
 
 class SeedReport(Record):
@@ -58,7 +55,7 @@ async def plant_seed(
     ingestion: Ingestion,
     log_book: LogBook,
     now: datetime,
-    on_progress: Progress | None,
+    on_progress: Seen | None,
 ) -> SeedReport:
     """Bring the seed folder in; log lines go on until `now`. Raises `AppError` for what cannot be read."""
     seed = await asyncio.to_thread(read_seed, folder)
@@ -82,9 +79,7 @@ async def plant_seed(
 
 async def _people(operator: Database, tenant: SeedTenant) -> None:
     async with operator.operator_scope() as tx:
-        made = await tenants.add_tenant(
-            tx, tenant.name, language=_LANGUAGES.get(tenant.name, "vi"), time_zone=_ZONES.get(tenant.name, HOME)
-        )
+        made = await tenants.add_tenant(tx, tenant.name, language=tenant.language, time_zone=tenant.time_zone)
         for user in tenant.users:
             await tenants.add_user(
                 tx,

@@ -1,9 +1,9 @@
 """Everything a process of Conclave needs, opened in order and put away in the reverse order."""
 
-import asyncio
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from uuid import UUID
 
@@ -15,7 +15,7 @@ from app.agents.registry import AgentRegistry
 from app.agents.run import StepRunner
 from app.agents.spec import FileRefused
 from app.api.auth import Claims
-from app.api.deps import Limits, Rooms
+from app.api.deps import AppServices, Limits
 from app.domain.attachments import AttachmentLimits
 from app.domain.principal import Principal
 from app.embedding.cached import CachedEmbedder
@@ -30,32 +30,34 @@ from app.ingestion.logs import LogBook
 from app.ingestion.passages import Reembedding
 from app.ingestion.pipeline import Ingestion
 from app.journal import Journal
-from app.main.balancing import Balancing
-from app.main.buses import check_bus_url, open_messages, open_outage
-from app.main.deep import open_deep
-from app.main.embedders import open_embedder
-from app.main.evaluations import KeptEvaluations
-from app.main.identity import Directory, authenticator, dev_login, key_source
-from app.main.models import open_ladder, spending_limits
-from app.main.readiness import Addresses, Readiness
-from app.main.seeding import Progress, SeedReport, plant_once, plant_seed, retell_logs
-from app.main.tools import open_tools
-from app.main.working import StepRooms, worker_of
+from app.main.adapters import (
+    KeptEvaluations,
+    check_bus_url,
+    open_deep,
+    open_embedder,
+    open_ladder,
+    open_messages,
+    open_outage,
+    open_tools,
+    spending_limits,
+)
+from app.main.identity import authenticator, dev_login, key_source, trusted_hosts
+from app.main.seeding import SeedReport, Seen, plant_once, plant_seed, retell_logs
+from app.main.storage import Addresses, Directory, Readiness, Storage
+from app.main.working import Balancing, StepRooms, worker_of
 from app.reasoning import Reasoner
 from app.reasoning.budget import NoLedger, StoredLedger
 from app.reasoning.llm import Ladder, ModelReasoner
 from app.reasoning.local import LocalReasoner
-from app.reasoning.local.concepts import concepts_in
-from app.reasoning.local.tool_choice import needs_steps
+from app.reasoning.local.intents import needs_steps
+from app.reasoning.local.terms import concepts_in
 from app.retrieval.cache import Corpus
 from app.retrieval.calibration import Calibration, load_calibration
 from app.retrieval.search import Retriever
 from app.sessions.memory import SessionMemory
 from app.sessions.session import SessionStore, TenantClock
 from app.settings import Settings
-from app.storage import migrate
 from app.storage.database import Database
-from app.storage.embedded import start_embedded
 from app.tasks.approvals import Approvals, DeepStates
 from app.tasks.oversight import Oversight
 from app.tasks.queue import IN_PROCESS, JobQueue
@@ -67,6 +69,12 @@ from app.tools.catalogue import descriptions
 _log = structlog.get_logger(__name__)
 _STOP_SECONDS = 4
 """For runs to end at shutdown; what is left is given back to the queue."""
+Stage = Callable[[str], None]
+"""Is told what opening is at: ``database``, ``model``, ``documents 12/37``."""
+
+
+def silent(_stage: str) -> None:
+    """Tell nobody."""
 
 
 class Services:
@@ -77,21 +85,34 @@ class Services:
         self.settings = settings
         self._queues, self._is_working = queues, is_working
         self._stack = stack
-        self.addresses: Addresses
-        self.database: Database
+        self.storage: Storage
         self.embedder: CachedEmbedder
-        self.directory: Directory
         self.ingestion: Ingestion
         self.catalogue: Catalogue
         self.health: Health
         self.attachments: Attachments
         self.reembedding: Reembedding
-        self.rooms: Rooms
+        self.rooms: AppServices
         self.worker: Worker
         self.monitor: Monitor
         self.ladder = Ladder([])
         """The language models, best first; empty where none is configured."""
         self._rules: LocalReasoner
+
+    @property
+    def addresses(self) -> Addresses:
+        """Where the database is."""
+        return self.storage.addresses
+
+    @property
+    def database(self) -> Database:
+        """The pool of the app's role."""
+        return self.storage.database
+
+    @property
+    def directory(self) -> Directory:
+        """Tenants and users."""
+        return self.storage.directory
 
     @classmethod
     async def open(
@@ -100,22 +121,27 @@ class Services:
         *,
         work: bool = True,
         queues: Collection[str] = IN_PROCESS,
-        on_seed: Progress | None = None,
+        on_stage: Stage = silent,
     ) -> "Services":
         """Open everything: database (migrated when its owner's address is known), model, rooms and, with `work`, the
         worker of `queues` (see `served_queues`). An embedded database that was never filled gets the demo data first.
+        `on_stage` is told how far that is.
 
         Raises `AppError` when the database is away, its role would not be bound by row security, no safe signing
         secret is configured, or a file of agents or servers cannot be used.
         """
         services = cls(settings, AsyncExitStack(), queues, is_working=work)
         try:
-            await services._open_storage()
+            on_stage("database")
+            check_bus_url(settings.bus_url.get_secret_value())
+            services.storage = await Storage.open(settings, services._stack)
+            on_stage("model")
             services.embedder = await open_embedder(settings, services._stack)
             await services._open_rooms()
             if settings.is_embedded:
                 space = load_calibration(services.embedder.model).space
-                await plant_once(settings.data_dir, space, lambda: services.seed(on_seed))
+                seed = partial(services.seed, lambda done, total, _: on_stage(f"documents {done}/{total}"))
+                await plant_once(settings.data_dir, space, seed)
                 book = services.rooms.log_book
                 await retell_logs(settings.seed_dir, settings.data_dir, book, services.database, now())
             if work:
@@ -144,16 +170,10 @@ class Services:
         return await self.directory.claims_of(user)
 
     async def open_operator(self) -> Database:
-        """A small pool of the operator's role, closed with the services. Raises `AppError` when its address is not
-        known."""
-        if not self.addresses.operator:
-            detail = "Set CONCLAVE_DATABASE_OPERATOR_URL to change tenants and users of an external database."
-            raise AppError(ErrorCode.PERMISSION_DENIED, detail, status=403)
-        operator = await Database.connect(self.addresses.operator, pool_size=2)
-        self._stack.push_async_callback(operator.dispose)
-        return operator
+        """See `Storage.open_operator`."""
+        return await self.storage.open_operator()
 
-    async def seed(self, on_progress: Progress | None = None, folder: Path | None = None) -> SeedReport:
+    async def seed(self, on_progress: Seen | None = None, folder: Path | None = None) -> SeedReport:
         """Bring the demo companies in."""
         operator = await self.open_operator()
         source = folder or self.settings.seed_dir
@@ -163,24 +183,6 @@ class Services:
         """Have the vectors ready that every question is compared with; made once, then read from the data folder."""
         agents = self.rooms.agents
         await self._rules.warm([agents.spec(name).exemplars.all for name in agents.names])
-
-    async def _open_storage(self) -> None:
-        settings = self.settings
-        check_bus_url(settings.bus_url.get_secret_value())
-        if settings.is_embedded:
-            server = await asyncio.to_thread(start_embedded, settings.data_dir)
-            self._stack.push_async_callback(asyncio.to_thread, server.stop)
-            self.addresses = Addresses(server.app_url, server.owner_url, server.maintenance_url)
-        else:
-            owner = settings.database_owner_url.get_secret_value()
-            operator = settings.database_operator_url.get_secret_value() or owner
-            self.addresses = Addresses(settings.database_url.get_secret_value(), owner, operator)
-        if self.addresses.owner:
-            await asyncio.to_thread(migrate.upgrade, self.addresses.owner)
-        self.database = await Database.connect(self.addresses.app, pool_size=settings.database_pool_size)
-        self._stack.push_async_callback(self.database.dispose)
-        await self.database.check_row_security()
-        self.directory = Directory(self.database)
 
     def _open_ingestion(self, calibration: Calibration) -> None:
         self.health = Health(self.database, calibration.space, concepts=concepts_in)
@@ -221,17 +223,19 @@ class Services:
         )
         agents = AgentRegistry.load(settings.agents_dir, descriptions(toolbox), settings.remote_agents)
         memory = await self._stack.enter_async_context(SessionMemory(self.database, self.embedder))
-        runner = StepRunner(registry, toolbox, reasoner, now, trusted_link_hosts=settings.trusted_link_hosts)
+        hosts = trusted_hosts(settings)
+        runner = StepRunner(registry, toolbox, reasoner, now, trusted_link_hosts=hosts)
         corpus = Corpus(self.database, calibration.space)
         ledger = StoredLedger(self.database, spending_limits(settings)) if settings.has_model else NoLedger()
         clock = TenantClock(self.database)
         steps = StepRooms.of(runner, RemoteSteps(registry.steps, bus, now), agents, ledger)
         ports = Ports(registry, memory, clock, retriever, corpus, reasoner, agents, steps.dispatch, ledger, now)
-        states, limits = DeepStates(self.database, journal, now, settings.deep_approval_seconds), _flow_limits(settings)
+        states = DeepStates(self.database, journal, now, settings.deep_approval_seconds)
+        limits = _flow_limits(settings, hosts)
         deep = open_deep(settings, ports, limits, runner, self.ladder, states, self.attachments, self.database)
         flow = DepartmentFlow(ports, limits, deep, needs_steps if settings.has_model else None)
         keys, oversight = key_source(settings), Oversight(self.database, registry, is_priced=settings.has_prices)
-        self.rooms = Rooms(
+        self.rooms = AppServices(
             authenticator=authenticator(settings, keys, self.directory),
             dev_login=dev_login(settings, keys),
             registry=registry,
@@ -253,7 +257,7 @@ class Services:
             oversight=oversight,
             evaluations=KeptEvaluations(settings.data_dir, oversight),
             limits=_limits(settings),
-            readiness=Readiness(self.addresses, self.database, self.embedder, self._is_worker_well),
+            readiness=Readiness(self.storage, lambda: self.embedder.dimensions > 0, self._is_worker_well),
             now=now,
         )
         self._rules = rules
@@ -286,6 +290,7 @@ def _limits(settings: Settings) -> Limits:
     )
 
 
-def _flow_limits(settings: Settings) -> FlowLimits:
+def _flow_limits(settings: Settings, trusted_link_hosts: frozenset[str] = frozenset()) -> FlowLimits:
     named = settings.model_dump(include=FlowLimits.model_fields.keys() & type(settings).model_fields.keys())
+    named["trusted_link_hosts"] = trusted_link_hosts
     return FlowLimits(**named, rules=settings.resolution_rules, weights=settings.resolution_weights)

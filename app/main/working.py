@@ -1,25 +1,52 @@
-"""The worker of a process: which queues it serves, and what is done with what it takes from them."""
+"""The worker of a process: which queues it serves, what is done with what it takes from them, and what follows when
+documents came in."""
 
+import asyncio
 from collections.abc import Collection
 from dataclasses import dataclass
+from uuid import UUID
+
+import structlog
 
 from app.agents.dispatch import Dispatch, RemoteSteps
 from app.agents.registry import AgentRegistry
 from app.agents.remote import StepService
 from app.agents.run import StepRunner
 from app.agents.spec import ALL_QUEUES
-from app.api.deps import Rooms
-from app.domain.tasks import TaskKind
+from app.api.deps import AppServices
+from app.domain.answer import ErrorAnswer, to_json
+from app.domain.documents import DocumentStatus
+from app.domain.documents import Progress as Stage
+from app.domain.tasks import TaskKind, TaskStatus
+from app.embedding import EmbeddingUnavailable
 from app.errors import AppError, ErrorCode
+from app.events import FinalReport, Progress, TaskFailed
 from app.ingestion.pipeline import Ingestion
-from app.main.ingesting import run_ingestion
+from app.ingestion.stages import Published
 from app.reasoning.budget import Ledger
 from app.settings import Settings
+from app.storage import large_tenants
 from app.storage.database import Database
 from app.tasks.queue import IN_PROCESS
+from app.tasks.registry import TaskRegistry
 from app.tasks.run import Handler, TaskRun
 from app.tasks.worker import Worker
 from app.telemetry import log_context
+
+_SETTLE_SECONDS = 1.0
+"""Documents come in crowds; their tenant is looked at once."""
+_PAUSES_SECONDS = (1, 2, 5, 10, 30, 60, 120)
+"""Between tries while the embedding model is away; then the version fails with advice."""
+_MESSAGES = {
+    DocumentStatus.RECEIVED: "Waiting",
+    DocumentStatus.PARSING: "Reading the file",
+    DocumentStatus.CHUNKING: "Cutting the text into chunks",
+    DocumentStatus.EMBEDDING: "Making vectors",
+    DocumentStatus.READY: "Published",
+    DocumentStatus.PARTIAL: "Published, with parts that could not be read",
+    DocumentStatus.FAILED: "Failed",
+}
+_log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True)
@@ -53,7 +80,7 @@ def served_queues(asked: Collection[str], agents: AgentRegistry) -> tuple[str, .
 def worker_of(
     settings: Settings,
     database: Database,
-    rooms: Rooms,
+    rooms: AppServices,
     ingestion: Ingestion,
     steps: StepRooms,
     queues: Collection[str],
@@ -74,12 +101,12 @@ def worker_of(
     )
 
 
-async def _is_deep(rooms: Rooms, run: TaskRun) -> bool:
+async def _is_deep(rooms: AppServices, run: TaskRun) -> bool:
     """Whether a question was asked of the deep flow, or went there by itself in an earlier attempt."""
     return run.task.request.get("mode") == "deep" or await rooms.deep.has_begun(run)
 
 
-def _handlers(rooms: Rooms, ingestion: Ingestion) -> dict[TaskKind, Handler]:
+def _handlers(rooms: AppServices, ingestion: Ingestion) -> dict[TaskKind, Handler]:
     async def run_chat(run: TaskRun) -> None:
         with log_context(task_id=run.task.task_id, session_id=run.task.session_id, attempt=run.attempt):
             await (rooms.deep if await _is_deep(rooms, run) else rooms.flow).run(run)
@@ -88,3 +115,90 @@ def _handlers(rooms: Rooms, ingestion: Ingestion) -> dict[TaskKind, Handler]:
         await run_ingestion(run, ingestion, rooms.registry)
 
     return {"chat": run_chat, "ingest": ingest}
+
+
+async def run_ingestion(run: TaskRun, ingestion: Ingestion, registry: TaskRegistry) -> None:
+    """Take a document's version to its end and tell every stage in the journal."""
+    document_id = UUID(run.task.request["document_id"])
+
+    async def tell(stage: Stage) -> None:
+        run.writer.append(progress_of(stage))
+
+    with log_context(task_id=run.task.task_id, attempt=run.attempt):
+        for pause in (*_PAUSES_SECONDS, None):
+            try:
+                published = await ingestion.process(run.principal, document_id, run.task.task_id, tell)
+                break
+            except EmbeddingUnavailable as error:
+                if pause is None:
+                    detail = "The embedding model cannot be reached. Bring the document in again when it can."
+                    raise AppError(ErrorCode.LLM_UNAVAILABLE, detail, status=503) from error
+                await asyncio.sleep(pause)
+    await _finish(run, registry, published)
+
+
+def progress_of(stage: Stage) -> Progress:
+    """A stage as the journal tells it, in the form of §9.2 of the flow."""
+    return Progress(
+        node="ingestion",
+        output={
+            "processing_status": stage.stage.value,
+            "progress_percentage": stage.percentage,
+            "progress_message": _MESSAGES[stage.stage],
+            "chunks_total": stage.chunks_total,
+            "chunks_embedded": stage.chunks_embedded,
+        },
+    )
+
+
+async def _finish(run: TaskRun, registry: TaskRegistry, published: Published) -> None:
+    ids = {"session_id": str(run.task.session_id), "task_id": str(run.task.task_id)}
+    told = {**published.model_dump(mode="json"), **ids}
+    if published.status is not DocumentStatus.FAILED:
+        await registry.finish(run, status=TaskStatus.COMPLETED, result=told, event=FinalReport(answer=told))
+        return
+    message = f"{published.code}: {published.detail}"
+    error = to_json(
+        ErrorAnswer(
+            error=True, error_code=ErrorCode.DOCUMENT_REJECTED.value, error_message=message, partial_results={},
+            fallback_answer="", flow_action=(),
+        )
+    )  # fmt: skip
+    result = {**error, **told, "outcome": "failed"}
+    await registry.finish(
+        run, status=TaskStatus.FAILED, result=result, error_message=message, event=TaskFailed(answer=result)
+    )
+
+
+class Balancing:
+    """Looks at tenants whose documents changed, one round at a time; does nothing without the owner's address."""
+
+    def __init__(self, owner_url: str, settle_seconds: float = _SETTLE_SECONDS):
+        self._owner_url, self._settle_seconds = owner_url, settle_seconds
+        self._waiting: set[UUID] = set()
+        self._round: asyncio.Task[None] | None = None
+
+    def nudge(self, tenant_id: UUID) -> None:
+        """Have the tenant looked at soon."""
+        if not self._owner_url:
+            return
+        self._waiting.add(tenant_id)
+        if self._round is None or self._round.done():
+            self._round = asyncio.create_task(self._go_round())
+
+    async def aclose(self) -> None:
+        """Stop; an index on its way is removed by the next one who balances."""
+        if self._round is not None:
+            self._round.cancel()
+            await asyncio.gather(self._round, return_exceptions=True)
+
+    async def _go_round(self) -> None:
+        while self._waiting:
+            await asyncio.sleep(self._settle_seconds)
+            tenants = sorted(self._waiting)
+            self._waiting.clear()
+            try:
+                for change in await large_tenants.balance(self._owner_url, tenants):
+                    _log.info("tenant_" + change.action, tenant_id=change.tenant_id, chunks=change.chunks)
+            except Exception as error:  # the tenant is searched exactly meanwhile, which is right, only slower
+                _log.warning("tenants_not_balanced", error_class=type(error).__name__)

@@ -1,14 +1,13 @@
-"""Bringing a database to the schema this version needs."""
+"""Bringing a database to the schema this version needs.
 
-import asyncio
-from collections.abc import Callable
+Alembic takes half a second and 30 MB to load, so it is loaded only where migrations really run.
+"""
+
 from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
 from pathlib import Path
 from threading import Lock
-
-from alembic import command
-from alembic.config import Config
-from alembic.script import ScriptDirectory
+from typing import Any, Literal
 
 from app.storage.database import open_driver
 
@@ -18,12 +17,12 @@ _alembic = Lock()
 
 def upgrade(owner_url: str, revision: str = "head") -> None:
     """Run the migrations as the owner; blocks, a second on an empty database. Safe where an event loop runs."""
-    _in_own_thread(command.upgrade, owner_url, revision)
+    _in_own_thread("upgrade", owner_url, revision)
 
 
 def downgrade(owner_url: str, revision: str) -> None:
     """Undo migrations down to `revision` (``base`` = all, with every row). Blocks."""
-    _in_own_thread(command.downgrade, owner_url, revision)
+    _in_own_thread("downgrade", owner_url, revision)
 
 
 async def current(url: str) -> str | None:
@@ -40,23 +39,28 @@ async def current(url: str) -> str | None:
 
 async def is_current(url: str) -> bool:
     """Whether the database is at this version's newest revision."""
-    head = await asyncio.to_thread(lambda: ScriptDirectory.from_config(_configuration(url)).get_current_head())
-    return await current(url) == head
+    return await current(url) == _newest()
 
 
-def _configuration(url: str) -> Config:
-    config = Config()
+def _newest() -> str:
+    """The newest revision: their files begin with their numbers."""
+    return max(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*_*.py"))
+
+
+def _configuration(url: str) -> Any:
+    config = import_module("alembic.config").Config()
     config.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
     config.set_main_option("path_separator", "os")
     config.attributes["url"] = url
     return config
 
 
-def _in_own_thread(run: Callable[[Config, str], None], url: str, revision: str) -> None:
+def _in_own_thread(command: Literal["upgrade", "downgrade"], url: str, revision: str) -> None:
     """The migrations start an event loop of their own, which cannot be done where one runs already.
 
     One at a time: what Alembic is working on is global to the process.
     """
+    run = getattr(import_module("alembic.command"), command)
     with _alembic, ThreadPoolExecutor(1) as thread:
         thread.submit(run, _configuration(url), revision).result()
 

@@ -10,9 +10,9 @@ from decimal import Decimal
 from app.domain.knowledge import Language
 from app.domain.zones import VIETNAM
 from app.storage.log_lines import LogCounts, LogKind, LogLine
+from app.text.dates import Period, write_day, zone_of
+from app.text.numbers import format_number
 from app.tools.log_search import Looked
-from app.tools.numbers import format_number
-from app.tools.periods import Period, write_day, zone_of
 
 _SECRET_NAME = r"(?:pass(?:word|wd|phrase)?|pwd|secret|token|api[_-]?key|access[_-]?key|credential|authorization)"
 _SECRETS = (

@@ -1,6 +1,6 @@
 """`rag_tool`: answer each query from the documents the asker may read."""
 
-from app.claims.counterparts import counterparts_of
+from app.claims.kinds import counterparts_of
 from app.domain.knowledge import Finding, SearchPlan
 from app.reasoning import AnswerRequest, Reasoner
 from app.tools.base import Searcher, ToolCall, ToolResult, outages_as_retry, side_by_side

@@ -9,6 +9,7 @@ import pytest
 
 from app.main import Services
 from app.settings import Settings
+from tests.factories import with_demo_people
 from tests.warm import planted
 
 ROOT = Path(__file__).parents[2]
@@ -64,7 +65,7 @@ def small_seed(scratch: Path) -> Path:
         shutil.copy(ROOT / "seed_data" / "acme" / name, target)
     (tenant / "finance").mkdir()
     (tenant / "finance" / "payments.md").write_text(FINANCE_DOCUMENT, "utf-8")
-    return tenant.parent
+    return with_demo_people(tenant.parent)
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.acceptance.poison_texts import HOSTS, ORDERS, OWN, PLACEMENTS, PLACES, RULES, ZH_LEAD
+from tests.factories import with_demo_people
 
 INJECTIONS = Path(os.environ.get("CONCLAVE_EVAL", Path(__file__).parents[3] / "shared" / "eval")) / "injection"
 ABSENT = f"no development data in {INJECTIONS}: only the own documents and questions are played"
@@ -146,7 +147,7 @@ def write_seed(folder: Path) -> Path:
         _write(folder / secret.tenant, secret.name, secret.department, secret.scope, secret.title, secret.text)
     lines = "\n".join(json.dumps(line, ensure_ascii=False) for line in _log_lines())
     (folder / "acme" / "logs.jsonl").write_text(f"{lines}\n", "utf-8")
-    return folder
+    return with_demo_people(folder)
 
 
 def _log_lines() -> Iterator[dict[str, str]]:

@@ -15,11 +15,11 @@ import pytest
 
 from app.api.runs import start_run
 from app.api.schemas import ChatBody
+from app.cli.doctor import probe
 from app.domain.knowledge import DocumentDraft
 from app.domain.principal import Principal
 from app.events import ConflictResolved, TextDelta
 from app.main import Services
-from app.main.models import probe
 from app.main.services import _flow_limits
 from app.reasoning.llm import ModelReasoner, TimeLimits
 from app.reasoning.llm.reasoner import AnswerMode

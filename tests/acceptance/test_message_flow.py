@@ -20,7 +20,7 @@ from app.domain.messages import Message, Method, Wanted
 from app.domain.principal import Principal
 from app.journal import Journal
 from app.main import Services
-from app.main.buses import open_bus
+from app.main.adapters import open_bus
 from app.settings import Settings
 from app.storage.notifications import NotificationChannel, identity_of
 from app.tools.base import Tool, ToolCall, ToolResult

@@ -10,11 +10,11 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from app.ingestion.seed import SEED_USERS
 from app.main import Services, create_app
 from app.settings import Settings
 from app.storage.embedded import EmbeddedServer
 from tests.api.serving import serve
+from tests.factories import SEED_USERS, with_demo_people
 from tests.warm import warm
 
 SEED = Path(__file__).parents[2] / "seed_data"
@@ -37,7 +37,7 @@ def small_seed(tmp_path_factory: pytest.TempPathFactory) -> Path:
             shutil.copy(SEED / tenant / name, copy)
         lines = (SEED / tenant / "logs.jsonl").read_text("utf-8").splitlines(keepends=True)
         (folder / tenant / "logs.jsonl").write_text("".join(lines[:LOG_LINES]), "utf-8")
-    return folder
+    return with_demo_people(folder)
 
 
 @pytest.fixture(scope="session")

@@ -11,8 +11,8 @@ import pytest
 from app.agents.registry import BUILT_IN
 from app.domain.principal import SCOPES
 from app.evaluation.shelf import SHELF_FOLDER, Shelf
-from app.ingestion.seed import SEED_USERS
 from app.main import Services
+from tests.factories import SEED_USERS
 from tests.unit.evaluation.runs import events, report
 
 Client = httpx.AsyncClient

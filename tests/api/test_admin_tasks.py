@@ -9,11 +9,11 @@ import httpx
 import pytest
 
 from app.domain.principal import Principal
-from app.ingestion.seed import SEED_USERS
 from app.main import Services
 from app.retrieval.search import Retriever
 from app.storage import tenants
 from tests.api.sse_reader import parse
+from tests.factories import SEED_USERS
 
 Client = httpx.AsyncClient
 ClientOf = Callable[[str], Client]

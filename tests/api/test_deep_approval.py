@@ -1,12 +1,12 @@
 """A deep question whose plan is approved first, through the whole house."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from app.cli.asking import ask_and_show, ask_as_json, body_of
-from app.cli.asking_here import LocalLine
-from app.main import Services
+from app.cli.questions import ask_and_show, ask_as_json, body_of
+from app.client.connection import Connection
 from tests.api.test_chat import Client, stream
 from tests.unit.cli.test_deciding import Desk
 
@@ -57,20 +57,24 @@ class TestADeepQuestion:
 
 
 class TestCommandLine:
-    """``conclave ask --deep --approve``, in this process."""
+    """``conclave ask --deep --approve``."""
 
     @pytest.mark.parametrize("as_json", [False, True])
-    async def test_asks_in_the_terminal_and_goes_on(self, house: Services, as_json: bool) -> None:
-        line, out, desk = LocalLine(house, "acme/lan"), Desk(), Desk("tính lại từng bước", "có")
+    async def test_asks_in_the_terminal_and_goes_on(
+        self, address: str, token_of: Callable[[str], str], as_json: bool
+    ) -> None:
+        out, desk = Desk(), Desk("tính lại từng bước", "có")
         body = body_of(QUESTION, deep=True, approve=True)
-        answer = await (ask_as_json if as_json else ask_and_show)(line, body, out, desk)
+        async with Connection(address, token_of("acme/lan")) as connection:
+            answer = await (ask_as_json if as_json else ask_and_show)(connection, body, out, desk)
         assert answer["outcome"] in ("answered", "not_found")
         assert desk.shown.count("Carry out this plan?") == 2 and "tier 1" in desk.shown
         assert out.shown.count('"event": "interrupt"') == (2 if as_json else 0)
 
-    async def test_gives_up_when_it_is_refused(self, house: Services) -> None:
+    async def test_gives_up_when_it_is_refused(self, address: str, token_of: Callable[[str], str]) -> None:
         body = body_of(QUESTION, deep=True, approve=True)
-        answer = await ask_and_show(LocalLine(house, "acme/lan"), body, Desk(), Desk("n"))
+        async with Connection(address, token_of("acme/lan")) as connection:
+            answer = await ask_and_show(connection, body, Desk(), Desk("n"))
         assert (answer["error_code"], answer["error_message"]) == ("TASK_CANCELLED", "The plan was not approved.")
 
 

@@ -13,8 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 from app.cli import app as command_line
-from app.cli.asking import body_of, ending_of, with_files
-from app.cli.asking_here import LocalLine
+from app.cli.questions import body_of, ending_of, with_files
+from app.client.connection import Connection
 from app.domain.attachments import AttachmentLimits
 from app.domain.principal import tenant_id_of, user_id_of
 from app.errors import AppError, ErrorCode
@@ -179,16 +179,17 @@ class TestLimits:
 
 
 class TestCommandLine:
-    async def test_asks_about_files_in_this_process(self, house: Services, tmp_path: Path) -> None:
+    async def test_asks_about_several_files(self, address: str, token_of: Callable[[str], str], tmp_path: Path) -> None:
         paths = [tmp_path / "chi_phi.csv", tmp_path / "so.xlsx"]
         paths[0].write_text(COSTS, "utf-8")
         paths[1].write_bytes(workbook())
-        line = LocalLine(house, "acme/lan")
-        for path, expected in zip(paths, (TOTAL, "20,6"), strict=True):
-            answer: dict[str, Any] = {}
-            async for _, kind, event in line.ask(await with_files(line, body_of("tổng cột chi phí quý 2"), [path])):
-                answer = ending_of(kind, event) or answer
-            assert expected in answer["answer"]
+        async with Connection(address, token_of("acme/lan")) as connection:
+            for path, expected in zip(paths, (TOTAL, "20,6"), strict=True):
+                answer: dict[str, Any] = {}
+                body = await with_files(connection, body_of("tổng cột chi phí quý 2"), [path])
+                async for _, kind, event in connection.ask(body):
+                    answer = ending_of(kind, event) or answer
+                assert expected in answer["answer"]
 
     async def test_asks_about_files_through_a_server(
         self, address: str, token_of: Callable[[str], str], tmp_path: Path
@@ -202,9 +203,10 @@ class TestCommandLine:
         answers = [line for line in result.output.splitlines() if line.startswith("{") and '"outcome"' in line]
         assert TOTAL in json.loads(answers[-1])["answer"]
 
-    async def test_names_a_file_that_is_not_there(self, house: Services, tmp_path: Path) -> None:
-        with pytest.raises(AppError, match=r"weg\.csv: cannot be read"):
-            await with_files(LocalLine(house, "acme/lan"), {}, [tmp_path / "weg.csv"])
+    async def test_names_a_file_that_is_not_there(self, address: str, tmp_path: Path) -> None:
+        async with Connection(address) as connection:
+            with pytest.raises(AppError, match=r"weg\.csv: cannot be read"):
+                await with_files(connection, {}, [tmp_path / "weg.csv"])
 
     def test_the_size_is_a_setting(self) -> None:
         assert Settings(_env_file=None).attachment_max_bytes == AttachmentLimits().max_bytes

@@ -16,9 +16,10 @@ from rich.console import Console
 from typer.testing import CliRunner, Result
 
 from app.cli import app as command_line
-from app.cli.documents.ingest import Wanted, carry_out, prepare
-from app.cli.documents.library import Library, Target, open_library
-from app.cli.documents.steps import Said
+from app.cli.bulk_ingest import Said
+from app.cli.connecting import Target
+from app.cli.ingest import Wanted, carry_out, prepare
+from app.cli.library import Library, open_library
 from app.errors import AppError, ErrorCode
 from app.ingestion.manifest import read_manifest
 from app.main import Services, create_app
@@ -51,8 +52,8 @@ async def brought(library: Library, path: Path, *, is_sync: bool = False) -> tup
 
 @asynccontextmanager
 async def through(address: str, tenant: str = "acme", token: str = "") -> AsyncIterator[Library]:
-    target = Target(tenant, address, token)
-    async with open_library(target, Settings(_env_file=None), Console(file=io.StringIO())) as library:
+    target = Target(f"{tenant}/", address, token)
+    async with open_library(target, Console(file=io.StringIO())) as library:
         yield library
 
 

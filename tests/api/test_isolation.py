@@ -11,10 +11,10 @@ import pytest
 
 from app.api.auth import SharedSecret
 from app.domain.principal import Principal, Scope
-from app.ingestion.seed import SEED_USERS
 from app.main import Services
 from tests.api.conftest import SECRET
 from tests.api.sse_reader import parse
+from tests.factories import SEED_USERS
 
 SEED, ROUNDS = 20261121, 2_500
 USERS = {f"{user.tenant}/{user.name}": user.principal for user in SEED_USERS}

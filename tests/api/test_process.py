@@ -114,6 +114,7 @@ class TestServe:
             stream = asyncio.ensure_future(http.get(f"/api/v1/tasks/{lines[-1]['task_id']}/events"))
             code, _, err = await run(environment, "serve", "--port", str(port))
             assert code == 3 and "taken" in err
+            await self.check_the_command_line_is_a_client(environment, port)
             await stream
             process.send_signal(signal.SIGTERM)
             told = (await asyncio.wait_for(process.communicate(), 15))[1].decode()
@@ -122,6 +123,21 @@ class TestServe:
         logged = [json.loads(line) for line in told.splitlines() if line.startswith("{")]
         assert logged and not [line for line in logged if line["level"] in ("error", "critical")]
         assert "Traceback" not in told and QUESTION not in told
+        assert told.index("database") < told.index("model") < told.index("Conclave http")
+        assert not list(Path(environment["CONCLAVE_DATA_DIR"]).glob("server.*"))
+
+    async def check_the_command_line_is_a_client(self, environment: dict[str, str], port: int) -> None:
+        """Commands without --server go over the private socket, and say so unless they print JSON."""
+        folder = Path(environment["CONCLAVE_DATA_DIR"])
+        assert [path.stat().st_mode & 0o777 for path in folder.glob("server.*")] == [0o600, 0o600]
+        code, out, err = await run(environment, "ask", QUESTION)
+        assert (code, err) == (0, f"through the server at http://127.0.0.1:{port}\n") and "Evidence" in out
+        code, out, err = await run(environment, "ask", "hi", "--as", "acme/nobody", "--json")
+        assert (code, err, json.loads(out)["error_code"]) == (1, "", "NOT_FOUND")
+        code, out, err = await run(environment, "documents", "health", "--json")
+        assert (code, err) == (0, "") and "counts" in json.loads(out.splitlines()[-1])
+        code, out, err = await run(environment, "documents", "list", "--json")
+        assert (code, err) == (0, "") and len(out.splitlines()) == 4
 
     async def test_what_was_accepted_survives_kill_minus_nine(self, environment: dict[str, str]) -> None:
         async with server({**environment, "CONCLAVE_WORKER_IN_PROCESS": "false"}, free_port()) as (process, http):
@@ -206,8 +222,9 @@ class TestWorker:
 class TestOperator:
     async def test_token_prints_the_token_alone(self, environment: dict[str, str]) -> None:
         arguments = ("--tenant", "acme", "--user", "lan", "--department", "hr", "--permissions", "public,internal")
-        code, out, err = await run(environment, "token", *arguments)
-        assert (code, err) == (0, "") and out.count(".") == 2 and len(out.split()) == 1
+        for given in (arguments, ()):
+            code, out, err = await run(environment, "token", *given)
+            assert (code, err) == (0, "") and out.count(".") == 2 and len(out.split()) == 1
 
     async def test_a_new_tenant_reads_what_is_ingested_for_it(
         self, environment: dict[str, str], tmp_path: Path

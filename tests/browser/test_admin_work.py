@@ -9,9 +9,8 @@ import pytest
 from playwright.async_api import Locator, Page, expect
 
 from app.domain.principal import Principal
-from app.evaluation.gates import DEFAULT_GATES, held, read_gates
+from app.evaluation.comparison import DEFAULT_GATES, held, read_gates
 from app.evaluation.shelf import SHELF_FOLDER, Shelf
-from app.ingestion.seed import SEED_USERS
 from app.main import Services
 from tests.browser.company import DECIDED, SEED_QUESTION
 from tests.browser.conftest import PHONE, Gate
@@ -19,6 +18,7 @@ from tests.browser.test_admin import go, open_document
 from tests.browser.test_page import TOO_WIDE, serious
 from tests.browser.test_screenshots import take
 from tests.browser.visitor import Visitor
+from tests.factories import SEED_USERS
 from tests.unit.evaluation.runs import conflict, events, report
 
 Enter = Callable[..., Awaitable[Page]]

@@ -22,6 +22,7 @@ from app.settings import Settings
 from tests.api.conftest import DOCUMENTS, SECRET, SEED
 from tests.chaos.machines import Api, Machine, Postgres, Worker
 from tests.chaos.nursery import Nursery
+from tests.factories import with_demo_people
 from tests.fakes.house_mind import house_mind, lines_of, stage_of
 from tests.fakes.model_server import Asked, ModelServer, Reply, scripted_model_server
 from tests.fakes.valkey import ValkeyServer
@@ -149,6 +150,7 @@ class House:
                 copy = self.folder / "seed" / tenant / name
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copy(SEED / tenant / name, copy)
+        with_demo_people(self.folder / "seed")
         services = await Services.open(self.settings())
         try:
             await services.seed()

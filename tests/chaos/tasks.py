@@ -8,7 +8,7 @@ from typing import Any
 from pgqueuer.domain.types import JobId
 
 from app.domain.principal import Principal
-from app.main.identity import Directory
+from app.main.storage import Directory
 from app.storage.database import Database
 from app.tasks.queue import JobQueue
 from app.tasks.registry import TaskRegistry

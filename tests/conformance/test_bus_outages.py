@@ -11,7 +11,7 @@ from app.bus import PATIENCE_SECONDS, Bus
 from app.bus.redis import RedisChannel
 from app.bus.relay import RelayingBus
 from app.errors import AppError, ErrorCode
-from app.main.buses import check_bus_url, open_bus
+from app.main.adapters import check_bus_url, open_bus
 from tests.conformance.bus_adapters import PATIENCE, message, on
 from tests.fakes.valkey import ValkeyServer
 

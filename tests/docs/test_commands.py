@@ -14,6 +14,7 @@ from tests.acceptance.two_machines import settings_of
 from tests.api.serving import serve
 from tests.docs.blocks import PAGES, ROOT, blocks_of, name_of
 from tests.docs.running import BESIDE, ENVIRONMENT, FOLLOWED_ELSEWHERE, Desk
+from tests.factories import with_demo_people
 
 DOCUMENTS = {
     "acme": (
@@ -39,6 +40,7 @@ async def settings(embedded_server: EmbeddedServer, tmp_path_factory: pytest.Tem
             copy = folder / "seed" / tenant / name
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / "seed_data" / tenant / name, copy)
+    with_demo_people(folder / "seed")
     settings = await settings_of(embedded_server, "docs", folder / "data", folder / "seed", task_lease_seconds=30)
     opened = await Services.open(settings, work=False)
     try:

@@ -25,7 +25,7 @@ from app.ingestion.passages import BATCH
 from app.ingestion.pipeline import Ingestion
 from app.ingestion.stages import Published, Tell
 from app.journal import Journal
-from app.main.ingesting import run_ingestion
+from app.main.working import run_ingestion
 from app.storage.database import Database
 from app.storage.notifications import NotificationChannel
 from app.storage.publishing import publish

@@ -21,7 +21,7 @@ from app.domain.principal import Principal
 from app.domain.tasks import NewTask
 from app.events import FinalReport, JournalEntry
 from app.ingestion.passages import BATCH
-from app.main.ingesting import run_ingestion
+from app.main.working import run_ingestion
 from app.storage.database import Database
 from app.tasks.run import TaskRun
 from tests.postgres.arriving import Desk, PlainParser, file_upload

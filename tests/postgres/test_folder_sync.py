@@ -13,11 +13,9 @@ import pytest
 import pytest_asyncio
 from rich.console import Console
 
-from app.cli.documents.access import explain
-from app.cli.documents.ingest import Wanted, carry_out, prepare
-from app.cli.documents.library_here import LocalLibrary
-from app.cli.documents.operator import operator_of
-from app.cli.documents.steps import Said
+from app.cli.access import explain
+from app.cli.bulk_ingest import Said
+from app.cli.ingest import Wanted, carry_out, prepare
 from app.domain.principal import SCOPES, Principal, Scope
 from app.embedding import EmbeddingUnavailable
 from app.embedding.nano import NanoEmbedder
@@ -26,10 +24,12 @@ from app.ingestion.catalogue import Catalogue
 from app.ingestion.health import Health
 from app.ingestion.manifest import read_manifest
 from app.ingestion.pipeline import Ingestion
+from app.main.storage import operator_claims
 from app.retrieval.calibration import load_calibration
 from app.retrieval.search import Retriever
 from app.storage.database import Database
 from tests.factories import principal
+from tests.postgres.folder_library import FolderLibrary
 from tests.postgres.library import ACME, HOLIDAYS, LATENESS, TODAY, CountingEmbedder, add_tenants, today
 
 LEAVE = "# Nghỉ phép\n\nNhân viên chính thức được hưởng 12 ngày nghỉ phép năm.\n"
@@ -51,7 +51,7 @@ class Sync(NamedTuple):
     """One tenant and its folder."""
 
     folder: Path
-    library: LocalLibrary
+    library: FolderLibrary
     embedder: CountingEmbedder
     operator: Principal
     ingestion: Ingestion
@@ -91,10 +91,10 @@ async def sync(database: Database, maintenance_url: str, nano: NanoEmbedder, tmp
     await add_tenants(maintenance_url, tenant)
     embedder = CountingEmbedder(nano)
     ingestion = Ingestion(database, embedder, today=today)
-    operator = operator_of(tenant, frozenset({"hr", "it"}))
+    operator = operator_claims(tenant, frozenset({"hr", "it"})).principal()
     calibration = load_calibration(embedder.model)
     health = Health(database, calibration.space, today=today)
-    library = LocalLibrary(database, ingestion, Catalogue(database, today), health, operator, 1_000_000)
+    library = FolderLibrary(database, ingestion, Catalogue(database, today), health, operator)
     retriever = Retriever(database, embedder, calibration, caching=False, today=today)
     folder = tmp_path / "policies"
     folder.mkdir()

@@ -7,7 +7,7 @@ import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from typing import Literal, get_args
 
@@ -17,9 +17,8 @@ from app.domain.knowledge import Language
 from app.embedding import Embedder, EmbeddingUnavailable, Vectors
 from app.embedding.cached import StoredVectors
 from app.reasoning.local.chitchat import Talk
-from app.reasoning.local.kinds import STIFFNESS, WEIGHTS, KindModel
-from app.reasoning.local.manner import Numbers
-from app.reasoning.local.views import Look, Middles, Utterances, Weights
+from app.reasoning.local.fitted import STIFFNESS, WEIGHTS, KindModel, read_or_fit
+from app.reasoning.local.views import Look, Middles, Numbers, Utterances, Weights
 from app.text.language import is_unaccented_vietnamese
 
 Asking = Literal["task", "world", "request"]
@@ -130,14 +129,15 @@ class ExemplarBank:
         return Utterances(texts, (await self.vectors())[np.array(chosen)] if by_meaning else None)
 
     async def warm(self) -> None:
-        """Fit the models now instead of at the first question. Raises `EmbeddingUnavailable`."""
-        look = await asyncio.to_thread(Look.of, [exemplar.text for exemplar in exemplars()])
+        """Have the models now instead of at the first question. Raises `EmbeddingUnavailable`."""
         for by_meaning in (False, True):
-            await self._model(by_meaning=by_meaning, look=look)
+            await self._model(by_meaning=by_meaning)
 
-    async def _model(self, *, by_meaning: bool, look: Look | None = None) -> KindModel:
+    async def _model(self, *, by_meaning: bool) -> KindModel:
         async with self._fitting:
             if by_meaning not in self._models:
                 vectors = await self.vectors() if by_meaning else None
-                self._models[by_meaning] = await asyncio.to_thread(fitted, exemplars(), vectors, look=look)
+                embedder_model = self._embedder.model if by_meaning else ""
+                fit = partial(fitted, exemplars(), vectors)
+                self._models[by_meaning] = await asyncio.to_thread(read_or_fit, self._kept.folder, embedder_model, fit)
             return self._models[by_meaning]

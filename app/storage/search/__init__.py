@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.principal import Scope
+from app.domain.zones import HOME
 from app.storage.database import Transaction
 from app.storage.search.statements import (
     BEFORE_A_WALK,
@@ -46,6 +47,8 @@ class SearchState(NamedTuple):
     """The space of the vectors that are searched."""
     indexed_chunks: int | None
     """About how many chunks the tenant's own index of that space holds; None when it has none."""
+    time_zone: str = HOME
+    """Whose midnight begins the tenant's day."""
 
 
 class ChunkQuery(NamedTuple):

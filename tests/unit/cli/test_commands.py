@@ -10,8 +10,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 from app.cli import app as command_line
-from app.cli.commands import PLACES
-from app.cli.later import LaterGroup
+from app.cli.lazy_commands import PLACES, Commands
 
 HEAVY = {
     "alembic", "langgraph", "langsmith", "mcp", "onnxruntime", "openai", "pgqueuer", "pint", "redis", "tokenizers",
@@ -37,25 +36,25 @@ main()
 
 
 @pytest.fixture(scope="module")
-def group() -> LaterGroup:
+def group() -> Commands:
     command = get_command(command_line)
-    assert isinstance(command, LaterGroup)
+    assert isinstance(command, Commands)
     return command
 
 
 class TestTable:
     @pytest.mark.parametrize("name", PLACES)
-    def test_says_what_the_command_says_of_itself(self, group: LaterGroup, name: str) -> None:
+    def test_says_what_the_command_says_of_itself(self, group: Commands, name: str) -> None:
         command = group.commands[name]
         assert command.name == name
-        assert " ".join((command.help or "").partition("\n\n")[0].split()) == PLACES[name].told
+        assert " ".join((command.help or "").partition("\n\n")[0].split()) == PLACES[name].summary
 
-    def test_lists_every_command(self, group: LaterGroup) -> None:
+    def test_lists_every_command(self, group: Commands) -> None:
         told = CliRunner().invoke(command_line, ["--help"]).output
         assert group.list_commands(typer.Context(group)) == list(PLACES)
         assert [name for name in PLACES if f" {name} " not in told] == []
 
-    def test_a_group_has_its_own_commands(self, group: LaterGroup) -> None:
+    def test_a_group_has_its_own_commands(self, group: Commands) -> None:
         documents = group.commands["documents"]
         assert isinstance(documents, TyperGroup)
         assert {*documents.commands} == {"list", "show", "delete", "health"}

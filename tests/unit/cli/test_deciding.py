@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from app.cli.deciding import decide, decision_of
+from app.cli.questions import decide, decision_of
 
 
 class Desk(Console):

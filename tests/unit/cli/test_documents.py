@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from app.cli.documents.access import explain
-from app.cli.documents.bringing import Outcome
-from app.cli.documents.display import Report
-from app.cli.documents.server import ending
+from app.cli.access import explain
+from app.cli.bulk_ingest import Outcome
+from app.cli.ingest import Report
+from app.cli.library import ending
 from app.domain.documents import DocumentStatus, DocumentView, Progress, VersionView
 from app.domain.principal import SCOPES
 from tests.factories import principal

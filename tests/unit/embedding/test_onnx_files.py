@@ -13,7 +13,7 @@ from structlog.testing import capture_logs
 
 from app.embedding import EmbeddingUnavailable, Vectors, nano, onnx
 from app.embedding.onnx import OnnxEmbedder
-from app.main.embedders import open_embedder
+from app.main.adapters import open_embedder
 from app.settings import Settings
 
 TEXT = "Nhân viên được nghỉ 12 ngày phép mỗi năm."

@@ -7,8 +7,9 @@ import pytest
 
 from app.domain.principal import tenant_id_of, user_id_of
 from app.errors import AppError, ErrorCode
-from app.ingestion.seed import SEED_USERS, read_seed
+from app.ingestion.seed import read_seed
 from tests.cases import each_case
+from tests.factories import SEED_USERS, with_demo_people
 
 DOCUMENT = """---
 title: Giờ làm việc
@@ -33,7 +34,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "acme" / "hr").mkdir(parents=True)
     (tmp_path / "acme" / "hr" / "hours.md").write_text(DOCUMENT, "utf-8")
     (tmp_path / "acme" / "logs.jsonl").write_text(LOG * 2, "utf-8")
-    return tmp_path
+    return with_demo_people(tmp_path)
 
 
 def refusal(folder: Path) -> str:
@@ -86,6 +87,20 @@ class TestReadSeed:
 
     def test_says_when_there_is_no_folder(self, tmp_path: Path) -> None:
         assert "does not exist" in refusal(tmp_path / "nothing")
+
+
+class TestDemoPeople:
+    def test_a_folder_without_them_is_a_company_with_an_administrator_alone(self, folder: Path) -> None:
+        (folder / "demo.toml").unlink()
+        (tenant,) = read_seed(folder).tenants
+        assert [user.name for user in tenant.users] == ["admin"] and tenant.admin.tenant == "acme"
+
+    @pytest.mark.parametrize(
+        ("text", "named"), [("default_asker = 1", "default_asker"), ("[", "demo.toml"), ("owner = 'x'", "owner")]
+    )
+    def test_a_broken_file_is_named(self, folder: Path, text: str, named: str) -> None:
+        (folder / "demo.toml").write_text(text, "utf-8")
+        assert "demo.toml" in refusal(folder) and named in refusal(folder)
 
 
 class TestSeedUsers:

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from app.main.balancing import Balancing
+from app.main.working import Balancing
 from app.storage import large_tenants
 from tests.factories import stable_id
 

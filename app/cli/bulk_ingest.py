@@ -1,0 +1,234 @@
+"""What `conclave ingest` will do, found out before anything is changed; then done, several documents at a time."""
+
+import asyncio
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, Protocol
+from uuid import UUID
+
+import aiohttp
+
+from app.cli.library import Library
+from app.domain.documents import DocumentStatus, Progress
+from app.domain.record import Record
+from app.errors import AppError, ErrorCode
+from app.ingestion.files import Entry, Source, entries_of, read_upload
+from app.ingestion.folder import Listing, Plan, plan, walk
+from app.ingestion.manifest import MANIFEST, FolderRules
+from app.ingestion.stages import Published
+
+_AT_ONCE = 4
+_FOR_ALL = {
+    ErrorCode.DATABASE_UNAVAILABLE, ErrorCode.LLM_UNAVAILABLE, ErrorCode.OVERLOADED, ErrorCode.PERMISSION_DENIED,
+    ErrorCode.RATE_LIMITED, ErrorCode.UNAUTHENTICATED,
+}  # fmt: skip
+"""What has happened to every further document as well; it ends the run."""
+
+
+class Outcome(Record):
+    """What became of one file or document."""
+
+    file: str
+    outcome: Literal["published", "unchanged", "partial", "failed", "retired", "skipped"]
+    code: str = ""
+    detail: str = ""
+    """What to do about it."""
+    external_id: str = ""
+    document_id: UUID | None = None
+    version: int | None = None
+    chunks: int = 0
+    embedded: int = 0
+
+
+class Watcher(Protocol):
+    """Is told how it goes."""
+
+    def begin(self, name: str) -> None:
+        """Work on a document begins."""
+
+    def tell(self, name: str, progress: Progress) -> None:
+        """It is this far."""
+
+    def end(self, outcome: Outcome) -> None:
+        """Nothing more happens to it."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What the command line says of the documents."""
+
+    base: Mapping[str, Any]
+    """Fields of documents that do not say theirs."""
+    only: Mapping[str, Any]
+    """Fields that can belong to one document alone; they win."""
+
+    def describe(self, entry: Entry, own: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields of an entry. A file of a folder is called by its department and its path in the folder."""
+        fields = {**self.base, **own, **self.only}
+        if entry.text is None and not (fields.get("external_id") or fields.get("url")):
+            fields["external_id"] = f"{fields['department']}/{entry.name}"
+        return fields
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What is to be done."""
+
+    entries: Sequence[Entry]
+    left_out: Sequence[Outcome]
+    """Files nothing is done with, or nothing can be done with."""
+    plan: Plan
+    prefix: str = ""
+    notes: Sequence[str] = ()
+    """What an administrator should know beforehand."""
+
+    def lines(self) -> Iterator[dict[str, Any]]:
+        """One record a document, for showing: document, step, department, scope, dates, why."""
+        known = set(self.plan.check)
+        for entry in self.entries:
+            step = "check" if entry.external_id in known else "bring in"
+            said = entry.fields.model_dump(mode="json", include={"department", "scope", "effective_from"})
+            yield {
+                "document": entry.name, "step": "refuse" if entry.fault else step, **said,
+                "external_id": entry.external_id, "detail": entry.fault,
+            }  # fmt: skip
+        for step, names in (("retire", self.plan.retire), ("withhold", self.plan.withheld)):
+            for name in names:
+                yield {"document": name.removeprefix(self.prefix), "step": step, "external_id": name, "detail": ""}
+        for one in self.left_out:
+            step = "refuse" if one.outcome == "failed" else "skip"
+            yield {"document": one.file, "step": step, "external_id": "", "detail": one.detail}
+
+
+def steps_for(paths: Sequence[Path], said: Said) -> Steps:
+    """The documents in files and folders, in order; nothing is retired. Reads the disk. Raises `AppError`."""
+    listing = Listing()
+    for path in paths:
+        if not path.is_dir():
+            listing.sources.append(Source(path.resolve(), path.name))
+            continue
+        if (path / MANIFEST).exists():
+            detail = f"{path} holds {MANIFEST}, which counts only with --watch-once. Add it, or name the files."
+            raise AppError(ErrorCode.PAYLOAD_INVALID, detail, status=422)
+        found = walk(path)
+        listing.sources += found.sources
+        listing.skipped += found.skipped
+        listing.unreadable += found.unreadable
+    entries = entries_of(listing.sources, said.describe)
+    return Steps(entries, _left_out(listing), Plan(arrive=_ids(entries), check=(), retire=()))
+
+
+def sync_steps(folder: Path, rules: FolderRules, known: Collection[str], *, allow_retire_all: bool) -> Steps:
+    """What brings the catalogue in step with a folder. `known` are the ids its synchronisation owns.
+
+    Reads the disk. Raises `AppError`.
+    """
+    listing = walk(folder, rules.is_ignored)
+    entries = rules.resolve(entries_of(listing.sources, rules.describe))
+    unreadable = {*listing.unreadable, *(entry.source.name for entry in entries if entry.fault)}
+    planned = plan(_ids(entries), known, prefix=rules.prefix, unreadable=unreadable, allow_retire_all=allow_retire_all)
+    notes = [f"{MANIFEST}: no file matches the rule {pattern!r}" for pattern in rules.unused]
+    if planned.withheld:
+        notes.append(
+            f"{len(planned.withheld)} of {len(known)} documents of this folder have no file any more. None was retired,"
+            " in case a disk is missing. If it is meant, run again with --allow-retire-all"
+        )
+    return Steps(entries, _left_out(listing), planned, rules.prefix, notes)
+
+
+def _ids(entries: Sequence[Entry]) -> tuple[str, ...]:
+    return tuple(entry.external_id for entry in entries if entry.external_id)
+
+
+def _left_out(listing: Listing) -> list[Outcome]:
+    skipped = [Outcome(file=one.name, outcome="skipped", detail=one.reason) for one in listing.skipped]
+    detail = "It cannot be read; what is known of it stays."
+    failed = [
+        Outcome(file=name, outcome="failed", code=ErrorCode.DOCUMENT_REJECTED.value, detail=detail)
+        for name in listing.unreadable
+    ]
+    return [*skipped, *failed]
+
+
+async def bring_all(library: Library, entries: Sequence[Entry], watcher: Watcher) -> None:
+    """Bring the entries in; the watcher learns each outcome. Raises `AppError` when something fails for all."""
+    waiting = iter(entries)
+
+    async def work() -> None:
+        for entry in waiting:
+            watcher.begin(entry.name)
+            watcher.end(await _bring(library, entry, watcher))
+
+    workers = [asyncio.create_task(work()) for _ in range(min(_AT_ONCE, len(entries)))]
+    try:
+        await asyncio.gather(*workers)
+    finally:
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+
+
+async def retire_all(library: Library, retired: Mapping[str, UUID], prefix: str, watcher: Watcher) -> None:
+    """Delete documents by external id; one that is gone already counts as retired."""
+    for external_id, document_id in retired.items():
+        name = external_id.removeprefix(prefix)
+        try:
+            await library.delete(document_id)
+        except AppError as error:
+            if error.code is not ErrorCode.NOT_FOUND:
+                raise
+        told = "Its file is gone; it is deleted with its chunks."
+        watcher.end(
+            Outcome(file=name, outcome="retired", detail=told, external_id=external_id, document_id=document_id)
+        )
+
+
+async def _bring(library: Library, entry: Entry, watcher: Watcher) -> Outcome:
+    if entry.fault:
+        return _failed(entry, ErrorCode.DOCUMENT_REJECTED.value, f"{entry.fault}.")
+
+    async def tell(progress: Progress) -> None:
+        watcher.tell(entry.name, progress)
+
+    try:
+        upload = await asyncio.to_thread(read_upload, entry, None)
+    except AppError as error:
+        return _failed(entry, error.code.value, error.detail)
+    except (OSError, ValueError) as error:
+        return _failed(entry, ErrorCode.DOCUMENT_REJECTED.value, f"The file cannot be read ({error}).")
+    try:
+        return _ended(entry, await library.bring_in(upload, tell))
+    except AppError as error:
+        if error.code in _FOR_ALL:
+            raise
+        return _failed(entry, error.code.value, error.detail)
+    except (aiohttp.ClientError, TimeoutError):  # the server stays away
+        raise
+    except Exception as error:  # whatever it is, the other documents can do nothing about it
+        return _failed(entry, ErrorCode.INTERNAL.value, f"It failed unexpectedly ({type(error).__name__}).")
+
+
+def _ended(entry: Entry, published: Published) -> Outcome:
+    outcome: Literal["published", "unchanged", "partial", "failed"] = "published"
+    if published.status is DocumentStatus.FAILED:
+        outcome = "failed"
+    elif published.code == "UNCHANGED":
+        outcome = "unchanged"
+    elif published.status is DocumentStatus.PARTIAL:
+        outcome = "partial"
+    return Outcome(
+        file=entry.name,
+        outcome=outcome,
+        code="" if outcome == "unchanged" else published.code,
+        detail=published.detail,
+        external_id=entry.external_id,
+        document_id=published.document_id,
+        version=published.version,
+        chunks=published.chunks,
+        embedded=published.embedded,
+    )
+
+
+def _failed(entry: Entry, code: str, detail: str) -> Outcome:
+    return Outcome(file=entry.name, outcome="failed", code=code, detail=detail, external_id=entry.external_id)

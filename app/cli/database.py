@@ -1,0 +1,154 @@
+"""`conclave db` and `conclave seed`: what a database needs at first, as it grows and as models change."""
+
+import asyncio
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from app.cli.connecting import opened, opened_storage
+from app.cli.output import FAILED, OK, AsJson, AsJsonResult, DocumentBar, finish, print_json
+from app.domain.principal import Principal
+from app.errors import AppError, ErrorCode
+from app.ingestion.passages import ReembedReport
+from app.settings import Settings
+from app.storage import documents, large_tenants, migrate, tenants
+from app.storage.embedded import start_embedded
+
+if TYPE_CHECKING:
+    from app.main import Services
+    from app.main.storage import Storage
+
+db_commands = typer.Typer(no_args_is_help=True, help="The database's schema.")
+Tenant = Annotated[str, typer.Option(help="Only this tenant; default: all of them.")]
+
+
+@contextmanager
+def _database(settings: Settings) -> Iterator[tuple[str, str]]:
+    """The addresses of the app and the owner role; the embedded server runs meanwhile."""
+    if not settings.is_embedded:
+        yield settings.database_url.get_secret_value(), settings.database_owner_url.get_secret_value()
+        return
+    server = start_embedded(settings.data_dir)
+    try:
+        yield server.app_url, server.owner_url
+    finally:
+        server.stop()
+
+
+@db_commands.command("upgrade")
+def db_upgrade() -> None:
+    """Run the migrations this version needs."""
+    with _database(Settings()) as (_, owner):
+        if not owner:
+            raise typer.BadParameter("set CONCLAVE_DATABASE_OWNER_URL to the address of the role that owns the tables")
+        migrate.upgrade(owner)
+        typer.echo(asyncio.run(migrate.current(owner)))
+
+
+@db_commands.command("current")
+def db_current() -> None:
+    """Print the schema's revision."""
+    with _database(Settings()) as (app, owner):
+        typer.echo(asyncio.run(migrate.current(owner or app)) or "empty")
+
+
+@db_commands.command("check")
+def db_check() -> None:
+    """Exit 0 when the schema is this version's, else 1."""
+    with _database(Settings()) as (app, owner):
+        is_current = asyncio.run(migrate.is_current(owner or app))
+    typer.echo("current" if is_current else "not current")
+    raise typer.Exit(OK if is_current else FAILED)
+
+
+@db_commands.command("balance")
+def balance(tenant: Tenant = "", as_json: AsJson = False) -> None:
+    """Give large tenants vector and word indexes of their own, and take them from those that shrank."""
+    finish(_balance(tenant, as_json))
+
+
+async def _balance(tenant: str, as_json: bool) -> int:
+    out = Console()
+    async with opened_storage() as storage:
+        if not storage.addresses.owner:
+            detail = "Set CONCLAVE_DATABASE_OWNER_URL: only the role that owns the tables makes indexes."
+            raise AppError(ErrorCode.PERMISSION_DENIED, detail, status=403)
+        people = [await storage.directory.operator_of(name) for name in await _names(storage, tenant)]
+        changes = await large_tenants.balance(storage.addresses.owner, [one.principal().tenant_id for one in people])
+    for change in changes:
+        if as_json:
+            print_json(out, change._asdict())
+        else:
+            out.print(f"{change.tenant_id} {change.action}: {change.chunks} chunks in {change.space}", highlight=False)
+    if not changes and not as_json:
+        out.print("nothing to do")
+    return OK
+
+
+@db_commands.command("reembed")
+def reembed(tenant: Tenant = "", as_json: AsJson = False) -> None:
+    """Make the configured model's vectors beside the old ones, then search by them; goes on where it was stopped."""
+    finish(_reembed(tenant, as_json))
+
+
+async def _reembed(tenant: str, as_json: bool) -> int:
+    out, code = Console(), OK
+    async with opened(Settings(), Console(stderr=True)) as services:
+        for name in await _names(services.storage, tenant):
+            report = await _reembed_one(services, name, await _reader_of_all(services.storage, name))
+            code = code if report.is_searched else FAILED
+            if as_json:
+                print_json(out, {"tenant": name, **report.model_dump()})
+            else:
+                state = "searched by the new vectors" if report.is_searched else "still searched by the old vectors"
+                out.print(f"{name}: {report.written} vectors written, {report.dropped} removed, {state}")
+    return code
+
+
+async def _reembed_one(services: "Services", name: str, reader: Principal) -> ReembedReport:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        bar = progress.add_task(name, total=None)
+        return await services.reembedding.run(reader, lambda done: progress.update(bar, completed=done))
+
+
+async def _names(storage: "Storage", tenant: str) -> list[str]:
+    if tenant:
+        return [tenant]
+    async with (await storage.open_operator()).operator_scope() as tx:
+        return [one.name for one in await tenants.tenants(tx)]
+
+
+async def _reader_of_all(storage: "Storage", name: str) -> Principal:
+    """Whoever sits at the machine, with every department a document of the tenant belongs to."""
+    operator = (await storage.directory.operator_of(name)).principal()
+    async with storage.database.principal_scope(operator) as tx:
+        every = await documents.departments(tx)
+    return operator.model_copy(update={"departments": operator.departments | every})
+
+
+def seed(as_json: AsJsonResult = False) -> None:
+    """Bring the demo tenants, users, documents and logs into the database; what is there already is skipped."""
+    finish(_seed(Settings(), as_json))
+
+
+async def _seed(settings: Settings, as_json: bool) -> int:
+    console = Console(stderr=True)
+    async with opened(settings, console) as services:
+        bar = DocumentBar(console, "seeding")
+        try:
+            report = await services.seed(bar)
+        finally:
+            bar.stop()
+    if as_json:
+        print_json(Console(), report.model_dump())
+    else:
+        Console().print(
+            f"{report.tenants} tenants, {report.users} users, {report.documents} documents brought in, "
+            f"{report.unchanged} unchanged, {report.log_lines} log lines"
+        )
+    return OK

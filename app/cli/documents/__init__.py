@@ -1,1 +1,0 @@
-"""The command line for documents: bring them in, look at them, delete them, and ask why somebody may read one."""

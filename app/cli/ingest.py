@@ -1,0 +1,252 @@
+"""`conclave ingest`: files, folders and JSON lines become documents of a tenant; a folder may be kept in step."""
+
+import asyncio
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+from uuid import UUID
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
+
+from app.cli.bulk_ingest import Outcome, Said, Steps, bring_all, retire_all, steps_for, sync_steps
+from app.cli.connecting import Server, Target, Tenant, Token
+from app.cli.library import Library, open_library
+from app.cli.output import FAILED, OK, finish, print_json, print_table, text
+from app.domain.documents import DocumentFields, DocumentStatus, Progress
+from app.domain.principal import GENERAL
+from app.ingestion.manifest import FolderRules, Manifest, read_manifest, sync_name
+from app.text.language import clean
+
+_FORMATS_TOLD = "Folders or files: PDF, DOCX, PPTX, XLSX, CSV, HTML, Markdown, TXT, EML, and JSONL of documents."
+_STYLES = {
+    "published": "green", "unchanged": "dim", "partial": "yellow", "failed": "red", "retired": "magenta",
+    "skipped": "dim",
+}  # fmt: skip
+_STAGES = {
+    DocumentStatus.RECEIVED: "waiting",
+    DocumentStatus.PARSING: "reading",
+    DocumentStatus.CHUNKING: "cutting",
+    DocumentStatus.EMBEDDING: "making vectors",
+    DocumentStatus.READY: "published",
+    DocumentStatus.PARTIAL: "published in part",
+    DocumentStatus.FAILED: "failed",
+}
+_ROWS_SHOWN = 40
+"""More documents than these: only what needs a person is listed, the rest is counted."""
+_TROUBLES_SHOWN = 100
+_NAME_CHARS = 48
+Day = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"])]
+AsJson = Annotated[bool, typer.Option("--json", help="One JSON object a document; the last line is the result.")]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the command line asks for."""
+
+    paths: Sequence[Path]
+    said: Said
+    is_sync: bool
+    is_dry: bool
+    allow_retire_all: bool
+
+
+def ingest(
+    paths: Annotated[list[Path], typer.Argument(exists=True, help=_FORMATS_TOLD)],
+    tenant: Tenant = "",
+    department: Annotated[str, typer.Option(help="For files that do not say theirs.")] = GENERAL,
+    scope: Annotated[str, typer.Option(help="public, internal or private; if the file is silent.")] = "internal",
+    title: Annotated[str, typer.Option(help="Of a single file.")] = "",
+    effective_from: Day = None,
+    effective_to: Day = None,
+    supersedes: Annotated[str, typer.Option(help="external_id of the document this one replaces.")] = "",
+    authority: Annotated[str, typer.Option()] = "policy",
+    external_id: Annotated[str, typer.Option(help="Of a single file; the same one again is a new version.")] = "",
+    watch_once: Annotated[bool, typer.Option("--watch-once", help="Bring one folder in step.")] = False,
+    allow_retire_all: Annotated[
+        bool, typer.Option("--allow-retire-all", help="Retire also when most of the folder is gone.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done.")] = False,
+    as_json: AsJson = False,
+    server: Server = "",
+    token: Token = "",
+) -> None:
+    """Bring documents in; what has not changed is skipped. The same external_id again makes a new version."""
+    base = {
+        "department": department, "scope": scope, "effective_from": effective_from and effective_from.date(),
+        "effective_to": effective_to and effective_to.date(), "supersedes": supersedes, "authority": authority,
+    }  # fmt: skip
+    said = Said(_set(base), _set({"title": title, "external_id": external_id}))
+    DocumentFields.model_validate({**said.base, **said.only})
+    wanted = Wanted(paths, said, watch_once, dry_run, allow_retire_all)
+    _check_usage(wanted)
+    finish(_ingest(Target(f"{tenant}/", server, token), wanted, as_json))
+
+
+def _set(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value}
+
+
+def _check_usage(wanted: Wanted) -> None:
+    is_one_folder = len(wanted.paths) == 1 and wanted.paths[0].is_dir()
+    if wanted.is_sync and not is_one_folder:
+        raise typer.BadParameter("--watch-once needs exactly one folder")
+    if wanted.said.only and (is_one_folder or len(wanted.paths) > 1):
+        raise typer.BadParameter("--title and --external-id are for a single file")
+    if wanted.allow_retire_all and not wanted.is_sync:
+        raise typer.BadParameter("--allow-retire-all goes with --watch-once")
+
+
+async def _ingest(target: Target, wanted: Wanted, as_json: bool) -> int:
+    # A mistake in the manifest is told before anything is opened.
+    manifest = read_manifest(wanted.paths[0]) if wanted.is_sync else Manifest()
+    progress, out = Console(stderr=True), Console()
+    async with open_library(target, progress, as_json=as_json, work=True) as library:
+        steps, known = await prepare(library, wanted, manifest)
+        if wanted.is_dry:
+            return _show(steps, out, progress, as_json)
+        return await carry_out(library, steps, known, out, progress, as_json)
+
+
+async def prepare(library: Library, wanted: Wanted, manifest: Manifest) -> tuple[Steps, dict[str, UUID]]:
+    """What is to be done, and what of the folder is in the catalogue already."""
+    if not wanted.is_sync:
+        return await asyncio.to_thread(steps_for, wanted.paths, wanted.said), {}
+    folder = wanted.paths[0]
+    rules = FolderRules(sync_name(folder, manifest), manifest, wanted.said.base, await library.departments())
+    known = await library.known(rules.prefix)
+    steps = await asyncio.to_thread(sync_steps, folder, rules, known.keys(), allow_retire_all=wanted.allow_retire_all)
+    return steps, known
+
+
+async def carry_out(
+    library: Library, steps: Steps, known: Mapping[str, UUID], out: Console, progress: Console, as_json: bool
+) -> int:
+    """Do it, show it, and give the exit code. Raises `AppError` when something fails for every document."""
+    report = Report(len(steps.entries), progress, out if as_json else None)
+    try:
+        with report:
+            for outcome in steps.left_out:
+                report.end(outcome)
+            await bring_all(library, steps.entries, report)
+            await retire_all(library, {one: known[one] for one in steps.plan.retire}, steps.prefix, report)
+    finally:
+        if not as_json:
+            report.print(out)
+    _tell_notes(steps, progress)
+    if as_json:
+        print_json(out, {**report.summary(), "withheld": len(steps.plan.withheld), "notes": list(steps.notes)})
+    return FAILED if report.has_failed or steps.plan.withheld else OK
+
+
+def _show(steps: Steps, out: Console, progress: Console, as_json: bool) -> int:
+    """Tell what would be done; 1 when some of it could not be."""
+    lines = list(steps.lines())
+    counts = Counter(line["step"] for line in lines)
+    if as_json:
+        for line in lines:
+            print_json(out, line)
+        print_json(out, {**counts, "notes": list(steps.notes)})
+    else:
+        columns = ("document", "step", "department", "scope", "effective_from", "detail")
+        print_table(out, columns, ([str(line.get(name) or "") for name in columns] for line in lines))
+        told = ", ".join(f"{count} to {step}" for step, count in counts.items()) or "nothing to do"
+        out.print(text(f"{told}; nothing was changed"))
+    _tell_notes(steps, progress)
+    return FAILED if counts["refuse"] or counts["withhold"] else OK
+
+
+def _tell_notes(steps: Steps, progress: Console) -> None:
+    for note in steps.notes:
+        progress.print(text(f"! {note}.", "yellow"))
+
+
+class Report:
+    """Collects the outcomes; the bars show how far everything is, `print` tells the end."""
+
+    def __init__(self, total: int, progress: Console, lines: Console | None):
+        """`lines` = where each outcome is written at once as a JSON line; None = nowhere."""
+        self.outcomes: list[Outcome] = []
+        self._lines, self._started = lines, time.perf_counter()
+        self._bars = Bars(
+            TextColumn("{task.description}", markup=False),
+            BarColumn(bar_width=24),
+            TextColumn("{task.fields[state]}", style="dim", markup=False),
+            TimeElapsedColumn(),
+            console=progress,
+            transient=True,
+        )
+        self._all = self._bars.add_task("documents", total=total, state=f"0 of {total}")
+        self._done, self._total = 0, total
+        self._one: dict[str, TaskID] = {}
+
+    def __enter__(self) -> "Report":
+        self._bars.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bars.stop()
+
+    def begin(self, name: str) -> None:
+        """See `Watcher`."""
+        shown = name if len(name) <= _NAME_CHARS else f"…{name[1 - _NAME_CHARS :]}"
+        self._one[name] = self._bars.add_task(f"  {clean(shown)}", total=100, state="waiting")
+
+    def tell(self, name: str, progress: Progress) -> None:
+        """See `Watcher`."""
+        chunks = f" {progress.chunks_embedded}/{progress.chunks_total}" if progress.chunks_total else ""
+        state = f"{progress.percentage} % {_STAGES[progress.stage]}{chunks}"
+        self._bars.update(self._one[name], completed=progress.percentage, state=state)
+
+    def end(self, outcome: Outcome) -> None:
+        """See `Watcher`."""
+        self.outcomes.append(outcome)
+        if self._lines is not None:
+            print_json(self._lines, outcome.model_dump(mode="json"))
+        task = self._one.pop(outcome.file, None)
+        if task is not None:
+            self._bars.remove_task(task)
+            self._done += 1
+            self._bars.update(self._all, completed=self._done, state=f"{self._done} of {self._total}")
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether something is not as it should be."""
+        return any(one.outcome == "failed" for one in self.outcomes)
+
+    def summary(self) -> dict[str, Any]:
+        """The counts, as the last JSON line tells them."""
+        counts = Counter[str](one.outcome for one in self.outcomes)
+        return {
+            **{name: counts[name] for name in _STYLES},
+            "chunks": sum(one.chunks for one in self.outcomes),
+            "embedded": sum(one.embedded for one in self.outcomes),
+            "seconds": round(time.perf_counter() - self._started, 3),
+        }
+
+    def print(self, out: Console) -> None:
+        """The table of what became of the documents, and the counts."""
+        _print_outcomes(out, self.outcomes)
+        summary = self.summary()
+        counts = ", ".join(f"{summary[name]} {name}" for name in _STYLES if summary[name]) or "nothing to do"
+        out.print(text(f"{counts} · {summary['chunks']} chunks · {summary['seconds']:.1f} s"))
+
+
+def _print_outcomes(out: Console, outcomes: Sequence[Outcome]) -> None:
+    is_long = len(outcomes) > _ROWS_SHOWN
+    ordered = sorted(outcomes, key=lambda one: one.file)
+    shown = [one for one in ordered if not is_long or one.outcome in ("partial", "failed", "retired")]
+    rows = (
+        (one.file, text(one.outcome, _STYLES[one.outcome]), str(one.chunks or ""), f"{one.code} {one.detail}".strip())
+        for one in shown[:_TROUBLES_SHOWN]
+    )
+    print_table(out, ("document", "outcome", "chunks", "what to know"), rows)
+    left = len(shown) - _TROUBLES_SHOWN
+    if left > 0:
+        out.print(text(f"… and {left} more; --json tells them all", "dim"))

@@ -1,0 +1,132 @@
+"""The documents of a tenant through a server's API, as its administrator."""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import Any
+from uuid import UUID, uuid4
+
+from rich.console import Console
+
+from app.cli.connecting import Target, connected
+from app.client.connection import Connection, file_form, progress_of
+from app.domain.documents import DocumentStatus, DocumentView, Upload
+from app.domain.health import HealthReport
+from app.domain.principal import tenant_id_of
+from app.errors import AppError, ErrorCode
+from app.ingestion.intake import document_id_of
+from app.ingestion.stages import Published, Tell
+from app.main.storage import operator_claims
+
+_PAGE = 100
+
+
+@asynccontextmanager
+async def open_library(
+    target: Target, console: Console, *, as_json: bool = False, work: bool = False
+) -> AsyncIterator["Library"]:
+    """The target's documents; to `work` = documents will come in. Raises `AppError` for a tenant that is not there, or
+    is not the token's."""
+    tenant = target.acting.rstrip("/")
+    async with connected(target, console, as_json=as_json, work=work) as connection:
+        known = connection.tenant_id
+        if known is not None and tenant and known != tenant_id_of(tenant):
+            detail = f"The token is of another tenant than {tenant[:100]!r}."
+            raise AppError(ErrorCode.PERMISSION_DENIED, detail, status=403)
+        if known is None and not tenant:
+            tenant, _ = await connection.who()
+        yield Library(connection, known or tenant_id_of(tenant))
+
+
+def id_of(tenant_id: UUID, name: str) -> UUID:
+    """The id meant by `name`: itself when it is one, else that of the document with this external id."""
+    try:
+        return UUID(name)
+    except ValueError:
+        return document_id_of(operator_claims(str(tenant_id)).principal(), name)
+
+
+class Library:
+    """Documents behind a connection. Every method raises `AppError`."""
+
+    def __init__(self, connection: Connection, tenant_id: UUID):
+        """`tenant_id` only tells ids by names; what the connection may do counts."""
+        self._connection, self._tenant_id = connection, tenant_id
+
+    async def departments(self) -> frozenset[str]:
+        """Those that exist."""
+        return frozenset((await self._connection.send("GET", "/agents"))["departments"])
+
+    async def known(self, prefix: str) -> dict[str, UUID]:
+        """Documents whose external id begins with `prefix`."""
+        found = [view async for view in self.listing(None, None)]
+        return {view.external_id: view.document_id for view in found if view.external_id.startswith(prefix)}
+
+    async def bring_in(self, upload: Upload, tell: Tell) -> Published:
+        """Take a document in and through all its stages; how that ended. A lost connection is taken up again."""
+        key = str(uuid4())
+        if upload.content is None:
+            body = {**_fields_of(upload), "text": upload.text}
+            accepted = await self._connection.send("POST", "/documents", body=body, idempotency_key=key)
+        else:
+            form = partial(file_form, upload.content, upload.file_name, _fields_of(upload))
+            accepted = await self._connection.send("POST", "/documents", form=form, idempotency_key=key)
+        async for _, kind, event in self._connection.follow(str(accepted["task_id"])):
+            if kind == "progress":
+                await tell(progress_of(event["output"]))
+            elif (published := ending(accepted["document_id"], kind, event)) is not None:
+                return published
+        raise AppError(ErrorCode.INTERNAL, "The server's account of the document broke off.", status=500)
+
+    async def listing(
+        self, department: str | None, status: DocumentStatus | None, limit: int | None = None
+    ) -> AsyncIterator[DocumentView]:
+        """Documents, last changed first; all of them, or not many more than `limit`."""
+        params, given = {"limit": str(_PAGE)}, 0
+        if department:
+            params["department"] = department
+        if status:
+            params["status"] = status.value
+        while True:
+            page = await self._connection.send("GET", "/documents", params=params)
+            for view in page["documents"]:
+                yield DocumentView.model_validate(view)
+            given += len(page["documents"])
+            if page["next_cursor"] is None or (limit is not None and given >= limit):
+                return
+            params["cursor"] = page["next_cursor"]
+
+    async def find(self, name: str) -> DocumentView:
+        """The document with this id or external id."""
+        path = f"/documents/{id_of(self._tenant_id, name)}"
+        return DocumentView.model_validate(await self._connection.send("GET", path))
+
+    async def delete(self, document_id: UUID) -> None:
+        """Remove a document with everything made from it."""
+        await self._connection.send("DELETE", f"/documents/{document_id}")
+
+    async def health(self, limit: int, cursor: str | None) -> HealthReport:
+        """What is wrong with the documents, gravest first, a page at a time."""
+        params = {"limit": str(limit), **({"cursor": cursor} if cursor else {})}
+        return HealthReport.model_validate(await self._connection.send("GET", "/documents/health", params=params))
+
+
+def _fields_of(upload: Upload) -> dict[str, Any]:
+    return upload.fields.model_dump(mode="json", exclude_none=True)
+
+
+def ending(document_id: str, kind: str, event: Mapping[str, Any]) -> Published | None:
+    """How a terminal event says that the document ended; None for any other event."""
+    match kind:
+        case "final_report" | "task_failed":
+            answer = {name: value for name, value in event["answer"].items() if name in Published.model_fields}
+            if "status" in answer:
+                return Published.model_validate(answer)
+            code, detail = event["answer"].get("error_code", ""), event["answer"].get("error_message", "")
+        case "task_cancelled":
+            code, detail = ErrorCode.TASK_CANCELLED.value, str(event["reason"])
+        case _:
+            return None
+    return Published(
+        document_id=UUID(document_id), version=None, status=DocumentStatus.FAILED, code=code, detail=detail
+    )

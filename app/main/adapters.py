@@ -1,0 +1,276 @@
+"""Picks the adapters of the settings: embedding model, language models, what carries messages, tools, the deep flow."""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import structlog
+
+from app.agents.mcp_servers import McpServers
+from app.agents.monitor import Monitor
+from app.agents.registry import Solvers
+from app.agents.run import StepRunner
+from app.bus import Bus
+from app.bus.redis import RedisChannel
+from app.bus.relay import RelayingBus
+from app.domain.evaluations import KeptRun
+from app.domain.principal import Principal
+from app.embedding import Embedder, EmbeddingUnavailable
+from app.embedding.cached import CachedEmbedder
+from app.embedding.nano import NanoEmbedder
+from app.embedding.onnx import OnnxEmbedder
+from app.errors import AppError, ErrorCode
+from app.evaluation.shelf import SHELF_FOLDER, Shelf, Viewer
+from app.flow.deep.context import DeepPorts, Files
+from app.flow.deep.graph import DeepFlow
+from app.flow.deep.state import Checkpoints, DeepLimits
+from app.flow.state import FlowLimits, Ports
+from app.journal.outage import Outage
+from app.reasoning import Reasoner
+from app.reasoning.budget import Limits, StoredLedger
+from app.reasoning.deep import DeepReasoner
+from app.reasoning.llm import Ladder, Rung, TimeLimits
+from app.reasoning.llm.deep import ModelDeepReasoner
+from app.reasoning.llm.request import Prices
+from app.reasoning.local.deep import LocalDeepReasoner
+from app.reasoning.local.terms import concepts_in
+from app.retrieval.search import Retriever
+from app.settings import Settings
+from app.storage.database import Database
+from app.storage.notifications import NotificationChannel, identity_of
+from app.storage.spool import Spool
+from app.storage.spool_file import SpoolLimits
+from app.tasks.outage import SpooledWrites
+from app.tasks.oversight import Oversight
+from app.tools.base import Tool, Toolbox
+from app.tools.catalogue import ToolPorts, WebPorts, build_toolbox
+from app.tools.files import FileReader
+from app.tools.reading import Reading
+from app.tools.sandbox import Sandbox
+from app.tools.web_access import WebAccess, available_web_tools
+
+_BUS_SCHEMES = ("redis", "rediss", "unix")
+_log = structlog.get_logger(__name__)
+
+
+async def open_embedder(settings: Settings, stack: AsyncExitStack) -> CachedEmbedder:
+    """The model, loaded and with its cache; closed with `stack`."""
+    embedder = CachedEmbedder(await _remote(settings) if settings.embedding_base_url else await _bundled(settings))
+    stack.push_async_callback(embedder.aclose)
+    return embedder
+
+
+async def _remote(settings: Settings) -> Embedder:
+    # Only here: the client's library takes half a second to import, and most services have the bundled model.
+    from app.embedding.openai import OpenAIEmbedder  # noqa: PLC0415
+
+    api_key = settings.embedding_api_key.get_secret_value()
+    return await OpenAIEmbedder.connect(settings.embedding_base_url, settings.embedding_model, api_key=api_key)
+
+
+async def _bundled(settings: Settings) -> Embedder:
+    threads = settings.embedding_threads
+    try:
+        return await asyncio.to_thread(OnnxEmbedder.open, settings.data_dir / "models", threads=threads)
+    except EmbeddingUnavailable as error:
+        slower = await asyncio.to_thread(lambda: NanoEmbedder(threads=threads))
+        _log.warning("slower_embedder", model=slower.model, reason=str(error))
+        return slower
+
+
+def open_ladder(settings: Settings) -> Ladder:
+    """The configured models; sends nothing. Raises `AppError` when a model is half configured."""
+    if not settings.llm_model:
+        detail = "CONCLAVE_LLM_BASE_URL is set but no model: set CONCLAVE_LLM_MODEL to the endpoint's name of one."
+        raise AppError(ErrorCode.PAYLOAD_INVALID, detail)
+    rungs = [_rung(settings, settings.llm_base_url, settings.llm_model, settings.llm_api_key.get_secret_value())]
+    if settings.llm_small_model:
+        url = settings.llm_small_base_url or settings.llm_base_url
+        own_key = settings.llm_small_api_key.get_secret_value()
+        # A key goes to the address it was given for and nowhere else.
+        key = own_key or (settings.llm_api_key.get_secret_value() if url == settings.llm_base_url else "")
+        rungs.append(_rung(settings, url, settings.llm_small_model, key))
+    return Ladder(rungs)
+
+
+def _rung(settings: Settings, url: str, model: str, api_key: str) -> Rung:
+    # Only here: the client's library takes half a second to import, and most services have no model.
+    from app.reasoning.llm.endpoint import Endpoint  # noqa: PLC0415
+
+    limits = TimeLimits(
+        settings.llm_first_token_seconds, settings.llm_between_tokens_seconds, settings.llm_call_seconds
+    )
+    prices = Prices(settings.llm_prompt_price, settings.llm_completion_price)
+    return Rung(Endpoint.at(url, model, api_key=api_key, limits=limits, prices=prices))
+
+
+def spending_limits(settings: Settings) -> Limits:
+    """Of one question, one person and one tenant."""
+    return Limits(
+        run_tokens=settings.task_token_budget,
+        run_calls=settings.task_call_budget,
+        user_tokens_per_day=settings.user_tokens_per_day,
+        tenant_tokens_per_day=settings.tenant_tokens_per_day,
+    )
+
+
+def deep_spending_limits(settings: Settings) -> Limits:
+    """The same for questions of several dependent steps."""
+    return replace(
+        spending_limits(settings), run_tokens=settings.deep_token_budget, run_calls=settings.deep_call_budget
+    )
+
+
+async def open_bus(bus_url: str, database_url: str) -> RelayingBus:
+    """A bus that already listens; with a Redis the database is not asked to notify.
+
+    An embedded database has several processes too (the service, the command line), so there is no bus of one process
+    here. Services of different databases hear nothing of one another on a shared Redis.
+
+    Raises `AppError` for an address that is none of ``redis://``, ``rediss://``, ``unix://``. A Redis that does not
+    answer is no error: it is waited for.
+    """
+    if not bus_url:
+        return await RelayingBus.open(NotificationChannel(database_url))
+    check_bus_url(bus_url)
+    return await RelayingBus.open(RedisChannel(bus_url, await identity_of(database_url)))
+
+
+async def open_messages(settings: Settings, database_url: str, stack: AsyncExitStack) -> tuple[Bus, Monitor]:
+    """The bus, and the process's monitor on it; both end with `stack`."""
+    bus, monitor = await open_bus(settings.bus_url.get_secret_value(), database_url), Monitor()
+    stack.push_async_callback(bus.aclose)
+    hearing = asyncio.create_task(monitor.listen(bus))
+
+    async def stop() -> None:
+        hearing.cancel()
+        await asyncio.wait([hearing])
+
+    stack.push_async_callback(stop)
+    return bus, monitor
+
+
+def check_bus_url(bus_url: str) -> None:
+    """Refuse what no Redis client can use; the address is not repeated, it may hold a password. Empty is fine."""
+    if not bus_url:
+        return
+    try:
+        address = urlsplit(bus_url)
+        usable = address.scheme in _BUS_SCHEMES and bool(address.path if address.scheme == "unix" else address.hostname)
+        if usable:
+            RedisChannel(bus_url, "")
+    except (ValueError, TypeError):
+        usable = False
+    if not usable:
+        detail = (
+            "CONCLAVE_BUS_URL cannot be used: write redis://host:6379/0, rediss://host:6379/0 or unix:///path/to/socket,"
+            " or leave it empty to use PostgreSQL."
+        )
+        raise AppError(ErrorCode.VALIDATION_FAILED, detail)
+
+
+async def open_outage(settings: Settings, database: Database, wake: Bus, stack: AsyncExitStack) -> Outage:
+    """What keeps the writes of running tasks while the database is away; what killed processes of this data directory
+    left is brought in before this returns."""
+    limits = SpoolLimits(
+        max_bytes=settings.spool_max_bytes,
+        max_entries=settings.spool_max_entries,
+        tenant_max_bytes=settings.spool_tenant_max_bytes,
+        tenant_max_entries=settings.spool_tenant_max_entries,
+    )
+    outage = Outage(database, wake, Spool(settings.spool_dir, limits))
+    stack.push_async_callback(outage.aclose)
+    await outage.start(SpooledWrites(database, settings.task_lease_seconds).bring_in)
+    return outage
+
+
+async def open_tools(
+    settings: Settings,
+    stack: AsyncExitStack,
+    retriever: Retriever,
+    reasoner: Reasoner,
+    database: Database,
+    embedder: Embedder,
+    files: FileReader,
+) -> Toolbox:
+    """Every tool that is turned on. Starts no process and reaches no host: they do so when they are first called.
+
+    What they stand on is closed with `stack`. Raises `AppError` for hosts that are none, `FileRefused` for a file of
+    MCP servers that cannot be used.
+    """
+    sandbox = Sandbox()
+    stack.push_async_callback(sandbox.aclose)
+    servers = McpServers.load(settings.mcp_servers)
+    further: tuple[Tool, ...] = ()
+    if servers.by_name:
+        connections = servers.connections()
+        stack.push_async_callback(connections.aclose)
+        further = servers.tools(connections, reasoner)
+    web = _web(settings, Reading(reasoner, embedder, settings.min_relevance_score))
+    ports = ToolPorts(retriever, reasoner, database, settings.min_relevance_score, sandbox, files, web, concepts_in)
+    return build_toolbox(ports, further=further)
+
+
+def _web(settings: Settings, reading: Reading) -> WebPorts | None:
+    """What the web tools need; None where no host is named."""
+    access = WebAccess(
+        allowed_hosts=settings.web_allowed_hosts,
+        private_hosts=settings.web_private_hosts,
+        wikipedia_base_url=settings.wikipedia_base_url,
+    )
+    try:
+        available = available_web_tools(access)
+        return WebPorts(available, access.fetcher(), reading, access.wikipedia_base_url) if available else None
+    except ValueError as wrong:
+        detail = f"CONCLAVE_WEB_ALLOWED_HOSTS or CONCLAVE_WEB_PRIVATE_HOSTS cannot be used: {wrong}"
+        raise AppError(ErrorCode.VALIDATION_FAILED, detail) from wrong
+
+
+def open_deep(
+    settings: Settings,
+    ports: Ports,
+    limits: FlowLimits,
+    runner: StepRunner,
+    ladder: Ladder,
+    checkpoints: Checkpoints,
+    files: Files,
+    database: Database,
+) -> DeepFlow:
+    """The flow on the same ports and limits as the department flow, but for its own deadline and budget; its tool calls
+    are done in this process. Blocks shortly. Raises `FileRefused`."""
+    if settings.has_model:
+        ports = replace(ports, ledger=StoredLedger(database, deep_spending_limits(settings)))
+    limits = limits.model_copy(update={"task_deadline_ms": settings.deep_deadline_ms})
+    deep = DeepPorts(deep_mind(settings, ladder), Solvers.load(runner.toolbox), runner, checkpoints, files)
+    return DeepFlow(ports, deep, limits, deep_limits(settings))
+
+
+def deep_mind(settings: Settings, ladder: Ladder) -> DeepReasoner:
+    """The rules alone, or the models of `ladder` with the rules behind them."""
+    rules = LocalDeepReasoner()
+    return ModelDeepReasoner(ladder, rules) if settings.has_model else rules
+
+
+def deep_limits(settings: Settings) -> DeepLimits:
+    """The settings ``deep_…`` as the flow's limits."""
+    return DeepLimits(**{name: getattr(settings, f"deep_{name}") for name in DeepLimits.model_fields})
+
+
+class KeptEvaluations:
+    """What `conclave eval run` left in the data folder; every method reads files."""
+
+    def __init__(self, data_dir: Path, oversight: Oversight):
+        self._shelf, self._oversight = Shelf(data_dir / SHELF_FOLDER), oversight
+        self.page_style_hash = self._shelf.page_style_hash
+
+    async def runs(self, principal: Principal) -> Sequence[KeptRun]:
+        """See `Shelf.runs`."""
+        return await self._shelf.runs(principal)
+
+    async def page(self, principal: Principal, run_id: str, before: str | None) -> str:
+        """See `Shelf.page`."""
+        people = {one.name: one.principal() for one in await self._oversight.people(principal)}
+        return await self._shelf.page(Viewer(principal, people), run_id, before)

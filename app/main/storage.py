@@ -1,0 +1,227 @@
+"""The database of an installation and who is known in it: all that a command needs which asks no model anything."""
+
+import asyncio
+import time
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from uuid import UUID
+
+import structlog
+
+from app.api.auth import Claims
+from app.domain.principal import GENERAL, SCOPES, Principal, tenant_id_of, user_id_of
+from app.errors import AppError, ErrorCode
+from app.ingestion.seed import read_demo
+from app.settings import Settings
+from app.storage import migrate, tenants
+from app.storage.database import Database
+from app.storage.embedded import start_embedded
+
+_KNOWN_SECONDS = 60
+"""How long a tenant is believed to exist without asking again."""
+_READY_SECONDS = 2
+"""How long the answer of `/ready` is kept: it opens a connection, and anybody may ask."""
+_log = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class Addresses:
+    """Where the database is, by role."""
+
+    app: str
+    owner: str
+    """Migrates; empty = somebody else does."""
+    operator: str
+    """Makes tenants and users; empty = not possible from here."""
+
+
+class Directory:
+    """The tenants and users of the database."""
+
+    def __init__(self, database: Database):
+        self._database = database
+        self._known_until: dict[UUID, float] = {}
+
+    async def is_known(self, principal: Principal) -> bool:
+        """Whether the caller's tenant exists; at most one query a minute and tenant. Raises `AppError` (503) when the
+        database is away."""
+        if time.monotonic() < self._known_until.get(principal.tenant_id, 0):
+            return True
+        async with self._database.principal_scope(principal, durable=False) as tx:
+            is_known = bool(await tenants.tenants(tx))
+        if is_known:
+            self._known_until[principal.tenant_id] = time.monotonic() + _KNOWN_SECONDS
+        return is_known
+
+    async def claims_of(self, user: str) -> Claims:
+        """What the database says about ``tenant/user``, for the operator's own tokens and questions.
+
+        Raises `AppError` NOT_FOUND when there is no such user.
+        """
+        tenant, _, name = user.partition("/")
+        tenant_id = tenant_id_of(tenant)
+        nobody = Principal(
+            tenant_id=tenant_id,
+            user_id=user_id_of(tenant_id, name),
+            department=GENERAL,
+            departments=frozenset({GENERAL}),
+            scopes=frozenset(),
+        )
+        async with self._database.principal_scope(nobody, durable=False) as tx:
+            found = await tenants.user(tx, tenant_id, nobody.user_id)
+        if found is None:
+            raise AppError(ErrorCode.NOT_FOUND, f"There is no user {user[:100]!r}; write tenant/user.", status=404)
+        return Claims(
+            sub=found.name,
+            tenant_id=tenant,
+            name=found.display_name or found.name,
+            department=found.department,
+            departments=tuple(sorted(found.departments)),
+            permissions=tuple(sorted(found.scopes)),
+            roles=tuple(sorted(found.roles)),
+        )
+
+    async def operator_of(self, tenant: str, departments: frozenset[str] = frozenset()) -> Claims:
+        """Whoever sits at the machine, as an administrator of `tenant` who belongs to these departments.
+
+        Raises `AppError` NOT_FOUND when there is no such tenant.
+        """
+        claims = operator_claims(tenant, departments)
+        if not await self.is_known(claims.principal()):
+            raise AppError(ErrorCode.NOT_FOUND, f"There is no tenant {tenant[:100]!r}.", status=404)
+        return claims
+
+
+@dataclass(frozen=True)
+class Storage:
+    """An open database; closed with the stack it was opened on."""
+
+    settings: Settings
+    addresses: Addresses
+    database: Database
+    directory: Directory
+    stack: AsyncExitStack
+
+    @classmethod
+    async def open(cls, settings: Settings, stack: AsyncExitStack) -> "Storage":
+        """Start or join the database, and migrate it where its owner's address is known.
+
+        Raises `AppError` when it is away, or its role would not be bound by row security.
+        """
+        if settings.is_embedded:
+            server = await asyncio.to_thread(start_embedded, settings.data_dir)
+            stack.push_async_callback(asyncio.to_thread, server.stop)
+            addresses = Addresses(server.app_url, server.owner_url, server.maintenance_url)
+        else:
+            owner = settings.database_owner_url.get_secret_value()
+            operator = settings.database_operator_url.get_secret_value() or owner
+            addresses = Addresses(settings.database_url.get_secret_value(), owner, operator)
+        if addresses.owner and not await migrate.is_current(addresses.owner):
+            await asyncio.to_thread(migrate.upgrade, addresses.owner)
+        database = await Database.connect(addresses.app, pool_size=settings.database_pool_size)
+        stack.push_async_callback(database.dispose)
+        await database.check_row_security()
+        return cls(settings, addresses, database, Directory(database), stack)
+
+    async def open_operator(self) -> Database:
+        """A small pool of the operator's role, closed with the rest. Raises `AppError` when its address is not
+        known."""
+        if not self.addresses.operator:
+            detail = "Set CONCLAVE_DATABASE_OPERATOR_URL to change tenants and users of an external database."
+            raise AppError(ErrorCode.PERMISSION_DENIED, detail, status=403)
+        operator = await Database.connect(self.addresses.operator, pool_size=2)
+        self.stack.push_async_callback(operator.dispose)
+        return operator
+
+    async def user_named(self, named: str) -> str:
+        """`named`, else the default user: of the settings, of the demo companies, or the only one there is. Raises
+        `AppError` (usage) when that is nobody."""
+        if named or self.settings.default_user:
+            return named or self.settings.default_user
+        everybody = [f"{tenant.name}/{user.name}" for tenant, users in await self._people() for user in users]
+        demo = await self._demo_asker()
+        if demo in everybody or len(everybody) == 1:
+            return demo if demo in everybody else everybody[0]
+        detail = "Say who asks: --as TENANT/USER, or CONCLAVE_DEFAULT_USER. There is nobody yet."
+        if everybody:
+            detail = detail.replace("There is nobody yet", "`conclave user list TENANT` shows who there is")
+        raise AppError(ErrorCode.PAYLOAD_INVALID, detail, status=422)
+
+    async def tenant_named(self, named: str) -> str:
+        """`named`, else the default tenant: of the settings, of the default user, or the only one there is. Raises
+        `AppError` (usage) when that is none."""
+        default = named or self.settings.default_tenant or self.settings.default_user.partition("/")[0]
+        if default:
+            return default
+        known = [tenant.name for tenant, _ in await self._people()]
+        demo = (await self._demo_asker()).partition("/")[0]
+        if demo in known or len(known) == 1:
+            return demo if demo in known else known[0]
+        detail = "Say which company: --tenant NAME, or CONCLAVE_DEFAULT_TENANT. `conclave tenant list` shows them."
+        raise AppError(ErrorCode.PAYLOAD_INVALID, detail, status=422)
+
+    async def _demo_asker(self) -> str:
+        """``tenant/user`` of the demo companies, where anybody may be one of their people; else empty."""
+        if not self.settings.dev_login:
+            return ""
+        return (await asyncio.to_thread(read_demo, self.settings.seed_dir)).default_asker
+
+    async def _people(self) -> list[tuple[tenants.Tenant, list[tenants.User]]]:
+        """Every tenant with its users, as far as this machine may list them."""
+        if not self.addresses.operator:
+            return []
+        async with (await self.open_operator()).operator_scope() as tx:
+            return [(tenant, await tenants.users(tx, tenant.tenant_id)) for tenant in await tenants.tenants(tx)]
+
+
+def operator_claims(tenant: str, departments: frozenset[str] = frozenset()) -> Claims:
+    """Whoever sits at the machine as an administrator, without asking whether there is such a tenant."""
+    return Claims(
+        sub="operator",
+        tenant_id=tenant,
+        name="operator",
+        department=GENERAL,
+        departments=tuple(sorted(departments | {GENERAL})),
+        permissions=tuple(SCOPES),
+        roles=("admin",),
+    )
+
+
+class Readiness:
+    """The checks behind `/ready`."""
+
+    def __init__(
+        self,
+        storage: Storage,
+        is_model_loaded: Callable[[], bool],
+        is_worker_well: Callable[[], bool | None],
+    ):
+        """`is_worker_well`: None = this process has no worker, so that is not asked."""
+        self._is_worker_well = is_worker_well
+        self._storage, self._is_model_loaded = storage, is_model_loaded
+        self._found: Mapping[str, bool] = {}
+        self._asked_at = float("-inf")
+        self._asking = asyncio.Lock()
+
+    async def __call__(self) -> Mapping[str, bool]:
+        """Named checks; asked at most every two seconds, however many ask."""
+        async with self._asking:
+            if time.monotonic() - self._asked_at > _READY_SECONDS:
+                self._found, self._asked_at = await self._ask(), time.monotonic()
+            return self._found
+
+    async def _ask(self) -> Mapping[str, bool]:
+        try:
+            migrated = await migrate.is_current(self._storage.addresses.app)
+            await self._storage.database.check_row_security()
+            bound = reachable = True
+        except Exception as error:  # whatever goes wrong here, the service is not ready
+            _log.warning("not_ready", error_class=type(error).__name__)
+            migrated = bound = reachable = False
+        loaded = self._is_model_loaded()
+        worker = self._is_worker_well()
+        return {
+            "database": reachable, "migrations": migrated, "row_security": bound, "embedder": loaded,
+            **({} if worker is None else {"worker": worker}),
+        }  # fmt: skip

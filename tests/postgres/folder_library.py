@@ -1,0 +1,72 @@
+"""The documents of a tenant as `conclave ingest` handles them, over a database and without a server."""
+
+from collections.abc import AsyncIterator
+from uuid import UUID
+
+from app.cli.library import Library, id_of
+from app.domain.documents import DocumentStatus, DocumentView, Upload
+from app.domain.health import HealthReport
+from app.domain.principal import Principal
+from app.embedding import EmbeddingUnavailable
+from app.errors import AppError, ErrorCode
+from app.ingestion.catalogue import Catalogue
+from app.ingestion.health import Health
+from app.ingestion.pipeline import Ingestion
+from app.ingestion.stages import Published, Tell
+from app.storage import documents
+from app.storage.database import Database
+
+
+class FolderLibrary(Library):
+    """A tenant's documents, without a server between."""
+
+    def __init__(
+        self,
+        database: Database,
+        ingestion: Ingestion,
+        catalogue: Catalogue,
+        health: Health,
+        operator: Principal,
+    ):
+        """`operator` administers the tenant and belongs to every department."""
+        self._database, self._ingestion, self._catalogue = database, ingestion, catalogue
+        self._health, self._operator = health, operator
+
+    async def departments(self) -> frozenset[str]:
+        return self._operator.departments
+
+    async def known(self, prefix: str) -> dict[str, UUID]:
+        async with self._database.principal_scope(self._operator, durable=False) as tx:
+            return await documents.external_ids(tx, prefix)
+
+    async def bring_in(self, upload: Upload, tell: Tell) -> Published:
+        if len(upload.content or b"") > 1_000_000:
+            raise AppError(ErrorCode.PAYLOAD_TOO_LARGE, "Too large.", status=413)
+        try:
+            return await self._ingestion.bring_in(self._operator, upload, tell)
+        except EmbeddingUnavailable as error:
+            raise AppError(ErrorCode.LLM_UNAVAILABLE, "The embedding model cannot be reached.", status=503) from error
+
+    async def listing(
+        self, department: str | None, status: DocumentStatus | None, limit: int | None = None
+    ) -> AsyncIterator[DocumentView]:
+        cursor, stage = None, status.value if status else None
+        while True:
+            found, cursor = await self._catalogue.page(
+                self._operator, department=department, status=stage, cursor=cursor, limit=100
+            )
+            for view in found:
+                yield view
+            if cursor is None:
+                return
+
+    async def find(self, name: str) -> DocumentView:
+        return await self._catalogue.find(self._operator, id_of(self._operator.tenant_id, name))
+
+    async def delete(self, document_id: UUID) -> None:
+        await self._catalogue.delete(self._operator, document_id)
+
+    async def health(self, limit: int, cursor: str | None) -> HealthReport:
+        if cursor is None:
+            await self._health.catch_up(self._operator)
+        return await self._health.report(self._operator, limit=limit, cursor=cursor)
