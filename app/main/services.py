@@ -209,13 +209,7 @@ class Services:
         registry = TaskRegistry(
             self.database, journal, JobQueue(), now, settings.task_lease_seconds, settings.max_redispatches
         )
-        retriever = Retriever(
-            self.database,
-            self.embedder,
-            calibration,
-            caching=settings.enable_caching,
-            cache_ttl_seconds=settings.cache_ttl_seconds,
-        )
+        retriever = self._retriever(calibration)
         rules = LocalReasoner(self.embedder, settings.data_dir / "vectors")
         reasoner = self._mind(rules)
         toolbox = await open_tools(
@@ -262,6 +256,10 @@ class Services:
         )
         self._rules = rules
         self.worker = worker_of(settings, self.database, self.rooms, self.ingestion, steps, self._queues)
+
+    def _retriever(self, calibration: Calibration) -> Retriever:
+        caching, seconds = self.settings.enable_caching, self.settings.cache_ttl_seconds
+        return Retriever(self.database, self.embedder, calibration, caching=caching, cache_ttl_seconds=seconds)
 
     def _is_worker_well(self) -> bool | None:
         return self.worker.is_well if self._is_working else None
