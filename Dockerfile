@@ -7,6 +7,7 @@ RUN pip install --require-hashes -r requirements.lock
 COPY pyproject.toml README.md alembic.ini ./
 COPY app app
 COPY migrations migrations
+COPY extras extras
 COPY seed_data seed_data
 RUN pip install --no-deps . && useradd --create-home conclave && install -d -o conclave -m 700 /var/lib/conclave /var/lib/conclave/spool
 USER conclave

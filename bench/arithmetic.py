@@ -31,13 +31,13 @@ from app.reasoning import AgentOffer, Arguments
 from app.reasoning.local import LocalReasoner
 from app.reasoning.local.tool_choice import tool_for
 from app.text.language import fold, guess_language
-from app.tools.arguments import coerced
+from app.text.numbers import all_readings, read_number
 from app.tools.arithmetic import calculate
 from app.tools.measures import convert, counterpart, read_measure
-from app.tools.numbers import numbers_in, parse_number
 from app.tools.servers import date as date_server
 from app.tools.servers import math as math_server
 from app.tools.servers.serving import Operation
+from app.tools.typed import coerced
 from app.tools.unit import Amount
 from bench.intent.report import Section, share, show
 from bench.intent.routing import built_in
@@ -148,7 +148,7 @@ def _calculated(found: Arguments, query: str) -> str:
     if not found.values.get("expression"):
         return ""
     calculation = calculate(found.values["expression"])
-    known = numbers_in(query) | {Decimal(number) for number in (1, 2, 7, 12, 24, 30, 52, 60, 100, 365, 1000)}
+    known = all_readings(query) | {Decimal(number) for number in (1, 2, 7, 12, 24, 30, 52, 60, 100, 365, 1000)}
     if any(operand not in known for operand in calculation.operands):
         return ""
     return str(float(calculation.value)) if calculation.value.denominator != 1 else str(calculation.value)
@@ -157,7 +157,9 @@ def _calculated(found: Arguments, query: str) -> str:
 def _converted(found: Arguments, language: Language) -> str:
     source = read_measure(found.values["from_unit"])
     target = read_measure(found.values["to_unit"]) if found.values.get("to_unit") else counterpart(source)
-    return str(float(convert(Fraction(parse_number(found.values["value"], language)), source, target).result))
+    value = read_number(found.values["value"], language)
+    assert value is not None
+    return str(float(convert(Fraction(value), source, target).result))
 
 
 def is_right(found: str, question: Question) -> bool:

@@ -92,7 +92,7 @@ def version_documents(folder: Path) -> list[DocumentDraft]:
 
 async def compared(database: Database, space: str, tenant: str) -> tuple[list[HealthItem], list[float]]:
     """(everything that is found in a tenant, milliseconds a document)."""
-    health = Health(database, space, concepts=concepts_in, today=lambda: TODAY)
+    health = Health(database, space, concepts=concepts_in, today=lambda _zone: TODAY)
     who = reader(tenant)
     times: list[float] = []
     while True:

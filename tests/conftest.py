@@ -8,7 +8,6 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Callable, Iterator
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -30,15 +29,7 @@ if os.environ.get("CI"):
     settings.load_profile("ci")
 
 _SHARED = ("acceptance", "api", "browser", "chaos")
-"""Folders whose tests share a house that takes long to build, or need the machine for themselves."""
-_ALONE = (
-    "tests/unit/tools/test_isolation.py", "tests/unit/tools/test_mcp_hostile.py", "tests/unit/tools/test_python.py",
-    "tests/unit/tools/test_python_hostile.py", "tests/unit/tools/test_regex.py", "tests/chaos/test_storm.py",
-)  # fmt: skip
-"""Tests of limits in seconds: they come last and in this order, in one process, when the others are done."""
-_LAST = "alone"
-_TESTS_AHEAD = 2
-"""A process of pytest-xdist needs to know of so many, or that there are no more, to go on."""
+"""Folders whose tests share a house that takes long to build."""
 _TEMPLATE = "conclave_template"
 _LONGEST_FILES = 40
 _numbers = count(1)
@@ -53,35 +44,8 @@ class ByHouse(LoadScopeScheduling):  # type: ignore[misc]  # for the same reason
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
-        if file in _ALONE:
-            return _LAST
         folder = file.split("/")[1]
         return folder if folder in _SHARED else file
-
-    def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
-        """Besides, whoever waits for this process may go on."""
-        super().mark_test_complete(node, item_index, duration)
-        for other in self.nodes:
-            if other is not node:
-                self._reschedule(other)
-
-    def _reschedule(self, node: Any) -> None:
-        """Before the last tests every process but one is let go; that one waits until they have ended."""
-        if list(self.workqueue) != [_LAST]:
-            super()._reschedule(node)
-            return
-        if node.shutting_down or self._pending_of(self.assigned_work[node]) > _TESTS_AHEAD:
-            return
-        others = [other for other in self.nodes if other is not node]
-        if not any(self._pending_of(self.assigned_work[other]) for other in others):
-            super()._reschedule(node)
-        elif not all(other.shutting_down for other in others):
-            node.shutdown()
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    last = {file: place for place, file in enumerate(_ALONE)}
-    items.sort(key=lambda item: last.get(item.nodeid.partition("::")[0], -1))
 
 
 @pytest.hookimpl(optionalhook=True)

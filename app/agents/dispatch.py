@@ -13,7 +13,7 @@ from datetime import datetime
 from app.agents.registry import AgentRegistry
 from app.agents.remote import UNEXPECTED, pack_order, unpack_outcome
 from app.agents.run import StepRunner
-from app.agents.step import StepError, StepOrder, StepOutcome, last_events, task_told, unanswered
+from app.agents.step import StepError, StepOrder, StepOutcome, last_events, task_event, unanswered
 from app.bus import PATIENCE_SECONDS, Bus
 from app.domain.messages import Wanted
 from app.domain.plan import ORCHESTRATOR
@@ -103,7 +103,7 @@ class RemoteSteps:
         async with self._bus.subscribe(Wanted(root_task_id=order.task_id)) as hints:
             job = await self.steps.hand_out(order.run, order.task_id, agent, pack_order(order), order.timeout_seconds)
             following = _Following(order, until, [job])
-            self._tell(following, 1)
+            self._announce(following, 1)
             while following.seconds_left > 0 and not following.is_hopeless:
                 await hints.next_within(min(PATIENCE_SECONDS, following.seconds_left))
                 if (outcome := await self._look(following)) is not None:
@@ -131,10 +131,10 @@ class RemoteSteps:
                     raise
                 return None  # it may come back in the step's time
             for seq, attempt, event in sight.entries:
-                self._tell_again(following, attempt)
+                self._announce_replacement(following, attempt)
                 order.run.writer.append(read_event(event))
                 following.seen = seq
-        self._tell_again(following, sight.attempt)
+        self._announce_replacement(following, sight.attempt)
         if sight.status.is_terminal:
             return await self._collect(following, sight)
         if sight.is_silent and following.replaced < sight.attempt:
@@ -170,15 +170,15 @@ class RemoteSteps:
                 raise
             return outcome
 
-    def _tell_again(self, following: _Following, attempt: int) -> None:
+    def _announce_replacement(self, following: _Following, attempt: int) -> None:
         """Tell that another took the step over, once."""
         if attempt <= following.told:
             return
         node_id, agent = following.order.step.node_id, following.order.step.step.agent
         reason = f"{agent} fell silent, its step was given out again"
         following.order.run.writer.append(RenavigateRequest(node_id=node_id, reason=reason))
-        self._tell(following, attempt)
+        self._announce(following, attempt)
 
-    def _tell(self, following: _Following, attempt: int) -> None:
+    def _announce(self, following: _Following, attempt: int) -> None:
         following.told = attempt
-        following.order.run.writer.append(task_told(following.order, attempt))
+        following.order.run.writer.append(task_event(following.order, attempt))

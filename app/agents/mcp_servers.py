@@ -13,8 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from app.agents.spec import FileRefused, problems, read_yaml
 from app.domain.record import Record
 from app.reasoning import Reasoner
-from app.tools.mcp.pinned import PinnedServer, read_lock, write_lock
-from app.tools.mcp.spec import ServerRefused, ServerSpec
+from app.tools.mcp.spec import PinnedServer, ServerRefused, ServerSpec, read_lock, write_lock
 
 if TYPE_CHECKING:
     from app.tools.mcp.adapter import MCPToolAdapter

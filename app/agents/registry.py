@@ -146,11 +146,11 @@ class AgentRegistry:
 
     def _check_known(self, name: str, asked: _RequestedAgent) -> None:
         if name not in self._specs:
-            raise _refused(f"There is no agent '{_shown(name)}'; the agents are {', '.join(self._specs)}.")
+            raise _refused(f"There is no agent '{_printable(name)}'; the agents are {', '.join(self._specs)}.")
         own = [tool.name for tool in self._specs[name].tools]
         for tool in asked.tools or ():
             if tool.name not in own:
-                raise _refused(f"Agent '{name}' has no tool '{_shown(tool.name)}'; its tools are {', '.join(own)}.")
+                raise _refused(f"Agent '{name}' has no tool '{_printable(tool.name)}'; its tools are {', '.join(own)}.")
 
     def _offer(self, spec: AgentSpec, principal: Principal, asked: _RequestedAgent) -> AgentOffer:
         usable = [tool for tool in spec.tools_for(principal) if tool.name in self._tools]
@@ -208,7 +208,7 @@ def _refused(detail: str) -> AppError:
     return AppError(ErrorCode.VALIDATION_FAILED, detail, status=422)
 
 
-def _shown(name: str) -> str:
+def _printable(name: str) -> str:
     """A name somebody sent, safe to repeat."""
     return clean(name)[:60]
 

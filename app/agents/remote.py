@@ -77,10 +77,7 @@ def unpack_order(claimed: HandedStep, run: TaskRun) -> StepOrder:
     packed = _Order.model_validate_json(claimed.order)
     hop = min(claimed.seconds_left * _HOP_SHARE, _HOP_SECONDS)
     return StepOrder(
-        run=run,
-        task_id=run.task.task_id,
-        timeout_seconds=max(claimed.seconds_left - hop, 0.0),
-        **dict(packed),
+        run=run, task_id=run.task.task_id, timeout_seconds=max(claimed.seconds_left - hop, 0.0), **dict(packed)
     )
 
 

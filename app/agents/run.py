@@ -23,17 +23,12 @@ from app.agents.step import (
     last_events,
     output_hash,
     stored_result,
-    task_told,
+    task_event,
 )
 from app.domain.knowledge import Finding, Language
 from app.domain.tasks import ClaimedStep, TaskStatus
 from app.errors import StaleAttempt, ToolFailed, ToolRetry
-from app.events import (
-    RenavigateRequest,
-    ToolRequest,
-    ToolResponse,
-    VerificationDone,
-)
+from app.events import RenavigateRequest, ToolRequest, ToolResponse, VerificationDone
 from app.links import LinkGuard
 from app.reasoning import Reasoner
 from app.reasoning.budget import charged_to_step
@@ -41,14 +36,14 @@ from app.tasks.registry import TaskRegistry
 from app.tools.base import Tool, Toolbox, ToolCall, ToolResult
 
 
-def cleansed(result: ToolResult, language: Language, trusted_hosts: frozenset[str]) -> ToolResult:
+def without_unknown_links(result: ToolResult, language: Language, trusted_hosts: frozenset[str]) -> ToolResult:
     """The result with clean texts. Quotes stay literal: they are compared, not shown."""
     findings = tuple(_finding(finding, language, trusted_hosts) for finding in result.findings)
     text = _guard(result.findings, language, trusted_hosts).clean(result.text)
     return result.model_copy(update={"findings": findings, "text": text})
 
 
-def cleansed_reason(reason: str, call: ToolCall) -> str:
+def reason_without_links(reason: str, call: ToolCall) -> str:
     """Why something was refused or failed, without any address: a model that has read documents may have put it so."""
     return LinkGuard((), language=call.language, known_text="\n".join(text for _, text in call.queries)).clean(reason)
 
@@ -96,7 +91,7 @@ class StepRunner:
         claimed = await self._registry.steps.claim(order.run.principal, order.task_id, planned.step.agent)
         if claimed is None:
             raise StaleAttempt(f"step {planned.node_id} is held by another run")
-        writer.append(task_told(order, claimed.attempt))
+        writer.append(task_event(order, claimed.attempt))
         outcome = await self.carry_out(order, claimed)
         await self._record(order, claimed.attempt, outcome)
         return outcome
@@ -152,7 +147,7 @@ class StepRunner:
             error = StepError("deadline" if doing.order.deadline_binds else "timeout", "Tool timeout")
             self._respond(doing, name, "timeout", clock, None)
         except (ToolFailed, ToolRetry) as failure:
-            error = StepError("tool_failed", cleansed_reason(str(failure), doing.call))
+            error = StepError("tool_failed", reason_without_links(str(failure), doing.call))
         except StaleAttempt:
             raise
         except Exception:  # a tool's bug must not take the other agents' answers with it
@@ -188,7 +183,7 @@ class StepRunner:
             if not isinstance(result, ToolResult):
                 raise ToolFailed(f"{tool.name} gave something that is no result")
             reviewed = await self._review(order, call, result)
-            result = cleansed(reviewed.result, call.language, self._trusted_link_hosts)
+            result = without_unknown_links(reviewed.result, call.language, self._trusted_link_hosts)
         except (ToolRetry, ToolFailed):
             self._respond(doing, tool.name, "failed", clock, None)
             raise
@@ -221,7 +216,7 @@ class StepRunner:
                 order.run.writer.append(VerificationDone(node_id=order.step.node_id, confidence=finding.confidence))
                 kept.append(finding)
             else:
-                reason = cleansed_reason(review.reason, call)
+                reason = reason_without_links(review.reason, call)
                 order.run.writer.append(RenavigateRequest(node_id=order.step.node_id, reason=reason))
                 rejections.append(reason)
                 emptied = {"found": False, "answer": "", "confidence": 0.0, "quotes": (), "evidence": ()}

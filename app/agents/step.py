@@ -133,7 +133,7 @@ def call_of(order: StepOrder, instruction: str, context: PrivateContext, until: 
     )
 
 
-def task_told(order: StepOrder, attempt: int) -> AgentTask:
+def task_event(order: StepOrder, attempt: int) -> AgentTask:
     """What the run's journal says when the step is given out."""
     planned = order.step
     return AgentTask(

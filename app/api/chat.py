@@ -93,17 +93,19 @@ async def plan(body: ChatBody, caller: Caller, rooms: TheRooms) -> PlanView:
     request = body.request()
     known = await rooms.flow.recall(principal, body.session_id, request) if body.session_id is not None else None
     flow = rooms.deep if request.mode == "deep" else rooms.flow
-    drafted = await flow.dry_run(principal, request, known)
-    written = drafted.model_dump(mode="json")
+    plan_directly = await flow.dry_run(principal, request, known)
+    written = plan_directly.model_dump(mode="json")
     return PlanView(
-        plan=written, user_access=tuple(sorted(principal.scopes)), token_estimate=_token_estimate(drafted, written)
+        plan=written,
+        user_access=tuple(sorted(principal.scopes)),
+        token_estimate=_token_estimate(plan_directly, written),
     )
 
 
-def _token_estimate(drafted: Plan | ChitchatPlan, written: dict[str, Any]) -> int:
+def _token_estimate(plan_directly: Plan | ChitchatPlan, written: dict[str, Any]) -> int:
     """Tokens a model would read and write: the plan, one set of passages a retrieval query, a text a later step."""
-    if isinstance(drafted, ChitchatPlan):
+    if isinstance(plan_directly, ChitchatPlan):
         return 0
     plan_tokens = len(json.dumps(written, ensure_ascii=False)) // _CHARS_PER_TOKEN
-    queries = sum(len(agent.queries) for agent in drafted.agents.values())
-    return plan_tokens + _TOKENS_PER_PASSAGE_SET * queries + 500 * len(drafted.steps)
+    queries = sum(len(agent.queries) for agent in plan_directly.agents.values())
+    return plan_tokens + _TOKENS_PER_PASSAGE_SET * queries + 500 * len(plan_directly.steps)

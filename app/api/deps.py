@@ -18,7 +18,7 @@ from app.flow.graph import DepartmentFlow
 from app.ingestion.attached import Attachments
 from app.ingestion.catalogue import Catalogue
 from app.ingestion.health import Health
-from app.ingestion.log_book import LogBook
+from app.ingestion.logs import LogBook
 from app.ingestion.pipeline import Ingestion
 from app.journal import Journal
 from app.retrieval.search import Retriever

@@ -12,9 +12,20 @@ from app.api.door import JSON_LINES
 from app.api.schemas import Problem, Text
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
-from app.ingestion.log_book import Delivery, LogBook, LogPage, check_may_bring, words_of
-from app.ingestion.log_lines import MAX_LINE_BYTES, LogDraft, LogMoment, RawLine, raw_elements, raw_lines
-from app.storage.logs import LogFilter
+from app.ingestion.logs import (
+    MAX_LINE_BYTES,
+    Delivery,
+    LogBook,
+    LogDraft,
+    LogMoment,
+    LogPage,
+    RawLine,
+    check_may_bring,
+    raw_elements,
+    raw_lines,
+    words_of,
+)
+from app.storage.log_lines import LogFilter
 
 router = APIRouter(prefix="/logs", tags=["logs"])
 _BATCH = 2_000

@@ -5,11 +5,10 @@ in common ("12 ngày phép năm" against "14 ngày phép năm"). Answers compare
 those of neighbouring passages. Both read and exclude here; how sure they must be of "the same thing" is theirs: quotes
 answer one question already, passages only lie near one another.
 
-By subject: `record` (the claim), `reading` (amounts), `marks` (rooms, contacts, weekdays, how often), `polarity` (may,
-must, need not), `validity` (from when until when), `asked` (what a question wants to know), `cases`, `listing` and
-`alignment` (other cases, lists, what differs between two sentences), `clashes` and `statements` (which claims of two
-texts disagree), `kinds` (what sort of conflict that is), `counterparts` (what other documents say in the place of a
-quote), `proposed` (claims a model wrote, held against the text), `paired` (such claims of two texts held together).
+By subject: `record` (the claim, the two sides, may and must), `reading` (amounts, from when until when), `marks`
+(rooms, contacts, weekdays, how often), `sentences` (all of these for one sentence), `asked` (what a question wants and
+other cases), `clashes` and `statements` (which claims of two texts disagree), `kinds` (what sort of conflict that is,
+and what other documents say in the place of a quote), `proposed` (claims a model wrote).
 """
 
 from app.claims.reading import claims_in

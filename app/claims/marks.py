@@ -4,9 +4,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from app.text.amounts import UNIT_WORDS
+from app.text.amounts import COUNTS_ONE, UNIT_WORDS
 from app.text.language import fold
-from app.text.numerals import SPELT, spelt_value
+from app.text.numbers import Number, numbers_in, plain, read_number
 
 EMAIL, LINK, CHANNEL, CODE, WEEKDAY, YEAR, FREQUENCY, COUNT = (
     "email", "link", "channel", "code", "weekday", "calendar year", "frequency", "count of ",
@@ -50,13 +50,16 @@ _MARK = re.compile(
     r"|\b(?P<code>[A-ZĐ]{2,6}-\d{1,6}[A-Z]?)\b"
     rf"|\b(?P<weekday>{'|'.join(_DAYS)})s?\b|\bthứ\s(?P<thu>{'|'.join(_NGAY)}|[2-7])\b|\b(?P<sunday>chủ nhật)\b"
     rf"|\b(?P<often>once|twice|(?:một|hai|ba)\slần)\s(?:a|an|per|each|every|mỗi|một)\s(?P<per>{_EVERY})\b"
-    rf"|\b(?:every|mỗi|sau\smỗi|cứ)\s(?P<many>\d{{1,3}}|{SPELT})\s(?P<span>(?:{_EVERY})s?)\b"
+    rf"|\b(?:every|mỗi|sau\smỗi|cứ)\s(?P<many>\d{{1,3}}|(?!(?:{_EVERY})\b)[^\W\d_]+(?:[\s-][^\W\d_]+)?)\s(?P<span>(?:{_EVERY})s?)\b"
     rf"|\b(?:hằng|hàng|each|every|mỗi)\s(?P<each>{_EVERY})\b"
     rf"|\b(?P<adverb>{'|'.join(_ADVERBS)})\b"
-    r"|(?<![\w.,/£$€])(?P<year>1[5-9]\d\d|20\d\d)(?!\w|,\d|[-./]\d)"
-    rf"|(?<![\w.,/£$€-])(?P<count>\d{{1,4}}|{SPELT})\s(?P<counted>[^\W\d_]+)",
+    r"|(?<![\w.,/£$€])(?P<year>1[5-9]\d\d|20\d\d)(?!\w|,\d|[-./]\d)",
     re.IGNORECASE,
 )
+_COUNTED = re.compile(r"\s([^\W\d_]+)")
+_NOT_COUNTING = re.compile(r"[\w.,/£$€-]")
+"""Right before digits that belong to something longer."""
+_MOST_COUNTED = 10_000
 _FUNCTION_WORDS = """
     of in on at to and or for the per by is are was la va den toi cua trong thi hang moi tieng working business calendar
     more
@@ -76,10 +79,16 @@ class Mark(NamedTuple):
 
 def marks_in(text: str) -> Iterator[Mark]:
     """All marks of `text` in order; `text` is one sentence or cell."""
+    found: list[Mark] = []
+    taken: list[tuple[int, int]] = []
     for match in _MARK.finditer(text):
-        read = _address(match) or _place(match) or _day(match) or _frequency(match) or _count(match)
-        if read:
-            yield Mark(*read, match.start(), match.end())
+        taken.append(match.span())
+        if read := _address(match) or _place(match) or _day(match) or _frequency(match):
+            found.append(Mark(*read, *match.span()))
+    for number in numbers_in(text):
+        if not any(start < number.end and number.start < end for start, end in taken):
+            found += _count(text, number)
+    yield from sorted(found, key=lambda mark: mark.start)
 
 
 def unit_named(word: str) -> str:
@@ -123,7 +132,8 @@ def _frequency(match: re.Match[str]) -> tuple[str, str] | None:
     if match["often"]:
         return FREQUENCY, f"{_OFTEN[match['often'].lower()]}/{_PERIOD_OF[fold(match['per'].lower())]}"
     if match["many"]:
-        many = match["many"] if match["many"].isdigit() else str(spelt_value(match["many"]) or "")
+        read = read_number(match["many"], "vi") or read_number(match["many"], "en")
+        many = plain(read) if read else ""
         period = _PERIOD_OF[fold(match["span"].lower()).removesuffix("s")]
         return FREQUENCY, f"1/{period}" if many == "1" else f"1/{many} {period}"
     if match["each"]:
@@ -131,10 +141,12 @@ def _frequency(match: re.Match[str]) -> tuple[str, str] | None:
     return (FREQUENCY, f"1/{_ADVERBS[match['adverb'].lower()]}") if match["adverb"] else None
 
 
-def _count(match: re.Match[str]) -> tuple[str, str] | None:
-    noun = fold(match["counted"] or "").lower().removesuffix("s")
-    if not noun or noun in _NO_THING or noun in UNIT_WORDS or f"{noun}s" in UNIT_WORDS:
-        return None
-    written = match["count"]
-    value = written if written.isdigit() else str(spelt_value(written) or "")
-    return f"{COUNT}{noun}", value
+def _count(text: str, number: Number) -> Iterator[Mark]:
+    written, counted = text[number.start : number.end], _COUNTED.match(text, number.end)
+    before = text[max(0, number.start - 8) : number.start]
+    if counted is None or number.is_share or not 0 < number.exact < _MOST_COUNTED or _NOT_COUNTING.match(before[-1:]):
+        return
+    noun = fold(counted[1]).lower().removesuffix("s")
+    is_article = written.lower() == "một" and not COUNTS_ONE.search(before)
+    if not is_article and noun not in _NO_THING and noun not in UNIT_WORDS and f"{noun}s" not in UNIT_WORDS:
+        yield Mark(f"{COUNT}{noun}", plain(number.value), number.start, counted.end())

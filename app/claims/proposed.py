@@ -1,19 +1,29 @@
-"""Claims a model proposes, held against the text it quotes: what does not stand there is no claim.
+"""Claims a model wrote: held against the text they quote, and those of two texts against one another."""
 
-A mind with a model may fill `ReadClaims`; nothing it returns is compared before `validated` has read value, polarity
-and days from the quoted words again. The model says where to look, the text says what is there.
-"""
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
 
-from collections.abc import Awaitable, Callable, Sequence
-
-from app.claims.marks import marks_in
-from app.claims.polarity import opposes, polarity_of
-from app.claims.record import Claim, Polarity, Value
+from app.claims.asked import is_other_case
+from app.claims.marks import COUNT, marks_in
+from app.claims.record import (
+    Claim,
+    Clash,
+    Polarity,
+    Text,
+    Value,
+    makes_exception,
+    opposes,
+    overlap_of,
+    polarity_of,
+    subject_words,
+)
 from app.claims.sentences import plain_claim
+from app.claims.statements import PERMISSION, WORDING
 from app.domain.knowledge import Language, Quote
 from app.domain.record import Record
 from app.text.amounts import amounts_in
-from app.text.language import content_words, fold, normalise
+from app.text.language import content_words, fold, normalise, words
 
 
 class ProposedClaim(Record):
@@ -64,3 +74,83 @@ def _read(proposed: ProposedClaim, language: Language | None) -> Claim | None:
 
 def _plain(text: str) -> str:
     return normalise(text).casefold()
+
+
+_STEM = 4
+
+
+@dataclass(frozen=True, slots=True)
+class ReadClaim:
+    """A claim that stood up to its text, and what the mind says it is about."""
+
+    subject: frozenset[str]
+    attribute: frozenset[str]
+    claim: Claim
+
+
+def standing(
+    proposals: Sequence[ProposedClaim], quoted: str, language: Language | None = None
+) -> tuple[ReadClaim, ...]:
+    """The proposals that stand in the quoted text; the others are dropped."""
+    read = ((proposed, validated(proposed, quoted, language)) for proposed in proposals)
+    return tuple(
+        ReadClaim(_named(proposed.subject), _named(proposed.attribute), claim) for proposed, claim in read if claim
+    )
+
+
+def paired_clashes(mine: Sequence[ReadClaim], theirs: Sequence[ReadClaim], one: Text, other: Text) -> list[Clash]:
+    """Claims of two texts about one thing that cannot both hold, the clearest of each kind first; the same both ways
+    but for the sides."""
+    found = sorted(_clashes(mine, theirs, one, other), key=_rank)
+    best: dict[str, Clash] = {}
+    for clash in found:
+        best.setdefault(clash.one.unit, clash)
+    return list(best.values())
+
+
+def _clashes(mine: Sequence[ReadClaim], theirs: Sequence[ReadClaim], one: Text, other: Text) -> Iterator[Clash]:
+    for left, right in product(mine, theirs):
+        a, b = left.claim, right.claim
+        if not _about_one_thing(left, right) or is_other_case(
+            f"{a.sentence} {one.title}", f"{b.sentence} {other.title}"
+        ):
+            continue
+        overlap = overlap_of(subject_words(a.sentence), subject_words(b.sentence))
+        if not overlap and one.language == other.language:
+            continue
+        if _cannot_both_hold(a, b) and not (_is_told(a, other) or _is_told(b, one)):
+            yield Clash(a, b, overlap)
+
+
+def _is_told(claim: Claim, text: Text) -> bool:
+    """Whether a text has the value as well, wherever: then it is agreed."""
+    there = f" {' '.join(map(fold, words(text.whole)))} "
+    return all(f" {' '.join(map(fold, words(written)))} " in there for written in claim.amounts)
+
+
+def _about_one_thing(one: ReadClaim, other: ReadClaim) -> bool:
+    return bool(one.subject) and (one.subject, one.attribute) == (other.subject, other.attribute)
+
+
+def _cannot_both_hold(one: Claim, other: Claim) -> bool:
+    if opposes(one.polarity, other.polarity) and one.unit in (PERMISSION, WORDING):
+        return not makes_exception(f"{one.sentence} {other.sentence}") and one.validity.overlaps(other.validity)
+    if one.unit != other.unit or one.unit.startswith(COUNT):
+        return False
+    if one.unit == WORDING and _stems(one) & _stems(other):
+        return False
+    return one.excludes(other)
+
+
+def _stems(claim: Claim) -> frozenset[str]:
+    """Beginnings of the words of a value, which may stand there in another form."""
+    return frozenset(str(value)[:_STEM] for value in claim.values)
+
+
+def _named(text: str) -> frozenset[str]:
+    """What a mind calls a thing, whatever the order of the words."""
+    return frozenset(fold(word) for word in words(text))
+
+
+def _rank(clash: Clash) -> tuple[float, tuple[str, ...]]:
+    return -clash.overlap, tuple(sorted((clash.one.sentence, clash.other.sentence)))

@@ -5,10 +5,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from app.claims.marks import FREQUENCY, marks_in
-from app.claims.polarity import polarity_of
-from app.claims.reading import Sentence, bounds_of, claims_in, sentences_of, years_of
-from app.claims.record import Claim, Polarity, Value, subject_words
-from app.claims.validity import validity_in
+from app.claims.reading import Sentence, bounds_of, claims_in, sentences_of, validity_in, years_of
+from app.claims.record import Claim, Polarity, Value, polarity_of, subject_words
 from app.domain.knowledge import Language
 from app.text.language import words
 

@@ -1,17 +1,111 @@
 """Disagreements that lie in no value: what is allowed and forbidden, lists, other words in the place of the answer."""
 
+import re
 from collections.abc import Iterator
+from difflib import SequenceMatcher
 from itertools import product
+from typing import NamedTuple
 
-from app.claims.alignment import aligned
 from app.claims.asked import Asked
-from app.claims.listing import Listed, listed_in
-from app.claims.polarity import makes_exception, opposes, without_modals
-from app.claims.record import Claim, Value
+from app.claims.record import Claim, Clash, Text, Value, dice_of, makes_exception, opposes, overlap_of, without_modals
 from app.claims.sentences import Said, plain_claim
-from app.claims.sides import Clash, Text, dice_of, overlap_of
-from app.text.language import content_words, fold, words
+from app.text.language import content_words, fold, normalise, words
 from app.text.numerals import is_english_number
+
+_TOKEN = re.compile(r"[^\W_]+(?:[-.,@:/’'](?=[^\W_])[^\W_]+)*")
+_TOKENS = 120
+"""Of a sentence; more stand only in lists without full stops."""
+
+
+class Span(NamedTuple):
+    """Words of both sides in one place; one side may have none."""
+
+    one: str
+    other: str
+
+
+class Alignment(NamedTuple):
+    """What `aligned` found."""
+
+    ratio: float
+    """Share of the words that stand on both sides in one order, 0–1."""
+    spans: tuple[Span, ...]
+    """Where they differ, in order."""
+
+
+def aligned(one: str, other: str) -> Alignment:
+    """Lay two sentences side by side; the same both ways but for the sides of the spans."""
+    if (len(other), other) < (len(one), one):
+        turned = aligned(other, one)
+        return Alignment(turned.ratio, tuple(Span(span.other, span.one) for span in turned.spans))
+    mine, theirs = tokens_of(one), tokens_of(other)
+    matcher = SequenceMatcher(None, [t.lower() for t in mine], [t.lower() for t in theirs], autojunk=False)
+    spans = tuple(
+        Span(" ".join(mine[a:b]), " ".join(theirs[c:d])) for tag, a, b, c, d in matcher.get_opcodes() if tag != "equal"
+    )
+    return Alignment(matcher.ratio(), spans)
+
+
+def tokens_of(text: str) -> list[str]:
+    """Words, codes and addresses of a text, as written."""
+    return _TOKEN.findall(normalise(text))[:_TOKENS]
+
+
+_ITEM = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+(?P<text>.+)$")
+_END = re.compile(r"[.;:\n]+")
+_LETTERS = 500
+"""A longer stretch without any stop is no sentence, and would be tried in too many ways."""
+_ROW = re.compile(r"(?P<head>[^,]+(?:,\s[^,]+)+?),?\s(?:and|or|và|hoặc)\s(?P<last>[^,]+)")
+_LEAST = 2
+
+
+class Listed(NamedTuple):
+    """A list."""
+
+    text: str
+    members: frozenset[str]
+    """Folded content words of each member, joined."""
+    written: dict[str, str]
+    """Each member as it stands in the text."""
+
+    def without(self, other: "Listed") -> frozenset[str]:
+        """Members the other list has not, also not in more or fewer words."""
+        there = [frozenset(member.split()) for member in other.members]
+        return frozenset(
+            member for member in self.members if not any(_covers(frozenset(member.split()), one) for one in there)
+        )
+
+
+def listed_in(text: str) -> Iterator[Listed]:
+    """The bullets of a text as one list, then the rows of its sentences."""
+    items = [mark["text"].strip() if (mark := _ITEM.match(line)) else "" for line in text.split("\n")]
+    if sum(map(bool, items)) >= _LEAST - 1 and "\n" in text:
+        lines = [line.strip() for line in text.split("\n") if line.strip()]
+        first = next(at for at, line in enumerate(lines) if _ITEM.match(line))
+        before = [lines[first - 1]] if first and not lines[first - 1].endswith((":", ".")) else []
+        yield from _listed(text, [*before, *filter(None, items)])
+    for sentence in _END.split(text):
+        row = _ROW.search(sentence) if len(sentence) <= _LETTERS else None
+        if row:
+            yield from _listed(text, _members(row["head"], row["last"]))
+
+
+def _members(head: str, last: str) -> list[str]:
+    """Of the first and last member only the word nearest to the others: the sentence goes on there."""
+    first, *rest = re.split(r",\s", head)
+    return [" ".join(first.split()[-1:]), *rest, " ".join(last.split()[:1])]
+
+
+def _listed(text: str, members: list[str]) -> Iterator[Listed]:
+    written = {" ".join(fold(word) for word in content_words(member)): member for member in members}
+    written.pop("", None)
+    if len(written) >= _LEAST:
+        yield Listed(text, frozenset(written), written)
+
+
+def _covers(one: frozenset[str], other: frozenset[str]) -> bool:
+    return one <= other or other <= one
+
 
 PERMISSION, LIST, WORDING = "permission", "list", "wording"
 """Kinds of claims that are no amounts and no marks."""

@@ -1,7 +1,7 @@
 """`conclave explain-access`: whether a user may read a document, and which part of the rule decides."""
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Annotated
 
 import typer
@@ -13,7 +13,9 @@ from app.cli.output import OK, finish, period, print_json, print_table, text
 from app.domain.documents import DocumentView, VersionView
 from app.domain.principal import GENERAL, Principal
 from app.domain.record import Record
+from app.domain.zones import today_in
 from app.ingestion.catalogue import Catalogue
+from app.storage.tenants import own_day
 
 _VERSIONS = 50
 
@@ -59,7 +61,9 @@ async def _explain_access(user: str, name: str, as_json: bool) -> int:
         # Versions are shown only to whoever may read them; the operator belongs to every department there is.
         everywhere = operator.model_copy(update={"departments": operator.departments | {view.department}})
         versions = await catalogue.versions(everywhere, view.document_id, _VERSIONS)
-    explanation = explain(user, reader, view, versions, datetime.now(UTC).date())
+        async with storage.database.principal_scope(operator) as tx:
+            today = await own_day(tx, today_in)
+    explanation = explain(user, reader, view, versions, today)
     if as_json:
         told = {"user": user, "document_id": view.document_id, "external_id": view.external_id}
         print_json(Console(), {**told, **explanation.model_dump(mode="json")})

@@ -13,7 +13,7 @@ from app.cli.connecting import opened, opened_storage
 from app.cli.output import FAILED, OK, AsJson, AsJsonResult, DocumentBar, finish, print_json
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
-from app.ingestion.reembed import ReembedReport
+from app.ingestion.passages import ReembedReport
 from app.settings import Settings
 from app.storage import documents, large_tenants, migrate, tenants
 from app.storage.embedded import start_embedded

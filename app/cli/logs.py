@@ -18,12 +18,10 @@ from app.cli.connecting import Server, Target, Tenant, Token, connected, opened_
 from app.cli.output import FAILED, OK, AsJson, finish, print_json
 from app.client.connection import Connection
 from app.errors import AppError, ErrorCode
-from app.ingestion.log_book import Delivery, LogPage, words_of
-from app.ingestion.log_lines import RefusedLine
+from app.ingestion.logs import Delivery, LogPage, RefusedLine, words_of
 from app.storage.database import Database
-from app.storage.logs import LogFilter
-from app.storage.logs.months import count_older, make_months, prune_logs
-from app.tools.periods import Period, read_moment, resolve_period
+from app.storage.log_lines import LogFilter, count_older, make_months, prune_logs
+from app.text.dates import Period, period_in, read_moment
 
 log_commands = typer.Typer(no_args_is_help=True, help="System logs.")
 _BATCH_LINES, _BATCH_BYTES = 2_000, 200_000
@@ -220,7 +218,7 @@ def _period(since: str, until: str, now: datetime) -> Period:
         raise typer.BadParameter("--until: an ISO date or time, for example 2026-11-12")
     if first is not None or not since:
         return Period(first, last)
-    found = resolve_period(since, now, "en") or resolve_period(since, now, "vi")
+    found = period_in(since, now, "en") or period_in(since, now, "vi")
     if found is None:
         raise typer.BadParameter("--since: an ISO date or time, or words such as yesterday or 'last 3 days'")
     return Period(found.since, last or found.until)

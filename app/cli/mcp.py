@@ -15,9 +15,8 @@ from app.errors import ToolFailed, ToolRetry
 from app.settings import Settings
 from app.tools.mcp.adapter import MCPToolAdapter
 from app.tools.mcp.connections import offered_by
-from app.tools.mcp.pinned import PinnedServer, changes
-from app.tools.mcp.schema import SchemaRefused, check_schema, wrong_places
-from app.tools.mcp.spec import ServerRefused
+from app.tools.mcp.result import SchemaRefused, check_schema, wrong_places
+from app.tools.mcp.spec import PinnedServer, ServerRefused, changes
 
 mcp_commands = typer.Typer(no_args_is_help=True, help="MCP servers and their approved tools.")
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]

@@ -46,7 +46,7 @@ class Side(Record):
     factors: dict[str, float]
     score: float
 
-    def told(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """As the trace and the ``conflict_resolved`` event publish it."""
         shown = self.model_dump(include={"url", "title", "department", "claim", "score"})
         return shown | {"factors": {name: round(factor, 4) for name, factor in self.factors.items()}}
@@ -95,11 +95,11 @@ class Conflict(Record):
         """Whether the winner holds; otherwise both sides are shown."""
         return self.rule != "weighted_scoring" or self.margin >= self.weighing.threshold
 
-    def told(self) -> dict[str, Any]:
+    def as_json(self) -> dict[str, Any]:
         """As the trace and the ``conflict_resolved`` event publish it."""
         return {
-            "winner": self.winner.told(),
-            "loser": self.loser.told(),
+            "winner": self.winner.as_json(),
+            "loser": self.loser.as_json(),
             "margin": self.margin,
             "decided": self.decided,
             "conflict_type": self.conflict_type,

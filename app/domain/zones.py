@@ -1,6 +1,6 @@
 """Time zones by their IANA names."""
 
-from datetime import UTC, timedelta, timezone, tzinfo
+from datetime import UTC, date, datetime, timedelta, timezone, tzinfo
 from zoneinfo import ZoneInfo
 
 HOME = "Asia/Ho_Chi_Minh"
@@ -18,3 +18,8 @@ def zone_named(name: str) -> tzinfo:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError) as unknown:
         raise ValueError(f"there is no time zone {name[:60]!r}; names are written like Europe/London") from unknown
+
+
+def today_in(zone: tzinfo) -> date:
+    """The day it is now in a time zone."""
+    return datetime.now(zone).date()

@@ -87,7 +87,7 @@ def _stack(rows: Sequence[_Row], dimensions: int) -> Vectors:
     return np.stack(rows) if rows else np.empty((0, dimensions), np.float32)
 
 
-class KeptVectors:
+class StoredVectors:
     """Question vectors of fixed lists of texts: in memory once read, on disk once made."""
 
     def __init__(self, embedder: Embedder, folder: Path | None = None):
@@ -111,7 +111,7 @@ class KeptVectors:
         if vectors is None:
             vectors = await self._embedder.embed_queries(texts)
             if path:
-                await asyncio.to_thread(_keep, path, vectors)
+                await asyncio.to_thread(_write, path, vectors)
         return vectors
 
     def _path(self, texts: tuple[str, ...]) -> Path | None:
@@ -129,7 +129,7 @@ def _read(path: Path, shape: tuple[int, int]) -> Vectors | None:
     return kept if kept.shape == shape else None
 
 
-def _keep(path: Path, vectors: Vectors) -> None:
+def _write(path: Path, vectors: Vectors) -> None:
     """Write beside and rename, so that nobody ever reads half a file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f"{path.stem}.{os.getpid()}.npy")

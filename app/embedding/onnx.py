@@ -57,7 +57,7 @@ class OnnxEmbedder:
             raise EmbeddingUnavailable("onnxruntime is not installed; there may be no build of it for this machine")
         try:
             weights = Weights()
-            session = _session(_kept(folder, weights) or _built(folder, weights))
+            session = _session(_stored_model(folder, weights) or _built(folder, weights))
             return cls(session, weights, load_tokenizer(), threads)
         except (BadWeights, OSError) as error:
             raise EmbeddingUnavailable(f"the bundled weights cannot be read: {error}") from error
@@ -126,7 +126,7 @@ def _session(model: bytes) -> Any:
         raise EmbeddingUnavailable(f"onnxruntime cannot run the model: {type(error).__name__}") from error
 
 
-def _kept(folder: Path, weights: Weights) -> bytes | None:
+def _stored_model(folder: Path, weights: Weights) -> bytes | None:
     """The file that was built before. Its name ends in the digest of its content, so that damage is noticed."""
     for path in sorted(folder.glob(f"{_family(weights)}.*.onnx")):
         with suppress(OSError):

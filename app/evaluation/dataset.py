@@ -10,11 +10,17 @@ from typing import Any
 from pydantic import ValidationError
 
 from app.errors import AppError, ErrorCode
-from app.evaluation.question import Question
+from app.evaluation.fact import Alternatives, Fact
+from app.evaluation.question import Expected, Question, Rights
+from app.storage.feedback import Correction
+from app.text.language import guess_language
 
-SCHEMA_PATH = Path(__file__).parents[2] / "docs" / "evaluation.schema.json"
+SETS_FOLDER = Path(__file__).parents[2] / "bench" / "sets"
+"""The datasets of a checkout."""
+DEFAULT = ("smoke", "leaks", "versions")
 _MOST_FAULTS = 20
 _MOST_BYTES = 50_000_000
+_MOST_CHARS = 2_000
 
 
 @dataclass(frozen=True)
@@ -47,6 +53,17 @@ def read_dataset(path: Path, name: str = "") -> Dataset:
     return Dataset(name or path.stem, parsed(lines_of(path), path.name))
 
 
+def open_dataset(named: str, folder: Path = SETS_FOLDER) -> Dataset:
+    """Read the dataset of that name in `folder`, or in that file. Raises `AppError` with the faults by line."""
+    path = folder / f"{named}.jsonl"
+    if path.is_file() and path.parent == folder:
+        return read_dataset(path)
+    if not Path(named).exists() and Path(named).suffix != ".jsonl":
+        known = ", ".join(sorted(one.stem for one in folder.glob("*.jsonl"))) or "none here"
+        raise refusal([f"There is no dataset {named[:200]!r}: name a file, or one of {known}."])
+    return read_dataset(Path(named))
+
+
 def lines_of(path: Path) -> list[str]:
     """The lines of a UTF-8 file. Raises `AppError`."""
     try:
@@ -72,7 +89,7 @@ def parsed(lines: Sequence[str], name: str) -> tuple[Case, ...]:
         try:
             question = Question.model_validate_json(json.dumps(_object(line), ensure_ascii=True))
         except ValidationError as error:
-            faults += [f"{place}: {fault}" for fault in _faults(error)]
+            faults += [f"{place}: {fault}" for fault in faults_of(error)]
         except ValueError as error:
             faults.append(f"{place}: {error}")
         else:
@@ -111,7 +128,8 @@ def _object(line: str) -> dict[str, Any]:
     return value
 
 
-def _faults(error: ValidationError) -> Iterator[str]:
+def faults_of(error: ValidationError) -> Iterator[str]:
+    """Say what a validation complains of, a line each."""
     for fault in error.errors(include_url=False, include_context=False, include_input=False):
         place = ".".join(str(part) for part in fault["loc"])
         said = fault["msg"].removeprefix("Value error, ")
@@ -139,23 +157,41 @@ def refusal(faults: Sequence[str]) -> AppError:
     return AppError(ErrorCode.PAYLOAD_INVALID, "\n".join(shown), status=422)
 
 
-def dataset_schema() -> str:
-    """The JSON Schema of one line, short forms included, as it stands in `SCHEMA_PATH`."""
-    schema = Question.model_json_schema()
-    schema["title"] = "A question of a Conclave evaluation dataset"
-    parts = schema["$defs"]
-    fact, text = {"$ref": "#/$defs/Fact"}, {"type": "string", "minLength": 1}
-    parts["Fact"] = {"anyOf": [text, parts["Fact"]]}
-    parts["Alternatives"] = {"anyOf": [fact, {"type": "array", "items": fact, "minItems": 1}, parts["Alternatives"]]}
-    parts["Cited"] = {"anyOf": [{"type": "array", "items": text, "minItems": 1}, parts["Cited"]]}
-    parts["Disagreement"] = {"anyOf": [{"type": "boolean"}, parts["Disagreement"]]}
-    outcomes = parts["Expected"]["properties"]["outcome"]
-    outcomes["anyOf"] = [outcomes["items"], {"type": "array", "items": outcomes["items"]}]
-    for key in ("items", "type"):
-        outcomes.pop(key, None)
-    return json.dumps(schema, ensure_ascii=False, indent=2) + "\n"
+def cases_from(tenant: str, corrections: Sequence[Correction]) -> list[Question]:
+    """A question a correction, asked with the rights its asker had; in the order given, nobody named.
+
+    The correction stands as an expected fact and waits for review: it is a person's own sentence, and an answer need
+    not repeat it word by word.
+    """
+    return [_case_of(tenant, one) for one in corrections]
 
 
-def write_schema(path: Path = SCHEMA_PATH) -> None:
-    """Write the schema file; a test tells when that is due."""
-    path.write_text(dataset_schema(), "utf-8")
+def as_lines(questions: Sequence[Question]) -> str:
+    """The questions as a dataset, one a line."""
+    written = [question.model_dump(mode="json", exclude_defaults=True) for question in questions]
+    return "".join(json.dumps(_with_short_facts(one), ensure_ascii=False) + "\n" for one in written)
+
+
+def _case_of(tenant: str, said: Correction) -> Question:
+    own = said.asker
+    return Question(
+        id=f"feedback-{said.task_id.hex[:12]}",
+        question=said.question,
+        asker=Rights(
+            tenant=tenant, department=own.department, departments=tuple(sorted(own.departments - {own.department})),
+            scopes=tuple(sorted(own.scopes)),
+        ),
+        language=guess_language(said.question),
+        as_of=said.as_of,
+        expected=Expected(facts=(Alternatives(any_of=(Fact(text=said.correction[:_MOST_CHARS]),)),)),
+        tags=("feedback", *(("follow_up",) if said.is_follow_up else ())),
+        to_review=True,
+    )  # fmt: skip
+
+
+def _with_short_facts(written: dict[str, object]) -> dict[str, object]:
+    """Facts in their short form, for whoever reviews the file by hand."""
+    expected = written.get("expected")
+    if isinstance(expected, dict):
+        expected["facts"] = [fact["any_of"][0]["text"] for fact in expected.get("facts", ())]
+    return written

@@ -108,6 +108,14 @@ def contains_words(text: str, words: str) -> bool:
     return bool(_whole_words(normalise(words).lower()).search(normalise(text).lower()))
 
 
+def without_words(text: str, spellings: Iterable[str]) -> str:
+    """`text` normalised, in lower case and without these spellings, where they stand as whole words."""
+    rest = _readable(text).lower()
+    for spelling in spellings:
+        rest = _whole_words(normalise(spelling).lower()).sub(" ", rest)
+    return rest
+
+
 def leaked(texts: Iterable[tuple[str, str]], canaries: Iterable[str]) -> list[tuple[str, str]]:
     """(canary, where) for each canary that is contained in one of the named texts, in any case, accents or none."""
     wanted = [(canary, _bare(canary)) for canary in canaries]

@@ -1,25 +1,28 @@
-"""Holding an answer against what was expected: what failed, and what it adds to each metric."""
+"""Hold an answer against what was expected: what failed, its grade, and what it adds to each figure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
 from app.domain.record import Record
 from app.evaluation.fact import leaked, missing_dates, missing_facts
-from app.evaluation.observed import Observation, Weighed, cited_urls
-from app.evaluation.question import Cited, Disagreement, Expected, Question
-from app.evaluation.ranking import Needs, ndcg_at, recall_at, reciprocal_rank
-from app.evaluation.rates import Pair, f1_pair, precision_pair, recall_pair, share
+from app.evaluation.figures import CUT, Pair, class_pairs, recall_at, share
+from app.evaluation.grading import GIVEN, Grade, extra_sentences, grade_of, split_answer, stale_told
+from app.evaluation.observed import Observation, cited_urls
+from app.evaluation.question import Disagreement, Expected, Question
 
-CUT = 5
-"""k of recall@k and nDCG@k."""
-_ANSWERS = frozenset({"answered", "partial", "conflict"})
+_GRADES: dict[str, frozenset[Grade]] = {
+    "fully_right": frozenset({"right", "rightly_refused"}), "partly": frozenset({"partly"}),
+    "wrong_answered": frozenset({"wrong_answered"}), "wrong_hedged": frozenset({"wrong_hedged"}),
+    "wrongly_refused": frozenset({"wrongly_refused"}),
+}  # fmt: skip
+"""Figures that are shares of graded answers."""
 
 
 class Fault(Record):
     """Why an answer counts as wrong."""
 
     check: str
-    """``evidence facts dates outcome agents conflict winner leak``."""
+    """``evidence facts stale dates outcome agents conflict winner leak``."""
     detail: str
 
 
@@ -39,10 +42,14 @@ class Verdict(Record):
     """Nothing that was expected is missing, and nothing leaked."""
     is_true: bool | None
     """Whether the answer says what is so, the confidence's question: None where it gave none, or nobody knows."""
+    grade: Grade | None
+    """None where nothing is expected that could be graded, or nobody has confirmed it."""
+    extra: tuple[str, ...]
+    """Sentences of the answer that do not belong into it."""
     faults: tuple[Fault, ...]
     leaks: tuple[Leak, ...]
     measures: dict[str, Pair]
-    """By metric."""
+    """By figure."""
 
 
 def judge(
@@ -58,21 +65,16 @@ def judge(
     `urls` gives the address of every document the question names; `texts` is (where, text) of all that was told;
     `forbidden` holds the addresses of documents the asker may not read.
     """
-    expected, failed = question.expected, bool(observation.error)
-    leaks = tuple(_leaks(expected, observation, texts, forbidden))
-    faults = tuple(_faults(expected, observation, urls)) + tuple(
-        Fault(check="leak", detail=f"{leak.what} in {leak.where}") for leak in leaks
-    )
-    measures = {} if question.to_review else {"right": share(not faults)}
-    if not question.to_review:
-        measures |= _measures(expected, observation, urls, leaked=bool(leaks))
-    is_true = None if failed or question.to_review else _is_true(expected, observation, faults)
-    return Verdict(right=not faults, is_true=is_true, faults=faults, leaks=leaks, measures=measures)
-
-
-def addressed(cited: Cited, urls: Mapping[str, str]) -> Needs:
-    """What must be cited, by address."""
-    return [frozenset(urls.get(name, name) for name in need) for need in cited.needs]
+    judging = _Judging(question, observation, urls)
+    leaks = tuple(_leaks(question.expected, observation, texts, forbidden))
+    judging.faults += [Fault(check="leak", detail=f"{leak.what} in {leak.where}") for leak in leaks]
+    judging.measures |= {"right": share(not judging.faults), "leaking": share(bool(leaks))}
+    reviewed = not question.to_review
+    return Verdict(
+        right=not judging.faults, is_true=judging.is_true() if reviewed else None, extra=judging.extra,
+        grade=judging.grade if reviewed else None, faults=tuple(judging.faults), leaks=leaks,
+        measures=judging.measures if reviewed else {},
+    )  # fmt: skip
 
 
 def _leaks(
@@ -85,108 +87,106 @@ def _leaks(
             yield Leak(what=url, where=where)
 
 
-def _faults(expected: Expected, observation: Observation, urls: Mapping[str, str]) -> Iterator[Fault]:
-    if observation.error:
-        yield Fault(check="outcome", detail=f"failed: {observation.error}")
-    elif expected.outcome and observation.outcome not in expected.outcome:
-        yield Fault(check="outcome", detail=f"{observation.outcome} instead of {' or '.join(expected.outcome)}")
-    if expected.evidence:
-        cited = {source.url for source in observation.evidence}
-        for need in addressed(expected.evidence, urls):
-            if not need & cited:
-                yield Fault(check="evidence", detail=f"does not cite {' or '.join(sorted(need))}")
-    for fact in missing_facts(observation.answer, expected.facts):
-        yield Fault(check="facts", detail=f"does not say “{fact.told}”")
-    for day in missing_dates(observation.answer, expected.dates):
-        yield Fault(check="dates", detail=f"does not name {day}")
-    if lacking := [name for name in expected.agents if name not in observation.agents]:
-        asked = ", ".join(observation.agents) or "nobody"
-        yield Fault(check="agents", detail=f"{', '.join(lacking)} was not asked, {asked} was")
-    if expected.conflict:
-        yield from _conflict_faults(expected.conflict, observation.conflicts, urls)
+class _Judging:
+    """Collects faults and measures, one kind of expectation after another."""
 
+    def __init__(self, question: Question, observation: Observation, urls: Mapping[str, str]):
+        self._expected, self._seen, self._urls = question.expected, observation, urls
+        self.faults: list[Fault] = []
+        self.measures: dict[str, Pair] = {}
+        self._outcome()
+        self._evidence()
+        self._content(question.told_in)
+        self._agents()
+        if question.expected.conflict:
+            self._conflict(question.expected.conflict)
 
-def _conflict_faults(expected: Disagreement, conflicts: Sequence[Weighed], urls: Mapping[str, str]) -> Iterator[Fault]:
-    if expected.exists != bool(conflicts):
-        detail = "the sources' disagreement was not reported" if expected.exists else "reports a disagreement of none"
-        yield Fault(check="conflict", detail=detail)
-    elif expected.winner and not _is_won(expected.winner, conflicts, urls):
-        detail = "left undecided" if not any(one.decided for one in conflicts) else "decided for another source"
-        yield Fault(check="winner", detail=f"{detail}; {urls.get(expected.winner, expected.winner)} holds")
-    elif expected.type and (told := {one.type for one in conflicts if one.type}) and expected.type not in told:
-        yield Fault(check="conflict", detail=f"{', '.join(sorted(told))} instead of {expected.type}")
+    def is_true(self) -> bool | None:
+        """Tell whether the answer says what is so; None where it gave none, or nothing expected tells."""
+        expected, failed = self._expected, {fault.check for fault in self.faults}
+        if self._seen.error or self._seen.outcome not in GIVEN:
+            return None
+        if expected.outcome[:1] == ("not_found",):
+            return False
+        if expected.facts or expected.dates:
+            return not failed & {"facts", "dates"}
+        return "evidence" not in failed if expected.evidence else None
 
+    def _fault(self, check: str, detail: str) -> None:
+        self.faults.append(Fault(check=check, detail=detail))
 
-def _is_won(winner: str, conflicts: Sequence[Weighed], urls: Mapping[str, str]) -> bool:
-    """Whether the source holds in every reported disagreement it takes part in, and in one at least."""
-    url = urls.get(winner, winner)
-    concerned = [one for one in conflicts if url in (one.winner, one.loser)]
-    return bool(concerned) and all(one.decided and one.winner == url for one in concerned)
+    def _outcome(self) -> None:
+        accepted, told = self._expected.outcome, self._seen.outcome
+        if self._seen.error:
+            self._fault("outcome", f"failed: {self._seen.error}")
+        elif accepted and told not in accepted:
+            self._fault("outcome", f"{told} instead of {' or '.join(accepted)}")
+        if accepted:
+            self.measures["outcome"] = share(told in accepted)
+            self.measures |= class_pairs("not_found", accepted[0] == "not_found", told == "not_found")
 
+    def _evidence(self) -> None:
+        if self._expected.evidence is None:
+            return
+        needs = [
+            frozenset(self._urls.get(name, name) for name in need) for need in self._expected.evidence.needs
+        ]  # fmt: skip
+        cited = [source.url for source in self._seen.evidence]
+        for need in needs:
+            if not need & set(cited):
+                self._fault("evidence", f"does not cite {' or '.join(sorted(need))}")
+        self.measures["recall"] = Pair(recall_at(CUT, needs, cited), 1.0)
 
-def _is_true(expected: Expected, observation: Observation, faults: Sequence[Fault]) -> bool | None:
-    if observation.outcome not in _ANSWERS:
-        return None
-    failed = {fault.check for fault in faults}
-    if expected.outcome[:1] == ("not_found",):
-        return False
-    if expected.facts or expected.dates:
-        return not failed & {"facts", "dates"}
-    return "evidence" not in failed if expected.evidence else None
+    def _content(self, language: str) -> None:
+        """Facts, days, superseded values, sentences that do not belong, and the grade that follows."""
+        expected, seen = self._expected, self._seen
+        parts = split_answer(seen.answer)
+        cites = not self.faults or all(fault.check != "evidence" for fault in self.faults)
+        missing, days = missing_facts(seen.answer, expected.facts), missing_dates(seen.answer, expected.dates)
+        stale = stale_told(parts, seen.outcome, expected)
+        for fact in missing:
+            self._fault("facts", f"does not say “{fact.told}”")
+        for value in stale:
+            self._fault("stale", f"tells “{value.told}” as if it still held")
+        for day in days:
+            self._fault("dates", f"does not name {day}")
+        if expected.facts or expected.dates:
+            self.measures["facts"] = share(not missing and not days)
+        if expected.stale:
+            self.measures["stale"] = share(bool(stale))
+        self.extra: tuple[str, ...] = ()
+        if expected.belongs and seen.outcome in GIVEN:
+            self.extra = tuple(extra_sentences(parts, expected, language))
+            self.measures["extra"] = share(bool(self.extra))
+        self.grade = grade_of(expected, seen, len(missing) + len(days), is_stale=bool(stale), cites=cites)
+        if self.grade:
+            self.measures |= {figure: share(self.grade in grades) for figure, grades in _GRADES.items()}
 
+    def _agents(self) -> None:
+        needed, asked = self._expected.agents, self._seen.agents
+        if lacking := [name for name in needed if name not in asked]:
+            self._fault("agents", f"{', '.join(lacking)} was not asked, {', '.join(asked) or 'nobody'} was")
+        if needed:
+            self.measures["routing"] = share(not lacking)
 
-def _measures(
-    expected: Expected, observation: Observation, urls: Mapping[str, str], *, leaked: bool
-) -> dict[str, Pair]:
-    measures = {"leaking": share(leaked)}
-    if expected.evidence:
-        measures |= _of_evidence(addressed(expected.evidence, urls), [one.url for one in observation.evidence])
-    if expected.facts or expected.dates:
-        text = observation.answer
-        is_whole = not missing_facts(text, expected.facts) and not missing_dates(text, expected.dates)
-        measures["facts"] = share(is_whole)
-    if expected.agents:
-        measures |= _of_routing(set(expected.agents), set(observation.agents))
-    if expected.outcome:
-        measures |= _of_outcome(expected.outcome, observation.outcome)
-    if expected.conflict:
-        measures |= _of_conflict(expected.conflict, observation.conflicts, urls)
-    return measures
+    def _conflict(self, expected: Disagreement) -> None:
+        found, said = self._seen.conflicts, bool(self._seen.conflicts)
+        kinds = {one.type for one in found if one.type}
+        self.measures |= class_pairs("conflict", expected.exists, said)
+        won = bool(expected.winner) and said and self._is_won(expected.winner or "")
+        if expected.exists and said and expected.winner:
+            self.measures["winner"] = share(won)
+        if expected.exists != said:
+            what = "the sources' disagreement was not reported" if expected.exists else "reports a disagreement of none"
+            self._fault("conflict", what)
+        elif expected.winner and not won:
+            how = "decided for another source" if any(one.decided for one in found) else "left undecided"
+            self._fault("winner", f"{how}; {self._urls.get(expected.winner, expected.winner)} holds")
+        elif expected.type and kinds and expected.type not in kinds:
+            self._fault("conflict", f"{', '.join(sorted(kinds))} instead of {expected.type}")
 
-
-def _of_evidence(needs: Needs, ranked: Sequence[str]) -> dict[str, Pair]:
-    return {
-        "recall": Pair(recall_at(CUT, needs, ranked), 1.0),
-        "mrr": Pair(reciprocal_rank(needs, ranked), 1.0),
-        "ndcg": Pair(ndcg_at(CUT, needs, ranked), 1.0),
-    }
-
-
-def _of_routing(expected: set[str], asked: set[str]) -> dict[str, Pair]:
-    """Everybody who was needed was asked; and of those who were asked, how many were needed."""
-    return {"routing": share(expected <= asked), "routing_precision": Pair(len(expected & asked), len(asked))}
-
-
-def _of_outcome(accepted: Sequence[str], said: str) -> dict[str, Pair]:
-    due_nothing, said_nothing = accepted[0] == "not_found", said == "not_found"
-    return {
-        "outcome": share(said in accepted),
-        "not_found_precision": precision_pair(due_nothing, said_nothing),
-        "not_found_recall": recall_pair(due_nothing, said_nothing),
-        "not_found_f1": f1_pair(due_nothing, said_nothing),
-    }
-
-
-def _of_conflict(expected: Disagreement, conflicts: Sequence[Weighed], urls: Mapping[str, str]) -> dict[str, Pair]:
-    due, said = expected.exists, bool(conflicts)
-    measures = {
-        "conflict_precision": precision_pair(due, said),
-        "conflict_recall": recall_pair(due, said),
-        "conflict_f1": f1_pair(due, said),
-    }
-    if due and said and expected.winner:
-        measures["winner"] = share(_is_won(expected.winner, conflicts, urls))
-    told = {one.type for one in conflicts if one.type}
-    if due and told and expected.type:
-        measures["conflict_type"] = share(expected.type in told)
-    return measures
+    def _is_won(self, winner: str) -> bool:
+        """Whether the source holds in every reported disagreement it takes part in, and in one at least."""
+        url = self._urls.get(winner, winner)
+        concerned = [one for one in self._seen.conflicts if url in (one.winner, one.loser)]
+        return bool(concerned) and all(one.decided and one.winner == url for one in concerned)

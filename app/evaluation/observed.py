@@ -26,9 +26,10 @@ class Weighed(Record):
     decided: bool
     type: str = ""
     """Empty where the run names none."""
-    claims: tuple[str, str] = ("", "")
-    """What the winner and the loser say."""
-    margin: float = 0.0
+
+    def __str__(self) -> str:
+        kind = f"{self.type}: " if self.type else ""
+        return f"{kind}{self.winner} {'over' if self.decided else 'against'} {self.loser}"
 
 
 class Observation(Record):
@@ -43,14 +44,10 @@ class Observation(Record):
     """Ranked as the answer ranks it, each document once."""
     agents: tuple[str, ...] = ()
     conflicts: tuple[Weighed, ...] = ()
-    follow_ups: tuple[str, ...] = ()
     seconds: float = 0.0
     """From asking to the answer's end, as the asker waits."""
     tokens: int = 0
     """Of language models, prompts included."""
-    cached: bool = False
-    flow: tuple[str, ...] = ()
-    """``hr#rag done 12 ms`` …, in order."""
     error: str = ""
 
 
@@ -103,11 +100,8 @@ def _of_answer(answer: Mapping[str, Any], conflicts: tuple[Weighed, ...], second
         evidence=tuple(_sources(answer.get("evidence") or ())),
         agents=tuple(metadata.get("agents_invoked") or ()),
         conflicts=conflicts,
-        follow_ups=tuple(answer.get("follow_up_questions") or ()),
         seconds=seconds,
         tokens=int(usage.get("prompt_tokens", 0)) + int(usage.get("completion_tokens", 0)),
-        cached=bool(metadata.get("cached")),
-        flow=tuple(_action(action) for action in answer.get("flow_action") or ()),
         error=f"{answer.get('error_code')}: {answer.get('error_message')}" if failed else "",
     )
 
@@ -136,15 +130,7 @@ def _weighed(told: Mapping[str, Any]) -> Weighed:
         loser=without_page(str(loser.get("url") or "")),
         decided=bool(told.get("decided")),
         type=str(told.get("type") or ""),
-        claims=(str(winner.get("claim") or ""), str(loser.get("claim") or "")),
-        margin=float(told.get("margin") or 0.0),
     )
-
-
-def _action(action: Mapping[str, Any]) -> str:
-    spent = action.get("duration_ms")
-    told = f"{action.get('node_id')} {action.get('status')}"
-    return told if spent is None else f"{told} {spent} ms"
 
 
 def _text_of(value: Any) -> str:

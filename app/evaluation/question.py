@@ -126,6 +126,10 @@ class Expected(Record):
     evidence: Cited | None = None
     facts: tuple[Alternatives, ...] = ()
     """Each must stand in the answer, in one of its spellings."""
+    stale: tuple[Alternatives, ...] = ()
+    """Superseded values: none may be told as current, without a note that names it as such."""
+    belongs: tuple[Text, ...] = ()
+    """Passages of documents, word for word: a sentence of the answer belongs that overlaps one, or holds a fact."""
     dates: tuple[date, ...] = ()
     """Days the answer must name, in whatever spelling."""
     must_not_contain: tuple[Canary, ...] = ()

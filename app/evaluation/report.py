@@ -1,5 +1,7 @@
 """The report of a run as it is kept: one JSON object, whose shape has a version, so that runs can be compared."""
 
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -8,35 +10,38 @@ from pydantic import ValidationError
 
 from app.domain.record import Record
 from app.errors import AppError, ErrorCode
-from app.evaluation.calibration import Bin
+from app.evaluation.dataset import Dataset
+from app.evaluation.figures import (
+    BY_NAME,
+    METRICS,
+    Bin,
+    Pair,
+    calibration_error,
+    interval,
+    median_interval,
+    percentile,
+    rate,
+    reliability,
+)
+from app.evaluation.grading import Grade
 from app.evaluation.judging import Fault, Leak
 from app.evaluation.observed import Observation
 from app.evaluation.question import Question
-from app.evaluation.rates import Pair
 
 SHAPE: Literal[1] = 1
+SEED = 20_261_121
+"""Of the intervals, unless another is given."""
+Kind = Literal["dataset", "language", "department", "tag"]
 
 
 class Score(Record):
-    """A rate with its bootstrap interval."""
+    """A figure with its bootstrap interval."""
 
     value: float
     low: float
     high: float
     questions: int
     """Those that had a say in it."""
-
-
-class OutcomeScore(Record):
-    """How well one outcome is told; None where it was never due or never said."""
-
-    outcome: str
-    due: int
-    said: int
-    both: int
-    precision: float | None
-    recall: float | None
-    f1: float | None
 
 
 class Calibration(Record):
@@ -60,12 +65,15 @@ class Spent(Record):
 
 
 class Group(Record):
-    """The leading metrics of the questions of one language, department, tag or dataset."""
+    """The rates of the questions of one language, department, tag or dataset."""
 
-    kind: Literal["language", "department", "tag", "dataset"]
+    kind: Kind
     name: str
     questions: int
     scores: dict[str, Score]
+    """By metric; those a group tells nothing of are left out."""
+    seconds: Score | None = None
+    """Median wait."""
 
 
 class Asked(Record):
@@ -78,6 +86,9 @@ class Asked(Record):
     observation: Observation
     right: bool
     is_true: bool | None
+    grade: Grade | None = None
+    extra: tuple[str, ...] = ()
+    """Sentences that do not belong into the answer."""
     faults: tuple[Fault, ...]
     leaks: tuple[Leak, ...]
     measures: dict[str, Pair]
@@ -132,6 +143,11 @@ class GateResult(Record):
     """None = nothing was asked that tells."""
     holds: bool
 
+    def __str__(self) -> str:
+        value = "not asked" if self.value is None else f"{self.value:.3f}"
+        where = f" ({self.where})" if self.where else ""
+        return f"{'✓' if self.holds else '✗'} {self.metric}{where} {value}, wanted {self.demand}"
+
 
 class Report(Record):
     """A whole run."""
@@ -147,7 +163,6 @@ class Report(Record):
     to_review: int
     leak_count: int
     scores: dict[str, Score]
-    outcomes: tuple[OutcomeScore, ...]
     calibration: Calibration | None
     spent: Spent
     groups: tuple[Group, ...]
@@ -161,9 +176,10 @@ class Report(Record):
 
 
 def read_report(path: Path) -> Report:
-    """A report that was kept. Raises `AppError` (PAYLOAD_INVALID) for anything else."""
+    """Read a report that was kept. Raises `AppError` (PAYLOAD_INVALID) for anything else."""
     try:
-        return Report.model_validate_json(path.read_bytes())
+        # What an earlier release told besides is let pass.
+        return Report.model_validate_json(path.read_bytes(), extra="ignore")
     except OSError as error:
         raise _refused(path, f"cannot be read ({error.strerror or type(error).__name__})") from error
     except ValidationError as error:
@@ -174,3 +190,109 @@ def read_report(path: Path) -> Report:
 
 def _refused(path: Path, reason: str) -> AppError:
     return AppError(ErrorCode.PAYLOAD_INVALID, f"{path}: {reason}.", status=422)
+
+
+def summarise(
+    asked: Sequence[Asked],
+    datasets: Sequence[Dataset],
+    circumstances: Circumstances,
+    *,
+    made_at: datetime,
+    total_seconds: float,
+    seed: int = SEED,
+    kinds_only: bool = False,
+) -> Report:
+    """Sum judged answers up, before any gate was held against them.
+
+    With `kinds_only` only the first tag of a question makes a group.
+    """
+    counted = [one for one in asked if not one.question.to_review]
+    return Report(
+        made_at=made_at, seed=seed, circumstances=circumstances,
+        datasets=tuple(
+            DatasetTold(name=one.name, questions=len(one.cases), fingerprint=one.fingerprint) for one in datasets
+        ),
+        questions=len(counted), to_review=len(asked) - len(counted),
+        leak_count=sum(len(one.leaks) for one in asked), scores=scores_of(counted, seed),
+        calibration=_calibration_of(counted), spent=_spent_on(asked, total_seconds),
+        groups=tuple(_groups_of(counted, seed, kinds_only)), asked=tuple(asked),
+    )  # fmt: skip
+
+
+def pairs_of(asked: Sequence[Asked], metric: str) -> list[Pair]:
+    """List what each question adds to a metric, in order; (0, 0) where it was not asked of one."""
+    return [one.measures.get(metric, Pair(0.0, 0.0)) for one in asked]
+
+
+def scores_of(asked: Sequence[Asked], seed: int) -> dict[str, Score]:
+    """Compute the rates that something was asked for, by metric."""
+    scores = {}
+    for metric in BY_NAME:
+        pairs = pairs_of(asked, metric)
+        value, ends = rate(pairs), interval(pairs, seed=seed)
+        if value is not None and ends is not None:
+            told = sum(1 for pair in pairs if pair.whole)
+            low, high = round(ends.low, 6), round(ends.high, 6)
+            scores[metric] = Score(value=round(value, 6), low=low, high=high, questions=told)
+    return scores
+
+
+def median_wait(asked: Sequence[Asked], seed: int) -> Score | None:
+    """Compute the median time an asker waits, with its interval; None where nothing was asked."""
+    seconds = [one.observation.seconds for one in asked]
+    value, ends = percentile(seconds, 0.5), median_interval(seconds, seed=seed)
+    if value is None or ends is None:
+        return None
+    return Score(value=round(value, 4), low=round(ends.low, 4), high=round(ends.high, 4), questions=len(seconds))
+
+
+def rows_of_rates(report: Report) -> Iterator[tuple[str, str, str, str]]:
+    """Write every figure of the whole run as texts: title, value, interval, questions."""
+    for metric in METRICS:
+        if score := report.scores.get(metric.name):
+            ends = f"{score.low:.3f} – {score.high:.3f}"
+            yield metric.title, f"{score.value:.3f}", ends, str(score.questions)
+    yield "leaks", str(report.leak_count), "", str(len(report.asked))
+    if found := report.calibration:
+        yield "calibration error", f"{found.error:.3f}", "", str(found.answers)
+    spent = report.spent
+    yield "median wait, ms", f"{spent.median_seconds * 1000:.0f}", f"p95 {spent.p95_seconds * 1000:.0f}", ""
+    if spent.tokens:
+        yield "tokens a question", f"{spent.tokens_per_question:.0f}", "", ""
+
+
+def _calibration_of(asked: Sequence[Asked]) -> Calibration | None:
+    """Reliability of the answers of which is known whether they are true."""
+    points = [(one.observation.confidence, one.is_true) for one in asked if one.is_true is not None]
+    bins = reliability(points)
+    error = calibration_error(bins)
+    return None if error is None else Calibration(error=round(error, 6), answers=len(points), bins=bins)
+
+
+def _spent_on(asked: Sequence[Asked], total_seconds: float) -> Spent:
+    """Time and tokens; the median and the 95th percentile of what an asker waits, by nearest rank."""
+    seconds = [one.observation.seconds for one in asked]
+    tokens = sum(one.observation.tokens for one in asked)
+    return Spent(
+        median_seconds=round(percentile(seconds, 0.5) or 0.0, 4), total_seconds=round(total_seconds, 3),
+        p95_seconds=round(percentile(seconds, 0.95) or 0.0, 4),
+        tokens=tokens, tokens_per_question=round(tokens / max(len(asked), 1), 1),
+    )  # fmt: skip
+
+
+def _groups_of(asked: Sequence[Asked], seed: int, kinds_only: bool) -> Iterator[Group]:
+    """The rates per dataset, language, department and tag, the largest groups first."""
+    members: dict[tuple[Kind, str], list[Asked]] = defaultdict(list)
+    for one in asked:
+        members["dataset", one.dataset].append(one)
+        members["language", one.language].append(one)
+        if one.question.department:
+            members["department", one.question.department].append(one)
+        for tag in dict.fromkeys(one.question.tags[: 1 if kinds_only else None]):
+            members["tag", tag].append(one)
+    order = ("dataset", "language", "department", "tag")
+    for kind, name in sorted(members, key=lambda key: (order.index(key[0]), -len(members[key]), key[1])):
+        group = members[kind, name]
+        yield Group(
+            kind=kind, name=name, questions=len(group), scores=scores_of(group, seed), seconds=median_wait(group, seed)
+        )

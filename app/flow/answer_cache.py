@@ -70,7 +70,7 @@ class AnswerKey:
     today: date
 
 
-class Remembered(Record):
+class CachedAnswer(Record):
     """What a run found, without anything of the run itself: no ids, no times, no asker."""
 
     composition: Composition
@@ -85,7 +85,7 @@ class Remembered(Record):
     metadata: ExecutionMetadata
 
 
-class AnswerMemory:
+class AnswerCache:
     """A bounded store in this process whose entries end after a while."""
 
     def __init__(
@@ -98,15 +98,15 @@ class AnswerMemory:
     ):
         """`timer` is a monotonic clock in seconds."""
         self.circumstances = circumstances
-        self._entries: TTLCache[AnswerKey, Remembered] = TTLCache(max_entries, ttl_seconds, timer)
+        self._entries: TTLCache[AnswerKey, CachedAnswer] = TTLCache(max_entries, ttl_seconds, timer)
 
-    def get(self, key: AnswerKey) -> Remembered | None:
+    def get(self, key: AnswerKey) -> CachedAnswer | None:
         """The answer; counted as a lookup of the run."""
         found = self._entries.get(key)
         count_lookups(found is not None)
         return found
 
-    def put(self, key: AnswerKey, answer: Remembered) -> None:
+    def put(self, key: AnswerKey, answer: CachedAnswer) -> None:
         """Keep an answer."""
         self._entries[key] = answer
 
@@ -130,7 +130,7 @@ _OWN_SERVERS = ("math.", "date.")
 _WHOLE = frozenset({"answered", "partial", "conflict", "not_found", "chitchat"})
 
 
-async def key_of(context: "RunContext") -> AnswerKey | None:
+async def cache_key(context: "RunContext") -> AnswerKey | None:
     """What this run's answer is remembered by; None when it is not to be.
 
     Reads the state of the corpus from the database: an answer is given again only while no document has changed. A
@@ -162,13 +162,15 @@ async def key_of(context: "RunContext") -> AnswerKey | None:
     )
 
 
-def keep(context: "RunContext", state: "RunState", composition: Composition, evidence: tuple[Evidence, ...]) -> None:
+def cache_answer(
+    context: "RunContext", state: "RunState", composition: Composition, evidence: tuple[Evidence, ...]
+) -> None:
     """Remember the answer of a run that is about to end, if it was whole and nothing in it changes by itself."""
     key = state.get("answer_key")
     if key is None or not _is_lasting(context, composition):
         return
     as_of = context.asking.as_of(state["classification"])
-    answer = Remembered(
+    answer = CachedAnswer(
         composition=composition,
         evidence=evidence,
         plan=state.get("plan"),

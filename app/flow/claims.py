@@ -12,10 +12,9 @@ from uuid import UUID
 
 from app import claims
 from app.claims.clashes import clashes
-from app.claims.counterparts import are_as_near
-from app.claims.kinds import ConflictKind, is_one_page, kind_of
-from app.claims.paired import ReadClaim, paired_clashes, standing
-from app.claims.sides import Text
+from app.claims.kinds import ConflictKind, are_as_near, is_one_page, kind_of
+from app.claims.proposed import ReadClaim, paired_clashes, standing
+from app.claims.record import Text
 from app.domain.knowledge import Finding, Language, Quote
 from app.reasoning import Reasoner
 
@@ -48,7 +47,7 @@ class Disagreement:
 
 
 @dataclass(frozen=True)
-class _Said:
+class _QuotedText:
     quote: Quote
     finding: Finding
     is_counterpart: bool
@@ -67,7 +66,7 @@ Proposals = Mapping[tuple[UUID, str], tuple[ReadClaim, ...]]
 async def read_claims(findings: tuple[Finding, ...], reasoner: Reasoner, language: Language) -> Proposals:
     """What a mind with a model reads in quotes of several documents that answer one query; nothing without one."""
     documents: dict[str, set[UUID]] = {}
-    for one in (every := _all_said(findings)):
+    for one in (every := _quoted_texts(findings)):
         documents.setdefault(one.finding.query, set()).add(one.quote.passage.document_id)
     said = list({_key(one): one for one in every if len(documents[one.finding.query]) > 1}.values())
     if not said:
@@ -84,7 +83,7 @@ def disagreements(findings: tuple[Finding, ...], proposals: Proposals = MappingP
     Which agent was done first changes nothing: findings are held against one another in an order of their own. What a
     mind proposed counts where the rules see nothing.
     """
-    said = _all_said(findings)
+    said = _quoted_texts(findings)
     seen: set[tuple[frozenset[str], str]] = set()
     found: list[Disagreement] = []
     for one, other in combinations(said, 2):
@@ -99,23 +98,23 @@ def disagreements(findings: tuple[Finding, ...], proposals: Proposals = MappingP
     return found
 
 
-def _all_said(findings: tuple[Finding, ...]) -> list[_Said]:
+def _quoted_texts(findings: tuple[Finding, ...]) -> list[_QuotedText]:
     """Every quote that counts, in an order of its own."""
     ordered = sorted(findings, key=lambda finding: (finding.index, finding.agent, finding.query))
-    return [one for finding in ordered if finding.found and not finding.compares for one in _said(finding)]
+    return [one for finding in ordered if finding.found and not finding.compares for one in _texts_of(finding)]
 
 
-def _key(said: _Said) -> tuple[UUID, str]:
+def _key(said: _QuotedText) -> tuple[UUID, str]:
     return said.quote.passage.chunk_id, said.quote.text
 
 
-def _said(finding: Finding) -> Iterator[_Said]:
+def _texts_of(finding: Finding) -> Iterator[_QuotedText]:
     for quote in (*finding.quotes, *finding.counterparts):
         if quote.passage.authority != LOG_AUTHORITY:
-            yield _Said(quote, finding, quote in finding.counterparts)
+            yield _QuotedText(quote, finding, quote in finding.counterparts)
 
 
-def _between(one: _Said, other: _Said, proposals: Proposals) -> Iterator[Disagreement]:
+def _between(one: _QuotedText, other: _QuotedText, proposals: Proposals) -> Iterator[Disagreement]:
     mine, theirs = one.quote.passage, other.quote.passage
     if mine.language != theirs.language and not are_as_near(mine, theirs):
         return

@@ -32,22 +32,22 @@ async def composed(
             continue
         held += guard.feed(piece)
         if len(held) >= _DELTA_CHARS:
-            told += _tell(context, held, agent)
+            told += _stream(context, held, agent)
             held = ""
-    told += _tell(context, held + guard.finish(), agent)
+    told += _stream(context, held + guard.finish(), agent)
     if composition is None:
         raise RuntimeError("the composer ended without a composition")
-    return _cleansed(composition, told, guard)
+    return _clean_composition(composition, told, guard)
 
 
-def _tell(context: RunContext, text: str, agent: str) -> str:
+def _stream(context: RunContext, text: str, agent: str) -> str:
     """Stream a piece as this agent's; with no agent nothing is streamed."""
     if agent and text:
-        context.say(text, agent, streaming=True)
+        context.stream_text(text, agent, streaming=True)
     return text
 
 
-def _cleansed(composition: Composition, told: str, guard: LinkGuard) -> Composition:
+def _clean_composition(composition: Composition, told: str, guard: LinkGuard) -> Composition:
     return composition.model_copy(
         update={
             "answer": told,

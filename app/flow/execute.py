@@ -20,7 +20,7 @@ from app.flow.outputs import agent_outputs, findings_of
 from app.flow.planning import next_hop
 from app.flow.state import RESERVE_SHARE, RunContext, RunState
 from app.reasoning import Classification
-from app.tools.calling import side_by_side
+from app.tools.base import side_by_side
 
 _LEADER_TOKENS = 500
 """Of an instruction the orchestrator gives itself."""
@@ -62,7 +62,7 @@ async def _register(
     by_agent: dict[str, list[PrivateContext]] = {}
     for step in steps:
         by_agent.setdefault(step.step.agent, []).append(needs[step.number])
-    await context.ports.registry.register_steps(
+    await context.ports.registry.steps.register(
         context.run,
         [
             new_step(root, ids[step.number], step, _token_limit(context, step.step.agent), needs[step.number])

@@ -24,9 +24,9 @@ from app.flow.deep.graph import DeepFlow
 from app.flow.deep.stages import Dependence, needs_deep
 from app.flow.execute import execute
 from app.flow.orchestrate import classify, decide, offers_for, orchestrate
-from app.flow.planning import draft_plan, drafted, hand_over, reflect
+from app.flow.planning import draft_plan, hand_over, plan_directly, reflect
 from app.flow.resolve import resolve
-from app.flow.respond import fail, fail_late, respond, retell
+from app.flow.respond import answer_from_cache, fail, fail_late, respond
 from app.flow.state import FlowLimits, Opening, Ports, RunContext, RunState
 from app.reasoning import Classification
 from app.reasoning.budget import charged_to
@@ -57,7 +57,7 @@ def build_graph() -> _Graph:
     graph.add_node("handover", hand_over)
     graph.add_node("conflict_resolution", resolve)
     graph.add_node("final_response", respond)
-    graph.add_node("remembered_answer", retell)
+    graph.add_node("remembered_answer", answer_from_cache)
     graph.add_edge(START, "orchestrator")
     graph.add_conditional_edges("orchestrator", _path, sorted({*_PATHS.values(), "handover"}))
     graph.add_edge("reflection_router", "agent_execution")
@@ -157,7 +157,7 @@ class DepartmentFlow:
                 case "refused":
                     return ChitchatPlan(is_chitchat=True, chitchat_response=REFUSED[classification.language])
                 case "direct_execution":
-                    draft = await drafted(self.ports, self.limits, asking, classification, offers)
+                    draft = await plan_directly(self.ports, self.limits, asking, classification, offers)
                     return draft.hop.plan if draft.hop else draft.plan
             return await draft_plan(self.ports, self.limits, asking, classification, offers)
 
@@ -167,4 +167,4 @@ def _remember(context: RunContext, state: RunState) -> None:
     plan = state["remembered"].plan if "remembered" in state else state.get("plan")
     if plan is not None and context.run.writer.has_ended:
         found = is_found(context, state)
-        context.listener.keep(answering_agent(context, state), plan.refined_query, found=found)
+        context.listener.remember_turn(answering_agent(context, state), plan.refined_query, found=found)

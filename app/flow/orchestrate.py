@@ -4,8 +4,8 @@ from langgraph.runtime import Runtime
 
 from app.agents.handover import Floor
 from app.errors import AppError, ErrorCode
-from app.flow.answer_cache import key_of
-from app.flow.planning import drafted
+from app.flow.answer_cache import cache_key
+from app.flow.planning import plan_directly
 from app.flow.state import Asking, Decision, Ports, RunContext, RunState
 from app.reasoning import AgentOffer, Classification
 
@@ -16,7 +16,7 @@ async def orchestrate(state: RunState, runtime: Runtime[RunContext]) -> RunState
     context = runtime.context
     started_at = context.ports.now()
     offers = offers_for(context.ports, context.asking)
-    key = await key_of(context)
+    key = await cache_key(context)
     known = context.memory.get(key) if key else None
     if known:
         context.trace.router(started_at, "remembered", known.as_of)
@@ -36,7 +36,7 @@ async def orchestrate(state: RunState, runtime: Runtime[RunContext]) -> RunState
     context.trace.router(started_at, decision, context.asking.as_of(classification))
     settle_permission(context)
     if decision == "direct_execution":
-        draft = await drafted(context.ports, context.limits, context.asking, classification, offers)
+        draft = await plan_directly(context.ports, context.limits, context.asking, classification, offers)
         if draft.active_agent:
             context.trace.follows_up(draft.active_agent)
         found["plan"], found["probes"], found["hop"] = draft.plan, draft.probes, draft.hop

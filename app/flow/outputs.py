@@ -113,12 +113,12 @@ def report_of(outcomes: Sequence[StepOutcome], agents: AgentRegistry) -> str:
 def _results(value: JsonValue) -> Iterator[str]:
     """What a step's results say in a word; several where it answered several queries."""
     for one in value if isinstance(value, list) else [value]:
-        told = _told(one.get("result")) if isinstance(one, dict) else ""
+        told = _result_text(one.get("result")) if isinstance(one, dict) else ""
         if told:
             yield told
 
 
-def _told(result: JsonValue) -> str:
+def _result_text(result: JsonValue) -> str:
     """Exact decimals, which servers send as text, have at least one place; counts have none."""
     if isinstance(result, bool) or result is None:
         return "" if result is None else str(result).lower()

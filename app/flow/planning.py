@@ -113,7 +113,7 @@ def checked(plan: Plan, offers: tuple[AgentOffer, ...]) -> Plan:
 
 
 @dataclass(frozen=True)
-class Drafted:
+class DirectPlan:
     """A plan without reflection, what it was made from, and the hand-over that stands already."""
 
     plan: Plan
@@ -123,18 +123,18 @@ class Drafted:
     hop: Hop | None = None
 
 
-async def drafted(
+async def plan_directly(
     ports: Ports, limits: FlowLimits, asking: Asking, classification: Classification, offers: tuple[AgentOffer, ...]
-) -> Drafted:
+) -> DirectPlan:
     """The plan of the direct path: for the active agent when a follow-up asks one plain thing, else by routing."""
     request = await plan_request(ports, limits, asking, classification, offers)
     routed = checked(await ports.reasoner.plan(request), offers)
     active = _active_agent(asking, classification, offers)
     if active is None or not _is_search(routed):
-        return Drafted(routed, request.probes)
+        return DirectPlan(routed, request.probes)
     plan = await _plan_for(ports, request, active, classification.sub_queries[0])
     hop = await _better_match(ports, limits, request, active)
-    return Drafted(plan, request.probes, active.name, hop)
+    return DirectPlan(plan, request.probes, active.name, hop)
 
 
 def _active_agent(asking: Asking, classification: Classification, offers: Sequence[AgentOffer]) -> AgentOffer | None:

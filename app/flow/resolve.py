@@ -61,7 +61,7 @@ async def resolve(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     findings = surest(findings_of(context.outcomes))
     weighed = await weigh(context, findings, state["classification"].language)
     conflicts = tuple(verdict.conflict for verdict in weighed.verdicts)
-    tell_resolution(context, conflicts, round((time.perf_counter() - clock) * 1000))
+    trace_resolution(context, conflicts, round((time.perf_counter() - clock) * 1000))
     return {
         "findings": weighed.settled,
         "evidence": cited(findings, weighed.verdicts),
@@ -78,11 +78,11 @@ async def weigh(context: RunContext, findings: tuple[Finding, ...], language: La
     settled = await without_losers(
         findings, verdicts, context.ports.reasoner, language, context.limits.min_relevance_score
     )
-    points = tuple(_point(verdict, language) for verdict in verdicts if _is_shown(verdict))
+    points = tuple(_point(verdict, language) for verdict in verdicts if _can_be_told(verdict))
     return Weighed(settled, points, tuple(verdicts))
 
 
-def tell_resolution(context: RunContext, conflicts: Sequence[Conflict], duration_ms: int) -> None:
+def trace_resolution(context: RunContext, conflicts: Sequence[Conflict], duration_ms: int) -> None:
     """Tell the trace what was weighed."""
     context.trace.resolver(
         duration_ms,
@@ -166,7 +166,7 @@ def _sides(found: Disagreement, fallback_departments: set[str]) -> list[Side]:
     return [
         facts_of(
             passage, effective=effective(passage), recency=recency_of(effective(passage), newest),
-            title=_shown(passage.title, passage), claim=_said(claim),
+            title=_clean_text(passage.title, passage), claim=_claim_text(claim),
             is_general=passage.department in fallback_departments,
         )
         for passage, claim in zip(passages, (found.one, found.other), strict=True)
@@ -197,11 +197,11 @@ async def without_losers(
                 passages=tuple(kept.values()), min_relevance_score=least,
             )  # fmt: skip
             again = await reasoner.answer(request)
-            settled.append(again if again.found else told_by_winners(finding, verdicts))
+            settled.append(again if again.found else answer_of_winners(finding, verdicts))
     return tuple(settled)
 
 
-def told_by_winners(finding: Finding, verdicts: Sequence[Verdict]) -> Finding:
+def answer_of_winners(finding: Finding, verdicts: Sequence[Verdict]) -> Finding:
     """The finding in the words of the sides that hold, where nobody is sure enough to answer from them alone."""
     decided = [verdict for verdict in verdicts if verdict.decided and verdict.winner.sentence]
     quotes = tuple(dict.fromkeys(verdict.winner.quote for verdict in decided if _is_about(finding, verdict)))
@@ -221,7 +221,7 @@ def _is_about(finding: Finding, verdict: Verdict) -> bool:
     return verdict.winner.quote in said and verdict.loser.quote in said
 
 
-def _is_shown(verdict: Verdict) -> bool:
+def _can_be_told(verdict: Verdict) -> bool:
     """Whether the answer can name both sides: a rule that only one version has stands against no words."""
     return bool(verdict.loser.sentence) and (verdict.decided or bool(verdict.winner.sentence))
 
@@ -230,8 +230,8 @@ def _point(verdict: Verdict, language: Language) -> ResolvedPoint:
     winner, loser = verdict.winner, verdict.loser
     return ResolvedPoint(
         subject=winner.query,
-        winner=_said(winner),
-        loser=_said(loser),
+        winner=_claim_text(winner),
+        loser=_claim_text(loser),
         winner_title=winner.quote.passage.title,
         loser_title=loser.quote.passage.title,
         reason=reason_for(verdict.conflict, language),
@@ -240,12 +240,12 @@ def _point(verdict: Verdict, language: Language) -> ResolvedPoint:
     )
 
 
-def _said(claim: Claim) -> str:
+def _claim_text(claim: Claim) -> str:
     """A claim as it is shown."""
-    return _shown(claim.sentence, claim.quote.passage)
+    return _clean_text(claim.sentence, claim.quote.passage)
 
 
-def _shown(text: str, passage: Passage) -> str:
+def _clean_text(text: str, passage: Passage) -> str:
     """Words of a passage or its title: they are a document's, and may hold addresses of others."""
     return LinkGuard((passage.address,), known_text=f"{passage.title}\n{passage.text}").clean(text)
 
@@ -256,5 +256,5 @@ def _published(conflicts: Sequence[Conflict], limits: FlowLimits) -> dict[str, A
         "weights": weighing.weights,
         "threshold": weighing.threshold,
         "rules": weighing.rules.model_dump(),
-        "conflicts": [conflict.told() for conflict in conflicts],
+        "conflicts": [conflict.as_json() for conflict in conflicts],
     }

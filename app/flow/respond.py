@@ -16,7 +16,7 @@ from app.domain.tasks import TaskStatus
 from app.errors import ErrorCode
 from app.events import ConflictResolved, FinalReport, PlanReady, TaskFailed
 from app.flow import wording
-from app.flow.answer_cache import Remembered, keep
+from app.flow.answer_cache import CachedAnswer, cache_answer
 from app.flow.compose import answering_agent, composed, speaker
 from app.flow.outputs import findings_of, report_of
 from app.flow.state import RunContext, RunState
@@ -30,9 +30,9 @@ async def respond(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     """The last node: chitchat reply, answer, or error answer with what could be saved."""
     context = runtime.context
     if state["decision"] == "chitchat":
-        await _say(context, state, _chitchat(state), ())
+        await _finish_answer(context, state, _chitchat(state), ())
     elif state["decision"] == "refused":
-        await _say(context, state, _refused(state), ())
+        await _finish_answer(context, state, _refused(state), ())
     elif failed := failed_outcomes(context.outcomes):
         await fail(context, state, failed)
     else:
@@ -47,20 +47,22 @@ async def _answer(context: RunContext, state: RunState) -> None:
     composition = await composed(context, state, (), stream=True)
     context.trace.formatter(round((time.perf_counter() - clock) * 1000))
     cited = () if composition.outcome in ("not_found", "refused") else state["evidence"]
-    await _say(context, state, composition, cited)
+    await _finish_answer(context, state, composition, cited)
 
 
 def resolved_event(conflicts: Sequence[Conflict]) -> ConflictResolved:
     """What was weighed, by which policy; there is something."""
     policy = conflicts[0].weighing.rules.resolution_strategy
-    return ConflictResolved(conflicts=[conflict.told() for conflict in conflicts], policy=policy)
+    return ConflictResolved(conflicts=[conflict.as_json() for conflict in conflicts], policy=policy)
 
 
-async def _say(context: RunContext, state: RunState, composition: Composition, evidence: tuple[Evidence, ...]) -> None:
+async def _finish_answer(
+    context: RunContext, state: RunState, composition: Composition, evidence: tuple[Evidence, ...]
+) -> None:
     """Remember a finished run and commit it, in this order: who has seen an answer finds it remembered."""
     chitchat = state["decision"] in ("chitchat", "refused")
     if chitchat:
-        context.say(composition.answer, ORCHESTRATOR, streaming=False)
+        context.stream_text(composition.answer, ORCHESTRATOR, streaming=False)
         context.trace.formatter(0)
     departments = () if chitchat else context.ports.agents.accessible_departments(context.asking.principal)
     resolved = bool(state.get("verdicts"))
@@ -68,7 +70,7 @@ async def _say(context: RunContext, state: RunState, composition: Composition, e
     answer = final_answer(context, composition, evidence, composition.confidence, metadata)
     plan = _run_plan(state.get("plan"), context.outcomes)
     report = report_of(context.outcomes, context.ports.agents)
-    keep(context, state, composition, evidence)
+    cache_answer(context, state, composition, evidence)
     await commit(
         context, answer, composition.outcome, plan, answering_agent(context, state), report, state.get("verdicts", ())
     )
@@ -257,7 +259,7 @@ def _addressed(context: RunContext, answer: dict[str, Any], outcome: Outcome) ->
     return {**answer, "session_id": str(task.session_id), "task_id": str(task.task_id), "outcome": outcome}
 
 
-async def retell(state: RunState, runtime: Runtime[RunContext]) -> RunState:
+async def answer_from_cache(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     """Node for repeated questions: announce the remembered plan (its steps completed), tell the answer, and
     commit it as a run of its own. Only the steps are missing: none was run."""
     context, known, clock = runtime.context, state["remembered"], time.perf_counter()
@@ -268,7 +270,7 @@ async def retell(state: RunState, runtime: Runtime[RunContext]) -> RunState:
         context.run.writer.append(PlanReady(plan=done))
         _announce(context, known, plan)
     agent = answering_agent(context, state)
-    context.say(known.composition.answer, speaker(context, state), streaming=False)
+    context.stream_text(known.composition.answer, speaker(context, state), streaming=False)
     context.trace.formatter(round((time.perf_counter() - clock) * 1000))
     departments = context.ports.agents.accessible_departments(context.asking.principal) if plan else ()
     spent = {"total_duration_ms": context.trace.elapsed_ms(), "accessible_departments": departments, "cached": True}
@@ -278,7 +280,7 @@ async def retell(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     return {}
 
 
-def _announce(context: RunContext, known: Remembered, plan: Plan) -> None:
+def _announce(context: RunContext, known: CachedAnswer, plan: Plan) -> None:
     writer = context.run.writer
     writer.append(wording.plan_ready_progress(plan.steps))
     writer.append(wording.all_ran_progress(known.outputs))

@@ -21,7 +21,14 @@ from app.domain.record import Record
 from app.domain.tasks import ChatRequest, Message, Recollection
 from app.domain.zones import HOME, zone_named
 from app.events import TextDelta
-from app.flow.answer_cache import AnswerKey, AnswerMemory, Circumstances, Remembered, fingerprint, fingerprint_of_agents
+from app.flow.answer_cache import (
+    AnswerCache,
+    AnswerKey,
+    CachedAnswer,
+    Circumstances,
+    fingerprint,
+    fingerprint_of_agents,
+)
 from app.flow.trace import Trace
 from app.reasoning import AgentOffer, AsOf, Classification, Probe, Reasoner, ResolvedPoint
 from app.reasoning.budget import Account, Ledger
@@ -114,7 +121,7 @@ class RunContext:
     deadline: float
     """Event-loop time at which the whole run must have ended."""
     trace: Trace
-    memory: AnswerMemory
+    memory: AnswerCache
     account: Account
     """Pays for what is asked of models."""
     listener: MemoryManager
@@ -123,7 +130,7 @@ class RunContext:
     """Whether a classified question is another flow's, for hard questions."""
     outcomes: list[StepOutcome] = field(default_factory=list)
 
-    def say(self, text: str, agent: str, *, streaming: bool) -> None:
+    def stream_text(self, text: str, agent: str, *, streaming: bool) -> None:
         """Tell a piece of the answer's text, as spoken by `agent`; the session's memory hears it too."""
         self.run.writer.append(TextDelta(text=text, agent=agent, metadata={"streaming": streaming}))
         self.listener.on_message(Message(role="assistant", content=text))
@@ -146,7 +153,7 @@ class RunState(TypedDict, total=False):
     decision: Decision
     answer_key: AnswerKey | None
     """What the answer is remembered by; None = not at all."""
-    remembered: Remembered
+    remembered: CachedAnswer
     """The answer, when it is known already."""
     offers: tuple[AgentOffer, ...]
     classification: Classification
@@ -216,13 +223,13 @@ class Opening:
 
 def _monitor_of(run: TaskRun) -> RunMonitor:
     monitor = RunMonitor()
-    run.writer.heard_by(monitor.hear)
+    run.writer.call_on_append(monitor.hear)
     return monitor
 
 
-def _memory(ports: Ports, limits: FlowLimits) -> AnswerMemory:
+def _memory(ports: Ports, limits: FlowLimits) -> AnswerCache:
     """A memory of the flow's own: no other flow, with other tools or settings, ever reads it."""
-    return AnswerMemory(
+    return AnswerCache(
         Circumstances(
             space=ports.corpus.space,
             mind=ports.reasoner.identity,

@@ -7,13 +7,7 @@ from typing import Any, Literal
 
 from app.agents.monitor import RunMonitor
 from app.agents.step import StepOutcome, ToolUse
-from app.domain.answer import (
-    ExecutionMetadata,
-    FlowAction,
-    ModelUsage,
-    PerformanceMetrics,
-    to_json,
-)
+from app.domain.answer import ExecutionMetadata, FlowAction, ModelUsage, PerformanceMetrics, to_json
 from app.domain.deep import Stage
 from app.domain.plan import ORCHESTRATOR, answers_a_query
 from app.events import Handover
@@ -136,7 +130,7 @@ class Trace:
         }
         if outcome.output_hash is not None:
             fields["output_hash"] = outcome.output_hash
-        if told := _told_of(outcome, self.tools.calls_of(planned.node_id)):
+        if told := _call_metadata(outcome, self.tools.calls_of(planned.node_id)):
             fields["metadata"] = told
         if depends_on:
             fields["depends_on"] = tuple(depends_on)
@@ -208,7 +202,7 @@ class Trace:
         )
 
 
-def _told_of(outcome: StepOutcome, calls: Sequence[ToolUse]) -> dict[str, Any]:
+def _call_metadata(outcome: StepOutcome, calls: Sequence[ToolUse]) -> dict[str, Any]:
     """What a tool did and, where it took more than one, its calls."""
     told: dict[str, Any] = {}
     if outcome.result is not None and outcome.result.trace:

@@ -159,7 +159,7 @@ def content_of(parsed: ParsedFile | DescribedFile, name: str) -> FileContent:
         sections=tuple(
             AttachedSection(position=one.position, heading=one.section, text=one.text, page=one.page) for one in pieces
         ),
-        tables=tuple(_kept(parsed)) or tuple(_tables_of_text(parsed, title)),
+        tables=tuple(_collected_tables(parsed)) or tuple(_tables_of_text(parsed, title)),
     )
 
 
@@ -186,7 +186,7 @@ def _attachment(
     )
 
 
-def _kept(parsed: ParsedFile) -> Iterator[AttachedTable]:
+def _collected_tables(parsed: ParsedFile) -> Iterator[AttachedTable]:
     for table in parsed.tables:
         yield AttachedTable.model_validate(table.model_dump())
 

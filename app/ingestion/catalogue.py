@@ -3,7 +3,7 @@
 import asyncio
 import difflib
 from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import date, tzinfo
 from itertools import takewhile
 from typing import Any
 from uuid import UUID
@@ -12,13 +12,15 @@ from pydantic import AwareDatetime, TypeAdapter
 
 from app.domain.documents import DocumentText, DocumentTitle, DocumentView, TextChange, VersionView
 from app.domain.principal import Principal
+from app.domain.zones import today_in
 from app.errors import AppError, ErrorCode
-from app.ingestion.intake import aware, check_department
+from app.ingestion.intake import aware, check_department, demand_admin
 from app.storage import arrivals, documents
 from app.storage.database import Database, Transaction
 from app.storage.documents import VersionText
 from app.storage.encoding import read_cursor, write_cursor
 from app.storage.publishing import changes_one_at_a_time, settle
+from app.storage.tenants import own_day
 
 _COMPARED_LINES = 1_000
 """Of each version, from the first that differs; comparing takes time that grows faster than their number."""
@@ -36,7 +38,7 @@ _PLACE: TypeAdapter[tuple[AwareDatetime, UUID]] = TypeAdapter(tuple[AwareDatetim
 class Catalogue:
     """Documents by id. Foreign, unknown and unreadable ids give the same 404."""
 
-    def __init__(self, database: Database, today: Callable[[], date] = lambda: datetime.now(UTC).date()):
+    def __init__(self, database: Database, today: Callable[[tzinfo], date] = today_in):
         self._database, self._today = database, today
 
     async def find(self, principal: Principal, document_id: UUID) -> DocumentView:
@@ -64,7 +66,7 @@ class Catalogue:
 
         Holds for a version on its way too. Raises `AppError`.
         """
-        _demand_admin(principal)
+        demand_admin(principal, "changes documents")
         if "department" in changes:
             check_department(changes["department"])
         if "created_at" in changes:
@@ -77,18 +79,18 @@ class Catalogue:
                     detail = "effective_to: must not be before effective_from."
                     raise AppError(ErrorCode.PAYLOAD_INVALID, detail, status=422)
                 affected = {before.external_id, before.supersedes, changes.get("supersedes")}
-                await settle(tx, affected, self._today())
+                await settle(tx, affected, await own_day(tx, self._today))
                 await documents.note(tx, "document_changed", str(document_id), dict(changes))
             return await _found(tx, document_id)
 
     async def delete(self, principal: Principal, document_id: UUID) -> None:
         """Remove a document with everything made from it; what it superseded holds again. Raises `AppError`."""
-        _demand_admin(principal)
+        demand_admin(principal, "changes documents")
         async with self._database.principal_scope(principal) as tx:
             await changes_one_at_a_time(tx)
             gone = await _found(tx, document_id)
             await documents.delete(tx, document_id)
-            await settle(tx, {gone.supersedes}, self._today())
+            await settle(tx, {gone.supersedes}, await own_day(tx, self._today))
             await documents.note(tx, "document_deleted", str(document_id), {"versions": gone.latest_version})
 
     async def original(self, principal: Principal, document_id: UUID) -> tuple[bytes, str]:
@@ -164,11 +166,6 @@ async def _found(tx: Transaction, document_id: UUID) -> DocumentView:
     if view is None:
         raise _not_found()
     return view
-
-
-def _demand_admin(principal: Principal) -> None:
-    if not principal.is_admin:
-        raise AppError(ErrorCode.PERMISSION_DENIED, "Only an administrator changes documents.", status=403)
 
 
 def _not_found() -> AppError:

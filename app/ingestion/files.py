@@ -184,14 +184,14 @@ def _without_twins(entries: list[Entry]) -> list[Entry]:
     for entry in entries:
         same[entry.external_id].append(entry.name)
 
-    def told(entry: Entry) -> Entry:
+    def checked(entry: Entry) -> Entry:
         names = same[entry.external_id]
         if entry.fault or len(names) == 1:
             return entry
         others = ", ".join(names[:3])
         return replace(entry, fault=f"external_id {entry.external_id!r} is used by {others}; give each its own")
 
-    return [told(entry) for entry in entries]
+    return [checked(entry) for entry in entries]
 
 
 def _fronted(content: bytes) -> tuple[dict[str, Any], str] | None:

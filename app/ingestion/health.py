@@ -6,33 +6,37 @@ who may read more, and `catch_up` compares it by their rights.
 """
 
 import asyncio
+import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import UTC, date, datetime
+from datetime import date, tzinfo
+from pathlib import Path
 from typing import Annotated
 from uuid import UUID
 
 from pydantic import Field, FiniteFloat, TypeAdapter
 
-from app.domain.health import HealthItem, HealthKind, HealthReport, Side
+from app.domain.health import Advice, HealthItem, HealthKind, HealthReport, Side
 from app.domain.principal import Principal
-from app.errors import AppError, ErrorCode
-from app.ingestion import advice
+from app.domain.zones import today_in
 from app.ingestion.comparison import (
     LEAST_SIMILARITY,
     Concepts,
+    Copies,
     Reading,
+    contradiction_rows,
     index_forms,
     no_concepts,
-    read,
+    read_passage,
     subject_words_of,
     weigh_by,
 )
-from app.ingestion.findings import Copies, contradiction_rows
+from app.ingestion.intake import demand_admin
 from app.storage import health
 from app.storage.database import Database
 from app.storage.encoding import read_cursor, write_cursor
 from app.storage.health import FindingRow, ItemRow, Place, StaleRules
 from app.storage.neighbours import Neighbour, PassageRow, count_words, lengths, neighbours, passages_of
+from app.storage.tenants import own_day
 
 _NEIGHBOURS = 5
 """Of each passage; bounds the work of a document together with the next two."""
@@ -43,6 +47,8 @@ _AT_ONCE = 50
 _FINDINGS = 100
 """Of a document, the surest; more would not be read."""
 _STALE = StaleRules(soon_days=30, old_months=18)
+_ADVICE: dict[str, dict[str, list[str]]] = tomllib.loads(Path(__file__).with_name("advice.toml").read_text("utf-8"))
+"""By kind of finding and by unit: Vietnamese, English."""
 _PLACE: TypeAdapter[Place] = TypeAdapter(tuple[Annotated[int, Field(ge=0, le=100)], FiniteFloat, UUID])
 
 
@@ -55,7 +61,7 @@ class Health:
         space: str,
         *,
         concepts: Concepts = no_concepts,
-        today: Callable[[], date] = lambda: datetime.now(UTC).date(),
+        today: Callable[[tzinfo], date] = today_in,
     ):
         """`space` names the stored vectors that are compared; `concepts` lets claims of two languages meet."""
         self._database, self._space, self._concepts, self._today = database, space, concepts, today
@@ -66,10 +72,10 @@ class Health:
         Asks no model. Does nothing for a document that is not there, or that changed meanwhile: that change has it
         examined again. Raises `AppError` (403).
         """
-        _demand_admin(principal)
+        demand_admin(principal, "looks after documents")
         async with self._database.principal_scope(principal, durable=False) as tx:
             version = await health.current_version(tx, document_id)
-            mine = await passages_of(tx, document_id, self._today(), _PASSAGES)
+            mine = await passages_of(tx, document_id, await own_day(tx, self._today), _PASSAGES)
         if not version:
             return 0
         found = await self._compare(principal, mine)
@@ -79,19 +85,19 @@ class Health:
 
     async def catch_up(self, principal: Principal, *, limit: int = 50) -> int:
         """Examine documents that nobody with the caller's rights has compared yet; gives how many, at most `limit`."""
-        _demand_admin(principal)
+        demand_admin(principal, "looks after documents")
         async with self._database.principal_scope(principal, durable=False) as tx:
-            waiting = await health.pending(tx, self._today(), limit)
+            waiting = await health.pending(tx, await own_day(tx, self._today), limit)
         for document_id in waiting:
             await self.examine(principal, document_id)
         return len(waiting)
 
     async def report(self, principal: Principal, *, limit: int = 50, cursor: str | None = None) -> HealthReport:
         """What is wrong, gravest first. Raises `AppError`: 403, and 422 for a cursor that was not given out here."""
-        _demand_admin(principal)
+        demand_admin(principal, "looks after documents")
         behind = None if cursor is None else read_cursor(_PLACE, cursor)
         async with self._database.principal_scope(principal, durable=False) as tx:
-            rows, counts = await health.page(tx, _STALE, self._today(), behind, limit + 1)
+            rows, counts = await health.page(tx, _STALE, await own_day(tx, self._today), behind, limit + 1)
         shown = rows[:limit]
         return HealthReport(
             items=tuple(map(_item, shown)),
@@ -106,7 +112,7 @@ class Health:
             batch = mine[start : start + _AT_ONCE]
             async with self._database.principal_scope(principal, durable=False) as tx:
                 near = await neighbours(
-                    tx, [one.chunk_id for one in batch], self._space, self._today(), most=_NEIGHBOURS,
+                    tx, [one.chunk_id for one in batch], self._space, await own_day(tx, self._today), most=_NEIGHBOURS,
                     least_similarity=LEAST_SIMILARITY,
                 )  # fmt: skip
             if near:
@@ -114,7 +120,7 @@ class Health:
                 found += await self._contradictions(principal, near, readings)
                 await asyncio.to_thread(copies.add, near, readings)
         async with self._database.principal_scope(principal, durable=False) as tx:
-            repeated = copies.rows(await lengths(tx, copies.documents, self._today()))
+            repeated = copies.rows(await lengths(tx, copies.documents, await own_day(tx, self._today)))
         surest = sorted(found, key=lambda one: (-one.score, one.finding_id))[:_FINDINGS]
         return [*surest, *repeated]
 
@@ -122,14 +128,14 @@ class Health:
         distinct = dict.fromkeys(passages)
         # Concepts serve claims of two languages only, and finding them is half of the work.
         concepts = self._concepts if len({one.lang for one in distinct}) > 1 else no_concepts
-        return {one.chunk_id: read(one, concepts) for one in distinct}
+        return {one.chunk_id: read_passage(one, concepts) for one in distinct}
 
     async def _contradictions(
         self, principal: Principal, near: Sequence[Neighbour], readings: Mapping[UUID, Reading]
     ) -> list[FindingRow]:
         words = subject_words_of(readings.values())
         async with self._database.principal_scope(principal, durable=False) as tx:
-            counts = await count_words(tx, index_forms(words), self._today())
+            counts = await count_words(tx, index_forms(words), await own_day(tx, self._today))
         pairs = [(readings[one.chunk_id], readings[one.passage.chunk_id], one.similarity) for one in near]
         return await asyncio.to_thread(contradiction_rows, pairs, weigh_by(words, *counts))
 
@@ -138,23 +144,22 @@ def _item(row: ItemRow) -> HealthItem:
     kind = HealthKind(row.kind)
     one = _side(row, "")
     other = None if row.other_document_id is None else _side(row, "other_")
-    if other is None:
-        told = advice.about(kind, one.title, row.detail, row.day)
-    elif kind is HealthKind.CONTRADICTION:
-        told = advice.contradiction(one, other, row.unit)
-    else:
-        told = advice.duplicate(one, other, row.score)
+    told = advice(kind, row, one, other)
     return HealthItem(kind=kind, document=one, other=other, unit=row.unit, score=min(row.score, 1.0), advice=told)
+
+
+def advice(kind: HealthKind, row: ItemRow, one: Side, other: Side | None) -> Advice:
+    """Tell an administrator what is wrong and what to do about it, in both languages."""
+    units = _ADVICE["units"].get(row.unit, _ADVICE["units"]["other"])
+    detail = f" {row.detail}" if row.detail else ""
+    facts = {"title": one.title, "detail": detail, "day": row.day, "share": row.score, "one": one, "other": other}
+    vi, en = (text.format(**facts, unit=unit) for text, unit in zip(_ADVICE["documents"][kind], units, strict=True))
+    return Advice(vi=vi, en=en)
 
 
 def _side(row: ItemRow, prefix: str) -> Side:
     fields = {name: getattr(row, prefix + name) for name in Side.model_fields}
     return Side.model_validate(fields | {"section": fields["section"] or ""})
-
-
-def _demand_admin(principal: Principal) -> None:
-    if not principal.is_admin:
-        raise AppError(ErrorCode.PERMISSION_DENIED, "Only an administrator looks after documents.", status=403)
 
 
 def _cursor(last: ItemRow) -> str:

@@ -47,8 +47,7 @@ class Intake:
 
     def check(self, principal: Principal, upload: Upload) -> None:
         """Refuse what can be refused by looking: rights, kind of file, fields. Fast, no I/O. Raises `AppError`."""
-        if not principal.is_admin:
-            raise AppError(ErrorCode.PERMISSION_DENIED, "Only an administrator brings documents in.", status=403)
+        demand_admin(principal, "brings documents in")
         if upload.content is None:
             if not clean(upload.text).strip():
                 raise _rejected("text: the document has no text.")
@@ -139,6 +138,12 @@ def tidy(draft: DocumentDraft) -> DocumentDraft:
 def document_id_of(principal: Principal, external_id: str) -> UUID:
     """The id a document of this external id has, also before it exists."""
     return uuid5(principal.tenant_id, f"document:{external_id}")
+
+
+def demand_admin(principal: Principal, act: str) -> None:
+    """Raise `AppError` (403) for who is no administrator; `act` says what only one does."""
+    if not principal.is_admin:
+        raise AppError(ErrorCode.PERMISSION_DENIED, f"Only an administrator {act}.", status=403)
 
 
 def check_department(name: str) -> None:

@@ -46,7 +46,7 @@ Pattern = Annotated[str, AfterValidator(_pattern)]
 Department = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]{0,63}$")]
 
 
-class Said(Record):
+class DocumentDefaults(Record):
     """What may be said of many documents at once."""
 
     department: Department | None = None
@@ -58,7 +58,7 @@ class Said(Record):
     lang: str | None = Field(default=None, max_length=16)
 
     @model_validator(mode="after")
-    def _ends_after_it_begins(self) -> "Said":
+    def _ends_after_it_begins(self) -> "DocumentDefaults":
         if self.effective_from and self.effective_to and self.effective_to < self.effective_from:
             raise ValueError("effective_to must not be before effective_from")
         return self
@@ -68,7 +68,7 @@ class Said(Record):
         return self.model_dump(include=self.model_fields_set & DocumentFields.model_fields.keys())
 
 
-class Rule(Said):
+class Rule(DocumentDefaults):
     """What holds for the files that match."""
 
     match: Pattern
@@ -83,7 +83,7 @@ class Manifest(Record):
 
     name: SyncName | None = None
     """Of the synchronisation; part of every external id. Unset = the folder's own name."""
-    defaults: Said = Said()
+    defaults: DocumentDefaults = DocumentDefaults()
     departments: dict[str, Department] = {}
     """Which department a first-level folder means, by the folder's name."""
     ignore: tuple[Pattern, ...] = ()
@@ -195,7 +195,7 @@ def _faults(error: ValidationError) -> list[str]:
 
 
 def _allowed(location: tuple[int | str, ...]) -> list[str]:
-    inner = {"defaults": Said.model_fields, "rules": Rule.model_fields}
+    inner = {"defaults": DocumentDefaults.model_fields, "rules": Rule.model_fields}
     return list(inner.get(str(location[0]), Manifest.model_fields) if len(location) > 1 else Manifest.model_fields)
 
 

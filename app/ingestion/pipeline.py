@@ -5,7 +5,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime
+from datetime import date, tzinfo
 from itertools import islice
 from uuid import UUID, uuid4
 
@@ -13,9 +13,10 @@ from app.domain.documents import DocumentStatus, Progress, Upload
 from app.domain.knowledge import DocumentDraft
 from app.domain.principal import Principal
 from app.domain.record import Record
+from app.domain.zones import today_in
 from app.embedding import Embedder
 from app.errors import AppError, ErrorCode
-from app.ingestion.intake import Intake, as_upload, content_hash, document_id_of, note_arrival, tidy
+from app.ingestion.intake import Intake, as_upload, content_hash, demand_admin, document_id_of, note_arrival, tidy
 from app.ingestion.parsing import FileKind, Parser
 from app.ingestion.passages import Passage, Passages
 from app.ingestion.stages import Examine, Published, Stages, Tell
@@ -23,6 +24,7 @@ from app.retrieval.calibration import Calibration, load_calibration
 from app.storage.arrivals import known_documents, take_up
 from app.storage.database import Database, Transaction
 from app.storage.publishing import ChunkRow, DocumentRow, Publication, changes_one_at_a_time, publish
+from app.storage.tenants import own_day
 from app.text.language import clean, guess_language
 
 DocumentsDone = Callable[[int, int, str], None]
@@ -89,7 +91,7 @@ class Ingestion:
         parser: Parser | None = None,
         calibration: Calibration | None = None,
         examine: Examine = _nothing_to_examine,
-        today: Callable[[], date] = lambda: datetime.now(UTC).date(),
+        today: Callable[[tzinfo], date] = today_in,
     ):
         """`calibration` says in which space vectors are stored; unset = the one fitted for the embedder's model."""
         self._database = database
@@ -149,8 +151,7 @@ class Ingestion:
         twice = [name for name, times in Counter(draft.external_id for draft in drafts).items() if times > 1]
         if twice:
             raise AppError(ErrorCode.DOCUMENT_REJECTED, f"The external_id {twice[0]!r} comes twice in one request.")
-        if not principal.is_admin:
-            raise AppError(ErrorCode.PERMISSION_DENIED, "Only an administrator brings documents in.", status=403)
+        demand_admin(principal, "brings documents in")
 
     def _cut(self, one: _Prepared) -> _Prepared:
         passages = self._passages.cut(one.draft)
@@ -189,7 +190,7 @@ class Ingestion:
         async with self._database.principal_scope(run.principal) as tx:
             await changes_one_at_a_time(tx)
             publications = [await _take_up(tx, one, list(islice(rows, len(one.passages)))) for one in group]
-            await publish(tx, publications, embedding_model=self._passages.space, today=self._today())
+            await publish(tx, publications, embedding_model=self._passages.space, today=await own_day(tx, self._today))
         run.chunks += len(passages)
         run.embedded += fresh
 

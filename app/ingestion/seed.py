@@ -20,7 +20,8 @@ from app.domain.record import Record
 from app.domain.zones import HOME
 from app.errors import AppError, ErrorCode
 from app.ingestion.files import front_matter
-from app.storage.logs import LogLine
+from app.ingestion.intake import aware
+from app.storage.log_lines import LogLine
 
 _DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
 _RETOLD_DAYS = 30
@@ -141,7 +142,7 @@ def read_logs(folder: Path) -> list[tuple[Principal, tuple[LogLine, ...]]]:
     ]
 
 
-def retold(logs: Sequence[LogLine], now: datetime) -> list[list[LogLine]]:
+def repeat_last_day(logs: Sequence[LogLine], now: datetime) -> list[list[LogLine]]:
     """What the last day of `logs` would be on every day since, until `now`: a list a day, of the last 30 at most.
 
     So "yesterday" tells the same on whatever day the demo is asked. Lines that name a date stay where they are.
@@ -166,9 +167,7 @@ def read_document(path: Path, department: str) -> DocumentDraft:
         read = DocumentDraft.model_validate(draft)
     except ValidationError as error:
         raise _refused(path, _first_fault(error)) from error
-    if read.created_at.tzinfo is None:
-        return read.model_copy(update={"created_at": read.created_at.replace(tzinfo=UTC)})
-    return read
+    return read.model_copy(update={"created_at": aware(read.created_at)})
 
 
 def _administrator(users: Sequence[SeedUser]) -> SeedUser:

@@ -7,7 +7,8 @@ process that dies loses at most one batch; nothing is seen of a version before a
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, tzinfo
+from typing import Any
 from uuid import UUID
 
 import structlog
@@ -23,6 +24,7 @@ from app.storage import arrivals, documents
 from app.storage.arrivals import ArrivedVersion
 from app.storage.database import Database, Transaction
 from app.storage.publishing import DocumentRow, Publication, changes_one_at_a_time, publish
+from app.storage.tenants import own_day
 from app.text.language import guess_language
 
 Tell = Callable[[Progress], Awaitable[None]]
@@ -73,7 +75,7 @@ class Stages:
     """Takes arrived versions to their end. The principals are the administrators who brought them in."""
 
     def __init__(
-        self, database: Database, passages: Passages, parser: Parser, examine: Examine, today: Callable[[], date]
+        self, database: Database, passages: Passages, parser: Parser, examine: Examine, today: Callable[[tzinfo], date]
     ):
         self._database, self._passages, self._parser = database, passages, parser
         self._examine, self._today = examine, today
@@ -103,10 +105,10 @@ class Stages:
         async with self._database.principal_scope(principal) as tx:
             view = await documents.find(tx, document_id)
         if view is not None and view.status is DocumentStatus.FAILED:
-            code, detail = view.status_code, view.status_detail
             return Published(
-                document_id=document_id, version=None, status=DocumentStatus.FAILED, code=code, detail=detail
-            )
+                document_id=document_id, version=None, status=view.status, code=view.status_code,
+                detail=view.status_detail,
+            )  # fmt: skip
         return Published(document_id=document_id, version=None, status=DocumentStatus.READY, code="UNCHANGED")
 
     async def _as_it_ended(self, principal: Principal, version: ArrivedVersion) -> Published:
@@ -160,12 +162,12 @@ class Stages:
         await self._stage(work, DocumentStatus.EMBEDDING, passages=[one.hash for one in passages])
 
         async def note(tx: Transaction, embedded: int) -> None:
-            await self._note(tx, work, DocumentStatus.EMBEDDING, embedded=embedded)
+            await self._note(tx, work, DocumentStatus.EMBEDDING, chunks_embedded=embedded)
 
-        async def told(embedded: int) -> None:
+        async def report(embedded: int) -> None:
             await work.tell(Progress(stage=DocumentStatus.EMBEDDING, chunks_total=total, chunks_embedded=embedded))
 
-        vectors, fresh = await self._passages.embed(work.principal, passages, note, told)
+        vectors, fresh = await self._passages.embed(work.principal, passages, note, report)
         rows = await self._passages.rows(passages, vectors)
         status = DocumentStatus.PARTIAL if read.is_partial else DocumentStatus.READY
         detail = " ".join(note.advice for note in read.warnings) if read.is_partial else ""
@@ -173,7 +175,7 @@ class Stages:
         async with self._database.principal_scope(work.principal) as tx:
             document = await _as_amended(tx, version, draft)
             publication = Publication(document, version.version, rows, status, detail)
-            await publish(tx, [publication], embedding_model=self._passages.space, today=self._today())
+            await publish(tx, [publication], embedding_model=self._passages.space, today=await own_day(tx, self._today))
         await work.tell(Progress(stage=status, chunks_total=total, chunks_embedded=total))
         await self._look_at(work.principal, version.document_id)
         return Published(
@@ -189,23 +191,12 @@ class Stages:
 
     async def _stage(self, work: _Work, stage: DocumentStatus, passages: Sequence[str] | None = None) -> None:
         async with self._database.principal_scope(work.principal, durable=False) as tx:
-            await self._note(tx, work, stage, passages=passages, embedded=None if passages is None else 0)
+            await self._note(tx, work, stage, passages=passages, chunks_embedded=None if passages is None else 0)
         await work.tell(Progress(stage=stage, chunks_total=len(passages or ())))
 
-    async def _note(
-        self,
-        tx: Transaction,
-        work: _Work,
-        stage: DocumentStatus,
-        *,
-        passages: Sequence[str] | None = None,
-        embedded: int | None = None,
-    ) -> None:
-        version = work.version
-        is_there = await arrivals.set_stage(
-            tx, version.document_id, version.version, stage, passages=passages, chunks_embedded=embedded
-        )
-        if not is_there:
+    async def _note(self, tx: Transaction, work: _Work, stage: DocumentStatus, **progress: Any) -> None:
+        """Note how far the version is. Raises `_Stopped` when it must not go on."""
+        if not await arrivals.set_stage(tx, work.version.document_id, work.version.version, stage, **progress):
             raise _Stopped
 
     async def _failed(self, principal: Principal, version: ArrivedVersion, code: str, detail: str) -> Published:

@@ -6,18 +6,18 @@ not wait for it. The terminal entry is committed together with the task it ends.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import AsyncGenerator, Sequence
+from typing import Final
 from uuid import UUID
 
 from app.bus import PATIENCE_SECONDS, Bus, Subscription
-from app.domain.messages import Message, Wanted
+from app.domain.messages import Wanted
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode, StaleAttempt
 from app.events import RESTING_EVENTS, TERMINAL_EVENTS, Event, JournalEntry, read_event
 from app.journal.messages import Place, message_of
 from app.journal.outage import Outage
-from app.journal.spool_records import RunHeld
+from app.journal.spool_records import ClaimedRun
 from app.journal.writer import JournalWriter
 from app.storage import events as rows
 from app.storage.database import Database
@@ -86,7 +86,7 @@ class Journal:
     async def _rest(self, principal: Principal, task_id: UUID, kinds: frozenset[str]) -> Event | None:
         """The last event of a run, if it is of these kinds; the spool's, where that is known and the database's is
         not."""
-        run = self.outage.run_here(principal, task_id)
+        run = self.outage.active_run(principal, task_id)
         if run is not None and run.told:
             return run.told[-1].event
         if run is not None and isinstance(run.failure, AppError):
@@ -107,7 +107,7 @@ class Journal:
 
     async def _visible(self, principal: Principal, task_id: UUID, after: int) -> Sequence[JournalEntry]:
         """What may be shown behind `after`: what is committed, or the whole of a run whose end waits in the spool."""
-        run = self.outage.run_here(principal, task_id)
+        run = self.outage.active_run(principal, task_id)
         if run is not None and run.told and run.told[0].seq <= after + 1:
             return [entry for entry in run.told if entry.seq > after]
         if run is not None and isinstance(run.failure, AppError):
@@ -117,7 +117,7 @@ class Journal:
         try:
             return await self.read(principal, task_id, after)
         except AppError as error:
-            if error.code is ErrorCode.DATABASE_UNAVAILABLE and self.outage.run_here(principal, task_id) is not None:
+            if error.code is ErrorCode.DATABASE_UNAVAILABLE and self.outage.active_run(principal, task_id) is not None:
                 self.outage.report_away()
                 return ()
             raise
@@ -129,7 +129,7 @@ class Journal:
             found = await rows.end_of(tx, task_id)
         if found is None:
             raise StaleAttempt(f"task {task_id} was erased")
-        held = RunHeld(
+        held = ClaimedRun(
             principal=principal, session_id=found.session_id, task_id=task_id, attempt=attempt,
             claimed_by=found.claimed_by or "",
         )  # fmt: skip
@@ -137,24 +137,9 @@ class Journal:
         before = [JournalEntry(seq=1, event=read_event(found.first))] if found.first and found.last_seq == 1 else []
         return JournalWriter(self._database, self.wake, self.outage, held, run, found.last_seq, before)
 
-    async def tell(self, place: Place, seq: int, event: Event) -> None:
+    async def publish(self, place: Place, seq: int, event: Event) -> None:
         """Publish an event that was committed elsewhere than by a writer."""
         await self.wake.publish(message_of(place, JournalEntry(seq=seq, event=event)))
-
-    async def payload_of(self, principal: Principal, message: Message) -> Mapping[str, Any]:
-        """The event a message tells of: what came with it, else what the journal says.
-
-        Raises `AppError` (404) when it is not the caller's, was erased, or stands in no journal.
-        """
-        if (message.tenant_id, message.user_id) != (principal.tenant_id, principal.user_id) or message.seq is None:
-            raise not_found()
-        if message.payload is not None:
-            return message.payload
-        async with self._database.principal_scope(principal) as tx:
-            page = await rows.read(tx, message.root_task_id, message.seq - 1, 1)
-        if not page or page[0][0] != message.seq:
-            raise not_found()
-        return page[0][1]
 
 
 def not_found() -> AppError:

@@ -18,9 +18,10 @@ from app.domain.tasks import NewTask, PrivateContext
 from app.errors import AppError, ErrorCode, StaleAttempt
 from app.events import JournalEntry
 from app.journal.messages import message_of
-from app.journal.spool_records import BringIn, Fate, RunHeld, RunHere, StepHere, Write, entry_of
+from app.journal.spool_records import ActiveRun, ActiveStep, ClaimedRun, Fate, Replay, Write, entry_of
 from app.storage.database import Database
-from app.storage.spool import Spool, SpoolFull, Waiting
+from app.storage.spool import Spool
+from app.storage.spool_file import SpoolFull, Waiting
 
 RETRY_SECONDS: Final = 0.25
 """Between two looks whether the database is back."""
@@ -37,9 +38,9 @@ class Outage:
     def __init__(self, database: Database | None = None, wake: Bus | None = None, spool: Spool | None = None):
         """Without a spool nothing waits: a write that cannot be made raises."""
         self._database, self._wake, self._spool = database, wake, spool
-        self._bring_in: BringIn | None = None
-        self._runs: dict[UUID, RunHere] = {}
-        self._run_of_step: dict[UUID, RunHere] = {}
+        self._bring_in: Replay | None = None
+        self._runs: dict[UUID, ActiveRun] = {}
+        self._run_of_step: dict[UUID, ActiveRun] = {}
         self._set_aside: set[tuple[str, UUID]] = set()
         """What cannot be brought in although the database is there; it is tried again after a restart."""
         self._is_away = False
@@ -55,7 +56,7 @@ class Outage:
         """Whether the database could not be used when it was last tried."""
         return self._is_away
 
-    async def start(self, bring_in: BringIn) -> None:
+    async def start(self, bring_in: Replay) -> None:
         """Bring in what killed processes left, and be ready for the next outage."""
         self._bring_in = bring_in
         if self._spool is None:
@@ -96,12 +97,12 @@ class Outage:
             self._is_away = True
             self._nudge.set()
 
-    def hold(self, held: RunHeld) -> RunHere:
+    def hold(self, held: ClaimedRun) -> ActiveRun:
         """A run this process works on from now until `release`."""
-        run = self._runs[held.task_id] = RunHere(held)
+        run = self._runs[held.task_id] = ActiveRun(held)
         return run
 
-    def release(self, run: RunHere) -> None:
+    def release(self, run: ActiveRun) -> None:
         """Nobody works on it any more."""
         run.is_live = False
         for step_id in run.steps:
@@ -109,7 +110,7 @@ class Outage:
         if not run.is_spooled and self._runs.get(run.held.task_id) is run:
             del self._runs[run.held.task_id]
 
-    def run_here(self, principal: Principal, task_id: UUID) -> RunHere | None:
+    def active_run(self, principal: Principal, task_id: UUID) -> ActiveRun | None:
         """A run of the caller that this process holds."""
         run = self._runs.get(task_id)
         if run is None:
@@ -119,7 +120,7 @@ class Outage:
         return run if is_own else None
 
     async def write(
-        self, run: RunHere, directly: Callable[[], Awaitable[object]], kept: Callable[[], Sequence[Write]]
+        self, run: ActiveRun, directly: Callable[[], Awaitable[object]], kept: Callable[[], Sequence[Write]]
     ) -> bool:
         """Write `directly`, or keep what is `kept` in the spool where that is not possible now; whether it is written.
 
@@ -159,15 +160,15 @@ class Outage:
         """Remember a step of a run of this process as long as that goes on."""
         run = self._runs.get(new_task.root_task_id)
         if run is not None and run.is_live:
-            run.steps.setdefault(new_task.task_id, StepHere(new_task, context))
+            run.steps.setdefault(new_task.task_id, ActiveStep(new_task, context))
             self._run_of_step[new_task.task_id] = run
 
-    def step_here(self, task_id: UUID) -> StepHere | None:
+    def active_step(self, task_id: UUID) -> ActiveStep | None:
         """A step of a run of this process."""
         run = self._run_of_step.get(task_id)
         return None if run is None else run.steps[task_id]
 
-    async def end_of(self, run: RunHere, told: Sequence[JournalEntry]) -> bool:
+    async def end_of(self, run: ActiveRun, told: Sequence[JournalEntry]) -> bool:
         """The end of `run` lies in the spool: show it, unless it can be brought in at once; whether it was."""
         with suppress(TimeoutError):
             async with asyncio.timeout(_PATIENCE_SECONDS):
@@ -177,7 +178,7 @@ class Outage:
         run.told = tuple(told)
         return False
 
-    async def _keep_in_spool(self, run: RunHere, kept: Callable[[], Sequence[Write]]) -> None:
+    async def _keep_in_spool(self, run: ActiveRun, kept: Callable[[], Sequence[Write]]) -> None:
         assert self._spool is not None
         self._is_away = True
         if self._settled.is_set():
@@ -266,14 +267,14 @@ class Outage:
         if done.entries and self._wake is not None:
             await self._wake.publish(*(message_of(done.place, entry) for entry in done.entries))
 
-    def _go_on(self, run: RunHere, fate: Fate) -> None:
+    def _go_on(self, run: ActiveRun, fate: Fate) -> None:
         run.is_spooled, run.has_events, run.told = False, False, ()
         if fate in ("late", "lost", "erased"):
             run.failure = StaleAttempt(f"attempt {run.held.attempt} no longer holds task {run.held.task_id}")
         if not run.is_live:
             self.release(run)
 
-    def _put_aside(self, origin: str, task_id: UUID, run: RunHere | None, error: Exception) -> None:
+    def _put_aside(self, origin: str, task_id: UUID, run: ActiveRun | None, error: Exception) -> None:
         """A mistake of ours must not keep everything else waiting; the entries stay in the file."""
         _log.error("spool_not_brought_in", extra={"task_id": str(task_id)}, exc_info=error)
         self._set_aside.add((origin, task_id))

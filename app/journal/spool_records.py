@@ -20,10 +20,10 @@ from app.errors import AppError, StaleAttempt
 from app.events import Event, JournalEntry, read_event
 from app.journal.messages import Place
 from app.storage.encoding import dump, storable
-from app.storage.spool import Entry, SpooledRun
+from app.storage.spool_file import Entry, SpooledRun
 
 
-class RunHeld(Record):
+class ClaimedRun(Record):
     """Whose writes follow."""
 
     principal: Principal
@@ -91,9 +91,9 @@ class RunEnded(Record):
     """What was weighed; kept in the ledger."""
 
 
-Write = RunHeld | EventsAppended | PlanSaved | StepsRegistered | StepClaimed | StepEnded | RunEnded
+Write = ClaimedRun | EventsAppended | PlanSaved | StepsRegistered | StepClaimed | StepEnded | RunEnded
 _KINDS: dict[str, type[Write]] = {
-    "run": RunHeld, "events": EventsAppended, "plan": PlanSaved, "steps": StepsRegistered,
+    "run": ClaimedRun, "events": EventsAppended, "plan": PlanSaved, "steps": StepsRegistered,
     "step_claimed": StepClaimed, "step_ended": StepEnded, "ended": RunEnded,
 }  # fmt: skip
 _NAMES = {record: name for name, record in _KINDS.items()}
@@ -136,7 +136,7 @@ _JSON: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
 Fate = Literal["brought_in", "taken_over", "late", "lost", "erased"]
 
 
-class BroughtIn(Record):
+class ReplayResult(Record):
     """What became of the writes of one run."""
 
     fate: Fate
@@ -145,17 +145,17 @@ class BroughtIn(Record):
     """What stands in the journal now."""
 
 
-BringIn = Callable[[SpooledRun, bool], Awaitable[BroughtIn]]
+Replay = Callable[[SpooledRun, bool], Awaitable[ReplayResult]]
 """Writes everything that waits of a run in one transaction; the flag says whether this process still works on it.
 
 Safe to repeat. Raises `AppError` while the database cannot be reached."""
 
 
 @dataclass
-class RunHere:
+class ActiveRun:
     """A run this process holds, as far as its writes are concerned."""
 
-    held: RunHeld
+    held: ClaimedRun
     is_live: bool = True
     """Somebody works on it; else it only waits to be brought in."""
     is_spooled: bool = False
@@ -164,7 +164,7 @@ class RunHere:
     """The spool holds every event of this attempt up to now."""
     told: tuple[JournalEntry, ...] = ()
     """The whole run, when its end waits in the spool."""
-    steps: dict[UUID, "StepHere"] = field(default_factory=dict)
+    steps: dict[UUID, "ActiveStep"] = field(default_factory=dict)
     """The steps it registered."""
     failure: StaleAttempt | AppError | None = None
     """Nothing can be written any more."""
@@ -189,7 +189,7 @@ class RunHere:
 
 
 @dataclass
-class StepHere:
+class ActiveStep:
     """A step of a run of this process, as it was registered; what claims it need not ask the database."""
 
     new_task: NewTask

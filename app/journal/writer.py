@@ -12,7 +12,7 @@ from app.errors import AppError, StaleAttempt
 from app.events import Event, FinalReport, JournalEntry, TaskFailed
 from app.journal.messages import Place, message_of
 from app.journal.outage import Outage
-from app.journal.spool_records import EventsAppended, RunEnded, RunHeld, RunHere, row_of
+from app.journal.spool_records import ActiveRun, ClaimedRun, EventsAppended, RunEnded, row_of
 from app.storage import events as rows
 from app.storage.database import Database, Transaction
 
@@ -30,8 +30,8 @@ class JournalWriter:
         database: Database,
         wake: Bus,
         outage: Outage,
-        held: RunHeld,
-        run: RunHere | None,
+        held: ClaimedRun,
+        run: ActiveRun | None,
         last_seq: int,
         before: Sequence[JournalEntry] = (),
     ):
@@ -74,7 +74,7 @@ class JournalWriter:
         if self._flusher is None or self._flusher.done():
             self._flusher = asyncio.create_task(self._flush_soon())
 
-    def heard_by(self, hear: Callable[[Event], None]) -> None:
+    def call_on_append(self, hear: Callable[[Event], None]) -> None:
         """Have every event heard as it is appended, before it is committed."""
         self._hear = hear
 

@@ -11,10 +11,17 @@ from functools import cached_property
 
 from app.domain.knowledge import Language
 from app.links.addresses import KnownNames, addresses
-from app.links.allowed import AllowedAddresses
-from app.links.disguise import INVISIBLE, PLAIN, readings
-from app.links.markdown import SPACE, DefinitionBreaker, without_images, without_inline_links, without_tags
-from app.links.trusted import hosts_in
+from app.links.allowed import AllowedAddresses, hosts_in
+from app.links.markdown import (
+    INVISIBLE,
+    PLAIN,
+    SPACE,
+    DefinitionBreaker,
+    readings,
+    without_images,
+    without_inline_links,
+    without_tags,
+)
 
 _LAST_SPACE = re.compile(f".*[{SPACE}]", re.DOTALL)
 _FIRST_SPACE = re.compile(f"[{SPACE}]")

@@ -1,10 +1,90 @@
-"""Finding addresses in plain text: whatever a program could turn into a link, also without a scheme."""
+"""Finding addresses in plain text: whatever a program could turn into a link, also without a scheme.
+
+"intra.example.vn" is a host name, "Node.js", "TP.HCM", "v.v." and "1.000.000" are not. With a path, port or query
+behind it nearly every dotted name is taken for one: that is where data leaves. A bare name must end in a domain that
+people can register or that organisations use at home. Of the 1,400 domains that exist all countries are listed in
+``top_domains.txt``, and those of the others that links are usually written with.
+"""
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
-from app.links.disguise import INVISIBLE
-from app.links.hosts import is_host, is_unlikely
+from app.links.markdown import INVISIBLE
+
+
+def _words(listed: str) -> frozenset[str]:
+    return frozenset(listed.split())
+
+
+_TOP = _words(
+    " ".join(
+        line
+        for line in (Path(__file__).parent / "top_domains.txt").read_text(encoding="utf-8").splitlines()
+        if not line.startswith("#")
+    )
+)
+_ESTABLISHED = _words("com net org info biz edu gov mil int arpa vn")
+_SCRIPTS = frozenset({"md", "py", "sh"})
+"""File endings that are countries as well: a bare ``handbook.md`` is the name of a file, and can carry nothing away."""
+_FILES = _words(
+    """
+    docx doc docm xlsx xls xlsm csv tsv pptx ppt pdf txt rtf odt ods odp json jsonl yaml yml toml xml html htm css
+    js ts log sql ini cfg conf env lock png jpg jpeg gif svg webp mp3 mp4 exe dll msi bat tar gz bak tmp
+    """
+)
+"""File endings no domain ends in."""
+_WEB = re.compile(r"(?:\A|\W)www\Z", re.IGNORECASE)
+_NETWORK = re.compile(r"/\d{1,2}|/255(?:\.\d{1,3}){3}")
+"""What stands behind an IP address and makes it a range: ``10.0.0.0/24``."""
+
+
+def is_host(name: str, rest: str) -> bool:
+    """Whether the dotted `name` is one that programs make links of. `rest`: the port, path or query behind it."""
+    labels = name.split(".")
+    top = labels[-1]
+    low = top.lower()
+    if any(map(_WEB.search, labels[:-1])) or any(label[:4].lower() == "xn--" for label in labels):
+        return True
+    if top.isdecimal() or low.startswith("0x"):
+        return bool(rest) and _is_address(labels, rest)
+    if len(top) < 2 or not top.isalpha() or not all(labels):
+        return False
+    return _leads_on(labels, top, rest) if rest else low in _TOP and not _is_prose(labels, top, low)
+
+
+def is_unlikely(name: str) -> bool:
+    """Whether the host `name` is more likely abbreviations joined by a dot (ThS.BS, B.Sc)."""
+    top = name.rpartition(".")[2]
+    return top.isalpha() and not top.islower() and top.lower() not in _ESTABLISHED
+
+
+def _leads_on(labels: list[str], top: str, rest: str) -> bool:
+    low = top.lower()
+    if low in _SCRIPTS:
+        return "/" in rest or "?" in rest or len(labels) > 2
+    if low in _TOP or rest[0] in ":#":
+        return low in _TOP
+    return low not in _FILES and ((top.isascii() and top.islower()) or "?" in rest or "=" in rest)
+
+
+def _is_prose(labels: list[str], top: str, low: str) -> bool:
+    """A file, an abbreviation (TP.HN, ThS.BS), a numbered or a missing space (ngày.Do): one dot, nothing behind it."""
+    if len(labels) != 2 or low in _ESTABLISHED:
+        return ".".join(labels).lower() in ("asp.net", "ado.net", "vb.net")
+    return low in _SCRIPTS or not top.islower() or labels[0].isdecimal()
+
+
+def _is_address(labels: list[str], rest: str) -> bool:
+    """An IP address; ``1.200.000/tháng`` is none."""
+    if any(label[:2] in ("0x", "0X") for label in labels):
+        return True
+    if len(labels) != 4 or not all(label.isdecimal() and len(label) <= 4 for label in labels):
+        return False
+    octal = labels[0][0] == "0" and len(labels[0]) > 1
+    decimal = all(int(label) < 256 and str(int(label)) == label for label in labels)
+    return octal or (decimal and not _NETWORK.fullmatch(rest))
+
 
 _RUN = r"[^\s<>\"'`()\[\]{}|*‹›“”«»]*+"
 _LABEL = (

@@ -1,8 +1,22 @@
-"""The addresses that may stand in a text, found letter by letter."""
+"""The addresses that may stand in an answer: the evidence's, and what documents name on hosts that are trusted."""
 
 import re
 from collections.abc import Iterable, Iterator
 from html import unescape
+
+_HOST = re.compile(r"https://([a-z0-9-]+(?:\.[a-z0-9-]+)+)(?=[/?#:]|\W|$)", re.ASCII)
+
+
+def hosts_in(text: str, addresses: Iterable[str], trusted: frozenset[str]) -> frozenset[str]:
+    """The hosts `text` names in https addresses that lie where one of `addresses` lies, or that are trusted.
+
+    An entry ``.company.example`` of `trusted` stands for every host below that domain, any other for itself.
+    """
+    own = {found[1] for address in addresses if (found := _HOST.match(address))}
+    below = tuple(entry for entry in trusted if entry.startswith("."))
+    named = set(_HOST.findall(text))
+    return frozenset(host for host in named if host in own or host in trusted or (below and host.endswith(below)))
+
 
 _URL_RUN = r"[!#-;=?-\[\]_a-z~]*+"
 _CLEAN = re.compile(rf"(?:https?://[A-Za-z0-9\[]|/\w){_URL_RUN}")

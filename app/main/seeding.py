@@ -8,12 +8,12 @@ from pathlib import Path
 
 from app.domain.principal import Principal
 from app.domain.record import Record
-from app.ingestion.log_book import LogBook
+from app.ingestion.logs import LogBook
 from app.ingestion.pipeline import Ingestion
-from app.ingestion.seed import SeedTenant, read_logs, read_seed, retold
+from app.ingestion.seed import SeedTenant, read_logs, read_seed, repeat_last_day
 from app.storage import tenants
 from app.storage.database import Database
-from app.storage.logs import LogLine
+from app.storage.log_lines import LogLine
 
 Seen = Callable[[int, int, str], None]
 """How many documents are in, of how many, and the last one's title."""
@@ -105,7 +105,7 @@ async def retell_logs(folder: Path, data_dir: Path, log_book: LogBook, database:
         async with database.principal_scope(admin) as tx:
             is_there = bool(await tenants.tenants(tx))
         if is_there:
-            lines += await _store_days(log_book, admin, retold(logs, now))
+            lines += await _store_days(log_book, admin, repeat_last_day(logs, now))
     mark.write_text(hour)
     return lines
 
@@ -113,7 +113,9 @@ async def retell_logs(folder: Path, data_dir: Path, log_book: LogBook, database:
 async def _log_lines(log_book: LogBook, tenant: SeedTenant, now: datetime) -> int:
     """Lines that are there already are not stored again."""
     admin = tenant.admin.principal
-    return await log_book.store(admin, tenant.logs) + await _store_days(log_book, admin, retold(tenant.logs, now))
+    return await log_book.store(admin, tenant.logs) + await _store_days(
+        log_book, admin, repeat_last_day(tenant.logs, now)
+    )
 
 
 async def _store_days(log_book: LogBook, admin: Principal, days: Sequence[Sequence[LogLine]]) -> int:

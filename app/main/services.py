@@ -26,9 +26,9 @@ from app.flow.state import FlowLimits, Ports
 from app.ingestion.attached import Attachments
 from app.ingestion.catalogue import Catalogue
 from app.ingestion.health import Health
-from app.ingestion.log_book import LogBook
+from app.ingestion.logs import LogBook
+from app.ingestion.passages import Reembedding
 from app.ingestion.pipeline import Ingestion
-from app.ingestion.reembed import Reembedding
 from app.journal import Journal
 from app.main.adapters import (
     KeptEvaluations,

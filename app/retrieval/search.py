@@ -3,11 +3,12 @@
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import date, tzinfo
 from typing import TypeVar
 
 from app.domain.knowledge import Passage, SearchPlan, SearchResult
 from app.domain.principal import Principal
+from app.domain.zones import today_in, zone_named
 from app.embedding import Embedder, Vectors
 from app.retrieval.cache import Area, CacheKey, CorpusView, ResultCache, Rights
 from app.retrieval.calibration import Calibration
@@ -65,7 +66,7 @@ class Retriever:
         *,
         caching: bool = True,
         cache_ttl_seconds: int = 3600,
-        today: Callable[[], date] = lambda: datetime.now(UTC).date(),
+        today: Callable[[tzinfo], date] = today_in,
         timer: Callable[[], float] = time.monotonic,
     ):
         """`embedder` should remember question vectors (`CachedEmbedder`): they cost far more than the search."""
@@ -93,9 +94,10 @@ class Retriever:
         """
         started = time.perf_counter()
         asked = (await self._read([query]))[0]
-        area = Area(departments and tuple(sorted(departments)), as_of or self._today(), as_of is not None)
         async with self._database.principal_scope(principal, durable=False) as tx:
             state = await search_state(tx, self._calibration.space)
+            chosen = departments and tuple(sorted(departments))
+            area = Area(chosen, as_of or self._day(state), as_of is not None)
             key = self._key(principal, state, asked, area, limit)
             if self._results and key and (known := self._results.get(key)):
                 return known.model_copy(update={"query": query})
@@ -126,10 +128,10 @@ class Retriever:
     ) -> tuple[dict[str, float], ...]:
         """For each query the best relevance among the visible passages of each department; reads no document text."""
         prepared = await self._read(queries)
-        area = Area(None, as_of or self._today(), as_of is not None)
         found: list[dict[str, float]] = []
         async with self._database.principal_scope(principal, durable=False) as tx:
             state = await search_state(tx, self._calibration.space)
+            area = Area(None, as_of or self._day(state), as_of is not None)
             visible = await self._view.visible(tx, state, area)
             for one in prepared:
                 asked = one.within(state, self._calibration.space)
@@ -149,6 +151,10 @@ class Retriever:
         vectors = self._calibration.centre_queries(raw, [question.language for question in questions])
         return [_Asked(*one, legs_of(one[1])) for one in zip(texts, questions, vectors, strict=True)]
 
+    def _day(self, state: SearchState) -> date:
+        """The day it is for the tenant: rules in force from today are searched from its own midnight on."""
+        return self._today(zone_named(state.time_zone))
+
     def _key(self, principal: Principal, state: SearchState, asked: _Asked, area: Area, limit: int) -> CacheKey | None:
         if state.corpus_version is None:
             return None
@@ -167,7 +173,7 @@ class Retriever:
         self, tx: Transaction, state: SearchState, asked: _Asked, area: Area, visible: int
     ) -> ChunkQuery:
         legs = asked.legs
-        statistics = await self._view.words(tx, state, self._today(), folded=legs.is_folded)
+        statistics = await self._view.words(tx, state, self._day(state), folded=legs.is_folded)
         terms = weigh(asked.question, statistics)
         # A tenant with an index of its own for vectors has one for words, too.
         in_shared_lists = state.indexed_chunks is None and await self._view.words_are_indexed(tx)

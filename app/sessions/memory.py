@@ -16,7 +16,7 @@ from app.domain.principal import Principal
 from app.domain.tasks import Message, Recollection, RememberedTurn
 from app.embedding import Embedder, EmbeddingUnavailable
 from app.errors import AppError
-from app.storage import memory, sessions
+from app.storage import sessions
 from app.storage.database import Database
 from app.text.language import clean, normalise
 
@@ -86,7 +86,7 @@ class SessionMemory:
         except EmbeddingUnavailable:
             return told
         async with self._database.principal_scope(principal, durable=False) as tx:
-            nearest = await memory.nearest(
+            nearest = await sessions.nearest(
                 tx, session_id, self._embedder.model, vector, beyond=HISTORY_TURNS, limit=_RECALLED_TURNS
             )
         return (*told, *nearest)
@@ -95,7 +95,7 @@ class SessionMemory:
         """Who listens to one run."""
         return MemoryManager(self, principal, session_id, task_id)
 
-    def keep_soon(self, principal: Principal, session_id: UUID, turn: RememberedTurn, answer: str) -> None:
+    def store_soon(self, principal: Principal, session_id: UUID, turn: RememberedTurn, answer: str) -> None:
         """Remember a turn in the background: its run has ended, and nobody waits. Never raises.
 
         A failure costs this memory and nothing else, as does a crash before it is written; so does a process that has
@@ -104,20 +104,20 @@ class SessionMemory:
         if len(self._writing) >= _MAX_WAITING:
             _log.warning("turn_not_remembered", extra={"task_id": str(turn.task_id)})
             return
-        writing = asyncio.create_task(self._keep(principal, session_id, turn, answer))
+        writing = asyncio.create_task(self._store(principal, session_id, turn, answer))
         self._writing.add(writing)
         writing.add_done_callback(self._writing.discard)
 
-    async def _keep(self, principal: Principal, session_id: UUID, turn: RememberedTurn, answer: str) -> None:
+    async def _store(self, principal: Principal, session_id: UUID, turn: RememberedTurn, answer: str) -> None:
         try:
             async with self._side_by_side, asyncio.timeout(_KEEP_SECONDS):
-                await self.keep(principal, session_id, turn, answer)
+                await self.store_turn(principal, session_id, turn, answer)
         except (AppError, EmbeddingUnavailable, TimeoutError) as failure:
             _log.warning("turn_not_remembered", extra={"error_class": type(failure).__name__})
         except Exception:
             _log.exception("turn_not_remembered", extra={"task_id": str(turn.task_id)})
 
-    async def keep(self, principal: Principal, session_id: UUID, turn: RememberedTurn, answer: str) -> None:
+    async def store_turn(self, principal: Principal, session_id: UUID, turn: RememberedTurn, answer: str) -> None:
         """Remember a turn and renew the summary, without asking a model. Does I/O.
 
         Raises `EmbeddingUnavailable`, and `AppError` when the database is away.
@@ -126,15 +126,15 @@ class SessionMemory:
         content = normalise(f"{turn.question}\n{turn.gist}")
         [vector] = await self._embedder.embed_passages([content])
         async with self._database.principal_scope(principal, durable=False) as tx:
-            if not await memory.lock(tx, session_id):
+            if not await sessions.lock_session(tx, session_id):
                 return  # erased meanwhile
-            await memory.keep(tx, session_id, turn, content, self._embedder.model, vector, max_turns=MAX_TURNS)
-            known = await memory.turns(tx, session_id, _SUMMARISED_TURNS)
+            await sessions.store_turn(tx, session_id, turn, content, self._embedder.model, vector, max_turns=MAX_TURNS)
+            known = await sessions.turns(tx, session_id, _SUMMARISED_TURNS)
             summary, count = summary_of([one for one, _ in known])
             rights = [rights for _, rights in known[len(known) - count :]]
             scopes = sorted({scope for scopes, _ in rights for scope in scopes})
             departments = sorted({one for _, departments in rights for one in departments})
-            await memory.summarise(tx, session_id, summary, (scopes, departments))
+            await sessions.summarise(tx, session_id, summary, (scopes, departments))
 
 
 class MemoryManager:
@@ -157,11 +157,11 @@ class MemoryManager:
             self._heard[chunk.role].append(piece)
 
     @property
-    def heard_chars(self) -> int:
+    def answer_chars(self) -> int:
         """How much of the answer is held."""
         return sum(map(len, self._heard["assistant"]))
 
-    def keep(self, agent: str | None, meaning: str = "", *, found: bool = True) -> None:
+    def remember_turn(self, agent: str | None, meaning: str = "", *, found: bool = True) -> None:
         """Remember the turn, when its answer is committed; a run that told nothing leaves nothing. Does not wait.
 
         Args:
@@ -175,7 +175,7 @@ class MemoryManager:
         turn = RememberedTurn(
             task_id=self._task_id, agent=agent, question=shortened(question, _MAX_QUESTION_CHARS), gist=""
         )
-        self._memory.keep_soon(self._principal, self._session_id, turn, answer if found else "")
+        self._memory.store_soon(self._principal, self._session_id, turn, answer if found else "")
 
 
 MAX_SUMMARY_CHARS = 2_000

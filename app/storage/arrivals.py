@@ -122,7 +122,7 @@ where tenant_id = $1 and document_id = $2 and version = $3
 
 async def known_documents(tx: Transaction, external_ids: list[str], embedding_model: str) -> dict[str, KnownDocument]:
     """Those of the named documents that are there, by external id."""
-    rows = await tx.driver.fetch(_KNOWN, tx.principal.tenant_id, external_ids, embedding_model)
+    rows = await tx.driver.fetch(_KNOWN, tx.tenant_id, external_ids, embedding_model)
     return {
         row["external_id"]: KnownDocument(
             row["document_id"], row["current_version"], row["latest_version"], row["content_hash"] or "",
@@ -147,7 +147,7 @@ async def take_up(
 
     The document's fields stay as they are until the version is published. The caller holds `changes_one_at_a_time`.
     """
-    tenant = tx.principal.tenant_id
+    tenant = tx.tenant_id
     fields = draft.model_dump(include=set(_FIELDS))
     size = len(draft.text.encode()) if original is None else len(original)
     version: int = await tx.driver.fetchval(
@@ -161,7 +161,7 @@ async def take_up(
 
 async def arrived(tx: Transaction, document_id: UUID, task_id: UUID) -> ArrivedVersion | None:
     """The version a task was registered for; None when its document was deleted or nothing had changed."""
-    row = await tx.driver.fetchrow(_ARRIVED, tx.principal.tenant_id, document_id, task_id)
+    row = await tx.driver.fetchrow(_ARRIVED, tx.tenant_id, document_id, task_id)
     if row is None:
         return None
     draft = DocumentDraft.model_validate({**row["draft"], "text": row["text"]})
@@ -180,7 +180,7 @@ async def amendments(tx: Transaction, document_id: UUID, version: int) -> dict[s
     """
     found: dict[str, Any] | None = await tx.driver.fetchval(
         "select amended from documents where tenant_id = $1 and document_id = $2 and latest_version = $3 for update",
-        tx.principal.tenant_id,
+        tx.tenant_id,
         document_id,
         version,
     )
@@ -192,7 +192,7 @@ async def original_of(tx: Transaction, document_id: UUID, version: int) -> tuple
     row = await tx.driver.fetchrow(
         "select o.content, v.file_name from document_originals o join document_versions v"
         " using (tenant_id, document_id, version) where tenant_id = $1 and document_id = $2 and version = $3",
-        tx.principal.tenant_id,
+        tx.tenant_id,
         document_id,
         version,
     )
@@ -216,7 +216,7 @@ async def set_stage(
     """
     total = None if passages is None else len(passages)
     found = await tx.driver.fetchval(
-        _STAGE, tx.principal.tenant_id, document_id, version, stage.value, code, detail, total, chunks_embedded,
+        _STAGE, tx.tenant_id, document_id, version, stage.value, code, detail, total, chunks_embedded,
         passages,
     )  # fmt: skip
     return found is not None
@@ -234,7 +234,7 @@ async def save_parsed(
 ) -> None:
     """Keep what was read from a file, so that a second attempt need not read it again."""
     await tx.driver.execute(
-        _PARSED, tx.principal.tenant_id, version.document_id, version.version, draft.text, _draft_json(draft),
+        _PARSED, tx.tenant_id, version.document_id, version.version, draft.text, _draft_json(draft),
         draft.title, kind, list(pages), dump([one.model_dump() for one in warnings]), is_partial,
     )  # fmt: skip
 

@@ -29,12 +29,11 @@ async def sweep(tx: Transaction) -> int:
 async def one_at_a_time(tx: Transaction) -> Use:
     """What the caller has attached; until the transaction ends, nobody else adds to it."""
     await tx.driver.execute(
-        "select pg_advisory_xact_lock(hashtextextended('attachments ' || $1::text || $2::text, 0))",
-        *map(str, _whose(tx)),
+        "select pg_advisory_xact_lock(hashtextextended('attachments ' || $1::text || $2::text, 0))", *map(str, tx.whose)
     )
     row = await tx.driver.fetchrow(
         f"select count(*)::int as files, coalesce(sum(byte_count), 0)::int8 as bytes from attachments where {_ALIVE}",
-        *_whose(tx),
+        *tx.whose,
     )
     assert row is not None
     return Use(row["files"], row["bytes"])
@@ -44,7 +43,7 @@ async def renew(tx: Transaction, sha256: str, name: str, expires_at: datetime) -
     """The caller's file with these bytes and this name, alive for longer; None when there is none."""
     row = await tx.driver.fetchrow(
         f"update attachments set expires_at = $5 where {_ALIVE} and sha256 = $3 and name = $4 returning {_COLUMNS}",
-        *_whose(tx), sha256, name, expires_at,
+        *tx.whose, sha256, name, expires_at,
     )  # fmt: skip
     return None if row is None else _attachment(dict(row))
 
@@ -55,7 +54,7 @@ async def add(tx: Transaction, file: AttachedFile, sha256: str) -> None:
     await tx.driver.execute(
         "insert into attachments (tenant_id, user_id, file_id, name, kind, byte_count, sha256, pages, tables, warnings,"
         " content, created_at, expires_at) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13)",
-        *_whose(tx), told.file_id, told.name, told.kind, told.byte_count, sha256, told.pages, told.tables,
+        *tx.whose, told.file_id, told.name, told.kind, told.byte_count, sha256, told.pages, told.tables,
         dump([note.model_dump() for note in told.warnings]), storable(file.content.model_dump_json()), told.created_at,
         told.expires_at,
     )  # fmt: skip
@@ -64,7 +63,7 @@ async def add(tx: Transaction, file: AttachedFile, sha256: str) -> None:
 async def listing(tx: Transaction) -> list[Attachment]:
     """The caller's files, newest first."""
     rows = await tx.driver.fetch(
-        f"select {_COLUMNS} from attachments where {_ALIVE} order by created_at desc, file_id", *_whose(tx)
+        f"select {_COLUMNS} from attachments where {_ALIVE} order by created_at desc, file_id", *tx.whose
     )
     return [_attachment(dict(row)) for row in rows]
 
@@ -72,7 +71,7 @@ async def listing(tx: Transaction) -> list[Attachment]:
 async def find(tx: Transaction, file_id: UUID) -> Attachment | None:
     """One of the caller's files; None for every other id."""
     row = await tx.driver.fetchrow(
-        f"select {_COLUMNS} from attachments where {_ALIVE} and file_id = $3", *_whose(tx), file_id
+        f"select {_COLUMNS} from attachments where {_ALIVE} and file_id = $3", *tx.whose, file_id
     )
     return None if row is None else _attachment(dict(row))
 
@@ -80,7 +79,7 @@ async def find(tx: Transaction, file_id: UUID) -> Attachment | None:
 async def owned(tx: Transaction, file_ids: tuple[UUID, ...]) -> frozenset[UUID]:
     """Which of these are the caller's."""
     rows = await tx.driver.fetch(
-        f"select file_id from attachments where {_ALIVE} and file_id = any ($3::uuid[])", *_whose(tx), list(file_ids)
+        f"select file_id from attachments where {_ALIVE} and file_id = any ($3::uuid[])", *tx.whose, list(file_ids)
     )
     return frozenset(row["file_id"] for row in rows)
 
@@ -88,7 +87,7 @@ async def owned(tx: Transaction, file_ids: tuple[UUID, ...]) -> frozenset[UUID]:
 async def read(tx: Transaction, file_id: UUID) -> tuple[Attachment, str] | None:
     """One of the caller's files with its content as JSON text; None for every other id."""
     row = await tx.driver.fetchrow(
-        f"select {_COLUMNS}, content from attachments where {_ALIVE} and file_id = $3", *_whose(tx), file_id
+        f"select {_COLUMNS}, content from attachments where {_ALIVE} and file_id = $3", *tx.whose, file_id
     )
     if row is None:
         return None
@@ -105,13 +104,9 @@ def content_of(written: str) -> FileContent:
 async def delete(tx: Transaction, file_id: UUID) -> bool:
     """Remove one of the caller's files; False when there is none of this id."""
     done = await tx.driver.execute(
-        "delete from attachments where tenant_id = $1 and user_id = $2 and file_id = $3", *_whose(tx), file_id
+        "delete from attachments where tenant_id = $1 and user_id = $2 and file_id = $3", *tx.whose, file_id
     )
     return done == "DELETE 1"
-
-
-def _whose(tx: Transaction) -> tuple[UUID, UUID]:
-    return tx.principal.tenant_id, tx.principal.user_id
 
 
 def _attachment(fields: dict[str, object]) -> Attachment:

@@ -60,23 +60,23 @@ class Entry(NamedTuple):
     """See `Conflict.entry`; as figures without subject, claims, titles and addresses."""
 
 
-async def keep(tx: Transaction, root_task_id: UUID, conflicts: Sequence[Conflict]) -> None:
+async def store(tx: Transaction, root_task_id: UUID, conflicts: Sequence[Conflict]) -> None:
     """Write what a run weighed, in the order it was told. The caller knows that the run has not ended before."""
     if conflicts:
         details = [dump({"number": number, **conflict.entry()}) for number, conflict in enumerate(conflicts, 1)]
         topics = [conflict.subject.replace("\x00", "") for conflict in conflicts]
-        await tx.driver.execute(_KEEP, tx.principal.tenant_id, tx.principal.user_id, root_task_id, topics, details)
+        await tx.driver.execute(_KEEP, *tx.whose, root_task_id, topics, details)
 
 
 async def of_run(tx: Transaction, root_task_id: UUID) -> list[Conflict]:
     """What an own run weighed, as far as both sources may be read now; rights are looked at in the same query."""
-    rows = await tx.driver.fetch(_OF_RUN, *_asker(tx), root_task_id)
+    rows = await tx.driver.fetch(_OF_RUN, *tx.whose, *tx.rights, root_task_id)
     return [Conflict.of_entry(row["details"]) for row in rows]
 
 
 async def page(tx: Transaction, behind: Place | None, limit: int) -> list[Entry]:
     """The caller's conflicts, newest first, behind a place; as far as both sources may be read now."""
-    rows = await tx.driver.fetch(_PAGE, *_asker(tx), *(behind or (None, None, None)), limit)
+    rows = await tx.driver.fetch(_PAGE, *tx.whose, *tx.rights, *(behind or (None, None, None)), limit)
     return [Entry((row["created_at"], row["root_task_id"], row["number"]), row["details"]) for row in rows]
 
 
@@ -84,8 +84,3 @@ async def figures(tx: Transaction, behind: Place | None, limit: int) -> list[Ent
     """The tenant's conflicts without their texts, newest first, behind a place; empty unless an administrator asks."""
     rows = await tx.driver.fetch(_FIGURES, *(behind or (None, None, None)), limit)
     return [Entry((row["created_at"], row["task_id"], row["number"]), row["details"]) for row in rows]
-
-
-def _asker(tx: Transaction) -> tuple[UUID, UUID, list[str], list[str]]:
-    who = tx.principal
-    return who.tenant_id, who.user_id, sorted(who.scopes), sorted(who.departments)

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 import asyncpg
 from pgvector.asyncpg import register_vector
@@ -16,7 +17,7 @@ from sqlalchemy import event
 from sqlalchemy.exc import DisconnectionError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
-from app.domain.principal import Principal
+from app.domain.principal import Principal, Scope
 from app.errors import AppError, ErrorCode
 
 _CONNECT_SECONDS = 10
@@ -77,6 +78,26 @@ class Transaction:
     connection: AsyncConnection
     driver: "asyncpg.Connection[asyncpg.Record]"
     principal: Principal
+
+    @property
+    def tenant_id(self) -> UUID:
+        """Whose company this is."""
+        return self.principal.tenant_id
+
+    @property
+    def whose(self) -> tuple[UUID, UUID]:
+        """Tenant and user: the first two parameters of a statement over a person's own rows."""
+        return self.principal.tenant_id, self.principal.user_id
+
+    @property
+    def rights(self) -> tuple[list[Scope], list[str]]:
+        """The caller's scopes and departments, sorted."""
+        return sorted(self.principal.scopes), sorted(self.principal.departments)
+
+    @property
+    def reader(self) -> tuple[UUID, list[Scope], list[str]]:
+        """Tenant, scopes and departments: the first three parameters of a statement that names the permission rule."""
+        return self.principal.tenant_id, *self.rights
 
 
 class Database:

@@ -106,20 +106,15 @@ class VersionText(NamedTuple):
 
 async def find(tx: Transaction, document_id: UUID) -> DocumentView | None:
     """A document the caller may see."""
-    return _view(await tx.driver.fetchrow(_FIND, tx.principal.tenant_id, document_id))
+    return _view(await tx.driver.fetchrow(_FIND, tx.tenant_id, document_id))
 
 
 async def page(
-    tx: Transaction,
-    *,
-    department: str | None,
-    status: str | None,
-    behind: tuple[datetime, UUID] | None,
-    limit: int,
+    tx: Transaction, *, department: str | None, status: str | None, behind: tuple[datetime, UUID] | None, limit: int
 ) -> list[DocumentView]:
     """The documents the caller may see, last changed first, behind the given (updated_at, document_id)."""
     since, document_id = behind or (None, None)
-    rows = await tx.driver.fetch(_PAGE, tx.principal.tenant_id, department, status, since, document_id, limit)
+    rows = await tx.driver.fetch(_PAGE, tx.tenant_id, department, status, since, document_id, limit)
     return [view for row in rows if (view := _view(row)) is not None]
 
 
@@ -133,21 +128,21 @@ async def amend(tx: Transaction, document_id: UUID, changes: Mapping[str, Any]) 
     named = ("url", "department", "scope", "lang", "authority", "effective_from", "effective_to", "supersedes")
     values = [changes.get(name) for name in (*named, "created_at")]
     said = dump(dict(changes))
-    is_sound: bool = await tx.driver.fetchval(_AMEND, tx.principal.tenant_id, document_id, *values, said)
+    is_sound: bool = await tx.driver.fetchval(_AMEND, tx.tenant_id, document_id, *values, said)
     return is_sound
 
 
 async def delete(tx: Transaction, document_id: UUID) -> bool:
     """Remove a document with its versions, chunks, vectors, kept embeddings and original files; False = not there."""
     done = await tx.driver.execute(
-        "delete from documents where tenant_id = $1 and document_id = $2", tx.principal.tenant_id, document_id
+        "delete from documents where tenant_id = $1 and document_id = $2", tx.tenant_id, document_id
     )
     return done == "DELETE 1"
 
 
 async def versions(tx: Transaction, document_id: UUID, limit: int) -> list[VersionText]:
     """The versions whose text the caller may read, newest first."""
-    rows = await tx.driver.fetch(_VERSIONS, tx.principal.tenant_id, document_id, limit)
+    rows = await tx.driver.fetch(_VERSIONS, tx.tenant_id, document_id, limit)
     found: list[VersionText] = []
     for row in rows:
         fields = dict(row)
@@ -158,13 +153,13 @@ async def versions(tx: Transaction, document_id: UUID, limit: int) -> list[Versi
 
 async def texts(tx: Transaction, url: str, *, most_chars: int, limit: int) -> list[DocumentText]:
     """The documents of one address whose text the caller may read, the latest in force first."""
-    rows = await tx.driver.fetch(_TEXTS, tx.principal.tenant_id, url, most_chars, limit)
+    rows = await tx.driver.fetch(_TEXTS, tx.tenant_id, url, most_chars, limit)
     return [DocumentText.model_validate(dict(row)) for row in rows]
 
 
 async def titles(tx: Transaction, urls: Sequence[str], *, limit: int) -> list[DocumentTitle]:
     """What documents of some addresses are called, as far as the caller may read them; the latest in force first."""
-    rows = await tx.driver.fetch(_TITLES, tx.principal.tenant_id, list(urls), limit)
+    rows = await tx.driver.fetch(_TITLES, tx.tenant_id, list(urls), limit)
     return [DocumentTitle.model_validate(dict(row)) for row in rows]
 
 
@@ -172,7 +167,7 @@ async def external_ids(tx: Transaction, prefix: str) -> dict[str, UUID]:
     """Documents whose external id begins with `prefix`, by external id."""
     rows = await tx.driver.fetch(
         "select external_id, document_id from documents where tenant_id = $1 and starts_with(external_id, $2)",
-        tx.principal.tenant_id,
+        tx.tenant_id,
         prefix,
     )
     return {row["external_id"]: row["document_id"] for row in rows}
@@ -180,9 +175,7 @@ async def external_ids(tx: Transaction, prefix: str) -> dict[str, UUID]:
 
 async def departments(tx: Transaction) -> frozenset[str]:
     """Every department a document of the tenant that the caller may see belongs to."""
-    rows = await tx.driver.fetch(
-        "select distinct department from documents where tenant_id = $1", tx.principal.tenant_id
-    )
+    rows = await tx.driver.fetch("select distinct department from documents where tenant_id = $1", tx.tenant_id)
     return frozenset(row["department"] for row in rows)
 
 
@@ -190,8 +183,7 @@ async def note(tx: Transaction, action: str, target: str, details: Mapping[str, 
     """Write to the audit, in the caller's transaction, that the caller did something. No document text belongs here."""
     await tx.driver.execute(
         "insert into audit (tenant_id, user_id, action, target, details) values ($1, $2, $3, $4, $5)",
-        tx.principal.tenant_id,
-        tx.principal.user_id,
+        *tx.whose,
         action,
         target,
         dump(dict(details)),

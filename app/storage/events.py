@@ -86,15 +86,12 @@ async def fill(tx: Transaction, root_task_id: UUID, attempt: int, entries: Seque
 def _columns(
     tx: Transaction, root_task_id: UUID, attempt: int, entries: Sequence[tuple[int, str, str]]
 ) -> tuple[object, ...]:
-    whose = tx.principal.tenant_id, tx.principal.user_id
-    return *whose, root_task_id, attempt, *([entry[at] for entry in entries] for at in range(3))
+    return *tx.whose, root_task_id, attempt, *([entry[at] for entry in entries] for at in range(3))
 
 
 async def append_next(tx: Transaction, root_task_id: UUID, attempt: int, kind: str, event: str) -> int:
     """Append one event (JSON) at the next free place; its seq. The caller's transaction must hold the task's row."""
-    seq: int = await tx.driver.fetchval(
-        _APPEND_NEXT, tx.principal.tenant_id, tx.principal.user_id, root_task_id, attempt, kind, event
-    )
+    seq: int = await tx.driver.fetchval(_APPEND_NEXT, *tx.whose, root_task_id, attempt, kind, event)
     return seq
 
 
@@ -112,7 +109,7 @@ class JournalEnd(NamedTuple):
 
 async def end_of(tx: Transaction, root_task_id: UUID) -> JournalEnd | None:
     """How far the journal of a task has come; None when the caller has no such task."""
-    row = await tx.driver.fetchrow(_END, tx.principal.tenant_id, tx.principal.user_id, root_task_id)
+    row = await tx.driver.fetchrow(_END, *tx.whose, root_task_id)
     return None if row is None else JournalEnd(*row)
 
 
@@ -121,7 +118,7 @@ async def last_of(
 ) -> tuple[bool, dict[str, Any] | None]:
     """Whether the caller has such a root task, and its last event when that is of these kinds: terminal, if it has
     ended."""
-    row = await tx.driver.fetchrow(_LAST, tx.principal.tenant_id, tx.principal.user_id, root_task_id)
+    row = await tx.driver.fetchrow(_LAST, *tx.whose, root_task_id)
     if row is None:
         return False, None
     return True, row["event"] if row["type"] in kinds else None
@@ -129,7 +126,7 @@ async def last_of(
 
 async def read(tx: Transaction, root_task_id: UUID, after: int, limit: int) -> list[tuple[int, dict[str, Any]]] | None:
     """(seq, event) of at most `limit` events behind `after`, in order; None when the caller has no such root task."""
-    rows = await tx.driver.fetch(_READ, tx.principal.tenant_id, tx.principal.user_id, root_task_id, after, limit)
+    rows = await tx.driver.fetch(_READ, *tx.whose, root_task_id, after, limit)
     if not rows:
         return None
     return [(row["seq"], row["event"]) for row in rows if row["seq"] is not None]

@@ -64,8 +64,8 @@ async def put(tx: Transaction, task_id: UUID, rating: int, correction: str) -> F
     None when the caller has no such run, or asked it with rights that are lost by now.
     """
     row = await tx.driver.fetchrow(
-        _PUT, tx.principal.tenant_id, tx.principal.user_id, task_id, rating, correction,
-        sorted(tx.principal.scopes), sorted(tx.principal.departments),
+        _PUT, *tx.whose, task_id, rating, correction,
+        *tx.rights,
     )  # fmt: skip
     return None if row is None else Feedback.model_validate(dict(row))
 
@@ -81,7 +81,7 @@ async def givers(tx: OperatorTransaction, tenant_id: UUID) -> list[UUID]:
 
 async def corrections(tx: Transaction) -> list[Correction]:
     """The caller's own corrections of answers rated bad, oldest question first."""
-    rows = await tx.driver.fetch(_CORRECTIONS, tx.principal.tenant_id, tx.principal.user_id)
+    rows = await tx.driver.fetch(_CORRECTIONS, *tx.whose)
     return [Correction.model_validate(dict(row)) for row in rows]
 
 
@@ -110,14 +110,14 @@ class ShelvedRow(Record):
 
 async def shelf(tx: Transaction) -> list[ShelvedRow]:
     """The published documents of the caller's tenant, by external id."""
-    rows = await tx.driver.fetch(_SHELF, tx.principal.tenant_id)
+    rows = await tx.driver.fetch(_SHELF, tx.tenant_id)
     return [ShelvedRow.model_validate(dict(row)) for row in rows]
 
 
 async def empty(tx: Transaction) -> None:
     """Remove every document of the caller's tenant with all that was made from it; only an administrator can."""
-    await tx.driver.execute("delete from documents where tenant_id = $1", tx.principal.tenant_id)
-    await tx.driver.execute("delete from embedding_cache where tenant_id = $1", tx.principal.tenant_id)
+    await tx.driver.execute("delete from documents where tenant_id = $1", tx.tenant_id)
+    await tx.driver.execute("delete from embedding_cache where tenant_id = $1", tx.tenant_id)
 
 
 async def remove_tenant(tx: OperatorTransaction, tenant_id: UUID) -> None:

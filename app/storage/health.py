@@ -10,7 +10,7 @@ from uuid import UUID
 
 from app.domain.principal import Scope
 from app.storage.database import Transaction
-from app.storage.neighbours import at_one_time, in_force, readable, reader
+from app.storage.neighbours import at_one_time, in_force, readable
 
 
 class FindingRow(NamedTuple):
@@ -155,7 +155,7 @@ _COUNTS = f"{_ITEMS}\nselect kind, count(*) as items from items group by kind"
 
 async def current_version(tx: Transaction, document_id: UUID) -> int | None:
     """The version of a document that is found; None when there is no such document."""
-    version: int | None = await tx.driver.fetchval(_VERSION, tx.principal.tenant_id, document_id)
+    version: int | None = await tx.driver.fetchval(_VERSION, tx.tenant_id, document_id)
     return version
 
 
@@ -164,21 +164,21 @@ async def replace_findings(tx: Transaction, document_id: UUID, version: int, fin
 
     False, and nothing is written, when `version` is not what is found any more.
     """
-    tenant = tx.principal.tenant_id
+    tenant = tx.tenant_id
     await tx.driver.execute(_FINDINGS_ONE_AT_A_TIME, tenant)
     if await current_version(tx, document_id) != version:
         return False
     await tx.driver.execute(_CLEAR, tenant, document_id)
     if findings:
         await tx.driver.execute(_ADD, tenant, *map(list, zip(*findings, strict=True)))
-    _, scopes, departments = reader(tx)
+    _, scopes, departments = tx.reader
     await tx.driver.execute(_EXAMINED, tenant, document_id, version, scopes, departments)
     return True
 
 
 async def pending(tx: Transaction, today: date, limit: int) -> list[UUID]:
     """Documents in force that nobody with the caller's rights has compared as they are now, longest waiting first."""
-    rows = await tx.driver.fetch(_PENDING, *reader(tx), today, limit)
+    rows = await tx.driver.fetch(_PENDING, *tx.reader, today, limit)
     return [row["document_id"] for row in rows]
 
 
@@ -187,7 +187,7 @@ async def page(
 ) -> tuple[list[ItemRow], dict[str, int]]:
     """(items behind the given place, how many there are of each kind). The caller must be an administrator."""
     rank, weight, key = behind or (None, None, None)
-    asked = (*reader(tx), today, rules.soon_days, rules.old_months)
+    asked = (*tx.reader, today, rules.soon_days, rules.old_months)
     rows = await tx.driver.fetch(_PAGE, *asked, rank, weight, key, limit)
     counts = await tx.driver.fetch(_COUNTS, *asked)
     return [ItemRow(**row) for row in rows], {row["kind"]: row["items"] for row in counts}

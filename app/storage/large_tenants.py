@@ -67,17 +67,6 @@ async def balance(
     return changes
 
 
-async def promote(owner_url: str, tenant_id: UUID) -> list[Change]:
-    """Give a tenant its own indexes, however small it is."""
-    return await balance(owner_url, [tenant_id], large=1, small=0)
-
-
-async def demote(owner_url: str, tenant_id: UUID) -> list[Change]:
-    """Take a tenant's own indexes away; it is searched exactly from then on."""
-    unreachable = 2**62
-    return await balance(owner_url, [tenant_id], large=unreachable, small=unreachable)
-
-
 @asynccontextmanager
 async def _alone(owner_url: str) -> "AsyncIterator[Connection | None]":
     """A connection of the owner, or None while another process holds the lock."""

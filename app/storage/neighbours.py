@@ -10,7 +10,6 @@ from typing import NamedTuple
 from uuid import UUID
 
 from app.changes import DocumentVersion
-from app.domain.principal import Scope
 from app.storage.database import Transaction
 
 _SAMPLE = 500
@@ -104,7 +103,7 @@ where {readable("c")} and {in_force("c")} and c.document_id = any($5::uuid[]) gr
 
 async def passages_of(tx: Transaction, document_id: UUID, today: date, limit: int) -> list[PassageRow]:
     """The document's passages that are or will be in force and the caller may read."""
-    rows = await tx.driver.fetch(_PASSAGES, *reader(tx), today, document_id, limit)
+    rows = await tx.driver.fetch(_PASSAGES, *tx.reader, today, document_id, limit)
     return [PassageRow(**row) for row in rows]
 
 
@@ -115,7 +114,7 @@ async def neighbours(
 
     Documents that one of the two replaces do not count. Reads stored vectors of `space` only.
     """
-    rows = await tx.driver.fetch(_NEIGHBOURS, *reader(tx), today, list(chunk_ids), space, most, least_similarity)
+    rows = await tx.driver.fetch(_NEIGHBOURS, *tx.reader, today, list(chunk_ids), space, most, least_similarity)
     return [
         Neighbour(row["mine"], row["similarity"], PassageRow(*(row[name] for name in PassageRow._fields)))
         for row in rows
@@ -124,20 +123,15 @@ async def neighbours(
 
 async def count_words(tx: Transaction, words: Collection[str], today: date) -> tuple[int, dict[str, int]]:
     """(passages looked at, in how many of them each folded word stands) for a sample of what the caller may read."""
-    rows = await tx.driver.fetch(_WORDS, *reader(tx), today, list(words))
+    rows = await tx.driver.fetch(_WORDS, *tx.reader, today, list(words))
     counts: dict[str | None, int] = {row["word"]: row["chunks"] for row in rows}
     return counts.pop(None), {word: count for word, count in counts.items() if word is not None}
 
 
 async def lengths(tx: Transaction, document_ids: Collection[UUID], today: date) -> dict[UUID, int]:
     """How many letters the readable passages in force of each document have."""
-    rows = await tx.driver.fetch(_LENGTHS, *reader(tx), today, list(document_ids))
+    rows = await tx.driver.fetch(_LENGTHS, *tx.reader, today, list(document_ids))
     return {row["document_id"]: row["letters"] for row in rows}
-
-
-def reader(tx: Transaction) -> tuple[UUID, list[Scope], list[str]]:
-    """The parameters $1 to $3 of `_readable`."""
-    return tx.principal.tenant_id, sorted(tx.principal.scopes), sorted(tx.principal.departments)
 
 
 _LETTERS = 120_000
@@ -172,5 +166,5 @@ order by d.document_id, v.version desc limit {_ROWS}
 
 async def lines_of(tx: Transaction, document_ids: Collection[UUID]) -> list[DocumentVersion]:
     """The versions of these documents, and of those they replace and are replaced by, newest first for each."""
-    rows = await tx.driver.fetch(_LINES, *reader(tx), list(document_ids))
+    rows = await tx.driver.fetch(_LINES, *tx.reader, list(document_ids))
     return [DocumentVersion(**row) for row in rows]

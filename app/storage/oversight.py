@@ -68,7 +68,7 @@ where v.tenant_id = $1 and v.task_id = $2
 """
 
 
-class KeptArrival(NamedTuple):
+class StoredArrival(NamedTuple):
     """What an ingestion was given, as far as it is still there."""
 
     document_id: UUID
@@ -86,31 +86,31 @@ async def page(tx: Transaction, wanted: Wanted, behind: Place | None, limit: int
     """The tenant's tasks that match, newest first, behind a place; empty unless an administrator asks."""
     status = None if wanted.status is None else wanted.status.value
     rows = await tx.driver.fetch(
-        _PAGE, tx.principal.tenant_id, wanted.kind, status, wanted.user_id, *(behind or (None, None, None)), limit
+        _PAGE, tx.tenant_id, wanted.kind, status, wanted.user_id, *(behind or (None, None, None)), limit
     )
     return [_figures(row) for row in rows]
 
 
 async def find(tx: Transaction, task_id: UUID) -> TaskFigures | None:
     """The figures of one task of the tenant; None unless an administrator asks."""
-    row = await tx.driver.fetchrow(_FIND, tx.principal.tenant_id, task_id)
+    row = await tx.driver.fetchrow(_FIND, tx.tenant_id, task_id)
     return None if row is None else _figures(row)
 
 
 async def lines(tx: Transaction) -> list[Line]:
     """Every line with jobs of the tenant; empty unless an administrator asks."""
-    return [Line(**row) for row in await tx.driver.fetch(_LINES, tx.principal.tenant_id)]
+    return [Line(**row) for row in await tx.driver.fetch(_LINES, tx.tenant_id)]
 
 
 async def failures(tx: Transaction, since: datetime) -> Sequence[Failure]:
     """What steps of the tenant failed with since then, by agent and tool, the latest first."""
-    return [Failure(**row) for row in await tx.driver.fetch(_FAILURES, tx.principal.tenant_id, since)]
+    return [Failure(**row) for row in await tx.driver.fetch(_FAILURES, tx.tenant_id, since)]
 
 
-async def arrival(tx: Transaction, task_id: UUID) -> KeptArrival | None:
+async def arrival(tx: Transaction, task_id: UUID) -> StoredArrival | None:
     """What the ingestion of this task was given, where the caller may see it."""
-    row = await tx.driver.fetchrow(_ARRIVAL, tx.principal.tenant_id, task_id)
-    return None if row is None else KeptArrival(*row)
+    row = await tx.driver.fetchrow(_ARRIVAL, tx.tenant_id, task_id)
+    return None if row is None else StoredArrival(*row)
 
 
 def _figures(row: "asyncpg.Record") -> TaskFigures:
@@ -146,12 +146,12 @@ order by prompt_tokens + completion_tokens + open_tokens desc, runs desc, told.u
 
 async def by_day(tx: Transaction, since: date) -> list[DaySpent]:
     """Every day from `since` on which anything was asked, in order; empty unless an administrator asks."""
-    return [DaySpent.model_validate(dict(row)) for row in await tx.driver.fetch(_DAYS, tx.principal.tenant_id, since)]
+    return [DaySpent.model_validate(dict(row)) for row in await tx.driver.fetch(_DAYS, tx.tenant_id, since)]
 
 
 async def by_user(tx: Transaction, since: date, most: int) -> tuple[list[UserSpent], int]:
     """Who took most since then, and how many people took anything; empty unless an administrator asks."""
-    rows: list[asyncpg.Record] = await tx.driver.fetch(_USERS, tx.principal.tenant_id, since, most)
+    rows: list[asyncpg.Record] = await tx.driver.fetch(_USERS, tx.tenant_id, since, most)
     counts = {row["user_count"] for row in rows}
     shown = UserSpent.model_fields
     return [UserSpent.model_validate({name: row[name] for name in shown}) for row in rows], max(counts, default=0)
@@ -198,6 +198,6 @@ async def picture(tx: Transaction, since: datetime, *, of_tenant: bool) -> dict[
 
     Own runs, or with `of_tenant` everybody's that row security lets the caller see: the tenant's for an administrator.
     """
-    row = await tx.driver.fetchrow(_PICTURE, tx.principal.tenant_id, tx.principal.user_id, of_tenant, since)
+    row = await tx.driver.fetchrow(_PICTURE, *tx.whose, of_tenant, since)
     assert row is not None
     return dict(row)

@@ -130,19 +130,19 @@ async def cached_embeddings(
     tx: Transaction, model: str, content_hashes: Sequence[str]
 ) -> dict[str, npt.NDArray[np.float32]]:
     """Vectors the tenant has had computed before, by content hash."""
-    rows = await tx.driver.fetch(_CACHED, tx.principal.tenant_id, model, list(content_hashes))
+    rows = await tx.driver.fetch(_CACHED, tx.tenant_id, model, list(content_hashes))
     return {row["content_hash"]: row["embedding"].to_numpy() for row in rows}
 
 
 async def remember_embeddings(tx: Transaction, model: str, vectors: dict[str, npt.NDArray[np.float32]]) -> None:
     """Keep computed vectors, as the model gave them, by content hash."""
     rows = list(map(Vector, vectors.values()))
-    await tx.driver.execute(_REMEMBER, tx.principal.tenant_id, model, list(vectors), rows)
+    await tx.driver.execute(_REMEMBER, tx.tenant_id, model, list(vectors), rows)
 
 
 async def forget_embeddings(tx: Transaction, content_hashes: Sequence[str]) -> None:
     """Drop kept vectors of text that stands in no chunk the caller may read."""
-    await tx.driver.execute(_FORGET, tx.principal.tenant_id, list(content_hashes))
+    await tx.driver.execute(_FORGET, tx.tenant_id, list(content_hashes))
 
 
 async def changes_one_at_a_time(tx: Transaction) -> None:
@@ -150,7 +150,7 @@ async def changes_one_at_a_time(tx: Transaction) -> None:
 
     Publishing closes other documents too: two of them in different order would wait for each other for ever.
     """
-    await tx.driver.execute(_CHANGES_ONE_AT_A_TIME, tx.principal.tenant_id)
+    await tx.driver.execute(_CHANGES_ONE_AT_A_TIME, tx.tenant_id)
 
 
 async def publish(tx: Transaction, publications: Sequence[Publication], *, embedding_model: str, today: date) -> None:
@@ -167,7 +167,7 @@ async def publish(tx: Transaction, publications: Sequence[Publication], *, embed
         document_id, external_id = fields.pop("document_id"), fields.pop("external_id")
         hashes = [chunk.passage_hash for chunk in one.chunks]
         before: str | None = await tx.driver.fetchval(
-            _PUBLISH, tx.principal.tenant_id, document_id, one.version, *fields.values(), one.status.value,
+            _PUBLISH, tx.tenant_id, document_id, one.version, *fields.values(), one.status.value,
             one.status_detail, hashes,
         )  # fmt: skip
         affected |= {external_id, before, one.document.supersedes}
@@ -175,7 +175,7 @@ async def publish(tx: Transaction, publications: Sequence[Publication], *, embed
 
 
 async def _write_chunks(tx: Transaction, one: Publication, embedding_model: str) -> None:
-    tenant, document = tx.principal.tenant_id, one.document
+    tenant, document = tx.tenant_id, one.document
     rights, period = (document.department, document.scope), (document.effective_from, document.effective_to)
     ids = [uuid5(document.document_id, f"{one.version}:{chunk.position}") for chunk in one.chunks]
     *columns, vectors = (list(column) for column in zip(*one.chunks, strict=True))
@@ -189,7 +189,7 @@ async def settle(tx: Transaction, external_ids: Collection[str | None], today: d
     """Close each named document on the day before the first one that supersedes it begins, or open it again when
     nothing does any more."""
     names = [name for name in external_ids if name]
-    await tx.driver.execute(_SETTLE, tx.principal.tenant_id, names, today)
+    await tx.driver.execute(_SETTLE, tx.tenant_id, names, today)
 
 
 NO_CHUNK = UUID(int=0)
@@ -236,7 +236,7 @@ on conflict do nothing
 async def searched_space(tx: Transaction) -> str | None:
     """The space the tenant is searched in; None when it has no vectors."""
     space: str | None = await tx.driver.fetchval(
-        "select embedding_space from tenants where tenant_id = $1", tx.principal.tenant_id
+        "select embedding_space from tenants where tenant_id = $1", tx.tenant_id
     )
     return space
 
@@ -256,7 +256,7 @@ async def add_vectors(tx: Transaction, space: str, chunk_ids: Sequence[UUID], ve
     Chunks that are gone by now and vectors that are there already are left out.
     """
     await changes_one_at_a_time(tx)
-    await tx.driver.execute(_ADD, tx.principal.tenant_id, space, list(chunk_ids), list(map(Vector, vectors)))
+    await tx.driver.execute(_ADD, tx.tenant_id, space, list(chunk_ids), list(map(Vector, vectors)))
 
 
 async def switch_space(tx: Transaction, space: str) -> bool:

@@ -1,13 +1,19 @@
-"""Rows of ``sessions``: a person sees and changes only own conversations.
+"""Rows of ``sessions``: a person sees and changes only own conversations, and what they remember.
 
-A session id is the owner's: two people may use the same one without meeting, so ids reveal nothing.
+A session id is the owner's: two people may use the same one without meeting, so ids reveal nothing. Beyond its last
+turns a session remembers a vector a turn (``semantic_vectors``) and a summary. Every turn was answered under the rights
+that stand in its task; a caller who has fewer now gets nothing of it, neither by nearness nor in a summary.
 """
 
 from datetime import datetime
 from uuid import UUID
 
-from app.domain.tasks import Message, Session
+import numpy as np
+import numpy.typing as npt
+
+from app.domain.tasks import Message, RememberedTurn, Session
 from app.storage.database import Transaction
+from app.storage.encoding import dump
 
 
 def may_read(rights: str, scopes: int, departments: int) -> str:
@@ -76,14 +82,14 @@ async def open_session(tx: Transaction, session_id: UUID, question: str, kind: s
 
     A session with a `kind` is no conversation and is not listed.
     """
-    await tx.driver.execute(_OPEN, *_whose(tx), session_id, question[:200], question, kind)
+    await tx.driver.execute(_OPEN, *tx.whose, session_id, question[:200], question, kind)
 
 
 async def close_turn(
     tx: Transaction, session_id: UUID, status: str, final_output: str | None, active_agent: str | None
 ) -> None:
     """Note how the last turn ended."""
-    await tx.driver.execute(_CLOSE, *_whose(tx), session_id, status, final_output, active_agent)
+    await tx.driver.execute(_CLOSE, *tx.whose, session_id, status, final_output, active_agent)
 
 
 async def history(tx: Transaction, session_id: UUID, turns: int) -> tuple[Message, ...]:
@@ -92,7 +98,7 @@ async def history(tx: Transaction, session_id: UUID, turns: int) -> tuple[Messag
     A turn that was answered with wider rights than the caller has now is left out: its answer may quote what may no
     longer be read.
     """
-    rows = await tx.driver.fetch(_HISTORY, *_whose(tx), session_id, turns, *_rights(tx))
+    rows = await tx.driver.fetch(_HISTORY, *tx.whose, session_id, turns, *tx.rights)
     messages: list[Message] = []
     for row in reversed(rows):
         asked, meaning, run = row["question"] or "", row["meaning"] or "", row["task_id"]
@@ -106,39 +112,126 @@ async def history(tx: Transaction, session_id: UUID, turns: int) -> tuple[Messag
 async def find(tx: Transaction, session_id: UUID) -> Session | None:
     """A session of the caller, without its messages. A summary made with wider rights than the caller has is left
     out."""
-    row = await tx.driver.fetchrow(_FIND, *_whose(tx), session_id, *_rights(tx))
+    row = await tx.driver.fetchrow(_FIND, *tx.whose, session_id, *tx.rights)
     return None if row is None else Session.model_validate(dict(row))
 
 
 async def speaking(tx: Transaction, session_id: UUID) -> tuple[str, ...]:
     """The agents that have the floor in the runs that go on, by their journals."""
-    return tuple(row["agent"] for row in await tx.driver.fetch(_SPEAKING, *_whose(tx), session_id))
+    return tuple(row["agent"] for row in await tx.driver.fetch(_SPEAKING, *tx.whose, session_id))
 
 
 async def running(tx: Transaction, session_id: UUID) -> UUID | None:
     """The last run of a session that has not ended; None when there is none."""
-    found: UUID | None = await tx.driver.fetchval(_RUNNING, *_whose(tx), session_id)
+    found: UUID | None = await tx.driver.fetchval(_RUNNING, *tx.whose, session_id)
     return found
 
 
 async def page(tx: Transaction, behind: tuple[datetime, UUID] | None, limit: int) -> list[Session]:
     """The caller's sessions, last used first, behind the given (updated_at, session_id)."""
     since, session_id = behind or (None, None)
-    rows = await tx.driver.fetch(_PAGE, *_whose(tx), since, session_id, limit, *_rights(tx))
+    rows = await tx.driver.fetch(_PAGE, *tx.whose, since, session_id, limit, *tx.rights)
     return [Session.model_validate(dict(row)) for row in rows]
 
 
 async def delete(tx: Transaction, session_id: UUID) -> bool:
     """Remove a session with its tasks, journals, contexts and memory; False when the caller has no such session."""
     done = await tx.driver.execute(
-        "delete from sessions where tenant_id = $1 and user_id = $2 and session_id = $3", *_whose(tx), session_id
+        "delete from sessions where tenant_id = $1 and user_id = $2 and session_id = $3", *tx.whose, session_id
     )
     return done == "DELETE 1"
 
 
-def _whose(tx: Transaction) -> tuple[UUID, UUID]:
-    return tx.principal.tenant_id, tx.principal.user_id
+Embedding = npt.NDArray[np.float32]
+"""One vector, shape (dimensions,)."""
+Rights = tuple[list[str], list[str]]
+"""Scopes and departments, sorted."""
+
+_MAY_READ = may_read("t.principal", 4, 5)
+_LOCK = "select 1 from sessions where tenant_id = $1 and user_id = $2 and session_id = $3 for update"
+_KEEP = """
+insert into semantic_vectors (tenant_id, user_id, session_id, task_id, agent_id, content, embedding_model, embedding,
+                              metadata)
+values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (tenant_id, task_id, user_id) do nothing
+"""
+_TRIM = """
+delete from semantic_vectors where tenant_id = $1 and user_id = $2 and session_id = $3 and id not in (
+    select id from semantic_vectors where tenant_id = $1 and user_id = $2 and session_id = $3
+    order by id desc limit $4)
+"""
+_TURNS = f"""
+select v.task_id, v.agent_id, v.metadata, t.principal -> 'scopes' as scopes, t.principal -> 'departments' as departments
+from semantic_vectors v join tasks t using (tenant_id, user_id, task_id)
+where v.tenant_id = $1 and v.user_id = $2 and v.session_id = $3 and {_MAY_READ}
+order by v.id desc limit $6
+"""
+_NEAREST = f"""
+with latest as (
+    select t.task_id from tasks t
+    where t.tenant_id = $1 and t.user_id = $2 and t.session_id = $3 and t.parent_task_id is null and t.kind = 'chat'
+        and t.status in ('completed', 'failed') and {_MAY_READ}
+    order by t.created_at desc limit $6)
+select t.request ->> 'query' as question, v.metadata ->> 'question' as meaning, v.metadata ->> 'gist' as gist,
+       t.created_at, t.completed_at
+from semantic_vectors v join tasks t using (tenant_id, user_id, task_id)
+where v.tenant_id = $1 and v.user_id = $2 and v.session_id = $3 and v.embedding_model = $7 and {_MAY_READ}
+    and v.task_id not in (select task_id from latest)
+order by v.embedding <=> $8 limit $9
+"""
+_SUMMARISE = """
+update sessions set summary = $4, summary_rights = $5
+where tenant_id = $1 and user_id = $2 and session_id = $3
+"""
 
 
-def _rights(tx: Transaction) -> tuple[list[str], list[str]]:
-    return sorted(tx.principal.scopes), sorted(tx.principal.departments)
+async def lock_session(tx: Transaction, session_id: UUID) -> bool:
+    """Hold a session until the transaction ends, so that two turns do not summarise at once; False = it is gone."""
+    return await tx.driver.fetchval(_LOCK, *tx.whose, session_id) is not None
+
+
+async def store_turn(
+    tx: Transaction, session_id: UUID, turn: RememberedTurn, content: str, embedding_model: str, embedding: Embedding,
+    *, max_turns: int,
+) -> None:  # fmt: skip
+    """Remember a turn by the vector of `content`; of a session the last `max_turns` are kept."""
+    told = dump({"question": turn.question, "gist": turn.gist})
+    await tx.driver.execute(
+        _KEEP, *tx.whose, session_id, turn.task_id, turn.agent, content, embedding_model, embedding, told
+    )
+    await tx.driver.execute(_TRIM, *tx.whose, session_id, max_turns)
+
+
+async def turns(tx: Transaction, session_id: UUID, limit: int) -> list[tuple[RememberedTurn, Rights]]:
+    """The last remembered turns the caller may still read, oldest first, each with its rights."""
+    rows = await tx.driver.fetch(_TURNS, *tx.whose, session_id, *tx.rights, limit)
+    return [
+        (
+            RememberedTurn(task_id=row["task_id"], agent=row["agent_id"], **row["metadata"]),
+            (row["scopes"], row["departments"]),
+        )
+        for row in reversed(rows)
+    ]
+
+
+async def summarise(tx: Transaction, session_id: UUID, summary: str, rights: Rights) -> None:
+    """Replace a session's summary; `rights` are those of all turns in it."""
+    told = dump({"scopes": rights[0], "departments": rights[1]})
+    await tx.driver.execute(_SUMMARISE, *tx.whose, session_id, summary or None, told if summary else None)
+
+
+async def nearest(
+    tx: Transaction, session_id: UUID, embedding_model: str, embedding: Embedding, *, beyond: int, limit: int
+) -> tuple[Message, ...]:
+    """The turns before the last `beyond` ones that lie nearest to a question, oldest first, as recalled messages."""
+    rows = await tx.driver.fetch(_NEAREST, *tx.whose, session_id, *tx.rights, beyond, embedding_model, embedding, limit)
+    messages: list[Message] = []
+    for row in sorted(rows, key=lambda row: row["created_at"]):
+        asked, meaning = row["question"] or "", row["meaning"] or ""
+        messages.append(
+            Message(role="user", content=asked, meaning=meaning, timestamp=row["created_at"], is_recalled=True)
+        )
+        if row["gist"]:
+            messages.append(
+                Message(role="assistant", content=row["gist"], timestamp=row["completed_at"], is_recalled=True)
+            )
+    return tuple(messages)

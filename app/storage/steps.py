@@ -10,7 +10,7 @@ from uuid import UUID
 from app.domain.tasks import ClaimedStep, HandedStep, PrivateContext, StepSight, TaskStatus
 from app.storage.database import Transaction
 from app.storage.encoding import dump
-from app.storage.tasks import COLUMNS, task_of, whose
+from app.storage.tasks import COLUMNS, task_of
 
 _CONTEXT = """(
     select c.context_data -> (t.request ->> 'context_hash') -> 'context' from agent_contexts c
@@ -74,7 +74,7 @@ _PAGE = 500
 
 async def claim(tx: Transaction, task_id: UUID, claimant: str, lease_seconds: float) -> ClaimedStep | None:
     """Take a step of this process with its instruction and the agent's own context; None when it cannot be had."""
-    row = await tx.driver.fetchrow(_CLAIM, *whose(tx), task_id, claimant, lease_seconds)
+    row = await tx.driver.fetchrow(_CLAIM, *tx.whose, task_id, claimant, lease_seconds)
     if row is None:
         return None
     return ClaimedStep(attempt=row["attempt"], instruction=row["description"], context=_context(row["context"]))
@@ -85,7 +85,7 @@ async def hand_out(
 ) -> bool:
     """Let a pending step be taken by workers, for so long; False when the attempt no longer holds the run or the step
     was begun already."""
-    done = await tx.driver.fetchval(_HAND_OUT, *whose(tx), task_id, root_task_id, root_attempt, seconds, order)
+    done = await tx.driver.fetchval(_HAND_OUT, *tx.whose, task_id, root_task_id, root_attempt, seconds, order)
     return done is not None
 
 
@@ -94,7 +94,7 @@ async def take_up(
 ) -> HandedStep | None:
     """Take a handed out step under the next attempt number, with everything that is needed to do it; None when it
     cannot be had: held, ended, over its time, given out too often, or its run is not where it was."""
-    row = await tx.driver.fetchrow(_TAKE_UP, *whose(tx), task_id, claimant, lease_seconds, max_redispatches)
+    row = await tx.driver.fetchrow(_TAKE_UP, *tx.whose, task_id, claimant, lease_seconds, max_redispatches)
     if row is None:
         return None
     values = dict(row)
@@ -108,7 +108,7 @@ async def take_up(
 
 async def look(tx: Transaction, task_id: UUID, after: int) -> StepSight | None:
     """How a handed out step stands, and what its journal says behind `after`; None when there is no such step."""
-    rows = await tx.driver.fetch(_LOOK, *whose(tx), task_id, after, _PAGE)
+    rows = await tx.driver.fetch(_LOOK, *tx.whose, task_id, after, _PAGE)
     if not rows:
         return None
     entries = tuple((row["seq"], row["written_by"], row["event"]) for row in rows if row["seq"] is not None)
@@ -120,14 +120,14 @@ async def look(tx: Transaction, task_id: UUID, after: int) -> StepSight | None:
 
 async def give_up(tx: Transaction, task_id: UUID, reason: str) -> bool:
     """End a step nobody finished in time; False when it has ended."""
-    return await tx.driver.fetchval(_GIVE_UP, *whose(tx), task_id, reason) is not None
+    return await tx.driver.fetchval(_GIVE_UP, *tx.whose, task_id, reason) is not None
 
 
 async def bring_back(tx: Transaction, task_id: UUID, outcome: str) -> None:
     """Put the outcome in the place of the order; the caller's transaction ends the step."""
     await tx.driver.execute(
         "update handoffs set outcome = $4, task_order = '' where tenant_id = $1 and user_id = $2 and task_id = $3",
-        *whose(tx),
+        *tx.whose,
         task_id,
         outcome,
     )
@@ -137,7 +137,7 @@ async def collect(tx: Transaction, task_id: UUID) -> str | None:
     """Take the outcome of a step away; None when there is none."""
     outcome: str | None = await tx.driver.fetchval(
         "delete from handoffs where tenant_id = $1 and user_id = $2 and task_id = $3 returning outcome",
-        *whose(tx),
+        *tx.whose,
         task_id,
     )
     return outcome
@@ -145,7 +145,7 @@ async def collect(tx: Transaction, task_id: UUID) -> str | None:
 
 async def count_late(tx: Transaction, task_id: UUID) -> None:
     """Remember that a result came too late."""
-    await tx.driver.execute(_COUNT_LATE, *whose(tx), task_id)
+    await tx.driver.execute(_COUNT_LATE, *tx.whose, task_id)
 
 
 def _context(value: object) -> PrivateContext | None:
@@ -167,7 +167,7 @@ on conflict (tenant_id, user_id, session_id, agent_id) do update set
 """
 
 
-async def keep_contexts(
+async def store_contexts(
     tx: Transaction, session_id: UUID, contexts: Mapping[str, list[PrivateContext]], at: str
 ) -> None:
     """Remember what each agent will need; one statement. `at` is an ISO time in UTC."""
@@ -177,6 +177,6 @@ async def keep_contexts(
     }
     if rows:
         await tx.driver.execute(
-            _KEEP, tx.principal.tenant_id, tx.principal.user_id, session_id, list(rows),
+            _KEEP, *tx.whose, session_id, list(rows),
             [dump(one) for one in rows.values()], _KEPT,
         )  # fmt: skip

@@ -105,8 +105,7 @@ async def insert(tx: Transaction, tasks: Sequence[NewTask]) -> int:
     whose = tx.principal.model_dump_json()
     rows = await tx.driver.fetch(
         _INSERT,
-        tx.principal.tenant_id,
-        tx.principal.user_id,
+        *tx.whose,
         [task.task_id for task in tasks],
         [task.session_id for task in tasks],
         [task.parent_task_id for task in tasks],
@@ -126,24 +125,24 @@ async def insert(tx: Transaction, tasks: Sequence[NewTask]) -> int:
 async def claim(tx: Transaction, task_id: UUID, claimant: str, lease_seconds: float) -> Task | None:
     """Take a pending task, or one whose lease ran out, under the next attempt number; None when it cannot be had: it
     ended, is held, or waits for a person."""
-    row = await tx.driver.fetchrow(_CLAIM, *whose(tx), task_id, claimant, lease_seconds)
+    row = await tx.driver.fetchrow(_CLAIM, *tx.whose, task_id, claimant, lease_seconds)
     return None if row is None else task_of(dict(row))
 
 
 async def renew(tx: Transaction, task_id: UUID, attempt: int, lease_seconds: float) -> bool:
     """Prolong a lease, and those of a run's steps in the same process; False when the attempt no longer holds the task,
     or the run a handed out step belongs to is not where it was."""
-    return await tx.driver.fetchval(_RENEW, *whose(tx), task_id, attempt, lease_seconds) is not None
+    return await tx.driver.fetchval(_RENEW, *tx.whose, task_id, attempt, lease_seconds) is not None
 
 
-async def keep_held(tx: Transaction, task_id: UUID, attempt: int) -> bool:
+async def lock_leased(tx: Transaction, task_id: UUID, attempt: int) -> bool:
     """See to it that a task stays as it is until the transaction ends; False when the attempt no longer holds it."""
-    return await tx.driver.fetchval(_KEEP_HELD, *whose(tx), task_id, attempt) is not None
+    return await tx.driver.fetchval(_KEEP_HELD, *tx.whose, task_id, attempt) is not None
 
 
 async def release(tx: Transaction, task_id: UUID, attempt: int) -> None:
     """Let the lease run out now, so that the next claimant need not wait."""
-    await tx.driver.execute(_RELEASE, *whose(tx), task_id, attempt)
+    await tx.driver.execute(_RELEASE, *tx.whose, task_id, attempt)
 
 
 async def conclude(
@@ -160,7 +159,7 @@ async def conclude(
 ) -> bool:
     """End a task; False, and nothing changed, when the attempt no longer holds it."""
     found = await tx.driver.fetchval(
-        _CONCLUDE, *whose(tx), task_id, attempt, status.value, _json(result), error_message, _json(flow_action),
+        _CONCLUDE, *tx.whose, task_id, attempt, status.value, _json(result), error_message, _json(flow_action),
         _json(metadata), _json(plan),
     )  # fmt: skip
     return found is not None
@@ -168,18 +167,18 @@ async def conclude(
 
 async def stop_children(tx: Transaction, root_task_id: UUID) -> None:
     """Cancel the steps of a run that were never finished, and forget what was handed out for any of them."""
-    await tx.driver.execute(_STOP_CHILDREN, *whose(tx), root_task_id)
+    await tx.driver.execute(_STOP_CHILDREN, *tx.whose, root_task_id)
 
 
 async def cancel(tx: Transaction, task_id: UUID, reason: str) -> tuple[int, UUID] | None:
     """Stop a root task that has not ended; its attempt and session, or None when it has ended or is somebody else's."""
-    row = await tx.driver.fetchrow(_CANCEL, *whose(tx), task_id, reason)
+    row = await tx.driver.fetchrow(_CANCEL, *tx.whose, task_id, reason)
     return None if row is None else (row["attempt"], row["session_id"])
 
 
 async def save_plan(tx: Transaction, task_id: UUID, attempt: int, plan: Mapping[str, Any]) -> bool:
     """Keep the plan of a running attempt; False when the attempt no longer holds the task."""
-    return await tx.driver.fetchval(_SAVE_PLAN, *whose(tx), task_id, attempt, _json(plan)) is not None
+    return await tx.driver.fetchval(_SAVE_PLAN, *tx.whose, task_id, attempt, _json(plan)) is not None
 
 
 async def find(tx: Transaction, task_id: UUID) -> Task | None:
@@ -187,7 +186,7 @@ async def find(tx: Transaction, task_id: UUID) -> Task | None:
     row = await tx.driver.fetchrow(
         f"select {_COLUMNS}, principal from tasks where tenant_id = $1 and task_id = $2"
         " and (user_id = $3 or app_is_admin()) order by user_id <> $3 limit 1",
-        tx.principal.tenant_id,
+        tx.tenant_id,
         task_id,
         tx.principal.user_id,
     )
@@ -199,7 +198,7 @@ async def status_of(tx: Transaction, task_id: UUID) -> TaskStatus | None:
     found = await tx.driver.fetchval(
         "select status from tasks where tenant_id = $1 and task_id = $2 and (user_id = $3 or app_is_admin())"
         " order by user_id <> $3 limit 1",
-        tx.principal.tenant_id,
+        tx.tenant_id,
         task_id,
         tx.principal.user_id,
     )
@@ -213,7 +212,7 @@ async def lease_remaining(tx: Transaction, task_id: UUID) -> float | None:
         "select greatest(coalesce(extract(epoch from lease_until - clock_timestamp()), 0), 0)::float8 from tasks"
         " where tenant_id = $1 and user_id = $2 and task_id = $3 and status in ('pending', 'in_progress')"
         " and waiting_for is null",
-        *whose(tx),
+        *tx.whose,
         task_id,
     )
     return left
@@ -224,7 +223,7 @@ async def children_of(tx: Transaction, task_id: UUID) -> list[Task]:
     rows = await tx.driver.fetch(
         f"select {_COLUMNS}, principal from tasks where tenant_id = $1 and parent_task_id = $2"
         " order by created_at, attempt, task_id",
-        tx.principal.tenant_id,
+        tx.tenant_id,
         task_id,
     )
     return [task_of(dict(row)) for row in rows]
@@ -238,22 +237,17 @@ async def take_key(tx: Transaction, key: str, request_hash: str, task_id: UUID) 
     taken = await tx.driver.fetchval(
         "insert into idempotency_keys (tenant_id, user_id, key, request_hash, task_id) values ($1, $2, $3, $4, $5)"
         " on conflict do nothing returning true",
-        *whose(tx), key, request_hash, task_id,
+        *tx.whose, key, request_hash, task_id,
     )  # fmt: skip
     if taken:
         return None
     row = await tx.driver.fetchrow(
         "select request_hash, task_id from idempotency_keys where tenant_id = $1 and user_id = $2 and key = $3",
-        *whose(tx),
+        *tx.whose,
         key,
     )
     assert row is not None  # nobody but its owner removes a key, together with its session
     return row["request_hash"], row["task_id"]
-
-
-def whose(tx: Transaction) -> tuple[UUID, UUID]:
-    """The first two parameters of every statement here."""
-    return tx.principal.tenant_id, tx.principal.user_id
 
 
 def _json(value: object) -> str | None:

@@ -1,6 +1,8 @@
 """Rows of ``tenants`` and ``users``. Everybody sees the own tenant and its people; an administrator changes its
 people; only the operator (maintenance role) makes tenants."""
 
+from collections.abc import Callable
+from datetime import date, tzinfo
 from uuid import UUID
 
 import asyncpg
@@ -65,8 +67,13 @@ async def add_tenant(
 
 async def own_zone(tx: Transaction) -> str:
     """The time zone of the caller's tenant; Vietnam's where the tenant is not known."""
-    found = await tx.driver.fetchval("select time_zone from tenants where tenant_id = $1", tx.principal.tenant_id)
+    found = await tx.driver.fetchval("select time_zone from tenants where tenant_id = $1", tx.tenant_id)
     return str(found or HOME)
+
+
+async def own_day(tx: Transaction, today: Callable[[tzinfo], date]) -> date:
+    """The day it is for the caller's tenant, by a clock that tells the day of a time zone."""
+    return today(zone_named(await own_zone(tx)))
 
 
 async def tenants(tx: Transaction | OperatorTransaction) -> list[Tenant]:

@@ -73,7 +73,7 @@ class LimitReached(Exception):
 
 async def reserve(tx: Transaction, wanted: Reservation, limits: Limits) -> None:
     """Count a call in before it is made. Raises `LimitReached`; the transaction must then be undone."""
-    tenant_id, user_id = tx.principal.tenant_id, tx.principal.user_id
+    tenant_id, user_id = tx.whose
     await tx.driver.execute(_LOCK_RUN, wanted.run_id)
     spent = await tx.driver.fetchrow(_SPENT, tenant_id, user_id, wanted.run_id)
     assert spent is not None
@@ -95,7 +95,7 @@ async def settle(
     duration_ms: int,
 ) -> None:  # fmt: skip
     """Put what a call took in the place of what was reserved for it; a second time changes nothing."""
-    tenant_id, user_id = tx.principal.tenant_id, tx.principal.user_id
+    tenant_id, user_id = tx.whose
     settled = await tx.driver.fetchrow(
         _SETTLE, tenant_id, user_id, call_id, outcome, prompt_tokens, completion_tokens, cost_micros, duration_ms
     )

@@ -18,9 +18,9 @@ from app.events import Event, Interrupt, RenavigateRequest, VerificationDone
 from app.journal import Journal, not_found
 from app.journal.messages import Place
 from app.journal.spool_records import json_of
-from app.storage import deep_states, documents, events, parking
+from app.storage import deep_runs, documents, events
 from app.storage.database import Database, Transaction
-from app.storage.parking import Parked
+from app.storage.deep_runs import Parked
 from app.tasks.queue import JobQueue
 from app.tasks.run import TaskRun
 from app.tasks.steps import stop_run
@@ -28,7 +28,7 @@ from app.tasks.steps import stop_run
 REFUSED = "The plan was not approved."
 NOT_IN_TIME = "The plan was not approved in time."
 _NODE = "planner"
-Told = tuple[Place, int, Event]
+Published = tuple[Place, int, Event]
 """What is told on the bus once it is committed."""
 
 
@@ -65,25 +65,25 @@ class Approvals:
         decision.
         """
         async with self._database.principal_scope(principal) as tx:
-            parked = await parking.lock(tx, task_id)
+            parked = await deep_runs.lock_parked(tx, task_id)
             if parked is None:
                 raise not_found()
             if not _is_asked(parked, decision):
                 return
             told = await self._write(tx, task_id, parked, decision)
         if told is not None:
-            await self._journal.tell(*told)
+            await self._journal.publish(*told)
 
-    async def _write(self, tx: Transaction, task_id: UUID, parked: Parked, decision: Decision) -> Told | None:
+    async def _write(self, tx: Transaction, task_id: UUID, parked: Parked, decision: Decision) -> Published | None:
         said = {**decision.model_dump(), "attempt": parked.attempt}
-        await parking.note(tx, task_id, said)
+        await deep_runs.note_decision(tx, task_id, said)
         await documents.note(
             tx, "approve_plan" if decision.approved else "refuse_plan", str(task_id), {"attempt": parked.attempt}
         )
         if not decision.approved and not decision.feedback:
             return await stop_run(tx, task_id, REFUSED)
         await self._change(tx, task_id, decision)
-        await parking.resume(tx, task_id)
+        await deep_runs.resume(tx, task_id)
         await self._queue.enqueue(tx, task_id)
         event = _event_of(decision)
         seq = await events.append_next(tx, task_id, parked.attempt, event.type, json_of(event))
@@ -93,12 +93,12 @@ class Approvals:
         """Put the decision into the state. One that a newer version cannot read any more is dropped: the plan is made
         anew, and asked about again."""
         try:
-            state = await deep_states.last(tx, task_id)
+            state = await deep_runs.last_state(tx, task_id)
             if state is not None:
                 state = self._decided(state, approved=decision.approved, feedback=decision.feedback)
-                await deep_states.change(tx, task_id, state)
+                await deep_runs.change_state(tx, task_id, state)
         except ValueError:
-            await deep_states.forget(tx, task_id)
+            await deep_runs.forget_state(tx, task_id)
 
 
 def _is_asked(parked: Parked, decision: Decision) -> bool:
@@ -119,9 +119,9 @@ def _event_of(decision: Decision) -> Event:
     return RenavigateRequest(node_id=_NODE, reason=decision.feedback)
 
 
-async def give_up(tx: Transaction, task_id: UUID) -> Told | None:
+async def give_up(tx: Transaction, task_id: UUID) -> Published | None:
     """Cancel a run that waited for too long; None when it does not any more."""
-    parked = await parking.lock(tx, task_id)
+    parked = await deep_runs.lock_parked(tx, task_id)
     if parked is None or not parked.waits or not parked.is_late:
         return None
     return await stop_run(tx, task_id, NOT_IN_TIME)
@@ -144,7 +144,7 @@ class DeepStates:
         self._clock = clock
         self._approval = timedelta(seconds=approval_seconds)
 
-    async def keep(self, run: TaskRun, state: dict[str, Any]) -> None:
+    async def store(self, run: TaskRun, state: dict[str, Any]) -> None:
         """Keep the state of a run in the place of the one before, in one transaction with the events that tell how it
         came to it.
 
@@ -156,7 +156,7 @@ class DeepStates:
             self._leave_out(run)
             return
         try:
-            if not await run.writer.flush_with(lambda tx: _keep(tx, run, state)):
+            if not await run.writer.flush_with(lambda tx: _store(tx, run, state)):
                 self._leave_out(run)
         except AppError as error:
             if error.code is not ErrorCode.DATABASE_UNAVAILABLE:
@@ -171,13 +171,13 @@ class DeepStates:
         anew, with what may be read today. Raises `AppError` (503).
         """
         async with self._database.principal_scope(run.principal) as tx:
-            state = await deep_states.last(tx, run.task.task_id)
+            state = await deep_runs.last_state(tx, run.task.task_id)
             if state is None:
                 return None
             chunks, files = _sources_in(state)
-            if await deep_states.are_readable(tx, chunks, files):
+            if await deep_runs.are_readable(tx, chunks, files):
                 return state
-            await deep_states.forget(tx, run.task.task_id)
+            await deep_runs.forget_state(tx, run.task.task_id)
         _log.info("deep_state_forgotten", task_id=run.task.task_id, attempt=run.attempt)
         return None
 
@@ -192,8 +192,8 @@ class DeepStates:
         expires_at = self._clock() + self._approval
         async with run.writer.ending(), self._database.principal_scope(run.principal) as tx:
             await run.writer.append_in(tx, Interrupt(plan=plan, attempt=run.attempt, expires_at=expires_at))
-            await _keep(tx, run, state)
-            if not await parking.park(tx, run.task.task_id, run.attempt, expires_at):
+            await _store(tx, run, state)
+            if not await deep_runs.park(tx, run.task.task_id, run.attempt, expires_at):
                 raise _lost(run)
 
     async def _settle(self, run: TaskRun) -> None:
@@ -210,8 +210,8 @@ class DeepStates:
         _log.warning("deep_state_not_kept", task_id=run.task.task_id, attempt=run.attempt)
 
 
-async def _keep(tx: Transaction, run: TaskRun, state: dict[str, Any]) -> None:
-    if not await deep_states.keep(tx, run.task.task_id, run.attempt, state):
+async def _store(tx: Transaction, run: TaskRun, state: dict[str, Any]) -> None:
+    if not await deep_runs.store_state(tx, run.task.task_id, run.attempt, state):
         raise _lost(run)
 
 

@@ -21,7 +21,7 @@ from app.domain.principal import Principal
 from app.domain.tasks import Task
 from app.errors import StaleAttempt
 from app.journal import Journal
-from app.storage import delivery, parking
+from app.storage import deep_runs, delivery
 from app.storage.database import Database
 from app.storage.delivery import Attempt
 from app.tasks.approvals import give_up
@@ -33,7 +33,7 @@ STEP_JOURNAL = "step_journal"
 """The topic: look into the journal of the step the message names."""
 
 
-class StepHints:
+class StepNotifications:
     """A bus on which a step's journal only wakes its leader."""
 
     def __init__(self, bus: Bus):
@@ -69,7 +69,7 @@ _log = structlog.get_logger(__name__)
 
 
 @dataclass(eq=False)
-class Held:
+class LeasedAttempt:
     """One attempt at a task, as it is worked on here."""
 
     owner: Principal
@@ -91,20 +91,20 @@ class Held:
         self.work.cancel()
 
 
-class Holdings:
+class Leases:
     """Everything that is held by one worker."""
 
     def __init__(self, database: Database, registry: TaskRegistry, journal: Journal):
         self._database = database
         self._registry = registry
         self._journal = journal
-        self._held: set[Held] = set()
+        self._held: set[LeasedAttempt] = set()
         self._looked_at = float("-inf")
         self._looking = asyncio.Lock()
 
-    def hold(self, owner: Principal, task: Task, work: Coroutine[Any, Any, bool]) -> Held:
+    def hold(self, owner: Principal, task: Task, work: Coroutine[Any, Any, bool]) -> LeasedAttempt:
         """Begin to work on a claimed task, in an asyncio task of its own: whoever waits for it may go away."""
-        held = Held(owner, task, asyncio.create_task(work), _now())
+        held = LeasedAttempt(owner, task, asyncio.create_task(work), _now())
         self._held.add(held)
         held.work.add_done_callback(lambda _: self._held.discard(held))
         return held
@@ -167,11 +167,11 @@ class Holdings:
                         held.lose()
             self._looked_at = at
 
-    def _is_spooled(self, held: Held) -> bool:
+    def _is_spooled(self, held: LeasedAttempt) -> bool:
         """Whether the database does not know yet what was done: bringing that in decides who holds the task."""
         return self._journal.outage.is_spooled(held.task.task_id)
 
-    async def _renew(self, held: Held) -> None:
+    async def _renew(self, held: LeasedAttempt) -> None:
         if self._is_spooled(held):
             return
         try:
@@ -187,7 +187,7 @@ class Holdings:
             held.lose()
 
 
-def _heartbeat(held: Held) -> Message:
+def _heartbeat(held: LeasedAttempt) -> Message:
     """Whoever works on a task is alive; the lease in the database is what counts."""
     task = held.task
     return Message(
@@ -244,7 +244,7 @@ class Recovery:
     async def end_waiting(self) -> int:
         """Cancel every run that waited for too long; how many there were."""
         async with self._database.operator_scope() as tx:
-            late = await parking.in_vain(tx, _MOST)
+            late = await deep_runs.in_vain(tx, _MOST)
         ended = 0
         for one in late:
             job = Job(tenant_id=one.tenant_id, user_id=one.user_id, task_id=one.task_id)
@@ -252,6 +252,6 @@ class Recovery:
                 told = await give_up(own, one.task_id)
             if told is not None:
                 ended += 1
-                await self._journal.tell(*told)
+                await self._journal.publish(*told)
                 _log.info("run_waited_in_vain", task_id=one.task_id)
         return ended

@@ -13,12 +13,12 @@ from app.errors import StaleAttempt
 from app.events import Heartbeat, JournalEntry, Redispatched, TaskAvailable
 from app.journal.messages import Place
 from app.journal.spool_records import (
-    BroughtIn,
+    ClaimedRun,
     EventsAppended,
     Fate,
     PlanSaved,
+    ReplayResult,
     RunEnded,
-    RunHeld,
     StepClaimed,
     StepEnded,
     StepsRegistered,
@@ -27,10 +27,10 @@ from app.journal.spool_records import (
     row_of,
     writes_in,
 )
-from app.storage import brought_in, events, steps, tasks
-from app.storage.brought_in import RootState
+from app.storage import events, replay, steps, tasks
 from app.storage.database import Database, Transaction
-from app.storage.spool import SpooledRun
+from app.storage.replay import RootState
+from app.storage.spool_file import SpooledRun
 from app.tasks.steps import conclude_run
 
 
@@ -40,21 +40,21 @@ class SpooledWrites:
     def __init__(self, database: Database, lease_seconds: float):
         self._database, self._lease_seconds = database, lease_seconds
 
-    async def bring_in(self, spooled: SpooledRun, is_live: bool) -> BroughtIn:
-        """Write what waits of a run; see `app.journal.spool_records.BringIn`."""
+    async def bring_in(self, spooled: SpooledRun, is_live: bool) -> ReplayResult:
+        """Write what waits of a run; see `app.journal.spool_records.Replay`."""
         read = _Spooled.of(spooled)
         held = read.held
         place = Place.of(held.principal, held.session_id, held.task_id, held.attempt)
         async with self._database.principal_scope(held.principal) as tx:
-            root = await brought_in.lock_root(tx, held.task_id)
+            root = await replay.lock_root(tx, held.task_id)
             if root is None:
-                return BroughtIn(fate="erased", place=place)
+                return ReplayResult(fate="erased", place=place)
             known = (root.brought_in or {}).get(spooled.origin, 0)
             if known >= spooled.upto:  # only the reply of that commit was lost
-                return BroughtIn(fate="brought_in", place=place, entries=read.entries)
+                return ReplayResult(fate="brought_in", place=place, entries=read.entries)
             fate, written = await self._write(tx, root, read, _Spooled.of(spooled, behind=known), is_live)
-            await brought_in.mark(tx, held.task_id, spooled.origin, spooled.upto)
-        return BroughtIn(fate=fate, place=place, entries=tuple(written))
+            await replay.mark(tx, held.task_id, spooled.origin, spooled.upto)
+        return ReplayResult(fate=fate, place=place, entries=tuple(written))
 
     async def _write(
         self, tx: Transaction, root: RootState, read: "_Spooled", new: "_Spooled", is_live: bool
@@ -80,10 +80,10 @@ class SpooledWrites:
         await _make(tx, read, attempt)
         return "taken_over", retold
 
-    async def _hold(self, tx: Transaction, held: RunHeld, attempt: int, *, is_live: bool) -> None:
+    async def _hold(self, tx: Transaction, held: ClaimedRun, attempt: int, *, is_live: bool) -> None:
         """Hold the task; one that nobody works on any more can be claimed at once."""
         lease_seconds = self._lease_seconds if is_live else 0
-        if not await brought_in.hold_root(tx, held.task_id, attempt, held.claimed_by, lease_seconds):
+        if not await replay.claim_root(tx, held.task_id, attempt, held.claimed_by, lease_seconds):
             raise StaleAttempt(f"attempt {attempt} cannot hold task {held.task_id}")
 
     async def _after_the_end(self, tx: Transaction, read: "_Spooled") -> tuple[Fate, Sequence[JournalEntry]]:
@@ -92,17 +92,17 @@ class SpooledWrites:
             return "lost", ()
         held, last = read.held, read.entries[-1]
         seq, _, event = row_of(last)
-        if await brought_in.is_written(tx, held.task_id, held.attempt, seq, event):
+        if await replay.is_written(tx, held.task_id, held.attempt, seq, event):
             return "brought_in", read.entries
         late = {"attempt": held.attempt, "status": read.ended.status.value, "result": read.ended.result}
-        await brought_in.keep_late(tx, held.task_id, late)
+        await replay.store_late_answer(tx, held.task_id, late)
         return "late", ()
 
 
 class _Spooled(NamedTuple):
     """What waits of a run, by kind."""
 
-    held: RunHeld
+    held: ClaimedRun
     writes: tuple[Write, ...]
     entries: tuple[JournalEntry, ...]
     """The events, in order, each once."""
@@ -115,14 +115,14 @@ class _Spooled(NamedTuple):
         writes = tuple(writes_in(entry for _, entry in numbered))
         rows = {row[0]: row for write in writes if isinstance(write, EventsAppended) for row in write.entries}
         return cls(
-            held=_last(writes, RunHeld),
+            held=_last(writes, ClaimedRun),
             writes=writes,
             entries=tuple(event_of(rows[seq]) for seq in sorted(rows)),
             ended=next((write for write in writes if isinstance(write, RunEnded)), None),
         )
 
 
-def _last(writes: Sequence[Write], kind: type[RunHeld]) -> RunHeld:
+def _last(writes: Sequence[Write], kind: type[ClaimedRun]) -> ClaimedRun:
     found = [write for write in writes if isinstance(write, kind)]
     if not found:
         raise ValueError("nothing in the spool says whose run this is")
@@ -154,9 +154,9 @@ async def _make(tx: Transaction, read: _Spooled, attempt: int) -> None:
             case StepsRegistered(new_tasks=new_tasks, agent_contexts=needs, at=at):
                 await tasks.insert(tx, new_tasks)
                 if at is not None:
-                    await steps.keep_contexts(tx, held.session_id, needs, at.isoformat())
+                    await steps.store_contexts(tx, held.session_id, needs, at.isoformat())
             case StepClaimed(task_id=step_id, attempt=number, agent_id=agent):
-                await brought_in.hold_step(tx, step_id, number, agent)
+                await replay.claim_step(tx, step_id, number, agent)
             case StepEnded():
                 await tasks.conclude(
                     tx, write.task_id, write.attempt, write.status, result=write.result,

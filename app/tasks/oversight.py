@@ -18,7 +18,7 @@ from app.journal import not_found
 from app.storage import documents, oversight, tasks, tenants
 from app.storage.database import Database
 from app.storage.encoding import read_cursor, write_cursor
-from app.storage.oversight import KeptArrival, Place
+from app.storage.oversight import Place, StoredArrival
 from app.storage.tenants import User
 from app.tasks.queue import Job, queue_of
 from app.tasks.registry import TaskRegistry
@@ -143,7 +143,7 @@ class Oversight:
         async with self._database.principal_scope(wanted.owner) as tx:
             return await tasks.find(tx, wanted.task_id)
 
-    async def arrival(self, owner: Principal, task_id: UUID) -> KeptArrival:
+    async def arrival(self, owner: Principal, task_id: UUID) -> StoredArrival:
         """What the ingestion of a task was given. Raises `AppError` (409) when that is gone or out of date."""
         async with self._database.principal_scope(owner) as tx:
             found = await oversight.arrival(tx, task_id)

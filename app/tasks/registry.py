@@ -14,7 +14,7 @@ from uuid import UUID
 from app.domain.conflicts import Conflict
 from app.domain.oversight import OWNER_STOPPED
 from app.domain.principal import Principal
-from app.domain.tasks import NewTask, PrivateContext, Task, TaskStatus
+from app.domain.tasks import NewTask, Task, TaskStatus
 from app.errors import AppError, ErrorCode
 from app.events import FinalReport, TaskAvailable, TaskFailed
 from app.journal import Journal, not_found
@@ -80,7 +80,7 @@ class TaskRegistry:
                 assert registered is not None
         except _TaskIdTaken:
             return await self._same_as(principal, new_task)
-        await self._journal.tell(Place.of(principal, new_task.session_id, new_task.task_id), seq, first)
+        await self._journal.publish(Place.of(principal, new_task.session_id, new_task.task_id), seq, first)
         return registered
 
     async def _insert_root(self, tx: Transaction, new_task: NewTask) -> tuple[int, TaskAvailable]:
@@ -100,15 +100,6 @@ class TaskRegistry:
         if found.request != json.loads(dump(new_task.request)):
             raise AppError(ErrorCode.CONFLICT_IN_FLIGHT, "This task id is taken.", status=409)
         return found
-
-    async def register_steps(
-        self,
-        leader: TaskRun,
-        new_tasks: Sequence[NewTask],
-        agent_contexts: Mapping[str, list[PrivateContext]] | None = None,
-    ) -> None:
-        """See `StepRegistry.register`."""
-        await self.steps.register(leader, new_tasks, agent_contexts)
 
     async def claim_task(self, principal: Principal, task_id: UUID, agent_id: str) -> Task | None:
         """Take a task for `agent_id` under the next attempt number; None when somebody holds it or it has ended.
@@ -159,7 +150,7 @@ class TaskRegistry:
             error_message=error_message,
         )  # fmt: skip
         await self._journal.outage.write_for(task_id, directly, lambda: [kept])
-        if (known := self._journal.outage.step_here(task_id)) is not None:
+        if (known := self._journal.outage.active_step(task_id)) is not None:
             known.ended = kept
 
     async def get_task_status(self, principal: Principal, task_id: UUID) -> TaskStatus:
@@ -236,7 +227,7 @@ class TaskRegistry:
         if task is None or not task.status.is_terminal:
             raise not_found()
         if stopped is not None:
-            await self._journal.tell(*stopped)
+            await self._journal.publish(*stopped)
         return task
 
 

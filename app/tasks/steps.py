@@ -58,10 +58,10 @@ class StepRegistry:
 
         async def directly() -> None:
             async with self._database.principal_scope(leader.principal, durable=False) as tx:
-                demand(await tasks.keep_held(tx, root_task_id, leader.attempt), root_task_id, leader.attempt)
+                demand(await tasks.lock_leased(tx, root_task_id, leader.attempt), root_task_id, leader.attempt)
                 await tasks.insert(tx, new_tasks)
                 if needs:
-                    await steps.keep_contexts(tx, new_tasks[0].session_id, needs, at.isoformat())
+                    await steps.store_contexts(tx, new_tasks[0].session_id, needs, at.isoformat())
 
         kept = StepsRegistered(new_tasks=tuple(new_tasks), agent_contexts=needs, at=at)
         await self._outage.write_for(root_task_id, directly, lambda: [kept])
@@ -79,7 +79,7 @@ class StepRegistry:
             async with self._database.principal_scope(principal, durable=False) as tx:
                 claimed = await steps.claim(tx, task_id, agent_id, self._lease_seconds)
 
-        known = self._outage.step_here(task_id)
+        known = self._outage.active_step(task_id)
         attempt = 1 + (known.attempt if known else 0)
         kept = StepClaimed(task_id=task_id, attempt=attempt, agent_id=agent_id)
         if not await self._outage.write_for(task_id, directly, lambda: [kept]) and known is not None:
@@ -171,7 +171,7 @@ async def conclude_run(tx: Transaction, session_id: UUID, task_id: UUID, attempt
     await tasks.stop_children(tx, task_id)
     text, agent = _text_of(ended.result), _agent_of(ended.result, ended.metadata)
     await sessions.close_turn(tx, session_id, ended.status.value, text, agent)
-    await conflicts.keep(tx, task_id, ended.conflicts)
+    await conflicts.store(tx, task_id, ended.conflicts)
 
 
 async def stop_run(tx: Transaction, root_task_id: UUID, reason: str) -> tuple[Place, int, TaskCancelled] | None:

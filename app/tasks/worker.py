@@ -25,7 +25,7 @@ from app.errors import AppError, ErrorCode, StaleAttempt
 from app.events import Redispatched, TaskFailed
 from app.journal import Journal
 from app.storage.database import Database
-from app.tasks.leases import Holdings, Recovery, StepHints
+from app.tasks.leases import Leases, Recovery, StepNotifications
 from app.tasks.queue import IN_PROCESS, Consumer, Job, JobQueue, line_of, read_job
 from app.tasks.registry import TaskRegistry
 from app.tasks.run import Handler, StepHandler, TaskRun
@@ -80,10 +80,10 @@ class Worker:
         self._database = database
         self._registry = registry
         self._journal = journal
-        self._step_journal = Journal(database, StepHints(journal.wake))
+        self._step_journal = Journal(database, StepNotifications(journal.wake))
         self._attempts = Attempts(registry, handlers)
         self._step_handler = step_handler
-        self._holdings = Holdings(database, registry, journal)
+        self._holdings = Leases(database, registry, journal)
         runs = {line_of(one): max_ingestions if one == "ingest" else 0 for one in queues if one in IN_PROCESS}
         steps = {line_of(one): (step_limits or {}).get(one, 0) for one in queues if one not in IN_PROCESS}
         self._consumers = {

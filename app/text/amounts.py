@@ -6,18 +6,21 @@ Only what has a unit is an amount: numbers of articles, floors, forms and years 
 import re
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from fractions import Fraction
 from typing import NamedTuple
 
 from app.domain.knowledge import Language
+from app.text.date_words import MONTH_NAMES
 from app.text.language import fold
-from app.text.numerals import SPELT, spelt_value
+from app.text.numbers import Number, numbers_in
+from app.text.numerals import VALUES
 
 _SPELLINGS = {
     "VND": "dong vnd d", "GBP": "gbp pound pounds", "USD": "usd dollar dollars", "EUR": "eur euro euros",
     "percent": "% percent per_cent phan_tram", "second": "giay second seconds",
-    "minute": "phut minute minutes min mins", "hour": "gio tieng hour hours", "day": "ngay day days",
+    "minute": "phut minute minutes min mins", "hour": "gio tieng hour hours hr hrs", "day": "ngay day days",
     "week": "tuan week weeks", "month": "thang month months", "year": "nam year years", "time": "lan times",
-    "character": "ky_tu character characters", "person": "nguoi people persons", "point": "diem point points",
+    "character": "ky_tu character characters", "person": "nguoi people person persons", "point": "diem point points",
     "km": "km kilometres kilometers", "GB": "gb", "MB": "mb",
 }  # fmt: skip
 """Folded spellings of every unit that is compared; an underscore is a space."""
@@ -26,48 +29,48 @@ UNIT_WORDS = {word: unit for spelling, unit in _UNITS.items() for word in spelli
 """The folded words that units are written with."""
 CLOCK, DATE, DAY_OF_MONTH, DAY_OF_YEAR = "clock", "date", "day of the month", "day of the year"
 _SIGNS = {"£": "GBP", "$": "USD", "€": "EUR", "₫": "VND"}
-_SCALES = {"nghin": 3, "ngan": 3, "k": 3, "thousand": 3, "trieu": 6, "million": 6, "ty": 9, "ti": 9, "billion": 9}
-_MILLION = 6
-"""From here on a bare number (``5 triệu``) is money."""
-_ADJECTIVES = frozenset({"business", "working", "calendar", "full", "consecutive", "paid", "more"})
+_CURRENCIES = frozenset(_SIGNS.values())
+_ADJECTIVES = frozenset({"business", "working", "calendar", "full", "consecutive", "paid", "more", "a", "an"})
 _PLURALS = frozenset({"days", "weeks", "months", "years", "hours"})
 """What one more word may stand before: ``three remote days``."""
-_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
-_MONTH = (
-    r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?"
-    r"|nov(?:ember)?|dec(?:ember)?)\b\.?"
-)
-_GROUPED = r"\d{1,3}(?:[.,]\d{3}){1,5}"
-_NUMBER = rf"(?:{_GROUPED}(?:[.,]\d{{1,2}})?(?!\d)|\d{{1,15}}(?:[.,]\d{{1,6}})?(?!\d))"
-_AMOUNT = re.compile(
-    rf"(?P<sign>[£$€₫])\s?(?P<paid>{_NUMBER})(?:\s?(?P<times>k|thousand|million|billion)\b)?"
-    r"|\b(?P<clock>\d{1,2}\s?[:h]\s?\d{2})(?:\s?(?P<half>[ap]\.?m\b|sáng\b|chiều\b|tối\b)|\b)"
+_MONTH = rf"(?:{'|'.join(sorted(MONTH_NAMES, key=len, reverse=True))})\b\.?"
+_NTH = r"(?:st|nd|rd|th)?"
+_PLACED = re.compile(
+    r"\b(?P<clock>\d{1,2}\s?[:h]\s?\d{2})(?:\s?(?P<half>[ap]\.?m\b|sáng\b|chiều\b|tối\b)|\b)"
     r"|\b(?P<oclock>\d{1,2})\s?(?:giờ\s(?P<part>sáng|trưa|chiều|tối)|(?P<noon>[ap]\.?m))\b"
     r"|\b(?P<y0>\d{4})-(?P<m0>\d{2})-(?P<d0>\d{2})\b"
     r"|(?<![\d/.,])(?P<d1>\d{1,2})/(?P<m1>\d{1,2})(?:/(?P<y1>\d{4})|(?<=\d\d/\d\d)|(?<=ngày \d/\d)"
     r"|(?<=ngày \d\d/\d)|(?<=ngày \d/\d\d))(?![/\d%])"
     r"|\bngày\s(?P<d2>\d{1,2})\stháng\s(?P<m2>\d{1,2})(?:\snăm\s(?P<y2>\d{4}))?\b"
-    rf"|\b(?P<d3>\d{{1,2}})(?:st|nd|rd|th)?\s(?P<m3>{_MONTH})(?:,?\s(?P<y3>\d{{4}})\b)?"
-    rf"|\b(?P<m4>{_MONTH})\s(?P<d4>\d{{1,2}})(?:st|nd|rd|th)?\b(?:,?\s(?P<y4>\d{{4}})\b)?"
-    r"|\b(?:ngày|day)\s(?P<day>\d{1,2})\b(?![/.,-]?\d)"
-    rf"|(?<![\w.,/])(?:(?P<low>{_NUMBER})\s?(?:-|–|đến|tới|to)\s?)?"
-    rf"(?P<number>{_NUMBER}|\b{SPELT}\b)[\s-]*(?P<unit>%|[^\W\d_]+(?:\s[^\W\d_]+){{0,2}})",
+    rf"|\b(?P<d3>\d{{1,2}}){_NTH}\s(?P<m3>{_MONTH})(?:,?\s(?P<y3>\d{{4}})\b)?"
+    rf"|\b(?P<m4>{_MONTH})\s(?P<d4>\d{{1,2}}){_NTH}\b(?:,?\s(?P<y4>\d{{4}})\b)?"
+    r"|\b(?:ngày|day)\s(?P<day>\d{1,2})\b(?![/.,-]?\d)",
     re.IGNORECASE,
 )
 _DATE_FORMS = "01234"
-"""Ways to write a date in `_AMOUNT`, by the digit of its groups."""
+"""Ways to write a date in `_PLACED`, by the digit of its groups."""
+_BEHIND = re.compile(r"[\s-]*(%|[^\W\d_]+(?:\s[^\W\d_]+){0,2})")
+_BETWEEN = re.compile(r"\s?(?:-|–|đến|tới|to)\s?", re.IGNORECASE)
+_RATE = re.compile(r"[\s-]*(?:rưỡi|ruoi|and a half)\b", re.IGNORECASE)
+_CODE = re.compile(r"\b(vnd|usd|eur|gbp)\s$", re.IGNORECASE)
 _NUMBERED = re.compile(
     r"(?:thứ|điều|khoản|mục|tầng|bậc|trang|số|quý|tháng|article|section|page|floor|level|grade|band|version)\s$",
     re.IGNORECASE,
 )
 """Before a number that names something and counts nothing (``tháng 6 năm 2026``)."""
+COUNTS_ONE = re.compile(r"(?:vòng|đa|thiểu|nhất|quá|trước|sau|nghỉ)\s$", re.IGNORECASE)
+"""Before “một” that counts; elsewhere it is an article or says “each”."""
+_VND_SCALE = re.compile(r"(?:triệu|trieu|tr|tỷ|tỉ|ty)(?:\s?(?:rưỡi|ruoi|\w+))?$", re.IGNORECASE)
+"""A bare number that ends with it (``5 triệu``) is money."""
+_SCALE = re.compile(
+    r"(?<=[\d\s])(nghìn|ngàn|nghin|triệu|trieu|tr|tỷ|tỉ|ty|k|thousand|million|billion|bn)$", re.IGNORECASE
+)
 _A_YEAR = re.compile(r"(?:19|20)\d\d")
-_NOON = 12
-_CURRENCIES = frozenset({"VND", "GBP", "USD", "EUR"})
+_SIGN_BEFORE = re.compile(r"[£$€₫]\s?$")
+_NOON, _AROUND = 12, 12
 _SECONDS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400, "week": 604_800}
 _MONTHS_IN = {"month": 1, "year": 12}
-_DECIMALS: dict[Language, str] = {"vi": r"\d{1,3},\d{3}", "en": r"\d{1,3}\.\d{3}"}
-"""What looks like a group of thousands and is a fraction in this language."""
+_HALF = Fraction(1, 2)
 
 
 class Amount(NamedTuple):
@@ -87,9 +90,21 @@ def amounts_in(text: str, language: Language | None = None) -> Iterator[Amount]:
     With `language` one group of three digits is read by it: ``1.500`` is 1500 in Vietnamese and 1.5 in English,
     ``1,500`` the reverse; without, and beside a currency, both are thousands.
     """
-    for match in _AMOUNT.finditer(text):
-        for unit, value in _read(match, language):
-            yield Amount(unit, value, match.start(), _end(match, unit))
+    found: list[Amount] = []
+    taken = [0]
+    for match in _PLACED.finditer(text):
+        placed = list(_placed(match))
+        found += placed
+        taken += [match.start(), match.end()] if placed else []
+    grouped = numbers_in(text, language, groups_first=True)
+    before: Number | None = None
+    for number, thousands in zip(numbers_in(text, language) if language else grouped, grouped, strict=True):
+        if _overlaps(number, taken):
+            continue
+        unit, _ = _unit_around(text, number)
+        before, counted = (thousands if unit in _CURRENCIES else number), before
+        found += _counted(text, before, counted)
+    return iter(sorted(found, key=lambda amount: amount.start))
 
 
 def length_of_time(unit: str, value: Decimal) -> tuple[str, Decimal] | None:
@@ -102,17 +117,18 @@ def length_of_time(unit: str, value: Decimal) -> tuple[str, Decimal] | None:
     return ("month", value * _MONTHS_IN[unit]) if unit in _MONTHS_IN else None
 
 
-def _read(match: re.Match[str], language: Language | None) -> Iterator[tuple[str, Decimal]]:
+def _overlaps(number: Number, taken: Sequence[int]) -> bool:
+    return any(start < number.end and number.start < end for start, end in zip(taken[1::2], taken[2::2], strict=True))
+
+
+def _placed(match: re.Match[str]) -> Iterator[Amount]:
     if match["clock"] or match["oclock"]:
-        yield CLOCK, _time_of_day(match)
+        yield Amount(CLOCK, _time_of_day(match), match.start(), match.end())
     elif match["day"]:
-        yield DAY_OF_MONTH, Decimal(match["day"])
-    elif match["paid"]:
-        yield _SIGNS[match["sign"]], _number(match["paid"], _SCALES.get((match["times"] or "").lower(), 0))
-    elif match["unit"]:
-        yield from _counted(match, language)
+        yield Amount(DAY_OF_MONTH, Decimal(match["day"]), match.start(), match.end())
     else:
-        yield from _dates(match)
+        for unit, value in _dates(match):
+            yield Amount(unit, value, match.start(), match.end())
 
 
 def _time_of_day(match: re.Match[str]) -> Decimal:
@@ -125,15 +141,56 @@ def _time_of_day(match: re.Match[str]) -> Decimal:
     return Decimal(hour * 60 + int(written[1]))
 
 
-def _counted(match: re.Match[str], language: Language | None) -> Iterator[tuple[str, Decimal]]:
-    spoken = match["unit"].split()
-    scale = _SCALES.get(fold(spoken[0]).lower(), 0)
-    unit = _unit(spoken[1:] if scale else spoken) or ("VND" if scale >= _MILLION else "")
-    before = match.string[max(0, match.start() - 12) : match.start()]
-    is_name = not scale and (_NUMBERED.search(before) or _A_YEAR.fullmatch(match["number"]))
-    if unit and not is_name:
-        for written in filter(None, (match["low"], match["number"])):
-            yield unit, _number(written, scale, None if unit in _CURRENCIES else language)
+def _dates(match: re.Match[str]) -> Iterator[tuple[str, Decimal]]:
+    for form in _DATE_FORMS:
+        if match[f"d{form}"]:
+            day, month, year = int(match[f"d{form}"]), match[f"m{form}"].lower().rstrip("."), match[f"y{form}"]
+            number = int(month) if month.isdigit() else MONTH_NAMES[month]
+            of_year = number * 100 + day
+            is_verb = match[f"m{form}"] == "may"
+            if 1 <= number <= 12 and 1 <= day <= 31 and not is_verb:
+                yield (DATE, Decimal(int(year) * 10_000 + of_year)) if year else (DAY_OF_YEAR, Decimal(of_year))
+
+
+def _counted(text: str, number: Number, before: Number | None) -> Iterator[Amount]:
+    """The amount a number makes with its unit, and that of the other end of its range."""
+    unit, end = _unit_around(text, number)
+    if not unit or _is_name(text, number):
+        return
+    value, start = abs(number.exact), number.start
+    if (rest := _RATE.match(text, end)) and end > number.end:
+        value, end = value + _HALF, rest.end()
+    if unit in _CURRENCIES and (sign := _SIGN_BEFORE.search(text[:start][-2:])):
+        start -= len(sign[0])
+    if before and _BETWEEN.fullmatch(text, before.end, number.start) and not _unit_around(text, before)[0]:
+        scale = _SCALE.search(text[number.start : number.end])
+        power = VALUES[scale[1].lower()] if scale and not before.is_spelled else 0
+        start = before.start
+        yield Amount(unit, Number(abs(before.exact) * 10**power, 0, 0).value, start, end)
+    yield Amount(unit, Number(value, 0, 0).value, start, end)
+
+
+def _is_name(text: str, number: Number) -> bool:
+    """Whether a number names something (“Điều 5”, a year), or is “một” that counts nothing."""
+    written, before = text[number.start : number.end], text[max(0, number.start - _AROUND) : number.start]
+    if before[-1:] in ("/", ".", ","):
+        return not number.is_spelled
+    if written.lower() == "một":
+        return not COUNTS_ONE.search(before) and not _RATE.match(text, _unit_around(text, number)[1])
+    return bool(not number.is_spelled and (_NUMBERED.search(before) or _A_YEAR.fullmatch(written)))
+
+
+def _unit_around(text: str, number: Number) -> tuple[str, int]:
+    """The unit of a number and where the amount ends; empty when it has none."""
+    sign = text[max(0, number.start - 2) : number.start].rstrip()[-1:]
+    if sign in _SIGNS:
+        return _SIGNS[sign], number.end
+    if (behind := _BEHIND.match(text, number.end)) and (unit := _unit(behind[1].split())):
+        return unit, _end(behind, unit)
+    if code := _CODE.search(text[max(0, number.start - 4) : number.start]):
+        return code[1].upper(), number.end
+    is_money = number.is_spelled and number.exact >= 10**6 and _VND_SCALE.search(text[number.start : number.end])
+    return ("VND" if is_money else ""), number.end
 
 
 def _unit(spoken: Sequence[str]) -> str:
@@ -144,34 +201,11 @@ def _unit(spoken: Sequence[str]) -> str:
     return _UNITS.get(" ".join(words[:2])) or _UNITS.get(" ".join(words[:1]), "")
 
 
-def _end(match: re.Match[str], unit: str) -> int:
-    """The pattern reads on into the words behind the unit, which are none of it."""
-    spoken = [(word.end(), word[0]) for word in re.finditer(r"\S+", match["unit"] or "")]
+def _end(behind: re.Match[str], unit: str) -> int:
+    """Where the unit ends: the pattern reads on into words that are none of it."""
+    spoken = [(word.end(), word[0]) for word in re.finditer(r"\S+", behind[1])]
     for size in range(1, len(spoken)):
         words = [word for _, word in spoken[:size]]
         if unit in (_unit(words), _unit(words[1:])):
-            return match.start("unit") + spoken[size - 1][0]
-    return match.end()
-
-
-def _dates(match: re.Match[str]) -> Iterator[tuple[str, Decimal]]:
-    for form in _DATE_FORMS:
-        if match[f"d{form}"]:
-            day, month, year = int(match[f"d{form}"]), match[f"m{form}"].lower(), match[f"y{form}"]
-            number = int(month) if month.isdigit() else _MONTHS.index(month[:3]) + 1
-            of_year = number * 100 + day
-            is_verb = match[f"m{form}"] == "may"
-            if 1 <= number <= 12 and 1 <= day <= 31 and not is_verb:
-                yield (DATE, Decimal(int(year) * 10_000 + of_year)) if year else (DAY_OF_YEAR, Decimal(of_year))
-
-
-def _number(written: str, scale: int = 0, language: Language | None = None) -> Decimal:
-    """The value of a written number; one group of three digits is thousands unless the language says otherwise."""
-    spelt = None if written[0].isdigit() else spelt_value(written)
-    if spelt is not None:
-        return spelt.scaleb(scale)
-    if language and re.fullmatch(_DECIMALS[language], written):
-        return Decimal(written.replace(",", ".")).scaleb(scale)
-    groups = re.fullmatch(rf"({_GROUPED})(?:[.,](\d{{1,2}}))?", written)
-    digits = f"{re.sub('[.,]', '', groups[1])}.{groups[2] or 0}" if groups else written.replace(",", ".")
-    return Decimal(digits).scaleb(scale)
+            return behind.start(1) + spoken[size - 1][0]
+    return behind.end()

@@ -7,15 +7,28 @@ either vowel (hoà, hòa), or no diacritics at all (hoa). Everything that compar
 
 import re
 import unicodedata
+from pathlib import Path
 
 from app.domain.knowledge import Language
-from app.text.stop_words import (
-    ENGLISH_LOOKALIKES,
-    ENGLISH_STOP_WORDS,
-    FOLDED_STOP_WORDS,
-    LOANWORDS,
-    VIETNAMESE_STOP_WORDS,
-)
+
+
+def word_set(listed: str) -> frozenset[str]:
+    """The words of a list that is written as one text."""
+    return frozenset(listed.split())
+
+
+def _listed(name: str) -> frozenset[str]:
+    """The words of one list of ``stop_words.txt``."""
+    lists = (Path(__file__).parent / "stop_words.txt").read_text(encoding="utf-8")
+    return word_set(lists.partition(f"[{name}]")[2].partition("#")[0])
+
+
+VIETNAMESE_STOP_WORDS, FOLDED_STOP_WORDS = _listed("VIETNAMESE_STOP_WORDS"), _listed("FOLDED_STOP_WORDS")
+"""Function words; folded: of Vietnamese typed without diacritics."""
+ENGLISH_STOP_WORDS = _listed("ENGLISH_STOP_WORDS")
+"""With the pieces that are left of contractions (``don't`` is two words)."""
+ENGLISH_LOOKALIKES, LOANWORDS = _listed("ENGLISH_LOOKALIKES"), _listed("LOANWORDS")
+"""English words that prove nothing either way: they look like folded Vietnamese, or stand in its office talk."""
 
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"

@@ -1,89 +1,172 @@
-"""Small numbers in words, Vietnamese and English: “mười hai”, “hai mươi lăm”, “twenty-four”, “one and a half”, “nửa”.
+"""What numbers are written with: digits, and the words of Vietnamese (with and without diacritics) and English.
 
-What policies count in words before a unit, below a thousand; arithmetic questions have a reader of their own.
+Each word has a value and a letter for what it can be in a number; `number_grammar` reads rows of these letters:
+``u`` 1–9, ``w`` such a digit that is more often another word, ``l y v`` digits behind tens only, ``z`` zero,
+``t`` ten, ``T`` tens, ``H`` hundred, ``o`` the zero of 105, ``s M B`` thousand to billion, ``r`` a half more, ``p`` the
+decimal sign, ``F`` “part”, ``h`` half, ``D`` dozen, ``m`` minus; in English ``O`` 1–9, ``E`` 10–19, ``Y`` tens,
+``C`` hundred, ``K`` scales, ``A`` a, ``Z`` zero, ``x`` half, ``q`` other parts, ``G`` dozen, ``&`` and, ``.`` point.
 """
 
 import re
-from decimal import Decimal
-from functools import lru_cache
+from decimal import Context, Decimal
 
-_VI = {
-    "một": 1, "mốt": 1, "hai": 2, "ba": 3, "bốn": 4, "tư": 4, "năm": 5, "lăm": 5, "sáu": 6, "bảy": 7, "tám": 8,
-    "chín": 9,
+from app.domain.knowledge import Language
+from app.text.language import fold, word_set
+
+MAX_DIGITS = 30
+"""Longer rows of digits are not numbers anybody computes with."""
+EXACT = Context(prec=80)
+"""Wide enough that nothing here is ever rounded."""
+TOKEN = re.compile(r"[0-9]{1,3}(?: [0-9]{3}){2,9}(?![0-9])|[0-9]+(?:[.,'’\u00a0\u202f][0-9]+)*|[^\W\d_]+")
+"""A word, or digits with their separators."""
+_GAP = re.compile(r"[ \t\u00a0]*-?[ \t\u00a0]*")
+_DIGITS = frozenset("0123456789")
+_GROUPED = re.compile(r"[0-9]{1,3}(?:([ .,'’\u00a0\u202f])[0-9]{3})(?:\1[0-9]{3})*")
+
+_VIETNAMESE: dict[str, dict[str, int]] = {
+    "u": {"một": 1, "hai": 2, "ba": 3, "bốn": 4, "sáu": 6, "bảy": 7, "bẩy": 7, "tám": 8, "chín": 9},
+    "w": {"năm": 5},
+    "l": {"mốt": 1, "lăm": 5, "nhăm": 5},
+    "y": {"tư": 4},
+    "z": {"không": 0},
+    "t": {"mười": 10},
+    "T": {"mươi": 10, "chục": 10},
+    "H": {"trăm": 100},
+    "o": {"linh": 0, "lẻ": 0},
+    "s": {"nghìn": 3, "ngàn": 3},
+    "M": {"triệu": 6},
+    "B": {"tỷ": 9, "tỉ": 9},
+    "r": {"rưỡi": 0, "rưởi": 0},
+    "p": {"phẩy": 0, "chấm": 0},
+    "F": {"phần": 0},
+    "h": {"nửa": 0},
+    "D": {"tá": 12},
+    "m": {"âm": 0, "minus": 0, "negative": 0},
+}
+_ENGLISH: dict[str, dict[str, int]] = {
+    "O": {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9},
+    "E": {
+        "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16,
+        "seventeen": 17, "eighteen": 18, "nineteen": 19,
+    },
+    "Y": {"twenty": 20, "thirty": 30, "forty": 40, "fourty": 40, "fifty": 50, "sixty": 60, "seventy": 70,
+          "eighty": 80, "ninety": 90},
+    "C": {"hundred": 100},
+    "K": {"thousand": 3, "million": 6, "billion": 9, "trillion": 12},
+    "A": {"a": 1, "an": 1},
+    "Z": {"zero": 0},
+    "x": {"half": 2, "halves": 2},
+    "q": {"third": 3, "thirds": 3, "quarter": 4, "quarters": 4, "fourth": 4, "fourths": 4, "fifth": 5, "fifths": 5,
+          "sixth": 6, "sixths": 6, "eighth": 8, "eighths": 8, "tenth": 10, "tenths": 10},
+    "G": {"dozen": 12, "dozens": 12},
+    "&": {"and": 0},
+    ".": {"point": 0},
 }  # fmt: skip
-_EN = {
-    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
-    "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16, "seventeen": 17,
-    "eighteen": 18, "nineteen": 19,
+_FOLDED_WEAK = frozenset({"nam", "sau", "bay", "tam"})
+"""Digits that without diacritics are more often another word: year, after, fly, temporary."""
+_NOT_FOLDED = frozenset({"tá", "âm", "phẩy", "chấm", "mốt"})
+"""Words that without diacritics are nearly always others."""
+_SHORT_SCALES = {"k": 3, "tr": 6, "mil": 6, "mn": 6, "mio": 6, "bn": 9}
+"""Scales only right behind digits."""
+_FOLDED_SCALES = {"nghin": 3, "ngan": 3, "trieu": 6, "ty": 9, "ti": 9}
+
+WORD_CLASSES = {word: letter for table in (_VIETNAMESE, _ENGLISH) for letter, words in table.items() for word in words}
+"""The letter of each word, lower case."""
+WORD_CLASSES_FOLDED = {
+    **{fold(word): letter for word, letter in WORD_CLASSES.items() if word not in _NOT_FOLDED},
+    **dict.fromkeys(_FOLDED_WEAK, "w"),
+    "tu": "v",
+}
+"""The same for Vietnamese typed without diacritics."""
+VALUES = {
+    **_FOLDED_SCALES, **_SHORT_SCALES,
+    **{fold(word): value for words in _VIETNAMESE.values() for word, value in words.items()},
+    **{word: value for table in (_VIETNAMESE, _ENGLISH) for words in table.values() for word, value in words.items()},
 }  # fmt: skip
-_TENS = {
-    "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90,
+"""The value of each word; of scales the power of ten."""
+_SCALES_BEHIND_DIGITS = {
+    **dict.fromkeys(_SHORT_SCALES, "k"), "nghin": "s", "ngan": "s", "trieu": "M", "tr": "M", "ty": "B", "ti": "B",
 }  # fmt: skip
-_VI_ORDER, _EN_ORDER = list(_VI), list(_EN)
-_HALF = Decimal("0.5")
-
-
-def _one_of(words: list[str]) -> str:
-    return "|".join(sorted(words, key=len, reverse=True))
-
-
-_VI_DIGIT, _VI_BELOW_TEN = _one_of(["hai", "ba", "bốn", "năm", "sáu", "bảy", "tám", "chín"]), _one_of(_VI_ORDER)
-_VI_TENS = rf"(?:(?:{_VI_DIGIT})\smươi|mười)(?:\s(?:{_VI_BELOW_TEN})(?!\s(?:trăm|mươi)))?"
-_EN_TENS = rf"(?:{_one_of(list(_TENS))})(?:[\s-](?:{_one_of(_EN_ORDER[:9])}))?"
-_EN_SMALL = rf"(?:{_EN_TENS}|{_one_of(_EN_ORDER)})"
-SPELT = (
-    rf"(?:(?:(?:{_VI_BELOW_TEN})\străm(?:\s(?:linh|lẻ)\s(?:{_VI_BELOW_TEN})|\s{_VI_TENS})?)|{_VI_TENS}"
-    rf"|(?:(?:an?|{_one_of(_EN_ORDER[:9])})\shundred(?:\sand)?(?:\s{_EN_SMALL})?)"
-    rf"|{_EN_SMALL}(?:\sand\sa\shalf)?|half\san?|an?\shalf|half|nửa|{_one_of(['hai', 'ba', 'bốn', 'sáu', 'bảy'])}"
-    r"|tám|chín"
-    r"|(?<!mỗi )(?<!hằng )(?<!hàng )(?<!một )(?<!trong )(?<!\d )năm(?=\s(?:ngày|giờ|tuần|tháng|lần|phút|người)\b)"
-    r"|(?<=vòng )một|(?<=đa )một|(?<=thiểu )một|(?<=nhất )một|(?<=quá )một|(?<=trước )một|(?<=sau )một|(?<=nghỉ )một)"
+"""Letters of scales that are read behind digits in any text."""
+ORDINAL_BEFORE = frozenset({"thứ", "thu", "tháng", "thang", "mùng", "mung", "mồng", "mong", "quý", "lớp", "khoá"})
+"""Behind these a digit in words names something: “thứ hai”, “tháng ba”."""
+NOT_ONE_AFTER = frozenset({"this", "that", "the", "no", "any", "every", "each", "which", "another", "last", "next"})
+"""Behind these “one” counts nothing."""
+COUNTED = word_set(
+    "ngay gio tieng tuan thang lan phut giay nguoi nam dong trieu nghin ty cai chiec con bo ban diem buoc tang "
+    "phong ca buoi dem muc mon suat km kg met m lit phan ky do em anh nhan nguyen bac bai cau trang file"
 )
-"""Pattern of a number in words; ``một`` and ``năm`` alone only where they are no article and no year."""
+"""Folded words that “năm” counts when it is five."""
+NOT_FIVE_AFTER = word_set("moi hang trong ca dau cuoi giua nua tung cac nhung may nhieu vai nien qua nay theo")
+"""Folded words before “năm” that make it a year."""
+NOT_FIVE_BEFORE = word_set("nay truoc do khi toi ngoai")
+"""Folded words two behind that make it “năm tháng này”, “sau ngày đó”."""
 
 
-@lru_cache(maxsize=4096)
-def spelt_value(written: str) -> Decimal | None:
-    """The value of words that match `SPELT`; None of anything else."""
-    words = re.split(r"[\s-]+", written.lower())
-    if "half" in words or "nửa" in words:
-        whole = [_EN[word] for word in words if word in _EN]
-        return Decimal(sum(whole)) + _HALF
-    if any(word in ("trăm", "mươi", "mười") or word in _VI for word in words):
-        return _vietnamese(words)
-    return _english(words)
+def read_digits(digits: str, language: Language, *, groups_first: bool = False) -> Decimal | None:
+    """The value of digits with separators, or None when they are no number (``1.2.3``, ``12,34,567``).
+
+    With `groups_first` one group of three digits is thousands whatever the language says, as beside a currency.
+    """
+    if len(digits) > MAX_DIGITS * 2 or sum(char.isdigit() for char in digits) > MAX_DIGITS:
+        return None
+    marks = [char for char in digits if not char.isdigit()]
+    if not marks:
+        return Decimal(digits)
+    decimal_mark = _decimal_mark(digits, marks, language, groups_first=groups_first)
+    whole, _, fraction = digits.rpartition(decimal_mark) if decimal_mark else (digits, "", "")
+    if not whole.isdigit() and not _GROUPED.fullmatch(whole):
+        return None
+    if decimal_mark and decimal_mark in whole:
+        return None
+    return Decimal(f"{''.join(filter(str.isdigit, whole))}.{fraction or 0}")
 
 
-def _vietnamese(words: list[str]) -> Decimal | None:
-    total = last = 0
-    for word in words:
-        if word in _VI:
-            last = _VI[word]
-            total += last
-        elif word == "mười":
-            total, last = total + 10, 0
-        elif word in ("mươi", "trăm"):
-            total += last * ((10 if word == "mươi" else 100) - 1)
-            last = 0
-        elif word not in ("linh", "lẻ"):
-            return None
-    return Decimal(total)
-
-
-def _english(words: list[str]) -> Decimal | None:
-    total = 0
-    for word in words:
-        if word in ("a", "an"):
-            total += 1
-        elif word == "hundred":
-            total *= 100
-        elif word in _EN or word in _TENS:
-            total += _EN.get(word) or _TENS[word]
-        elif word != "and":
-            return None
-    return Decimal(total) if total else None
+def _decimal_mark(digits: str, marks: list[str], language: Language, *, groups_first: bool) -> str:
+    """The separator that stands before the decimals, or "" when all separate thousands."""
+    if len(set(marks)) == 2:
+        return marks[-1] if marks[-1] in ".," else ""
+    if len(marks) > 1 or marks[0] not in ".,":
+        return ""
+    whole, _, rest = digits.partition(marks[0])
+    looks_grouped = len(rest) == 3 and len(whole) <= 3 and whole[0] != "0"
+    thousands = "." if language == "vi" else ","
+    return "" if looks_grouped and (groups_first or marks[0] == thousands) else marks[0]
 
 
 def is_english_number(word: str) -> bool:
     """Whether one lower-case word is an English number; Vietnamese ones read like other words without diacritics."""
-    return word in _EN or word in _TENS or word in ("hundred", "half")
+    return WORD_CLASSES.get(word, " ") in "OEYCx"
+
+
+def tokens_of(text: str, *, bare: bool) -> tuple[list[str], list[tuple[int, int]], str]:
+    """The tokens of a text in lower case, where they stand, and the letter of each; two ``;`` close the letters.
+
+    A token ``;`` stands where more than spaces or a hyphen lie between two; `bare`: the text has no diacritics.
+    """
+    classes = WORD_CLASSES_FOLDED if bare else WORD_CLASSES
+    words: list[str] = []
+    spans: list[tuple[int, int]] = []
+    letters: list[str] = []
+    end = 0
+    for mark in TOKEN.finditer(text):
+        if words and not _GAP.fullmatch(text, end, mark.start()):
+            words.append(";")
+            spans.append((end, mark.start()))
+            letters.append(";")
+        words.append(mark[0].lower())
+        spans.append(mark.span())
+        is_glued = len(words) > 1 and mark.start() == end
+        letters.append(_letter_of(words[-1], letters[-1] if letters else " ", classes, is_glued=is_glued))
+        end = mark.end()
+    return words, spans, "".join(letters) + ";;"
+
+
+def _letter_of(word: str, before: str, classes: dict[str, str], *, is_glued: bool) -> str:
+    if word[0] in _DIGITS:
+        return "n" if is_glued and before != ";" else "N"
+    if before in "Nn" and word in _SCALES_BEHIND_DIGITS:
+        return _SCALES_BEHIND_DIGITS[word]
+    if word == "muoi" and word in classes:  # mười and mươi
+        return "T" if before in "uw" else "t"
+    return classes.get(word, " ")

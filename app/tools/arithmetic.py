@@ -14,7 +14,7 @@ from fractions import Fraction
 
 from app.domain.knowledge import Language
 from app.errors import ToolFailed
-from app.tools.numbers import MAX_DIGITS, format_number
+from app.text.numbers import MAX_DIGITS, format_number
 
 MAX_CHARS = 300
 MAX_DEPTH = 24

@@ -4,17 +4,66 @@ Identity never comes from arguments: it is the `Principal` in the `ToolCall`, an
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import date, datetime, tzinfo
-from typing import Protocol
+from typing import Protocol, TypeVar
 from uuid import UUID
 
 from pydantic import JsonValue
 
-from app.domain.knowledge import Evidence, Finding, Language, SearchPlan
+from app.domain.knowledge import Evidence, Finding, Language, SearchPlan, SearchResult
 from app.domain.principal import Principal
 from app.domain.record import Record
 from app.domain.zones import HOME, zone_named
+from app.embedding import EmbeddingUnavailable
+from app.errors import AppError, ErrorCode, ToolRetry
+
+_Result = TypeVar("_Result")
+_OUTAGES = frozenset({ErrorCode.DATABASE_UNAVAILABLE, ErrorCode.LLM_UNAVAILABLE})
+
+
+async def side_by_side(work: Sequence[Coroutine[None, None, _Result]]) -> list[_Result]:
+    """Results in the order of `work`; the first exception ends the rest and is raised by itself."""
+    try:
+        async with asyncio.TaskGroup() as group:
+            running = [group.create_task(piece) for piece in work]
+    except ExceptionGroup as failures:
+        first = failures.exceptions[0]
+        raise first from first.__cause__
+    return [task.result() for task in running]
+
+
+@contextmanager
+def outages_as_retry(what: str) -> Iterator[None]:
+    """Turn "could not be reached" into `ToolRetry`; every other exception passes.
+
+    Args:
+        what: What could not be reached, for the sentence somebody may read.
+    """
+    try:
+        yield
+    except (EmbeddingUnavailable, OSError, TimeoutError) as outage:
+        raise ToolRetry(f"{what} is not reachable at the moment") from outage
+    except AppError as refusal:
+        if refusal.code not in _OUTAGES:
+            raise
+        raise ToolRetry(f"{what} is not reachable at the moment") from refusal
+
+
+class Searcher(Protocol):
+    """Finds passages under the rights of whoever asks."""
+
+    async def search(
+        self,
+        principal: Principal,
+        query: str,
+        *,
+        departments: tuple[str, ...] | None,
+        limit: int = 8,
+        as_of: date | None = None,
+    ) -> SearchResult:
+        """Passages the principal may read, best first; None = of every department."""
 
 
 class ToolCall(Record):

@@ -13,7 +13,7 @@ from app.changes import Concepts
 from app.domain.plan import TRANSCRIPT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
 from app.reasoning import Reasoner
 from app.storage.database import Database
-from app.tools.base import Tool, Toolbox
+from app.tools.base import Searcher, Tool, Toolbox
 from app.tools.changes import ChangesTool
 from app.tools.dialling import Fetcher
 from app.tools.files import FileReader, FilesTool
@@ -23,7 +23,6 @@ from app.tools.python import PythonTool
 from app.tools.rag import RagTool
 from app.tools.reading import Reading
 from app.tools.sandbox import Sandbox
-from app.tools.searcher import Searcher
 from app.tools.summary import SummaryTool
 from app.tools.transcript import TranscriptTool
 from app.tools.unit import UnitTool

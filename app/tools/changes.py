@@ -31,12 +31,10 @@ from app.domain.plan import CHANGES_TOOL
 from app.reasoning import Arguments, Reasoner
 from app.storage.database import Database
 from app.storage.neighbours import lines_of
+from app.text.dates import period_in
 from app.text.language import guess_language
-from app.tools.base import ToolCall, ToolResult
-from app.tools.calling import outages_as_retry, side_by_side
+from app.tools.base import Searcher, ToolCall, ToolResult, outages_as_retry, side_by_side
 from app.tools.changes_report import Change, Days, source_line, write_report
-from app.tools.periods import resolve_period
-from app.tools.searcher import Searcher
 
 _PASSAGES = 12
 """Found as of each day, from which the documents about the subject are known."""
@@ -142,7 +140,7 @@ def _span(time: str, call: ToolCall) -> tuple[date, date] | None:
         return (date.fromisoformat(first), date.fromisoformat(last)) if time else None
     except ValueError:
         pass
-    period = resolve_period(time, call.now, call.language, call.zone)
+    period = period_in(time, call.now, call.language, call.zone)
     if period is None or period.since is None:
         return None
     until = (period.until or call.now).astimezone(call.zone)

@@ -15,7 +15,7 @@ from functools import cached_property
 from app.domain.record import Record
 from app.domain.tokens import estimated_tokens
 from app.text.language import content_words, fold, normalise, words
-from app.tools.numbers import numbers_in, parse_number
+from app.text.numbers import all_readings, read_number
 
 _END = re.compile(r"(?<=[^\s\d][.!?…])\s+(?=[^\s\w]*[A-ZĐÀ-Ỹ\d])|\n+")
 _BULLET = re.compile(r"^\s*(?:[-*•+–]|\d{1,2}[.)]|[a-zđ]\))\s+")
@@ -87,7 +87,7 @@ class _Sentence:
 
     @cached_property
     def numbers(self) -> frozenset[Decimal]:
-        return numbers_in(self.text)
+        return all_readings(self.text)
 
 
 @dataclass
@@ -180,13 +180,7 @@ def figures_hold(text: str, known: frozenset[Decimal], spelt: str = "") -> bool:
 
 
 def _readings(figure: str) -> frozenset[Decimal]:
-    found: set[Decimal] = set()
-    for language in ("vi", "en"):
-        try:
-            found.add(parse_number(figure, "vi" if language == "vi" else "en"))
-        except ValueError:
-            continue
-    return frozenset(found)
+    return frozenset(value for value in (read_number(figure, "vi"), read_number(figure, "en")) if value is not None)
 
 
 def _read(sources: Sequence[Sequence[str]]) -> _Sources:
@@ -253,12 +247,12 @@ def _with_limits(pieces: list[_Piece], held: _Sources) -> tuple[list[_Piece], in
 
 
 def _lost_figures(pieces: Sequence[_Piece], held: _Sources, key_sources: Sequence[int]) -> Iterator[_Piece]:
-    told = numbers_in("\n".join(piece.text for piece in pieces))
+    told = all_readings("\n".join(piece.text for piece in pieces))
     for source in key_sources:
         first = next((one for one in held.sentences if one.source == source and one.numbers), None)
         if first is not None and not first.numbers & told:
             piece = held.whole(first.number, is_key=True)
-            told |= numbers_in(piece.text)
+            told |= all_readings(piece.text)
             yield piece
 
 

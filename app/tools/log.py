@@ -11,13 +11,13 @@ from app.domain.record import Record
 from app.errors import ToolFailed
 from app.reasoning import Reasoner
 from app.storage.database import Database, Transaction
-from app.storage.logs import LogFilter, LogLine, count_logs, search_logs, summarise_logs
+from app.storage.log_lines import LogFilter, LogLine
+from app.storage.logs import count_logs, search_logs, summarise_logs
+from app.text.dates import Period, period_in, read_moment
 from app.text.language import clean, fold, normalise
-from app.tools.base import ToolCall, ToolResult
-from app.tools.calling import outages_as_retry
+from app.tools.base import ToolCall, ToolResult, outages_as_retry
 from app.tools.log_report import LogQuestion, LogResult, choose_samples, write_line, write_report
 from app.tools.log_search import SECONDS, summarise_by_regex
-from app.tools.periods import Period, read_moment, resolve_period
 from app.tools.regex import Fault, Regex, RegexRefused, compile_regex
 from app.tools.typed import TypedTool
 
@@ -208,7 +208,7 @@ def _period(values: dict[str, str], call: ToolCall) -> tuple[Period, str]:
     if since or until:
         return Period(since, until), ""
     phrase = values["period"]
-    found = resolve_period(phrase, call.now, call.language, call.zone) if phrase else Period()
+    found = period_in(phrase, call.now, call.language, call.zone) if phrase else Period()
     return (found, "") if found else (Period(), phrase[:_MAX_TERM_CHARS])
 
 

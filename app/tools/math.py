@@ -10,10 +10,9 @@ from app.domain.knowledge import Evidence, Finding, Language, Passage, Quote
 from app.errors import ToolFailed
 from app.reasoning import Arguments, Reasoner
 from app.text.language import clean
+from app.text.numbers import all_readings, format_number
 from app.tools.arithmetic import Calculation, CannotCalculate, Refusal, calculate
-from app.tools.base import ToolCall, ToolResult
-from app.tools.calling import outages_as_retry
-from app.tools.numbers import format_number, numbers_in
+from app.tools.base import ToolCall, ToolResult, outages_as_retry
 from app.tools.units import is_money, is_shown_exactly, write_amount
 
 _CONVERSIONS = frozenset(map(Decimal, (1, 2, 7, 12, 24, 30, 52, 60, 365, 10, 100, 1_000, 10_000, 1_000_000, 10**9)))
@@ -57,12 +56,12 @@ class _Held:
     def __init__(self, finding: Finding, quote: Quote):
         self.finding = finding
         self.quote = quote
-        self.quoted = numbers_in(quote.text)
+        self.quoted = all_readings(quote.text)
 
     @cached_property
     def surrounding(self) -> frozenset[Decimal]:
         """Numbers of the rest of the passage and of the finding's answer."""
-        return numbers_in(f"{self.quote.passage.text}\n{self.finding.answer}")
+        return all_readings(f"{self.quote.passage.text}\n{self.finding.answer}")
 
 
 @dataclass(frozen=True)
@@ -129,7 +128,7 @@ def _calculated(arguments: Arguments, language: Language) -> Calculation:
 def _sources(calculation: Calculation, call: ToolCall) -> tuple[_Sourced, ...]:
     """Where each operand stands. Raises `ToolFailed` for operands that were made up."""
     operands = frozenset(calculation.operands)
-    asked = numbers_in(call.stated)
+    asked = all_readings(call.stated)
     held = [_Held(finding, quote) for finding in call.findings for quote in finding.quotes]
     held.sort(key=lambda holder: -len(holder.quoted & operands))  # the sentence with the formula comes first
     sourced = tuple(_sourced(operand, asked, held) for operand in calculation.operands)

@@ -1,11 +1,9 @@
 """`rag_tool`: answer each query from the documents the asker may read."""
 
-from app.claims.counterparts import counterparts_of
+from app.claims.kinds import counterparts_of
 from app.domain.knowledge import Finding, SearchPlan
 from app.reasoning import AnswerRequest, Reasoner
-from app.tools.base import ToolCall, ToolResult
-from app.tools.calling import outages_as_retry, side_by_side
-from app.tools.searcher import Searcher
+from app.tools.base import Searcher, ToolCall, ToolResult, outages_as_retry, side_by_side
 
 PASSAGE_LIMIT = 8
 """Passages a query is answered from."""

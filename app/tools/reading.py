@@ -15,8 +15,7 @@ from app.embedding import Embedder, EmbeddingUnavailable
 from app.reasoning import AnswerRequest, Reasoner
 from app.retrieval.calibration import load_calibration
 from app.text.language import content_words, fold, guess_language, is_unaccented_vietnamese, words
-from app.tools.base import ToolCall
-from app.tools.calling import outages_as_retry
+from app.tools.base import ToolCall, outages_as_retry
 from app.tools.finding import computed
 from app.tools.pieces import Piece
 

@@ -16,12 +16,12 @@ from app.reasoning import Reasoner
 from app.text.language import clean
 from app.tools.base import ToolCall, ToolResult
 from app.tools.dialling import Fetched, Fetcher, FetchRefused, Refusal, WebAddress, read_address
-from app.tools.fetching import as_tool_error, require_installed, text_of, trace_of
 from app.tools.isolation import Isolated, IsolationEnd, IsolationFailed
 from app.tools.pieces import Piece
 from app.tools.reading import Reading, Source, Text
 from app.tools.stated import asked_of, stated_address
 from app.tools.typed import TypedTool
+from app.tools.web_access import as_tool_error, require_installed, text_of, trace_of
 
 HOST = "www.youtube.com"
 """The only host that is ever asked, whatever the library or a page would like."""

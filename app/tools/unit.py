@@ -12,11 +12,11 @@ from app.domain.knowledge import Language
 from app.domain.record import Record
 from app.errors import ToolFailed
 from app.text.language import clean
+from app.text.numbers import all_readings, format_number, read_number
 from app.tools.arithmetic import rounded
 from app.tools.base import ToolCall, ToolResult
 from app.tools.finding import computed
 from app.tools.measures import CannotConvert, Conversion, Measure, Refusal, convert, counterpart, read_measure
-from app.tools.numbers import format_number, numbers_in, parse_number
 from app.tools.typed import TypedTool
 
 _MAX_VALUE_CHARS = 60
@@ -109,22 +109,14 @@ def _read(arguments: Amount, language: Language) -> tuple[Decimal, str]:
     if len(value) > _MAX_VALUE_CHARS + _MAX_UNIT_CHARS or len(unit) > _MAX_UNIT_CHARS:
         raise CannotConvert(Refusal.TOO_LONG)
     match = _AMOUNT_WITH_UNIT.fullmatch(value)
-    try:
-        number = parse_number(value, language)
-    except ValueError:
-        if match is None or unit.strip() not in ("", match[2].strip()):
-            raise CannotConvert(Refusal.NOT_A_NUMBER, value) from None
-        unit, number = match[2], _number(match[1], value, language)
+    number = read_number(value, language)
+    if number is None and match and unit.strip() in ("", match[2].strip()):
+        unit, number = match[2], read_number(match[1], language)
+    if number is None:
+        raise CannotConvert(Refusal.NOT_A_NUMBER, value)
     if number and not _LEAST < abs(number) < _MOST:
         raise CannotConvert(Refusal.TOO_LONG)
     return number, unit
-
-
-def _number(text: str, told: str, language: Language) -> Decimal:
-    try:
-        return parse_number(text, language)
-    except ValueError as error:
-        raise CannotConvert(Refusal.NOT_A_NUMBER, told) from error
 
 
 def _check_stated(value: Decimal, query: str, call: ToolCall) -> None:
@@ -132,7 +124,7 @@ def _check_stated(value: Decimal, query: str, call: ToolCall) -> None:
     said = [call.stated] if call.asked else [call.stated, query, call.message]
     said += [quote.passage.text for finding in call.findings for quote in finding.quotes]
     said += [finding.answer for finding in call.findings]
-    if abs(value) != _COUNTED_WITHOUT_SAYING and abs(value) not in numbers_in("\n".join(said)):
+    if abs(value) != _COUNTED_WITHOUT_SAYING and abs(value) not in all_readings("\n".join(said)):
         raise ToolFailed(_UNSTATED[call.language].format(value=format_number(value, call.language)))
 
 

@@ -3,8 +3,8 @@
 from fractions import Fraction
 
 from app.domain.knowledge import Language
+from app.text.numbers import format_number
 from app.tools.arithmetic import rounded
-from app.tools.numbers import format_number
 
 _CURRENCY_SIGNS = {
     "gbp": "£", "£": "£", "pound": "£", "pounds": "£", "usd": "$", "$": "$", "dollar": "$", "dollars": "$",

@@ -13,12 +13,12 @@ from app.reasoning import Reasoner
 from app.text.language import clean
 from app.tools.base import ToolCall, ToolResult
 from app.tools.dialling import Fetched, Fetcher, FetchRefused
-from app.tools.fetching import as_tool_error, fetched_for, require_installed, text_of, trace_of
 from app.tools.isolation import Isolated, IsolationEnd, IsolationFailed
 from app.tools.pieces import pieces_of
 from app.tools.reading import Reading, Source, Text
 from app.tools.stated import asked_of, stated_address
 from app.tools.typed import TypedTool
+from app.tools.web_access import as_tool_error, fetched_for, require_installed, text_of, trace_of
 
 _HTML = frozenset(("text/html", "application/xhtml+xml"))
 _PAGES = _HTML | {"text/plain"}
@@ -47,7 +47,7 @@ class WebTool(TypedTool[WebArguments]):
         super().__init__(reasoner)
         self._fetcher = fetcher
         self._reading = reading
-        self._extractor = extractor or Isolated("app.tools.page:read_page")
+        self._extractor = extractor or Isolated("app.tools.web_access:read_page")
 
     async def run(self, call: ToolCall, index: int, query: str, arguments: WebArguments) -> ToolResult:
         """The page's answer to one query; nothing found where the page does not hold one.

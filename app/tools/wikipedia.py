@@ -16,11 +16,11 @@ from app.reasoning import Reasoner
 from app.text.language import clean, content_words
 from app.tools.base import ToolCall, ToolResult
 from app.tools.dialling import Fetcher
-from app.tools.fetching import fetched_for, trace_of
 from app.tools.pieces import pieces_of
 from app.tools.reading import Reading, Source, Text
 from app.tools.stated import asked_of
 from app.tools.typed import TypedTool
+from app.tools.web_access import fetched_for, trace_of
 
 WIKIPEDIA = "https://{lang}.wikipedia.org/w/api.php"
 _JSON = frozenset(("application/json",))

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from app.claims.counterparts import counterparts_of
+from app.claims.kinds import counterparts_of
 from app.domain.knowledge import Finding, Quote
 from app.domain.principal import GENERAL
 from app.embedding import Embedder

@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 
 from app.embedding import Embedder
-from app.embedding.cached import CachedEmbedder, KeptVectors
+from app.embedding.cached import CachedEmbedder, StoredVectors
 from app.embedding.onnx import OnnxEmbedder
 from app.reasoning.local import LocalReasoner
 from app.retrieval.calibration import load_calibration
@@ -47,7 +47,9 @@ async def measure(given: argparse.Namespace, out: Console) -> list[Section]:
         sections.append(conversation.table("Questions taken apart", parted))
         sections += await _routing(embedder, reasoner, known, given, out)
         if given.cross_validate:
-            sections.append(await kinds.cross_validate(embedder, KeptVectors(embedder, vectors), [*known, *own()], out))
+            sections.append(
+                await kinds.cross_validate(embedder, StoredVectors(embedder, vectors), [*known, *own()], out)
+            )
     finally:
         await embedder.aclose()
     for section in sections:

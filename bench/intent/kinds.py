@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.progress import track
 
 from app.embedding import Embedder, Vectors
-from app.embedding.cached import KeptVectors
+from app.embedding.cached import StoredVectors
 from app.reasoning import AgentOffer
 from app.reasoning.local import LocalReasoner
 from app.reasoning.local.exemplars import Exemplar, exemplars, fitted
@@ -73,7 +73,7 @@ def _figures(taken: Sequence[Taken]) -> tuple[str, ...]:
     return against(balanced, AIM), *(share(right) for right in by_label.values())
 
 
-async def cross_validate(embedder: Embedder, kept: KeptVectors, said: Sequence[Utterance], out: Console) -> Section:
+async def cross_validate(embedder: Embedder, kept: StoredVectors, said: Sequence[Utterance], out: Console) -> Section:
     """Other weights: chosen by folds of the exemplars and one half of the rows, judged on the other half."""
     vectors = await kept.of([exemplar.text for exemplar in exemplars()])
     asked = [one for one in said if one.label != "oos"]

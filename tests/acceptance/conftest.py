@@ -1,6 +1,5 @@
 """The whole house over the bundled documents, and a small one that tests may break."""
 
-import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Iterator
@@ -11,7 +10,7 @@ import pytest
 from app.main import Services
 from app.settings import Settings
 from tests.factories import with_demo_people
-from tests.warm import warm
+from tests.warm import planted
 
 ROOT = Path(__file__).parents[2]
 SMALL = ("hr/punctuality-2026.md", "hr/handbook-punctuality-2023.md", "general/core-values.md")
@@ -83,7 +82,7 @@ async def small_services(scratch: Path, small_seed: Path, agents_dir: Path) -> A
     """A small company with a finance department; no worker runs until a test starts one."""
     settings = Settings(
         _env_file=None,
-        data_dir=warm(scratch / "small"),
+        data_dir=await planted(scratch / "small", small_seed),
         seed_dir=small_seed,
         agents_dir=agents_dir,
         task_lease_seconds=2,
@@ -95,14 +94,9 @@ async def small_services(scratch: Path, small_seed: Path, agents_dir: Path) -> A
 
 @pytest.fixture(scope="session")
 async def services(scratch: Path) -> AsyncIterator[Services]:
-    """Both companies with every bundled document, and a worker; embedding them takes about a minute.
-
-    A folder named in CONCLAVE_TEST_HOUSE is kept and used again by the next run.
-    """
-    kept = os.environ.get("CONCLAVE_TEST_HOUSE")
-    settings = Settings(
-        _env_file=None, data_dir=Path(kept) if kept else warm(scratch / "full"), seed_dir=ROOT / "seed_data"
-    )
+    """Both companies with every bundled document, and a worker."""
+    seed_dir = ROOT / "seed_data"
+    settings = Settings(_env_file=None, data_dir=await planted(scratch / "full", seed_dir), seed_dir=seed_dir)
     opened = await Services.open(settings)
     yield opened
     await opened.aclose()

@@ -8,12 +8,11 @@ import pytest
 
 from app.cli.evaluation.house import LocalHouse
 from app.errors import AppError
+from app.evaluation.comparison import Gate, held
 from app.evaluation.dataset import Dataset, parsed
-from app.evaluation.gates import Gate, held
 from app.evaluation.page import report_page
-from app.evaluation.report import Asked, Circumstances, Report
+from app.evaluation.report import Asked, Circumstances, Report, summarise
 from app.evaluation.running import Evaluation
-from app.evaluation.summary import summarise
 from app.flow.graph import DepartmentFlow
 from app.main import Services
 from app.storage import tenants

@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.evaluation.house import LocalHouse
-from app.evaluation.gaia.kept import kept_answers
-from app.evaluation.gaia.question import GaiaSet, open_set
-from app.evaluation.gaia.report import GaiaAnswer
-from app.evaluation.gaia.running import GaiaRun
 from app.main import Services
 from app.tasks.worker import Worker
+from extras.gaia.house import LocalDeepHouse
+from extras.gaia.kept import kept_answers
+from extras.gaia.question import GaiaSet, open_set
+from extras.gaia.report import GaiaAnswer
+from extras.gaia.running import GaiaRun
 
 ROWS = [
     {"task_id": "sum", "Question": "Tổng cột Số tiền trong tệp đính kèm là bao nhiêu?", "Level": 1,
@@ -43,7 +43,7 @@ async def answers(small_services: Services, asked: GaiaSet) -> AsyncIterator[dic
     services, rooms = small_services, small_services.rooms
     worker = Worker(services.database, rooms.registry, rooms.journal, {"chat": rooms.deep.run})
     await worker.start()
-    run = GaiaRun(LocalHouse(services), asked, asker="acme/an")
+    run = GaiaRun(LocalDeepHouse(services), asked, asker="acme/an")
     await run.prepare()
     found = await run.run(2, silent, lambda one: None)
     yield {one.task_id: one for one in found}

@@ -28,7 +28,7 @@ from tests.acceptance.asking import Told, ask
 from tests.fakes.house_mind import STAGES, house_mind, lines_of, stage_of
 from tests.fakes.model_server import Asked, Fault, ModelServer, Reply, scripted_model_server
 from tests.fakes.round_trips import round_trips, slow_house_mind
-from tests.warm import warm
+from tests.warm import planted
 
 DEMO = "giá trị cốt lõi, muộn có ảnh hưởng đến giá trị nào không"
 SEEDS = int(os.environ.get("CONCLAVE_FAULT_SEEDS", "0"))
@@ -59,9 +59,9 @@ async def server() -> AsyncIterator[ModelServer]:
 async def house(scratch: Path, small_seed: Path, server: ModelServer) -> AsyncIterator[Services]:
     """The small company with a model that is asked for everything."""
     settings = Settings(
-        _env_file=None, data_dir=warm(scratch / "model"), seed_dir=small_seed, llm_base_url=server.base_url,
-        llm_model="scripted", llm_answer_mode="thorough", task_deadline_ms=DEADLINE_MS, enable_caching=False,
-        task_token_budget=60_000,
+        _env_file=None, data_dir=await planted(scratch / "model", small_seed), seed_dir=small_seed,
+        llm_base_url=server.base_url, llm_model="scripted", llm_answer_mode="thorough",
+        task_deadline_ms=DEADLINE_MS, enable_caching=False, task_token_budget=60_000,
         llm_prompt_price=2.0, llm_completion_price=10.0, task_call_budget=60,
     )  # fmt: skip
     opened = await Services.open(settings)

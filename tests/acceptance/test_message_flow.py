@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -17,6 +18,7 @@ from app.bus.redis import RedisChannel
 from app.bus.relay import Channel
 from app.domain.messages import Message, Method, Wanted
 from app.domain.principal import Principal
+from app.journal import Journal
 from app.main import Services
 from app.main.adapters import open_bus
 from app.settings import Settings
@@ -24,7 +26,7 @@ from app.storage.notifications import NotificationChannel, identity_of
 from app.tools.base import Tool, ToolCall, ToolResult
 from tests.acceptance.asking import Told, ask
 from tests.fakes.valkey import ValkeyServer
-from tests.warm import warm
+from tests.warm import planted
 
 TOPICS = ["task_available", "plan_ready", "math_task", "tool_request", "tool_response", "math_result", "final_report"]
 SUBSCRIPTIONS = {
@@ -75,8 +77,9 @@ def valkey() -> Iterator[ValkeyServer]:
 async def house(
     request: pytest.FixtureRequest, scratch: Path, small_seed: Path, agents_dir: Path, valkey: ValkeyServer
 ) -> AsyncIterator[House]:
+    data_dir = scratch / f"messages-{request.param}"
     settings = Settings(
-        _env_file=None, data_dir=warm(scratch / "messages"), seed_dir=small_seed, agents_dir=agents_dir,
+        _env_file=None, data_dir=await planted(data_dir, small_seed), seed_dir=small_seed, agents_dir=agents_dir,
         enable_caching=False, bus_url=valkey.url if request.param == "redis" else "",
     )  # fmt: skip
     async with AsyncExitStack() as stack:
@@ -138,6 +141,14 @@ async def asker(house: House) -> Principal:
     return (await house.services.claims_of("acme/lan")).principal()
 
 
+async def payload_of(journal: Journal, principal: Principal, message: Message) -> dict[str, Any]:
+    """The event a message tells of, as the journal holds it."""
+    assert message.seq is not None
+    [found, *_] = await journal.read(principal, message.root_task_id, message.seq - 1)
+    assert found.seq == message.seq
+    return found.event.model_dump(mode="json")
+
+
 class TestSeedLog:
     async def test_is_reproduced(self, house: House) -> None:
         async with listening(house.elsewhere) as ears:
@@ -165,11 +176,11 @@ class TestSeedLog:
         assert task.task_id == result.task_id != task.root_task_id
         assert (report.method, report.to_agent) == (Method.RESULT, "broadcast")
         principal, journal = await asker(house), house.services.rooms.journal
-        payload = await journal.payload_of(principal, report)
+        payload = await payload_of(journal, principal, report)
         assert (payload["report"], payload["sources"]) == ("## Math Results:\n- **sum**: 6.0", [])
         assert payload["answer"]["answer"] == "2 + 4 = 6"
-        assert (await journal.payload_of(principal, task))["context_hash"]
-        told = [await journal.payload_of(principal, message) for message in log]
+        assert (await payload_of(journal, principal, task))["context_hash"]
+        told = [await payload_of(journal, principal, message) for message in log]
         assert [event["type"] for event in told][-2:] == ["agent_result", "final_report"]
 
     async def test_no_text_of_a_question_or_an_answer_travels(self, house: House) -> None:

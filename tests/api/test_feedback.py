@@ -11,8 +11,7 @@ import pytest
 from app.api.auth import SharedSecret
 from app.cli.evaluation.house import corrections_in
 from app.errors import AppError
-from app.evaluation.dataset import parsed
-from app.evaluation.feedback import as_lines, cases_from
+from app.evaluation.dataset import as_lines, cases_from, parsed
 from app.main import Services
 from tests.api.conftest import SECRET
 

@@ -21,6 +21,7 @@ from app.errors import AppError, ErrorCode
 from app.ingestion.attached import Attachments
 from app.main import Services
 from app.settings import Settings
+from tests.cases import each_case
 
 COSTS = """Ngày;Phòng;Chi phí (đ);Trạng thái
 05/01/2026;IT;12.000.000;Đã trả
@@ -105,7 +106,7 @@ class TestFiles:
         assert (await lan.get(f"/files/{told['file_id']}")).status_code == 404
         assert (await lan.post("/chat", json={"query": "x y", "files": [told["file_id"]]})).status_code == 404
 
-    @pytest.mark.parametrize("user", ["acme/minh", "acme/admin", "globex/tom"])
+    @each_case("user", ["acme/minh", "acme/admin", "globex/tom"])
     async def test_belong_to_their_owner_alone(self, client_of: Client, costs: dict[str, Any], user: str) -> None:
         http, path = client_of(user), f"/files/{costs['file_id']}"
         unknown = (await http.get("/files/00000000-0000-4000-8000-000000000000")).json()
@@ -119,7 +120,7 @@ class TestFiles:
             assert (answer.status_code, answer.json()["detail"]) == (404, unknown["detail"])
         assert costs["file_id"] not in {one["file_id"] for one in (await http.get("/files")).json()["files"]}
 
-    @pytest.mark.parametrize(
+    @each_case(
         ("content", "name", "status", "code"),
         [
             (b"", "a.csv", 422, "DOCUMENT_REJECTED"),

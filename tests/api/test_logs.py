@@ -14,9 +14,10 @@ from typing import Any
 import httpx
 import pytest
 
-from app.ingestion.seed import read_logs, retold
+from app.ingestion.seed import read_logs, repeat_last_day
 from app.main import Services, create_app
 from tests.api.serving import serve
+from tests.cases import each_case
 
 Client = httpx.AsyncClient
 NOW = datetime.now(UTC).replace(microsecond=0)
@@ -192,7 +193,7 @@ class TestLookingAtLines:
             assert "password=***" in answer.text
             assert "hunter2" not in answer.text and "s3cr3t" not in answer.text
 
-    @pytest.mark.parametrize(
+    @each_case(
         "params",
         [
             {"regex": "("}, {"regex": "a" * 501}, {"regex": r"(a)\1"}, {"cursor": "abc"}, {"limit": 0}, {"limit": 501},
@@ -204,7 +205,7 @@ class TestLookingAtLines:
         answer = await raj.get("/logs", params=params)
         assert (answer.status_code, answer.json()["code"]) == (422, "PAYLOAD_INVALID")
 
-    @pytest.mark.parametrize("q", ["%", "(a+)+$", "' or 1=1 --", "\\", "[[:alpha:]]"])
+    @each_case("q", ["%", "(a+)+$", "' or 1=1 --", "\\", "[[:alpha:]]"])
     async def test_words_are_never_patterns(self, admin: Client, source: str, q: str) -> None:
         await bring_in(admin, line(source, "plain words"))
         assert "plain words" not in await messages(admin, source=source, q=f"{q}x")
@@ -308,9 +309,9 @@ class TestTheDemosLogs:
         last = max(one.logged_at for one in lines)
         for days in (1, 2, 29, 30, 31, 400):
             now = last.replace(hour=12) + timedelta(days=days)
-            told = [one for day in retold(lines, now) for one in day]
+            told = [one for day in repeat_last_day(lines, now) for one in day]
             yesterday = [one for one in told if now - timedelta(days=1, hours=12) <= one.logged_at]
             assert any(one.source == "vpn-gw-01" and one.level == "ERROR" for one in yesterday) or days == 1
             assert all(last.date() < one.logged_at.date() <= now.date() and one.logged_at <= now for one in told)
             assert {one.logged_at.date() for one in told} <= {now.date() - timedelta(days=back) for back in range(31)}
-        assert retold(lines, last - timedelta(days=3)) == [] == retold((), last)
+        assert repeat_last_day(lines, last - timedelta(days=3)) == [] == repeat_last_day((), last)

@@ -9,7 +9,7 @@ import pytest
 from playwright.async_api import Locator, Page, expect
 
 from app.domain.principal import Principal
-from app.evaluation.gates import DEFAULT_GATES, held, read_gates
+from app.evaluation.comparison import DEFAULT_GATES, held, read_gates
 from app.evaluation.shelf import SHELF_FOLDER, Shelf
 from app.main import Services
 from tests.browser.company import DECIDED, SEED_QUESTION

@@ -39,12 +39,12 @@ class Verdict:
     figures: dict[str, object] = field(default_factory=dict)
 
 
-async def judge(house: House, tempest: Tempest) -> Verdict:
-    """Look at everything after a storm."""
+async def judge(house: House, tempest: Tempest, *, in_time: bool) -> Verdict:
+    """Look at everything after a storm: what happened, in which order and, with `in_time`, how soon all had ended."""
     verdict = Verdict()
-    if tempest.late:
+    if in_time and tempest.late:
         verdict.wrong.append(f"{tempest.late} tasks had not ended {GRACE_SECONDS} s after the lease")
-        verdict.wrong += [f"never ended: {row}" for row in tempest.still_open]
+    verdict.wrong += [f"never ended: {row}" for row in tempest.still_open]
     verdict.wrong += [f"{chat.task_id}: {problem}" for chat in tempest.chats for problem in chat.problems]
     async with house.looking() as db:
         rows = {row["query"]: row for row in await db.fetch(_TASKS, [chat.question for chat in tempest.chats])}

@@ -19,9 +19,8 @@ from mcp.types import CallToolResult
 from app.agents.mcp_servers import McpServers
 from app.tools.mcp.connection import Disconnected
 from app.tools.mcp.connections import Connections, offered_by
-from app.tools.mcp.pinned import PinnedServer, changes
-from app.tools.mcp.schema import check_schema, wrong_places
-from app.tools.mcp.spec import ServerSpec
+from app.tools.mcp.result import check_schema, wrong_places
+from app.tools.mcp.spec import PinnedServer, ServerSpec, changes
 from tests.unit.tools.mcp_lines import http_server
 
 SECONDS = 30.0

@@ -15,7 +15,7 @@ class MemoryCheckpoints:
         self.parked: dict[UUID, dict[str, Any]] = {}
         """Plans that wait for a person."""
 
-    async def keep(self, run: TaskRun, state: dict[str, Any]) -> None:
+    async def store(self, run: TaskRun, state: dict[str, Any]) -> None:
         """See `Checkpoints`."""
         self._kept[run.task.task_id] = json.dumps(state)
 
@@ -29,5 +29,5 @@ class MemoryCheckpoints:
 
     async def park(self, run: TaskRun, state: dict[str, Any], plan: dict[str, Any]) -> None:
         """See `Checkpoints`."""
-        await self.keep(run, state)
+        await self.store(run, state)
         self.parked[run.task.task_id] = plan

@@ -42,4 +42,4 @@ class KnownQuestions:
 
 
 def retriever_of(database: Database, questions: KnownQuestions) -> Retriever:
-    return Retriever(database, questions, load_calibration(MODEL), caching=False, today=lambda: TODAY)
+    return Retriever(database, questions, load_calibration(MODEL), caching=False, today=lambda _zone: TODAY)

@@ -47,7 +47,7 @@ class SteppingFlow:
         while state["done"] < STEPS:
             await run.check()
             state = await self._step(run, state)
-            await self._states.keep(run, state)
+            await self._states.store(run, state)
         await self._rooms.complete(run, f"the sum is {state['sum']}")
 
     async def _step(self, run: TaskRun, state: dict[str, Any]) -> dict[str, Any]:

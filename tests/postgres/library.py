@@ -1,7 +1,7 @@
 """A small library of two companies, ingested with the bundled model."""
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, tzinfo
 from typing import Any
 from zlib import crc32
 
@@ -17,7 +17,7 @@ from tests.factories import principal
 TODAY = date(2026, 11, 21)
 
 
-def today() -> date:
+def today(_zone: tzinfo = UTC) -> date:
     return TODAY
 
 

@@ -81,7 +81,7 @@ async def order_of(rooms: Rooms, leader: TaskRun, seconds: float = 10, **changes
     step = step_of(leader.task).model_copy(
         update={"request": {"context_hash": CONTEXT.context_hash, "node_id": PLANNED.node_id}}
     )
-    await rooms.registry.register_steps(leader, [step], {"hr": [CONTEXT]})
+    await rooms.registry.steps.register(leader, [step], {"hr": [CONTEXT]})
     values: dict[str, Any] = {
         "run": leader, "task_id": step.task_id, "step": PLANNED, "departments": ("hr",), "findings": (),
         "instructions": "", "files": (), "time_zone": "Asia/Ho_Chi_Minh", "now": now(), "timeout_seconds": seconds,

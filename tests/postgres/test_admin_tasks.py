@@ -136,7 +136,7 @@ class TestListing:
 
     async def test_steps_are_counted_and_listed_when_asked_for(self, rooms: Rooms, oversight: Oversight) -> None:
         run = await rooms.begin()
-        await rooms.registry.register_steps(run, [step_of(run.task), step_of(run.task)])
+        await rooms.registry.steps.register(run, [step_of(run.task), step_of(run.task)])
         found = await oversight.find(ADMIN, run.task.task_id)
         assert (found.steps, found.steps_done, found.is_lost) == (2, 0, False)
         listed = await every(oversight, ADMIN, Wanted(kind="step"), 50)
@@ -167,7 +167,7 @@ class TestFailures:
     ) -> None:
         run = await rooms.begin()
         steps = [step_of(run.task) for _ in range(3)]
-        await rooms.registry.register_steps(run, steps)
+        await rooms.registry.steps.register(run, steps)
         for step, error_type in zip(steps, ("timeout", "tool_failed", "exception"), strict=True):
             claimed = await rooms.registry.claim_task(LAN, step.task_id, "test")
             assert claimed is not None
@@ -190,7 +190,7 @@ class TestStopping:
     ) -> None:
         run = await rooms.begin()
         step = step_of(run.task)
-        await rooms.registry.register_steps(run, [step])
+        await rooms.registry.steps.register(run, [step])
         stopped = await oversight.stop(ADMIN, step.task_id)
         assert stopped.status is TaskStatus.CANCELLED
         assert await rooms.registry.get_task_status(LAN, run.task.task_id) is TaskStatus.CANCELLED

@@ -116,7 +116,7 @@ class TestAParkedRun:
         with pytest.raises(StaleAttempt):
             await writer.flush()
         with pytest.raises(StaleAttempt):
-            await states.keep(run, {"step": "late"})
+            await states.store(run, {"step": "late"})
         assert await states.last(run) == {"step": 0}
 
     async def test_is_not_parked_by_who_lost_it(self, rooms: Rooms, states: DeepStates) -> None:

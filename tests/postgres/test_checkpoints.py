@@ -67,7 +67,7 @@ class TestAState:
         run = await rooms.begin()
         assert await states.last(run) is None
         for step in range(3):
-            await states.keep(run, {"step": step})
+            await states.store(run, {"step": step})
         await rooms.expire(run)
         again = await rooms.resume(run.task.task_id)
         assert (again.attempt, await states.last(again)) == (2, {"step": 2})
@@ -75,9 +75,9 @@ class TestAState:
 
     async def test_comes_back_as_it_was_whatever_characters_are_in_it(self, rooms: Rooms, states: DeepStates) -> None:
         run = await rooms.begin()
-        await states.keep(run, {"talks": {"researcher:1": 1, "expert": 0.1 + 0.2}})
+        await states.store(run, {"talks": {"researcher:1": 1, "expert": 0.1 + 0.2}})
         assert str(await states.last(run)) == "{'talks': {'researcher:1': 1, 'expert': 0.30000000000000004}}"
-        await states.keep(run, {"said": "nghỉ phép 🏖 \x00 \ud800 \\u0000", "share": float("nan")})
+        await states.store(run, {"said": "nghỉ phép 🏖 \x00 \ud800 \\u0000", "share": float("nan")})
         assert await states.last(run) == {"said": "nghỉ phép 🏖  ? \\u0000", "share": None}
 
     async def test_stands_behind_the_events_that_tell_how_it_was_reached(
@@ -85,13 +85,13 @@ class TestAState:
     ) -> None:
         run = await rooms.begin()
         say(run, "step 1 is done")
-        await states.keep(run, {"step": 1})
+        await states.store(run, {"step": 1})
         assert texts_of(await rooms.journal.read(LAN, run.task.task_id)) == ["step 1 is done"]
 
     @pytest.mark.parametrize("how", ["taken over", "cancelled", "completed"])
     async def test_is_not_kept_by_who_lost_the_run(self, rooms: Rooms, states: DeepStates, how: str) -> None:
         run = await rooms.begin()
-        await states.keep(run, {"by": 1})
+        await states.store(run, {"by": 1})
         match how:
             case "taken over":
                 await rooms.expire(run)
@@ -101,16 +101,16 @@ class TestAState:
             case _:
                 await rooms.complete(run)
         with pytest.raises(StaleAttempt):
-            await states.keep(run, {"by": "late"})
+            await states.store(run, {"by": "late"})
         assert await states.last(run) == ({"by": 1} if how == "taken over" else None)
         if how == "taken over":
-            await states.keep(other, {"by": 2})
+            await states.store(other, {"by": 2})
             assert await states.last(other) == {"by": 2}
 
     @pytest.mark.parametrize("how", ["completed", "cancelled", "erased"])
     async def test_goes_with_its_run(self, rooms: Rooms, states: DeepStates, superuser: Superuser, how: str) -> None:
         run = await rooms.begin()
-        await states.keep(run, {"text": "of a document"})
+        await states.store(run, {"text": "of a document"})
         match how:
             case "completed":
                 await rooms.complete(run)
@@ -122,7 +122,7 @@ class TestAState:
 
     async def test_is_nobody_elses(self, rooms: Rooms, states: DeepStates) -> None:
         run = await rooms.begin()
-        await states.keep(run, {"by": "lan"})
+        await states.store(run, {"by": "lan"})
         for other in (JANE, principal(user="minh"), principal(user="boss", roles=("admin",))):
             async with rooms.database.principal_scope(other) as tx:
                 assert await tx.driver.fetch("select * from deep_states") == []
@@ -136,7 +136,7 @@ class TestRights:
     ) -> None:
         run, passage = await rooms.begin(), await write_passage(superuser)
         line = {"chunk_id": str(uuid4()), "document_id": str(uuid4()), "authority": "log"}
-        await states.keep(run, _quoting(passage, passage, line))
+        await states.store(run, _quoting(passage, passage, line))
         assert await states.last(run) == _quoting(passage, passage, line)
 
     @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ class TestRights:
         self, rooms: Rooms, states: DeepStates, superuser: Superuser, change: str
     ) -> None:
         run, stays, goes = await rooms.begin(), await write_passage(superuser), await write_passage(superuser)
-        await states.keep(run, _quoting(stays, goes))
+        await states.store(run, _quoting(stays, goes))
         async with superuser.transaction():
             await superuser.execute("select set_config('app.tenant_id', $1, true)", str(LAN.tenant_id))
             await superuser.execute(change, UUID(goes["document_id"]))
@@ -169,7 +169,7 @@ class TestRights:
             " values ($1, $2, $3, 'a.csv', 'csv', 1, '', '{}', now() + interval '1 day')",
             LAN.tenant_id, LAN.user_id, file_id,
         )  # fmt: skip
-        await states.keep(run, _quoting(passage))
+        await states.store(run, _quoting(passage))
         assert await states.last(run) == _quoting(passage)
         await superuser.execute("update attachments set expires_at = now() where file_id = $1", file_id)
         assert await states.last(run) is None

@@ -43,14 +43,14 @@ class TestKeeping:
         self, server: FragileServer, rooms: Rooms
     ) -> None:
         run, states = await rooms.begin(), states_of(rooms)
-        await states.keep(run, {"step": 1})
+        await states.store(run, {"step": 1})
         async with server.away():
             say(run, "step 2 is done")
-            await states.keep(run, {"step": 2})
-            await states.keep(run, {"step": 3})
+            await states.store(run, {"step": 2})
+            await states.store(run, {"step": 3})
         await settled(rooms)
         assert await states.last(run) == {"step": 1}
-        await states.keep(run, {"step": 4})
+        await states.store(run, {"step": 4})
         assert await states.last(run) == {"step": 4}
         await rooms.complete(run)
         assert await states.last(run) is None
@@ -73,7 +73,7 @@ class TestParking:
         self, server: FragileServer, rooms: Rooms
     ) -> None:
         run, states = await rooms.begin(), states_of(rooms)
-        await states.keep(run, {"step": 1})
+        await states.store(run, {"step": 1})
         async with server.away():
             with pytest.raises(AppError) as refused:
                 await states.park(run, {"step": 2}, PLAN)

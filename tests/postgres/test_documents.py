@@ -12,6 +12,7 @@ from app.domain.principal import Principal
 from app.embedding import EmbeddingUnavailable, Vectors
 from app.errors import AppError, ErrorCode
 from app.ingestion.passages import BATCH
+from tests.cases import each_case
 from tests.postgres.arriving import (
     LONG,
     Y2025,
@@ -146,7 +147,7 @@ class TestStages:
 
 
 class TestRefusal:
-    @pytest.mark.parametrize(
+    @each_case(
         ("upload", "status", "named"),
         [
             (Upload(fields=DocumentFields(external_id="a"), text="x"), 422, "department"),

@@ -22,6 +22,7 @@ from app.reasoning.local.concepts import concepts_in
 from app.retrieval.text import index_text
 from app.storage.database import Database
 from app.text.language import content_words, fold
+from tests.cases import each_case
 from tests.factories import principal
 from tests.postgres.library import add_tenants, admin
 
@@ -112,7 +113,7 @@ class Shelf:
 
 @pytest.fixture
 def health(database: Database) -> Health:
-    return Health(database, SPACE, concepts=concepts_in, today=lambda: TODAY)
+    return Health(database, SPACE, concepts=concepts_in, today=lambda _zone: TODAY)
 
 
 @pytest_asyncio.fixture
@@ -256,7 +257,7 @@ class TestExamine:
 
 
 class TestRights:
-    @pytest.mark.parametrize("call", ["examine", "catch_up", "report"])
+    @each_case("call", ["examine", "catch_up", "report"])
     async def test_are_the_administrators_alone(
         self, health: Health, owner: Principal, shelf: Shelf, call: str
     ) -> None:
@@ -443,7 +444,7 @@ class TestReport:
         oldest = [item.document.external_id for item in paged if item.kind is HealthKind.OLD]
         assert oldest == ["three", "two"]
 
-    @pytest.mark.parametrize(
+    @each_case(
         "cursor",
         [
             "",

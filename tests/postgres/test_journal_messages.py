@@ -8,7 +8,7 @@ import pytest
 
 from app.domain.messages import Message, Wanted
 from app.errors import AppError
-from app.events import AgentTask, TextDelta
+from app.events import TextDelta
 from app.storage import events
 from app.storage.database import Database
 from tests.postgres.running import JANE, LAN, MINH, Rooms, rooms_on, say
@@ -90,32 +90,6 @@ class TestPublishing:
         assert message.attempt == again.attempt
         assert message.payload == {"type": "text_delta", "text": "on time"}
         await rooms.complete(again)
-
-
-class TestPayload:
-    async def test_is_read_from_the_journal_with_the_callers_rights(self, rooms: Rooms) -> None:
-        run = await rooms.begin()
-        async with rooms.bus.subscribe(Wanted(topics=frozenset({"hr_task"}))) as ear:
-            step = uuid4()
-            run.writer.append(AgentTask(task_id=step, agent="hr", node_id="hr#rag", tool="rag_tool", attempt=1))
-            message = await ear.next_within(PATIENCE)
-        assert message is not None
-        bare = message.model_copy(update={"payload": None})
-        assert await rooms.journal.payload_of(LAN, bare) == await rooms.journal.payload_of(LAN, message)
-        assert (await rooms.journal.payload_of(LAN, bare))["task_id"] == str(step)
-        for stranger in (MINH, JANE):
-            for told in (
-                message,
-                bare,
-                bare.model_copy(update={"tenant_id": stranger.tenant_id, "user_id": stranger.user_id}),
-            ):
-                with pytest.raises(AppError) as refused:
-                    await rooms.journal.payload_of(stranger, told)
-                assert refused.value.status == 404
-        for seq in (None, 999, 0):
-            with pytest.raises(AppError):
-                await rooms.journal.payload_of(LAN, bare.model_copy(update={"seq": seq}))
-        await rooms.complete(run)
 
 
 class TestEnding:

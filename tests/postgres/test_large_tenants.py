@@ -16,7 +16,7 @@ from app.domain.principal import Principal
 from app.retrieval.search import Retriever
 from app.storage import large_tenants
 from app.storage.database import Database
-from app.storage.large_tenants import balance, demote, promote
+from app.storage.large_tenants import Change, balance
 from app.storage.migrate import downgrade, upgrade
 from app.storage.search import (
     ChunkQuery,
@@ -45,6 +45,16 @@ select i.indexrelid::regclass::text as name, am.amname as method, i.indisvalid a
 from pg_index i join pg_class c on c.oid = i.indexrelid join pg_am am on am.oid = c.relam
 where i.indrelid in ('chunks'::regclass, 'chunk_vectors'::regclass) and i.indpred is not null
 """
+
+
+async def promote(owner_url: str, tenant_id: UUID) -> list[Change]:
+    """Give a tenant its own indexes, however small it is."""
+    return await balance(owner_url, [tenant_id], large=1, small=0)
+
+
+async def demote(owner_url: str, tenant_id: UUID) -> list[Change]:
+    """Take a tenant's own indexes away."""
+    return await balance(owner_url, [tenant_id], large=2**62, small=2**62)
 
 
 @pytest.fixture(scope="module")

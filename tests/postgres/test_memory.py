@@ -16,8 +16,8 @@ from app.embedding.cached import CachedEmbedder
 from app.events import EndProcess, StartProcess, TextDelta
 from app.sessions.memory import HISTORY_TURNS, MAX_HEARD_CHARS, MAX_SUMMARY_CHARS, MAX_TURNS, SessionMemory
 from app.sessions.session import SessionStore
-from app.storage import memory as rows
 from app.storage.database import Database
+from app.storage.sessions import store_turn
 from app.text.language import clean
 from tests.factories import principal
 from tests.postgres.running import LAN, MINH, Rooms, rooms_on
@@ -58,7 +58,7 @@ async def turn(
     listener.on_message(Message(role="user", content=question))
     for start in range(0, len(answer), 7):
         listener.on_message(Message(role="assistant", content=answer[start : start + 7]))
-    listener.keep("hr")
+    listener.remember_turn("hr")
     await memory.settled()
     return task_id
 
@@ -91,7 +91,7 @@ class TestATurn:
         session_id = uuid4()
         task_id = await turn(rooms, memory, session_id, LUNCH, "40.000 đồng.")
         again = RememberedTurn(task_id=task_id, agent="hr", question="?", gist="")
-        await memory.keep(LAN, session_id, again, "!")
+        await memory.store_turn(LAN, session_id, again, "!")
         assert await vectors_of(superuser, session_id) == 1
 
     async def test_that_told_nothing_leaves_nothing(
@@ -116,7 +116,7 @@ class TestATurn:
         task_id = await answered(rooms, session_id, LUNCH, "40.000 đồng.")
         await store.delete(LAN, session_id)
         late = RememberedTurn(task_id=task_id, agent="hr", question=LUNCH, gist="")
-        await memory.keep(LAN, session_id, late, "40.000 đồng.")
+        await memory.store_turn(LAN, session_id, late, "40.000 đồng.")
         assert await vectors_of(superuser, session_id) == 0
 
 
@@ -245,7 +245,7 @@ class TestBounds:
             for number, task_id in enumerate(made):
                 kept = RememberedTurn(task_id=task_id, agent=None, question=f"q{number}", gist="")
                 vector = np.array([1.0, number], np.float32)
-                await rows.keep(tx, session_id, kept, kept.question, "m", vector, max_turns=4)
+                await store_turn(tx, session_id, kept, kept.question, "m", vector, max_turns=4)
         left = await superuser.fetch("select content from semantic_vectors where session_id = $1", session_id)
         assert {row["content"] for row in left} == {"q2", "q3", "q4", "q5"}
         assert MAX_TURNS <= 500
@@ -263,7 +263,7 @@ class TestBounds:
         listener = memory.listener(LAN, uuid4(), uuid4())
         for _ in range(100):
             listener.on_message(Message(role="assistant", content="x" * 1_000))
-        assert listener.heard_chars == MAX_HEARD_CHARS
+        assert listener.answer_chars == MAX_HEARD_CHARS
 
 
 class TestErasure:

@@ -10,7 +10,8 @@ import pytest
 from app.domain.tasks import TaskStatus
 from app.errors import AppError, ErrorCode, StaleAttempt
 from app.events import FinalReport, Redispatched
-from app.storage.spool import SpoolLimits, waiting_in
+from app.storage.spool import waiting_in
+from app.storage.spool_file import SpoolLimits
 from tests.postgres.fragile import FragileServer, LosingRelay, fragile_server, losing_relay
 from tests.postgres.running import JANE, LAN, Rooms, say, step_of, texts_of
 from tests.postgres.spooling import spooling_rooms
@@ -87,10 +88,10 @@ class TestRunningTasks:
     async def test_keep_plan_and_steps(self, server: FragileServer, rooms: Rooms) -> None:
         run = await rooms.begin()
         step, later = step_of(run.task, "first"), step_of(run.task, "second")
-        await rooms.registry.register_steps(run, [step])
+        await rooms.registry.steps.register(run, [step])
         async with server.away():
             await rooms.registry.save_plan(LAN, run.task.task_id, run.attempt, {"a": 1})
-            await rooms.registry.register_steps(run, [later])
+            await rooms.registry.steps.register(run, [later])
             for one in (step, later):
                 claimed = await rooms.registry.steps.claim(LAN, one.task_id, "hr")
                 assert claimed is not None and claimed.attempt == 1

@@ -13,8 +13,8 @@ from app.domain.knowledge import SearchResult
 from app.domain.principal import Principal
 from app.embedding import EmbeddingUnavailable, Vectors
 from app.errors import AppError, ErrorCode
+from app.ingestion.passages import Reembedding
 from app.ingestion.pipeline import Ingestion
-from app.ingestion.reembed import Reembedding
 from app.retrieval.calibration import load_calibration
 from app.retrieval.search import Retriever
 from app.storage.database import Database
@@ -160,7 +160,7 @@ class TestRun:
         self, database: Database, superuser: Superuser, reembedding: Reembedding, other: StoppingEmbedder,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:  # fmt: skip
-        monkeypatch.setattr("app.ingestion.reembed.BATCH", 3)
+        monkeypatch.setattr("app.ingestion.passages.BATCH", 3)
         other.stops_after = 6
         with pytest.raises(EmbeddingUnavailable):
             await reembedding.run(admin())

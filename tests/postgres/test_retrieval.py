@@ -2,7 +2,7 @@
 
 import unicodedata
 from collections.abc import AsyncIterator
-from datetime import date
+from datetime import UTC, date, datetime
 
 import numpy as np
 import pytest
@@ -101,6 +101,26 @@ class TestSearch:
         assert (best.effective_from, best.effective_to) == (date(2026, 1, 1), date(2026, 12, 31))
         assert best.text_rank > 0
         assert best.fused_score > 0
+
+    @pytest.mark.parametrize(
+        ("moment", "is_found"),
+        [
+            (datetime(2025, 12, 31, 16, 30, tzinfo=UTC), False),  # 23:30 in Vietnam, the day before
+            (datetime(2025, 12, 31, 17, 30, tzinfo=UTC), True),  # 00:30 of the first day, in UTC still the old year
+            (datetime(2026, 12, 31, 16, 30, tzinfo=UTC), True),
+            (datetime(2026, 12, 31, 17, 30, tzinfo=UTC), False),
+        ],
+    )
+    async def test_a_rule_holds_from_midnight_to_midnight_of_the_tenants_own_day(
+        self, database: Database, embedder: CachedEmbedder, library: Ingestion, moment: datetime, *, is_found: bool
+    ) -> None:
+        retriever = Retriever(
+            database, embedder, load_calibration(embedder.model), today=lambda zone: moment.astimezone(zone).date()
+        )
+        question = "Nghỉ phép năm được bao nhiêu ngày?"
+        assert (LEAVE_NEW.external_id in documents(await ask(retriever, LAN, question))) is is_found
+        (in_departments,) = await retriever.probe(LAN, [question])
+        assert "hr" in in_departments
 
     async def test_shows_the_best_first_and_reports_its_plan(self, retriever: Retriever) -> None:
         result = await ask(retriever, LAN, "Nhân viên đi muộn bị trừ phụ cấp thế nào?")

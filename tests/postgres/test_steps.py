@@ -14,7 +14,7 @@ from app.events import AgentResult, TextDelta
 from app.journal import Journal
 from app.storage import steps, tasks
 from app.storage.database import Database
-from app.tasks.leases import StepHints
+from app.tasks.leases import StepNotifications
 from app.tasks.run import TaskRun
 from tests.factories import principal
 from tests.postgres.running import JANE, LAN, MINH, Rooms, rooms_on, step_of
@@ -32,7 +32,7 @@ def rooms(database: Database) -> Rooms:
 async def registered(rooms: Rooms, leader: TaskRun) -> NewTask:
     """A step of the run, with its agent's context."""
     step = step_of(leader.task).model_copy(update={"request": {"context_hash": CONTEXT.context_hash}})
-    await rooms.registry.register_steps(leader, [step], {"hr": [CONTEXT]})
+    await rooms.registry.steps.register(leader, [step], {"hr": [CONTEXT]})
     return step
 
 
@@ -49,7 +49,7 @@ async def taken(rooms: Rooms, step_id: UUID) -> HandedStep:
 
 
 async def begun(rooms: Rooms, step: HandedStep) -> TaskRun:
-    journal = Journal(rooms.database, StepHints(rooms.bus))
+    journal = Journal(rooms.database, StepNotifications(rooms.bus))
     writer = await journal.writer(LAN, step.task.task_id, step.attempt)
     return TaskRun(LAN, step.task, step.attempt, writer)
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from app.domain.tasks import TaskStatus
 from app.errors import StaleAttempt
-from app.storage import parking, tasks
+from app.storage import deep_runs, tasks
 from app.storage.database import Database
 from app.tasks.run import TaskRun
 from tests.postgres.running import LAN, Rooms, new_task, rooms_on, step_of
@@ -108,10 +108,10 @@ class Story:
         """Only a run that is held can be parked, and only a decision lets it be claimed again."""
         async with self.rooms.database.principal_scope(LAN) as tx:
             if what == "decide":
-                await parking.resume(tx, task_id)
+                await deep_runs.resume(tx, task_id)
                 model.waits = False
                 return
-            is_parked = await parking.park(tx, task_id, attempt, datetime.now(UTC))
+            is_parked = await deep_runs.park(tx, task_id, attempt, datetime.now(UTC))
         assert is_parked == (model is self.run and model.is_held_by(attempt))
         if is_parked:
             model.status, model.waits, model.is_leased = TaskStatus.PENDING, True, False

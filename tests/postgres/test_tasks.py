@@ -75,8 +75,8 @@ class TestRegister:
     async def test_registers_all_steps_at_once(self, rooms: Rooms) -> None:
         run = await rooms.begin()
         steps = [step_of(run.task, f"step {number}") for number in range(5)]
-        await rooms.registry.register_steps(run, steps)
-        await rooms.registry.register_steps(run, [])
+        await rooms.registry.steps.register(run, steps)
+        await rooms.registry.steps.register(run, [])
         children = await rooms.registry.children(LAN, run.task.task_id)
         assert {child.task_id for child in children} == {step.task_id for step in steps}
         assert {(child.status, child.principal) for child in children} == {(TaskStatus.PENDING, None)}
@@ -85,7 +85,7 @@ class TestRegister:
         run = await rooms.begin()
         foreign = replace(run, principal=MINH)
         with pytest.raises(StaleAttempt):
-            await rooms.registry.register_steps(foreign, [step_of(run.task)])
+            await rooms.registry.steps.register(foreign, [step_of(run.task)])
         with pytest.raises(asyncpg.ForeignKeyViolationError):
             async with rooms.database.principal_scope(MINH) as tx:
                 await task_rows.insert(tx, [step_of(run.task)])
@@ -95,12 +95,12 @@ class TestRegister:
         await rooms.expire(late)
         run = await rooms.resume(late.task.task_id)
         with pytest.raises(StaleAttempt):
-            await rooms.registry.register_steps(late, [step_of(run.task, "late")])
-        await rooms.registry.register_steps(run, [step_of(run.task, "in time")])
+            await rooms.registry.steps.register(late, [step_of(run.task, "late")])
+        await rooms.registry.steps.register(run, [step_of(run.task, "in time")])
         await rooms.complete(run)
         for leader in (late, run):
             with pytest.raises(StaleAttempt):
-                await rooms.registry.register_steps(leader, [step_of(run.task, "after the end")])
+                await rooms.registry.steps.register(leader, [step_of(run.task, "after the end")])
         children = await rooms.registry.children(LAN, run.task.task_id)
         assert [(child.title, child.status) for child in children] == [("in time", TaskStatus.CANCELLED)]
 
@@ -219,7 +219,7 @@ class TestFinish:
     async def test_ends_run_steps_and_session_in_one_commit(self, rooms: Rooms) -> None:
         run = await rooms.begin()
         done, open_step = step_of(run.task, "done"), step_of(run.task, "open")
-        await rooms.registry.register_steps(run, [done, open_step])
+        await rooms.registry.steps.register(run, [done, open_step])
         claimed = await rooms.registry.claim_task(LAN, done.task_id, "hr")
         assert claimed is not None and claimed.attempt == 1
         await rooms.registry.update_status(LAN, done.task_id, 1, TaskStatus.COMPLETED, result={"answer": "x"})
@@ -251,7 +251,7 @@ class TestCancel:
     async def test_takes_a_running_task_from_its_holder(self, rooms: Rooms) -> None:
         run = await rooms.begin()
         step = step_of(run.task)
-        await rooms.registry.register_steps(run, [step])
+        await rooms.registry.steps.register(run, [step])
         say(run, "before")
         await rooms.registry.cancel(LAN, step.task_id)
         say(run, "after")

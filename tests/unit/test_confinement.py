@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.confinement import _ARCHITECTURES, _GRANTED, granted_numbers
+from app.confinement.kernel import _ARCHITECTURES, _GRANTED, granted_numbers
 
 ROOT = Path(__file__).parents[2]
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="these powers are taken away by means of Linux")

@@ -11,7 +11,7 @@ from app.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
-EXTERNAL = {"POSTGRES_PASSWORD", "CONCLAVE_APP_PASSWORD", "CONCLAVE_SERVER", "CONCLAVE_TOKEN", "CONCLAVE_TEST_HOUSE"}
+EXTERNAL = {"POSTGRES_PASSWORD", "CONCLAVE_APP_PASSWORD", "CONCLAVE_SERVER", "CONCLAVE_TOKEN"}
 
 
 def ids(path: Path) -> str:

@@ -50,9 +50,11 @@ OWNERS: dict[str, set[str]] = {
     "openpyxl": {"ingestion"},
     "lxml": {"ingestion"},
     "selectolax": {"ingestion"},
+    "html_to_markdown": {"ingestion"},
+    "PIL": {"ingestion"},
     "charset_normalizer": {"ingestion"},
     "anyio": {"api", "client", "tools"},
-    "numpy": {"embedding", "retrieval", "reasoning", "storage", "ingestion"},
+    "numpy": {"embedding", "evaluation", "retrieval", "reasoning", "storage", "ingestion"},
     "cachetools": {"embedding", "retrieval", "api", "flow", "reasoning"},
     "pydantic": {"*"},
 }

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from app.domain.zones import HOME, VIETNAM, zone_named
-from app.tools.periods import Period, read_moment, resolve_period
+from app.text.dates import Period, period_in, read_moment
 
 LATE = datetime(2026, 11, 20, 23, 30, tzinfo=UTC)
 """Friday in London, Saturday in Vietnam."""
@@ -30,10 +30,10 @@ class TestZoneNamed:
 class TestPeriodsInAZone:
     def test_today_is_where_the_asker_works(self) -> None:
         london = zone_named("Europe/London")
-        assert resolve_period("today", LATE, "en", london) == Period(
+        assert period_in("today", LATE, "en", london) == Period(
             datetime(2026, 11, 20, tzinfo=london), datetime(2026, 11, 21, tzinfo=london)
         )
-        assert resolve_period("today", LATE, "en", VIETNAM) == Period(
+        assert period_in("today", LATE, "en", VIETNAM) == Period(
             datetime(2026, 11, 21, tzinfo=VIETNAM), datetime(2026, 11, 22, tzinfo=VIETNAM)
         )
 

@@ -3,9 +3,11 @@
 Offline unless asked otherwise: no language model and no web, whatever the settings say.
 """
 
+import json
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -13,107 +15,95 @@ import typer
 from rich.console import Console
 
 from app.cli.connecting import Tenant, opened
-from app.cli.evaluation.circumstances import circumstances_of, offline, write_owned
-from app.cli.evaluation.display import show_comparison, show_report
-from app.cli.evaluation.gaia import gaia
-from app.cli.evaluation.house import LocalHouse, corrections_in
+from app.cli.evaluation.display import show_blind, show_comparison, show_report, show_wrong_rows
+from app.cli.evaluation.house import LocalHouse, circumstances_of, corrections_in, offline, write_owned
 from app.cli.output import FAILED, OK, DocumentBar, finish, print_json
-from app.evaluation.bundled import DEFAULT, NAMES, open_dataset
-from app.evaluation.comparison import Comparison, compare
-from app.evaluation.dataset import Dataset
-from app.evaluation.feedback import as_lines, cases_from
-from app.evaluation.gates import DEFAULT_GATES, Gate, held, read_gates
+from app.evaluation.comparison import DEFAULT_GATES, compare, held, read_gates
+from app.evaluation.dataset import DEFAULT, Dataset, as_lines, cases_from, lines_of, open_dataset, read_dataset, refusal
 from app.evaluation.page import report_page
-from app.evaluation.report import Report, read_report
-from app.evaluation.running import Evaluation
+from app.evaluation.report import SEED, Report, read_report, summarise
+from app.evaluation.running import Evaluation, Progress
 from app.evaluation.shelf import PAGE_NAME, REPORT_NAME, SHELF_FOLDER, Shelf
-from app.evaluation.summary import SEED, summarise
 from app.settings import Settings
 
+PLUGINS = "conclave.evaluations"
+"""The entry points that add commands: each is a function as typer takes it."""
+BLIND_FOLDER = Path(__file__).parents[3] / "bench" / "blind"
 eval_commands = typer.Typer(no_args_is_help=True, help="How good the answers are.")
-eval_commands.command("gaia")(gaia)
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object a line; the last line is the result.")]
 Gates = Annotated[Path | None, typer.Option(help="A TOML file of thresholds; default: the gates that come along.")]
-
-
-@dataclass(frozen=True)
-class _Wanted:
-    """What `run` is asked for, read and checked."""
-
-    settings: Settings
-    datasets: list[Dataset]
-    gates: tuple[Gate, ...]
-    before: Report | None
-    limit: int | None
-    concurrency: int
-    seed: int
+WithModel = Annotated[bool, typer.Option(help="Ask the configured models and the web, too.")]
 
 
 @eval_commands.command("run")
 def run(
-    dataset: Annotated[list[str] | None, typer.Option(help=f"A file, or one of: {', '.join(NAMES)}.")] = None,
+    dataset: Annotated[list[str] | None, typer.Option(help="A file, or a name of those in bench/sets.")] = None,
     out: Annotated[Path | None, typer.Option(help="A folder for a copy of report.json and report.html.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Questions of each dataset.")] = None,
     concurrency: Annotated[int, typer.Option(min=1, max=64, help="Questions at a time.")] = 1,
     gates: Gates = None,
     compare_with: Annotated[Path | None, typer.Option("--compare", help="report.json of an earlier run.")] = None,
-    with_model: Annotated[bool, typer.Option(help="Ask the configured models and the web, too.")] = False,
+    with_model: WithModel = False,
     seed: Annotated[int, typer.Option(help="Of the intervals.")] = SEED,
     as_json: AsJson = False,
 ) -> None:
     """Ask datasets and report; exit code 1 when a gate is broken."""
     settings = Settings() if with_model else offline(Settings())
-    wanted = _Wanted(
-        settings=settings,
-        datasets=[open_dataset(name, settings.seed_dir) for name in dict.fromkeys(dataset or DEFAULT)],
-        gates=read_gates(gates or DEFAULT_GATES),
-        before=read_report(compare_with) if compare_with else None,
-        limit=limit,
-        concurrency=concurrency,
-        seed=seed,
-    )
-    finish(_run(wanted, out, as_json))
+    sets = [open_dataset(name) for name in dict.fromkeys(dataset or DEFAULT)]
+    limits = read_gates(gates or DEFAULT_GATES)
+    before = read_report(compare_with) if compare_with else None
+
+    async def work() -> int:
+        report = await _ask(settings, sets, limit=limit, concurrency=concurrency, seed=seed)
+        report = report.model_copy(update={"gates": held(limits, report, before)})
+        found = compare(before, report) if before else None
+        kept = Shelf(settings.data_dir / SHELF_FOLDER).keep(report, found)
+        if out:
+            out.mkdir(parents=True, exist_ok=True)
+            write_owned(out / REPORT_NAME, report.model_dump_json(indent=1))
+            write_owned(out / PAGE_NAME, report_page(report, found))
+        if as_json:
+            for one in report.asked:
+                told = {"question": one.key, "right": one.right, "grade": one.grade, "outcome": one.observation.outcome}
+                print_json(Console(), {**told, "faults": [fault.model_dump() for fault in one.faults]})
+            print_json(Console(), report.model_dump(mode="json", exclude={"asked"}))
+            return OK if report.holds else FAILED
+        show_report(Console(), report)
+        if found:
+            show_comparison(Console(), found)
+        paths = "\n".join(str((out or kept) / name) for name in (REPORT_NAME, PAGE_NAME))
+        Console(stderr=True).print(paths, highlight=False, markup=False, soft_wrap=True)
+        return OK if report.holds else FAILED
+
+    finish(work())
 
 
-async def _run(wanted: _Wanted, out: Path | None, as_json: bool) -> int:
-    console, progress = Console(), Console(stderr=True)
-    report = await _asked(wanted, progress)
-    report = report.model_copy(update={"gates": held(wanted.gates, report, wanted.before)})
-    comparison = compare(wanted.before, report) if wanted.before else None
-    kept = Shelf(wanted.settings.data_dir / SHELF_FOLDER).keep(report, comparison)
-    paths = _keep(out, report, comparison) if out else [kept / REPORT_NAME, kept / PAGE_NAME]
-    if as_json:
-        for one in report.asked:
-            faults = [fault.model_dump() for fault in one.faults]
-            outcome = one.observation.outcome
-            print_json(console, {"question": one.key, "right": one.right, "outcome": outcome, "faults": faults})
-        print_json(console, report.model_dump(mode="json", exclude={"asked"}))
-    else:
-        show_report(console, report)
-        if comparison:
-            show_comparison(console, comparison)
-        progress.print(f"{paths[0]}\n{paths[1]}", highlight=False, markup=False, soft_wrap=True)
-    return OK if report.holds else FAILED
+@eval_commands.command("blind")
+def blind(
+    folder: Annotated[Path, typer.Option(help="Holds a folder for each set, and gates.toml.")] = BLIND_FOLDER,
+    dataset: Annotated[str | None, typer.Option(help="Only the set in this folder.")] = None,
+    seen: Annotated[bool, typer.Option("--seen", help="Ask seen.jsonl instead, and show what went wrong.")] = False,
+    with_model: WithModel = False,
+    as_json: Annotated[bool, typer.Option("--json", help="The figures as one JSON object.")] = False,
+) -> None:
+    """Ask the blind sets and print figures, never a question; exit code 1 when a limit of gates.toml is broken."""
+    settings = Settings() if with_model else offline(Settings())
+    limits = folder / "gates.toml"
+    gates = read_gates(limits) if limits.exists() and not seen else ()
+    sets = _blind_sets(folder, f"{dataset or '*'}/{'seen' if seen else 'blind'}.jsonl")
 
+    async def work() -> int:
+        report = await _ask(settings, sets, is_blind=True)
+        report = report.model_copy(update={"gates": held(gates, report)})
+        if as_json:
+            print_json(Console(), report.model_dump(mode="json", exclude={"asked"}))
+            return OK if report.holds else FAILED
+        if seen:
+            show_wrong_rows(Console(), report)
+        show_blind(Console(), report)
+        return OK if report.holds else FAILED
 
-async def _asked(wanted: _Wanted, progress: Console) -> Report:
-    async with opened(wanted.settings, progress, work=True) as services:
-        evaluation = Evaluation(LocalHouse(services), wanted.datasets, limit=wanted.limit)
-        async with evaluation:
-            bringing, asking = DocumentBar(progress, "bringing documents in"), DocumentBar(progress, "asking")
-            try:
-                await evaluation.prepare(bringing)
-                bringing.stop()
-                asking(0, evaluation.questions, "")
-                began = time.perf_counter()
-                asked = await evaluation.run(wanted.concurrency, asking)
-            finally:
-                bringing.stop()
-                asking.stop()
-        return summarise(
-            asked, evaluation.datasets, circumstances_of(services, wanted.concurrency, evaluation.corpora),
-            made_at=services.rooms.now(), total_seconds=time.perf_counter() - began, seed=wanted.seed,
-        )  # fmt: skip
+    finish(work())
 
 
 @eval_commands.command("compare")
@@ -138,19 +128,11 @@ def compare_runs(
 
 
 @eval_commands.command("check")
-def check(
-    dataset: Annotated[list[str], typer.Argument(help="Files, or names of datasets.")],
-    as_json: AsJson = False,
-) -> None:
-    """Read datasets and say what is wrong with them; asks nothing."""
-    seed_dir = Settings().seed_dir
-    for name in dataset:
-        found = open_dataset(name, seed_dir)
+def check(dataset: Annotated[list[str], typer.Argument(help="Files, or names of datasets.")]) -> None:
+    """Read datasets and say what is wrong with them; asks nothing. Prints a JSON object a dataset."""
+    for found in map(open_dataset, dataset):
         told = {"dataset": found.name, "questions": len(found.cases), "fingerprint": found.fingerprint}
-        if as_json:
-            print_json(Console(), told)
-        else:
-            typer.echo(f"{found.name}: {len(found.cases)} questions ({found.fingerprint})")
+        print_json(Console(), told)
 
 
 @eval_commands.command("from-feedback")
@@ -162,25 +144,62 @@ def from_feedback(
 
     They wait for review: make a fact of each correction, then remove to_review.
     """
-    finish(_from_feedback(tenant, out))
+
+    async def work() -> int:
+        async with opened(Settings(), Console(stderr=True)) as services:
+            name = await services.storage.tenant_named(tenant)
+            found = await corrections_in(services, name)
+        lines = as_lines(cases_from(name, found))
+        if out is None:
+            typer.echo(lines, nl=False)
+        else:
+            write_owned(out, lines)
+            typer.echo(f"{len(found)} cases to review in {out}")
+        return OK
+
+    finish(work())
 
 
-async def _from_feedback(tenant: str, out: Path | None) -> int:
-    async with opened(Settings(), Console(stderr=True)) as services:
-        tenant = await services.storage.tenant_named(tenant)
-        found = await corrections_in(services, tenant)
-    lines = as_lines(cases_from(tenant, found))
-    if out is None:
-        typer.echo(lines, nl=False)
-    else:
-        write_owned(out, lines)
-        typer.echo(f"{len(found)} cases to review in {out}")
-    return OK
+def _blind_sets(folder: Path, pattern: str) -> list[Dataset]:
+    """The sets below a folder. Questions about attached files are of another kind: `bench.tables` asks them."""
+    paths = [path for path in sorted(folder.glob(pattern)) if "file" not in json.loads(lines_of(path)[0])]
+    if not paths:
+        raise refusal([f"{folder}: holds no {pattern}"])
+    return [read_dataset(path, path.parent.name) for path in paths]
 
 
-def _keep(folder: Path, report: Report, comparison: Comparison | None) -> Sequence[Path]:
-    folder.mkdir(parents=True, exist_ok=True)
-    texts = {REPORT_NAME: report.model_dump_json(indent=1), PAGE_NAME: report_page(report, comparison)}
-    for name, text in texts.items():
-        write_owned(folder / name, text)
-    return [folder / name for name in texts]
+async def _ask(
+    settings: Settings, sets: Sequence[Dataset], *, limit: int | None = None, concurrency: int = 1, seed: int = SEED,
+    is_blind: bool = False,
+) -> Report:  # fmt: skip
+    """Ask everything of services opened for it. With `is_blind` no question is shown, and kinds are the groups."""
+    progress = Console(stderr=True)
+    bringing, asking = DocumentBar(progress, "bringing documents in"), DocumentBar(progress, "asking")
+    shown: Progress = (lambda done, of, question: asking(done, of, "")) if is_blind else asking
+    async with opened(settings, progress, work=True) as services:
+        async with Evaluation(LocalHouse(services), sets, limit=limit) as evaluation:
+            try:
+                await evaluation.prepare(bringing)
+                bringing.stop()
+                shown(0, evaluation.questions, "")
+                began = time.perf_counter()
+                asked = await evaluation.run(concurrency, shown)
+            finally:
+                bringing.stop()
+                asking.stop()
+        return summarise(
+            asked, evaluation.datasets, circumstances_of(services, concurrency, evaluation.corpora), seed=seed,
+            made_at=services.rooms.now(), total_seconds=time.perf_counter() - began, kinds_only=is_blind,
+        )  # fmt: skip
+
+
+def _add_plugins() -> None:
+    """Add the commands of installed extras, and of those that lie beside the program in a checkout."""
+    found = {entry.name: entry for entry in entry_points(group=PLUGINS)}
+    if "gaia" not in found and find_spec("extras") is not None:
+        found["gaia"] = EntryPoint("gaia", "extras.gaia.command:gaia", PLUGINS)
+    for name, entry in sorted(found.items()):
+        eval_commands.command(name)(entry.load())
+
+
+_add_plugins()

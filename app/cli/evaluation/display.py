@@ -1,4 +1,4 @@
-"""A report in the terminal."""
+"""Reports in the terminal."""
 
 from collections.abc import Iterable
 
@@ -7,115 +7,115 @@ from rich.table import Table
 from rich.text import Text
 
 from app.evaluation.comparison import Comparison, Moved
-from app.evaluation.measures import BY_NAME, LEADING, METRICS
-from app.evaluation.report import GateResult, Report
+from app.evaluation.figures import BY_NAME, LEADING
+from app.evaluation.report import GateResult, Group, Report, Score, median_wait, rows_of_rates
 from app.text.language import clean
 
 _WORST = 5
 _STYLES = {"better": "green", "worse": "red", "even": "dim"}
+_BLIND = {
+    "fully_right": "right", "partly": "partly", "wrong_answered": "wrong & answered", "wrong_hedged": "wrong & hedged",
+    "wrongly_refused": "wrongly refused", "not_found_f1": "not-found F1", "extra": "extra sentences", "stale": "stale",
+    "recall": "gold cited",
+}  # fmt: skip
+"""The figures of blind sets, with their heads."""
 
 
 def show_report(console: Console, report: Report) -> None:
-    """Rates with intervals, outcomes, groups, the most confidently wrong, and the gates."""
-    console.print(_rates(report))
-    console.print(_outcomes(report))
-    console.print(_groups(report))
-    console.print(_spent(report))
-    _show_wrong(console, report)
-    show_gates(console, report.gates)
-
-
-def show_comparison(console: Console, found: Comparison) -> None:
-    """What changed, and the questions that moved."""
-    table = _table(f"Since the earlier run ({found.questions} questions in both)", "rate", "before", "after", "change")
-    table.add_column("95 % interval", justify="right")
-    for one in found.changes:
-        cells = (f"{one.before:.3f}", f"{one.after:.3f}", f"{one.after - one.before:+.3f}")
-        ends = f"{one.low:+.3f} … {one.high:+.3f}"
-        table.add_row(BY_NAME[one.metric].title, *cells, ends, style=_STYLES[one.verdict])
-    console.print(table)
-    before, after = found.median_seconds
-    told = f"leaks {found.leaks[0]} → {found.leaks[1]} · median wait {before * 1000:.0f} → {after * 1000:.0f} ms"
-    console.print(_text(told))
-    if found.unlike:
-        console.print(_text(f"not alike: {'; '.join(found.unlike)}", "yellow"))
-    _show_moved(console, "worse", found.worse)
-    _show_moved(console, "better", found.better)
-    show_gates(console, found.gates)
-
-
-def show_gates(console: Console, gates: Iterable[GateResult]) -> None:
-    """Each demand with what was reached, the broken ones last."""
-    for gate in sorted(gates, key=lambda gate: not gate.holds):
-        mark, style = ("✓", "green") if gate.holds else ("✗", "bold red")
-        value = "not asked" if gate.value is None else f"{gate.value:.3f}"
-        where = f" ({gate.where})" if gate.where else ""
-        console.print(_text(f"{mark} {gate.metric}{where} {value}, wanted {gate.demand}", style))
-
-
-def _rates(report: Report) -> Table:
+    """Print rates with intervals, groups, the most confidently wrong, and the gates."""
     sets = ", ".join(one.name for one in report.datasets)
-    table = _table(f"{report.questions} questions from {sets}", "rate", "value", "95 % interval", "questions")
-    for metric in METRICS:
-        if score := report.scores.get(metric.name):
-            ends = f"{score.low:.3f} – {score.high:.3f}"
-            table.add_row(metric.title, f"{score.value:.3f}", ends, str(score.questions))
-    style = "bold red" if report.leak_count else "green"
-    table.add_row("leaks", str(report.leak_count), "", str(len(report.asked)), style=style)
-    if found := report.calibration:
-        table.add_row("calibration error", f"{found.error:.3f}", "", str(found.answers))
-    return table
-
-
-def _outcomes(report: Report) -> Table:
-    table = _table("Outcomes", "outcome", "due", "said", "precision", "recall", "F1")
-    for one in report.outcomes:
-        shares = ("–" if value is None else f"{value:.2f}" for value in (one.precision, one.recall, one.f1))
-        table.add_row(one.outcome, str(one.due), str(one.said), *shares)
-    return table
-
-
-def _groups(report: Report) -> Table:
-    table = _table("Groups", "", "questions", *(BY_NAME[name].title for name in LEADING))
-    for group in report.groups:
-        scores = (f"{group.scores[name].value:.2f}" if name in group.scores else "–" for name in LEADING)
-        table.add_row(_text(f"{group.kind} {group.name}"), str(group.questions), *scores)
-    return table
-
-
-def _spent(report: Report) -> Text:
-    spent = report.spent
-    told = f"median {spent.median_seconds * 1000:.0f} ms, p95 {spent.p95_seconds * 1000:.0f} ms a question"
-    if spent.tokens:
-        told += f" · {spent.tokens_per_question:.0f} tokens a question"
+    title = f"{report.questions} questions from {sets}"
+    console.print(_table(title, ("rate", "value", "95 % interval", "questions"), rows_of_rates(report)))
+    groups = (
+        (f"{group.kind} {group.name}", str(group.questions),
+         *(f"{group.scores[name].value:.2f}" if name in group.scores else "–" for name in LEADING))
+        for group in report.groups
+    )  # fmt: skip
+    console.print(_table("Groups", ("", "questions", *(BY_NAME[name].title for name in LEADING)), groups))
     if report.to_review:
-        told += f" · {report.to_review} to review count nowhere"
-    return _text(told, "dim")
-
-
-def _show_wrong(console: Console, report: Report) -> None:
+        console.print(_text(f"{report.to_review} to review count nowhere", "dim"))
     wrong = [one for one in report.asked if not one.right and not one.question.to_review]
     wrong.sort(key=lambda one: (not one.leaks, -one.observation.confidence))
     for one in wrong[:_WORST]:
         faults = "; ".join(fault.detail for fault in one.faults)
-        console.print(_text(f"✗ {one.key} {one.question.question}", "yellow"))
+        console.print(_text(f"✗ {one.key} {one.question.question}", "bold"))
         console.print(_text(f"    {faults} (confidence {one.observation.confidence:.2f})", "dim"))
     if wrong[_WORST:]:
         console.print(_text(f"  and {len(wrong) - _WORST} more wrong answers", "dim"))
+    _show_gates(console, report.gates)
 
 
-def _show_moved(console: Console, name: str, questions: Iterable[Moved]) -> None:
-    for one in questions:
-        why = "; ".join(one.after or one.before)
-        console.print(_text(f"{name}: {one.key} {one.question} ({why})", _STYLES[name]))
+def show_blind(console: Console, report: Report) -> None:
+    """Print the figures of blind sets by set, language and kind, each with its interval; no question."""
+    wait = median_wait(report.asked, report.seed)
+    whole = Group(kind="dataset", name="", questions=report.questions, scores=report.scores, seconds=wait)
+    rows = []
+    for group in (whole, *(one for one in report.groups if one.kind != "department")):
+        name = f"{'kind' if group.kind == 'tag' else group.kind} {group.name}" if group.name else "all"
+        cells = (_cell(group.scores.get(metric)) for metric in _BLIND)
+        rows.append((name, str(group.questions), *cells, _cell(group.seconds, 1000)))
+    title = f"{report.questions} questions, 95 % intervals"
+    console.print(_table(title, ("", "n", *_BLIND.values(), "median ms"), rows))
+    _show_gates(console, report.gates)
 
 
-def _table(title: str, first: str, *columns: str) -> Table:
-    table = Table(title=_text(title), title_justify="left", box=None, header_style="dim")
-    table.add_column(first, no_wrap=True)
-    for column in columns:
-        table.add_column(column, justify="right")
+def show_wrong_rows(console: Console, report: Report) -> None:
+    """Print every question that was not answered right, or with sentences that do not belong."""
+    for one in report.asked:
+        if one.grade in ("right", "rightly_refused") and not one.extra:
+            continue
+        console.print(_text(f"{one.grade} · {one.key} ({', '.join(one.question.tags[:1])}) {one.question.question}"))
+        lines = [" ".join(one.observation.answer.split())[:400], *(fault.detail for fault in one.faults)]
+        lines += [f"does not belong: {sentence[:160]}" for sentence in one.extra]
+        for line in filter(None, lines):
+            console.print(_text(f"    {line}", "dim"))
+
+
+def show_comparison(console: Console, found: Comparison) -> None:
+    """Print what changed, and the questions that moved."""
+    table = _table(f"Since the earlier run ({found.questions} questions in both)", ("rate", "before", "after"), ())
+    table.add_column("change, 95 % interval", justify="right")
+    for one in found.changes:
+        ends = f"{one.after - one.before:+.3f} ({one.low:+.3f} … {one.high:+.3f})"
+        cells = (f"{one.before:.3f}", f"{one.after:.3f}", ends)
+        table.add_row(BY_NAME[one.metric].title, *cells, style=_STYLES[one.verdict])
+    console.print(table)
+    before, after = found.median_seconds
+    leaks = f"leaks {found.leaks[0]} → {found.leaks[1]}"
+    console.print(_text(f"{leaks} · median wait {before * 1000:.0f} → {after * 1000:.0f} ms"))
+    if found.unlike:
+        console.print(_text(f"not alike: {'; '.join(found.unlike)}", "yellow"))
+    _show_moved(console, "worse", found.worse)
+    _show_moved(console, "better", found.better)
+    _show_gates(console, found.gates)
+
+
+def _show_moved(console: Console, verdict: str, moved: Iterable[Moved]) -> None:
+    for one in moved:
+        faults = "; ".join(one.after or one.before)
+        console.print(_text(f"{verdict}: {one.key} {one.question} ({faults})", _STYLES[verdict]))
+
+
+def _show_gates(console: Console, gates: Iterable[GateResult]) -> None:
+    for gate in sorted(gates, key=lambda gate: not gate.holds):
+        console.print(_text(str(gate), "green" if gate.holds else "bold red"))
+
+
+def _table(title: str, head: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
+    table = Table(title=title, title_justify="left", box=None, header_style="dim")
+    for place, name in enumerate(head):
+        table.add_column(name, justify="right" if place else "left", no_wrap=not place)
+    for row in rows:
+        table.add_row(*(_text(cell) for cell in row))
     return table
+
+
+def _cell(score: Score | None, factor: int = 1) -> str:
+    if score is None:
+        return "–"
+    value, low, high = ((part * factor) for part in (score.value, score.low, score.high))
+    digits = 0 if factor > 1 else 2
+    return f"{value:.{digits}f}\n{low:.{digits}f}–{high:.{digits}f}"
 
 
 def _text(value: str, style: str = "") -> Text:

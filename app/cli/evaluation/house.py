@@ -1,47 +1,58 @@
-"""The house that is evaluated: the services of this process, asked as `conclave ask` asks them."""
+"""The services of this process as what is evaluated, and what figures over them depend on."""
 
 import asyncio
 import hashlib
+import os
 from collections.abc import AsyncIterator, Sequence
 from datetime import date
+from pathlib import Path
 from uuid import UUID
 
-from pydantic import ValidationError
-
+from app import __version__
 from app.api.runs import start_run
 from app.api.schemas import ChatBody
 from app.domain.knowledge import DocumentDraft
 from app.domain.principal import GENERAL, Principal, tenant_id_of
 from app.embedding import EmbeddingUnavailable
 from app.errors import AppError, ErrorCode
-from app.evaluation.gaia.running import Mode
+from app.evaluation.report import Circumstances, CorpusTold
 from app.evaluation.running import Progress, Shelved
 from app.events import Event
 from app.main import Services
 from app.main.storage import operator_claims
+from app.settings import Settings
 from app.storage import feedback, tenants
 from app.storage.database import Database
 from app.storage.feedback import Correction
 
+_APP = Path(__file__).parents[2]
+_NO_PART = frozenset({"cli", "evaluation", "web", "__pycache__"})
+"""What answers no question."""
+_KINDS = frozenset({".py", ".yaml", ".md", ".txt", ".json", ".jsonl"})
+_TOLD_SETTINGS = {
+    "llm_answer_mode", "max_retries", "enable_caching", "conflict_resolution_threshold", "min_relevance_score",
+    "enable_follow_up_questions", "max_queries_per_agent", "enable_parallel_execution", "resolution_rules",
+    "resolution_weights", "task_deadline_ms", "task_token_budget",
+}  # fmt: skip
 _PATIENCE_SECONDS = 15
 """Beyond the run's own deadline."""
 
 
 class LocalHouse:
-    """See `House` and `DeepHouse`; needs services whose worker runs."""
+    """See `House`; needs services whose worker runs."""
 
     def __init__(self, services: Services):
-        self._services = services
+        self.services = services
         self._maintenance: Database | None = None
 
     async def rights_of(self, user: str) -> Principal:
         """See `House`."""
-        return (await self._services.claims_of(user)).principal()
+        return (await self.services.claims_of(user)).principal()
 
     async def shelf(self, tenant: str) -> list[Shelved]:
         """See `House`."""
-        operator = (await self._services.directory.operator_of(tenant)).principal()
-        async with self._services.database.principal_scope(operator, durable=False) as tx:
+        operator = (await self.services.directory.operator_of(tenant)).principal()
+        async with self.services.database.principal_scope(operator, durable=False) as tx:
             rows = await feedback.shelf(tx)
         return [
             Shelved(
@@ -56,14 +67,14 @@ class LocalHouse:
         async with (await self._operator()).operator_scope() as tx:
             await tenants.add_tenant(tx, tenant)
         try:
-            await self._services.ingestion.ingest(operator_claims(tenant).principal(), documents, progress)
+            await self.services.ingestion.ingest(operator_claims(tenant).principal(), documents, progress)
         except EmbeddingUnavailable as error:
             detail = "The embedding model cannot be reached. Run the command again when it can."
             raise AppError(ErrorCode.LLM_UNAVAILABLE, detail, status=503) from error
 
     async def clear(self, tenant: str) -> None:
         """See `House`."""
-        async with self._services.database.principal_scope(operator_claims(tenant).principal()) as tx:
+        async with self.services.database.principal_scope(operator_claims(tenant).principal()) as tx:
             await feedback.empty(tx)
         async with (await self._operator()).operator_scope() as tx:
             await feedback.remove_tenant(tx, tenant_id_of(tenant))
@@ -73,43 +84,17 @@ class LocalHouse:
     ) -> AsyncIterator[Event]:
         """See `House`."""
         body = ChatBody(query=query, session_id=session_id, as_of=as_of)
-        async for event in self._events(principal, body):
+        async for event in self.events_of(principal, body):
             yield event
 
     async def forget(self, principal: Principal, session_ids: Sequence[UUID]) -> None:
         """See `House`."""
         for session_id in session_ids:
-            await self._services.rooms.sessions.delete(principal, session_id)
+            await self.services.rooms.sessions.delete(principal, session_id)
 
-    @property
-    def max_file_bytes(self) -> int:
-        """See `DeepHouse`."""
-        return self._services.attachments.limits.max_bytes
-
-    async def attach(self, principal: Principal, name: str, content: bytes) -> UUID:
-        """See `DeepHouse`."""
-        return (await self._services.attachments.bring_in(principal, content, name)).file_id
-
-    async def question(
-        self, principal: Principal, query: str, files: Sequence[UUID], mode: Mode
-    ) -> AsyncIterator[Event]:
-        """See `DeepHouse`."""
-        try:
-            body = ChatBody(query=query, mode=mode, files=tuple(files), answer_style="short")
-        except ValidationError as error:
-            detail = f"query: {error.errors()[0]['msg']}"
-            raise AppError(ErrorCode.PAYLOAD_INVALID, detail, status=422) from error
-        async for event in self._events(principal, body):
-            yield event
-
-    async def clear_up(self, principal: Principal, sessions: Sequence[UUID], files: Sequence[UUID]) -> None:
-        """See `DeepHouse`."""
-        await self.forget(principal, sessions)
-        for file_id in files:
-            await self._services.attachments.delete(principal, file_id)
-
-    async def _events(self, principal: Principal, body: ChatBody) -> AsyncIterator[Event]:
-        rooms = self._services.rooms
+    async def events_of(self, principal: Principal, body: ChatBody) -> AsyncIterator[Event]:
+        """Start a run and follow it to its end. Raises `AppError` when it does not end in time."""
+        rooms = self.services.rooms
         run = await start_run(rooms, principal, body, None)
         try:
             async with asyncio.timeout(run.deadline_ms / 1000 + _PATIENCE_SECONDS):
@@ -121,7 +106,7 @@ class LocalHouse:
 
     async def _operator(self) -> Database:
         if self._maintenance is None:
-            self._maintenance = await self._services.open_operator()
+            self._maintenance = await self.services.open_operator()
         return self._maintenance
 
 
@@ -143,3 +128,39 @@ async def corrections_in(services: Services, tenant: str) -> list[Correction]:
         async with services.database.principal_scope(giver, durable=False) as tx:
             found += await feedback.corrections(tx)
     return found
+
+
+def offline(settings: Settings) -> Settings:
+    """Without a language model and without the web."""
+    return settings.model_copy(
+        update={"llm_base_url": "", "llm_model": "", "llm_small_model": "", "web_allowed_hosts": frozenset()}
+    )
+
+
+def circumstances_of(services: Services, concurrency: int, corpora: Sequence[CorpusTold] = ()) -> Circumstances:
+    """Tell what the figures of a run over these services depend on."""
+    ports = services.rooms.flow.ports
+    return Circumstances(
+        version=__version__, code=_fingerprint_of_program(), mind=ports.reasoner.identity, space=ports.corpus.space,
+        settings=services.settings.model_dump(mode="json", include=_TOLD_SETTINGS), corpora=tuple(corpora),
+        concurrency=concurrency, today=services.rooms.now().date().isoformat(),
+    )  # fmt: skip
+
+
+def write_owned(path: Path, text: str, *, append: bool = False) -> None:
+    """For its owner only: it tells what is in documents."""
+    how = os.O_APPEND if append else os.O_TRUNC
+    with os.fdopen(
+        os.open(path, os.O_WRONLY | os.O_CREAT | how, 0o600), "a" if append else "w", encoding="utf-8"
+    ) as file:
+        file.write(text)
+
+
+def _fingerprint_of_program(folder: Path = _APP) -> str:
+    """12 hex digits over every file that has a part in answering; reads them."""
+    digest = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        place = path.relative_to(folder)
+        if path.suffix in _KINDS and not _NO_PART & set(place.parts):
+            digest.update(place.as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()[:12]

@@ -8,11 +8,10 @@ from langgraph.runtime import Runtime
 
 from app.agents.registry import Role
 from app.domain.deep import DeepMessage, DeepPlan, Research, Working
-from app.domain.knowledge import Finding
 from app.flow.deep.context import DeepContext, Stopped
-from app.flow.deep.orchestrate import research_told, talk_key, working_told
+from app.flow.deep.orchestrate import research_text, talk_key, working_text
 from app.flow.deep.state import DeepState, Talk
-from app.flow.deep.using import use
+from app.flow.deep.tool_calls import use
 from app.reasoning.deep import Action, ActRequest, Found, Solved, ToolWish
 
 
@@ -87,13 +86,13 @@ def concluded(deep: DeepState, role: Role, talk: Talk, action: Action) -> DeepSt
     """The state with the agent's work in it, for the critic. An agent that does not conclude has found nothing."""
     if role == "researcher":
         research = _researched(deep, talk, action)
-        report = DeepMessage(sender=role, receiver="orchestrator", content=research_told(research), step=research.step)
+        report = DeepMessage(sender=role, receiver="orchestrator", content=research_text(research), step=research.step)
         return deep.but(
             draft=research, research_tries=deep.research_tries + 1, under_review="researcher", at_work=None,
             messages=(*deep.messages, report),
         )  # fmt: skip
     working = _worked(deep, talk, action)
-    report = DeepMessage(sender=role, receiver="orchestrator", content=working_told(working))
+    report = DeepMessage(sender=role, receiver="orchestrator", content=working_text(working))
     return deep.but(
         working=working, expert_tries=deep.expert_tries + 1, under_review="expert", at_work=None,
         messages=(*deep.messages, report),
@@ -118,13 +117,9 @@ def _researched(deep: DeepState, talk: Talk, action: Action) -> Research:
 def _worked(deep: DeepState, talk: Talk, action: Action) -> Working:
     """The expert's own account, resting on nothing but what was really found."""
     working = action.working if isinstance(action, Solved) else Working(answer="", text="", solved=False)
-    known = _known(deep)
+    known = deep.findings
     findings = tuple(finding for finding in working.findings if finding in known)
     return working.model_copy(update={"findings": findings, "observations": talk.observations})
-
-
-def _known(deep: DeepState) -> tuple[Finding, ...]:
-    return tuple(finding for one in deep.observations for finding in one.findings)
 
 
 def _task(plan: DeepPlan, step: int) -> str:

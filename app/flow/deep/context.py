@@ -131,13 +131,13 @@ class DeepContext:
 
     async def keep(self, state: DeepState) -> DeepState:
         """Keep a state with the trace so far. Raises `StaleAttempt` when the run was lost."""
-        self.latest = self._told(state)
-        await self.ports.checkpoints.keep(self.run.run, self.latest.dump())
+        self.latest = self._with_trace(state)
+        await self.ports.checkpoints.store(self.run.run, self.latest.dump())
         return self.latest
 
     async def park(self, state: DeepState, plan: dict[str, object]) -> None:
         """Let the run wait for a decision about its plan."""
-        self.latest = self._told(state)
+        self.latest = self._with_trace(state)
         await self.ports.checkpoints.park(self.run.run, self.latest.dump(), plan)
 
     def go_on_from(self, state: DeepState) -> None:
@@ -162,7 +162,7 @@ class DeepContext:
         hosts = self.run.limits.trusted_link_hosts
         return guard_of(state.said, findings, (), state.asked.language, hosts)
 
-    def _told(self, state: DeepState) -> DeepState:
+    def _with_trace(self, state: DeepState) -> DeepState:
         return state.but(actions=self.trace.actions, outcomes=tuple(map(_slim, self.run.outcomes)))
 
 

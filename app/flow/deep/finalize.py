@@ -10,10 +10,10 @@ from app.domain.deep import Report
 from app.domain.knowledge import Finding, Language
 from app.errors import ErrorCode
 from app.flow.deep.context import DeepContext, GraphState
-from app.flow.deep.orchestrate import given_up
-from app.flow.deep.shown import all_done, ended_plan_of
+from app.flow.deep.orchestrate import stop_cause
+from app.flow.deep.plan_view import all_done, ended_plan_of
 from app.flow.deep.state import Cause, DeepLimits, DeepState, Reply
-from app.flow.resolve import cited, tell_resolution
+from app.flow.resolve import cited, trace_resolution
 from app.flow.respond import commit, commit_failed, final_answer, resolved_event
 from app.reasoning.budget import LimitReached
 from app.reasoning.deep import TellRequest
@@ -34,17 +34,11 @@ _WHY: dict[Language, dict[Cause, str]] = {
         "budget": "the budget of model calls for this question is used up",
     },
 }
-_NO_ANSWER: dict[Language, str] = {
-    "vi": "Chưa tìm được câu trả lời: {why}.",
-    "en": "No answer was found: {why}.",
-}
-_APPROVED: dict[Language, tuple[str, str]] = {
-    "vi": ("chấp nhận", "trả lại"),
-    "en": ("approved", "sent back"),
-}
+_NO_ANSWER: dict[Language, str] = {"vi": "Chưa tìm được câu trả lời: {why}.", "en": "No answer was found: {why}."}
+_APPROVED: dict[Language, tuple[str, str]] = {"vi": ("chấp nhận", "trả lại"), "en": ("approved", "sent back")}
 
 
-def why_given_up(cause: Cause, state: DeepState, limits: DeepLimits) -> str:
+def stop_reason(cause: Cause, state: DeepState, limits: DeepLimits) -> str:
     """Why there is no answer, as part of a sentence."""
     tries = {"plan": limits.max_plan_tries, "research": limits.max_research_tries, "expert": limits.max_expert_tries}
     task = state.plan.research[state.step - 1] if state.plan is not None and state.step else ""
@@ -70,10 +64,7 @@ def account_of(state: DeepState) -> str:
 _DELTA_CHARS = 48
 _LAST_SHARE = 0.3
 """Of the reserve, kept back for committing what the mind says."""
-_CODES: dict[Cause, ErrorCode] = {
-    "deadline": ErrorCode.RUN_DEADLINE_EXCEEDED,
-    "budget": ErrorCode.BUDGET_EXHAUSTED,
-}
+_CODES: dict[Cause, ErrorCode] = {"deadline": ErrorCode.RUN_DEADLINE_EXCEEDED, "budget": ErrorCode.BUDGET_EXHAUSTED}
 """Causes that end a run as failed; where tries ran out, nothing was found."""
 
 
@@ -83,8 +74,8 @@ async def finalize(state: GraphState, runtime: Runtime[DeepContext]) -> GraphSta
     if deep.reply is not None:
         await _reply(context, deep, deep.reply)
         return {"deep": deep}
-    cause = given_up(deep, context.limits)
-    why = why_given_up(cause, deep, context.limits) if cause else ""
+    cause = stop_cause(deep, context.limits)
+    why = stop_reason(cause, deep, context.limits) if cause else ""
     if cause is None:
         all_done(context)
     report = _cleaned(await _report(context, deep, why), context, deep)
@@ -141,17 +132,17 @@ def _sources(deep: DeepState) -> tuple[Finding, ...]:
 
 async def _answer(context: DeepContext, deep: DeepState, report: Report, outcome: Outcome) -> None:
     for piece in _pieces(report.answer):
-        context.run.say(piece, "finalizer", streaming=True)
+        context.run.stream_text(piece, "finalizer", streaming=True)
     context.yield_floor()
     if deep.verdicts:
-        tell_resolution(context.run, deep.verdicts, 0)
+        trace_resolution(context.run, deep.verdicts, 0)
         context.run.run.writer.append(resolved_event(deep.verdicts))
     is_found = outcome == "answered"
     confidence = deep.working.confidence if is_found and deep.working else 0.0
     evidence = cited(_sources(deep)) if is_found else ()
     answer = final_answer(context.run, report, evidence, confidence, _metadata(context, bool(deep.verdicts)))
     await commit(context.run, answer, outcome, ended_plan_of(context, deep), None, "", deep.verdicts)
-    context.run.listener.keep(None, deep.asked.question, found=is_found)
+    context.run.listener.remember_turn(None, deep.asked.question, found=is_found)
 
 
 async def _fail(context: DeepContext, deep: DeepState, code: ErrorCode, why: str, report: Report) -> None:
@@ -164,7 +155,7 @@ async def _fail(context: DeepContext, deep: DeepState, code: ErrorCode, why: str
 
 
 async def _reply(context: DeepContext, deep: DeepState, reply: Reply) -> None:
-    context.run.say(reply.text, "finalizer", streaming=False)
+    context.run.stream_text(reply.text, "finalizer", streaming=False)
     context.trace.stage("finalizer", "finalizer", context.since, True, {"outcome": reply.outcome})
     context.yield_floor()
     report = Report(answer=reply.text, reasoning="", solved=False)

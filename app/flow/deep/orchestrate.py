@@ -7,7 +7,7 @@ from langgraph.runtime import Runtime
 
 from app.domain.deep import Critique, DeepMessage, DeepPlan, Party, Research, Stage, Working
 from app.flow.deep.context import DeepContext, GraphState, Parked
-from app.flow.deep.shown import executing, shown_plan
+from app.flow.deep.plan_view import executing, plan_view
 from app.flow.deep.state import Cause, DeepLimits, DeepState
 
 
@@ -26,23 +26,23 @@ def visible_to(messages: tuple[DeepMessage, ...], party: Party, step: int = 0) -
             return tuple(one for one in messages if party in (one.sender, one.receiver) and one.step == step)
 
 
-def plan_told(plan: DeepPlan) -> str:
+def plan_text(plan: DeepPlan) -> str:
     """A plan as the planner reports it: numbered steps, research first."""
     steps = [*(f"research: {text}" for text in plan.research), *(f"logic: {text}" for text in plan.logic)]
     return "\n".join(f"{number}. {text}" for number, text in enumerate(steps, 1))
 
 
-def research_told(research: Research) -> str:
+def research_text(research: Research) -> str:
     """What a research step found, as its researcher reports it."""
     return research.text if research.found else f"not found: {research.task}"
 
 
-def working_told(working: Working) -> str:
+def working_text(working: Working) -> str:
     """The expert's report."""
     return "\n".join((*working.steps, working.text)) if working.solved else f"not solved: {working.text}"
 
 
-def critique_told(critique: Critique) -> str:
+def critique_text(critique: Critique) -> str:
     """The critic's verdict."""
     return "approved" if critique.approved else f"rejected: {critique.feedback}"
 
@@ -53,7 +53,7 @@ Next = Stage | Literal["approval"]
 
 def next_stage(state: DeepState, limits: DeepLimits) -> Next:
     """What follows on a state: review of new work, else the first stage whose work is not approved yet."""
-    if state.reply is not None or state.is_answer_approved or given_up(state, limits) is not None:
+    if state.reply is not None or state.is_answer_approved or stop_cause(state, limits) is not None:
         return "finalizer"
     if state.under_review is not None:
         return "critic"
@@ -64,7 +64,7 @@ def next_stage(state: DeepState, limits: DeepLimits) -> Next:
     return "researcher" if state.step else "expert"
 
 
-def given_up(state: DeepState, limits: DeepLimits) -> Cause | None:
+def stop_cause(state: DeepState, limits: DeepLimits) -> Cause | None:
     """Why the run ends without an approved answer; None while it goes on, and when it has one."""
     if state.is_answer_approved or state.reply is not None:
         return None
@@ -89,7 +89,7 @@ async def orchestrate(state: GraphState, runtime: Runtime[DeepContext]) -> Graph
     if upcoming == "approval":
         context.trace.stage("orchestrator", "orchestrator", started_at, True, {"next": upcoming})
         assert deep.plan is not None  # it was approved by the critic
-        await context.park(deep, shown_plan(context, deep, deep.plan).model_dump(mode="json"))
+        await context.park(deep, plan_view(context, deep, deep.plan).model_dump(mode="json"))
         raise Parked
     if deep.at_work != upcoming:  # another attempt goes on with a stage that was delegated already
         deep = delegated(deep, upcoming)
@@ -156,10 +156,10 @@ def _task(state: DeepState, to: Stage) -> str:
 def _to_review(state: DeepState) -> str:
     match state.under_review:
         case "planner" if state.plan is not None:
-            return plan_told(state.plan)
+            return plan_text(state.plan)
         case "researcher" if state.draft is not None:
-            return research_told(state.draft)
+            return research_text(state.draft)
         case "expert" if state.working is not None:
-            return working_told(state.working)
+            return working_text(state.working)
         case _:
             raise AssertionError("nothing is under review")

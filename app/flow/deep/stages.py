@@ -7,12 +7,12 @@ from typing import Any, Protocol
 from langgraph.runtime import Runtime
 
 from app.domain.deep import Asked, Critique, DeepMessage, DeepPlan, Party, Stage
-from app.domain.knowledge import Finding, Language
+from app.domain.knowledge import Language
 from app.errors import AppError
 from app.events import RenavigateRequest, VerificationDone
 from app.flow.deep.context import DeepContext, GraphState, Stopped
-from app.flow.deep.orchestrate import critique_told, plan_told
-from app.flow.deep.shown import announce, completed
+from app.flow.deep.orchestrate import critique_text, plan_text
+from app.flow.deep.plan_view import announce, completed
 from app.flow.deep.state import DeepLimits, DeepState, Reply
 from app.flow.orchestrate import classify, settle_permission
 from app.links import LinkGuard
@@ -132,7 +132,7 @@ async def plan(context: DeepContext, deep: DeepState) -> Done:
     made = cleaned_plan(made, context.guard(deep), context.limits)
     done = deep.but(
         plan=made, plan_tries=deep.plan_tries + 1, under_review="planner",
-        messages=(*deep.messages, _report("planner", plan_told(made))),
+        messages=(*deep.messages, _report("planner", plan_text(made))),
     )  # fmt: skip
     return Done(done, "planner", {"try": done.plan_tries, "research": list(made.research), "logic": list(made.logic)})
 
@@ -163,7 +163,7 @@ async def criticise(context: DeepContext, deep: DeepState) -> Done:
     )
     said = await context.ask(context.ports.mind.criticise(request))
     step = deep.step if of == "researcher" else 0
-    feedback = "" if said.approved else context.guard(deep, _findings(deep)).clean(said.feedback)
+    feedback = "" if said.approved else context.guard(deep, deep.findings).clean(said.feedback)
     critique = Critique(of=of, approved=said.approved, feedback=feedback, step=step)
     _tell(context, deep, critique)
     done = judged(deep, critique)
@@ -182,7 +182,7 @@ async def _go_on(context: DeepContext, deep: DeepState, given: DeepPlan, critiqu
 
 def judged(deep: DeepState, critique: Critique) -> DeepState:
     """The state after a verdict: approved work is settled, refused work stays for whoever mends it."""
-    told = _report("critic", critique_told(critique), critique.step)
+    told = _report("critic", critique_text(critique), critique.step)
     after = deep.but(
         under_review=None, critiques=(*deep.critiques, critique), messages=(*deep.messages, told)
     )  # fmt: skip
@@ -220,11 +220,6 @@ def _confidence(deep: DeepState) -> float:
     if deep.under_review == "researcher" and deep.draft is not None:
         return max((finding.confidence for finding in deep.draft.findings), default=0.0)
     return 1.0
-
-
-def _findings(deep: DeepState) -> tuple[Finding, ...]:
-    """Everything found so far: its sources may be named."""
-    return tuple(finding for one in deep.observations for finding in one.findings)
 
 
 def _report(sender: Party, content: str, step: int = 0) -> DeepMessage:

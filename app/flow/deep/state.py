@@ -12,6 +12,7 @@ from app.agents.step import StepOutcome
 from app.domain.answer import FlowAction
 from app.domain.conflicts import Conflict
 from app.domain.deep import Asked, Critique, DeepMessage, DeepPlan, Observation, Research, Reviewed, Stage, Working
+from app.domain.knowledge import Finding
 from app.domain.record import Record
 from app.reasoning import ResolvedPoint
 from app.tasks.run import TaskRun
@@ -137,6 +138,11 @@ class DeepState(Record):
         return (*done, *(one for talk in self.talks.values() for one in talk.observations))
 
     @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Everything tools came back with so far, also where nothing was found."""
+        return tuple(finding for one in self.observations for finding in one.findings)
+
+    @property
     def feedback(self) -> str:
         """Of the last critique, when work was sent back."""
         return self.critiques[-1].feedback if self.critiques and not self.critiques[-1].approved else ""
@@ -187,7 +193,7 @@ def decided(state: dict[str, Any], *, approved: bool, feedback: str = "") -> dic
 class Checkpoints(Protocol):
     """Where the states of deep runs are kept, so that another attempt can go on with them. All of it does I/O."""
 
-    async def keep(self, run: TaskRun, state: dict[str, Any]) -> None:
+    async def store(self, run: TaskRun, state: dict[str, Any]) -> None:
         """Keep the state of a run in the place of the one before; called after every orchestrator visit and every tool
         call. Raises `StaleAttempt` when the run was given to somebody else."""
 

@@ -1,16 +1,16 @@
 """Files in, Markdown out: what a file is (`sniff`), what it says (`Parser`), and why it could not be read.
 
 Bytes from outside are opened in a process of their own without files, network or children, and killed at its limits
-(`zygote`, `confine`). Everything below `formats` runs only there.
+(`app.confinement`). `reading` and what it imports runs only there.
 """
 
-from app.ingestion.parsing.advice import ParseFailed
 from app.ingestion.parsing.outcome import (
     DescribedFile,
     DescribedKind,
     FileKind,
     ParsedFile,
     ParsedTable,
+    ParseFailed,
     ParseFailure,
     ParseLimits,
     ParseWarning,

@@ -2,14 +2,12 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from app.ingestion.parsing.advice import ParseFailed
-from app.ingestion.parsing.kept_tables import KeptTables
-from app.ingestion.parsing.legacy import KEPT_SOFT_HYPHEN, SOFT_HYPHEN, from_legacy_fonts
-from app.ingestion.parsing.outcome import FileKind, ParseFailure, ParseLimits, WarningCode
+from app.ingestion.parsing.encoding import KEPT_SOFT_HYPHEN, SOFT_HYPHEN, from_legacy_fonts
+from app.ingestion.parsing.outcome import FileKind, ParseFailed, ParseFailure, ParseLimits, WarningCode
 from app.text.language import clean
 
 MAX_LINE_CHARS = 20_000
@@ -30,7 +28,7 @@ class Draft:
         self.limits = limits
         self.title = ""
         self.warnings: Counter[WarningCode] = Counter()
-        self.kept = KeptTables(limits.table_cells)
+        self.collected = TableCollector(limits.table_cells)
         self._parts: list[tuple[str, str]] = []
         """Each with what stands before it."""
         self._page_parts: list[int] = []
@@ -108,6 +106,11 @@ class Draft:
         lines = (line.rstrip() for line in self._cleaned(text).replace("\xa0", " ").split("\n"))
         self._add(_BLANK_LINES.sub("\n\n", "\n".join(lines)).strip("\n"))
 
+    def markdown(self, text: str, first_heading: str = "") -> None:
+        """Text that a library made Markdown of, and the first heading in it."""
+        self._first_heading = self._first_heading or one_line(self._cleaned(first_heading))
+        self.verbatim(text)
+
     def finish(self, kind: FileKind) -> dict[str, Any]:
         """The fields of a `ParsedFile`, warnings as counts. Raises `ParseFailed` (NO_TEXT)."""
         self._mend_legacy_fonts()
@@ -122,7 +125,7 @@ class Draft:
             "text": text,
             "pages": pages,
             "warnings": {code.value: count for code, count in self.warnings.items()},
-            **({"tables": self.kept.tables} if self.kept.tables else {}),
+            **({"tables": self.collected.tables} if self.collected.tables else {}),
         }
 
     def _joined(self) -> tuple[str, list[int]]:
@@ -204,3 +207,85 @@ def _trimmed(rows: list[list[str]]) -> list[list[str]]:
     rows = [row + [""] * (width - len(row)) for row in rows]
     used = [at for at in range(width) if any(row[at] for row in rows)]
     return [[row[at] for at in used] for row in rows]
+
+
+Cell = int | float | str
+_CELL_CHARS = 2_000
+_HEADER_WITHIN = 10
+"""Lines above a table that may be its title."""
+
+
+class TableCollector:
+    """Collects tables up to a number of cells; a table that does not fit whole is cut."""
+
+    def __init__(self, cells: int):
+        self.tables: list[dict[str, Any]] = []
+        """The fields of `ParsedTable`s."""
+        self._cells = cells
+        self._left = cells
+
+    @property
+    def is_wanted(self) -> bool:
+        """Whether tables are kept at all."""
+        return self._cells > 0
+
+    def add(
+        self,
+        name: str,
+        page: int | None,
+        rows: Sequence[Sequence[Cell]],
+        *,
+        units: Mapping[int, str] | None = None,
+        is_cut: bool = False,
+    ) -> None:
+        """Keep a table with at least a header, a row and a column. Lines above its header join its name."""
+        title, start = _title(rows)
+        header, *body = rows[start:] or [()]
+        # A sheet may be written far wider than it is filled.
+        used = [at for at in range(max(map(len, rows), default=0)) if any(_at(row, at) != "" for row in rows[start:])]
+        body = [row for row in body if any(cell != "" for cell in row)]
+        if not used or not body:
+            return
+        room = self._left // len(used)
+        kept = body[:room]
+        if not kept:
+            return
+        self._left -= len(kept) * len(used)
+        self.tables.append(
+            {
+                "name": " – ".join(filter(None, [_tidy(name), *title])),
+                "page": page,
+                "header": [str(_tidied(_at(header, at))) for at in used],
+                "rows": [[_tidied(_at(row, at)) for at in used] for row in kept],
+                "units": [(units or {}).get(at, "") for at in used],
+                "is_cut": is_cut or len(kept) < len(body),
+            }
+        )
+
+
+def _title(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], int]:
+    """Lines with a single cell above the header, and where the header is."""
+    title: list[str] = []
+    for at, row in enumerate(rows[:_HEADER_WITHIN]):
+        filled = [cell for cell in row if cell != ""]
+        if len(filled) > 1 or (filled and _is_narrow(rows)):
+            return title, at
+        title += [_tidy(str(cell)) for cell in filled]
+    return [], 0
+
+
+def _is_narrow(rows: Sequence[Sequence[Cell]]) -> bool:
+    """Whether no row has a second cell: then the first one is the header."""
+    return all(sum(cell != "" for cell in row) < 2 for row in rows)
+
+
+def _at(row: Sequence[Cell], at: int) -> Cell:
+    return row[at] if at < len(row) else ""
+
+
+def _tidied(cell: Cell) -> Cell:
+    return _tidy(cell) if isinstance(cell, str) else cell
+
+
+def _tidy(text: str) -> str:
+    return " ".join(clean(text).split())[:_CELL_CHARS]

@@ -1,7 +1,10 @@
 """How reading a file ends: as a `ParsedFile`, or as `ParseFailed` with one code of a closed set. Nothing in between."""
 
-from dataclasses import dataclass
+import json
+import tomllib
+from dataclasses import asdict, dataclass
 from enum import StrEnum
+from pathlib import Path
 
 from app.domain.record import Record
 
@@ -147,3 +150,28 @@ class ParseLimits:
     """A longer or wider sheet is cut, and the file is partial."""
     table_cells: int = 0
     """Cells kept beside the text, all tables together; 0 = none are."""
+
+    def as_request(self, kind: FileKind | DescribedKind) -> bytes:
+        """What stands in front of the bytes of a file on its way to the process that reads it: one line."""
+        return json.dumps([kind, asdict(self)]).encode() + b"\n"
+
+
+_ADVICE: dict[str, dict[str, list[str]]] = tomllib.loads(Path(__file__).with_name("advice.toml").read_text("utf-8"))
+"""For every code the advice in English and Vietnamese."""
+
+
+class ParseFailed(Exception):
+    """A file gave no text. `code` is for programs, `advice` (English) and `advice_vi` for the person who brought it."""
+
+    def __init__(self, code: ParseFailure, detail: str = ""):
+        """`detail` is for the log: what the reader stumbled on; never text of the file."""
+        self.code = code
+        self.detail = detail
+        self.advice, self.advice_vi = _ADVICE["failures"][code]
+        super().__init__(f"{code}: {self.advice}")
+
+
+def warning(code: WarningCode, count: int) -> ParseWarning:
+    """The remark in both languages."""
+    english, vietnamese = (text.format(count=count) for text in _ADVICE["warnings"][code])
+    return ParseWarning(code=code, count=count, advice=english, advice_vi=vietnamese)

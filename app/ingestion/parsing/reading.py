@@ -1,23 +1,23 @@
 """Bytes in, the fields of a `ParsedFile` out: chooses the reader, and names what went wrong. Runs in the sandbox."""
 
 import io
+import json
+import resource
 import zipfile
 from collections.abc import Callable
 from typing import Any
 
-from app.ingestion.parsing.advice import ParseFailed
-from app.ingestion.parsing.archive import listed, office_kind, rebuilt
+from app.confinement.forking import peak_bytes
+from app.ingestion.parsing.archive import list_entries, office_kind, rebuild
 from app.ingestion.parsing.draft import Draft, one_line
-from app.ingestion.parsing.formats.delimited import read_delimited
-from app.ingestion.parsing.formats.image import image_facts
-from app.ingestion.parsing.formats.mail import read_mail
-from app.ingestion.parsing.formats.pdf import read_pdf
-from app.ingestion.parsing.formats.plain import read_markdown, read_plain
-from app.ingestion.parsing.formats.sheets import read_sheets
-from app.ingestion.parsing.formats.slides import read_slides
-from app.ingestion.parsing.formats.web_page import read_web_page
-from app.ingestion.parsing.formats.word import read_word
-from app.ingestion.parsing.outcome import DescribedKind, FileKind, ParseFailure, ParseLimits
+from app.ingestion.parsing.image import image_facts
+from app.ingestion.parsing.outcome import DescribedKind, FileKind, ParseFailed, ParseFailure, ParseLimits
+from app.ingestion.parsing.pdf import read_pdf
+from app.ingestion.parsing.sheets import read_sheets
+from app.ingestion.parsing.slides import read_slides
+from app.ingestion.parsing.texts import read_delimited, read_mail, read_markdown, read_plain
+from app.ingestion.parsing.web_page import read_web_page
+from app.ingestion.parsing.word import read_word
 from app.text.language import clean
 
 _READERS: dict[FileKind, Callable[[bytes, Draft], None]] = {
@@ -36,6 +36,25 @@ _OFFICE_READERS: dict[FileKind, Callable[[io.BytesIO, Draft], None]] = {
 _ARCHIVE_END = b"PK\x05\x06"
 _TAIL_BYTES = 66_000
 _PDF_MARK = b"%PDF-"
+_NEAR_THE_LIMIT = 0.8
+"""Of the memory: what is then called damaged may as well be too large."""
+
+
+def read_request(request: bytes) -> bytes:
+    """Read the file of a request (`ParseLimits.as_request`); the answer is JSON. Raises `MemoryError`."""
+    head, _, content = request.partition(b"\n")
+    name, limits = json.loads(head)
+    allowed = ParseLimits(**limits)
+    kind = DescribedKind(name) if name in tuple(DescribedKind) else FileKind(name)
+    try:
+        answer = read_file(content, kind, allowed)
+    except ParseFailed as failure:
+        # Libraries report what they could not allocate as a fault of the file.
+        is_full = peak_bytes(resource.getrusage(resource.RUSAGE_SELF)) > allowed.memory_bytes * _NEAR_THE_LIMIT
+        if failure.code is ParseFailure.DAMAGED and is_full:
+            raise MemoryError from failure
+        answer = {"failure": failure.code, "detail": failure.detail}
+    return json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def read_file(content: bytes, kind: FileKind | DescribedKind, limits: ParseLimits) -> dict[str, Any]:
@@ -60,7 +79,7 @@ def _read(content: bytes, kind: FileKind, draft: Draft) -> FileKind:
     if kind not in _OFFICE_READERS:
         _READERS[kind](content, draft)
         return kind
-    archive = rebuilt(content, draft.limits)
+    archive = rebuild(content, draft.limits)
     found = office_kind(archive)
     if found is None:
         raise ParseFailed(ParseFailure.UNSUPPORTED, "no office file")
@@ -72,12 +91,12 @@ def _read(content: bytes, kind: FileKind, draft: Draft) -> FileKind:
 def _described(content: bytes, kind: DescribedKind, limits: ParseLimits) -> dict[str, Any]:
     if kind is DescribedKind.IMAGE:
         return {"kind": kind, "facts": image_facts(content)}
-    entries = listed(content, limits)
+    entries = list_entries(content, limits)
     facts = {"entries": str(len(entries)), "unpacked_bytes": str(sum(size for _, size in entries))}
-    return {"kind": kind, "facts": facts, "entries": [(shown_name(name), size) for name, size in entries]}
+    return {"kind": kind, "facts": facts, "entries": [(printable_name(name), size) for name, size in entries]}
 
 
-def shown_name(name: str) -> str:
+def printable_name(name: str) -> str:
     """The name of an entry, on one line and without anything invisible."""
     return one_line(clean(name))
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from app.domain.knowledge import Language
 from app.embedding import Embedder, EmbeddingUnavailable, Vectors
-from app.embedding.cached import KeptVectors
+from app.embedding.cached import StoredVectors
 from app.reasoning.local.chitchat import Talk
 from app.reasoning.local.fitted import read_or_fit
 from app.reasoning.local.kinds import STIFFNESS, WEIGHTS, KindModel
@@ -93,7 +93,7 @@ def read_scores(scores: Numbers) -> Nearness:
 class ExemplarBank:
     """How near an utterance is to the exemplars."""
 
-    def __init__(self, embedder: Embedder, kept: KeptVectors):
+    def __init__(self, embedder: Embedder, kept: StoredVectors):
         """`kept` holds the exemplars' own vectors."""
         self._embedder = embedder
         self._kept = kept

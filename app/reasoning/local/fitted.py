@@ -17,8 +17,8 @@ import numpy as np
 from app.reasoning.local.kinds import STIFFNESS, WEIGHTS, KindModel
 from app.reasoning.local.views import Middles, Views
 
-_HERE = Path(__file__).parent
-_MADE_OF = ("exemplars.jsonl", "exemplars.py", "kinds.py", "manner.py", "views.py", "cues.txt")
+_MADE_OF = (".py", ".txt", ".jsonl")
+"""Files of this room: any of them may say what is counted in a text."""
 
 
 def read_or_fit(folder: Path | None, embedder_model: str, fit: Callable[[], KindModel]) -> KindModel:
@@ -37,9 +37,8 @@ def read_or_fit(folder: Path | None, embedder_model: str, fit: Callable[[], Kind
 
 def _digest(embedder_model: str) -> str:
     digest = hashlib.sha256(f"{embedder_model}\n{WEIGHTS}\n{STIFFNESS}".encode())
-    for name in _MADE_OF:
-        path = _HERE / name
-        digest.update(path.read_bytes() if path.exists() else b"")
+    for path in sorted(path for path in Path(__file__).parent.iterdir() if path.suffix in _MADE_OF):
+        digest.update(path.read_bytes())
     return f"kinds-{digest.hexdigest()[:24]}"
 
 

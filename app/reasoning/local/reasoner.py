@@ -11,7 +11,7 @@ from app.domain.knowledge import Finding, Language, Quote
 from app.domain.plan import Plan
 from app.domain.tasks import Message
 from app.embedding import Embedder
-from app.embedding.cached import KeptVectors
+from app.embedding.cached import StoredVectors
 from app.reasoning import (
     AgentOffer,
     AnswerRequest,
@@ -40,7 +40,7 @@ class LocalReasoner:
     def __init__(self, embedder: Embedder, cache_dir: Path | None = None):
         """`cache_dir` keeps the vectors of exemplars between processes."""
         self._embedder = embedder
-        self._kept = KeptVectors(embedder, cache_dir)
+        self._kept = StoredVectors(embedder, cache_dir)
         self._bank = ExemplarBank(embedder, self._kept)
         self._classifier = Classifier(self._bank)
         self._planner = Planner(Router(embedder, self._kept, self._bank))

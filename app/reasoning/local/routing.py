@@ -9,7 +9,7 @@ import numpy as np
 from cachetools import LRUCache
 
 from app.embedding import Embedder, EmbeddingUnavailable
-from app.embedding.cached import KeptVectors
+from app.embedding.cached import StoredVectors
 from app.reasoning import AgentOffer, Probe
 from app.reasoning.local.belonging import Belonging, Domain
 from app.reasoning.local.exemplars import ExemplarBank
@@ -42,7 +42,7 @@ class Route:
 class Router:
     """Routes queries among offered agents."""
 
-    def __init__(self, embedder: Embedder, kept: KeptVectors, bank: ExemplarBank):
+    def __init__(self, embedder: Embedder, kept: StoredVectors, bank: ExemplarBank):
         """`kept` holds the vectors of the agents' exemplars, `bank` what belongs to no department."""
         self._embedder = embedder
         self._kept = kept

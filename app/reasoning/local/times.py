@@ -12,8 +12,8 @@ from datetime import date, timedelta
 from typing import Literal
 
 from app.reasoning.local.cues import alternatives
+from app.text.date_words import MONTH_NAMES
 from app.text.language import fold
-from app.text.months import MONTH_NAMES
 
 Grain = Literal["day", "month", "year"]
 

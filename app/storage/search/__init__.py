@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.principal import Scope
+from app.domain.zones import HOME
 from app.storage.database import Transaction
 from app.storage.search.statements import (
     BEFORE_A_WALK,
@@ -46,6 +47,8 @@ class SearchState(NamedTuple):
     """The space of the vectors that are searched."""
     indexed_chunks: int | None
     """About how many chunks the tenant's own index of that space holds; None when it has none."""
+    time_zone: str = HOME
+    """Whose midnight begins the tenant's day."""
 
 
 class ChunkQuery(NamedTuple):
@@ -151,7 +154,7 @@ async def count_visible(tx: Transaction, space: str, *, on: date, with_supersede
 
 async def search_state(tx: Transaction, space: str) -> SearchState:
     """How the tenant stands; `space` is searched in a tenant that has no vectors yet."""
-    row = await tx.driver.fetchrow(STATE, tx.principal.tenant_id, space)
+    row = await tx.driver.fetchrow(STATE, tx.tenant_id, space)
     return SearchState(None, space, None) if row is None else SearchState(*row)
 
 
@@ -162,7 +165,7 @@ async def words_are_indexed(tx: Transaction) -> bool:
 
 async def corpus_version(tx: Transaction) -> int | None:
     """A number that changes whenever a document of the tenant does; None when the tenant is not registered."""
-    version: int | None = await tx.driver.fetchval(CORPUS_VERSION, tx.principal.tenant_id)
+    version: int | None = await tx.driver.fetchval(CORPUS_VERSION, tx.tenant_id)
     return version
 
 
@@ -173,7 +176,7 @@ def statement(query: ChunkQuery, columns: tuple[str, ...] = Hit._fields) -> str:
 
 def arguments(tx: Transaction, query: ChunkQuery) -> list[object]:
     """The bound parameters of `statement`, in order."""
-    prefix = str(tx.principal.tenant_id)[:8] if query.word_leg == "lookup" else ""
+    prefix = str(tx.tenant_id)[:8] if query.word_leg == "lookup" else ""
     return [
         *_visibility(tx, query.departments, query.on, with_superseded=query.with_superseded),
         query.embedding_model,

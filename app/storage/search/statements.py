@@ -165,7 +165,7 @@ group by v.department
 """
 STATE = """
 select corpus_version, coalesce(embedding_space, $2) as space,
-    (own_indexes ->> coalesce(embedding_space, $2))::integer as indexed_chunks
+    (own_indexes ->> coalesce(embedding_space, $2))::integer as indexed_chunks, time_zone
 from tenants where tenant_id = $1
 """
 WORDS_ARE_INDEXED = """

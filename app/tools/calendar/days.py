@@ -1,6 +1,5 @@
 """Days on the calendar: differences, shifts, names. Everything is bounded by `FIRST` and `LAST`."""
 
-import calendar
 from datetime import date, timedelta
 from enum import StrEnum
 from typing import Literal
@@ -8,6 +7,7 @@ from typing import Literal
 from app.domain.knowledge import Language
 from app.domain.record import Record
 from app.errors import ToolFailed
+from app.text.date_rules import shifted_by_months
 
 FIRST, LAST = date(1901, 1, 1), date(2100, 12, 31)
 """The years whose public holidays are known; outside nothing is computed."""
@@ -87,20 +87,8 @@ def shifted(start: date, amount: int, unit: Unit) -> date:
         raise CannotReckon(Refusal.OUT_OF_RANGE, f"at most {MAX_STEPS} {unit}")
     checked(start)
     try:
-        match unit:
-            case "days":
-                return checked(start + timedelta(days=amount))
-            case "weeks":
-                return checked(start + timedelta(weeks=amount))
-            case "months":
-                return checked(shifted_by_months(start, amount))
-            case "years":
-                return checked(shifted_by_months(start, 12 * amount))
+        if unit in ("days", "weeks"):
+            return checked(start + timedelta(days=amount * (7 if unit == "weeks" else 1)))
+        return checked(shifted_by_months(start, amount * (12 if unit == "years" else 1)))
     except (OverflowError, ValueError) as beyond:
         raise CannotReckon(Refusal.OUT_OF_RANGE, f"dates lie between {FIRST} and {LAST}") from beyond
-
-
-def shifted_by_months(start: date, months: int) -> date:
-    """The same day of another month, or its last day. Raises `ValueError` beyond the years 1 to 9999."""
-    year, month = divmod(start.year * 12 + start.month - 1 + months, 12)
-    return date(year, month + 1, min(start.day, calendar.monthrange(year, month + 1)[1]))

@@ -1,10 +1,8 @@
 """Fetching from the web without being led astray: only hosts the operator named, and what was checked is dialled."""
 
-from app.tools.dialling.address import WebAddress, read_address
-from app.tools.dialling.dial import Connect, Resolve, SystemResolver, dial
+from app.tools.dialling.dial import Connect, FetchRefused, Refusal, Resolve, SystemResolver, dial, told
 from app.tools.dialling.fetcher import Fetched, Fetcher, FetchLimits
-from app.tools.dialling.hosts import AllowedHosts, is_public
-from app.tools.dialling.refusal import FetchRefused, Refusal, told
+from app.tools.dialling.hosts import AllowedHosts, WebAddress, is_public, read_address
 
 __all__ = [
     "AllowedHosts",

@@ -28,10 +28,8 @@ from pydantic import Field
 
 from app import __version__
 from app.domain.record import Record
-from app.tools.dialling.address import WebAddress, read_address
-from app.tools.dialling.dial import Connect, Meter, PinnedBackend, Resolve, dial
-from app.tools.dialling.hosts import AllowedHosts
-from app.tools.dialling.refusal import FetchRefused, Refusal
+from app.tools.dialling.dial import Connect, FetchRefused, Meter, PinnedBackend, Refusal, Resolve, dial
+from app.tools.dialling.hosts import AllowedHosts, WebAddress, read_address
 
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 _AGENT = f"Conclave/{__version__} (question answering; reads single pages on request)"

@@ -9,8 +9,8 @@ from pydantic import JsonValue
 
 from app.domain.attachments import AttachedFile, AttachedTable, escaped
 from app.domain.knowledge import Language
+from app.text.dates import period_in, zone_of
 from app.tools.files.reading import stem_of
-from app.tools.periods import resolve_period, zone_of
 from app.tools.tables.filters import Asked, Days
 from app.tools.tables.query import TableAnswer, TableQuery, run
 from app.tools.tables.question import Unclear, read_question
@@ -85,7 +85,7 @@ def overview(file: AttachedFile, language: Language) -> list[str]:
 def _asked(files: Sequence[AttachedFile], now: datetime, language: Language) -> Asked:
     def days(phrase: str) -> Days | None:
         zone = now.tzinfo or zone_of(language)
-        period = resolve_period(phrase, now, language, zone)
+        period = period_in(phrase, now, language, zone)
         if period is None:
             return None
         since, until = (None if at is None else at.astimezone(zone).date() for at in (period.since, period.until))

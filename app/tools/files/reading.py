@@ -9,8 +9,7 @@ from app.domain.attachments import AttachedFile
 from app.domain.knowledge import Language
 from app.domain.principal import Principal
 from app.errors import ToolFailed
-from app.tools.base import ToolCall
-from app.tools.calling import outages_as_retry, side_by_side
+from app.tools.base import ToolCall, outages_as_retry, side_by_side
 from app.tools.tables.tokens import read_tokens
 from app.tools.tables.words import find
 

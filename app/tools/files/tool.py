@@ -12,8 +12,7 @@ from app.domain.evidence import evidence_of
 from app.domain.knowledge import Evidence, Finding, Quote
 from app.errors import ToolFailed
 from app.reasoning import AnswerRequest, Reasoner
-from app.tools.base import ToolCall, ToolResult
-from app.tools.calling import outages_as_retry, side_by_side
+from app.tools.base import ToolCall, ToolResult, outages_as_retry, side_by_side
 from app.tools.faithful import faithful
 from app.tools.files.computing import TABULAR, Computed, Refused, compute, overview
 from app.tools.files.describing import asks_what_it_is, described

@@ -18,18 +18,14 @@ from app.domain.knowledge import Language
 from app.errors import ToolFailed, ToolRetry
 from app.reasoning import Arguments, Reasoner
 from app.text.language import clean
-from app.tools.arguments import coerced, missing, not_understood
-from app.tools.base import ToolCall, ToolResult
-from app.tools.calling import outages_as_retry, side_by_side
+from app.tools.base import ToolCall, ToolResult, outages_as_retry, side_by_side
 from app.tools.finding import computed
 from app.tools.mcp.connection import Disconnected
 from app.tools.mcp.connections import Busy, Connections, Unusable
-from app.tools.mcp.faults import Fault
-from app.tools.mcp.pinned import PinnedTool
-from app.tools.mcp.result import Reply, WrongSchema, read_reply, text_of
-from app.tools.mcp.schema import SchemaRefused, TooManySteps, wrong_places
-from app.tools.mcp.spec import ServerSpec
-from app.tools.typed import joined
+from app.tools.mcp.result import Reply, SchemaRefused, TooManySteps, WrongSchema, read_reply, text_of, wrong_places
+from app.tools.mcp.spec import PinnedTool, ServerSpec
+from app.tools.mcp.transport import Fault
+from app.tools.typed import coerced, joined, missing, not_understood
 
 _MAX_REASON_CHARS = 300
 _MAX_URL_CHARS = 400

@@ -22,12 +22,8 @@ from mcp.types import Tool as ListedTool
 from pydantic import TypeAdapter, ValidationError
 
 from app.text.language import clean
-from app.tools.mcp.allowance import Allowance
-from app.tools.mcp.faults import Fault, Faults
-from app.tools.mcp.http import http_streams
-from app.tools.mcp.pinned import PinnedServer, as_pinned
-from app.tools.mcp.spec import ServerRefused, ServerSpec
-from app.tools.mcp.stdio import stdio_streams
+from app.tools.mcp.spec import PinnedServer, ServerRefused, ServerSpec, as_pinned
+from app.tools.mcp.transport import Allowance, Fault, Faults, http_streams, stdio_streams
 
 _MAX_PAGES = 50
 _CLOSING_SECONDS = 3.0

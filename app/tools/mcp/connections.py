@@ -9,9 +9,8 @@ from mcp import MCPError
 from mcp.types import CONNECTION_CLOSED, CallToolResult, InputRequiredResult
 
 from app.tools.mcp.connection import Connection, Disconnected
-from app.tools.mcp.faults import Fault, Faults
-from app.tools.mcp.pinned import PinnedServer
-from app.tools.mcp.spec import ServerRefused, ServerSpec
+from app.tools.mcp.spec import PinnedServer, ServerRefused, ServerSpec
+from app.tools.mcp.transport import Fault, Faults
 
 log = structlog.get_logger(__name__)
 _PAUSE_SECONDS = 30.0

@@ -9,7 +9,7 @@ import pint
 from pint.util import UnitsContainer
 
 from app.tools.measures.reading import CannotConvert, Measure, Refusal, read_measure
-from app.tools.measures.vocabulary import COUNTERPARTS, COUNTERPARTS_OF_RATES, DEFINITIONS, IMPERIAL
+from app.tools.measures.vocabulary import COUNTERPARTS_OF_RATES, IMPERIAL, definitions
 
 _TEMPERATURES = frozenset({"degree_Celsius", "degree_Fahrenheit", "kelvin"})
 _WITH_OFFSET = frozenset({"degree_Celsius", "degree_Fahrenheit"})
@@ -51,14 +51,14 @@ def convert(amount: Fraction, source: Measure, target: Measure) -> Conversion:
 def counterpart(source: Measure) -> Measure:
     """What somebody most likely wants `source` in. Raises `CannotConvert` where that cannot be told."""
     if len(source.factors) == 1 and source.factors[0][1] == 1:
-        spelling = COUNTERPARTS.get(source.factors[0][0].name)
-        if spelling is None:
+        wanted = source.factors[0][0].counterpart
+        if not wanted:
             raise CannotConvert(Refusal.NO_TARGET)
-        return Measure(read_measure(spelling).factors, is_difference=source.is_difference)
+        return Measure(read_measure(wanted).factors, is_difference=source.is_difference)
     if rate := COUNTERPARTS_OF_RATES.get(source.key):
         return read_measure(rate)
     factors = tuple(
-        (read_measure(COUNTERPARTS[unit.name]).factors[0][0] if unit.name in IMPERIAL else unit, power)
+        (read_measure(unit.counterpart).factors[0][0] if unit.name in IMPERIAL else unit, power)
         for unit, power in source.factors
     )
     if factors == source.factors:
@@ -111,6 +111,6 @@ def _canonical(name: str) -> str:
 @cache
 def _registry() -> "pint.UnitRegistry[Fraction]":
     registry: pint.UnitRegistry[Fraction] = pint.UnitRegistry(non_int_type=Fraction)
-    for definition in DEFINITIONS:
+    for definition in definitions():
         registry.define(definition)
     return registry

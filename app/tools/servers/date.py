@@ -11,13 +11,11 @@ from app.domain.record import Record
 from app.domain.zones import VIETNAM
 from app.tools.calendar import sentences, working
 from app.tools.calendar.days import CannotReckon, Difference, Refusal, difference, shifted, weekday_name
-from app.tools.calendar.reading import Reading, read_date
+from app.tools.calendar.reading import Reading, is_yearless, read_date
 from app.tools.servers.serving import Operation, serve
 
 Day = Annotated[str, Field(max_length=100, json_schema_extra={"format": "date"})]
 Asked = Annotated[Language, Field(description="Of names and of the sentence that tells the result")]
-_YEARS = (2024, 2028)
-"""Two with the same days, the 29th of February too."""
 _DAY = "A date: 2026-04-30 or 30/4/2026 (day first)"
 _COUNTRY = "Two letters of the country whose public holidays count"
 _NOTE = (
@@ -172,21 +170,16 @@ def _day_result(day: datetime.date, language: Language) -> DayResult:
 
 def _ends(span: Span) -> tuple[datetime.date, datetime.date]:
     """Both days; one without a year takes the year of the other, or the one beside it that puts them in order."""
-    if _is_yearless(span.end):
+    today = today_in("Asia/Ho_Chi_Minh")
+    if is_yearless(span.end, today):
         start = _day(span.start)
         end = _day(span.end, start)
         return start, (_day(span.end, shifted(start, 1, "years")) if end < start else end)
     end = _day(span.end)
-    if not _is_yearless(span.start):
+    if not is_yearless(span.start, today):
         return _day(span.start), end
     start = _day(span.start, end)
     return (_day(span.start, shifted(end, -1, "years")) if end < start else start), end
-
-
-def _is_yearless(written: str) -> bool:
-    """Whether the year it is said in gives the day its year; “hôm nay” and the like depend on the very day."""
-    years = [(_day(written, datetime.date(year, 1, 1)), _day(written, datetime.date(year, 12, 31))) for year in _YEARS]
-    return all(first == last for first, last in years) and years[0] != years[1]
 
 
 def _day(written: str, beside: datetime.date | None = None) -> datetime.date:

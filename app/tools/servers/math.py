@@ -8,8 +8,8 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from app.domain.knowledge import Language
 from app.domain.record import Record
+from app.text.numbers import format_number
 from app.tools.arithmetic import MAX_CHARS, CannotCalculate, Refusal, calculate, rounded
-from app.tools.numbers import format_number
 from app.tools.servers.serving import Operation, serve
 
 _PLACES = 20

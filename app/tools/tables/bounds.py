@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from app.domain.knowledge import Language
-from app.tools.numbers import parse_number
+from app.text.numbers import read_number
 from app.tools.tables.columns import Named
 from app.tools.tables.query import Filter, NumberIs
 from app.tools.tables.sheet import Column
@@ -102,10 +102,8 @@ def _number(tokens: Tokens, at: int, language: Language) -> tuple[Decimal, int] 
         written = f"{written} {tokens.all[at + 3].written}"
     elif scale:
         written, words = f"{written} {scale}", 2
-    try:
-        return parse_number(written.rstrip("%"), language), words
-    except ValueError:
-        return None
+    value = read_number(written.rstrip("%"), language)
+    return None if value is None else (value, words)
 
 
 def _nearest(numeric: Sequence[Named], at: int) -> Column | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from app.domain.knowledge import Language
-from app.tools.numbers import format_number
+from app.text.numbers import format_number
 from app.tools.tables.query import DaysIn, Filter, Group, NumberIs, PeriodIs, TableAnswer, TableQuery, ValueIs, total
 from app.tools.tables.question import Unclear
 from app.tools.tables.sheet import Sheet

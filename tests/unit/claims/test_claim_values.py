@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from app.claims import Validity, claims_in
 from app.claims.marks import marks_in
-from app.claims.polarity import opposes, polarity_of
 from app.claims.proposed import ProposedClaim, validated
-from app.claims.validity import validity_in
+from app.claims.reading import validity_in
+from app.claims.record import opposes, polarity_of
 from app.text.amounts import amounts_in, length_of_time
-from app.text.numerals import spelt_value
+from app.text.numbers import read_number
 
 VI = ("không", "một", "hai", "ba", "bốn", "năm", "sáu", "bảy", "tám", "chín")
 _ENGLISH = """
@@ -54,8 +54,8 @@ def day_values(text: str) -> list[Decimal]:
 class TestNumberWords:
     @given(st.integers(6, 999))
     def test_of_both_languages_come_back_as_the_number_they_spell(self, number: int) -> None:
-        assert spelt_value(in_vietnamese(number)) == number
-        assert spelt_value(in_english(number)) == number
+        assert read_number(in_vietnamese(number), "vi") == number
+        assert read_number(in_english(number), "en") == number
         for written in (f"{number}", in_vietnamese(number)):
             assert day_values(f"được nghỉ {written} ngày") == [number]
         assert day_values(f"they get {in_english(number)} days") == [number]

@@ -8,12 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.claims.alignment import aligned
 from app.claims.clashes import clashes
-from app.claims.counterparts import counterparts_of
-from app.claims.kinds import is_one_page, kind_of
-from app.claims.listing import listed_in
-from app.claims.sides import Clash, Text
+from app.claims.kinds import counterparts_of, is_one_page, kind_of
+from app.claims.record import Clash, Text
+from app.claims.statements import aligned, listed_in
 from app.domain.knowledge import Quote
 from tests.factories import passage
 

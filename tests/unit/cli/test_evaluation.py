@@ -12,8 +12,7 @@ from typer.testing import CliRunner, Result
 from app.cli import app as command_line
 from app.cli.evaluation.display import show_comparison, show_report
 from app.errors import AppError
-from app.evaluation.comparison import compare
-from app.evaluation.gates import DEFAULT_GATES, held, read_gates
+from app.evaluation.comparison import DEFAULT_GATES, compare, held, read_gates
 from app.evaluation.report import Report
 from tests.unit.evaluation.runs import events, report
 
@@ -44,7 +43,7 @@ def runs(tmp_path: Path) -> tuple[str, str]:
 
 class TestCheck:
     def test_tells_what_a_dataset_holds(self) -> None:
-        result = called("check", "leaks", "versions", "--json")
+        result = called("check", "leaks", "versions")
         told = [json.loads(line) for line in result.stdout.splitlines()]
         assert result.exit_code == 0 and [one["dataset"] for one in told] == ["leaks", "versions"]
 

@@ -4,7 +4,7 @@ from pathlib import Path
 import numpy as np
 
 from app.embedding import Vectors
-from app.embedding.cached import KeptVectors
+from app.embedding.cached import StoredVectors
 
 
 class Counting:
@@ -33,22 +33,22 @@ class Counting:
 class TestKeptVectors:
     async def test_are_made_once_for_all_processes(self, tmp_path: Path) -> None:
         first, second = Counting(), Counting()
-        made = await KeptVectors(first, tmp_path).of(["a", "bc"])
-        read = await KeptVectors(second, tmp_path).of(["a", "bc"])
+        made = await StoredVectors(first, tmp_path).of(["a", "bc"])
+        read = await StoredVectors(second, tmp_path).of(["a", "bc"])
         assert (first.calls, second.calls) == (1, 0)
         assert np.array_equal(made, read)
 
     async def test_a_changed_text_is_made_anew(self, tmp_path: Path) -> None:
         embedder = Counting()
-        await KeptVectors(embedder, tmp_path).of(["a"])
-        assert (await KeptVectors(embedder, tmp_path).of(["abc"]))[0, 0] == 3
+        await StoredVectors(embedder, tmp_path).of(["a"])
+        assert (await StoredVectors(embedder, tmp_path).of(["abc"]))[0, 0] == 3
         assert embedder.calls == 2
 
     async def test_a_broken_file_is_made_anew(self, tmp_path: Path) -> None:
         embedder = Counting()
-        await KeptVectors(embedder, tmp_path).of(["a"])
+        await StoredVectors(embedder, tmp_path).of(["a"])
         [file] = tmp_path.iterdir()
         file.write_bytes(b"\x93NUMPY torn")
-        assert (await KeptVectors(embedder, tmp_path).of(["a"]))[0, 0] == 1
+        assert (await StoredVectors(embedder, tmp_path).of(["a"]))[0, 0] == 1
         assert embedder.calls == 2
         assert len(list(tmp_path.iterdir())) == 1

@@ -113,7 +113,7 @@ class TestWhenItCannotRun:
             OnnxEmbedder.open(folder)
 
     def test_says_so_when_the_engine_refuses_the_model(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-        monkeypatch.setattr(onnx, "_kept", lambda folder, weights: b"no model")
+        monkeypatch.setattr(onnx, "_stored_model", lambda folder, weights: b"no model")
         with pytest.raises(EmbeddingUnavailable, match="cannot run"):
             OnnxEmbedder.open(tmp_path)
 

@@ -12,9 +12,8 @@ from app.evaluation.dataset import Case, Dataset
 from app.evaluation.judging import Verdict, judge
 from app.evaluation.observed import Observation, observed, shown_texts
 from app.evaluation.question import Question
-from app.evaluation.report import Asked, Circumstances, Report
+from app.evaluation.report import Asked, Circumstances, Report, summarise
 from app.evaluation.running import Progress, Shelved
-from app.evaluation.summary import summarise
 from app.events import ConflictResolved, Event, FinalReport, TaskAvailable, TextDelta
 from tests.factories import principal
 

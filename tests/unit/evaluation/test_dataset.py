@@ -11,11 +11,12 @@ from jsonschema import Draft202012Validator
 
 from app.domain.principal import Principal, tenant_id_of
 from app.errors import AppError, ErrorCode
-from app.evaluation.bundled import NAMES, open_dataset, seed_dataset
-from app.evaluation.dataset import SCHEMA_PATH, Dataset, dataset_schema, parsed, read_dataset
+from app.evaluation.dataset import DEFAULT, SETS_FOLDER, Dataset, open_dataset, parsed, read_dataset
 from app.evaluation.question import Question, Rights
 from app.ingestion.seed import read_seed
 from app.text.language import fold, normalise
+from bench.dataset_schema import SCHEMA_PATH, dataset_schema
+from bench.seed_questions import datasets
 from tests.factories import SEED_USERS
 
 SEED = Path(__file__).parents[3] / "seed_data"
@@ -139,7 +140,7 @@ class TestReading:
 
 class TestSchema:
     def test_the_file_is_what_the_code_says(self) -> None:
-        assert SCHEMA_PATH.read_text("utf-8") == dataset_schema(), "run app.evaluation.dataset.write_schema()"
+        assert SCHEMA_PATH.read_text("utf-8") == dataset_schema(), "run python -m bench.dataset_schema"
 
     @pytest.mark.parametrize("row", [PLAIN, OWN, {**PLAIN, "expected": {"conflict": False, "facts": [["a", "b"]]}}])
     def test_accepts_short_forms(self, row: Any) -> None:
@@ -148,8 +149,7 @@ class TestSchema:
     def test_accepts_what_comes_along(self) -> None:
         validator = Draft202012Validator(json.loads(dataset_schema()))
         for name in ("leaks", "versions"):
-            path = SEED.parent / "app" / "evaluation" / "sets" / f"{name}.jsonl"
-            for line in path.read_text("utf-8").splitlines():
+            for line in (SETS_FOLDER / f"{name}.jsonl").read_text("utf-8").splitlines():
                 validator.validate(json.loads(line))
 
     def test_refuses_a_misspelt_key(self) -> None:
@@ -158,17 +158,14 @@ class TestSchema:
 
 
 class TestWhatComesAlong:
-    @pytest.mark.parametrize("name", NAMES)
-    def test_can_be_read(self, name: str) -> None:
-        assert open_dataset(name, SEED).cases
+    def test_is_what_stands_beside_the_documents(self) -> None:
+        told = {name: (SETS_FOLDER / f"{name}.jsonl").read_text("utf-8") for name in ("seed", "smoke")}
+        assert told == datasets(SEED), "run python -m bench.seed_questions"
 
     def test_the_seeds_questions_are_all_there(self) -> None:
-        rows = [
-            json.loads(line)
-            for path in sorted(SEED.glob("*/questions*.jsonl"))
-            for line in path.read_text("utf-8").splitlines()
-        ]
-        found = {case.question.id: case.question for case in seed_dataset(SEED).cases}
+        paths = sorted(SEED.glob("*/questions*.jsonl"))
+        rows = [json.loads(line) for path in paths for line in path.read_text("utf-8").splitlines()]
+        found = {case.question.id: case.question for case in open_dataset("seed").cases}
         assert len(found) == len(rows)
         for row in rows:
             question = found[row["id"]]
@@ -177,17 +174,17 @@ class TestWhatComesAlong:
             assert question.expected.outcome[0] == row["outcome"]
 
     def test_the_smoke_set_has_every_kind_in_both_companies(self) -> None:
-        every, some = ({(c.question.tags, str(c.question.asker)[:4]) for c in open_dataset(name, SEED).cases}
+        every, some = ({(c.question.tags, str(c.question.asker)[:4]) for c in open_dataset(name).cases}
                        for name in ("seed", "smoke"))  # fmt: skip
         assert some == every
-        assert len(open_dataset("smoke", SEED).cases) == len((_sets() / "smoke.txt").read_text().split())
+        assert len(open_dataset("smoke").cases) == len((SETS_FOLDER / "smoke.txt").read_text().split())
 
     def test_a_canary_stands_only_where_its_asker_may_not_read(self) -> None:
         users: dict[str, Principal] = {f"{user.tenant}/{user.name}": user.principal for user in SEED_USERS}
         documents = [
             (tenant_id_of(tenant.name), draft) for tenant in read_seed(SEED).tenants for draft in tenant.documents
         ]
-        for case in open_dataset("leaks", SEED).cases:
+        for case in open_dataset("leaks").cases:
             asker = case.question.asker
             reader = asker.principal(asker.tenant) if isinstance(asker, Rights) else users[asker]
             for canary in case.question.expected.must_not_contain:
@@ -198,12 +195,9 @@ class TestWhatComesAlong:
                     assert not may_read, (case.place, canary, draft.external_id)
 
     def test_an_unknown_name_is_answered_with_the_known_ones(self) -> None:
-        with pytest.raises(AppError, match="name a file, or one of smoke, leaks, versions, seed"):
-            open_dataset("smoek", SEED)
-
-
-def _sets() -> Path:
-    return SEED.parent / "app" / "evaluation" / "sets"
+        known = ", ".join(sorted((*DEFAULT, "seed")))
+        with pytest.raises(AppError, match=f"name a file, or one of {known}"):
+            open_dataset("smoek")
 
 
 def _bare(text: str) -> str:

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from app.evaluation.figures import Pair
 from app.evaluation.observed import observed, shown_texts
-from app.evaluation.rates import Pair
 from app.events import TaskCancelled, TaskFailed, TextDelta
 from tests.unit.evaluation.runs import LEAVE, SALARY, conflict, events, judged, question
 
@@ -24,8 +24,7 @@ class TestObserved:
         )
         assert [source.url for source in told.evidence] == [LEAVE, SALARY]
         assert (told.outcome, told.confidence, told.agents, told.tokens) == ("answered", 0.8, ("hr",), 42)
-        assert told.conflicts[0].type == "scope" and told.conflicts[0].claims == ("winner says", "loser says")
-        assert (told.flow, told.seconds) == (("hr#rag done 12 ms",), 0.25)
+        assert told.conflicts[0].type == "scope" and told.seconds == 0.25
 
     def test_a_failure_keeps_what_could_be_said(self) -> None:
         answer = {"error": True, "error_code": "TOOL_FAILED", "error_message": "No.", "fallback_answer": "Perhaps."}
@@ -119,16 +118,16 @@ class TestLeaks:
 class TestMeasures:
     def test_only_what_was_asked_is_measured(self) -> None:
         plain = judged(question(expected={"facts": ["12 days"]}), events()).measures
-        assert set(plain) == {"right", "leaking", "facts"}
+        grades = {"fully_right", "partly", "wrong_answered", "wrong_hedged", "wrongly_refused"}
+        assert set(plain) == {"right", "leaking", "facts", *grades}
         whole = judged(question(), events()).measures
-        assert set(whole) >= {"recall", "mrr", "ndcg", "outcome", "not_found_f1"}
+        assert set(whole) >= {"recall", "outcome", "not_found_f1"}
 
     def test_of_evidence_and_routing(self) -> None:
         asked = question(expected={"evidence": ["leave", "salary"], "agents": ["hr"]})
         told = events(urls=("https://x.example/a", SALARY))
         found = judged(asked, told).measures
-        assert (found["recall"], found["mrr"]) == (Pair(0.5, 1), Pair(0.5, 1))
-        assert (found["routing"], found["routing_precision"]) == (Pair(1, 1), Pair(1, 1))
+        assert (found["recall"], found["routing"]) == (Pair(0.5, 1), Pair(1, 1))
 
     def test_of_conflicts(self) -> None:
         asked = question(expected={"conflict": {"winner": "leave", "type": "scope"}})
@@ -136,7 +135,7 @@ class TestMeasures:
         assert (missed["conflict_recall"], missed["conflict_precision"]) == (Pair(0, 1), Pair(0, 0))
         assert "winner" not in missed
         found = judged(asked, events(conflicts=[conflict(LEAVE, SALARY, type_="scope")])).measures
-        assert (found["winner"], found["conflict_type"], found["conflict_f1"]) == (Pair(1, 1), Pair(1, 1), Pair(2, 2))
+        assert (found["winner"], found["conflict_f1"]) == (Pair(1, 1), Pair(2, 2))
 
     def test_of_not_found_against_the_first_outcome(self) -> None:
         due = question(expected={"outcome": ["not_found", "partial"]})

@@ -8,16 +8,11 @@ from typing import Any
 from uuid import UUID
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from app.errors import AppError
-from app.evaluation.comparison import compare
-from app.evaluation.dataset import parsed
-from app.evaluation.feedback import as_lines, cases_from
-from app.evaluation.gates import DEFAULT_GATES, Gate, held, read_gates
+from app.evaluation.comparison import DEFAULT_GATES, Gate, compare, held, read_gates
+from app.evaluation.dataset import as_lines, cases_from, parsed
 from app.evaluation.page import report_page
-from app.evaluation.page.svg import edges_of, histogram
 from app.evaluation.report import Report, read_report
 from app.storage.feedback import Correction
 from tests.factories import principal
@@ -32,9 +27,6 @@ class TestSummary:
         found = report(GOOD, GOOD, BAD, NOTHING)
         assert (found.scores["right"].value, found.scores["facts"].value) == (0.5, 0.5)
         assert found.scores["recall"].value == 0.75 and found.scores["recall"].questions == 4
-        told = {one.outcome: one for one in found.outcomes}
-        assert (told["answered"].precision, told["answered"].recall) == (1.0, 0.75)
-        assert (told["not_found"].said, told["not_found"].precision, told["not_found"].recall) == (1, 0.0, None)
         # Three answers of confidence 0.8, two of them true.
         assert found.calibration is not None and found.calibration.error == pytest.approx(0.8 - 2 / 3, abs=1e-5)
         assert (found.spent.median_seconds, found.spent.p95_seconds) == (0.11, 0.13)
@@ -46,6 +38,15 @@ class TestSummary:
         assert [(one.kind, one.name, one.questions) for one in found.groups[2:]] == [
             ("department", "hr", 2), ("tag", "number", 2), ("tag", "old", 2),
         ]  # fmt: skip
+
+    def test_one_of_an_earlier_release_can_be_read(self, tmp_path: Path) -> None:
+        found, path = report(GOOD, BAD), tmp_path / "report.json"
+        told = found.model_dump(mode="json") | {"outcomes": []}
+        for one in told["asked"]:
+            one["observation"]["flow"] = []
+            del one["grade"], one["extra"]
+        path.write_text(json.dumps(told), "utf-8")
+        assert read_report(path).scores == found.scores
 
     def test_survives_being_kept(self, tmp_path: Path) -> None:
         found, path = report(GOOD, BAD), tmp_path / "report.json"
@@ -91,7 +92,6 @@ class TestGates:
             ("[[gate]]\nmetric = 'right'", "say min, max, max_drop or max_rise"),
             ("[[gate]]\nmetric = 'right'\nmin = 1\ntag = 'a'\nlanguage = 'vi'", "names more than one group"),
             ("[[gate]]\nmetric = 'leaks'\nmax = 0\ntag = 'a'", "is told of the whole run only"),
-            ("[[gate]]\nmetric = 'winner'\nmin = 1\ntag = 'a'", "is told of the whole run only"),
             ("[[gate]]\nmetric = 'right'\nmim = 1", "Extra inputs"),
             ("[gate", "is no TOML"),
             ("", "Field required"),
@@ -181,7 +181,7 @@ class TestPage:
         elements.feed(text)
         assert elements.open == []
         names = {tag for tag, _ in elements.seen}
-        assert {"svg", "figure", "details"} <= names and not names & {"script", "img", "link", "iframe", "a"}
+        assert {"table", "details"} <= names and not names & {"script", "img", "link", "iframe", "a"}
         assert all(not name.startswith("on") for _, attributes in elements.seen for name in attributes)
         assert "default-src 'none'" in text and "url(" not in text and "@import" not in text
 
@@ -199,10 +199,3 @@ class TestPage:
         before, after = report(GOOD, GOOD), report(GOOD, BAD)
         text = report_page(after, compare(before, after))
         assert "Since the earlier run" in text and "mine/q1" in text
-
-    @given(st.lists(st.floats(0.0001, 500), max_size=50))
-    def test_every_waiting_time_has_a_bar(self, seconds: list[float]) -> None:
-        edges = edges_of(seconds)
-        assert edges == sorted(set(edges)) and edges[0] == 0
-        drawn = histogram(seconds or [0.1], [("median", 0.1)])
-        assert "nan" not in drawn and "inf" not in drawn

@@ -10,7 +10,7 @@ from app.domain.answer import Outcome, to_json
 from app.domain.knowledge import SearchPlan
 from app.domain.plan import PlannedStep, Step
 from app.domain.tasks import ChatRequest
-from app.flow.answer_cache import Remembered, keep
+from app.flow.answer_cache import CachedAnswer, cache_answer
 from app.flow.state import Asking, FlowLimits, RunContext, RunState
 from app.flow.trace import Trace
 from app.reasoning import Classification, Composition
@@ -47,7 +47,7 @@ def is_kept(*outcomes: StepOutcome, said: Outcome = "answered", degraded: str = 
 
 def remembered(
     models: Doings, *outcomes: StepOutcome, said: Outcome = "answered", outages: int = 0
-) -> Remembered | None:
+) -> CachedAnswer | None:
     """What is remembered of a run with these steps."""
     trace = Trace(lambda: datetime(2026, 11, 21, tzinfo=UTC), CacheUse(outages=outages), models, RunMonitor())
     context = SimpleNamespace(
@@ -61,8 +61,8 @@ def remembered(
     found = Classification(kind="simple", language="vi", refined_query="q", sub_queries=("q",), confidence=1.0)
     state: RunState = {"answer_key": ONE, "classification": found}
     composition = Composition(answer="a", outcome=said, reasoning="", confidence=0.9, follow_up_questions=())
-    keep(cast(RunContext, context), state, composition, ())
-    return cast(Remembered | None, context.memory.get(ONE))
+    cache_answer(cast(RunContext, context), state, composition, ())
+    return cast(CachedAnswer | None, context.memory.get(ONE))
 
 
 class TestKeep:

@@ -13,13 +13,13 @@ from app.domain.answer import ExecutionMetadata
 from app.domain.principal import SCOPES, Principal
 from app.domain.tasks import ChatRequest, Message
 from app.flow.answer_cache import (
+    AnswerCache,
     AnswerKey,
-    AnswerMemory,
+    CachedAnswer,
     Circumstances,
-    Remembered,
+    cache_key,
     fingerprint,
     fingerprint_of_agents,
-    key_of,
 )
 from app.flow.state import Asking, FlowLimits, RunContext
 from app.reasoning import Composition
@@ -32,8 +32,8 @@ HERE = factories.principal()
 TODAY = date(2026, 11, 21)
 
 
-def answer(text: str = "14 ngày.") -> Remembered:
-    return Remembered(
+def answer(text: str = "14 ngày.") -> CachedAnswer:
+    return CachedAnswer(
         composition=Composition(
             answer=text, outcome="answered", reasoning="", confidence=0.9, follow_up_questions=()
         ),
@@ -46,8 +46,8 @@ def answer(text: str = "14 ngày.") -> Remembered:
     )  # fmt: skip
 
 
-def memory(timer: Callable[[], float] = lambda: 0.0, **limits: Any) -> AnswerMemory:
-    return AnswerMemory(CIRCUMSTANCES, timer=timer, **{"ttl_seconds": 60, **limits})
+def memory(timer: Callable[[], float] = lambda: 0.0, **limits: Any) -> AnswerCache:
+    return AnswerCache(CIRCUMSTANCES, timer=timer, **{"ttl_seconds": 60, **limits})
 
 
 class Corpus:
@@ -77,7 +77,7 @@ async def key(
         memory=memory(),
         ports=SimpleNamespace(corpus=Corpus(version)),
     )
-    return await key_of(cast(RunContext, context))
+    return await cache_key(cast(RunContext, context))
 
 
 texts = st.text(max_size=5)

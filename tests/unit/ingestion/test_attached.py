@@ -9,22 +9,25 @@ import openpyxl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PIL import Image
 
 from app.domain.attachments import FileContent
 from app.ingestion.attached import READING, content_of
 from app.ingestion.parsing import DescribedFile, ParsedFile, ParseFailed, ParseFailure, ParseLimits, Parser
-from app.ingestion.parsing.formats.image import image_facts
+from app.ingestion.parsing.image import image_facts
 from app.storage.attachments import content_of as stored
+from tests.cases import each_case
 
 CSV = "Phòng;Chi phí (đ)\nIT;1.000.000\nKế toán;2.500.000\n"
-PNG = b"\x89PNG\r\n\x1a\n" + struct.pack(">I4sIIBBBBB", 13, b"IHDR", 640, 480, 8, 2, 0, 0, 0) + b"\0\0\0\0"
 
 
-def jpeg(width: int, height: int, exif: bytes = b"") -> bytes:
-    app1 = b"Exif\0\0" + exif
-    segment = b"\xff\xe1" + struct.pack(">H", len(app1) + 2) + app1 if exif else b""
-    frame = b"\xff\xc0" + struct.pack(">HBHHB", 17, 8, height, width, 3) + b"\0" * 9
-    return b"\xff\xd8" + segment + frame + b"\xff\xd9"
+def image(form: str, width: int, height: int, **fields: bytes) -> bytes:
+    written = io.BytesIO()
+    Image.new("RGB", (width, height)).save(written, form, **fields)
+    return written.getvalue()
+
+
+PNG = image("PNG", 640, 480)
 
 
 def exif(taken: bytes = b"2026:04:01 08:00:00\0") -> bytes:
@@ -111,20 +114,20 @@ class TestParseAttached:
             await plain.aclose()
 
     async def test_describes_images(self, parser: Parser) -> None:
-        read = await content(parser, jpeg(640, 480, exif()), "a.jpg")
+        read = await content(parser, image("JPEG", 640, 480, exif=b"Exif\0\0" + exif()), "a.jpg")
         assert read.facts == {
             "format": "JPEG", "width": "640", "height": "480", "taken_at": "2026:04:01 08:00:00",
             "latitude": "10.77500", "longitude": "106.70000",
         }  # fmt: skip
         assert (await content(parser, PNG, "x")).facts["width"] == "640"
-        gif = await content(parser, b"GIF89a" + struct.pack("<HH", 3, 4) + b"\0" * 20, "a.gif")
+        gif = await content(parser, image("GIF", 3, 4), "a.gif")
         assert gif.facts == {"format": "GIF", "width": "3", "height": "4"}
 
     async def test_lists_archives_without_unpacking_them(self, parser: Parser) -> None:
         read = await content(parser, archive(a__b="hello", c="x" * 100), "a.zip")
         assert [(one.name, one.byte_count) for one in read.entries] == [("a/b", 5), ("c", 100)]
 
-    @pytest.mark.parametrize(
+    @each_case(
         ("data", "name", "code"),
         [
             (archive(**{"..__etc__passwd": "x"}), "a.zip", ParseFailure.ARCHIVE_UNSAFE),
@@ -146,7 +149,8 @@ class TestParseAttached:
 
     @given(st.binary(max_size=300))
     def test_images_of_any_bytes_end_in_facts_or_a_code(self, data: bytes) -> None:
-        for head in (b"", PNG[:16], b"\xff\xd8\xff\xe1", b"GIF89a", b"RIFF____WEBP", jpeg(1, 1, exif())[:60]):
+        photo = image("JPEG", 1, 1, exif=b"Exif\0\0" + exif())
+        for head in (b"", PNG[:16], b"\xff\xd8\xff\xe1", b"GIF89a", b"RIFF____WEBP", photo[:60]):
             try:
                 assert all(value.isprintable() for value in image_facts(head + data).values())
             except ParseFailed as failure:

@@ -16,6 +16,7 @@ from app.ingestion.files import FORMATS, Entry, Source, entries_of, front_matter
 from app.ingestion.folder import plan, walk
 from app.ingestion.manifest import FolderRules, Manifest, read_manifest, sync_name
 from app.ingestion.parsing.sniff import _ENDINGS
+from tests.cases import each_case
 
 PREFIX = "folder:policies/"
 NAMES = st.sampled_from([f"{folder}{name}" for folder in ("", "hr/", "hr/luong/", "it/") for name in "abcd"])
@@ -151,7 +152,7 @@ class TestManifest:
         assert read_manifest(tmp_path) == Manifest()
         assert sync_name(tmp_path, Manifest()) == tmp_path.name
 
-    @pytest.mark.parametrize(
+    @each_case(
         ("text", "told"),
         [
             ('[defaults]\nscop = "private"', "defaults.scop: there is no such key; allowed are department, scope"),
@@ -187,7 +188,7 @@ class TestFolderRules:
     def test_give_every_file_an_id_of_this_folder(self) -> None:
         assert fields_of(rules({}), "hr/a.md", {"external_id": "mine"})["external_id"] == f"{PREFIX}hr/a.md"
 
-    @pytest.mark.parametrize(
+    @each_case(
         ("name", "department"),
         [
             ("hr/a.md", "hr"),
@@ -213,7 +214,7 @@ class TestFolderRules:
         assert fields_of(found, "hr/a.PDF")["authority"] == "law"
         assert found.unused == ()
 
-    @pytest.mark.parametrize(
+    @each_case(
         ("pattern", "name", "matches"),
         [
             ("hr/**/*.pdf", "hr/a.pdf", True),
@@ -279,7 +280,7 @@ class TestEntries:
         (entry,) = self.entries(write(tmp_path, {"a.md": "---\nscope: private\n---\nx".encode("utf-16")}))
         assert entry.fields.scope == "private"
 
-    @pytest.mark.parametrize(
+    @each_case(
         ("content", "fault"),
         [
             ("---\nscope: secret\n---\nx", "scope: Input should be"),

@@ -2,25 +2,27 @@
 
 from datetime import date
 from itertools import permutations
+from typing import Any
 from uuid import UUID, uuid4
 
-import pytest
-
 from app.domain.health import HealthKind, Side
-from app.ingestion import advice
 from app.ingestion.comparison import (
     Contradiction,
+    Copies,
     Reading,
+    contradiction_rows,
     contradictions,
     no_concepts,
-    read,
+    read_passage,
     repeats,
     subject_words_of,
     weigh_by,
 )
-from app.ingestion.findings import Copies, contradiction_rows
+from app.ingestion.health import advice
 from app.reasoning.local.concepts import concepts_in
+from app.storage.health import ItemRow
 from app.storage.neighbours import Neighbour, PassageRow
+from tests.cases import each_case
 from tests.factories import stable_id
 
 NEAR = 0.75
@@ -31,12 +33,12 @@ def passage(text: str, *, document: str = "a", lang: str = "vi", section: str = 
 
 
 def compared(one: PassageRow, other: PassageRow, similarity: float = NEAR) -> list[Contradiction]:
-    mine, theirs = read(one, concepts_in), read(other, concepts_in)
+    mine, theirs = read_passage(one, concepts_in), read_passage(other, concepts_in)
     return contradictions(mine, theirs, similarity, weigh_by(subject_words_of([mine, theirs]), 0, {}))
 
 
 class TestContradictions:
-    @pytest.mark.parametrize(
+    @each_case(
         ("one", "other", "values"),
         [
             (
@@ -78,7 +80,7 @@ class TestContradictions:
         [found] = compared(one, other)
         assert (found.one.amounts, found.other.amounts) == (("27 days",), ("25 days",))
 
-    @pytest.mark.parametrize(
+    @each_case(
         ("vi", "en", "values"),
         [
             (
@@ -105,7 +107,7 @@ class TestContradictions:
         [found] = compared(passage(vi), passage(en, document="b", lang="en"), similarity=0.63)
         assert (found.one.amounts, found.other.amounts) == values
 
-    @pytest.mark.parametrize(
+    @each_case(
         ("one", "other"),
         [
             ("Nhân viên chính thức được nghỉ 14 ngày phép năm.", "Nhân viên chính thức có 14 ngày phép năm."),
@@ -154,7 +156,7 @@ class TestContradictions:
     def test_weigh_less_the_commoner_their_words_are(self) -> None:
         one = passage("Nhân viên chính thức được nghỉ 14 ngày phép năm.")
         other = passage("Mỗi nhân viên chính thức có 12 ngày phép năm.", document="b")
-        mine, theirs = read(one, no_concepts), read(other, no_concepts)
+        mine, theirs = read_passage(one, no_concepts), read_passage(other, no_concepts)
         words = subject_words_of([mine, theirs])
 
         def score(count: int) -> float:
@@ -168,7 +170,7 @@ class TestRepeats:
     LONG = "Mật khẩu có ít nhất 12 ký tự và phải đổi sau 180 ngày, không dùng lại năm mật khẩu gần nhất."
 
     def reading(self, text: str) -> Reading:
-        return read(passage(text, document=text[:5]), no_concepts)
+        return read_passage(passage(text, document=text[:5]), no_concepts)
 
     def test_the_same_words(self) -> None:
         assert repeats(self.reading(self.LONG), self.reading(f"  {self.LONG.upper()}\n"))
@@ -184,8 +186,8 @@ class TestRepeats:
 
 class TestFindings:
     def test_of_two_documents_are_said_once_whoever_is_examined(self) -> None:
-        one = read(passage("Nhân viên chính thức được nghỉ 14 ngày phép năm."), no_concepts)
-        other = read(passage("Mỗi nhân viên chính thức có 12 ngày phép năm.", document="b"), no_concepts)
+        one = read_passage(passage("Nhân viên chính thức được nghỉ 14 ngày phép năm."), no_concepts)
+        other = read_passage(passage("Mỗi nhân viên chính thức có 12 ngày phép năm.", document="b"), no_concepts)
         weight = weigh_by(subject_words_of([one, other]), 0, {})
         [there], [back] = (
             contradiction_rows([(one, other, NEAR)], weight),
@@ -196,12 +198,14 @@ class TestFindings:
         assert there.sentence in one.passage.text
 
     def test_repeated_by_further_passages_are_not_said_again(self) -> None:
-        one = [read(passage(f"Nhân viên chính thức được nghỉ 14 ngày phép năm. {n}"), no_concepts) for n in "xy"]
-        other = read(passage("Mỗi nhân viên chính thức có 12 ngày phép năm.", document="b"), no_concepts)
+        one = [
+            read_passage(passage(f"Nhân viên chính thức được nghỉ 14 ngày phép năm. {n}"), no_concepts) for n in "xy"
+        ]
+        other = read_passage(passage("Mỗi nhân viên chính thức có 12 ngày phép năm.", document="b"), no_concepts)
         weight = weigh_by(subject_words_of([*one, other]), 0, {})
         assert len(contradiction_rows([(reading, other, NEAR) for reading in one], weight)) == 1
 
-    @pytest.mark.parametrize(("their_letters", "share"), [(100, 1.0), (210, 0.9), (10_000, None)])
+    @each_case(("their_letters", "share"), [(100, 1.0), (210, 0.9), (10_000, None)])
     def test_count_as_duplicates_what_repeats_half_of_the_smaller(
         self, their_letters: int, share: float | None
     ) -> None:
@@ -209,7 +213,7 @@ class TestFindings:
         mine = [passage(text), *(passage("Khác hẳn. " * 40 + str(number)) for number in range(3))]
         theirs = passage(text, document="b")
         copies = Copies(mine)
-        readings = {row.chunk_id: read(row, no_concepts) for row in (*mine, theirs)}
+        readings = {row.chunk_id: read_passage(row, no_concepts) for row in (*mine, theirs)}
         copies.add([Neighbour(row.chunk_id, 0.99, theirs) for row in mine], readings)
         assert copies.documents == [theirs.document_id]
         found = copies.rows({theirs.document_id: their_letters})
@@ -217,6 +221,8 @@ class TestFindings:
 
 
 class TestAdvice:
+    VALUES: dict[str, Any] = {"detail": "It is encrypted.", "day": date(2026, 3, 31), "score": 0.8, "unit": "day"}
+    ROW = ItemRow(**{**dict.fromkeys(ItemRow._fields), **VALUES})
     SIDE = Side(
         document_id=UUID(int=1), external_id="a", title="Nghỉ {phép} 2026", url="", department="hr", scope="public",
         value="14 ngày",
@@ -224,17 +230,16 @@ class TestAdvice:
 
     def test_names_both_documents_and_what_to_do(self) -> None:
         other = self.SIDE.model_copy(update={"document_id": uuid4(), "title": "FAQ", "value": "12 ngày"})
-        told = advice.contradiction(self.SIDE, other, "day")
-        for text in (told.vi, told.en):
+        written = advice(HealthKind.CONTRADICTION, self.ROW, self.SIDE, other)
+        for text in (written.vi, written.en):
             assert all(part in text for part in ("Nghỉ {phép} 2026", "FAQ", "14 ngày", "12 ngày", "supersede"))
-        assert "80%" in advice.duplicate(self.SIDE, other, 0.8).en
+        assert "80%" in advice(HealthKind.DUPLICATE, self.ROW, self.SIDE, other).en
 
-    @pytest.mark.parametrize(
-        "kind", [kind for kind in HealthKind if kind not in (HealthKind.CONTRADICTION, HealthKind.DUPLICATE)]
-    )
+    @each_case("kind", [kind for kind in HealthKind if kind not in (HealthKind.CONTRADICTION, HealthKind.DUPLICATE)])
     def test_has_words_for_every_kind(self, kind: HealthKind) -> None:
-        told = advice.about(kind, "Nghỉ phép", "It is encrypted.", date(2026, 3, 31))
-        for text in (told.vi, told.en):
+        side = self.SIDE.model_copy(update={"title": "Nghỉ phép"})
+        written = advice(kind, self.ROW, side, None)
+        for text in (written.vi, written.en):
             assert "Nghỉ phép" in text
             assert "{" not in text
             assert text.endswith(".")

@@ -24,6 +24,7 @@ from app.ingestion.intake import (
     tidy,
 )
 from app.ingestion.parsing import FileKind
+from tests.cases import each_case
 from tests.factories import principal
 
 ADMIN = principal(roles=("admin",))
@@ -39,7 +40,7 @@ def upload(content: bytes | None = b"text", file_name: str = "a.md", text: str =
 
 
 class TestFileName:
-    @pytest.mark.parametrize(
+    @each_case(
         ("given_name", "kept"),
         [
             ("sổ tay.md", "sổ tay.md"),
@@ -67,7 +68,7 @@ class TestFileName:
 
 
 class TestExternalId:
-    @pytest.mark.parametrize(
+    @each_case(
         ("said", "expected"),
         [
             ({"external_id": "leave", "url": "https://x.example", "department": "hr"}, "leave"),
@@ -96,7 +97,7 @@ class TestContentHash:
         same = content_hash(upload(one), DRAFT) == content_hash(upload(other), DRAFT)
         assert same == (one == other)
 
-    @pytest.mark.parametrize(
+    @each_case(
         "change",
         [
             {"title": "Phép năm"},
@@ -132,7 +133,7 @@ class TestCheck:
         Intake("space").check(ADMIN, upload(department="hr", scope="public"))
         Intake("space").check(ADMIN, upload(None, text="Nghỉ phép."))
 
-    @pytest.mark.parametrize(
+    @each_case(
         ("refused", "status", "named"),
         [
             (upload(b""), 422, "file"),
@@ -179,7 +180,7 @@ class TestTextChanges:
         kept = len(old) - sum(len(change.removed) for change in changes)
         assert kept == len(new) - sum(len(change.added) for change in changes)
 
-    @pytest.mark.parametrize("distinct", [11, 100, 120, 1_000, 100_000])
+    @each_case("distinct", [11, 100, 120, 1_000, 100_000])
     def test_say_when_there_is_more_than_they_show(self, distinct: int) -> None:
         """Also of tables whose rows are much alike, which is where comparing lines could take for ever."""
         before, now = ("\n".join(str(row * step % distinct) for row in range(20_000)) for step in (7, 13))

@@ -1,8 +1,7 @@
 """Headings and tables as places in a text."""
 
-import pytest
-
 from app.ingestion.sections import read_sections, read_tables
+from tests.cases import each_case
 
 
 def outline(text: str, title: str = "") -> list[tuple[str, str]]:
@@ -32,7 +31,7 @@ class TestReadSections:
         *_, section = read_sections(text)
         assert text[section.path[0].start :].startswith("## Nghỉ phép")
 
-    @pytest.mark.parametrize(
+    @each_case(
         ("heading", "name"),
         [
             ("Điều 5. Chuyển phép", "Điều 5. Chuyển phép"),
@@ -47,7 +46,7 @@ class TestReadSections:
     def test_sees_headings_without_hashes(self, heading: str, name: str) -> None:
         assert outline(f"Trước.\n\n{heading}\n\nNội dung.") == [("", "Trước."), (name, "Nội dung.")]
 
-    @pytest.mark.parametrize(
+    @each_case(
         "line",
         [
             "Điều 5 của hợp đồng vẫn còn hiệu lực.",
@@ -82,6 +81,6 @@ class TestReadTables:
         text = "| a |\n|---|\n| 1 |\n| 2 |\n"
         assert [text[table.rows : table.end] for table in read_tables(text, 0, 18)] == ["| 1 |"]
 
-    @pytest.mark.parametrize("text", ["a | b\nc | d", "| a |\n| x |\n| - |", "|---|\n| a |"])
+    @each_case("text", ["a | b\nc | d", "| a |\n| x |\n| - |", "|---|\n| a |"])
     def test_needs_a_rule_below_the_header(self, text: str) -> None:
         assert [table for table in read_tables(text, 0, len(text)) if table.rows <= 8] == []

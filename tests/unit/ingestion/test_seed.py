@@ -8,6 +8,7 @@ import pytest
 from app.domain.principal import tenant_id_of, user_id_of
 from app.errors import AppError, ErrorCode
 from app.ingestion.seed import read_seed
+from tests.cases import each_case
 from tests.factories import SEED_USERS, with_demo_people
 
 DOCUMENT = """---
@@ -59,7 +60,7 @@ class TestReadSeed:
         path.write_text(DOCUMENT.replace("05Z", "05"), "utf-8")
         assert read_seed(folder).tenants[0].documents[0].created_at.tzinfo is UTC
 
-    @pytest.mark.parametrize(
+    @each_case(
         ("before", "after", "named"),
         [
             ("scope: internal", "scope: secret", "scope"),

@@ -6,7 +6,6 @@ from html import unescape
 from importlib.util import find_spec
 from itertools import pairwise
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -80,27 +79,26 @@ def is_prose(target: str) -> bool:
     return name is not None and (name[1].isdecimal() or name[2] != name[2].lower() or name[2] in ("md", "py", "sh"))
 
 
+def is_cut_anywhere(text: str, chance: random.Random) -> bool:
+    """Whether a text comes out the same by letters, in two pieces cut at every fourth place, and in random ones."""
+    whole = guard().clean(text)
+    first = chance.randrange(4)
+    cuts = [[place] for place in range(first, len(text), 4)]
+    cuts += [[chance.randrange(len(text) + 1) for _ in range(chance.randrange(2, 9))] for _ in range(2)]
+    return streamed(list(text)) == whole and all(streamed(cut(text, places)) == whole for places in cuts)
+
+
 class TestHostileAnswers:
-    @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-    def test_show_no_address_that_is_not_in_the_evidence(self, text: str) -> None:
-        assert off_list(guard().clean(text)) == []
+    def test_show_no_address_that_is_not_in_the_evidence(self) -> None:
+        shown = {text: found for text in HOSTILE if (found := off_list(guard().clean(text)))}
+        assert not shown
 
-    @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-    def test_come_out_the_same_wherever_they_are_cut(self, text: str) -> None:
-        whole = guard().clean(text)
-        assert streamed(list(text)) == whole
-        for place in range(len(text)):
-            assert streamed(cut(text, [place])) == whole
-        chance = random.Random(text)
-        for _ in range(5):
-            assert (
-                streamed(cut(text, [chance.randrange(len(text) + 1) for _ in range(chance.randrange(2, 9))])) == whole
-            )
+    def test_come_out_the_same_wherever_they_are_cut(self) -> None:
+        assert [text for text in HOSTILE if not is_cut_anywhere(text, random.Random(text))] == []
 
-    @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
-    def test_are_left_alone_the_second_time(self, text: str) -> None:
-        once = guard().clean(text)
-        assert off_list(guard().clean(once)) == []
+    def test_are_left_alone_the_second_time(self) -> None:
+        shown = {text for text in HOSTILE if off_list(guard().clean(guard().clean(text)))}
+        assert not shown
 
     def test_are_more_than_two_hundred(self) -> None:
         assert len(set(HOSTILE)) > 400
@@ -156,12 +154,12 @@ PLAIN = [
 
 
 class TestPlainText:
-    @pytest.mark.parametrize("text", PLAIN)
-    def test_comes_out_byte_by_byte(self, text: str) -> None:
-        whole = guard()
-        assert whole.clean(text) == text
-        assert whole.removed == 0
-        assert streamed(list(text)) == text
+    def test_comes_out_byte_by_byte(self) -> None:
+        for text in PLAIN:
+            whole = guard()
+            assert whole.clean(text) == text
+            assert whole.removed == 0
+            assert streamed(list(text)) == text
 
     def test_goes_out_word_by_word(self) -> None:
         stream = guard()
@@ -177,9 +175,8 @@ class TestPlainText:
 
 
 class TestEvidence:
-    @pytest.mark.parametrize(
-        "text",
-        [
+    def test_keeps_its_addresses(self) -> None:
+        for text in (
             f"[Quy định]({OK})",
             f"[Quy định]({OK}#page=3), [VPN]({ALLOWED[1]}).",
             f'Xem [Quy định]({OK} "Nghỉ phép").',
@@ -192,16 +189,13 @@ class TestEvidence:
             f"**{OK}** *{OK}* `{OK}` '{OK}'",
             f"- {OK}\n- {OK}#page=2\n\n{OK}",
             f"| Nguồn | {OK} |",
-        ],
-    )
-    def test_keeps_its_addresses(self, text: str) -> None:
-        stream = guard()
-        assert stream.clean(text) == text
-        assert stream.removed == 0
+        ):
+            stream = guard()
+            assert stream.clean(text) == text
+            assert stream.removed == 0
 
-    @pytest.mark.parametrize(
-        ("text", "shown"),
-        [
+    def test_reads_well_where_something_was_changed(self) -> None:
+        for text, shown in (
             (f"<{OK}>", OK),
             (f"[Quy định](<{OK}>)", f"[Quy định]({OK})"),
             (f"![Quy định nghỉ]({OK})", f"[Quy định nghỉ]({OK})"),
@@ -216,14 +210,11 @@ class TestEvidence:
             ("Xem <b>ngay</b>", "Xem ‹b›ngay‹/b›"),
             ("Xem [tại đây](https://evil.com/x?d=1).", "Xem [tại đây] ([link removed])."),
             ("**https://evil.com/x**, (evil.com/x).", "**[link removed]**, ([link removed])."),
-        ],
-    )
-    def test_reads_well_where_something_was_changed(self, text: str, shown: str) -> None:
-        assert guard().clean(text) == shown
+        ):
+            assert guard().clean(text) == shown
 
-    @pytest.mark.parametrize(
-        "url",
-        [
+    def test_holds_no_address_that_reads_in_two_ways(self) -> None:
+        for url in (
             "javascript:alert(1)",
             "https://a.vn/x y",
             "https://a.vn/é",
@@ -231,11 +222,8 @@ class TestEvidence:
             "//a.vn/x",
             "/",
             'https://a.vn/"x',
-        ],
-    )
-    def test_holds_no_address_that_reads_in_two_ways(self, url: str) -> None:
-        stream = LinkGuard([url])
-        assert f"]({url})" not in stream.clean(f"[x]({url})")
+        ):
+            assert f"]({url})" not in LinkGuard([url]).clean(f"[x]({url})")
 
     def test_is_named_in_the_language_of_the_answer(self) -> None:
         assert LinkGuard([], language="vi").clean("Xem evil.com/x.") == "Xem [đã gỡ liên kết]."
@@ -247,28 +235,22 @@ class TestTrustedHosts:
     def shown(self, text: str) -> str:
         return LinkGuard([], known_text=self.known, hosts=frozenset({"intra.acme.vn", "help.acme.vn"})).clean(text)
 
-    @pytest.mark.parametrize(
-        "text",
-        [
+    def test_may_be_linked_where_a_document_does(self) -> None:
+        for text in (
             "https://intra.acme.vn/rooms.",
             "(https://help.acme.vn)",
             "[x](https://intra.acme.vn/rooms)",
             "intra.acme.vn/leave",
-        ],
-    )
-    def test_may_be_linked_where_a_document_does(self, text: str) -> None:
-        assert self.shown(text) == text
+        ):
+            assert self.shown(text) == text
 
-    @pytest.mark.parametrize(
-        "url",
-        [
+    def test_lend_nothing_to_other_addresses(self) -> None:
+        for url in (
             "https://intra.acme.vn/rooms?d=1", "https://intra.acme.vn/other", "http://intra.acme.vn/a",
             "intra.acme.vn/other",
             "https://help.acme.vn/x", "https://help.acme.vn.evil.com", "https://help.acme.vn@evil.com", "http://help.acme.vn",
-        ],
-    )  # fmt: skip
-    def test_lend_nothing_to_other_addresses(self, url: str) -> None:
-        assert self.shown(f"Xem {url} nhé") == "Xem [link removed] nhé"
+        ):  # fmt: skip
+            assert self.shown(f"Xem {url} nhé") == "Xem [link removed] nhé"
 
     def test_are_not_taken_from_longer_names(self) -> None:
         known = "https://intra.acme.vn.evil.com/x https://intra.acme.vn@evil.com/ https://xintra.acme.vn/ https://intra.acme.vn!@evil.com"
@@ -284,21 +266,20 @@ ENDLESS = [*UNITS.split(), "\u200b", "\u00a0"]
 
 
 class TestBounds:
-    @pytest.mark.parametrize("unit", ENDLESS)
-    def test_of_a_word_that_never_ends(self, unit: str) -> None:
+    def test_of_a_word_that_never_ends(self) -> None:
         """Also a test of time: what is not linear does not end within the limit of a test."""
-        text = unit * (1_000_000 // len(unit))
-        assert guard().clean(text) == "[link removed]"
-        stream = guard()
-        shown = "".join(stream.feed(text[at : at + 1000]) for at in range(0, len(text), 1000))
-        assert shown + stream.finish() == "[link removed]"
-        assert guard().clean(f"{text} hết") == "[link removed] hết"
+        for unit in ENDLESS:
+            text = unit * (300_000 // len(unit))
+            stream = guard()
+            shown = "".join(stream.feed(text[at : at + 1000]) for at in range(0, len(text), 1000))
+            assert shown + stream.finish() == "[link removed]"
+            assert guard().clean(f"{text} hết") == "[link removed] hết"
 
-    @pytest.mark.parametrize("unit", ENDLESS)
-    def test_of_long_words(self, unit: str) -> None:
-        text = f"{unit * (4000 // len(unit))} " * 3
-        assert streamed(cut(text, list(range(0, len(text), 997)))) == guard().clean(text)
-        assert off_list(guard().clean(text[:200])) == []
+    def test_of_long_words(self) -> None:
+        for unit in ENDLESS:
+            text = f"{unit * (4000 // len(unit))} " * 3
+            assert streamed(cut(text, list(range(0, len(text), 997)))) == guard().clean(text)
+            assert off_list(guard().clean(text[:200])) == []
 
     def test_of_a_definition_that_never_ends(self) -> None:
         text = "[a]: b" + " " * 50_000 + "\n[a]"

@@ -10,8 +10,7 @@ from typing import Any
 from app.reasoning import Arguments
 from app.tools.mcp.adapter import MCPToolAdapter
 from app.tools.mcp.connections import Connections, offered_by
-from app.tools.mcp.pinned import PinnedServer
-from app.tools.mcp.spec import ServerLimits, ServerSpec
+from app.tools.mcp.spec import PinnedServer, ServerLimits, ServerSpec
 from tests.unit.tools.recording import RecordingReasoner
 
 ROOT = Path(__file__).parents[3]

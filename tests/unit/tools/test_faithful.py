@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from app.domain.knowledge import Finding
 from app.domain.tokens import estimated_tokens
 from app.reasoning.local.summarise import summarise
+from app.text.numbers import all_readings
 from app.tools.faithful import faithful, polarity, sentences_of
-from app.tools.numbers import numbers_in
 from tests.factories import finding, passage
 
 RULES = (
@@ -45,7 +45,7 @@ class TestFaithful:
     @given(sources=sources, summary=summaries, tokens=st.integers(5, 200))
     def test_every_number_stands_in_the_sources(self, sources: list[list[str]], summary: str, tokens: int) -> None:
         told = faithful(summary, sources, key_sources=[0], max_tokens=tokens)
-        assert numbers_in(told.text) <= numbers_in("\n".join(text for texts in sources for text in texts))
+        assert all_readings(told.text) <= all_readings("\n".join(text for texts in sources for text in texts))
 
     @given(sources=sources, summary=summaries, tokens=st.integers(5, 200))
     def test_every_sentence_is_negated_as_one_of_its_sources(
@@ -68,8 +68,8 @@ class TestFaithful:
     @given(sources=sources)
     def test_the_figures_of_the_surest_source_are_not_lost(self, sources: list[list[str]]) -> None:
         told = faithful("", sources, key_sources=[0])
-        first = next((rule for rule in sources[0] if numbers_in(rule)), "")
-        assert numbers_in(first) <= numbers_in(told.text)
+        first = next((rule for rule in sources[0] if all_readings(rule)), "")
+        assert all_readings(first) <= all_readings(told.text)
 
     @pytest.mark.parametrize(
         ("source", "summary", "text"),

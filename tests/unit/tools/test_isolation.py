@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.tools.isolation import Isolated, IsolationEnd, IsolationFailed, ProcessLimits
+from tests.limits import limit
 from tests.unit.tools.lag import LoopLag
 
 pytestmark = pytest.mark.usefixtures("settled_heap")
@@ -38,8 +39,8 @@ async def end_of(isolated: Isolated, content: bytes = b"x") -> tuple[IsolationEn
     with pytest.raises(IsolationFailed) as failed:
         async with LoopLag() as lag:
             await isolated(content)
-    assert time.monotonic() - began < LIMITS.wall_seconds + 1
-    assert lag.longest_seconds < 0.1
+    assert time.monotonic() - began < limit(LIMITS.wall_seconds + 1)
+    assert lag.longest_seconds < limit(0.1)
     return failed.value.end, failed.value.detail
 
 

@@ -1,7 +1,8 @@
 from datetime import UTC, datetime, timedelta
 
 from app.domain.zones import VIETNAM
-from app.storage.logs import LogCounts, LogKind, LogLine
+from app.storage.log_lines import LogCounts, LogKind, LogLine
+from app.text.dates import Period
 from app.tools.log_report import (
     LogQuestion,
     LogResult,
@@ -12,7 +13,6 @@ from app.tools.log_report import (
     write_report,
 )
 from app.tools.log_search import Looked
-from app.tools.periods import Period
 
 FIRST = datetime(2026, 11, 12, 2, 0, 12, tzinfo=UTC)
 DAY = Period(datetime(2026, 11, 12, tzinfo=VIETNAM), datetime(2026, 11, 13, tzinfo=VIETNAM))

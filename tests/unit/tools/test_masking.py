@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.tools.masking import HIDDEN, mask_secrets, mask_variables
+from app.tools.log_report import HIDDEN, mask_secrets, mask_variables
 
 
 class TestMaskSecrets:

@@ -9,8 +9,7 @@ from app.reasoning import Arguments
 from app.tools.base import Tool
 from app.tools.mcp.adapter import MCPToolAdapter, adapters
 from app.tools.mcp.connections import Connections
-from app.tools.mcp.pinned import PinnedServer, PinnedTool
-from app.tools.mcp.spec import ServerSpec
+from app.tools.mcp.spec import PinnedServer, PinnedTool, ServerSpec
 from tests.unit.tools.mcp_lines import LIMITS, adapter_of, lines_of, plain_list, spec_of
 from tests.unit.tools.recording import RecordingReasoner, call
 

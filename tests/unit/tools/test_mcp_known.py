@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 from mcp.types import Tool
 from pydantic import ValidationError
 
-from app.tools.mcp.allowance import Allowance, TooMuch
-from app.tools.mcp.pinned import as_pinned, changes, fingerprint, read_lock, write_lock
-from app.tools.mcp.schema import MAX_STEPS, SchemaRefused, TooManySteps, check_schema, wrong_places
-from app.tools.mcp.spec import ServerRefused, ServerSpec
+from app.tools.mcp.result import MAX_STEPS, SchemaRefused, TooManySteps, check_schema, wrong_places
+from app.tools.mcp.spec import ServerRefused, ServerSpec, as_pinned, changes, fingerprint, read_lock, write_lock
+from app.tools.mcp.transport import Allowance, TooMuch
 from tests.factories import principal
 
 SCHEMA = {"type": "object", "properties": {"a": {"type": "string", "pattern": "^[0-9]+$"}}, "required": ["a"]}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp.types import TextContent
 
-from app.tools.mcp.schema import check_schema, wrong_places
+from app.tools.mcp.result import check_schema, wrong_places
 from app.tools.servers import date, math
 from app.tools.servers.serving import Operation
 

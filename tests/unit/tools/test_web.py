@@ -234,14 +234,14 @@ class TestAvailable:
         assert available_web_tools(WebAccess(allowed_hosts=frozenset(hosts))) == tools
 
     async def test_a_missing_library_is_told_kindly(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("app.tools.fetching.find_spec", lambda _: None)
+        monkeypatch.setattr("app.tools.web_access.find_spec", lambda _: None)
         async with web_tools({}, RecordingReasoner(arguments=Arguments(values={"url": URL}))) as made:
             for tool in (made.web, made.transcript):
                 with pytest.raises(ToolFailed, match="conclave\\[web\\]"):
                     await tool(call(f"{URL} nói gì?"))
 
     def test_the_service_does_not_load_the_libraries(self) -> None:
-        for module in ("app.tools.page", "app.tools.captions"):
+        for module in ("app.tools.web_access", "app.tools.captions"):
             assert importlib.util.find_spec(module) is not None
 
     @pytest.mark.parametrize("reason", list(Refusal))

@@ -48,7 +48,7 @@ class Writer:
         assert not self.has_ended
         self.events.append(event)
 
-    def heard_by(self, hear: Callable[[Event], None]) -> None:
+    def call_on_append(self, hear: Callable[[Event], None]) -> None:
         pass
 
 
@@ -56,12 +56,16 @@ class Writer:
 class Registry:
     """Task rows that only remember."""
 
-    steps: list[NewTask] = field(default_factory=list)
+    rows: list[NewTask] = field(default_factory=list)
     saved: list[Mapping[str, Any]] = field(default_factory=list)
     ended: list[dict[str, Any]] = field(default_factory=list)
 
-    async def register_steps(self, leader: TaskRun, new_tasks: Sequence[NewTask], contexts: object) -> None:
-        self.steps.extend(new_tasks)
+    @property
+    def steps(self) -> "Registry":
+        return self
+
+    async def register(self, leader: TaskRun, new_tasks: Sequence[NewTask], contexts: object) -> None:
+        self.rows.extend(new_tasks)
 
     async def save_plan(self, principal: Principal, task_id: UUID, attempt: int, plan: Mapping[str, Any]) -> None:
         self.saved.append(plan)
@@ -135,7 +139,7 @@ class Room:
         return Recollection()
 
     def listener(self, *_: object) -> Any:
-        return SimpleNamespace(on_message=lambda _: None, keep=lambda *_, **__: None)
+        return SimpleNamespace(on_message=lambda _: None, remember_turn=lambda *_, **__: None)
 
     async def zone_of(self, principal: Principal) -> str:
         return "UTC"
@@ -156,8 +160,8 @@ class CuttingCheckpoints(MemoryCheckpoints):
     def put(self, task_id: UUID, state: dict[str, Any]) -> None:
         self._kept[task_id] = json.dumps(state)
 
-    async def keep(self, run: TaskRun, state: dict[str, Any]) -> None:
-        await super().keep(run, state)
+    async def store(self, run: TaskRun, state: dict[str, Any]) -> None:
+        await super().store(run, state)
         self.states.append(json.loads(json.dumps(state)))
         if len(self.states) == self.cut_after:
             raise Cut

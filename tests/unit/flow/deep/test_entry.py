@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from app.domain.knowledge import Language
-from app.evaluation.bundled import NAMES, open_dataset
+from app.evaluation.dataset import DEFAULT, open_dataset
 from app.flow.deep.stages import needs_deep, planned_question
 from app.reasoning import Classification
 from app.reasoning.local.tool_choice import needs_steps
@@ -45,9 +45,9 @@ class TestNeedsDeep:
         assert not needs_deep(classified("Công ty có mấy giá trị cốt lõi?"), STEPS, needs_steps)
         assert not needs_deep(classified(STEPS), "còn Hà Nội thì sao?", needs_steps)
 
-    @pytest.mark.parametrize("name", NAMES)
+    @pytest.mark.parametrize("name", (*DEFAULT, "seed"))
     def test_no_question_of_the_bundled_sets_leaves_the_department_flow(self, name: str) -> None:
-        asked = [case.question.question for case in open_dataset(name, ROOT / "seed_data").cases]
+        asked = [case.question.question for case in open_dataset(name).cases]
         assert asked
         assert [query for query in asked if needs_deep(classified(query), query, needs_steps)] == []
 

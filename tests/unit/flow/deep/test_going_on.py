@@ -48,7 +48,7 @@ class TestGoingOn:
             await house.attempt(2)
             assert told(house) == told(uncut), cut_after
             assert queries(house) == queries(uncut), cut_after
-            assert len({task.task_id for task in house.registry.steps}) == len(house.registry.steps)
+            assert len({task.task_id for task in house.registry.rows}) == len(house.registry.rows)
 
     async def test_through_a_death_at_every_state_in_a_row(self) -> None:
         uncut, house = await whole(), House()
@@ -96,7 +96,7 @@ class TestGoingOn:
 
     async def test_a_run_that_was_lost_stops(self) -> None:
         class Lost(CuttingCheckpoints):
-            async def keep(self, run: TaskRun, state: dict[str, Any]) -> None:
+            async def store(self, run: TaskRun, state: dict[str, Any]) -> None:
                 raise StaleAttempt("another attempt has it")
 
         house = House(checkpoints=Lost())

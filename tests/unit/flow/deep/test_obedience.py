@@ -6,7 +6,7 @@ from app.domain.deep import Asked, Critique, DeepPlan, Observation, Report, Work
 from app.domain.tasks import ChatRequest
 from app.errors import ToolFailed
 from app.flow.deep.state import DeepState, Talk
-from app.flow.deep.using import carries_out
+from app.flow.deep.tool_calls import carries_out
 from app.reasoning.deep import (
     Action,
     ActRequest,
@@ -106,12 +106,12 @@ class TestAddresses:
         await house.attempt()
         assert house.answer["outcome"] == "answered"
         assert "evil" not in repr([event.model_dump() for event in house.events])
-        assert "evil" not in repr(house.registry.steps)
+        assert "evil" not in repr(house.registry.rows)
 
     async def test_in_a_purpose_are_taken_out(self) -> None:
         house = House(mind=wishing("rag_tool"))
         await house.attempt()
-        assert "evil" not in repr(house.registry.steps)
+        assert "evil" not in repr(house.registry.rows)
         assert "evil" not in repr([event.model_dump() for event in house.events if event.type != "agent_result"])
 
     def test_are_fetched_only_where_the_asker_named_them(self) -> None:

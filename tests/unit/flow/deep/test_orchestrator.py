@@ -3,7 +3,7 @@
 import pytest
 
 from app.domain.deep import Asked, Critique, DeepMessage, DeepPlan, Party, Research, Working
-from app.flow.deep.orchestrate import Next, delegated, given_up, next_stage, visible_to
+from app.flow.deep.orchestrate import Next, delegated, next_stage, stop_cause, visible_to
 from app.flow.deep.stages import judged
 from app.flow.deep.state import Approval, Cause, DeepLimits, DeepState, Reply, decided
 
@@ -64,7 +64,7 @@ class TestNextStage:
 
     @pytest.mark.parametrize("case", CASES)
     def test_a_run_is_given_up_only_where_something_is_used_up(self, case: str) -> None:
-        assert given_up(CASES[case][0], LIMITS) == GIVEN_UP.get(case)
+        assert stop_cause(CASES[case][0], LIMITS) == GIVEN_UP.get(case)
 
 
 class TestVerdicts:

@@ -71,9 +71,9 @@ class TestOneRejectionAtEachStage:
             "expert#math:1",
             "expert#math:2",
         ]
-        assert len({task.task_id for task in house.registry.steps}) == 5
-        assert [task.assignee_agent_id for task in house.registry.steps] == ["researcher"] * 3 + ["expert"] * 2
-        assert all(task.kind == "step" and task.parent_task_id == house.task_id for task in house.registry.steps)
+        assert len({task.task_id for task in house.registry.rows}) == 5
+        assert [task.assignee_agent_id for task in house.registry.rows] == ["researcher"] * 3 + ["expert"] * 2
+        assert all(task.kind == "step" and task.parent_task_id == house.task_id for task in house.registry.rows)
 
     async def test_feedback_and_earlier_work_reach_whoever_mends_it(self) -> None:
         house = await finished()

@@ -6,8 +6,7 @@ import unicodedata
 
 import docx
 import openpyxl
-import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from reportlab.lib import colors
 from reportlab.lib.pagesizes import A4
@@ -16,10 +15,11 @@ from reportlab.platypus import SimpleDocTemplate, Table, TableStyle
 
 from app.ingestion.parsing import ParseLimits, Parser
 from app.ingestion.parsing.draft import Draft, break_long_lines
-from app.ingestion.parsing.formats.delimited import delimiter_of
-from app.ingestion.parsing.formats.sheets import shown
-from app.ingestion.parsing.formats.word_numbering import _number
 from app.ingestion.parsing.outcome import FileKind
+from app.ingestion.parsing.sheets import format_cell
+from app.ingestion.parsing.texts import delimiter_of
+from app.ingestion.parsing.word_styles import _number
+from tests.cases import each_case
 from tests.unit.ingestion.parsing.hostile_office import changed, word_with
 from tests.unit.ingestion.parsing.rawpdf import page_with, pages_with, text_at
 
@@ -89,7 +89,7 @@ class TestWord:
         text = (await parser.parse(target.getvalue(), "a.docx")).text
         assert text == "CÔNG TY ACME\n\nCỘNG HÒA XÃ HỘI CHỦ NGHĨA VIỆT NAM"
 
-    @pytest.mark.parametrize(
+    @each_case(
         ("value", "shape", "written"),
         [(3, "decimal", "3"), (3, "lowerLetter", "c"), (28, "upperLetter", "BB"), (1994, "upperRoman", "MCMXCIV")],
     )
@@ -150,7 +150,7 @@ class TestPdf:
 
 
 class TestSheets:
-    @pytest.mark.parametrize(
+    @each_case(
         ("value", "number_format", "text"),
         [
             (0.155, "0.0%", "15.5%"), (1500000, "#,##0", "1,500,000"), (1234.5, '#,##0.00 "đ"', "1,234.50"),
@@ -158,7 +158,7 @@ class TestSheets:
         ],
     )  # fmt: skip
     def test_show_numbers_as_the_program_does(self, value: float, number_format: str, text: str) -> None:
-        assert shown(value, number_format) == text
+        assert format_cell(value, number_format) == text
 
     async def test_tables_on_one_sheet_stay_apart(self, parser: Parser) -> None:
         book = openpyxl.Workbook()
@@ -170,13 +170,14 @@ class TestSheets:
         text = (await parser.parse(target.getvalue(), "a.xlsx")).text
         assert text.endswith("| Tên | Tuổi |\n|---|---|\n| Lan | 30 |\n\n| Mã | Giá |\n|---|---|\n| A\\|B | 5 |")
 
-    @pytest.mark.parametrize("sign", [",", ";", "\t", "|"])
+    @each_case("sign", [",", ";", "\t", "|"])
     def test_csv_columns_may_be_parted_by_any_usual_sign(self, sign: str) -> None:
         assert delimiter_of("\n".join(sign.join(row) for row in (["a", 'b "x"'], ["1", "2"], ["3", "4"]))) == sign
 
 
 class TestDraft:
     @given(st.text(max_size=300), st.integers(5, 40))
+    @settings(max_examples=50)
     def test_breaking_lines_loses_nothing_but_blanks(self, text: str, limit: int) -> None:
         broken = break_long_lines(text, limit)
         assert max(map(len, broken.split("\n"))) <= limit

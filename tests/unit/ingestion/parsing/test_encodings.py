@@ -2,14 +2,13 @@
 
 import unicodedata
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.ingestion.parsing import FileKind, Parser, WarningCode, sniff
-from app.ingestion.parsing.encoding import decode
-from app.ingestion.parsing.legacy import from_legacy_fonts, from_tcvn, from_vni
+from app.ingestion.parsing.encoding import decode, from_legacy_fonts, from_tcvn, from_vni
 from app.text.language import clean
+from tests.cases import each_case
 
 VIETNAMESE = (
     "Điều 113. Nghỉ hằng năm. Người lao động làm việc đủ 12 tháng cho một người sử dụng lao động thì được nghỉ hằng "
@@ -38,7 +37,7 @@ TCVN = reversed_by(from_tcvn, " ".join(map(chr, range(0xA1, 0x100))))
 
 
 class TestDecode:
-    @pytest.mark.parametrize(
+    @each_case(
         ("encoded", "is_guessed"),
         [
             (VIETNAMESE.encode(), False),
@@ -63,7 +62,7 @@ class TestDecode:
         assert clean(decoded.text) == VIETNAMESE
         assert decoded.is_guessed is is_guessed
 
-    @pytest.mark.parametrize(
+    @each_case(
         ("text", "name"),
         [
             (
@@ -93,12 +92,12 @@ class TestDecode:
 
 
 class TestLegacyFonts:
-    @pytest.mark.parametrize("spelling", [TCVN, VNI])
+    @each_case("spelling", [TCVN, VNI])
     def test_texts_typed_for_old_fonts_become_unicode(self, spelling: dict[str, str]) -> None:
         typed = "".join(spelling.get(char, char) for char in VIETNAMESE)
         assert from_legacy_fonts([typed, "plain"]) == ([VIETNAMESE, "plain"], True)
 
-    @pytest.mark.parametrize(
+    @each_case(
         "text",
         [
             VIETNAMESE,
@@ -133,7 +132,7 @@ class TestFiles:
 
 
 class TestSniff:
-    @pytest.mark.parametrize(
+    @each_case(
         ("head", "name", "kind"),
         [
             (b"%PDF-1.7\n", "a.docx", FileKind.PDF),

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.ingestion.parsing import FileKind, ParsedFile, ParseFailed, ParseFailure, Parser, WarningCode
+from tests.cases import each_case
 from tests.unit.ingestion.parsing import samples
 from tests.unit.ingestion.parsing.rawpdf import page_with, pages_with, text_at
 
@@ -114,8 +115,8 @@ class TestWebPage:
         parsed = await parser.parse(samples.web_page(), "a.html")
         assert (parsed.kind, parsed.title) == (FileKind.HTML, "Nghỉ phép")
         assert parsed.text == (
-            f"# Chính sách\n\n{samples.LEAVE}\nDòng hai.\n\n- Một\n  - Một A\n- Hai\n1. Đầu\n2. Sau\n\n"
-            "| Loại | Ngày |\n|---|---|\n| Phép | 12 |\n| Phép | 14 |\n\n"
+            f"# Chính sách\n\n{samples.LEAVE}\nDòng hai.\n\n- Một\n  - Một A\n- Hai\n\n1. Đầu\n2. Sau\n\n"
+            "| Loại | Ngày |\n| --- | --- |\n| Phép | 12 |\n| Phép | 14 |\n\n"
             "```\nconclave ask\n  --as lan\n```"
         )
 
@@ -151,7 +152,7 @@ class TestText:
         assert (parsed.kind, parsed.title) == (FileKind.TEXT, "")
         assert parsed.text == f"{samples.LEAVE}\n\n{samples.SHIFT}"
 
-    @pytest.mark.parametrize("content", [b"", b" \n\t", b"\xef\xbb\xbf", b"---\n***\n", b"..."])
+    @each_case("content", [b"", b" \n\t", b"\xef\xbb\xbf", b"---\n***\n", b"..."])
     async def test_too_little_is_no_text(self, parser: Parser, content: bytes) -> None:
         with pytest.raises(ParseFailed) as caught:
             await parser.parse(content, "a.txt")
@@ -166,7 +167,7 @@ def collapsed(text: str) -> str:
 
 @pytest.mark.skipif(not MANIFEST.is_file(), reason="the development data of ../shared/eval is not here")
 class TestSharedFiles:
-    @pytest.mark.parametrize(
+    @each_case(
         "row",
         [json.loads(line) for line in MANIFEST.read_text("utf-8").splitlines()] if MANIFEST.is_file() else [],
         ids=lambda row: row["file"],

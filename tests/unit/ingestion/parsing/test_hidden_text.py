@@ -3,6 +3,7 @@
 import pytest
 
 from app.ingestion.parsing import ParsedFile, ParseFailed, ParseFailure, Parser, WarningCode
+from tests.cases import each_case
 from tests.unit.ingestion.parsing import samples
 from tests.unit.ingestion.parsing.rawpdf import FONT, page_with, text_at
 
@@ -41,7 +42,7 @@ class TestOffice:
 
 
 class TestWebPage:
-    @pytest.mark.parametrize(
+    @each_case(
         "markup",
         [
             "<p style='display:none'>AN</p>",
@@ -75,7 +76,7 @@ class TestWebPage:
         assert "AN" not in parsed.text
         assert "Nhìn thấy được." in parsed.text
 
-    @pytest.mark.parametrize(
+    @each_case(
         "markup",
         [
             "<div style='font-size:0'><span style='font-size:14px'>THẤY</span></div>",
@@ -99,7 +100,7 @@ class TestWebPage:
 
 
 class TestPdf:
-    @pytest.mark.parametrize(
+    @each_case(
         "drawn",
         [
             text_at(72, 600, "AN", "3 Tr"),
@@ -134,7 +135,7 @@ class TestPdf:
         assert parsed.text == "A sentence everybody can read"
         assert hidden(parsed) == 1
 
-    @pytest.mark.parametrize(
+    @each_case(
         "drawn",
         [
             b"0 0.2 0.4 rg 60 590 200 30 re f\n" + text_at(72, 600, "SEEN", "1 1 1 rg"),

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from app.embedding import EmbeddingUnavailable, Vectors
-from app.embedding.cached import KeptVectors
+from app.embedding.cached import StoredVectors
 from app.reasoning.local import LocalReasoner
 from app.reasoning.local.exemplars import ExemplarBank, exemplars
 from app.reasoning.local.manner import BUCKETS, cues_of, spelling_of
@@ -103,7 +103,7 @@ class TestWithoutVectors:
     """Spelling and manner alone must carry the service when the embedding model is away."""
 
     async def test_most_sentences_are_still_told_apart(self) -> None:
-        bank = ExemplarBank(Broken(), KeptVectors(Broken()))
+        bank = ExemplarBank(Broken(), StoredVectors(Broken()))
         right = [(await bank.nearness(said)).margin > 0 for said in TALK]
         right += [(await bank.nearness(said)).margin <= 0 for said in ASKED]
         assert sum(right) / len(right) >= 0.75

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
-from app.embedding.cached import CachedEmbedder, KeptVectors
+from app.embedding.cached import CachedEmbedder, StoredVectors
 from app.reasoning import AgentOffer, Probe
 from app.reasoning.local.exemplars import ExemplarBank
 from app.reasoning.local.routing import Router
@@ -27,7 +27,7 @@ LEGAL = AgentOffer(
 
 @pytest.fixture(scope="session")
 def router(embedder: CachedEmbedder, tmp_path_factory: pytest.TempPathFactory) -> Router:
-    kept = KeptVectors(embedder, tmp_path_factory.mktemp("routing"))
+    kept = StoredVectors(embedder, tmp_path_factory.mktemp("routing"))
     return Router(embedder, kept, ExemplarBank(embedder, kept))
 
 
@@ -103,12 +103,12 @@ class TestByEvidence:
 
 class TestWithoutModel:
     async def test_spelling_alone_still_routes(self, offers: tuple[AgentOffer, ...]) -> None:
-        kept = KeptVectors(Broken())
+        kept = StoredVectors(Broken())
         router = Router(Broken(), kept, ExemplarBank(Broken(), kept))
         assert (await routed(router, offers, "Quên mật khẩu VPN"))[0] == "it"
         assert (await routed(router, offers, "How many days of annual leave are left?"))[0] == "hr"
 
     async def test_one_agent_needs_no_comparing(self, offers: tuple[AgentOffer, ...]) -> None:
-        kept = KeptVectors(Broken())
+        kept = StoredVectors(Broken())
         router = Router(Broken(), kept, ExemplarBank(Broken(), kept))
         assert await routed(router, (LEGAL,), "anything") == ("legal",)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.tools.numbers import format_number
+from app.text.numbers import format_number
 from app.tools.tables.cells import When, read_numbers, read_whens
 
 

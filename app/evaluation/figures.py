@@ -1,0 +1,184 @@
+"""The figures of a report: what each is called and means, rates with bootstrap intervals, and calibration.
+
+A question adds a pair (part, whole) to a rate; (0, 0) says nothing. Keeping pairs keeps precision, recall and F1 exact
+when questions are drawn again for an interval.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from app.domain.record import Record
+
+CUT = 5
+"""k of recall@k."""
+RESAMPLES, LEVEL, BINS = 1_000, 0.95, 10
+
+
+class Metric(NamedTuple):
+    """A rate of a report."""
+
+    name: str
+    title: str
+    meaning: str
+    better: Literal["higher", "lower"] = "higher"
+
+
+METRICS: tuple[Metric, ...] = (
+    Metric("right", "right", "share of questions where everything that was expected holds"),
+    Metric("fully_right", "fully right", "graded questions with every fact and nothing stale, or rightly refused"),
+    Metric("partly", "partly right", "graded questions with some of the facts, or with a stale value", "lower"),
+    Metric("wrong_answered", "wrong and answered", "graded questions answered with no fact, or unduly", "lower"),
+    Metric("wrong_hedged", "wrong and hedged", "the same, but the outcome is partial or conflict", "lower"),
+    Metric("wrongly_refused", "wrongly refused", "graded questions with an answer that got none", "lower"),
+    Metric("extra", "extra sentences", "share of answers with a sentence that does not belong", "lower"),
+    Metric("stale", "stale", "share of answers that tell a superseded value without a note", "lower"),
+    Metric("facts", "facts", "share of answers that hold every expected fact and day"),
+    Metric("recall", f"recall@{CUT}", f"evidence: expected documents among the first {CUT} cited, mean share"),
+    Metric("outcome", "outcome", "share of answers whose outcome is the expected or an accepted one"),
+    Metric("not_found_precision", "not found: precision", "of the answers “not found”, the share that is due"),
+    Metric("not_found_recall", "not found: recall", "of the questions nobody may answer, the share told so"),
+    Metric("not_found_f1", "not found: F1", "harmonic mean of the two"),
+    Metric("routing", "routing", "share of questions for which every needed agent was asked"),
+    Metric("conflict_precision", "conflict: precision", "of the reported disagreements, the share that is one"),
+    Metric("conflict_recall", "conflict: recall", "of the disagreements, the share that was reported"),
+    Metric("conflict_f1", "conflict: F1", "harmonic mean of the two"),
+    Metric("winner", "winner", "of the reported disagreements with a known winner, the share decided for it"),
+    Metric("leaking", "leaking answers", "share of runs that showed what their asker may not know", "lower"),
+)
+BY_NAME: dict[str, Metric] = {metric.name: metric for metric in METRICS}
+LEADING = ("right", "wrong_answered", "facts", "recall", "outcome")
+"""Those that are shown for every group."""
+
+
+class Pair(NamedTuple):
+    """What one question adds to a rate."""
+
+    part: float
+    whole: float
+
+
+class Interval(NamedTuple):
+    """Both ends."""
+
+    low: float
+    high: float
+
+
+def share(holds: bool) -> Pair:
+    """Count a yes or no as a part of the questions it was asked of."""
+    return Pair(float(holds), 1.0)
+
+
+def class_pairs(name: str, due: bool, said: bool) -> dict[str, Pair]:
+    """Count one question's part in precision, recall and F1 of a class that was due, said, or both."""
+    both = float(due and said)
+    return {
+        f"{name}_precision": Pair(both, float(said)),
+        f"{name}_recall": Pair(both, float(due)),
+        f"{name}_f1": Pair(2 * both, float(due) + float(said)),
+    }
+
+
+def recall_at(k: int, needs: Sequence[frozenset[str]], ranked: Sequence[str]) -> float:
+    """Measure the share of `needs` (documents of which one is enough) that the first `k` documents meet; 0 without."""
+    found = set(ranked[:k])
+    return sum(1 for need in needs if need & found) / len(needs) if needs else 0.0
+
+
+def rate(pairs: Iterable[Pair]) -> float | None:
+    """Divide Σ part by Σ whole; None when nothing was asked (Σ whole = 0)."""
+    parts = wholes = 0.0
+    for part, whole in pairs:
+        parts, wholes = parts + part, wholes + whole
+    return parts / wholes if wholes else None
+
+
+def percentile(values: Sequence[float], q: float) -> float | None:
+    """Find the value at rank ⌈q · n⌉ of the n sorted values (nearest rank; q in 0–1); None without values."""
+    ordered = sorted(values)
+    return ordered[max(math.ceil(q * len(ordered)), 1) - 1] if ordered else None
+
+
+def interval(pairs: Sequence[Pair], *, seed: int, resamples: int = RESAMPLES) -> Interval | None:
+    """Percentile bootstrap of a rate: draw as many questions as there are, with replacement, `resamples` times.
+
+    The ends are the (1 - level) ÷ 2 and (1 + level) ÷ 2 percentiles of the rates drawn. The same seed gives the same
+    ends. None when nothing was asked.
+    """
+    asked = [pair for pair in pairs if pair.whole]
+    return _ends(_rates_drawn(asked, seed, resamples)[:, 0].tolist()) if asked else None
+
+
+def difference_interval(
+    before: Sequence[Pair], after: Sequence[Pair], *, seed: int, resamples: int = RESAMPLES
+) -> Interval | None:
+    """Paired bootstrap of rate(after) - rate(before): the n-th pairs are of the same question and drawn together."""
+    asked = [(*one, *other) for one, other in zip(before, after, strict=True) if one.whole or other.whole]
+    if not asked:
+        return None
+    drawn = _rates_drawn(asked, seed, resamples)
+    moved = (drawn[:, 1] - drawn[:, 0])[~np.isnan(drawn).any(axis=1)]
+    return _ends(moved.tolist()) if moved.size else None
+
+
+def median_interval(values: Sequence[float], *, seed: int, resamples: int = RESAMPLES) -> Interval | None:
+    """Percentile bootstrap of the median; None without values."""
+    if not values:
+        return None
+    return _ends(np.median(np.asarray(values)[_draws(len(values), seed, resamples)], axis=1).tolist())
+
+
+def _draws(asked: int, seed: int, resamples: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
+    return np.random.default_rng(seed).integers(asked, size=(resamples, asked))
+
+
+def _rates_drawn(
+    asked: Sequence[tuple[float, ...]], seed: int, resamples: int
+) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
+    """A row a draw, a column for each two columns (part, whole) of `asked`; NaN where nothing drawn was asked."""
+    sums = np.asarray(asked, dtype=float)[_draws(len(asked), seed, resamples)].sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        rates: np.ndarray[tuple[int, int], np.dtype[np.float64]] = sums[:, 0::2] / sums[:, 1::2]
+    return rates
+
+
+def _ends(values: Sequence[float]) -> Interval:
+    low, high = percentile(values, (1 - LEVEL) / 2), percentile(values, (1 + LEVEL) / 2)
+    assert low is not None and high is not None
+    return Interval(low, high)
+
+
+class Bin(Record):
+    """Answers of about the same confidence."""
+
+    low: float
+    """Lower edge; the bin is ``1 / BINS`` wide, the last one includes 1."""
+    answers: int
+    confidence: float
+    """Mean."""
+    right: float
+    """Share."""
+
+
+def reliability(points: Sequence[tuple[float, bool]]) -> tuple[Bin, ...]:
+    """Sort (confidence, is right) into `BINS` bins of equal width; empty ones are left out."""
+    groups: dict[int, list[tuple[float, bool]]] = defaultdict(list)
+    for confidence, is_right in points:
+        groups[min(int(confidence * BINS), BINS - 1)].append((confidence, is_right))
+    return tuple(
+        Bin(
+            low=level / BINS, answers=len(members), confidence=sum(sure for sure, _ in members) / len(members),
+            right=sum(is_right for _, is_right in members) / len(members),
+        )
+        for level, members in sorted(groups.items())
+    )  # fmt: skip
+
+
+def calibration_error(bins: Sequence[Bin]) -> float | None:
+    """ECE = Σ nᵦ · |confidenceᵦ - rightᵦ| ÷ Σ nᵦ over the bins b. 0 is perfect, 1 the worst; None without answers."""
+    answers = sum(one.answers for one in bins)
+    return sum(one.answers * abs(one.confidence - one.right) for one in bins) / answers if answers else None

@@ -1,0 +1,251 @@
+"""The system logs of a tenant: lines are checked one by one and brought in, and looked at as the asker may."""
+
+import asyncio
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Annotated, Any, NamedTuple
+
+from pydantic import AfterValidator, AwareDatetime, Field, TypeAdapter, ValidationError
+
+from app.domain.principal import GENERAL, Principal, Scope
+from app.domain.record import Record
+from app.errors import AppError, ErrorCode
+from app.ingestion.intake import demand_admin
+from app.storage.database import Database
+from app.storage.encoding import read_cursor, write_cursor
+from app.storage.log_lines import AHEAD, LogFilter, LogLine, LogPosition, make_months
+from app.storage.logs import insert_logs, page_logs
+from app.text.language import clean
+from app.tools.log_report import mask_secrets
+from app.tools.log_search import SECONDS, FoundLines, find_by_regex
+from app.tools.regex import Fault, Regex, RegexRefused, compile_regex
+
+MAX_LINE_BYTES = 65_536
+MAX_MESSAGE_CHARS = 8_000
+_YEARS = range(1970, 2200)
+_PROBLEM_CHARS = 200
+
+
+def _name(text: str) -> str:
+    if not (cleaned := " ".join(clean(text).split())):
+        raise ValueError("must not be blank")
+    return cleaned
+
+
+def _level(text: str) -> str:
+    return _name(text).upper()
+
+
+def _department(text: str) -> str:
+    return _name(text).lower()
+
+
+def _message(text: str) -> str:
+    if not (cleaned := clean(text).strip()):
+        raise ValueError("must not be blank")
+    return cleaned
+
+
+def _in_range(moment: AwareDatetime) -> AwareDatetime:
+    if moment.year not in _YEARS:
+        raise ValueError(f"the year must lie from {_YEARS.start} to {_YEARS.stop - 1}")
+    return moment
+
+
+LogMoment = Annotated[AwareDatetime, AfterValidator(_in_range)]
+"""A time log lines may have."""
+
+
+class LogDraft(Record):
+    """A line as it is sent. An unknown field is refused, so that a misspelt right is never ignored."""
+
+    logged_at: LogMoment
+    """With its time zone: ``2026-11-12T08:30:00+07:00``."""
+    source: Annotated[str, Field(max_length=200), AfterValidator(_name)]
+    level: Annotated[str, Field(max_length=40), AfterValidator(_level)]
+    message: Annotated[str, Field(max_length=MAX_MESSAGE_CHARS), AfterValidator(_message)]
+    department: Annotated[str, Field(max_length=64), AfterValidator(_department)] = GENERAL
+    scope: Scope = "internal"
+
+
+class RefusedLine(Record):
+    """A line that was not stored."""
+
+    line: int
+    """From 1; in an array the element's number."""
+    problem: str
+
+
+class RawLine(NamedTuple):
+    """A line nobody looked at yet."""
+
+    number: int
+    content: bytes | Any
+    """Bytes of one JSON object, or an element of an array."""
+
+
+def raw_lines(pieces: Iterable[bytes], *, first: int = 1) -> Iterator[RawLine]:
+    """The lines of a text that are not blank, with their numbers."""
+    for number, piece in enumerate(pieces, first):
+        if piece.strip():
+            yield RawLine(number, piece)
+
+
+def raw_elements(body: bytes) -> list[RawLine]:
+    """The elements of a JSON array. Raises `AppError` (422) when it is none."""
+    try:
+        elements = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        raise AppError(ErrorCode.PAYLOAD_INVALID, "The body is not JSON.", status=422) from error
+    if not isinstance(elements, list):
+        raise AppError(ErrorCode.PAYLOAD_INVALID, "The body is not a JSON array of log lines.", status=422)
+    return [RawLine(number, element) for number, element in enumerate(elements, 1)]
+
+
+def check_lines(raw: Sequence[RawLine]) -> tuple[list[LogLine], list[RefusedLine]]:
+    """The good lines, and the others with what is wrong with them (never their text)."""
+    good, refused = [], []
+    for number, content in raw:
+        try:
+            good.append(_checked(content))
+        except ValidationError as error:
+            refused.append(RefusedLine(line=number, problem=_fault_of(error)))
+        except ValueError as error:
+            refused.append(RefusedLine(line=number, problem=str(error)))
+    return good, refused
+
+
+def _checked(content: bytes | Any) -> LogLine:
+    if not isinstance(content, bytes):
+        draft = LogDraft.model_validate(content)
+    elif len(content) > MAX_LINE_BYTES:
+        raise ValueError(f"has more than {MAX_LINE_BYTES} bytes")
+    else:
+        draft = LogDraft.model_validate_json(content)
+    return LogLine.model_construct(**draft.__dict__)
+
+
+def _fault_of(error: ValidationError) -> str:
+    fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    if fault["type"] == "json_invalid":
+        return "is not JSON"
+    where = ".".join(clean(str(part))[:40] for part in fault["loc"]) or "line"
+    return f"{where}: {fault['msg'].removeprefix('Value error, ')}"[:_PROBLEM_CHARS]
+
+
+REFUSED_SHOWN = 20
+_MAX_WORDS = 8
+_Place = tuple[LogMoment, Annotated[int, Field(ge=-(2**63), lt=2**63)], Annotated[int, Field(ge=0, lt=2**31)]]
+_PLACE: TypeAdapter[_Place] = TypeAdapter(_Place)
+"""A `LogPosition`."""
+_FAULTS: dict[Fault, str] = {
+    "empty": "is empty.",
+    "long": "must have at most 500 characters.",
+    "large": "is too large; repeat less.",
+    "syntax": "is not in RE2's syntax, which has no references back and no look-around.",
+}
+
+
+class Delivery(Record):
+    """What became of the lines somebody brought."""
+
+    stored: int = 0
+    """New lines."""
+    repeated: int = 0
+    """Lines that were stored before; they are kept once."""
+    refused_lines: int = 0
+    refused: tuple[RefusedLine, ...] = ()
+    """The first 20 of them."""
+
+    def and_then(self, other: "Delivery") -> "Delivery":
+        """Both together, this one first."""
+        return Delivery(
+            stored=self.stored + other.stored,
+            repeated=self.repeated + other.repeated,
+            refused_lines=self.refused_lines + other.refused_lines,
+            refused=(*self.refused, *other.refused)[:REFUSED_SHOWN],
+        )
+
+
+class LogPage(Record):
+    """Lines, newest first; secrets in them are hidden."""
+
+    lines: tuple[LogLine, ...]
+    next_cursor: str | None
+    """Ask again with it for the lines before these; null at the end."""
+    looked_through: int
+    """Lines a regular expression was tried on; a page may be short when its time was up."""
+
+
+class LogBook:
+    """Log lines of whoever asks."""
+
+    def __init__(self, database: Database):
+        self._database = database
+
+    async def take_in(self, principal: Principal, raw: Sequence[RawLine]) -> Delivery:
+        """Check lines and store the good ones, in one commit. Equal lines of one call are told apart by their order; a
+        line that is there already is not stored again. Raises `AppError` for who is no administrator.
+        """
+        check_may_bring(principal)
+        lines, refused = await asyncio.to_thread(check_lines, raw)
+        stored = await self.store(principal, lines)
+        return Delivery(
+            stored=stored,
+            repeated=len(lines) - stored,
+            refused_lines=len(refused),
+            refused=tuple(refused[:REFUSED_SHOWN]),
+        )
+
+    async def store(self, principal: Principal, lines: Sequence[LogLine]) -> int:
+        """Store checked lines, gives how many are new; their months are made first."""
+        if not lines:
+            return 0
+        moments = [line.logged_at for line in lines]
+        async with self._database.principal_scope(principal) as tx:
+            await make_months(tx, min(moments), max(moments) + AHEAD)
+        async with self._database.principal_scope(principal) as tx:
+            return await insert_logs(tx, lines)
+
+    async def page(
+        self, principal: Principal, wanted: LogFilter, *, regex: str = "", cursor: str | None = None, limit: int = 50
+    ) -> LogPage:
+        """Lines the caller may read, newest first, a page at a time. Raises `AppError` (422) for a regular expression
+        that is refused and a cursor that was not given out here."""
+        before = None if cursor is None else LogPosition(*read_cursor(_PLACE, cursor))
+        async with self._database.principal_scope(principal, durable=False) as tx:
+            if regex:
+                until = asyncio.get_running_loop().time() + SECONDS
+                compiled = _compiled(regex)
+                found = await find_by_regex(tx, wanted, compiled, limit=limit, before=before, until=until)
+            else:
+                lines = await page_logs(tx, wanted, limit=limit + 1, before=before)
+                behind = lines[limit - 1].position if len(lines) > limit else None
+                found = FoundLines(lines[:limit], behind, 0)
+        return LogPage(
+            lines=tuple(_masked(one.line) for one in found.lines),
+            next_cursor=None if found.behind is None else write_cursor(_PLACE, found.behind),
+            looked_through=found.looked_through,
+        )
+
+
+def words_of(text: str) -> tuple[str, ...]:
+    """The words that are looked for."""
+    return tuple(word for word in text.split() if any(sign.isalnum() for sign in word))[:_MAX_WORDS]
+
+
+def check_may_bring(principal: Principal) -> None:
+    """Raise `AppError` (403) for who is no administrator."""
+    demand_admin(principal, "brings log lines in")
+
+
+def _compiled(text: str) -> Regex:
+    try:
+        return compile_regex(text)
+    except RegexRefused as refusal:
+        detail = f"regex: {_FAULTS[refusal.fault]}"
+        raise AppError(ErrorCode.PAYLOAD_INVALID, detail, status=422) from refusal
+
+
+def _masked(line: LogLine) -> LogLine:
+    return line.model_copy(update={"message": mask_secrets(line.message)})

@@ -1,0 +1,292 @@
+"""What each way to name a day or a span of days means, as a table of patterns and rules.
+
+Vietnamese patterns read folded text, English ones lower case as it is written: “máy 12” is no 12th of May. A rule gets
+its match and the asker's clock. Names of days and months without their year lean the way the asker looks: to the last
+one that has come (``past``), to this year's (``year``) or to the next (``coming``).
+"""
+
+import calendar
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime, time, timedelta
+from typing import Literal
+
+from app.text.date_words import (
+    BACK,
+    DAY_MINUTES,
+    EN_WEEKDAYS,
+    MONTH_NAMES,
+    ORDERS,
+    PARTS_OF_DAY,
+    SHORT_WEEKDAYS,
+    SMALL,
+    UNIT_MINUTES,
+    UNIT_MONTHS,
+    VI_MONTHS,
+    VI_WEEKDAYS,
+)
+
+Lean = Literal["past", "year", "coming"]
+Grain = Literal["hours", "day", "week", "month", "quarter", "half", "year", "span"]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A span of time: ``since <= t < until``, both aware."""
+
+    since: datetime
+    until: datetime
+    grain: Grain
+    is_dated: bool = True
+    """It names its year or counts from today; otherwise the leaning chose the year."""
+    part: str = ""
+    """``early mid late`` of a longer time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What a rule may look at."""
+
+    match: re.Match[str]
+    now: datetime
+    """In the asker's time zone."""
+    lean: Lean
+
+    @property
+    def today(self) -> date:
+        """The asker's day."""
+        return self.now.date()
+
+    def group(self, *names: str) -> str:
+        """The first of these groups that matched; empty when none did or the pattern has none."""
+        groups = self.match.groupdict()
+        return next((groups[name] for name in names if groups.get(name)), "")
+
+    @property
+    def count(self) -> int:
+        """How many units; 1 when none is named."""
+        written = self.group("count") or "1"
+        return int(written) if written.isdecimal() else int(SMALL[written])
+
+    @property
+    def year(self) -> int | None:
+        """The year that is named or counted from this one; None when none is."""
+        if written := self.group("year"):
+            return int(written) + (2000 if len(written) == 2 else 0)
+        if self.group("which_next"):
+            return self.today.year + 1
+        which = self.group("which")
+        return self.today.year + BACK[which] if which else None
+
+    @property
+    def month(self) -> int:
+        """The month that is named or numbered."""
+        named, written = self.group("named"), self.group("month")
+        return MONTH_NAMES[named] if named else int(written) if written.isdecimal() else VI_MONTHS[written]
+
+    def days(self, first: date, count: int = 1, grain: Grain = "day", *, is_dated: bool = True) -> Found:
+        """`count` whole days from midnight of `first` on."""
+        since = datetime.combine(first, time(), self.now.tzinfo)
+        return Found(since, since + timedelta(days=count), grain, is_dated)
+
+    def months(self, year: int, month: int, count: int, grain: Grain, *, is_dated: bool = True) -> Found:
+        """`count` whole months; `month` may lie outside 1–12 and is carried into the year."""
+        first, behind = first_of(year, month), first_of(year, month + count)
+        return _part_of(self.days(first, (behind - first).days, grain, is_dated=is_dated), self.group("part"))
+
+    def leaning(self, day: Callable[[int], date], length: int = 1, lean: str = "") -> date:
+        """The day of the year that the leaning chooses."""
+        lean, this = lean or self.lean, day(self.today.year)
+        if lean == "past" and this > self.today:
+            return day(self.today.year - 1)
+        is_over = this + timedelta(days=length) <= self.today
+        return day(self.today.year + 1) if lean == "coming" and is_over else this
+
+
+Rule = Callable[[Said], Found]
+
+
+def first_of(year: int, month: int) -> date:
+    """The first day of a month; `month` may lie outside 1–12 and is carried into the year."""
+    return date(year + (month - 1) // 12, (month - 1) % 12 + 1, 1)
+
+
+def shifted_by_months(start: date, months: int) -> date:
+    """The same day of another month, or its last day. Raises `ValueError` beyond the years 1 to 9999."""
+    year, month = divmod(start.year * 12 + start.month - 1 + months, 12)
+    return date(year, month + 1, min(start.day, calendar.monthrange(year, month + 1)[1]))
+
+
+def _part_of(found: Found, part: str) -> Found:
+    """The first, second or last third of a span, cut at whole days."""
+    if not part:
+        return found
+    days = (found.until - found.since).days
+    third = timedelta(days=days // 3) if days < 100 else None
+    name = "early" if re.search("dau|early|begin|start", part) else "mid" if re.search("giua|mid", part) else "late"
+    if third is None:  # of a year four months
+        at = ("early", "mid", "late").index(name) * 4
+        since, until = (
+            found.since.replace(month=at + 1),
+            found.since.replace(month=at + 5) if at < 8 else found.until,
+        )
+    else:
+        since, until = {
+            "early": (found.since, found.since + third),
+            "mid": (found.since + third, found.since + 2 * third),
+            "late": (found.since + 2 * third, found.until),
+        }[name]
+    return Found(since, until, found.grain, found.is_dated, name)
+
+
+def _days_from_now(shift: int) -> Rule:
+    return lambda at: at.days(at.today + timedelta(days=shift))
+
+
+def _part_of_day(at: Said) -> Found:
+    """``sáng nay``, ``tối qua``, ``chiều mai``, ``last night``, ``tomorrow morning``."""
+    start, end = PARTS_OF_DAY[at.match["part_of_day"]]
+    said = at.match[0]
+    shift = -1 if re.search("qua|yesterday|last", said) else 1 if re.search(r"mai\b|tomorrow", said) else 0
+    midnight = at.days(at.today + timedelta(days=shift)).since
+    return Found(midnight + timedelta(hours=start), midnight + timedelta(hours=end), "hours")
+
+
+def _shifted(at: Said, sign: int) -> datetime:
+    unit, count = at.match["unit"], at.count
+    if months := UNIT_MONTHS.get(unit, 0):
+        return datetime.combine(shifted_by_months(at.today, sign * count * months), at.now.timetz())
+    return at.now + timedelta(minutes=sign * count * UNIT_MINUTES[unit])
+
+
+def _rolling(at: Said) -> Found:
+    """``7 ngày qua``, ``last 24 hours``: ends now."""
+    return Found(_shifted(at, -1), at.now, "span")
+
+
+def _rolling_on(at: Said) -> Found:
+    """``7 ngày tới``, ``next two weeks``: begins now."""
+    return Found(at.now, _shifted(at, 1), "span")
+
+
+def _ago(at: Said) -> Found:
+    """``3 ngày trước``, ``two weeks ago``: that whole day; of minutes and hours, everything since."""
+    if 0 < UNIT_MINUTES[at.match["unit"]] < DAY_MINUTES:
+        return _rolling(at)
+    return at.days(_shifted(at, -1).date())
+
+
+def _ahead(at: Said) -> Found:
+    """``3 ngày nữa``, ``in two weeks``: that whole day."""
+    if 0 < UNIT_MINUTES[at.match["unit"]] < DAY_MINUTES:
+        return _rolling_on(at)
+    return at.days(_shifted(at, 1).date())
+
+
+def _week(at: Said) -> Found:
+    monday = at.today - timedelta(days=at.today.weekday())
+    found = at.days(monday + timedelta(weeks=BACK[at.group("which")]), 7, "week")
+    return _part_of(found, at.group("part"))
+
+
+def _weekend(at: Said) -> Found:
+    """The weekend that began last, or that comes; when “last” is said during it, the one before."""
+    week = at.group("week")
+    ahead = 5 - at.today.weekday()
+    saturday = at.today + timedelta(
+        days=ahead if ahead <= 0 or at.lean != "past" or week in ("nay", "this") else ahead - 7
+    )
+    if week in ("truoc", "last", "qua", "roi"):
+        saturday = at.today + timedelta(days=ahead - 7)
+    elif week in ("sau", "toi", "next"):
+        saturday = at.today + timedelta(days=ahead + 7)
+    return at.days(saturday, 2)
+
+
+def _weekday(at: Said) -> Found:
+    """``thứ hai``: the last or the coming one; with ``tuần trước``, ``of next week`` that of the week."""
+    name = at.group("weekday")
+    wanted = 6 if at.group("sunday") else VI_WEEKDAYS.get(name, EN_WEEKDAYS.get(name, SHORT_WEEKDAYS.get(name, 0)))
+    if week := at.group("week"):
+        monday = at.today - timedelta(days=at.today.weekday())
+        return at.days(monday + timedelta(days=wanted, weeks=BACK[week]))
+    which = at.group("week2")
+    back = (at.today.weekday() - wanted) % 7
+    if which == "next":
+        return at.days(at.today + timedelta(days=7 - at.today.weekday() + wanted))
+    if at.lean == "past" or BACK.get(which, 0) < 0:
+        back = 7 if back == 0 and which and BACK[which] < 0 else back
+        return at.days(at.today - timedelta(days=back), is_dated=bool(which))
+    return at.days(at.today + timedelta(days=7 - back), is_dated=bool(which))
+
+
+def _relative_months(length: int, grain: Grain) -> Rule:
+    def rule(at: Said) -> Found:
+        month = (at.today.month - 1) // length * length + 1
+        return at.months(at.today.year, month + length * BACK[at.group("which") or "nay"], length, grain)
+
+    return rule
+
+
+def _named_month(at: Said) -> Found:
+    """``tháng 11``, ``11/2026``, ``November``."""
+    if not 1 <= at.month <= 12:
+        raise ValueError("no such month")
+    near = {"last": "past", "next": "coming", "this": "year"}.get(at.group("near"), at.lean)
+    year = at.year or at.leaning(lambda year: date(year, at.month, 1), 28, near).year
+    return at.months(year, at.month, 1, "month", is_dated=at.year is not None)
+
+
+def _quarter(at: Said) -> Found:
+    """``quý 2``, ``quý II/2026``, ``Q3 last year``, ``the second quarter``."""
+    order = at.group("quarter")
+    number = int(order) if order.isdecimal() else ORDERS[order]
+    year = at.year or at.leaning(lambda year: date(year, 3 * number - 2, 1), 89).year
+    return at.months(year, 3 * number - 2, 3, "quarter", is_dated=at.year is not None)
+
+
+def _half(at: Said) -> Found:
+    """``nửa đầu năm``, ``6 tháng cuối năm 2025``, ``first half of 2026``, ``H1``."""
+    is_first = bool(re.search("dau|first|1", at.group("half")))
+    months = at.count if at.group("count") else 6
+    if not 1 <= months <= 12:
+        raise ValueError("no such part of a year")
+    year = at.year or at.today.year
+    return at.months(year, 1 if is_first else 13 - months, months, "half", is_dated=at.year is not None)
+
+
+def _year(at: Said) -> Found:
+    year = at.year if at.year is not None else at.today.year + BACK[at.group("whole") or "this"]
+    return at.months(year, 1, 12, "year")
+
+
+def _date(at: Said) -> Found:
+    """A day of a month."""
+    day, month = int(at.match["day"]), at.month
+    if at.year is not None:
+        return at.days(date(at.year, month, day))
+    return at.days(at.leaning(lambda year: date(year, month, day)), is_dated=False)
+
+
+def _day_of_month(at: Said) -> Found:
+    """``ngày 12``, ``the 12th``: of the last or coming month that leans, else of this one."""
+    day, shift = int(at.match["day"]), 0
+    if which := at.group("month_which"):
+        shift = BACK[which]
+    elif at.lean == "past" and day > at.today.day:
+        shift = -1
+    elif at.lean == "coming" and day < at.today.day:
+        shift = 1
+    month = first_of(at.today.year, at.today.month + shift)
+    return at.days(month.replace(day=day), is_dated=bool(which))
+
+
+RULES: dict[str, Rule] = {
+    "date": _date, "named_month": _named_month, "quarter": _quarter, "half": _half, "year": _year, "week": _week,
+    "weekend": _weekend, "weekday": _weekday, "day_of_month": _day_of_month, "part_of_day": _part_of_day,
+    "ago": _ago, "ahead": _ahead, "rolling": _rolling, "rolling_on": _rolling_on,
+    "relative_month": _relative_months(1, "month"), "relative_quarter": _relative_months(3, "quarter"),
+    **{f"today {shift:+}": _days_from_now(shift) for shift in (-2, -1, 0, 1, 2)},
+}  # fmt: skip
+"""By the names the lines of ``date_patterns.txt`` call them by."""

@@ -1,0 +1,295 @@
+"""The pipe to a server's process: bounded lines, an environment of its own, and an end that is certain."""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from enum import StrEnum
+from pathlib import Path
+
+import anyio
+import httpx2
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.client._transport import TransportStreams
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.message import SessionMessage
+from mcp.types import jsonrpc_message_adapter
+from pydantic import ValidationError
+
+from app.text.language import clean
+from app.tools.mcp.spec import ServerSpec
+
+
+class Fault(StrEnum):
+    """What a server did, or what was done to it."""
+
+    ENDED = "ended"
+    """The process is gone, or the connection."""
+    UNREACHABLE = "unreachable"
+    TOO_MUCH = "too_much"
+    NOT_MCP = "not_mcp"
+    SLOW_START = "slow_start"
+    CHANGED = "changed"
+    """Its tool list is not the approved one."""
+    UNUSABLE_LIST = "unusable_list"
+    """Too many tools, a name twice, a page without end."""
+    REFUSED = "refused"
+    """It cannot be used as it is configured."""
+    CLOSED = "closed"
+    """By us: idle, or the service stops."""
+
+
+class Faults:
+    """What is known of the end of one connection."""
+
+    def __init__(self) -> None:
+        self.first: Fault | None = None
+        self.noted = asyncio.Event()
+        self.detail = ""
+        """For operators; may quote the server, cleaned and cut."""
+        self.last_words = ""
+        """The end of what its process wrote to standard error, cleaned; for operators."""
+        self.stderr_bytes = 0
+
+    def note(self, fault: Fault, detail: str = "") -> None:
+        """Keep the first fault; those that follow come from it."""
+        if self.first is None:
+            self.first, self.detail = fault, detail
+            self.noted.set()
+
+
+class TooMuch(Exception):
+    """A server sent more than it was asked for."""
+
+
+class Allowance:
+    """An account of bytes; what is not used is not saved up beyond `most`."""
+
+    def __init__(self, most: int):
+        self._most = most
+        self._left = 0
+
+    def grant(self, size: int) -> None:
+        """Let the server send `size` bytes more."""
+        self._left = min(self._left + size, self._most)
+
+    def take(self, size: int) -> None:
+        """Count bytes that arrived. Raises `TooMuch` when they were not granted."""
+        self._left -= size
+        if self._left < 0:
+            raise TooMuch
+
+
+_CONNECT_SECONDS = 5.0
+_MAX_LISTENING = 2
+"""Times the server may keep a line open to speak unasked; then it is heard only when it is asked."""
+
+
+class _Counted(httpx2.AsyncByteStream):
+    """A body that is counted while it is read."""
+
+    def __init__(self, body: httpx2.AsyncByteStream, allowance: Allowance, faults: Faults):
+        self._body, self._allowance, self._faults = body, allowance, faults
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for chunk in self._body:
+            try:
+                self._allowance.take(len(chunk))
+            except TooMuch as overrun:
+                self._faults.note(Fault.TOO_MUCH)
+                raise httpx2.ReadError("the server sent too much") from overrun
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._body.aclose()
+
+
+class _Bounded(httpx2.AsyncBaseTransport):
+    """Sends requests to the one address that was configured, and counts what comes back."""
+
+    def __init__(self, url: str, allowance: Allowance, faults: Faults):
+        self._url = httpx2.URL(url)
+        self._line = httpx2.AsyncHTTPTransport(trust_env=False)
+        self._allowance, self._faults = allowance, faults
+        self._listening = 0
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Raises `httpx2.TransportError` for another address and for a body in an encoding that could unfold."""
+        if request.url != self._url:
+            raise httpx2.UnsupportedProtocol("only the configured address is spoken to", request=request)
+        if request.method == "GET":
+            self._listening += 1
+            if self._listening > _MAX_LISTENING:
+                return httpx2.Response(405, request=request)
+        response = await self._line.handle_async_request(request)
+        if response.headers.get("content-encoding", "identity") != "identity":
+            await response.aclose()
+            self._faults.note(Fault.NOT_MCP)
+            raise httpx2.ReadError("the server compresses though it was asked not to", request=request)
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        body = _Counted(response.stream, self._allowance, self._faults)
+        return httpx2.Response(
+            response.status_code, headers=response.headers, stream=body, extensions=response.extensions
+        )
+
+    async def aclose(self) -> None:
+        await self._line.aclose()
+
+
+@asynccontextmanager
+async def http_streams(spec: ServerSpec, allowance: Allowance, faults: Faults) -> AsyncIterator[TransportStreams]:
+    """Speak to the server's endpoint until the block is left. Raises `ServerRefused` for a variable that is not set."""
+    async with (
+        httpx2.AsyncClient(
+            transport=_Bounded(spec.url, allowance, faults),
+            headers={"accept-encoding": "identity", "user-agent": "conclave"} | spec.sent_headers(),
+            timeout=httpx2.Timeout(spec.limits.call_seconds, connect=_CONNECT_SECONDS),
+            follow_redirects=False,
+            max_redirects=0,
+            trust_env=False,
+        ) as client,
+        streamable_http_client(spec.url, http_client=client, max_sse_event_size=spec.limits.max_list_bytes) as streams,
+    ):
+        yield streams
+
+
+_LAUNCHER = Path(__file__).with_name("launch.py")
+_CHUNK_BYTES = 65_536
+_MAX_NOISE_LINES, _MAX_NOISE_BYTES = 20, 1000
+"""Lines that are no messages, of a server that greets its terminal, and the length of each; more is no protocol."""
+_LAST_WORDS_BYTES = 4096
+_GRACE_SECONDS = 0.5
+"""For a server to end by itself when its input does, and again when it is told to."""
+_POLL_SECONDS = 0.01
+_WAITING = 64
+"""Messages kept for a server that does not read, so that nobody waits to tell it that a call is over."""
+
+
+class NotTheProtocol(Exception):
+    """What the process writes are no messages."""
+
+
+@asynccontextmanager
+async def stdio_streams(spec: ServerSpec, allowance: Allowance, faults: Faults) -> AsyncIterator[TransportStreams]:
+    """Start the server's process and speak to it until the block is left; then no process of it is left either.
+
+    Raises `ServerRefused` for a variable that is not set and `OSError` when nothing can be started.
+    """
+    command, environment = spec.process()
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-I", "-S", str(_LAUNCHER), str(os.getpid()), *command,
+        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        env=environment, start_new_session=True,
+    )  # fmt: skip
+    try:
+        async with AsyncExitStack() as stack:
+            incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+            written, outgoing = anyio.create_memory_object_stream[SessionMessage](_WAITING)
+            for stream in (incoming, read, written, outgoing):
+                stack.callback(stream.close)
+            pumps = await stack.enter_async_context(anyio.create_task_group())
+            stack.callback(pumps.cancel_scope.cancel)
+            pumps.start_soon(_receive, process, incoming, allowance, faults)
+            pumps.start_soon(_send, process, outgoing)
+            pumps.start_soon(_listen, process, faults)
+            yield read, written
+    finally:
+        await _end(process)
+
+
+async def _receive(
+    process: asyncio.subprocess.Process,
+    incoming: MemoryObjectSendStream[SessionMessage | Exception],
+    allowance: Allowance,
+    faults: Faults,
+) -> None:
+    """Turn lines into messages until the process ends or breaks the rules; closing the stream tells the session."""
+    noise = 0
+    with incoming, suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+        try:
+            async for line in _lines(process, allowance):
+                message = _message(line)
+                if message is not None:
+                    await incoming.send(message)
+                    continue
+                noise += 1
+                if noise > _MAX_NOISE_LINES or len(line) > _MAX_NOISE_BYTES:
+                    raise NotTheProtocol
+            faults.note(Fault.ENDED)
+        except TooMuch:
+            faults.note(Fault.TOO_MUCH)
+        except NotTheProtocol:
+            faults.note(Fault.NOT_MCP)
+
+
+async def _lines(process: asyncio.subprocess.Process, allowance: Allowance) -> AsyncIterator[bytes]:
+    """Its lines that are not empty. Raises `TooMuch`."""
+    assert process.stdout is not None
+    rest = bytearray()
+    while chunk := await process.stdout.read(_CHUNK_BYTES):
+        allowance.take(len(chunk))
+        rest += chunk
+        if b"\n" not in chunk:
+            continue
+        *lines, last = bytes(rest).split(b"\n")
+        rest = bytearray(last)
+        for line in lines:
+            if line.strip():
+                yield line
+
+
+def _message(line: bytes) -> SessionMessage | None:
+    try:
+        return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
+    except (ValidationError, RecursionError):
+        return None
+
+
+async def _send(process: asyncio.subprocess.Process, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
+    assert process.stdin is not None
+    with outgoing, suppress(OSError):
+        async for message in outgoing:
+            line = message.message.model_dump_json(by_alias=True, exclude_unset=True)
+            process.stdin.write(line.encode() + b"\n")
+            await process.stdin.drain()
+
+
+async def _listen(process: asyncio.subprocess.Process, faults: Faults) -> None:
+    """Read what the server tells its terminal; the last of it is kept for the operator."""
+    assert process.stderr is not None
+    kept = b""
+    while chunk := await process.stderr.read(_CHUNK_BYTES):
+        kept = (kept + chunk)[-_LAST_WORDS_BYTES:]
+        faults.stderr_bytes += len(chunk)
+        faults.last_words = clean(kept.decode("utf-8", "replace")).strip()
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """Close its input, ask it to go, make it go; its whole group, so that nothing it started stays."""
+    assert process.stdin is not None
+    process.stdin.close()
+    try:
+        if not await _is_gone(process):
+            _signal(process, signal.SIGTERM)
+            await _is_gone(process)
+    finally:
+        _signal(process, signal.SIGKILL)
+        with anyio.CancelScope(shield=True):
+            await _is_gone(process)
+        # Nothing public lets go of pipes that a process outside the group may still hold.
+        process._transport.close()  # type: ignore[attr-defined]
+
+
+async def _is_gone(process: asyncio.subprocess.Process) -> bool:
+    """Whether it ended within the grace; not by `wait`, which also waits for pipes its children may hold."""
+    until = asyncio.get_running_loop().time() + _GRACE_SECONDS
+    while process.returncode is None and asyncio.get_running_loop().time() < until:  # noqa: ASYNC110, nothing tells it
+        await asyncio.sleep(_POLL_SECONDS)
+    return process.returncode is not None
+
+
+def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(process.pid, number)

@@ -1,0 +1,44 @@
+"""How much of the code a plain question passes through: whoever follows one must not have to read the whole house."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from app.flow.graph import DepartmentFlow
+from app.main import Services
+from tests.acceptance.asking import ask
+from tests.acceptance.test_caching import working
+
+APP = str(Path(__file__).parents[2] / "app")
+MOST_FILES = 200
+
+
+@contextmanager
+def entered_files() -> Iterator[dict[str, set[str]]]:
+    """The files of ``app/`` whose functions the event loop's thread calls in the body, with those functions."""
+    found: dict[str, set[str]] = {}
+
+    def note(frame: FrameType, event: str, _arg: object) -> None:
+        name = frame.f_code.co_filename
+        if event == "call" and name.startswith(APP):
+            found.setdefault(name.removeprefix(f"{APP}/"), set()).add(frame.f_code.co_qualname)
+
+    sys.setprofile(note)
+    try:
+        yield found
+    finally:
+        sys.setprofile(None)
+
+
+async def test_a_plain_question_enters_few_files(small_services: Services) -> None:
+    flow = small_services.rooms.flow
+    async with working(small_services, DepartmentFlow(flow.ports, flow.limits)):
+        await ask(small_services, "acme/lan", "Giá trị cốt lõi của công ty là gì?")  # what is made once is made
+        with entered_files() as found:
+            told = await ask(small_services, "acme/lan", "Đi muộn quá bao nhiêu phút thì bị lập biên bản?")
+    assert told.answer["outcome"] == "answered"
+    listing = "\n".join(f"{len(functions):4} {file}" for file, functions in sorted(found.items()))
+    sys.stderr.write(f"{len(found)} files, {sum(map(len, found.values()))} functions\n{listing}\n")
+    assert len(found) <= MOST_FILES, f"a plain question enters {len(found)} files:\n{listing}"
