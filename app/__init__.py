@@ -4,9 +4,9 @@ A question goes in, a plan of department agents is made, the agents work in para
 found, and one answer comes out with its evidence and its whole trace.
 
 Rooms, from the roof down (each imports only what stands below it; `pyproject.toml` holds the contract):
-``cli · main`` → ``api | evaluation`` → ``flow`` → ``agents`` →
+``cli · main`` → ``faces`` → ``api | evaluation`` → ``flow`` → ``agents`` →
 ``sessions | tasks | ingestion`` → ``tools`` → ``retrieval | reasoning`` →
-``journal`` → ``embedding | bus | storage`` → ``client | settings | telemetry | confinement`` → ``changes`` →
+``journal`` → ``embedding | bus | storage`` → ``client | settings | telemetry | confinement | plugins`` → ``changes`` →
 ``claims | links`` → ``text`` → ``events`` → ``domain`` → ``errors``.
 """
 

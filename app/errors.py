@@ -3,7 +3,10 @@
 Anything else that is raised is a bug: logged once, answered as ``INTERNAL`` or ``task_failed``.
 """
 
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
+from typing import Any
+from uuid import UUID
 
 
 class ErrorCode(StrEnum):
@@ -57,13 +60,23 @@ class ErrorCode(StrEnum):
 class AppError(Exception):
     """A refusal or failure the caller can act on; becomes problem+json with this code and HTTP status."""
 
-    def __init__(self, code: ErrorCode, detail: str, *, status: int = 400, retry_after_seconds: int | None = None):
+    def __init__(
+        self,
+        code: ErrorCode,
+        detail: str,
+        *,
+        status: int = 400,
+        retry_after_seconds: int | None = None,
+        task_id: UUID | None = None,
+    ):
         super().__init__(detail)
         self.code = code
         self.detail = detail
         """One sentence for a person: what is wrong and what to do next; never document text."""
         self.status = status
         self.retry_after_seconds = retry_after_seconds
+        self.task_id = task_id
+        """The run to follow, where one was begun all the same."""
 
 
 class ToolRetry(Exception):
@@ -76,3 +89,29 @@ class ToolFailed(Exception):
 
 class StaleAttempt(Exception):
     """A write came from an attempt that no longer holds the task's lease; it was refused and nothing changed."""
+
+
+_SILENT_KINDS = ("uuid_parsing", "json_invalid", "date_", "datetime_", "timezone_", "int_parsing")
+"""Validation messages that repeat a piece of what was sent; they are replaced."""
+
+
+def describe_validation(errors: Sequence[Any]) -> str:
+    """One sentence out of the framework's validation errors: which fields and what is wrong, never their values."""
+    told = [f"{_path(error.get('loc', ()))}: {_message(error)}" for error in list(errors)[:5]]
+    more = f" (and {len(errors) - 5} more)" if len(errors) > 5 else ""
+    return "; ".join(told) + more
+
+
+def _path(loc: Sequence[Any]) -> str:
+    return ".".join(_printable(part) for part in loc[:6]) or "body"
+
+
+def _printable(part: Any) -> str:
+    """A part of a field's path: names are the caller's own words, so only short plain ones are repeated."""
+    text = str(part)
+    return text if len(text) <= 40 and text.isascii() and text.isprintable() else "…"
+
+
+def _message(error: Mapping[str, Any]) -> str:
+    kind = str(error.get("type", ""))
+    return "is not valid" if kind.startswith(_SILENT_KINDS) else str(error.get("msg", "is not valid"))[:200]

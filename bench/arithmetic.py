@@ -5,7 +5,9 @@ agents, its arguments read, and computed by the logic of that tool. A question f
 tool refuses, is declined: then documents are searched, and nothing is made up. What is computed is compared with the
 gold number (within its tolerance) or the gold weekday.
 
-Ends with 1 when a question of our own is not answered rightly, or fewer than 90 % of what is answered.
+Sums that are told as stories are declined on purpose: what has to be inferred needs a language model.
+
+Ends with 1 when anything is answered wrongly, or fewer than 80 % of our own questions are answered.
 ``--wrong`` prints the questions that were answered wrongly, ``--declined`` those that were not answered.
 """
 
@@ -29,7 +31,7 @@ from app.embedding.onnx import OnnxEmbedder
 from app.errors import ToolFailed
 from app.reasoning import AgentOffer, Arguments
 from app.reasoning.local import LocalReasoner
-from app.reasoning.local.tool_choice import tool_for
+from app.reasoning.local.intents import tool_for
 from app.text.language import fold, guess_language
 from app.text.numbers import all_readings, read_number
 from app.tools.arithmetic import calculate
@@ -42,8 +44,8 @@ from app.tools.unit import Amount
 from bench.intent.report import Section, share, show
 from bench.intent.routing import built_in
 
-PRECISION_AIM = 0.90
-"""Of the questions that are answered, at least this share has to be right."""
+ANSWERED_AIM = 0.80
+"""Of our own questions at least this share has to be answered, and nothing may be answered wrongly."""
 OPERATIONS: Mapping[str, Operation[Any, Any]] = {
     f"{server}.{operation.name}": operation
     for server, operations in (("math", math_server.OPERATIONS), ("date", date_server.OPERATIONS))
@@ -181,10 +183,7 @@ def table(outcomes: Sequence[Outcome]) -> Section:
     others = [one for one in outcomes if not one.question.is_own]
     rows += [_row("all of our own", "", own), _row("all others", "", others)]
     head = ("Kind", "Language", "Right", "Wrong", "Declined", "Right of the answered", "Right of all")
-    note = (
-        "A wrong number is worse than none: what no rule is sure of is declined. One gold answer of SVAMP is known to "
-        "be wrong (a book of 2 chapters read in 664 days, asked for chapters a day: 332)."
-    )
+    note = "A wrong number is worse than none: what no rule is sure of, and every story, is declined."
     return Section("Sums, measures and dates in words", head, rows, note)
 
 
@@ -197,10 +196,9 @@ def _row(kind: str, language: str, members: Sequence[Outcome]) -> tuple[str, ...
 
 
 def passes(outcomes: Sequence[Outcome]) -> bool:
-    """Whether all of our own are right, and enough of what was answered otherwise."""
-    answered = [one.right for one in outcomes if one.answered and not one.question.is_own]
-    precise = not answered or sum(answered) / len(answered) >= PRECISION_AIM
-    return precise and all(one.right for one in outcomes if one.question.is_own)
+    """Whether nothing was answered wrongly, and enough of our own was answered."""
+    own = [one.answered for one in outcomes if one.question.is_own]
+    return all(one.right for one in outcomes if one.answered) and sum(own) >= ANSWERED_AIM * len(own)
 
 
 async def measure(given: argparse.Namespace, out: Console) -> bool:

@@ -17,10 +17,11 @@ from rich.console import Console
 from rich.progress import track
 
 from app.embedding import Embedder
-from app.reasoning.local.answer import best_pieces, quotes_of
+from app.reasoning.local.answer import best_pieces
 from app.reasoning.local.confidence import FOUND, STEEPNESS, Signals, signals_of
 from app.reasoning.local.rendering import render
 from app.reasoning.local.scoring import is_foreign
+from app.reasoning.local.selection import select
 from bench.cases import Case, shows
 
 Numbers = npt.NDArray[np.float64]
@@ -85,7 +86,7 @@ async def _row(case: Case, embedder: Embedder) -> Row | None:
         case,
         is_foreign(question, ranked[0]),
         signals_of(question, ranked),
-        shows(render(quotes_of(question, ranked)), case.gold),
+        shows(render(select(question, ranked)), case.gold),
     )
 
 

@@ -16,7 +16,7 @@ from app.reasoning import AgentOffer
 from app.reasoning.deep import ToolOffer
 from app.text.language import clean
 from app.tools.base import Toolbox
-from app.tools.catalogue import TOOL_NAMES, describe, known_tools, schema_for
+from app.tools.catalogue import describe, known_tools, schema_for, tool_names
 
 BUILT_IN = (Path(__file__).parent / "departments", Path(__file__).parent / "pools")
 _MAX_DESCRIPTION_CHARS = 500
@@ -85,7 +85,9 @@ class AgentRegistry:
             spec = spec_in(path, text)
             if spec.name in specs:
                 raise FileRefused(f"{path}: name: '{spec.name}' is already the name of {sources[spec.name].path}")
-            if unknown := [tool.name for tool in spec.tools if tool.name not in tools and tool.name not in TOOL_NAMES]:
+            if unknown := [
+                tool.name for tool in spec.tools if tool.name not in tools and tool.name not in tool_names()
+            ]:
                 raise FileRefused(f"{path}: tools: no MCP server offers {', '.join(unknown)}")
             specs[spec.name] = spec
             sources[spec.name] = AgentSource(path=path, text=text, is_built_in=path.parent in BUILT_IN)

@@ -16,7 +16,7 @@ from app.domain.record import Record
 from app.domain.tasks import NewTask, PrivateContext, Task
 from app.domain.tokens import BYTES_PER_TOKEN, estimated_tokens
 from app.tasks.queue import IN_PROCESS
-from app.tools.catalogue import TOOL_NAMES
+from app.tools.catalogue import tool_names
 
 LEAST_TOKENS = 40
 """Room for the frame and the hash."""
@@ -124,8 +124,8 @@ class AgentTool(Record):
     @field_validator("name")
     @classmethod
     def _known(cls, name: str) -> str:
-        if name not in TOOL_NAMES and not re.fullmatch(SERVER_TOOL_PATTERN, name):
-            raise ValueError(f"there is no tool '{name}'; the tools are {', '.join(TOOL_NAMES)}")
+        if name not in tool_names() and not re.fullmatch(SERVER_TOOL_PATTERN, name):
+            raise ValueError(f"there is no tool '{name}'; the tools are {', '.join(tool_names())}")
         return name
 
     def is_for(self, principal: Principal) -> bool:
@@ -216,7 +216,7 @@ def agent_schema() -> str:
     properties["description"] = {"anyOf": [text, properties["description"]]}
     properties["exemplars"] = {"anyOf": [texts, properties["exemplars"]]}
     server_tool = {"type": "string", "pattern": SERVER_TOOL_PATTERN}
-    tool_name = {"anyOf": [{"type": "string", "enum": list(TOOL_NAMES)}, server_tool]}
+    tool_name = {"anyOf": [{"type": "string", "enum": list(tool_names())}, server_tool]}
     properties["tools"]["items"] = {"anyOf": [tool_name, properties["tools"]["items"]]}
     schema["$defs"]["AgentTool"]["properties"]["name"] = tool_name
     return json.dumps(schema, ensure_ascii=False, indent=2) + "\n"

@@ -4,14 +4,12 @@ import json
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Header, Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 
-from app.api.deps import Caller, TheRooms, check_question
-from app.api.examples import ANSWER, ERROR_ANSWER, PLAN, STREAM
-from app.api.runs import answer_of, as_asked, start_run
-from app.api.schemas import ChatBody, PlanView, Problem
+from app.api.deps import Caller, Services, check_question
+from app.api.runs import as_asked, start_run, wait_for_end
+from app.api.schemas import EXAMPLES, ChatBody, PlanView, Problem, WaitingView
 from app.api.sse import EventStream, JournalStream
-from app.api.waiting import WaitingView
 from app.domain.answer import ErrorAnswer, FinalAnswer
 from app.domain.plan import ChitchatPlan, Plan
 
@@ -31,8 +29,8 @@ _CHARS_PER_TOKEN = 3
 """Vietnamese and English text, rounded down so that the estimate errs high."""
 
 
-def _example(value: Any) -> dict[str, Any]:
-    return {"content": {"application/json": {"example": value}}}
+def _example(name: str) -> dict[str, Any]:
+    return {"content": {"application/json": {"example": EXAMPLES[name]}}}
 
 
 @router.post(
@@ -41,19 +39,20 @@ def _example(value: Any) -> dict[str, Any]:
     response_model=None,
     responses={
         200: {"model": FinalAnswer, "description": "The answer (§5), with session_id, task_id, outcome"}
-        | _example(ANSWER),
+        | _example("answer"),
         202: {"model": WaitingView, "description": "The run waits until its plan was approved"},
-        502: {"model": ErrorAnswer, "description": "The run failed (§6)"} | _example(ERROR_ANSWER),
+        502: {"model": ErrorAnswer, "description": "The run failed (§6)"} | _example("error_answer"),
         504: {"model": ErrorAnswer, "description": "The run took too long (§6)"},
     },
 )
 async def chat(
-    body: ChatBody, caller: Caller, rooms: TheRooms, request: Request, idempotency_key: IdempotencyKey = None
+    body: ChatBody, caller: Caller, services: Services, request: Request, idempotency_key: IdempotencyKey = None
 ) -> Response:
     """Registers a run and answers when it ends, or with 202 when it waits for its plan to be approved. The run goes on
     when the connection is lost; find it by its task."""
-    run = await start_run(rooms, caller, body, idempotency_key)
-    return await answer_of(rooms, run, request)
+    run = await start_run(services, caller, body, idempotency_key)
+    status, answer = await wait_for_end(services, run, request)
+    return JSONResponse(answer, status_code=status) if answer else Response(status_code=status)
 
 
 @router.post(
@@ -66,39 +65,39 @@ async def chat(
             "description": "Server-sent events: `id` = seq, `event` = type, `data` = JSON; the first one is "
             "`task_available`, the last one `final_report`, `task_failed` or `task_cancelled`. Behind `interrupt` "
             "nothing comes before the plan was approved or refused; the stream stays open",
-            "content": {"text/event-stream": {"example": STREAM}},
+            "content": {"text/event-stream": {"example": EXAMPLES["stream"]}},
         }
     },
 )
 async def chat_stream(
-    body: ChatBody, caller: Caller, rooms: TheRooms, idempotency_key: IdempotencyKey = None
+    body: ChatBody, caller: Caller, services: Services, idempotency_key: IdempotencyKey = None
 ) -> Response:
     """Like `/chat`, as a stream of the run's journal. Come back with `GET /tasks/{task_id}/events` after a loss; the
     same Idempotency-Key attaches to the same run again."""
-    run = await start_run(rooms, caller, body, idempotency_key)
-    return JournalStream(rooms.journal.follow(run.principal, run.task_id))
+    run = await start_run(services, caller, body, idempotency_key)
+    return JournalStream(services.journal.follow(run.principal, run.task_id))
 
 
 @router.post(
     "/plans",
     summary="See the plan of a question",
-    responses={200: _example(PLAN), 403: {"model": Problem}},
+    responses={200: _example("plan"), 403: {"model": Problem}},
 )
-async def plan(body: ChatBody, caller: Caller, rooms: TheRooms) -> PlanView:
+async def plan(body: ChatBody, caller: Caller, services: Services) -> PlanView:
     """The plan a question would get, and roughly what a language model would read and write for it. Nothing is
     executed or stored."""
-    check_question(body.query, rooms.limits)
+    check_question(body.query, services.limits)
     principal = as_asked(caller, body)
-    await rooms.attachments.check(principal, body.files)
+    await services.attachments.check(principal, body.files)
     request = body.request()
-    known = await rooms.flow.recall(principal, body.session_id, request) if body.session_id is not None else None
-    flow = rooms.deep if request.mode == "deep" else rooms.flow
-    plan_directly = await flow.dry_run(principal, request, known)
-    written = plan_directly.model_dump(mode="json")
+    known = await services.flow.recall(principal, body.session_id, request) if body.session_id is not None else None
+    flow = services.deep if request.mode == "deep" else services.flow
+    drafted = await flow.dry_run(principal, request, known)
+    written = drafted.model_dump(mode="json")
     return PlanView(
         plan=written,
         user_access=tuple(sorted(principal.scopes)),
-        token_estimate=_token_estimate(plan_directly, written),
+        token_estimate=_token_estimate(drafted, written),
     )
 
 

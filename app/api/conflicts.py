@@ -7,9 +7,8 @@ from uuid import UUID
 from fastapi import APIRouter, Query
 from pydantic import Field, model_validator
 
-from app.api.deps import Caller, TheRooms
-from app.api.examples import RESOLUTION
-from app.api.schemas import Body, Problem, View
+from app.api.deps import Caller, Services
+from app.api.schemas import EXAMPLES, Body, Problem, View
 from app.api.tasks import own_run
 from app.domain.answer import Recency
 from app.domain.conflicts import ConflictType, Rule, SourceKind, normalised
@@ -77,7 +76,7 @@ class ResolveBody(Body):
     rules: RulesBody | None = None
 
     def wanted(self) -> Wanted:
-        """As a record of the rooms below."""
+        """As a record of the services below."""
         rules = {} if self.rules is None else self.rules.model_dump(exclude_none=True)
         weights = None if self.weights is None else self.weights.model_dump()
         return Wanted(weights=weights, threshold=self.threshold, **rules)
@@ -174,30 +173,30 @@ class LedgerPage(View):
     "/tasks/{task_id}/resolve",
     summary="Weigh a run's conflicts by other weights",
     responses={
-        200: {"content": {"application/json": {"example": RESOLUTION}}},
+        200: {"content": {"application/json": {"example": EXAMPLES["resolution"]}}},
         404: {"model": Problem},
         422: {"model": Problem},
     },
 )
-async def resolve(task_id: UUID, caller: Caller, rooms: TheRooms, body: ResolveBody | None = None) -> ResolutionView:
+async def resolve(task_id: UUID, caller: Caller, services: Services, body: ResolveBody | None = None) -> ResolutionView:
     """What a run of yours weighed, by the run's own weights and by these: no model is asked, no document is read, and
     nothing is stored. A conflict with a source you may not read any more is left out. Weights count relative to their
     sum; without a body the run's own verdicts come again."""
-    await own_run(rooms, caller, task_id)
-    again = await rooms.conflicts.resolve(caller, task_id, (body or ResolveBody()).wanted())
+    await own_run(services, caller, task_id)
+    again = await services.conflicts.resolve(caller, task_id, (body or ResolveBody()).wanted())
     return ResolutionView(task_id=task_id, conflicts=tuple(map(_resolved, again)))
 
 
 @router.get("/conflicts", summary="Conflicts that were weighed", responses={422: {"model": Problem}})
 async def conflicts(
     caller: Caller,
-    rooms: TheRooms,
+    services: Services,
     cursor: Annotated[str | None, Query(max_length=300)] = None,
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
 ) -> LedgerPage:
     """Your own, as far as you may still read both sources. For an administrator the whole tenant's, in figures: without
     question, claims, titles and addresses."""
-    page, next_cursor = await rooms.conflicts.page(caller, cursor, limit)
+    page, next_cursor = await services.conflicts.page(caller, cursor, limit)
     return LedgerPage(conflicts=tuple(map(_entry, page)), next_cursor=next_cursor)
 
 

@@ -1,4 +1,4 @@
-"""What the routes are handed: the rooms below and the caller. Filled by `app.main`, never looked up globally."""
+"""What the routes are handed: the services below and the caller. Filled by `app.main`, never looked up globally."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -59,8 +59,8 @@ class Evaluations(Protocol):
 
 
 @dataclass(frozen=True)
-class Rooms:
-    """The rooms below the API, one set for the whole process."""
+class AppServices:
+    """The services below the API, one set for the whole process."""
 
     authenticator: Authenticator
     dev_login: DevLogin | None
@@ -92,22 +92,22 @@ class Rooms:
 _bearer = HTTPBearer(auto_error=False, bearerFormat="JWT", description="A token of this service or of your provider.")
 
 
-def rooms_of(request: Request) -> Rooms:
-    """The rooms this application was opened with."""
-    rooms = request.app.state.rooms
-    assert isinstance(rooms, Rooms)
-    return rooms
+def services_of(request: Request) -> AppServices:
+    """The services this application was opened with."""
+    services = request.app.state.services
+    assert isinstance(services, AppServices)
+    return services
 
 
 def caller_of(request: Request, _scheme: Annotated[object, Security(_bearer)]) -> Principal:
-    """The caller the door let in. Raises `AppError` when a route was reached without passing it."""
+    """The caller the middleware let in. Raises `AppError` when a route was reached without passing it."""
     principal = getattr(request.state, "principal", None)
     if not isinstance(principal, Principal):
         raise AppError(ErrorCode.UNAUTHENTICATED, "A valid bearer token is needed.", status=401)
     return principal
 
 
-TheRooms = Annotated[Rooms, Depends(rooms_of)]
+Services = Annotated[AppServices, Depends(services_of)]
 Caller = Annotated[Principal, Depends(caller_of)]
 
 

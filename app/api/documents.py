@@ -10,19 +10,16 @@ from uuid import UUID, uuid4, uuid5
 
 from fastapi import APIRouter, Header, Query, Request
 from pydantic import ValidationError
-from starlette.datastructures import UploadFile
-from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
-from app.api.deps import Caller, TheRooms
-from app.api.problem import describe_validation
+from app.api.deps import Caller, Services
 from app.api.schemas import Body, Label, Problem, Text, View
+from app.api.uploads import FORM, media_type_of, read_form
 from app.domain.documents import DocumentFields, DocumentStatus, DocumentView, Upload, VersionView
 from app.domain.health import HealthReport
 from app.domain.principal import Principal, Scope
 from app.domain.tasks import NewTask
-from app.errors import AppError, ErrorCode
+from app.errors import AppError, ErrorCode, describe_validation
 from app.ingestion.intake import document_id_of, external_id_of
 
 router = APIRouter(prefix="/documents", tags=["documents"])
@@ -128,20 +125,20 @@ async def bring_in(
     request: Request,
     response: Response,
     caller: Caller,
-    rooms: TheRooms,
+    services: Services,
     idempotency_key: Annotated[str | None, Header(min_length=1, max_length=200)] = None,
 ) -> Accepted:
     """A file (multipart, with fields beside it) or a text (JSON). The original is stored and read by a worker; the
     version before stays visible until the new one is complete. The same bytes and fields again are no work."""
     upload = await _upload_of(request)
-    rooms.ingestion.intake.check(caller, upload)
+    services.ingestion.intake.check(caller, upload)
     task_id, document_id = uuid4(), document_id_of(caller, external_id_of(upload))
-    task = await rooms.registry.register_task(
+    task = await services.registry.register_task(
         caller,
         _task(caller, task_id, document_id),
         idempotency_key=idempotency_key,
         request_hash=_hash_of(upload),
-        within=lambda tx: rooms.ingestion.intake.take_in(tx, upload, task_id),
+        within=lambda tx: services.ingestion.intake.take_in(tx, upload, task_id),
     )
     response.headers["Location"] = f"/api/v1/documents/{task.request['document_id']}"
     return Accepted(document_id=UUID(task.request["document_id"]), task_id=task.task_id)
@@ -150,7 +147,7 @@ async def bring_in(
 @router.get("", summary="Documents you may see")
 async def listing(
     caller: Caller,
-    rooms: TheRooms,
+    services: Services,
     department: Annotated[str | None, Query(max_length=64)] = None,
     status: DocumentStatus | None = None,
     cursor: Annotated[str | None, Query(max_length=200)] = None,
@@ -158,54 +155,56 @@ async def listing(
 ) -> DocumentPage:
     """Last changed first, a page at a time. Administrators see every document of the company, with its stage."""
     stage = status.value if status else None
-    found, further = await rooms.catalogue.page(caller, department=department, status=stage, cursor=cursor, limit=limit)
+    found, further = await services.catalogue.page(
+        caller, department=department, status=stage, cursor=cursor, limit=limit
+    )
     return DocumentPage(documents=tuple(found), next_cursor=further)
 
 
 @router.get("/health", summary="Contradictions, duplicates, stale documents", responses={403: {"model": Problem}})
 async def health(
     caller: Caller,
-    rooms: TheRooms,
+    services: Services,
     cursor: Annotated[str | None, Query(max_length=300)] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> HealthReport:
     """What an administrator should look at, gravest first, each with advice in both languages. Documents that nobody
     with these rights has compared yet are compared now, some at a time."""
     if cursor is None:
-        await rooms.health.catch_up(caller, limit=_COMPARED_AT_ONCE)
-    return await rooms.health.report(caller, limit=limit, cursor=cursor)
+        await services.health.catch_up(caller, limit=_COMPARED_AT_ONCE)
+    return await services.health.report(caller, limit=limit, cursor=cursor)
 
 
 @router.get("/{document_id}", summary="A document and its stage", responses=_NOT_FOUND)
-async def document(document_id: UUID, caller: Caller, rooms: TheRooms) -> DocumentView:
+async def document(document_id: UUID, caller: Caller, services: Services) -> DocumentView:
     """Fields, status of the newest version, counts, and the reason of a failure with advice."""
-    return await rooms.catalogue.find(caller, document_id)
+    return await services.catalogue.find(caller, document_id)
 
 
 @router.patch("/{document_id}", summary="Change who may read it and when it holds", responses=_NOT_FOUND)
-async def amend(document_id: UUID, body: AmendBody, caller: Caller, rooms: TheRooms) -> DocumentView:
+async def amend(document_id: UUID, body: AmendBody, caller: Caller, services: Services) -> DocumentView:
     """Scope, department and dates change on all chunks at once; the next question sees it."""
     changes: Mapping[str, Any] = body.model_dump(mode="python", include=body.model_fields_set)
     for name in ("url", "department", "scope", "authority", "lang", "created_at"):
         if name in changes and changes[name] is None:
             raise AppError(ErrorCode.PAYLOAD_INVALID, f"{name}: must not be null.", status=422)
-    return await rooms.catalogue.amend(caller, document_id, changes)
+    return await services.catalogue.amend(caller, document_id, changes)
 
 
 @router.delete(
     "/{document_id}", summary="Delete a document", status_code=204, response_class=Response, responses=_NOT_FOUND
 )
-async def delete(document_id: UUID, caller: Caller, rooms: TheRooms) -> None:
+async def delete(document_id: UUID, caller: Caller, services: Services) -> None:
     """Its versions, chunks, vectors and original files are gone with the answer."""
-    await rooms.catalogue.delete(caller, document_id)
+    await services.catalogue.delete(caller, document_id)
 
 
 @router.get("/{document_id}/versions", summary="Versions and their differences", responses=_NOT_FOUND)
 async def versions(
-    document_id: UUID, caller: Caller, rooms: TheRooms, limit: Annotated[int, Query(ge=1, le=50)] = 10
+    document_id: UUID, caller: Caller, services: Services, limit: Annotated[int, Query(ge=1, le=50)] = 10
 ) -> VersionList:
     """Newest first, each with the lines and fields that differ from the version before it."""
-    return VersionList(versions=tuple(await rooms.catalogue.versions(caller, document_id, limit)))
+    return VersionList(versions=tuple(await services.catalogue.versions(caller, document_id, limit)))
 
 
 @router.get(
@@ -214,9 +213,9 @@ async def versions(
     response_class=Response,
     responses={200: {"content": {"application/octet-stream": {}}}, **_NOT_FOUND},
 )
-async def original(document_id: UUID, caller: Caller, rooms: TheRooms) -> Response:
+async def original(document_id: UUID, caller: Caller, services: Services) -> Response:
     """The bytes of the version that is found; always as a download, never shown by the browser."""
-    content, file_name = await rooms.catalogue.original(caller, document_id)
+    content, file_name = await services.catalogue.original(caller, document_id)
     disposition = f"attachment; filename*=UTF-8''{quote(file_name or 'document')}"
     headers = {"Content-Disposition": disposition, "Content-Security-Policy": "default-src 'none'; sandbox"}
     return Response(content, media_type="application/octet-stream", headers=headers)
@@ -241,48 +240,22 @@ def _hash_of(upload: Upload) -> str:
 
 
 async def _upload_of(request: Request) -> Upload:
-    kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
-    if kind == "multipart/form-data":
-        return await _from_form(request)
-    if kind == "application/json":
-        return _from_json(await request.body())
+    kind = media_type_of(request)
+    try:
+        if kind == FORM:
+            content, file_name, fields = await read_form(request, _MAX_FIELDS)
+            return Upload(fields=DocumentBody.model_validate(fields).fields(), content=content, file_name=file_name)
+        if kind == "application/json":
+            document = TextDocumentBody.model_validate(_parse(await request.body()))
+            return Upload(fields=document.fields(), text=document.text)
+    except ValidationError as error:
+        raise AppError(ErrorCode.PAYLOAD_INVALID, describe_validation(error.errors()), status=422) from error
     detail = "Send a file as multipart/form-data or a text as application/json."
     raise AppError(ErrorCode.PAYLOAD_INVALID, detail, status=415)
 
 
-def _from_json(body: bytes) -> Upload:
+def _parse(body: bytes) -> Any:
     try:
-        document = TextDocumentBody.model_validate(json.loads(body))
-    except ValidationError as error:
-        raise AppError(ErrorCode.PAYLOAD_INVALID, describe_validation(error.errors()), status=422) from error
+        return json.loads(body)
     except (ValueError, RecursionError) as error:
         raise AppError(ErrorCode.PAYLOAD_INVALID, "The body is not JSON.", status=422) from error
-    return _checked(document, text=document.text)
-
-
-async def _from_form(request: Request) -> Upload:
-    try:
-        form = await request.form(max_files=1, max_fields=_MAX_FIELDS)
-    except ClientDisconnect as error:
-        raise AppError(ErrorCode.PAYLOAD_INVALID, "The form did not arrive whole.", status=400) from error
-    except HTTPException as error:
-        raise AppError(ErrorCode.PAYLOAD_INVALID, f"The form cannot be read: {error.detail}", status=422) from error
-    try:
-        file = form.get("file")
-        if not isinstance(file, UploadFile):
-            raise AppError(ErrorCode.PAYLOAD_INVALID, "file: the form holds no file.", status=422)
-        fields = {name: value for name, value in form.multi_items() if name != "file" and value != ""}
-        try:
-            document = DocumentBody.model_validate(fields)
-        except ValidationError as error:
-            raise AppError(ErrorCode.PAYLOAD_INVALID, describe_validation(error.errors()), status=422) from error
-        return _checked(document, content=await file.read(), file_name=file.filename or "")
-    finally:
-        await form.close()
-
-
-def _checked(document: DocumentBody, **rest: Any) -> Upload:
-    try:
-        return Upload(fields=document.fields(), **rest)
-    except ValidationError as error:
-        raise AppError(ErrorCode.PAYLOAD_INVALID, describe_validation(error.errors()), status=422) from error

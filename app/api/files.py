@@ -5,13 +5,11 @@ from typing import Any
 from uuid import UUID
 
 from fastapi import APIRouter, Request
-from starlette.datastructures import UploadFile
-from starlette.exceptions import HTTPException
-from starlette.requests import ClientDisconnect
 from starlette.responses import Response
 
-from app.api.deps import Caller, TheRooms
+from app.api.deps import Caller, Services
 from app.api.schemas import Problem, View
+from app.api.uploads import FORM, media_type_of, read_form
 from app.domain.attachments import Attachment
 from app.domain.documents import ParseNote
 from app.errors import AppError, ErrorCode
@@ -54,54 +52,37 @@ class FileList(View):
     openapi_extra=_BODY,
     responses={code: {"model": Problem} for code in (413, 422, 429)},
 )
-async def attach(request: Request, response: Response, caller: Caller, rooms: TheRooms) -> FileView:
+async def attach(request: Request, response: Response, caller: Caller, services: Services) -> FileView:
     """A form with one file. It is read now; what it says is kept for some days, its bytes are not. The same file again
     is the same file, for some days more."""
-    content, name = await _file_of(request)
-    attachment = await rooms.attachments.bring_in(caller, content, name)
+    if media_type_of(request) != FORM:
+        raise AppError(ErrorCode.PAYLOAD_INVALID, "Send a file as multipart/form-data.", status=415)
+    content, name, _ = await read_form(request, _MAX_FIELDS)
+    attachment = await services.attachments.bring_in(caller, content, name)
     response.headers["Location"] = f"/api/v1/files/{attachment.file_id}"
     return _view(attachment)
 
 
 @router.get("", summary="Your attached files")
-async def listing(caller: Caller, rooms: TheRooms) -> FileList:
+async def listing(caller: Caller, services: Services) -> FileList:
     """Newest first; expired ones are not among them."""
-    return FileList(files=tuple(_view(one) for one in await rooms.attachments.listing(caller)))
+    return FileList(files=tuple(_view(one) for one in await services.attachments.listing(caller)))
 
 
 @router.get("/{file_id}", summary="An attached file", responses=_NOT_FOUND)
-async def file(file_id: UUID, caller: Caller, rooms: TheRooms) -> FileView:
+async def file(file_id: UUID, caller: Caller, services: Services) -> FileView:
     """What is known of it; its content is only answered from."""
-    return _view(await rooms.attachments.find(caller, file_id))
+    return _view(await services.attachments.find(caller, file_id))
 
 
 @router.delete(
     "/{file_id}", summary="Remove an attached file", status_code=204, response_class=Response, responses=_NOT_FOUND
 )
-async def remove(file_id: UUID, caller: Caller, rooms: TheRooms) -> None:
+async def remove(file_id: UUID, caller: Caller, services: Services) -> None:
     """All that was read of it is gone with the answer."""
-    await rooms.attachments.delete(caller, file_id)
+    await services.attachments.delete(caller, file_id)
 
 
 def _view(attachment: Attachment) -> FileView:
     told = attachment.model_dump(exclude={"byte_count", "warnings"})
     return FileView(**told, bytes=attachment.byte_count, warnings=attachment.warnings)
-
-
-async def _file_of(request: Request) -> tuple[bytes, str]:
-    kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
-    if kind != "multipart/form-data":
-        raise AppError(ErrorCode.PAYLOAD_INVALID, "Send a file as multipart/form-data.", status=415)
-    try:
-        form = await request.form(max_files=1, max_fields=_MAX_FIELDS)
-    except ClientDisconnect as error:
-        raise AppError(ErrorCode.PAYLOAD_INVALID, "The form did not arrive whole.", status=400) from error
-    except HTTPException as error:
-        raise AppError(ErrorCode.PAYLOAD_INVALID, f"The form cannot be read: {error.detail}", status=422) from error
-    try:
-        found = form.get("file")
-        if not isinstance(found, UploadFile):
-            raise AppError(ErrorCode.PAYLOAD_INVALID, "file: the form holds no file.", status=422)
-        return await found.read(), found.filename or ""
-    finally:
-        await form.close()

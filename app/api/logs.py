@@ -7,9 +7,10 @@ from typing import Annotated
 from fastapi import APIRouter, Query, Request
 from starlette.requests import ClientDisconnect
 
-from app.api.deps import Caller, TheRooms
-from app.api.door import JSON_LINES
+from app.api.deps import Caller, Services
+from app.api.middleware import JSON_LINES
 from app.api.schemas import Problem, Text
+from app.api.uploads import media_type_of
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
 from app.ingestion.logs import (
@@ -47,16 +48,16 @@ _BODIES = {
     openapi_extra=_BODIES,
     responses={code: {"model": Problem} for code in (403, 413, 415, 422)},
 )
-async def bring_in(request: Request, caller: Caller, rooms: TheRooms) -> Delivery:
+async def bring_in(request: Request, caller: Caller, services: Services) -> Delivery:
     """One JSON object a line (`application/x-ndjson`), or a JSON array. Good lines are stored even where others are
     refused; those are told with their numbers. Sent again, nothing is stored twice."""
     check_may_bring(caller)
-    kind = request.headers.get("content-type", "").split(";")[0].strip().lower()
+    kind = media_type_of(request)
     if kind == JSON_LINES:
-        return await _from_lines(rooms.log_book, caller, request)
+        return await _from_lines(services.log_book, caller, request)
     if kind == "application/json":
         raw = await asyncio.to_thread(raw_elements, await request.body())
-        return await _taken_in(rooms.log_book, caller, raw)
+        return await _taken_in(services.log_book, caller, raw)
     detail = f"Send one JSON object a line as {JSON_LINES}, or an array as application/json."
     raise AppError(ErrorCode.PAYLOAD_INVALID, detail, status=415)
 
@@ -64,7 +65,7 @@ async def bring_in(request: Request, caller: Caller, rooms: TheRooms) -> Deliver
 @router.get("", summary="Log lines you may see", responses={422: {"model": Problem}})
 async def listing(
     caller: Caller,
-    rooms: TheRooms,
+    services: Services,
     q: Annotated[Text, Query(max_length=500)] = "",
     regex: Annotated[Text, Query(max_length=4_000)] = "",
     level: Annotated[list[Text] | None, Query(max_length=20)] = None,
@@ -83,7 +84,7 @@ async def listing(
         since=since,
         until=until,
     )
-    return await rooms.log_book.page(caller, wanted, regex=regex, cursor=cursor, limit=limit)
+    return await services.log_book.page(caller, wanted, regex=regex, cursor=cursor, limit=limit)
 
 
 async def _taken_in(book: LogBook, caller: Principal, raw: list[RawLine]) -> Delivery:

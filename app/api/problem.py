@@ -1,6 +1,6 @@
 """Errors as problem+json (RFC 9457): a stable code, a sentence for a person, and never what the caller sent.
 
-Every refusal of the HTTP door goes through `problem`, those of the framework (unknown route, wrong method, malformed
+Every HTTP refusal goes through `problem`, those of the framework (unknown route, wrong method, malformed
 body) included, so a client has one shape to read.
 """
 
@@ -16,8 +16,7 @@ from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.responses import Response
 
-from app.api.validation import describe_validation as describe_validation
-from app.errors import AppError, ErrorCode
+from app.errors import AppError, ErrorCode, describe_validation
 
 MEDIA_TYPE = "application/problem+json"
 _TITLES = {
@@ -83,11 +82,17 @@ def problem(
 
 def problem_of(error: AppError) -> Response:
     """The response of an `AppError`."""
-    return problem(error.code, error.detail, error.status, retry_after_seconds=error.retry_after_seconds)
+    return problem(
+        error.code,
+        error.detail,
+        error.status,
+        task_id=error.task_id,
+        retry_after_seconds=error.retry_after_seconds,
+    )
 
 
 def install_problem_handlers(app: FastAPI) -> None:
-    """Answer every error of the application with a problem; unknown errors are caught by `door.RequestDoor`."""
+    """Answer every error of the application with a problem; `RequestMiddleware` catches unknown errors."""
     app.add_exception_handler(AppError, _on_app_error)
     app.add_exception_handler(RequestValidationError, _on_invalid)
     app.add_exception_handler(HTTPException, _on_http_exception)

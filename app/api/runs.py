@@ -9,15 +9,11 @@ from typing import Any
 from uuid import UUID, uuid4, uuid5
 
 from fastapi import Request
-from starlette.responses import JSONResponse, Response
 
 from app.api.auth import narrowed_by_context
-from app.api.deps import Rooms, check_question
-from app.api.problem import problem
-from app.api.schemas import ChatBody
-from app.api.seed_order import in_seed_order
-from app.api.waiting import WaitingView
-from app.domain.answer import ErrorAnswer, to_json
+from app.api.deps import AppServices, check_question
+from app.api.schemas import ChatBody, WaitingView
+from app.domain.answer import ErrorAnswer, in_seed_order, to_json
 from app.domain.principal import Principal
 from app.domain.tasks import ChatRequest, NewTask, Task
 from app.errors import AppError, ErrorCode
@@ -56,7 +52,12 @@ class StartedRun:
 
 
 async def start_run(
-    rooms: Rooms, caller: Principal, body: ChatBody, idempotency_key: str | None, *, opens_session: bool = False
+    services: AppServices,
+    caller: Principal,
+    body: ChatBody,
+    idempotency_key: str | None,
+    *,
+    opens_session: bool = False,
 ) -> StartedRun:
     """Check the question and register its root task; nothing is registered when anything is refused.
 
@@ -65,24 +66,30 @@ async def start_run(
     Raises `AppError`: bad or too long question, wider ``user_context``, unknown agent, tool, session or file, a key
     that was used for another question, or a database that is away (503).
     """
-    check_question(body.query, rooms.limits)
+    check_question(body.query, services.limits)
     if body.approve_plan and body.mode == "department":
         detail = "approve_plan: only deep runs wait for approval; use mode deep, or auto."
         raise AppError(ErrorCode.PAYLOAD_INVALID, detail, status=422)
     principal, request = as_asked(caller, body), body.request()
-    if not rooms.agents.offers_for(principal, request.agents):
+    if not services.agents.offers_for(principal, request.agents):
         raise AppError(ErrorCode.PERMISSION_DENIED, "No agent may be used with these rights.", status=403)
     request_hash = _hash_of(principal, body)
     task_id, session_id = _ids_for(principal, idempotency_key, request_hash, body.session_id)
-    new_task, deadline_ms = _root_task(task_id, session_id, request, rooms), rooms.limits.deadline_ms(request.mode)
+    new_task = _root_task(task_id, session_id, request, services)
     if body.session_id is not None and not opens_session:
-        await rooms.sessions.get(principal, body.session_id)
-    await rooms.attachments.check(principal, request.files)
+        await services.sessions.get(principal, body.session_id)
+    await services.attachments.check(principal, request.files)
     made: list[object] = []
-    task = await rooms.registry.register_task(
+    task = await services.registry.register_task(
         principal, new_task, idempotency_key=idempotency_key, request_hash=request_hash, within=_noted(made)
     )
-    return StartedRun(principal, task.task_id, task.session_id, is_repeated=not made, deadline_ms=deadline_ms)
+    return StartedRun(
+        principal,
+        task.task_id,
+        task.session_id,
+        is_repeated=not made,
+        deadline_ms=services.limits.deadline_ms(request.mode),
+    )
 
 
 def _ids_for(
@@ -119,7 +126,7 @@ def _hash_of(principal: Principal, body: ChatBody) -> str:
     return hashlib.sha256(f"{rights} {asked}".encode()).hexdigest()
 
 
-def _root_task(task_id: UUID, session_id: UUID, request: ChatRequest, rooms: Rooms) -> NewTask:
+def _root_task(task_id: UUID, session_id: UUID, request: ChatRequest, services: AppServices) -> NewTask:
     return NewTask(
         task_id=task_id,
         session_id=session_id,
@@ -127,23 +134,26 @@ def _root_task(task_id: UUID, session_id: UUID, request: ChatRequest, rooms: Roo
         kind="chat",
         title=request.query[:_TITLE_CHARS],
         request=request.model_dump(mode="json"),
-        deadline=rooms.now() + timedelta(milliseconds=rooms.limits.deadline_ms(request.mode)),
+        deadline=services.now() + timedelta(milliseconds=services.limits.deadline_ms(request.mode)),
     )
 
 
-async def answer_of(rooms: Rooms, run: StartedRun, request: Request) -> Response:
-    """Wait for the run's end, or until it waits itself, and answer with it; a caller who hangs up is not waited for,
-    the run goes on."""
+async def wait_for_end(services: AppServices, run: StartedRun, request: Request) -> tuple[int, dict[str, Any]]:
+    """The HTTP status and body of a run's end, or of its waiting for a decision; the run goes on without the caller.
+
+    499 and nothing for a caller who hung up. Raises `AppError`: 504 when the run does not end in time, 409 when a run
+    that was asked for twice still goes on.
+    """
     if run.is_repeated:
-        refuse_while_running(await rooms.registry.get_task(run.principal, run.task_id))
-    ending = asyncio.ensure_future(_ending(rooms, run))
+        refuse_while_running(await services.registry.get_task(run.principal, run.task_id))
+    ending = asyncio.ensure_future(_ending(services, run))
     gone = asyncio.ensure_future(_hung_up(request))
     try:
         await asyncio.wait({ending, gone}, return_when=asyncio.FIRST_COMPLETED)
-        return response_of(await ending, run) if ending.done() else Response(status_code=_CLIENT_GONE)
+        return _body_of(await ending, run) if ending.done() else (_CLIENT_GONE, {})
     except TimeoutError:
         detail = "The run was accepted but did not end in time; follow it by its task id."
-        return problem(ErrorCode.RUN_DEADLINE_EXCEEDED, detail, 504, task_id=run.task_id)
+        raise AppError(ErrorCode.RUN_DEADLINE_EXCEEDED, detail, status=504, task_id=run.task_id) from None
     finally:
         ending.cancel()
         gone.cancel()
@@ -157,9 +167,9 @@ def refuse_while_running(task: Task) -> None:
         raise AppError(ErrorCode.CONFLICT_IN_FLIGHT, detail, status=409, retry_after_seconds=1)
 
 
-async def _ending(rooms: Rooms, run: StartedRun) -> Event:
+async def _ending(services: AppServices, run: StartedRun) -> Event:
     async with asyncio.timeout(run.deadline_ms / 1000 + _PATIENCE_SECONDS):
-        return await rooms.journal.resting(run.principal, run.task_id)
+        return await services.journal.resting(run.principal, run.task_id)
 
 
 async def _hung_up(request: Request) -> None:
@@ -167,23 +177,23 @@ async def _hung_up(request: Request) -> None:
         pass
 
 
-def response_of(event: Event, run: StartedRun) -> Response:
-    """The HTTP answer for a run's terminal event, or for one with which it waits."""
+def _body_of(event: Event, run: StartedRun) -> tuple[int, dict[str, Any]]:
+    """Status and body for a run's terminal event, or for one with which it waits."""
     match event:
         case Interrupt():
             waiting = WaitingView(session_id=run.session_id, task_id=run.task_id, **event.model_dump(exclude={"type"}))
-            return JSONResponse(waiting.model_dump(mode="json"), status_code=202)
+            return 202, waiting.model_dump(mode="json")
         case FinalReport(answer=answer):
-            return JSONResponse(_addressed(answer, run))
+            return 200, _with_ids(answer, run)
         case TaskFailed(answer=answer):
-            return JSONResponse(_addressed(answer, run), status_code=status_of_failure(str(answer.get("error_code"))))
+            return _status_of_failure(str(answer.get("error_code"))), _with_ids(answer, run)
         case TaskCancelled(reason=reason):
-            return JSONResponse(_addressed(_cancelled(reason), run), status_code=409)
+            return 409, _with_ids(_cancelled(reason), run)
         case _:
             raise AssertionError(f"{event.type} does not end a run")
 
 
-def status_of_failure(error_code: str) -> int:
+def _status_of_failure(error_code: str) -> int:
     """The HTTP status for a failed run's error code."""
     try:
         return _STATUS_OF_FAILURE.get(ErrorCode(error_code), 500)
@@ -191,9 +201,9 @@ def status_of_failure(error_code: str) -> int:
         return 500
 
 
-def _addressed(answer: Mapping[str, Any], run: StartedRun) -> dict[str, Any]:
-    told = {**answer, "session_id": str(run.session_id), "task_id": str(run.task_id)}
-    return in_seed_order({"outcome": "failed", **told})
+def _with_ids(answer: Mapping[str, Any], run: StartedRun) -> dict[str, Any]:
+    known = {**answer, "session_id": str(run.session_id), "task_id": str(run.task_id)}
+    return in_seed_order({"outcome": "failed", **known})
 
 
 def _cancelled(reason: str) -> dict[str, Any]:

@@ -4,16 +4,20 @@ Unknown fields are refused. Text is checked for what no store or model can carry
 to NFC; limits that an operator may set are checked by the routes.
 """
 
+import json
 import unicodedata
 from datetime import date, datetime
-from typing import Annotated, Any, Literal
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from app.domain.deep import AnswerStyle
 from app.domain.tasks import ChatRequest, Message
 
+EXAMPLES: dict[str, Any] = json.loads(Path(__file__).with_name("examples.json").read_text("utf-8"))
+"""Bodies shown in the API's documentation; tests hold them against the records they stand for."""
 _INVISIBLE = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})
 
 
@@ -159,32 +163,6 @@ class SearchBody(Body):
     as_of: date | None = None
 
 
-class DevLoginBody(Body):
-    """Which demo user to sign in as."""
-
-    model_config = ConfigDict(json_schema_extra={"examples": [{"user": "tenant/user"}]})
-
-    user: Label
-
-
-class DevToken(View):
-    """A token for the API, to be sent as ``Authorization: Bearer …``."""
-
-    token: str
-    expires_in_seconds: int
-
-
-class DemoUser(View):
-    """A demo user anybody on this machine may sign in as."""
-
-    user: str
-    name: str
-    tenant: str
-    department: str
-    permissions: tuple[str, ...]
-    roles: tuple[str, ...]
-
-
 class Problem(View):
     """An error (RFC 9457, ``application/problem+json``)."""
 
@@ -207,64 +185,32 @@ class PlanView(View):
     """Tokens a language model would read and write for this plan; 0 for chitchat."""
 
 
-class MessageView(View):
-    """One turn of a conversation."""
+class DecisionBody(Body):
+    """What is decided about a plan."""
 
-    role: Literal["user", "assistant"]
-    content: str
-    timestamp: datetime | None
-    task_id: UUID | None = None
-    """The run it belongs to: its plan, evidence and trace are in the run's journal."""
+    approved: Annotated[bool, Field(strict=True)]
+    feedback: Text = Field("", max_length=2_000)
+    """What to plan differently. A plan that is refused without it ends the run."""
+    attempt: int | None = Field(None, ge=1, le=2**31 - 1)
+    """``attempt`` of the `interrupt` event that is answered; another plan that waits by now is not decided by it."""
+
+    @model_validator(mode="after")
+    def _say_what_counts(self) -> Self:
+        if self.approved and self.feedback.strip():
+            raise ValueError("feedback: belongs to a plan that is not approved")
+        return self
 
 
-class SessionView(View):
-    """A conversation."""
+class WaitingView(View):
+    """A run that waits for its plan to be approved."""
 
     session_id: UUID
-    title: str
-    status: str
-    active_agent: str | None
-    """Whose answer counted last; follow-up questions go there first."""
-    speaking: tuple[str, ...] | None = None
-    """Agents that have the floor at this moment. Absent in listings."""
-    summary: str | None
-    """What was spoken of, as far as you may still read it."""
-    created_at: datetime
-    updated_at: datetime
-    messages: tuple[MessageView, ...] | None = None
-    """Absent in listings."""
-
-
-class SessionPage(View):
-    """Conversations, last used first."""
-
-    sessions: tuple[SessionView, ...]
-    next_cursor: str | None
-    """Ask again with ``?cursor=`` for the next page; null at the end."""
-
-
-class AgentView(View):
-    """An agent the caller may use."""
-
-    name: str
-    description: str
-    tools: dict[str, str]
-    """Tool name to description."""
-    departments: tuple[str, ...]
-
-
-class AgentList(View):
-    """What the caller may use."""
-
-    agents: tuple[AgentView, ...]
-    departments: tuple[str, ...]
-    """Departments the caller may read something of."""
-    permissions: tuple[str, ...]
-    roles: tuple[str, ...]
-
-
-class Readiness(View):
-    """Whether the service can take questions."""
-
-    status: Literal["ready", "not_ready"]
-    checks: dict[str, bool]
+    task_id: UUID
+    outcome: Literal["waiting"] = "waiting"
+    waiting_for: Literal["approval"] = "approval"
+    plan: dict[str, Any]
+    """§2.1 of the flow."""
+    attempt: int
+    """To be named in the decision."""
+    expires_at: datetime
+    """The run is cancelled when nobody decides before."""

@@ -5,7 +5,7 @@ reads it, so a dropped connection loses nothing: the client comes back with ``La
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Mapping
 
 import anyio
 import structlog
@@ -30,20 +30,26 @@ class EventStream(Response):
     media_type = "text/event-stream"
 
 
-class JournalStream(EventSourceResponse):
-    """The stream of one journal. Ends after the terminal event, at shutdown, or when the reader stops reading."""
+class TimedStream(EventSourceResponse):
+    """Server-sent events, pinged in silence. Ends with its frames, at shutdown, or when the reader stops reading."""
 
-    def __init__(self, entries: AsyncIterator[JournalEntry]):
-        closing = anyio.Event()
+    def __init__(
+        self,
+        frames: AsyncGenerator[ServerSentEvent, None],
+        *,
+        headers: Mapping[str, str] | None = None,
+        closing: anyio.Event | None = None,
+    ):
+        """`closing` is set at shutdown, a moment before the stream is cut off."""
         super().__init__(
-            _frames(entries, closing),
-            headers=_HEADERS,
+            frames,
+            headers={**_HEADERS, **(headers or {})},
             ping=PING_SECONDS,
             ping_message_factory=lambda: ServerSentEvent(comment="ping", sep="\n"),
             send_timeout=SEND_TIMEOUT_SECONDS,
             sep="\n",
             shutdown_event=closing,
-            shutdown_grace_period=_GRACE_SECONDS,
+            shutdown_grace_period=_GRACE_SECONDS if closing is not None else 0,
             cleanup_timeout=5,
         )
 
@@ -53,6 +59,14 @@ class JournalStream(EventSourceResponse):
             await super().__call__(scope, receive, send)
         except SendTimeoutError:
             _log.info("stream_reader_dropped", seconds=SEND_TIMEOUT_SECONDS)
+
+
+class JournalStream(TimedStream):
+    """The stream of one journal; ends after the terminal event."""
+
+    def __init__(self, entries: AsyncIterator[JournalEntry]):
+        closing = anyio.Event()
+        super().__init__(_frames(entries, closing), closing=closing)
 
 
 def frame(entry: JournalEntry) -> ServerSentEvent:

@@ -1,29 +1,68 @@
-"""A run and its journal: look, follow, stop."""
+"""A run and its journal: look, follow, stop, decide about its plan, say what the answer was worth; figures of many."""
 
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
 from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Header, Query
+from pydantic import AfterValidator, AwareDatetime, Field
 from starlette.responses import Response
 
-from app.api.deps import Caller, Rooms, TheRooms
-from app.api.schemas import Problem
+from app.api.deps import AppServices, Caller, Services
+from app.api.schemas import Body, DecisionBody, Problem, Text, View
 from app.api.sse import EventStream, JournalStream
 from app.domain.principal import Principal
 from app.domain.tasks import Task, TaskView
 from app.journal import not_found
+from app.tasks.approvals import Decision
+from app.tasks.reviews import Picture
 
 router = APIRouter(prefix="/tasks", tags=["tasks"], responses={404: {"model": Problem}})
+performance_router = APIRouter(tags=["performance"])
 _MAX_SEQ = 2**31
 
 
+_FIGURES_DAYS = 30
+_YEARS = range(2000, 3000)
+
+
+def _in_range(moment: datetime) -> datetime:
+    if moment.year not in _YEARS:
+        raise ValueError(f"the year must lie from {_YEARS.start} to {_YEARS.stop - 1}")
+    return moment.astimezone(UTC)
+
+
+Since = Annotated[AwareDatetime, AfterValidator(_in_range)]
+
+
+class FeedbackBody(Body):
+    """What the asker thinks of an answer."""
+
+    rating: Annotated[int, Field(strict=True, ge=-1, le=1)]
+    """-1 bad, 1 good, 0 takes back what was said."""
+    correction: Text = Field("", max_length=2_000)
+    """What the answer should have said."""
+
+
+class FeedbackView(View):
+    """Feedback as it is kept."""
+
+    task_id: UUID
+    rating: int
+    correction: str
+    created_at: datetime
+    updated_at: datetime
+    """When it last changed."""
+
+
 @router.get("/{task_id}", summary="State and trace of a task")
-async def task(task_id: UUID, caller: Caller, rooms: TheRooms) -> TaskView:
+async def task(task_id: UUID, caller: Caller, services: Services) -> TaskView:
     """State, plan, result, flow_action and metadata (with performance_metrics) of a task, and its steps."""
-    found = await rooms.registry.get_task(caller, task_id)
-    root = found if found.parent_task_id is None else await rooms.registry.get_task(caller, found.root_task_id)
+    found = await services.registry.get_task(caller, task_id)
+    root = found if found.parent_task_id is None else await services.registry.get_task(caller, found.root_task_id)
     _refuse_beyond_rights(caller, root)
-    return view_of(found, await rooms.registry.children(caller, task_id))
+    return view_of(found, await services.registry.children(caller, task_id))
 
 
 @router.get(
@@ -36,37 +75,74 @@ async def task(task_id: UUID, caller: Caller, rooms: TheRooms) -> TaskView:
 async def events(
     task_id: UUID,
     caller: Caller,
-    rooms: TheRooms,
+    services: Services,
     after: Annotated[int, Query(ge=0, le=_MAX_SEQ, description="Start behind this seq")] = 0,
     last_event_id: Annotated[str | None, Header(description="Set by browsers; anything unreadable means 0")] = None,
 ) -> Response:
     """Every event behind `after` (or `Last-Event-ID`), then the new ones until the terminal event. 204 when the
     terminal event was seen already; an id the journal never gave out replays it from the beginning."""
-    root = await own_run(rooms, caller, task_id)
+    root = await own_run(services, caller, task_id)
     seen = max(after, _seq_of(last_event_id))
-    if seen and not await rooms.journal.read(caller, task_id, seen):
-        told = await rooms.journal.read(caller, task_id)
+    if seen and not await services.journal.read(caller, task_id, seen):
+        told = await services.journal.read(caller, task_id)
         if seen > len(told):
             seen = 0
         elif root.status.is_terminal:
             return Response(status_code=204)
-    return JournalStream(rooms.journal.follow(caller, task_id, seen))
+    return JournalStream(services.journal.follow(caller, task_id, seen))
 
 
 @router.post("/{task_id}/cancel", summary="Stop a task")
-async def cancel(task_id: UUID, caller: Caller, rooms: TheRooms) -> TaskView:
+async def cancel(task_id: UUID, caller: Caller, services: Services) -> TaskView:
     """Stops a run of yours; a finished one stays as it is. Idempotent."""
-    await own_run(rooms, caller, task_id)
-    await rooms.registry.cancel(caller, task_id)
-    return await task(task_id, caller, rooms)
+    await own_run(services, caller, task_id)
+    await services.registry.cancel(caller, task_id)
+    return await task(task_id, caller, services)
 
 
-async def own_run(rooms: Rooms, caller: Principal, task_id: UUID) -> Task:
+@router.post(
+    "/{task_id}/approve",
+    summary="Approve or refuse a plan",
+    responses={404: {"model": Problem}, 409: {"model": Problem, "description": "Nothing waits for this decision"}},
+)
+async def approve(task_id: UUID, body: DecisionBody, caller: Caller, services: Services) -> TaskView:
+    """For a run of yours that was asked with ``approve_plan`` and waits (`interrupt` event). Approved, it goes on;
+    refused with feedback, it plans again and asks again; refused without, it is cancelled. The same decision again
+    changes nothing."""
+    await own_run(services, caller, task_id)
+    said = Decision(approved=body.approved, feedback=body.feedback.strip(), attempt=body.attempt)
+    await services.approvals.decide(caller, task_id, said)
+    found = await services.registry.get_task(caller, task_id)
+    return view_of(found, await services.registry.children(caller, task_id))
+
+
+@router.put("/{task_id}/feedback", summary="Say what you think of an answer", responses={404: {"model": Problem}})
+async def feedback(task_id: UUID, body: FeedbackBody, caller: Caller, services: Services) -> FeedbackView:
+    """Thumbs and a correction for an answer of yours, in place of what you said before. The same again changes nothing.
+
+    Nobody else reads it over this interface; whoever operates the service may make test cases of corrections.
+    """
+    kept = await services.feedback.put(caller, task_id, body.rating, body.correction.strip())
+    return FeedbackView(task_id=task_id, **kept.model_dump())
+
+
+@performance_router.get("/performance", summary="Performance metrics of many runs", responses={422: {"model": Problem}})
+async def performance(
+    caller: Caller,
+    services: Services,
+    since: Annotated[Since | None, Query(description="With its time zone; 30 days ago when left out")] = None,
+) -> Picture:
+    """Your own runs that ended since then; for an administrator the whole tenant's. Times are means over the runs,
+    calls are sums, qualities the most frequent ones."""
+    return await services.performance.picture(caller, since or services.now() - timedelta(days=_FIGURES_DAYS))
+
+
+async def own_run(services: AppServices, caller: Principal, task_id: UUID) -> Task:
     """A run the caller asked for; an administrator may look at others', but neither follow nor stop them.
 
     Raises `AppError` (404).
     """
-    root = await rooms.registry.get_task(caller, task_id)
+    root = await services.registry.get_task(caller, task_id)
     if root.principal is None or root.principal.user_id != caller.user_id:
         raise not_found()
     _refuse_beyond_rights(caller, root)
@@ -88,28 +164,12 @@ def _seq_of(last_event_id: str | None) -> int:
     return min(int(text), _MAX_SEQ) if text.isascii() and text.isdecimal() and len(text) <= 10 else 0
 
 
-def view_of(task: Task, children: list[Task] | tuple[Task, ...]) -> TaskView:
+def view_of(task: Task, children: Sequence[Task]) -> TaskView:
     """A task as it is shown, with its steps."""
+    shown = task.model_dump(include=TaskView.model_fields.keys() - {"children", "expires_at"})
     return TaskView(
-        task_id=task.task_id,
-        session_id=task.session_id,
-        parent_task_id=task.parent_task_id,
-        root_task_id=task.root_task_id,
-        kind=task.kind,
-        title=task.title,
-        description=task.description,
-        status=task.status,
+        **shown,
         agent=task.assignee_agent_id,
-        attempt=task.attempt,
-        plan=task.plan,
-        result=task.result,
-        flow_action=task.flow_action,
-        metadata=task.metadata,
-        error_message=task.error_message,
-        created_at=task.created_at,
-        updated_at=task.updated_at,
-        completed_at=task.completed_at,
-        waiting_for=task.waiting_for,
         expires_at=task.expires_at if task.waiting_for else None,
         children=tuple(view_of(child, ()) for child in children),
     )

@@ -10,11 +10,11 @@ from app.cli.connecting import opened
 from app.cli.output import FAILED, OK, UNAVAILABLE, AsJsonResult, finish, print_json
 from app.domain.principal import GENERAL, Principal, tenant_id_of
 from app.errors import AppError
+from app.faces.face import load_faces
 from app.reasoning.budget import Account, NoLedger, charged_to
 from app.reasoning.llm import Ladder
-from app.reasoning.llm.outcomes import CallOutcome, ModelFailed
 from app.reasoning.llm.prompts import load
-from app.reasoning.llm.request import Request
+from app.reasoning.llm.request import CallOutcome, ModelFailed, Request
 from app.settings import Settings
 from app.storage.spool import waiting_in
 
@@ -47,13 +47,24 @@ async def _doctor(settings: Settings, as_json: bool) -> int:
         problem = f"{error.code.value}: {error.detail}"
     shown = {name: _without_password(value) for name, value in settings.model_dump(mode="json").items()}
     waiting = waiting_in(settings.spool_dir)
+    faces = load_faces()
     if as_json:
-        told = {"settings": shown, "checks": checks, "spool": waiting._asdict(), "problem": problem or None}
-        print_json(console, told)
+        mounted = {"mounted": list(faces.found), "missing": dict(faces.missing)}
+        told = {
+            "settings": shown,
+            "checks": checks,
+            "faces": mounted,
+            "spool": waiting._asdict(),
+            "problem": problem or None,
+        }
+        print_json(console, told | {"problem": problem or None})
     else:
         for name, value in shown.items():
             console.print(f"CONCLAVE_{name.upper()}={value}", highlight=False, markup=False)
         console.print(f"spool: {waiting.runs} tasks, {waiting.entries} entries waiting", highlight=False)
+        console.print(f"faces: {', '.join(faces.found)}", highlight=False)
+        for name, reason in faces.missing.items():
+            console.print(f"face {name} is not mounted: {reason}", highlight=False, markup=False)
         for name, ok in checks.items():
             console.print(f"{'[green]ok[/]' if ok else '[red]failed[/]'}  {name}")
         if problem:

@@ -13,7 +13,7 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 
-from app.api.door import JSON_LINES
+from app.api.middleware import JSON_LINES
 from app.cli.connecting import Server, Target, Tenant, Token, connected, opened_storage
 from app.cli.output import FAILED, OK, AsJson, finish, print_json
 from app.client.connection import Connection

@@ -15,8 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from app.api.validation import describe_validation
-from app.errors import AppError, ErrorCode
+from app.errors import AppError, ErrorCode, describe_validation
 from app.text.language import clean
 
 OK, FAILED, USAGE, UNAVAILABLE = 0, 1, 2, 3

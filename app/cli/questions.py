@@ -11,11 +11,11 @@ import typer
 from rich.console import Console, RenderableType
 from rich.live import Live
 
-from app.api.seed_order import in_seed_order
 from app.cli.connecting import AsUser, Server, Target, Token, connected
 from app.cli.display import RunView, show_answer
 from app.cli.output import FAILED, OK, AsJsonResult, finish, print_json, print_problem
 from app.client.connection import Connection, file_form
+from app.domain.answer import in_seed_order
 from app.errors import AppError, ErrorCode
 
 _PROMPT = "Carry out this plan? y, n, or what to plan differently: "

@@ -4,10 +4,11 @@ Optional fields are left out of the JSON unless they were given, as in the seed'
 with ``to_json``.
 """
 
+from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, PlainSerializer
+from pydantic import Field, PlainSerializer, ValidationError
 
 from app.domain.knowledge import Evidence, SearchPlan
 from app.domain.record import Record
@@ -194,3 +195,18 @@ class ResolutionRules(Record):
     priority_by_scope: dict[str, float] = {"private": 0.9, "internal": 0.7, "public": 0.5}
     priority_by_recency: dict[str, float] = {"within_30_days": 0.9, "within_90_days": 0.7, "older": 0.5}
     resolution_strategy: Literal["weighted_scoring"] = "weighted_scoring"
+
+
+_OWN_FIELDS = ("session_id", "task_id", "outcome")
+"""What the service adds to the seed's answers."""
+
+
+def in_seed_order(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """An answer with its fields in the order of §5 or §6, ids and outcome last: jsonb does not keep the order."""
+    own = {name: answer[name] for name in _OWN_FIELDS if name in answer}
+    body = {name: item for name, item in answer.items() if name not in own}
+    record = ErrorAnswer if body.get("error") else FinalAnswer
+    try:
+        return {**to_json(record.model_validate(body)), **own}
+    except ValidationError:
+        return {**body, **own}

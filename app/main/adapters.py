@@ -35,8 +35,8 @@ from app.reasoning.deep import DeepReasoner
 from app.reasoning.llm import Ladder, Rung, TimeLimits
 from app.reasoning.llm.deep import ModelDeepReasoner
 from app.reasoning.llm.request import Prices
-from app.reasoning.local.concepts import concepts_in
 from app.reasoning.local.deep import LocalDeepReasoner
+from app.reasoning.local.terms import concepts_in
 from app.retrieval.search import Retriever
 from app.settings import Settings
 from app.storage.database import Database

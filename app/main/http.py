@@ -1,4 +1,4 @@
-"""The HTTP application: routes, the door before them, and the services behind them for as long as it runs; and the
+"""The HTTP application: routes, the middleware before them, the services behind them for as long as it runs; and the
 private socket over which the command line of this machine speaks to it."""
 
 import asyncio
@@ -12,7 +12,6 @@ import tempfile
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
-from typing import cast
 from urllib.parse import unquote
 
 import uvicorn
@@ -20,42 +19,31 @@ from fastapi import APIRouter, FastAPI
 from starlette.datastructures import Headers
 from starlette.middleware import Middleware
 from starlette.responses import JSONResponse
-from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from app import __version__, telemetry
 from app.api import (
-    a2a,
+    admin_tasks,
+    administration,
     agents,
-    approval,
     chat,
     conflicts,
     documents,
-    feedback,
     files,
     logs,
     operations,
-    performance,
-    reading,
     search,
     sessions,
     signin,
     tasks,
 )
-from app.api.admin import routes as administration
-from app.api.agui.routes import router as agui_router
 from app.api.auth import Claims
-from app.api.deps import Rooms
-from app.api.door import AuthenticationGate, BodyLimit, RequestDoor
-from app.api.mcp_server import PATH as MCP_PATH
-from app.api.mcp_server import McpDoor
-from app.api.openai_compat.errors import OpenAIErrors
-from app.api.openai_compat.routes import router as openai_router
+from app.api.middleware import API_ROOT, AuthenticationMiddleware, BodyLimitMiddleware, RequestMiddleware
 from app.api.problem import install_problem_handlers, problem_of
-from app.api.vercel.routes import router as vercel_router
 from app.client.connection import ADDRESS_FILE, AS_HEADER, WHO_PATH
 from app.domain.principal import Principal
 from app.errors import AppError
+from app.faces.face import RefusalMiddleware, load_faces
 from app.main.services import Services, Stage, silent
 from app.settings import Settings
 
@@ -82,6 +70,8 @@ def create_app(
     """The application. It opens its own services for its lifetime, and leaves a private socket where the settings say
     where it listens, unless it is given services that are open already. `on_stage`: see `Services.open`."""
     settings = settings or (services.settings if services is not None else Settings())
+    faces = tuple(load_faces().found.values())
+    roots = (API_ROOT, *(root for face in faces for root in face.roots))
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -90,19 +80,16 @@ def create_app(
             if opened is None:
                 opened = await Services.open(settings, work=settings.worker_in_process, on_stage=on_stage)
                 stack.push_async_callback(opened.aclose)
-            app.state.rooms = opened.rooms
-            await stack.enter_async_context(mcp_door.open())
+            app.state.services = opened.rooms
             if services is None and settings.serve_address:
                 await stack.enter_async_context(_reachable_here(app, opened))
             yield
-
-    mcp_door = McpDoor(lambda: cast(Rooms, app.state.rooms))
 
     async def authenticate(authorization: str | None) -> Principal:
         guest: Principal | None = app.state.guests.get((authorization or "").removeprefix("Bearer "))
         if guest is not None:
             return guest
-        found: Principal = await app.state.rooms.authenticator.authenticate(authorization)
+        found: Principal = await app.state.services.authenticator.authenticate(authorization)
         return found
 
     app = FastAPI(
@@ -114,11 +101,11 @@ def create_app(
         redoc_url=None,
         redirect_slashes=False,
         middleware=[
-            Middleware(OpenAIErrors),
-            Middleware(RequestDoor),
-            Middleware(AuthenticationGate, authenticate=authenticate),
+            Middleware(RefusalMiddleware, faces=faces),
+            Middleware(RequestMiddleware),
+            Middleware(AuthenticationMiddleware, authenticate=authenticate, roots=roots),
             Middleware(
-                BodyLimit,
+                BodyLimitMiddleware,
                 max_body_bytes=settings.max_body_bytes,
                 max_upload_bytes=settings.max_upload_bytes,
                 max_attachment_bytes=settings.attachment_max_bytes,
@@ -132,32 +119,19 @@ def create_app(
     install_problem_handlers(app)
     app.include_router(operations.router)
     app.include_router(_version_1())
-    for protocol in (openai_router, agui_router, vercel_router, a2a.router):
-        app.include_router(protocol)
-    app.router.routes.append(Route(MCP_PATH, endpoint=mcp_door, include_in_schema=False))
+    for face in faces:
+        app.include_router(face.router)
     return app
 
 
 def _version_1() -> APIRouter:
     router = APIRouter(prefix="/api/v1")
-    for room in (
-        chat,
-        tasks,
-        approval,
-        feedback,
-        conflicts,
-        sessions,
-        search,
-        documents,
-        files,
-        logs,
-        performance,
-        administration,
-        reading,
-        agents,
-        signin,
-    ):
-        router.include_router(room.router)
+    modules = (
+        chat, tasks, conflicts, sessions, search, documents, files, logs, administration, admin_tasks, agents, signin,
+    )  # fmt: skip
+    for module in modules:
+        router.include_router(module.router)
+    router.include_router(tasks.performance_router)
     return router
 
 

@@ -15,7 +15,7 @@ from app.agents.registry import AgentRegistry
 from app.agents.run import StepRunner
 from app.agents.spec import FileRefused
 from app.api.auth import Claims
-from app.api.deps import Limits, Rooms
+from app.api.deps import AppServices, Limits
 from app.domain.attachments import AttachmentLimits
 from app.domain.principal import Principal
 from app.embedding.cached import CachedEmbedder
@@ -49,8 +49,8 @@ from app.reasoning import Reasoner
 from app.reasoning.budget import NoLedger, StoredLedger
 from app.reasoning.llm import Ladder, ModelReasoner
 from app.reasoning.local import LocalReasoner
-from app.reasoning.local.concepts import concepts_in
-from app.reasoning.local.tool_choice import needs_steps
+from app.reasoning.local.intents import needs_steps
+from app.reasoning.local.terms import concepts_in
 from app.retrieval.cache import Corpus
 from app.retrieval.calibration import Calibration, load_calibration
 from app.retrieval.search import Retriever
@@ -92,7 +92,7 @@ class Services:
         self.health: Health
         self.attachments: Attachments
         self.reembedding: Reembedding
-        self.rooms: Rooms
+        self.rooms: AppServices
         self.worker: Worker
         self.monitor: Monitor
         self.ladder = Ladder([])
@@ -235,7 +235,7 @@ class Services:
         deep = open_deep(settings, ports, limits, runner, self.ladder, states, self.attachments, self.database)
         flow = DepartmentFlow(ports, limits, deep, needs_steps if settings.has_model else None)
         keys, oversight = key_source(settings), Oversight(self.database, registry, is_priced=settings.has_prices)
-        self.rooms = Rooms(
+        self.rooms = AppServices(
             authenticator=authenticator(settings, keys, self.directory),
             dev_login=dev_login(settings, keys),
             registry=registry,

@@ -13,7 +13,7 @@ from app.agents.registry import AgentRegistry
 from app.agents.remote import StepService
 from app.agents.run import StepRunner
 from app.agents.spec import ALL_QUEUES
-from app.api.deps import Rooms
+from app.api.deps import AppServices
 from app.domain.answer import ErrorAnswer, to_json
 from app.domain.documents import DocumentStatus
 from app.domain.documents import Progress as Stage
@@ -80,7 +80,7 @@ def served_queues(asked: Collection[str], agents: AgentRegistry) -> tuple[str, .
 def worker_of(
     settings: Settings,
     database: Database,
-    rooms: Rooms,
+    rooms: AppServices,
     ingestion: Ingestion,
     steps: StepRooms,
     queues: Collection[str],
@@ -101,12 +101,12 @@ def worker_of(
     )
 
 
-async def _is_deep(rooms: Rooms, run: TaskRun) -> bool:
+async def _is_deep(rooms: AppServices, run: TaskRun) -> bool:
     """Whether a question was asked of the deep flow, or went there by itself in an earlier attempt."""
     return run.task.request.get("mode") == "deep" or await rooms.deep.has_begun(run)
 
 
-def _handlers(rooms: Rooms, ingestion: Ingestion) -> dict[TaskKind, Handler]:
+def _handlers(rooms: AppServices, ingestion: Ingestion) -> dict[TaskKind, Handler]:
     async def run_chat(run: TaskRun) -> None:
         with log_context(task_id=run.task.task_id, session_id=run.task.session_id, attempt=run.attempt):
             await (rooms.deep if await _is_deep(rooms, run) else rooms.flow).run(run)

@@ -1,16 +1,18 @@
-"""Every tool agents may call: one file a tool, one line here.
+"""Every tool agents may call: one file a tool, one line here, and those of installed packages (docs/plugins.md).
 
-`build_toolbox` makes them all; `TOOL_NAMES` is known without making any.
+`build_toolbox` makes them all; `tool_names` are known without making any.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from inspect import getdoc
 from types import MappingProxyType
 from typing import Any
 
 from app.changes import Concepts
 from app.domain.plan import TRANSCRIPT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
+from app.plugins import TOOLS, load_plugins
 from app.reasoning import Reasoner
 from app.storage.database import Database
 from app.tools.base import Searcher, Tool, Toolbox
@@ -59,6 +61,14 @@ class ToolPorts:
     """What a text names in any language; by default documents are known by their words alone."""
 
 
+@dataclass(frozen=True)
+class ToolPlugin:
+    """A tool, and how it is made; one that is turned off is made as None."""
+
+    kind: type[Tool]
+    make: Callable[[ToolPorts], Tool | None]
+
+
 def _files_tool(ports: ToolPorts) -> Tool | None:
     return None if ports.files is None else FilesTool(ports.files, ports.reasoner, ports.min_relevance_score)
 
@@ -95,9 +105,18 @@ _CATALOGUE: tuple[tuple[type[Tool], Callable[[ToolPorts], Tool | None]], ...] = 
     ),
     (TranscriptTool, _on_the_web(TRANSCRIPT_TOOL, lambda mind, web: TranscriptTool(mind, web.fetcher, web.reading))),
 )
-"""A tool is added here, and nowhere else. One that is turned off here is made as None."""
-TOOL_NAMES = tuple(kind.name for kind, _ in _CATALOGUE)
-"""Every tool of the catalogue: those an agent file may name besides tools of MCP servers."""
+"""The built-in tools: one is added here, and nowhere else."""
+
+
+@cache
+def catalogue() -> tuple[ToolPlugin, ...]:
+    """Every tool there is: the built-in ones, then those of installed packages. Raises `PluginError`."""
+    return (*(ToolPlugin(*one) for one in _CATALOGUE), *load_plugins(TOOLS, {}, ToolPlugin).found.values())
+
+
+def tool_names() -> tuple[str, ...]:
+    """Every tool of the catalogue: those an agent file may name besides tools of MCP servers."""
+    return tuple(plugin.kind.name for plugin in catalogue())
 
 
 def build_toolbox(ports: ToolPorts, further: Iterable[Tool] = ()) -> Toolbox:
@@ -106,7 +125,7 @@ def build_toolbox(ports: ToolPorts, further: Iterable[Tool] = ()) -> Toolbox:
     Does no I/O. Raises `ValueError` when two tools have one name.
     """
     built: dict[str, Tool] = {}
-    for tool in (*(make(ports) for _, make in _CATALOGUE), *further):
+    for tool in (*(plugin.make(ports) for plugin in catalogue()), *further):
         if tool is None:
             continue
         if tool.name in built:
@@ -134,4 +153,4 @@ def schema_for(tool: Tool) -> Mapping[str, Any] | None:
 
 def known_tools() -> dict[str, str]:
     """Name and description of every tool of the catalogue, turned on or not."""
-    return {kind.name: describe(kind) for kind, _ in _CATALOGUE}
+    return {plugin.kind.name: describe(plugin.kind) for plugin in catalogue()}

@@ -12,7 +12,8 @@ from app.flow.claims import Disagreement, disagreements
 from app.flow.resolve import Verdict, judge, without_losers
 from app.flow.state import FlowLimits
 from app.reasoning.local import LocalReasoner
-from app.reasoning.local.answer import best_pieces, quotes_of
+from app.reasoning.local.answer import best_pieces
+from app.reasoning.local.selection import select
 from app.text.amounts import amounts_in
 from app.text.language import content_words, fold, normalise
 from bench.conflicts.rows import Asked, Row
@@ -57,7 +58,7 @@ async def judged(
     finding = await reasoner.answer(asked.request())
     if unsure and not finding.found:
         question, ranked = await best_pieces(asked.request(), embedder)
-        quotes = quotes_of(question, ranked)
+        quotes = select(question, ranked)
         finding = finding.model_copy(update={"found": bool(quotes), "quotes": quotes, "answer": _text(quotes)})
     finding = finding.model_copy(update={"counterparts": counterparts_of(finding.quotes, asked.passages)})
     verdicts = [judge(one, limits, {GENERAL}) for one in disagreements((finding,))]

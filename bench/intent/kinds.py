@@ -15,7 +15,7 @@ from app.embedding.cached import StoredVectors
 from app.reasoning import AgentOffer
 from app.reasoning.local import LocalReasoner
 from app.reasoning.local.exemplars import Exemplar, exemplars, fitted
-from app.reasoning.local.kinds import STIFFNESS, WEIGHTS, KindModel
+from app.reasoning.local.fitted import STIFFNESS, WEIGHTS, KindModel
 from app.reasoning.local.views import Weights
 from app.text.language import is_unaccented_vietnamese
 from bench.intent.report import LANGUAGES, Section, against, share

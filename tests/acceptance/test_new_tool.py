@@ -19,7 +19,7 @@ PAGE = (ROOT / "docs" / "tools.md").read_text("utf-8")
 [LINE] = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
 [POOL] = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 [QUESTION] = re.findall(r'```console\nconclave ask "(.*?)"', PAGE)
-CATALOGUE_END = ')\n"""A tool is added here'
+CATALOGUE_END = ')\n"""The built-in tools'
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,6 @@ from ag_ui.core import RunAgentInput, UserMessage
 from ag_ui.core.events import Event as AguiEvent
 from pydantic import BaseModel, TypeAdapter
 
-from app.api.agui.projection import Projection, Run
 from app.events import (
     AgentTask,
     EndProcess,
@@ -27,6 +26,7 @@ from app.events import (
     ToolRequest,
     VerificationDone,
 )
+from app.faces.agui_events import AguiStream, Run
 from tests.api import node
 from tests.api.test_chat import afresh
 from tests.api.test_deep_approval import QUESTION as DEEP
@@ -273,4 +273,4 @@ async def projected(*events: Any, decided: int = 0) -> list[Any]:
             yield JournalEntry(seq=seq, event=event)
 
     run = Run("thread", "run", uuid4(), uuid4(), decided=decided)
-    return [known(EVENTS.validate_python(event)) async for event in Projection(run).of(entries())]
+    return [known(EVENTS.validate_python(event)) async for event in AguiStream(run).chunks(entries())]

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from app.api.conflicts import ResolutionView
-from app.api.examples import RESOLUTION
+from app.api.schemas import EXAMPLES
 
 Client = httpx.AsyncClient
 QUESTION = "Nhân viên được nghỉ chăm sóc thú cưng mấy ngày mỗi năm?"
@@ -200,7 +200,7 @@ class TestResolve:
         assert (refused.status_code, refused.json()["code"]) == (422, "PAYLOAD_INVALID")
 
     async def test_the_example_is_what_the_formula_gives(self) -> None:
-        [one] = ResolutionView.model_validate(RESOLUTION).conflicts
+        [one] = ResolutionView.model_validate(EXAMPLES["resolution"]).conflicts
         for verdict in (one.before, one.after):
             for side in (verdict.winner, verdict.loser):
                 total = sum(verdict.weights[name] * factor for name, factor in side.factors.items())

@@ -8,10 +8,9 @@ import httpx
 import openai
 import pytest
 
-from app.api.openai_compat.housework import housework
-from app.api.openai_compat.projection import Chunks, annotations
-from app.api.openai_compat.shapes import ChatMessage
 from app.events import FinalReport, JournalEntry, Redispatched, TextDelta
+from app.faces.frontend_requests import answer_frontend_request
+from app.faces.openai import ChatMessage, CompletionBody, CompletionStream, sources_of
 from tests.api.sse_reader import events_of
 from tests.api.test_chat import DEMO, afresh
 
@@ -78,7 +77,7 @@ class TestCompletion:
         got = await client.chat.completions.create(model="auto", messages=said)  # type: ignore[arg-type]
         assert got.model_dump()["conclave"]["outcome"] in ("answered", "partial", "not_found")
 
-    async def test_needs_no_run_for_a_frontends_housework(
+    async def test_needs_no_run_for_a_frontends_answer_frontend_request(
         self, client: openai.AsyncOpenAI, lan: httpx.AsyncClient
     ) -> None:
         before = await sessions_of(lan)
@@ -163,7 +162,7 @@ class TestHousework:
     )
     def test_is_answered_in_the_form_that_is_asked_for(self, form: str, reply: dict[str, Any]) -> None:
         text = f"### Task:\nDo it.\n### Output:\nJSON format: {form}\n{HISTORY}"
-        told = housework([ChatMessage(role="user", content=text)])
+        told = answer_frontend_request("user", text)
         assert told is not None and set(json.loads(told)) == set(reply)
         assert "tags" in reply or json.loads(told) == reply
 
@@ -182,9 +181,7 @@ class TestHousework:
         ],
     )
     def test_in_a_sentence_before_the_first_turn_is_a_title_too(self, frame: str, reply: Any) -> None:
-        told = housework(
-            [ChatMessage(role="user", content=f"{frame}User: Quên thẻ ra vào thì làm gì? Cảm ơn.\nAI: Báo.")]
-        )
+        told = answer_frontend_request("user", f"{frame}User: Quên thẻ ra vào thì làm gì? Cảm ơn.\nAI: Báo.")
         assert told is not None and (told if isinstance(reply, str) else json.loads(told)) == reply
 
     @pytest.mark.parametrize(
@@ -195,14 +192,15 @@ class TestHousework:
         ],
     )  # fmt: skip
     def test_is_told_from_questions(self, text: str) -> None:
-        assert housework([ChatMessage(role="user", content=text)]) is None
+        assert answer_frontend_request("user", text) is None
 
 
 def test_sources_the_text_does_not_name_stand_at_its_end() -> None:
     titles = {"https://a.example/2": "Sổ tay"}
-    found = annotations("Hai ngày [1].", [{"url": "https://a.example/1"}, {"url": "https://a.example/2"}], titles)
-    assert [one.url_citation.title for one in found] == ["https://a.example/1", "Sổ tay"]
-    assert [(one.url_citation.start_index, one.url_citation.end_index) for one in found] == [(9, 12), (13, 13)]
+    answer = {"evidence": [{"url": "https://a.example/1"}, {"url": "https://a.example/2"}]}
+    found = [one["url_citation"] for one in sources_of("Hai ngày [1].", answer, titles)["annotations"]]
+    assert [one["title"] for one in found] == ["https://a.example/1", "Sổ tay"]
+    assert [(one["start_index"], one["end_index"]) for one in found] == [(9, 12), (13, 13)]
 
 
 async def chunks_of(events: list[Any]) -> list[dict[str, Any]]:
@@ -210,7 +208,8 @@ async def chunks_of(events: list[Any]) -> list[dict[str, Any]]:
         for seq, event in enumerate(events, 1):
             yield JournalEntry(seq=seq, event=event)
 
-    return [chunk async for chunk in Chunks("1", "auto", 0, "?", include_usage=False).of(entries())]
+    body = CompletionBody(messages=(ChatMessage(role="user", content="?"),))
+    return [chunk async for chunk in CompletionStream(body, "1", 0).chunks(entries())]
 
 
 async def streamed_text(events: list[Any]) -> str:

@@ -10,8 +10,8 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from app.api.vercel.projection import Parts
 from app.events import FinalReport, Handover, JournalEntry, Redispatched, TaskCancelled, TextDelta
+from app.faces.ai_sdk import UIMessageStream
 from tests.api import node
 from tests.api.test_chat import Gate, afresh, gate
 
@@ -172,4 +172,4 @@ async def parts_of(*events: Any) -> list[Any]:
         for seq, event in enumerate(events, 1):
             yield JournalEntry(seq=seq, event=event)
 
-    return [chunk async for chunk in Parts(uuid4(), uuid4()).of(entries())]
+    return [chunk async for chunk in UIMessageStream(uuid4(), uuid4()).chunks(entries())]

@@ -11,8 +11,8 @@ from app.domain.plan import ExecutionFlow, Plan, Planning, PlanPermission, Step
 from app.reasoning import AgentOffer, AnswerRequest, Classification, ComposeRequest, Composition, PlanRequest
 from app.reasoning.budget import Account, Ledger, charged_to
 from app.reasoning.llm import Ladder, ModelReasoner, Rung, TimeLimits
-from app.reasoning.llm.breaker import Breaker
 from app.reasoning.llm.endpoint import Endpoint
+from app.reasoning.llm.ladder import Breaker
 from app.reasoning.llm.reasoner import AnswerMode
 from app.reasoning.local import LocalReasoner
 from tests import factories

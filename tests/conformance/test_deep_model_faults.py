@@ -13,7 +13,7 @@ import pytest
 
 from app.reasoning.budget import Account
 from app.reasoning.llm import TimeLimits
-from app.reasoning.llm.outcomes import CallOutcome
+from app.reasoning.llm.request import CallOutcome
 from tests.conformance.asking_models import paid
 from tests.conformance.deep_calls import DEEP_CALLS, DEEP_RESULTS, deep_reasoner_to
 from tests.conformance.test_model_faults import DEADLINE, GRACE, HARMLESS, LARGE, LIMITS, MAX_TRIES, REPAIRED

@@ -8,9 +8,8 @@ import pytest
 from app.domain.knowledge import Finding
 from app.reasoning import AnswerRequest, ComposeRequest
 from app.reasoning.llm import TimeLimits
-from app.reasoning.llm.outcomes import CallOutcome, ModelFailed
 from app.reasoning.llm.prompts import load
-from app.reasoning.llm.request import Request
+from app.reasoning.llm.request import CallOutcome, ModelFailed, Request
 from app.reasoning.llm.reviewing import finding_reviewed
 from app.reasoning.llm.shapes import AnswerShape, PlanShape
 from app.reasoning.llm.structured import parse, schema_of

@@ -17,7 +17,7 @@ from app.domain.knowledge import Finding
 from app.reasoning import Arguments, Classification, Composition, Review, Summary
 from app.reasoning.budget import Account
 from app.reasoning.llm import TimeLimits
-from app.reasoning.llm.outcomes import CallOutcome
+from app.reasoning.llm.request import CallOutcome
 from app.reasoning.local import LocalReasoner
 from tests.conformance.asking_models import CALLS, FOUND, LEAVE, PAY, paid, reasoner_to
 from tests.fakes.house_mind import house_mind, stage_of

@@ -11,8 +11,7 @@ from app.domain.knowledge import Finding
 from app.domain.tasks import Message
 from app.reasoning.budget import Limits
 from app.reasoning.llm import TimeLimits
-from app.reasoning.llm.outcomes import CallOutcome, ModelFailed
-from app.reasoning.llm.request import Request
+from app.reasoning.llm.request import CallOutcome, ModelFailed, Request
 from app.reasoning.local import LocalReasoner
 from tests.conformance import asking_models as asking
 from tests.conformance.asking_models import CALLS, OFFERS, QUERY, composed, ladder_to, paid, reasoner_to

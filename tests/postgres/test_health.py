@@ -18,7 +18,7 @@ from app.domain.health import HealthItem, HealthKind
 from app.domain.principal import SCOPES, Principal, Scope
 from app.errors import AppError, ErrorCode
 from app.ingestion.health import Health
-from app.reasoning.local.concepts import concepts_in
+from app.reasoning.local.terms import concepts_in
 from app.retrieval.text import index_text
 from app.storage.database import Database
 from app.text.language import content_words, fold

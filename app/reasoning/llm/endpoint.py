@@ -1,21 +1,127 @@
-"""One request to one OpenAI-compatible endpoint, always streamed: first word, pauses and length are all bounded."""
+"""One request to one OpenAI-compatible endpoint, always streamed: first word, pauses and length are all bounded,
+redirects are not followed, and ``Retry-After`` is read in both its forms (RFC 9110 §10.2.3)."""
 
+import asyncio
 import math
-from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, TypeVar
 
+import httpx2
 from openai import APIConnectionError, APIError, APIStatusError, AsyncOpenAI, AsyncStream, OpenAIError
 from openai.types.chat import ChatCompletionChunk
 
 from app.domain.tokens import BYTES_PER_TOKEN
-from app.reasoning.llm.clock import CallClock, TimeLimits
-from app.reasoning.llm.outcomes import CallOutcome, ModelFailed
-from app.reasoning.llm.request import Abilities, Prices, Request, Usage
-from app.reasoning.llm.retry_after import seconds_of
-from app.reasoning.llm.wire import open_client
+from app.reasoning.llm.request import Abilities, CallOutcome, ModelFailed, Prices, Request, Usage
 from app.text.language import clean
+
+
+def seconds_of(header: str | None, now: datetime | None = None) -> float | None:
+    """Seconds to wait, never negative; None for a missing header and for one that says nothing."""
+    text = (header or "").strip()
+    if text.isascii() and text.isdecimal():
+        return float(text) if len(text) < 10 else float("inf")
+    try:
+        moment = parsedate_to_datetime(text)
+    except (ValueError, TypeError, IndexError):
+        return None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    return max((moment - (now or datetime.now(UTC))).total_seconds(), 0.0)
+
+
+_MAX_BYTES = 4_000_000
+"""Of one response; a reply of a thousand tokens takes some 300 kB of events."""
+
+
+def open_client(base_url: str, api_key: str, timeout_seconds: float) -> AsyncOpenAI:
+    """A client; empty address = OpenAI's own. Sends nothing yet.
+
+    One layer retries, and it is not the client. A redirect would carry the key and the question elsewhere.
+    """
+    http_client = httpx2.AsyncClient(
+        timeout=timeout_seconds, follow_redirects=False, event_hooks={"response": [_bound]}
+    )
+    # Local servers want no key, but the client insists on one.
+    return AsyncOpenAI(
+        base_url=base_url or None, api_key=api_key or "none", timeout=timeout_seconds, max_retries=0,
+        http_client=http_client,
+    )  # fmt: skip
+
+
+async def _bound(response: httpx2.Response) -> None:
+    if isinstance(response.stream, httpx2.AsyncByteStream):
+        response.stream = _Bounded(response.stream)
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    """A body that ends with `ModelFailed` where it does not end by itself, also inside one endless line."""
+
+    def __init__(self, body: httpx2.AsyncByteStream):
+        self._body = body
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        seen = 0
+        async for part in self._body:
+            seen += len(part)
+            if seen > _MAX_BYTES:
+                raise ModelFailed(CallOutcome.FLOOD)
+            yield part
+
+    async def aclose(self) -> None:
+        await self._body.aclose()
+
+
+_COUNTS_WAIT_SECONDS = 0.5
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True)
+class TimeLimits:
+    """Seconds."""
+
+    first_token: float = 20.0
+    between_tokens: float = 10.0
+    call: float = 60.0
+
+
+class CallClock:
+    """Which limit holds for the next wait."""
+
+    def __init__(self, limits: TimeLimits, deadline: float):
+        """`deadline` is event-loop time."""
+        self._limits, self._deadline = limits, deadline
+        now = asyncio.get_running_loop().time()
+        self._call_ends = now + limits.call
+        self._next_due = now + limits.first_token
+
+    def heard(self) -> None:
+        """Text came."""
+        self._next_due = asyncio.get_running_loop().time() + self._limits.between_tokens
+
+    async def within(self, waiting: Awaitable[_Result]) -> _Result:
+        """Await something under all limits. Raises `ModelFailed`."""
+        until = min(self._next_due, self._call_ends, self._deadline)
+        try:
+            async with asyncio.timeout_at(until) as limit:
+                return await waiting
+        except TimeoutError as late:
+            is_over = limit.expired() and until == self._deadline
+            raise ModelFailed(CallOutcome.DEADLINE if is_over else CallOutcome.SLOW) from late
+
+    async def next(self, chunks: AsyncIterator[_Result], *, ended: bool) -> _Result | None:
+        """The next chunk; None at the end. After the finish reason only the token counts are waited for, shortly."""
+        if not ended:
+            return await self.within(anext(chunks, None))
+        try:
+            async with asyncio.timeout(_COUNTS_WAIT_SECONDS):
+                return await anext(chunks, None)
+        except TimeoutError:
+            return None
+
 
 _CHARS_PER_TOKEN = 12
 """Text longer than this for every allowed token did not come from a tokenizer."""

@@ -27,9 +27,9 @@ from app.reasoning import (
     Summary,
 )
 from app.reasoning.budget import note_downgrade
-from app.reasoning.llm import answering, claiming, composing, planning, prompts, reviewing
+from app.reasoning.llm import answering, planning, prompts, reviewing
 from app.reasoning.llm.ladder import Ladder
-from app.reasoning.llm.outcomes import CallOutcome, ModelFailed
+from app.reasoning.llm.request import CallOutcome, ModelFailed
 
 AnswerMode = Literal["extractive", "model", "thorough"]
 _TO_COMPARE = 2
@@ -101,7 +101,7 @@ class ModelReasoner:
         documents = {quote.passage.document_id for _, quote in quotes}
         if self.answer_mode == "extractive" or len(documents) < _TO_COMPARE:
             return ()
-        return await self._or_rules("claims", claiming.claimed(self._ladder, quotes, language), (), ())
+        return await self._or_rules("claims", reviewing.claimed(self._ladder, quotes, language), (), ())
 
     async def summarise(self, query: str, findings: Sequence[Finding], language: Language) -> Summary:
         """The gist of findings; figures that no finding states make it the rules' own."""
@@ -129,7 +129,7 @@ class ModelReasoner:
 
     async def compose(self, request: ComposeRequest) -> AsyncIterator[str | Composition]:
         """The model's text as it comes, in whole statements; outcome, confidence and further questions by rule."""
-        async for piece in composing.composed(self._ladder, self._rules, request):
+        async for piece in answering.composed(self._ladder, self._rules, request):
             yield piece
 
     async def _or_rules(self, purpose: str, asked: Awaitable[_Result], instead: _Result, refused: _Result) -> _Result:

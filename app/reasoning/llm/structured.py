@@ -12,9 +12,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 
 from app.domain.knowledge import Language
 from app.reasoning.llm.ladder import Ladder
-from app.reasoning.llm.outcomes import CallOutcome, ModelFailed
 from app.reasoning.llm.prompts import Prompt, load
-from app.reasoning.llm.request import Request
+from app.reasoning.llm.request import CallOutcome, ModelFailed, Request
 
 _OBJECT = re.compile(r"\{\s*[\"}]")
 """Where an object may begin; other braces are prose."""

@@ -1,32 +1,26 @@
 """Answering one query from its passages, in their own words, or saying that they do not hold the answer."""
 
-import re
 from collections.abc import Sequence
+from dataclasses import replace
+from statistics import fmean
 
 from app.domain.evidence import evidence_of
-from app.domain.knowledge import Finding, Quote
-from app.embedding import Embedder
+from app.domain.knowledge import Finding
+from app.embedding import Embedder, EmbeddingUnavailable
 from app.reasoning import AnswerRequest
 from app.reasoning.local.confidence import DOUBTFUL, FOUND, confidence
-from app.reasoning.local.formula import formulas_in
-from app.reasoning.local.likeness import compared, may_be_foreign
 from app.reasoning.local.phrases import NOTHING_FROM, TAKEN_FROM, titles_of
-from app.reasoning.local.question import Question, further_parts, read_question
-from app.reasoning.local.rendering import render
-from app.reasoning.local.scoring import Candidate, candidates_of, scored
+from app.reasoning.local.question import Question, read_question
+from app.reasoning.local.rendering import readable, render
+from app.reasoning.local.scoring import Candidate, candidates_of, is_foreign, scored
 from app.reasoning.local.selection import select
-
-_EXAMPLE = re.compile(r"ví dụ|example", re.IGNORECASE)
-_FORMULA_AMONG = 20
-_AS_MUCH = 0.6
-"""Share of what the best piece mentions of the question that a formula must mention too, to be the one asked for."""
 
 
 async def answer(request: AnswerRequest, embedder: Embedder) -> Finding:
     """The finding of one query; embeds pieces of passages only across languages or when words tell too little."""
     question, ranked = await best_pieces(request, embedder)
     sure = confidence(question, ranked, request.min_relevance_score)
-    quotes = quotes_of(question, ranked) if sure >= FOUND else ()
+    quotes = select(question, ranked) if sure >= FOUND else ()
     titles = list(dict.fromkeys(quote.passage.title for quote in quotes))
     told = TAKEN_FROM[request.language].format(titles=titles_of(titles, request.language))
     return Finding(
@@ -45,10 +39,10 @@ async def answer(request: AnswerRequest, embedder: Embedder) -> Finding:
 async def best_pieces(request: AnswerRequest, embedder: Embedder) -> tuple[Question, list[Candidate]]:
     """The question as it was read, and the pieces of its passages, best first."""
     question = read_question(request.query, request.language)
-    ranked = _formula_first(question, scored(question, candidates_of(request.passages, question)))
+    ranked = scored(question, candidates_of(request.passages, question))
     if may_be_foreign(question, ranked) or _words_tell_too_little(question, ranked, request.min_relevance_score):
         ranked = await compared(question, request.query, ranked, embedder)
-    return question, _formula_first(question, ranked)
+    return question, ranked
 
 
 def _words_tell_too_little(question: Question, ranked: Sequence[Candidate], min_relevance_score: float) -> bool:
@@ -58,39 +52,81 @@ def _words_tell_too_little(question: Question, ranked: Sequence[Candidate], min_
     return DOUBTFUL[0] < confidence(question, ranked, min_relevance_score) < DOUBTFUL[1]
 
 
-def quotes_of(question: Question, ranked: Sequence[Candidate]) -> tuple[Quote, ...]:
-    """The spans an answer is made of, whether or not they are sure enough to be given."""
-    return select(question, ranked, _further(question, ranked))
+_NEAR = 3
+"""A passage of the other language among the first so many may hold the answer …"""
+_WELL_COVERED = 0.85
+"""… unless a piece in the question's own language mentions this much of it."""
+_OWN, _OWN_BESIDE_FOREIGN, _FOREIGN = 5, 3, 6
+"""Pieces compared; across languages words rank them worse, so more are needed."""
+_WEIGHT, _WEIGHT_ACROSS = 2.0, 4.0
+"""What a cosine counts beside a score, in the question's language and when the other one is among the pieces: those of
+one passage lie within 0.1 of each other."""
+_ACROSS = 0.05
+"""By how much the cosine of a piece in the other language comes out lower than in the question's own."""
+_LIFT, _NEARER = 0.2, 4.0
+_LEAST_LIFT, _MOST_LIFT = -0.3, 0.8
+"""Words that cannot meet are made up for: a constant, and how much nearer the passage is than any in the question's
+language, as retrieval measured it with both languages centred."""
 
 
-def _further(question: Question, ranked: Sequence[Candidate]) -> list[Candidate]:
-    """The best piece for each further thing the question asks (“…, and until when?”), among the same passages."""
-    if not ranked:
-        return []
-    parts = [scored(part, ranked)[0] for part in further_parts(question)]
-    return [*parts, *_worked_example(question, ranked)]
+def may_be_foreign(question: Question, ranked: Sequence[Candidate]) -> bool:
+    """Whether the answer may stand in the other language: a passage of it is near, and no own piece says enough."""
+    if question.folded or not any(is_foreign(question, c) and c.rank < _NEAR for c in ranked):
+        return False
+    own = (c.features.share for c in ranked if not is_foreign(question, c) and not c.features.misfits)
+    return max(own, default=0.0) < _WELL_COVERED
 
 
-def _formula_first(question: Question, ranked: list[Candidate]) -> list[Candidate]:
-    """Who asks how something is calculated gets the formula itself before any example of it."""
-    if question.kind != "formula":
-        return ranked
-    near = ranked[:_FORMULA_AMONG]
-    least = _AS_MUCH * max((candidate.features.share for candidate in near), default=0.0)
-    about = (candidate for candidate in near if candidate.features.share >= least)
-    named = [c for c in about if any(f.is_named for f in formulas_in(c.unit.text, question.language))]
-    return [*named[:1], *(c for c in ranked if c not in named[:1])]
+async def compared(question: Question, query: str, ranked: Sequence[Candidate], embedder: Embedder) -> list[Candidate]:
+    """The candidates, the most promising ones compared and first; as they are while the model is away.
+
+    Nothing is compared for a question without diacritics: its vector points anywhere.
+    """
+    if question.folded or not ranked:
+        return list(ranked)
+    across = may_be_foreign(question, ranked)
+    known = _lifted(question, ranked) if across else list(ranked)
+    chosen = _chosen(question, known, across=across)
+    try:
+        vector = (await embedder.embed_queries([query]))[0]
+        vectors = await embedder.embed_passages([readable(candidate.unit) for candidate in chosen])
+    except EmbeddingUnavailable:
+        return list(ranked)
+    weight = _WEIGHT_ACROSS if across else _WEIGHT
+    nearest = _weighed(question, chosen, [float(value) for value in vectors @ vector], weight)
+    taken = {id(candidate) for candidate in chosen}
+    return [*nearest, *(candidate for candidate in known if id(candidate) not in taken)]
 
 
-def _worked_example(question: Question, ranked: Sequence[Candidate]) -> list[Candidate]:
-    """Beside a formula, the example of the same document that shows it."""
-    if question.kind != "formula":
-        return []
-    shown = [
-        candidate
-        for candidate in ranked
-        if candidate.passage.document_id == ranked[0].passage.document_id
-        and any(not formula.is_named for formula in formulas_in(candidate.unit.text, question.language))
+def _lifted(question: Question, ranked: Sequence[Candidate]) -> list[Candidate]:
+    nearest_own = max((c.passage.similarity for c in ranked if not is_foreign(question, c)), default=0.0)
+
+    def lifted(candidate: Candidate) -> Candidate:
+        lift = _LIFT + _NEARER * (candidate.passage.similarity - nearest_own)
+        return replace(candidate, score=candidate.score + min(max(lift, _LEAST_LIFT), _MOST_LIFT))
+
+    known = [lifted(candidate) if is_foreign(question, candidate) else candidate for candidate in ranked]
+    return sorted(known, key=lambda candidate: -candidate.score)
+
+
+def _chosen(question: Question, ranked: Sequence[Candidate], *, across: bool) -> list[Candidate]:
+    own = [candidate for candidate in ranked if not is_foreign(question, candidate)]
+    if not across:
+        return own[:_OWN] or list(ranked[:_OWN])
+    return [*own[:_OWN_BESIDE_FOREIGN], *[c for c in ranked if is_foreign(question, c)][:_FOREIGN]]
+
+
+def _weighed(
+    question: Question, chosen: Sequence[Candidate], cosines: Sequence[float], weight: float
+) -> list[Candidate]:
+    """The compared pieces with what their cosines add, best first."""
+    even = [
+        value + (_ACROSS if is_foreign(question, candidate) else 0.0)
+        for candidate, value in zip(chosen, cosines, strict=True)
     ]
-    called = [candidate for candidate in shown if _EXAMPLE.search(candidate.unit.heading)]
-    return sorted(called or shown, key=lambda candidate: (candidate.rank, candidate.unit.start))[:1]
+    lowest, mean = min(even), fmean(even)
+    judged = [
+        replace(candidate, likeness=value - mean, score=candidate.score + weight * (value - lowest))
+        for candidate, value in zip(chosen, even, strict=True)
+    ]
+    return sorted(judged, key=lambda candidate: -candidate.score)

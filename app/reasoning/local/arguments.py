@@ -1,6 +1,7 @@
 """Typed arguments of tool calls, each traced to the question or to a quote."""
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from app.domain.knowledge import Finding, Language
@@ -9,7 +10,10 @@ from app.reasoning import Arguments
 from app.reasoning.local.changes import changes_arguments
 from app.reasoning.local.log_arguments import log_arguments
 from app.reasoning.local.math_arguments import math_arguments
-from app.reasoning.local.schema_arguments import schema_arguments
+from app.reasoning.local.numbers import amounts_in
+from app.reasoning.local.reckoning_asked import reckoning_asked
+from app.text.language import fold, normalise, words
+from app.text.numbers import plain
 
 
 def arguments(
@@ -23,3 +27,68 @@ def arguments(
     if tool == CHANGES_TOOL:
         return changes_arguments(query)
     return Arguments(values={}) if schema is None else schema_arguments(tool, query, language, schema)
+
+
+_ASKS = frozenset(("query", "question", "q", "text", "search", "topic", "prompt"))
+"""Properties that take the question as it stands."""
+_ADDRESS = re.compile(r"https?://[^\s<>\"'“”]+")
+_AROUND = ".,;:!?)]}"
+_LANGUAGES = frozenset(("vi", "en"))
+
+
+def schema_arguments(tool: str, query: str, language: Language, schema: Mapping[str, Any]) -> Arguments:
+    """Each property filled by what the question wants reckoned, where the tool does that; else by its type: numbers in
+    the order they are named, choices that are mentioned, an address, the question itself.
+
+    Required ones that nothing fills are missing.
+    """
+    properties: Mapping[str, Any] = schema.get("properties", {})
+    asked = reckoning_asked(query)
+    if asked and asked.fits(tool):
+        values = {name: value for name, value in asked.values.items() if name in properties}
+        grounds = asked.grounds
+    else:
+        values = dict(_filled(normalise(query), language, properties))
+        grounds = tuple(values.values())
+    values |= {name: language for name, of in properties.items() if name not in values and _is_language(name, of)}
+    missing = tuple(name for name in schema.get("required", ()) if name not in values)
+    return Arguments(values=values, missing=missing, grounds=grounds)
+
+
+def _filled(text: str, language: Language, properties: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    numbers = iter([plain(amount.value) for amount in amounts_in(text, language)])
+    for name, schema in properties.items():
+        if choice := _mentioned(text, schema):
+            yield name, choice
+        elif address := _address(text, name, schema):
+            yield name, address
+        elif _is_number(schema):
+            number = next(numbers, None)
+            if number is not None:
+                yield name, number
+        elif name in _ASKS:
+            yield name, text
+
+
+def _is_language(name: str, schema: Mapping[str, Any]) -> bool:
+    """Whether a property wants to know the language to answer in."""
+    return name == "language" and set(schema.get("enum", ())) <= _LANGUAGES
+
+
+def _mentioned(text: str, schema: Mapping[str, Any]) -> str:
+    said = f" {' '.join(words(fold(text)))} "
+    choices = (choice for choice in schema.get("enum", ()) if isinstance(choice, str) and choice)
+    return next((choice for choice in choices if f" {' '.join(words(fold(choice)))} " in said), "")
+
+
+def _address(text: str, name: str, schema: Mapping[str, Any]) -> str:
+    if name not in ("url", "uri", "address") and schema.get("format") != "uri":
+        return ""
+    match = _ADDRESS.search(text)
+    return match[0].rstrip(_AROUND) if match else ""
+
+
+def _is_number(schema: Mapping[str, Any]) -> bool:
+    """Numbers, and texts that are described as numbers."""
+    kinds = {schema.get("type"), *(choice.get("type") for choice in schema.get("anyOf", ()))}
+    return bool(kinds & {"number", "integer"}) or schema.get("format") == "decimal"

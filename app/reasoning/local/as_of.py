@@ -127,7 +127,7 @@ def moved_to(text: str, standing: str, today: date) -> tuple[str, AsOf] | None:
     earlier = as_of_in(standing, today)
     question = without(standing, earlier) if earlier else standing
     flat = flat_of(normalise(question))
-    times = times_in(flat, today)
+    times = times_in(normalise(question), today)
     if times.known or times.others or _FACTS.search(flat) or intents_of(question) & _OTHER_WORK:
         return None
     return None if asks_changes(question) else (question, found)
@@ -143,7 +143,7 @@ def without(query: str, as_of: AsOf) -> str:
 def _placed(text: str, today: date) -> _Placed | None:
     """The only time a text names; None when it names none or several."""
     flat = flat_of(text)
-    times = times_in(flat, today)
+    times = times_in(text, today)
     if len(times.known) != 1 or times.others:
         return None
     [time] = times.known

@@ -13,13 +13,11 @@ from app.reasoning.local.cues import alternatives
 from app.reasoning.local.decompose import sub_queries_of
 from app.reasoning.local.exemplars import ExemplarBank
 from app.reasoning.local.follow_up import own_words, resolve, standing_question
-from app.reasoning.local.going_back import gone_back_to
 from app.reasoning.local.intents import intents_of
-from app.reasoning.local.reckoning_asked import reckoning_asked
-from app.reasoning.local.several_sums import sums_in
-from app.reasoning.local.shorthand import spelt_out
-from app.reasoning.local.wording import Part, lower_first, tidy
-from app.text.language import guess_language, normalise
+from app.reasoning.local.reckoning_asked import reckoning_asked, sums_in
+from app.reasoning.local.terms import bag_of, coverage, terms_of
+from app.reasoning.local.wording import Part, lower_first, spelt_out, tidy
+from app.text.language import guess_language, is_unaccented_vietnamese, normalise
 
 _TALK_MARGIN, _SURE_MARGIN, _SAID_MARGIN = 0.03, 0.3, -0.3
 """How much nearer small talk must be than questions: usually, where work seems to be wanted, and where a known turn of
@@ -155,3 +153,34 @@ def _language_of(text: str, history: Sequence[Message]) -> Language:
         if earlier:
             return guess_language(earlier[-1])
     return guess_language(text)
+
+
+_BACK = re.compile(
+    rf"^(?:{alternatives('going_back.opening')})?(?:{alternatives('going_back.verb')})\s+"
+    rf"(?:(?:{alternatives('going_back.matter')})\s+)*(?P<topic>[^,:;–?!]+?)\s*(?:[,:;–]\s*(?P<rest>.+))?[?!.\s]*$",
+    re.IGNORECASE,
+)
+_MENTIONED = 0.5
+"""Share of the topic's weight an earlier question must mention."""
+
+
+def gone_back_to(text: str, history: Sequence[Message]) -> tuple[str, str] | None:
+    """The earlier question a text goes back to, complete, and what it asks now (empty = the same again).
+
+    None when it goes nowhere, or nothing like that was asked. Of equal matches the later one is meant.
+    """
+    back = _BACK.match(normalise(text))
+    if back is None:
+        return None
+    best, found = 0.0, ""
+    for message in history:
+        asked = message.meaning or message.content
+        if message.role == "user" and (share := _mentions(asked, back["topic"])) >= max(best, _MENTIONED):
+            best, found = share, asked
+    return (normalise(found), (back["rest"] or "").strip()) if found else None
+
+
+def _mentions(question: str, topic: str) -> float:
+    folded = is_unaccented_vietnamese(topic) or is_unaccented_vietnamese(question)
+    terms = terms_of(topic, folded)
+    return coverage(terms, [term.weight for term in terms], bag_of(question, folded))

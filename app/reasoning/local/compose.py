@@ -8,11 +8,9 @@ from app.domain.answer import Outcome
 from app.domain.evidence import without_citations
 from app.domain.knowledge import Finding, Language, Quote
 from app.reasoning import ComposeRequest, Composition, ResolvedPoint
-from app.reasoning.local.further_questions import further_questions
 from app.reasoning.local.intents import intents_of
-from app.reasoning.local.phrases import COMPOSED, listed, titles_of
-from app.reasoning.local.plan_wording import shown
-from app.reasoning.local.rendering import render
+from app.reasoning.local.phrases import COMPOSED, listed, shown, titles_of
+from app.reasoning.local.rendering import further_questions, render
 from app.reasoning.local.terms import bag_of, coverage, terms_of
 
 _PIECE = re.compile(r"(?:\S+\s*){1,3}")

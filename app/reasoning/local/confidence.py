@@ -12,9 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from app.claims.asked import units_asked
 from app.claims.kinds import is_one_page
-from app.claims.marks import marks_in
 from app.reasoning.local.glossary import stem
 from app.reasoning.local.question import Question
 from app.reasoning.local.scoring import Candidate, Scale, is_foreign
@@ -27,8 +25,6 @@ DOUBTFUL = (0.04, 0.7)
 """Between these, words alone tell too little: the best pieces are compared by embedding."""
 _WORD = re.compile(r"[^\W\d_]+")
 _MISSING = 0.6
-_TWIN = 0.7
-"""Least share of the words two pieces have in common to be one sentence in two versions."""
 _MOST_APART = 0.3
 """How far a page stands out at most where there is no other; one in twenty stands out further from others."""
 _SUBJECT_WEIGHT = 0.9
@@ -53,8 +49,6 @@ class Signals(NamedTuple):
     fits: float = 0.0
     misfits: float = 0.0
     holds: float = 0.0
-    states: float = 0.0
-    """1 when the question asks which room, floor or form, and the piece names one."""
     relevance: float = 0.0
     stands_out: float = 0.0
     """How much nearer to the question the nearest passage is than the next."""
@@ -80,7 +74,7 @@ class Weights(NamedTuple):
 OWN = Weights(
     -5.85,
     Signals(
-        around=1.2, heading=1.5, pairs=2.6, keyed=0.7, fits=0.1, misfits=-1.3, holds=0.6, states=1.2,
+        around=1.2, heading=1.5, pairs=2.6, keyed=0.7, fits=0.1, misfits=-1.3, holds=0.6,
         relevance=4.7, stands_out=4.0, lead=1.1, likeness=4.1, names_missing=-0.5, rival=-2.0, subject_missing=-3.1,
     ),
 )  # fmt: skip
@@ -114,7 +108,6 @@ def signals_of(question: Question, ranked: Sequence[Candidate]) -> Signals:
     best, scale = ranked[0], Scale.of(question, ranked)
     features = best.features
     siblings = [candidate for candidate in ranked if candidate.passage.chunk_id == best.passage.chunk_id]
-    rivals = _without_twins(ranked)
     about = _together(siblings)
     foreign = is_foreign(question, best)
     names_missing = 0.0 if foreign else _missing_names(scale, about.stems)
@@ -126,31 +119,14 @@ def signals_of(question: Question, ranked: Sequence[Candidate]) -> Signals:
         fits=min(1.0, features.fits),
         misfits=features.misfits,
         holds=features.holds,
-        states=float(_states(question, best)),
         relevance=features.relevance,
-        stands_out=0.0 if question.folded else _stands_out(rivals, has_all_names=not names_missing),
-        lead=min(1.0, max(0.0, best.score - rivals[1].score)) if len(rivals) > 1 else 1.0,
+        stands_out=0.0 if question.folded else _stands_out(ranked, has_all_names=not names_missing),
+        lead=min(1.0, max(0.0, best.score - ranked[1].score)) if len(ranked) > 1 else 1.0,
         likeness=best.likeness or 0.0,
         names_missing=names_missing,
         rival=float(not foreign and _names_another(question, best, about.stems)),
         subject_missing=_missing_subjects(scale, about),
     )
-
-
-def _without_twins(ranked: Sequence[Candidate]) -> list[Candidate]:
-    """Without passages that hold the best piece in nearly the same words: another version of the page is no rival."""
-    best = ranked[0]
-    twins = {
-        candidate.passage.chunk_id
-        for candidate in ranked
-        if candidate.passage.document_id != best.passage.document_id and _is_twin(candidate, best)
-    }
-    return [candidate for candidate in ranked if candidate.passage.chunk_id not in twins]
-
-
-def _is_twin(one: Candidate, other: Candidate) -> bool:
-    shared = len(one.own.stems & other.own.stems)
-    return shared >= _TWIN * max(1, len(one.own.stems | other.own.stems))
 
 
 def _together(candidates: Sequence[Candidate]) -> Bag:
@@ -180,11 +156,6 @@ def _stands_out(ranked: Sequence[Candidate], *, has_all_names: bool) -> float:
         is_told = has_all_names and ranked[0].likeness is not None
         return min(_MOST_APART, max(0.0, nearest.similarity)) if is_told else 0.0
     return nearest.similarity - others[0].similarity
-
-
-def _states(question: Question, candidate: Candidate) -> bool:
-    units = units_asked(question.text)
-    return bool(units) and any(mark.unit in units for mark in marks_in(candidate.unit.text))
 
 
 def _missing_names(scale: Scale, stems: frozenset[str]) -> float:

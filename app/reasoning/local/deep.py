@@ -26,14 +26,14 @@ from app.reasoning.deep import (
 )
 from app.reasoning.local.decompose import sub_queries_of
 from app.reasoning.local.deep_report import SAID, report
-from app.reasoning.local.intents import intents_of, wants_log
+from app.reasoning.local.intents import CURRENCIES, asks_money, intents_of, named_places, wants_log
 from app.reasoning.local.math_arguments import math_arguments
-from app.reasoning.local.numbers import amounts_in, numbers_of, plain, ranges_in
+from app.reasoning.local.numbers import amounts_in, numbers_of, ranges_in
 from app.reasoning.local.reckoning import Reckoning
 from app.reasoning.local.reckoning_asked import reckoning_asked
 from app.reasoning.local.terms import terms_of
-from app.reasoning.local.tool_choice import named_places
-from app.text.language import is_unaccented_vietnamese, normalise
+from app.text.language import fold, is_unaccented_vietnamese, normalise
+from app.text.numbers import plain
 
 _MOST_QUOTES = 4
 _MOST_CHARS = 1_200
@@ -132,7 +132,7 @@ def _work(request: ActRequest) -> Action:
             return _computed(request, _sum_wish(read, request), findings)
         why = said["missing_values"].format(values=", ".join(read.missing)) if read.missing else said["no_formula"]
         return _unsolved(request, why, findings)
-    if not _speaks_of_figures(question, asked.language, findings):
+    if not _speaks_of_figures(question, asked.language, findings) or _asks_sum(question, asked.language):
         return _unsolved(request, said["no_formula"], findings)
     text = "\n\n".join(dict.fromkeys(one.answer for one in findings))
     values = [one.value for research in request.research for one in research.observations if one.value]
@@ -204,6 +204,11 @@ def _speaks_of_figures(question: str, language: Language, findings: Sequence[Fin
         (one.value, one.unit) in amounts or any(r.unit in ("", one.unit) and r.holds(one) for r in ranges)
         for one in stated
     )
+
+
+def _asks_sum(question: str, language: Language) -> bool:
+    """Whether an amount is asked for that depends on a stated amount of money: quoting its rule does not answer."""
+    return asks_money(fold(question).lower()) and any(one.unit in CURRENCIES for one in amounts_in(question, language))
 
 
 def _rules(findings: Sequence[Finding], language: Language) -> list[str]:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from app.domain.deep import Report
 from app.domain.knowledge import Language
 from app.reasoning.deep import TellRequest
-from app.reasoning.local.further_questions import further_questions
+from app.reasoning.local.rendering import further_questions
 
 _MOST_TRACE_CHARS = 400
 

@@ -17,10 +17,8 @@ from app.domain.knowledge import Language
 from app.embedding import Embedder, EmbeddingUnavailable, Vectors
 from app.embedding.cached import StoredVectors
 from app.reasoning.local.chitchat import Talk
-from app.reasoning.local.fitted import read_or_fit
-from app.reasoning.local.kinds import STIFFNESS, WEIGHTS, KindModel
-from app.reasoning.local.manner import Numbers
-from app.reasoning.local.views import Look, Middles, Utterances, Weights
+from app.reasoning.local.fitted import STIFFNESS, WEIGHTS, KindModel, read_or_fit
+from app.reasoning.local.views import Look, Middles, Numbers, Utterances, Weights
 from app.text.language import is_unaccented_vietnamese
 
 Asking = Literal["task", "world", "request"]

@@ -7,11 +7,10 @@ from itertools import takewhile
 from app.domain.tasks import Message
 from app.reasoning.local.changes import changes_of_anew, changes_since_anew
 from app.reasoning.local.chitchat import is_small_talk
-from app.reasoning.local.cues import alternatives
+from app.reasoning.local.cues import alternatives, word_list
 from app.reasoning.local.decompose import sub_queries_of
 from app.reasoning.local.glossary import stemmed
-from app.reasoning.local.shorthand import spelt_out
-from app.reasoning.local.wording import Part, lower_first, tidy, topic_of, without_asking
+from app.reasoning.local.wording import Part, lower_first, spelt_out, tidy, topic_of, without_asking
 from app.text.language import fold, guess_language, normalise
 
 _REMEMBERED = 6
@@ -46,39 +45,7 @@ _LONGEST_FRAGMENT = 5
 _HEAD_WORDS = 2
 _NUMBERED = re.compile(r"(?P<head>\D{1,30}) \d[\w.]*")
 _PROPERTY = 0.5
-_BOUNDARIES = frozenset(
-    [
-        "duoc",
-        "co",
-        "phai",
-        "bi",
-        "thi",
-        "la",
-        "can",
-        "nen",
-        "se",
-        "da",
-        "huong",
-        "gom",
-        "chiem",
-        "trong",
-        "khi",
-        "cua",
-        "o",
-        "tai",
-        "do",
-        "get",
-        "gets",
-        "have",
-        "has",
-        "is",
-        "are",
-        "in",
-        "on",
-        "for",
-        "during",
-    ]
-)
+_BOUNDARIES = word_list("follow_up.boundary")
 _ROLE = re.compile(
     rf"\b(?:(?!{alternatives('follow_up.not_a_role')})\w+[- ])?(?:{alternatives('follow_up.role')})\b(?: on \w+)?",
     re.IGNORECASE,

@@ -1,12 +1,18 @@
 """What a question wants done besides looking something up: calculating, comparing, summarising, reading logs."""
 
 import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from app.domain.knowledge import Language
+from app.domain.plan import FILES_TOOL, LOG_TOOL, TRANSCRIPT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
+from app.reasoning import AgentOffer
 from app.reasoning.local.changes import asks_changes
 from app.reasoning.local.cues import alternatives
 from app.reasoning.local.numbers import amounts_in
 from app.reasoning.local.question import read_question
+from app.reasoning.local.reckoning_asked import reckoning_asked
 from app.text.language import fold, normalise
 
 Intent = Literal["calculation", "comparison", "summary", "log"]
@@ -24,6 +30,7 @@ _PERIOD = re.compile(rf"\b(?:{alternatives('intents.period')})\b")
 _POLICY = re.compile(rf"\b(?:{alternatives('intents.policy')})\b")
 _RANKING = re.compile(rf"\b(?:{alternatives('intents.ranking')})\b")
 _LOG_EVIDENCE = 3
+CURRENCIES = frozenset(("VND", "GBP", "USD", "EUR", "CAD"))
 
 
 def intents_of(query: str) -> frozenset[Intent]:
@@ -65,9 +72,7 @@ def _wants_calculation(query: str, bare: str) -> bool:
     if _CALCULATE.search(bare):
         return True
     stated = amounts_in(query, read_question(query).language)
-    has_money = any(
-        amount.unit in ("VND", "GBP", "USD", "EUR", "CAD") or amount.value >= 1_000_000 for amount in stated
-    )
+    has_money = any(amount.unit in CURRENCIES or amount.value >= 1_000_000 for amount in stated)
     counted = any(amount.unit in ("day", "hour", "month", "week", "time", "%") for amount in stated)
     return has_money and counted and asks_money(bare)
 
@@ -75,3 +80,81 @@ def _wants_calculation(query: str, bare: str) -> bool:
 def asks_money(bare: str) -> bool:
     """Whether a folded text asks for an amount of money."""
     return bool(_MONEY_ASKED.search(bare))
+
+
+_ADDRESS = re.compile(r"https?://(?P<host>[^\s/?#]+)")
+_VIDEO_HOSTS = ("youtube.com", "youtu.be")
+_RULES = re.compile(
+    r"\b(?:quy dinh|quy che|noi quy|chinh sach|so tay|dung luat|policy|policies|company rules?|handbook|guidelines?)\b"
+)
+_WIKIPEDIA = re.compile(r"\bwikipedia\b")
+_COUNTED = frozenset({"time", "day", "hour", "km", "person", "month", "week", "minute"})
+_TOTAL = re.compile(r"\b(?:tong cong|tong so tien|tong chi phi|in total|altogether|total cost)\b")
+_MOST_CHARS = 600
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An agent and the tool of it that answers a question."""
+
+    agent: AgentOffer
+    tool: str
+    is_whole: bool = True
+    """False when documents have to be searched as well: an attached file is to be held against the company's rules."""
+
+
+def tool_for(query: str, offers: Sequence[AgentOffer], *, files: int = 0) -> Choice | None:
+    """The tool that answers the question by itself; None when documents have to be searched.
+
+    Args:
+        query: One question.
+        offers: What the caller may use; nothing else is chosen.
+        files: How many files were attached.
+    """
+    for wanted in _wanted(query, files):
+        found = _offered(wanted, offers)
+        if found:
+            is_whole = found.tool != FILES_TOOL or not _RULES.search(fold(normalise(query)).lower())
+            return replace(found, is_whole=is_whole)
+    return None
+
+
+def _wanted(query: str, files: int) -> Iterator[str]:
+    """Agent types and tools that would do, the fittest first."""
+    asked = reckoning_asked(query)
+    if asked:
+        yield from asked.types
+    if wants_log(query):
+        yield LOG_TOOL
+    if files:
+        yield FILES_TOOL
+    yield from named_places(normalise(query))
+
+
+def named_places(text: str) -> Iterator[str]:
+    """Tools for the addresses and places a text names."""
+    address = _ADDRESS.search(text)
+    if address:
+        if address["host"].lower().removeprefix("www.").removeprefix("m.") in _VIDEO_HOSTS:
+            yield TRANSCRIPT_TOOL
+        yield WEB_TOOL
+    if _WIKIPEDIA.search(fold(text).lower()):
+        yield WIKIPEDIA_TOOL
+
+
+def _offered(wanted: str, offers: Sequence[AgentOffer]) -> Choice | None:
+    for offer in offers:
+        tool = offer.types.get(wanted, wanted)
+        if tool in offer.tools:
+            return Choice(offer, tool)
+    return None
+
+
+def needs_steps(query: str, language: Language) -> bool:
+    """Whether a question gives figures and asks for an amount that rules have to be found for: it names a total, or
+    counts of several kinds. A sum of its own figures is none, nor is anything about logs."""
+    if len(query) > _MOST_CHARS or reckoning_asked(query) or wants_log(query):
+        return False
+    flat = fold(normalise(query)).lower()
+    counted = {amount.unit for amount in amounts_in(query, language)} & _COUNTED
+    return asks_money(flat) and (len(counted) > 1 or bool(counted and _TOTAL.search(flat)))

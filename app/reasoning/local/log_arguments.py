@@ -3,36 +3,14 @@
 import re
 
 from app.reasoning import Arguments
-from app.reasoning.local.cues import alternatives, lines, named_patterns
+from app.reasoning.local.cues import alternatives, lines, named_patterns, word_list
 from app.text.language import fold, normalise
 
 _HOST = re.compile(r"\b[a-z]{2,}(?:-[a-z]+)*-\d{1,3}\b", re.IGNORECASE)
 _ADDRESS = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b")
 _STATUS = re.compile(r"\b(?:http\s*)?([45]\d{2})\b", re.IGNORECASE)
 _USER = re.compile(r"\b(?:user|tai khoan|nguoi dung|account)\s+([a-z][a-z0-9._-]{1,30})\b")
-_NOT_A_USER = frozenset(
-    [
-        "nao",
-        "bi",
-        "cua",
-        "khong",
-        "duoc",
-        "co",
-        "dang",
-        "has",
-        "is",
-        "was",
-        "are",
-        "had",
-        "with",
-        "locked",
-        "did",
-        "who",
-        "which",
-        "that",
-        "of",
-    ]
-)
+_NOT_A_USER = word_list("log.not_a_user")
 _SYSTEMS = named_patterns("log.systems")
 """How the names of machines begin, and what people call the system (folded)."""
 _REGEX = re.compile(r"(?<![\w/:.])/((?:[^/\\\s]|\\.)(?:[^/\\]|\\.){0,999})/(?![\w/])")

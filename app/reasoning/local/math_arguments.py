@@ -7,13 +7,136 @@ from decimal import Decimal
 
 from app.domain.knowledge import Finding, Language, Passage
 from app.reasoning import Arguments
-from app.reasoning.local.formula import Formula, formulas_in, kind_of_amount
 from app.reasoning.local.numbers import Amount, amounts_in
+from app.reasoning.local.reckoning import MONEY_UNITS, kind_of, kinds_in, relation_among
 from app.reasoning.local.reckoning_asked import reckoning_asked
 from app.reasoning.local.sentences import Unit, units_of
-from app.reasoning.local.stated_relations import kinds_in, relation_among
 from app.reasoning.local.terms import bag_of, coverage, terms_of
 from app.text.language import is_unaccented_vietnamese, normalise
+from app.text.numbers import plain
+
+_SIGNS = {
+    "×": "*",
+    "x": "*",
+    "X": "*",
+    "*": "*",
+    "·": "*",
+    "/": "/",
+    "÷": "/",
+    ":": "/",
+    "+": "+",
+    "-": "-",
+    "−": "-",
+    "–": "-",
+}
+_OPERATOR = re.compile(r"\s+[xX:–-]\s+|\s*[×*·/÷+−]\s*|(?<=[\d)])\s*-\s*(?=[\d(£$€])")
+_EQUATION = re.compile(r"`?(?P<left>[^=`\n:;]{1,90}?)\s*=\s*(?P<right>[^=`\n;]{1,140})`?")
+_SENTENCE_STOP = re.compile(r"[.;](?:\s|$)|,\s(?!\d)|\s\(")
+_LEAD_IN = re.compile(
+    r"^.*?(?:[,.;:]\s|\b(?:là|bằng|costs?|is|tức|receives?|charged|trừ|=)\s)(?=[£$€]?\d)", re.IGNORECASE | re.DOTALL
+)
+_LETTERS = re.compile(r"[^\W\d_]{2,}")
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A number or a named quantity of a formula."""
+
+    text: str
+    value: Decimal | None
+    """None for a name."""
+    kind: str
+    """``money day hour % …``; empty for a bare number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Formula:
+    """An expression of operands with the signs between them; longer than its signs by one."""
+
+    operands: tuple[Operand, ...]
+    signs: tuple[str, ...]
+    result_unit: str
+    """Currency or measure of the result where the document shows it."""
+    text: str
+    """As written."""
+
+    @property
+    def is_named(self) -> bool:
+        """Whether it has quantities to fill in; a worked example has none."""
+        return any(operand.value is None for operand in self.operands)
+
+    def filled(self, values: dict[int, Decimal]) -> str:
+        """The arithmetic with numbers in place of names; `values` by operand position."""
+        shown = [plain(values.get(at, operand.value or Decimal(0))) for at, operand in enumerate(self.operands)]
+        pairs = [f" {sign} {number}" for sign, number in zip(self.signs, shown[1:], strict=True)]
+        return "".join([shown[0], *pairs])
+
+
+def formulas_in(text: str, language: Language) -> list[Formula]:
+    """Named formulas and worked examples of a text in order; equations that are neither are left out."""
+    found: list[Formula] = []
+    for mark in _EQUATION.finditer(text):
+        left, right = mark["left"].strip(" `*"), _cut(mark["right"].strip(" `*"))
+        example = _parse(_LEAD_IN.sub("", left), language)
+        if example and not example.is_named:
+            unit = next((amount.unit for amount in amounts_in(right, language) if amount.unit), "")
+            found.append(
+                Formula(
+                    example.operands, example.signs, unit or _money_unit(example), f"{_LEAD_IN.sub('', left)} = {right}"
+                )
+            )
+            continue
+        formula = _parse(right, language)
+        if formula and formula.is_named and _LETTERS.search(left):
+            found.append(Formula(formula.operands, formula.signs, "", f"{left} = {right}"))
+    return found
+
+
+_NAMED_WORDS = 7
+
+
+def _cut(right: str) -> str:
+    """The right side up to the end of its sentence."""
+    mark = _SENTENCE_STOP.search(right)
+    return right[: mark.start()] if mark else right.rstrip(".")
+
+
+def _parse(expression: str, language: Language) -> Formula | None:
+    """Operands and signs of a flat expression; None when a part is neither a number nor a short name."""
+    marks = list(_OPERATOR.finditer(expression))
+    if not marks:
+        return None
+    starts = [0, *(mark.end() for mark in marks)]
+    ends = [*(mark.start() for mark in marks), len(expression)]
+    operands = [_operand(expression[start:end].strip(" ()"), language) for start, end in zip(starts, ends, strict=True)]
+    if any(operand is None for operand in operands):
+        return None
+    signs = tuple(_SIGNS[mark[0].strip()] for mark in marks)
+    return Formula(tuple(operand for operand in operands if operand), signs, "", expression)
+
+
+def _operand(text: str, language: Language) -> Operand | None:
+    if not text or len(text.split()) > _NAMED_WORDS:
+        return None
+    amounts = amounts_in(text, language)
+    if len(amounts) == 1 and amounts[0].start <= 1 and not _LETTERS.search(text[amounts[0].end :]):
+        return Operand(text, amounts[0].value, "money" if amounts[0].unit in MONEY_UNITS else amounts[0].unit)
+    if any(character.isdigit() for character in text) or not _LETTERS.search(text):
+        return None
+    return Operand(text, None, kind_of(text))
+
+
+def _money_unit(formula: Formula) -> str:
+    return next(
+        (
+            unit
+            for operand in formula.operands
+            for unit, sign in (("GBP", "£"), ("USD", "$"), ("EUR", "€"))
+            if sign in operand.text
+        ),
+        "",
+    )
+
 
 _CURRENCIES = ("VND", "GBP", "USD", "EUR", "CAD")
 _CURRENCY_SIGNS = (
@@ -54,10 +177,7 @@ def math_arguments(query: str, findings: Sequence[Finding], language: Language) 
         if found:
             return found
     own = relation_among(question, stated)
-    if own:
-        return _arguments(own.expression, own.values.get("unit", ""), own.grounds)
-    example = next((source for source in sources if not source.formula.is_named), None)
-    return _from_example(example, question, stated, language) if example else Arguments(values={})
+    return _arguments(own.expression, own.values.get("unit", ""), own.grounds) if own else Arguments(values={})
 
 
 def _arguments(expression: str, unit: str, grounds: Sequence[str]) -> Arguments:
@@ -124,33 +244,6 @@ def _example_of(source: _Source, sources: Sequence[_Source]) -> _Source | None:
     ]
     called = [other for other in alike if _EXAMPLE.search(f"{other.unit.heading} {other.passage.section}")]
     return min(called or alike, key=lambda other: (other.order, other.unit.start), default=None)
-
-
-def _from_example(
-    source: _Source, question: str, stated: Sequence[tuple[str, Amount]], language: Language
-) -> Arguments:
-    """A worked example, with the asker's figures in place of those of the same kind."""
-    formula = source.formula
-    kinds = [operand.kind or _kind_nearby(operand.value, source) for operand in formula.operands]
-    values: dict[int, Decimal] = {}
-    grounds = [formula.text]
-    for kind, amount in stated:
-        place = next((at for at, own in enumerate(kinds) if own == kind and kind and at not in values), None)
-        if place is not None:
-            values[place] = amount.value
-            grounds.append(amount.text)
-    if values and len(values) < sum(bool(kind) for kind in kinds):
-        missing = [formula.operands[at].text for at, kind in enumerate(kinds) if kind and at not in values]
-        return Arguments(values={}, missing=tuple(missing), grounds=tuple(grounds))
-    return _arguments(formula.filled(values), formula.result_unit or _unit_of(source, question, language), grounds)
-
-
-def _kind_nearby(value: Decimal | None, source: _Source) -> str:
-    """What kind of amount an example's number is, where its heading or sentence names it with a unit."""
-    language: Language = "en" if source.passage.language == "en" else "vi"
-    around = amounts_in(f"{source.unit.heading}. {source.unit.text}", language)
-    named = (kind_of_amount(amount, "") for amount in around if amount.value == value and amount.unit)
-    return next(named, "")
 
 
 def _unit_of(source: _Source, question: str, language: Language) -> str:

@@ -1,4 +1,4 @@
-"""Questions of measures: “100 °F là bao nhiêu độ C”, “convert 5 feet 10 inches to cm”, how far at 90 km/h in a second.
+"""Questions of measures: “100 °F là bao nhiêu độ C”, “convert 5 feet to cm”.
 
 A question is one of the forms of the cues or it is not, and both its units measure the same thing: “12 ngày phép là bao
 nhiêu tiền” and “1 tuần được mấy ngày ở nhà” are no conversions.
@@ -12,10 +12,10 @@ from functools import cache, lru_cache
 
 from app.domain.plan import UNIT_TOOL
 from app.reasoning.local.cues import alternatives, lines
-from app.reasoning.local.numbers import plain, read_number
 from app.reasoning.local.pure_arithmetic import number_language
-from app.reasoning.local.reckoning import Reckoning, sum_of
+from app.reasoning.local.reckoning import Reckoning
 from app.text.language import fold, normalise
+from app.text.numbers import plain, read_number
 
 _MAX_CHARS = 200
 _ONES = {
@@ -74,27 +74,19 @@ def _read(text: str) -> Reckoning | None:
         found = _converted(text, match, name) if match else None
         if found:
             return found
-    for form in _travels():
-        match = form.fullmatch(said)
-        found = _travelled(text, match) if match else None
-        if found:
-            return found
     return None
 
 
 def _converted(text: str, match: re.Match[str], name: str) -> Reckoning | None:
     given = _given(text, match, "q")
-    second = _given(text, match, "second")
     target = text[slice(*match.span("u"))] if "u" in match.re.groupindex else ""
     wanted = unit_named(target) if target else None
     if given is None or (target and (wanted is None or wanted.kind != given.measured.kind)):
         return None
-    if wanted and wanted == given.measured and wanted.size and not second:
+    if wanted and wanted == given.measured and wanted.size:
         return None
     if given.measured.kind == "time" and name in _TIME_KINDS_NOT_ASKED:
         return None
-    if second:
-        return _compound(given, second, wanted)
     if not target and given.measured.kind != "temperature":
         return None
     values = {"value": _as_stated(given), "from_unit": _slashed(given.unit)}
@@ -105,60 +97,6 @@ def _converted(text: str, match: re.Match[str], name: str) -> Reckoning | None:
 def _as_stated(given: _Given) -> str:
     """A number in digits as it is written; of a word, its value."""
     return plain(given.value) if given.is_word else given.number
-
-
-def _compound(first: _Given, second: _Given, wanted: _Unit | None) -> Reckoning | None:
-    """“5 feet 10 inches to cm”: the sum of both, each times what its unit is of the other."""
-    if wanted is None or not (first.measured.size and second.measured.size and wanted.size):
-        return None
-    if second.measured.kind != first.measured.kind or second.measured.size >= first.measured.size:
-        return None
-    parts = [_times(one.value, one.measured.size / wanted.size) for one in (first, second) if one.measured.size]
-    grounds = [f"{one.number} {one.unit}" for one in (first, second)]
-    return sum_of(" + ".join(parts), grounds, is_stated=False)
-
-
-def _times(value: Decimal, factor: Fraction) -> str:
-    """``5 * 30.48``, ``10 / 12``, or the number alone."""
-    if factor == 1:
-        return plain(value)
-    if factor.numerator == 1:
-        return f"{plain(value)} / {factor.denominator}"
-    shown = Decimal(factor.numerator) / Decimal(factor.denominator)
-    if Fraction(shown) == factor:
-        return f"{plain(value)} * {plain(shown)}"
-    return f"{plain(value)} * {factor.numerator} / {factor.denominator}"
-
-
-def _travelled(text: str, match: re.Match[str]) -> Reckoning | None:
-    """A speed over a time: of one unit of time it is a conversion, of several a product."""
-    speed = _given(text, match, "v")
-    above, _, below = _split_rate(text[slice(*match.span("vu"))])
-    length, time = unit_named(above), unit_named(below)
-    target = text[slice(*match.span("u"))]
-    wanted, during = unit_named(target), unit_named(text[slice(*match.span("tu"))])
-    amount = match["tn"]
-    if speed is None or not length or not time or not wanted or not during:
-        return None
-    if (length.kind, wanted.kind, time.kind, during.kind) != ("length", "length", "time", "time"):
-        return None
-    count = _value(text[slice(*match.span("tn"))], text) if amount else Decimal(1)
-    grounds = (text[slice(*match.span("v"))], *filter(None, [text[slice(*match.span("t"))]]))
-    if count == 1 and (length, time) != (wanted, during):
-        values = {"value": _as_stated(speed), "from_unit": f"{above}/{below}",
-                  "to_unit": f"{target}/{text[slice(*match.span('tu'))].strip()}"}  # fmt: skip
-        return Reckoning(("convert", UNIT_TOOL), values, grounds)
-    return _product(speed, length, time, count, wanted, during, grounds)
-
-
-def _product(
-    speed: _Given, length: _Unit, time: _Unit, count: Decimal | None, wanted: _Unit, during: _Unit,
-    grounds: tuple[str, ...],
-) -> Reckoning | None:  # fmt: skip
-    if count is None or not (length.size and time.size and wanted.size and during.size):
-        return None
-    factor = length.size / wanted.size * during.size / time.size
-    return sum_of(_times(count, factor).replace(plain(count), f"{plain(speed.value)} * {plain(count)}", 1), grounds)
 
 
 def _given(text: str, match: re.Match[str], group: str) -> _Given | None:
@@ -241,16 +179,13 @@ def _units() -> tuple[tuple[_Unit, re.Pattern[str]], ...]:
 _WORDS = r"[^\s\d?!.,][^\d?!,]{0,30}?(?:(?<=m)[23])?"
 """What may be a unit, the shortest first; whether it is one is looked up."""
 _SLOTS = {
-    "Q": rf"(?P<q>(?P<qn>{_NUMBER}) ?(?P<qu>{_WORDS}))"
-         rf"(?: (?:and |va )?(?P<second>(?P<secondn>{_DIGITS}) ?(?P<secondu>{_WORDS})))?",
+    "Q": rf"(?P<q>(?P<qn>{_NUMBER}) ?(?P<qu>{_WORDS}))",
     "U": rf"(?P<u>{_WORDS})",
-    "V": rf"(?P<v>(?P<vn>{_NUMBER}) ?(?P<vu>{_WORDS}))",
-    "T": rf"(?P<t>(?:(?P<tn>{_NUMBER}) |(?:moi|mot|each|every) )?(?P<tu>{_WORDS}))",
 }  # fmt: skip
 
 
 def _filled(form: str) -> re.Pattern[str]:
-    pattern = re.sub(r"(?<![a-zA-Z\\])[QUVT](?![a-zA-Z])", lambda mark: _SLOTS[mark[0]], form)
+    pattern = re.sub(r"(?<![a-zA-Z\\])[QU](?![a-zA-Z])", lambda mark: _SLOTS[mark[0]], form)
     return re.compile(rf"{_LEAD}(?:{pattern}){_TAIL}")
 
 
@@ -258,8 +193,3 @@ def _filled(form: str) -> re.Pattern[str]:
 def _forms() -> tuple[tuple[str, re.Pattern[str]], ...]:
     parts = (line.partition(" = ") for line in lines("measure_questions.form"))
     return tuple((name, _filled(pattern)) for name, _, pattern in parts)
-
-
-@cache
-def _travels() -> tuple[re.Pattern[str], ...]:
-    return tuple(_filled(pattern) for pattern in lines("measure_questions.travel"))

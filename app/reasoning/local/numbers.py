@@ -1,12 +1,26 @@
-"""Numbers as people write them in both languages: ``15.000.000 đồng``, ``5 triệu``, ``12,5 %``, ``£39,000``."""
+"""Amounts, and conditions on amounts, as questions and quotes state them; digits and words are read by `app.text`."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from functools import lru_cache
 
 from app.domain.knowledge import Language
+from app.text.amounts import CLOCK, DATE, DAY_OF_MONTH, DAY_OF_YEAR
+from app.text.amounts import Amount as Measured
+from app.text.amounts import amounts_in as measured_in
+from app.text.numbers import Number, numbers_in
+
+_PLACED = frozenset((CLOCK, DATE, DAY_OF_MONTH, DAY_OF_YEAR))
+_SPELT_CURRENCY = re.compile(r"[đ₫]|dong|vnd", re.IGNORECASE)
+_CODE_BEFORE = re.compile(
+    r"[A-Za-z]-?$|(?:thứ|điều|khoản|mục|số|band|grade|bậc|loại|level|stage|section)\s*$", re.IGNORECASE
+)
+_IN_NAME = ":/_"
+_DIVIDED = re.compile(r"\s*/\s*\d[\d.,]*(?!/)")
+_LONG = 4
+"""Digits and points of a number that divides: more than a date has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +30,7 @@ class Amount:
     value: Decimal
     """Scaled: ``5 triệu`` is 5000000."""
     unit: str
-    """``VND GBP USD EUR CAD % day hour minute second week month year time person km …``; empty when none is named."""
+    """``VND GBP USD EUR % day hour minute second week month year time person km …``; empty when none is named."""
     text: str
     """The literal span, number and unit."""
     start: int
@@ -40,128 +54,57 @@ class Range:
         return self.high is None or amount.value < self.high or (amount.value == self.high and self.high_included)
 
 
-_SPELLINGS: dict[str, tuple[str, ...]] = {
-    "VND": ("đồng", "dong", "đ", "vnđ", "vnd"),
-    "USD": ("usd", "dollar", "dollars", "đô"),
-    "EUR": ("eur", "euro", "euros"),
-    "GBP": ("gbp", "pound", "pounds"),
-    "CAD": ("cad",),
-    "%": ("%", "percent", "per cent", "phần trăm", "phan tram"),
-    "day": ("ngày", "ngay", "day", "days", "đêm", "night", "nights"),
-    "hour": ("giờ", "gio", "tiếng", "tieng", "hour", "hours", "hrs"),
-    "minute": ("phút", "phut", "minute", "minutes", "min", "mins"),
-    "second": ("giây", "giay", "second", "seconds"),
-    "week": ("tuần", "tuan", "week", "weeks"),
-    "month": ("tháng", "thang", "month", "months"),
-    "year": ("năm", "nam", "year", "years"),
-    "time": ("lần", "lan", "times"),
-    "person": ("người", "nguoi", "people", "persons"),
-    "km": ("km", "kilometre", "kilometres", "kilometer", "kilometers"),
-    "character": ("ký tự", "ky tu", "character", "characters"),
-    "point": ("điểm", "diem", "points"),
-}
-_UNITS = {spelling: unit for unit, spellings in _SPELLINGS.items() for spelling in spellings}
-_SCALES = {
-    "nghìn": 3, "ngàn": 3, "nghin": 3, "ngan": 3, "k": 3, "thousand": 3, "triệu": 6, "trieu": 6, "tr": 6, "million": 6,
-    "m": 6, "tỷ": 9, "tỉ": 9, "ty": 9, "billion": 9, "bn": 9,
-}  # fmt: skip
-_SIGNS = {"£": "GBP", "$": "USD", "€": "EUR", "₫": "VND"}
-_WORDS = {
-    "một": 1, "hai": 2, "ba": 3, "bốn": 4, "sáu": 6, "bảy": 7, "tám": 8, "chín": 9, "mười": 10, "one": 1, "two": 2,
-    "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10, "eleven": 11,
-    "twelve": 12,
-}  # fmt: skip
-"""``năm`` is left out: it is a year far more often than five."""
-
-_NUMBER = r"\d+(?:[.,]\d+)*(?:[eE]\+?\d{1,2})?(?![\d])"
-_UNIT_WORDS = "|".join(sorted((re.escape(unit) for unit in _UNITS), key=len, reverse=True))
-_SCALE_WORDS = "|".join(sorted(_SCALES, key=len, reverse=True))
-_AMOUNT = re.compile(
-    rf"(?P<sign>[£$€₫])?\s?(?<![\w.,])(?P<number>{_NUMBER})\s?(?:(?P<scale>{_SCALE_WORDS})(?![\w-]))?"
-    rf"(?:\s?(?:working |business |calendar |consecutive |full |late |completed )?(?P<unit>{_UNIT_WORDS})(?![\w-]))?",
-    re.IGNORECASE,
-)
-_SPELT = re.compile(
-    rf"\b(?P<number>{'|'.join(_WORDS)})\s(?:working |business )?(?P<unit>{_UNIT_WORDS})(?!\w)", re.IGNORECASE
-)
-_CODE_BEFORE = re.compile(
-    r"[A-Za-z]-?$|(?:thứ|điều|khoản|mục|số|band|grade|bậc|loại|level|stage|section)\s*$", re.IGNORECASE
-)
-
-
 @lru_cache(maxsize=4096)
 def amounts_in(text: str, language: Language = "vi") -> tuple[Amount, ...]:
-    """All amounts of a text in order. Parts of dates, times and codes (``NS-11``, ``8:30``) are not amounts."""
-    found = [*_numerals(text, language), *_spelt(text)]
-    return tuple(sorted(found, key=lambda amount: amount.start))
-
-
-def _numerals(text: str, language: Language) -> Iterator[Amount]:
-    for mark in _AMOUNT.finditer(text):
-        start, end = mark.start("number"), mark.end("number")
-        around = text[max(0, start - 1) : start] + text[end : end + 1]
-        if any(sign in around for sign in ":/_") and not _divides(text, start, end):
+    """All amounts of a text in order. Parts of dates, times and codes (``NS-11``, ``8:30``) are not amounts, nor are
+    words that count nothing."""
+    measured = list(measured_in(text, language))
+    numbers = numbers_in(text, language)
+    found: list[Amount] = []
+    for at, number in enumerate(numbers):
+        own = next((one for one in measured if one.start < number.end and number.start < one.end), None)
+        if own is not None and own.unit in _PLACED:
             continue
-        value = read_number(mark["number"], language, currency=_unit_of(mark) in ("VND",))
-        if value is None or (_CODE_BEFORE.search(text[max(0, start - 10) : start]) and not mark["unit"]):
-            continue
-        scale = _SCALES.get((mark["scale"] or "").lower(), 0)
-        yield Amount(value.scaleb(scale), _unit_of(mark), mark[0].strip(), mark.start(), mark.end())
+        amount = _with_unit(text, numbers, at, own)
+        if amount.unit or not _is_part_of_name(text, number):
+            found.append(amount)
+    return tuple(found)
 
 
-def _divides(text: str, start: int, end: int) -> bool:
-    """Whether a slash next to the number divides (``15.000.000/26``) instead of writing a date."""
-    after = re.match(r"/\s*(\d[\d.,]*)(?!/)", text[end:])
-    before = re.search(r"(\d[\d.,]*)\s*/$", text[:start])
-    return bool(
-        (after or before)
-        and max(len(m) for m in (text[start:end], after[1] if after else "", before[1] if before else "")) > 4
-    )
+def _with_unit(text: str, numbers: Sequence[Number], at: int, measured: Measured | None) -> Amount:
+    """The number with the unit beside it; a currency counts where it is written. Of a range each end has its own."""
+    number = numbers[at]
+    if measured is None:
+        return Amount(number.value, "", text[number.start : number.end], number.start, number.end)
+    is_first = at == 0 or numbers[at - 1].end <= measured.start
+    is_last = at + 1 == len(numbers) or numbers[at + 1].start >= measured.end
+    start = min(measured.start, number.start) if is_first else number.start
+    end = max(measured.end, number.end) if is_last else number.end
+    unit = "%" if measured.unit == "percent" else measured.unit
+    if unit == "VND" and not _SPELT_CURRENCY.search(text[measured.start : measured.end]):
+        unit = ""
+    return Amount(measured.value if is_first and is_last else number.value, unit, text[start:end], start, end)
 
 
-def _spelt(text: str) -> Iterator[Amount]:
-    for mark in _SPELT.finditer(text):
-        value = Decimal(_WORDS[mark["number"].lower()])
-        yield Amount(value, _unit_of(mark), mark[0], mark.start(), mark.end())
+def _is_part_of_name(text: str, number: Number) -> bool:
+    """Whether a bare number belongs to a code, a date or a time, or is a word."""
+    written = text[number.start : number.end]
+    if not any(map(str.isdigit, written)) or _CODE_BEFORE.search(text[max(0, number.start - 10) : number.start]):
+        return True
+    around = text[max(0, number.start - 1) : number.start] + text[number.end : number.end + 1]
+    return any(sign in around for sign in _IN_NAME) and not _divides(text, number)
 
 
-def _unit_of(mark: re.Match[str]) -> str:
-    sign = mark.groupdict().get("sign")
-    return _SIGNS[sign] if sign else _UNITS.get((mark["unit"] or "").lower(), "")
+def _divides(text: str, number: Number) -> bool:
+    """Whether a slash beside the number divides (``15.000.000/26``) instead of writing a date."""
+    behind = _DIVIDED.match(text, number.end)
+    before = re.search(r"(\d[\d.,]*)\s*/$", text[: number.start])
+    sizes = [number.end - number.start, len(behind[0]) if behind else 0, len(before[1]) if before else 0]
+    return bool((behind or before) and max(sizes) > _LONG)
 
 
-def read_number(written: str, language: Language, *, currency: bool = False) -> Decimal | None:
-    """The value of a written number; `currency` says that a single group of three digits is thousands (``500.000``)."""
-    mantissa, _, exponent = written.lower().partition("e")
-    plain = _without_groups(mantissa, language, currency=currency)
-    try:
-        return Decimal(plain) * (Decimal(10) ** int(exponent.lstrip("+") or 0) if exponent else 1)
-    except InvalidOperation:
-        return None
-
-
-def _without_groups(written: str, language: Language, *, currency: bool) -> str:
-    signs = [sign for sign in written if sign in ".,"]
-    if not signs:
-        return written
-    decimal = _decimal_sign(written, signs, language, currency=currency)
-    grouping = "." if decimal == "," else ","
-    return written.replace(grouping, "").replace(decimal, ".") if decimal else written.replace(".", "").replace(",", "")
-
-
-def _decimal_sign(written: str, signs: list[str], language: Language, *, currency: bool) -> str:
-    """The decimal separator of a number, empty when all its separators group thousands."""
-    if len(set(signs)) == 2:
-        return signs[-1]
-    parts = re.split("[.,]", written)
-    grouped = all(len(part) == 3 for part in parts[1:]) and 1 <= len(parts[0]) <= 3 and parts[0] != "0"
-    if len(signs) > 1 or (grouped and (currency or signs[0] == ("." if language == "vi" else ","))):
-        return ""
-    return signs[0]
-
-
-_LOW = r"(?:từ đủ|từ|trên|hơn|quá|over|above|more than|from|at least|ít nhất|tối thiểu|minimum of)"
 _BETWEEN = re.compile(r"^\s*(?:đến dưới|đến|tới|-|–|to less than|to under|to|and|up to)\s*$", re.IGNORECASE)
+_OPEN_CLOSED_OPEN_HIGH = re.compile(r"(?:dưới|chưa đến|chưa đủ|under|below|less than|fewer than)\s*$", re.IGNORECASE)
 _OPEN_LOW = re.compile(r"(?:trên|hơn|quá|over|above|more than|exceeding)\s*$", re.IGNORECASE)
 _CLOSED_LOW = re.compile(r"(?:từ đủ|từ|at least|ít nhất|from)\s*$", re.IGNORECASE)
 _OPEN_HIGH = re.compile(r"(?:dưới|chưa đến|chưa đủ|under|below|less than|fewer than)\s*$", re.IGNORECASE)
@@ -225,9 +168,3 @@ def strictly(text: str, amount: Amount) -> Amount:
 def numbers_of(text: str, language: Language = "vi") -> frozenset[Decimal]:
     """The values named in a text."""
     return frozenset(amount.value.normalize() for amount in amounts_in(text, language))
-
-
-def plain(value: Decimal) -> str:
-    """A value as a calculator reads it: ``15000000``, ``0.5``."""
-    written = format(value.normalize(), "f")
-    return written.rstrip("0").rstrip(".") if "." in written else written

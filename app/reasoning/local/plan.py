@@ -20,13 +20,10 @@ from app.domain.plan import (
     answers_a_query,
 )
 from app.reasoning import AgentOffer, Assignment, PlanRequest, Probe
-from app.reasoning.local.calculation import calculation_queries
 from app.reasoning.local.changes import asks_changes
-from app.reasoning.local.effects import consequence_query
-from app.reasoning.local.intents import Intent, intents_of, wants_log
-from app.reasoning.local.plan_wording import PlanWording
+from app.reasoning.local.intents import Intent, intents_of, tool_for, wants_log
+from app.reasoning.local.phrases import PlanWording, calculation_queries
 from app.reasoning.local.routing import Router
-from app.reasoning.local.tool_choice import tool_for
 
 _FAR_MORE = 0.3
 """Relevance by which another department's documents must lead to be asked beside those that were assigned."""
@@ -219,11 +216,10 @@ def _comparers(query: str, names: Sequence[str], offers: Sequence[AgentOffer]) -
 
 
 def _expanded(query: str, language: Language, *, leading: bool) -> list[str]:
-    """A query as the leading agent is asked it: a calculation by rules and formula, an effect with its consequences."""
+    """A query as the leading agent is asked it: a calculation by rules and formula."""
     if leading and "calculation" in intents_of(query):
         return calculation_queries(query, language)
-    further = consequence_query(query, language) if leading else ""
-    return [query, further] if further else [query]
+    return [query]
 
 
 def _unique(queries: Sequence[str]) -> tuple[str, ...]:

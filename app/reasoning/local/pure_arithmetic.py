@@ -2,15 +2,15 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
 from app.domain.knowledge import Language
 from app.reasoning.local.cues import alternatives
-from app.reasoning.local.number_words import SpeltNumber, spelt_numbers
-from app.reasoning.local.numbers import Amount, amounts_in, plain
+from app.reasoning.local.numbers import Amount, amounts_in
 from app.text.language import fold, guess_language, normalise
+from app.text.numbers import Number, numbers_in, plain
 
 _OPERATORS = (
     (r"\*\*|\^|mu|to the power of", "**"),
@@ -80,12 +80,23 @@ def number_language(text: str) -> Language:
 
 
 def figures_in(text: str, language: Language) -> tuple[Figure, ...]:
-    """The numbers of a normalised text in order, in digits and in words; the longer reading where both are possible."""
-    amounts = [_untimed(amount, text) for amount in amounts_in(text, language) if any(map(str.isdigit, amount.text))]
-    spelt = spelt_numbers(text, language)
-    figures = [_of_words(number, text) for number in spelt if not _is_within(number, amounts)]
-    figures += [_of_digits(amount) for amount in amounts if not any(_touches(amount, one) for one in figures)]
-    return tuple(sorted(figures, key=lambda figure: figure.start))
+    """The numbers of a normalised text in order, in digits and in words, with the units of those in digits."""
+    amounts = {amount.start: amount for amount in amounts_in(text, language)}
+    return tuple(_figure(number, amounts.get(number.start), text) for number in numbers_in(text, language))
+
+
+def _figure(number: Number, amount: Amount | None, text: str) -> Figure:
+    """“7 times 8” multiplies: the unit is an operator there."""
+    own = text[number.start : number.end]
+    is_spelt = not any(map(str.isdigit, own))
+    if number.is_share:
+        return Figure(
+            f"({number.exact.numerator} / {number.exact.denominator})", "", own, number.start, number.end, True
+        )
+    if amount is None or is_spelt or amount.unit == "time":
+        value = amount.value if amount is not None and not is_spelt else number.value
+        return Figure(plain(value), "", own, number.start, number.end, is_spelt=is_spelt)
+    return Figure(plain(amount.value), amount.unit, amount.text, amount.start, amount.end)
 
 
 @lru_cache(maxsize=512)
@@ -117,30 +128,6 @@ def _more_or_less(expression: str) -> str:
 def _is_unclear(expression: str) -> bool:
     """Whether percent are added to what is no percentage, inside a longer sum: of what they are is not said."""
     return bool(_PERCENT_LAST.search(expression)) and "% " not in expression
-
-
-def _is_within(number: SpeltNumber, amounts: Sequence[Amount]) -> bool:
-    return any(amount.start <= number.start and number.end <= amount.end for amount in amounts)
-
-
-def _touches(amount: Amount, figure: Figure) -> bool:
-    return amount.start < figure.end and figure.start < amount.end
-
-
-def _of_words(number: SpeltNumber, text: str) -> Figure:
-    return Figure(number.written, "", text[number.start : number.end], number.start, number.end, is_spelt=True)
-
-
-def _of_digits(amount: Amount) -> Figure:
-    return Figure(plain(amount.value), amount.unit, amount.text, amount.start, amount.end)
-
-
-def _untimed(amount: Amount, text: str) -> Amount:
-    """“7 times 8” multiplies: the unit is an operator here."""
-    if amount.unit != "time":
-        return amount
-    digits = amount.text.split()[0]
-    return replace(amount, unit="", text=digits, end=text.index(digits, amount.start) + len(digits))
 
 
 def with_numbers(text: str, figures: Sequence[Figure]) -> str:

@@ -6,13 +6,13 @@ from functools import lru_cache
 from typing import Literal
 
 from app.domain.knowledge import Language
-from app.reasoning.local.cues import cue
+from app.reasoning.local.cues import alternatives, cue
 from app.reasoning.local.numbers import amounts_in
+from app.reasoning.local.sentences import Unit
 from app.reasoning.local.terms import Bag, Term, bag_of, terms_of
 from app.text.language import guess_language, is_unaccented_vietnamese, normalise, words
 
 Kind = Literal[
-    "overview",
     "compare",
     "formula",
     "quantity",
@@ -43,12 +43,9 @@ class Question:
     """What kinds of figure would answer it; empty when none is asked for."""
     terms: tuple[Term, ...]
     bag: Bag
-    sides: tuple[tuple[Term, ...], ...] = ()
-    """What is set side by side (“P1 và P2”): the terms that tell each side, two of them; else empty."""
 
 
 _KINDS: tuple[tuple[str, Kind], ...] = (
-    ("question.overview", "overview"),
     ("question.compare", "compare"),
     ("question.formula", "formula"),
     ("question.enumeration", "list"),
@@ -68,7 +65,6 @@ _CUES = tuple((kind, cue(section)) for section, kind in _KINDS)
 _MEASURES: tuple[Measure, ...] = ("percent", "money", "clock", "times", "duration", "date", "count")
 _MEASURE_CUES = tuple((measure, cue(f"measure.{measure}")) for measure in _MEASURES)
 _ASKING, _PHONE_ASKED, _FIGURE_ASKED = cue("question.asking"), cue("question.phone"), cue("question.figure")
-_PART_JOINT = re.compile(r"\s*,\s*(?:và |va |and )?|\s+(?:và|va|and)\s+", re.IGNORECASE)
 _ACRONYM = re.compile(r"\bAI\b")
 _SCENE, _FIGURE = 0.35, 0.15
 
@@ -88,23 +84,7 @@ def read_question(text: str, language: Language | None = None) -> Question:
         measures=_measures_of(asked, folded) if kind in ("quantity", "when", "who", "where") else frozenset(),
         terms=_framed_terms(spelt, folded),
         bag=bag_of(spelt, folded),
-        sides=_sides_of(spelt, folded) if kind in ("compare", "quantity", "when") else (),
     )
-
-
-def further_parts(question: Question) -> tuple[Question, ...]:
-    """The things a question asks about one subject: “đến khi nào *và tối đa mấy ngày*”. Same terms, other kinds; the
-    first as well when what it asks differs from the whole. Empty when only one thing is asked."""
-    pieces = [piece for piece in _PART_JOINT.split(question.text) if piece.strip(" ?")]
-    read = [read_question(piece, question.language) for piece in pieces[1:] if asks(piece.rstrip(" ?"))]
-    later = tuple(
-        replace(question, kind=part.kind, measures=part.measures, sides=())
-        for part in read
-        if part.measures != question.measures or part.kind != question.kind
-    )
-    own = question.measures.difference(*(part.measures for part in later))
-    first = (replace(question, measures=own, sides=()),) if own and own != question.measures else ()
-    return (*first, *later)
 
 
 def _without_acronyms(text: str) -> str:
@@ -163,33 +143,77 @@ def _measures_of(text: str, folded: bool) -> frozenset[Measure]:
     return frozenset(found) if found == ["count"] else frozenset(found) - {"count"}
 
 
-_BETWEEN = re.compile(r"\b(?:giữa|giua|between|of|hơn,|hon,|sánh|sanh|compare)\s+", re.IGNORECASE)
-_AND = re.compile(r"\s+(?:và|va|hay|hoặc|với|voi|so với|and|or|vs\.?|versus|than|to)\s+", re.IGNORECASE)
-_SIDE_WORDS = 4
+_NUMBER_WORDS = rf"(?:{alternatives('shapes.number_words')})"
+_AMOUNT = rf"(?:\d[\d.,]*|{_NUMBER_WORDS})"
+_SPAN_UNIT = (
+    r"(?:ngày|giờ|tiếng|phút|giây|tuần|tháng|quý|năm|đêm|(?:working |business |calendar |consecutive )?"
+    r"(?:days?|hours?|minutes?|seconds?|weeks?|months?|years?|quarters?|nights?)|-day|-hour|-month)\b"
+)
+_FIGURES: dict[Measure, re.Pattern[str]] = {
+    "duration": re.compile(rf"{_AMOUNT}[\s-]*(?:đến\s*\d+\s*|to\s*\d+\s*)?{_SPAN_UNIT}", re.IGNORECASE),
+    "money": re.compile(
+        r"\d[\d.,]*\s*(?:đồng|đ\b|vnđ|vnd|triệu|tỷ|nghìn|usd|eur|gbp|cad|dollars?|pounds?|euros?|k\b)"
+        r"|[£$€]\s*\d|(?:USD|EUR|GBP|CAD|VND)\s*\d",
+        re.IGNORECASE,
+    ),
+    "percent": re.compile(
+        r"\d[\d.,]*\s*(?:%|phần trăm|per ?cent)|toàn bộ|nguyên lương|full pay|half pay", re.IGNORECASE
+    ),
+    "clock": re.compile(r"\b\d{1,2}(?::\d{2}|h\d{0,2}\b)|\b\d{1,2}\s*(?:giờ|am\b|pm\b|a\.m|p\.m)|24/7", re.IGNORECASE),
+    "date": re.compile(alternatives("shapes.date"), re.IGNORECASE),
+    "times": re.compile(
+        rf"{_AMOUNT}\s*(?:lần|times?)\b|\b(?:once|twice|daily|weekly|monthly|yearly|annually|quarterly)\b|"
+        rf"(?:hằng|mỗi|hàng|every|each)\s+(?:{_AMOUNT}\s+)?(?:ngày|tuần|tháng|quý|năm|day|week|month|quarter|year)|"
+        rf"{_AMOUNT}\s*{_SPAN_UNIT}",
+        re.IGNORECASE,
+    ),
+    "phone": re.compile(r"(?:máy lẻ|extension|ext\.?|số|gọi|call|\+)\s*\d{2,}", re.IGNORECASE),
+    "count": re.compile(rf"\d|\b{_NUMBER_WORDS}\b", re.IGNORECASE),
+}
+_NAMED = {
+    "who": re.compile(alternatives("question.person"), re.IGNORECASE),
+    "where": re.compile(alternatives("question.place"), re.IGNORECASE),
+    "why": re.compile(r"\bvì\b|\bdo\b|bởi|nhằm|để|because|since|so that|in order|due to|reason|caus", re.IGNORECASE),
+}
+_FORMULAS = (
+    (1.0, re.compile(r"[^\W\d]{2}[^=\n]*=[^=\n]*[^\W\d]{2}[^=\n]*[/×*÷+][^=\n]*\w", re.IGNORECASE)),
+    (0.5, re.compile(r"\d[^=\n]{0,40}[/×*÷][^=\n]{0,40}=\s*[£$€]?\d", re.IGNORECASE)),
+    (0.2, re.compile(r"công thức|formula|nhân với|chia cho|multipl|divid", re.IGNORECASE)),
+)
+"""A formula in words, a worked example, a mention; with what each is worth."""
+_STEP_OF_CALCULATION = 0.3
+_NONE = re.compile(alternatives("question.none"), re.IGNORECASE)
+"""“Nobody gets any” answers “how many” too."""
+_SANCTION = re.compile(alternatives("shapes.sanction"), re.IGNORECASE)
+_VERDICT = re.compile(r"^(?:có|không|được|yes|no|only|chỉ)\b[,.: ]", re.IGNORECASE)
+_ENUMERATION = re.compile(r":[^:,]+,[^,]+(?:,| và | and )|,[^,]+,[^,]+ (?:và|and) ")
 
 
-def _sides_of(text: str, folded: bool) -> tuple[tuple[Term, ...], ...]:
-    """The two things around the last “và”, “hay”, “and” …, told apart by the words only one of them has."""
-    connectors = list(_AND.finditer(text))
-    if not connectors:
-        return ()
-    mark = connectors[-1]
-    before = _BETWEEN.split(_uncapitalised(text[: mark.start()]))[-1].split()[-_SIDE_WORDS:]
-    after = text[mark.end() :].split()[:_SIDE_WORDS]
-    # A word in front keeps a capital from looking like the start of a sentence.
-    left, right = (_keys(terms_of(" ".join(["a", *side]), folded)) for side in (before, after))
-    shared = {term.stems for term in left} & {term.stems for term in right}
-    sides = tuple(tuple(term for term in side if term.stems not in shared) for side in (left, right))
-    return sides if all(sides) else ()
+def fits(question: Question, unit: Unit) -> float:
+    """How well the shape of a piece answers the question's kind: 1 it does, 0 nothing to say, -1 it cannot."""
+    if question.measures:
+        return _fits_measures(question, unit.text)
+    match question.kind:
+        case "who" | "where" | "why":
+            return 1.0 if _NAMED[question.kind].search(unit.text) else -0.5
+        case "consequence":
+            return 1.0 if _SANCTION.search(unit.text) else 0.0
+        case "formula":
+            worth = next((worth for worth, pattern in _FORMULAS if pattern.search(unit.text)), -1.0)
+            return worth + _STEP_OF_CALCULATION if unit.kind == "step" and worth > 0 else worth
+        case "how_to":
+            return 0.6 if unit.kind == "step" else 0.0
+        case "list":
+            return 0.6 if unit.kind != "sentence" or _ENUMERATION.search(unit.text) else -0.3
+        case "yes_no":
+            return 1.0 if _VERDICT.match(unit.text) else 0.0
+        case _:
+            return 0.0
 
 
-def _uncapitalised(text: str) -> str:
-    """The first word as it would stand inside a sentence; acronyms and codes keep their capitals."""
-    first = text.split(" ", 1)[0]
-    return text if first[1:] != first[1:].lower() or any(map(str.isdigit, first)) else text[:1].lower() + text[1:]
-
-
-def _keys(terms: tuple[Term, ...]) -> tuple[Term, ...]:
-    """The names among the terms when there are any, else the last two."""
-    named = tuple(term for term in terms if term.is_name)
-    return named or terms[-2:]
+def _fits_measures(question: Question, text: str) -> float:
+    if any(_FIGURES[measure].search(text) for measure in question.measures):
+        return 1.0
+    if _NONE.search(text):
+        return 0.0
+    return -1.0 if question.kind == "quantity" else -0.5

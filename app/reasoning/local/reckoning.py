@@ -1,14 +1,44 @@
-"""What a question wants reckoned, with everything needed for it: a sum, a conversion, a day."""
+"""What a question wants reckoned, with everything needed for it: a sum, a conversion, a day, or pay whose figures it
+states: hourly or daily pay × how many × the rate, a yearly number of days pro rata."""
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from app.domain.knowledge import Language
 from app.domain.plan import MATH_TOOL
+from app.reasoning.local.numbers import Amount, amounts_in
+from app.text.language import fold, guess_language, normalise
+from app.text.numbers import plain
 
 _SIGNS = {"+": "sum", "-": "subtract", "*": "multiply", "/": "divide", "**": "power"}
 """The sign of a sum of two, and the agent type that computes it."""
 _TWO = re.compile(r"(?P<a>[\d.]+)(?P<percent> %)? (?P<sign>\+|-|\*\*|[*/]) (?P<b>[\d.]+)")
+MONEY_UNITS = ("VND", "GBP", "USD", "EUR", "CAD")
+_KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
+    ("%", re.compile(r"%|phan tram|ty le|he so|muc huong|rate|percent|multiplier|factor")),
+    ("hour", re.compile(r"so gio|gio lam|\bhours?\b")),
+    ("month", re.compile(r"so thang|thang lam|\bmonths?\b")),
+    ("time", re.compile(r"so lan|\btimes\b|number of late")),
+    ("km", re.compile(r"\bkm\b|so km|kilomet|\bmiles?\b")),
+    ("person", re.compile(r"so nguoi|\bpeople\b|\bheadcount\b")),
+    ("money", re.compile(r"luong|tien|phi|gia|muc|salary|\bpay\b|wage|price|cost|amount|fee|allowance")),
+    ("day", re.compile(r"so ngay|ngay nghi|ngay phep|ngay cong|\bngay\b|\bdays?\b|\bleave\b")),
+    ("year", re.compile(r"so nam|\byears?\b")),
+)
+"""What kind of amount a variable of a formula stands for, by its name (folded)."""
+_SURELY_MONEY = 100_000
+_HOURLY = re.compile(r"\b(?:(?:luong|tien|moi|mot) gio|hourly|per hour|an hour)\b|/ ?(?:gio|h(?:our)?)\b")
+_DAILY = re.compile(r"\b(?:luong ngay|tien cong ngay|moi ngay|mot ngay|daily|per day|a day)\b|/ ?ngay\b")
+_PRO_RATA = re.compile(r"\b(?:t[yi] le|pro.?rata|tuong ung|theo thang)\b")
+_YEARLY = re.compile(r"\b(?:(?:moi|mot|hang) nam|a year|per year|annual|yearly)\b|/ ?nam\b")
+_RATE_IN_RULES = re.compile(
+    r"\b(?:lam them|tang ca|ngay nghi|ngay le|ban dem|cuoi tuan|chu nhat|overtime|holiday|rest day|weekend|sunday"
+    r"|night)\b"
+)
+"""Work whose rate stands in the rules when the question does not say it."""
+_MONTHS_A_YEAR = "12"
+_MOST_CHARS = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,3 +86,70 @@ def sum_of(expression: str, grounds: Sequence[str], *, unit: str = "", is_stated
     if is_stated:
         types = (MATH_TOOL, *types) if unit else (*types, MATH_TOOL)
     return Reckoning(types, values, tuple(dict.fromkeys(grounds)))
+
+
+def stated_relation(question: str) -> Reckoning | None:
+    """The pay or share of a year of which a question states all operands; None where one is left over or lacking."""
+    text = normalise(question)
+    if len(text) > _MOST_CHARS or not any(map(str.isdigit, text)):
+        return None
+    stated = kinds_in(text, guess_language(text))
+    found = relation_among(text, stated, is_alone=True)
+    return found if found and len(found.grounds) == len(stated) else None
+
+
+def kinds_in(text: str, language: Language) -> list[tuple[str, Amount]]:
+    """The amounts of a text with their kinds (``money hour day % …``), in order."""
+    return [
+        (kind_of_amount(amount, " ".join(text[: amount.start].split()[-3:])), amount)
+        for amount in amounts_in(text, language)
+    ]
+
+
+def relation_among(text: str, stated: Sequence[tuple[str, Amount]], *, is_alone: bool = False) -> Reckoning | None:
+    """The relation between the amounts of a question, each kind named once.
+
+    Args:
+        text: The question.
+        stated: Its amounts with their kinds.
+        is_alone: Nothing but the question is known: a rate that stands in the rules is lacking.
+    """
+    by_kind = {kind: amount for kind, amount in stated if kind}
+    if len(by_kind) < (len(stated) if is_alone else len([kind for kind, _ in stated if kind])):
+        return None
+    bare = fold(text).lower()
+    return _pay(text, bare, by_kind, is_alone=is_alone) or _share_of_year(bare, by_kind)
+
+
+def _pay(text: str, bare: str, by_kind: Mapping[str, Amount], *, is_alone: bool) -> Reckoning | None:
+    """Pay of an hour or a day × their number × the rate."""
+    money, rate = by_kind.get("money"), by_kind.get("%")
+    worked = by_kind.get("hour") if _HOURLY.search(bare) else by_kind.get("day") if _DAILY.search(bare) else None
+    if money is None or worked is None or (is_alone and rate is None and _RATE_IN_RULES.search(bare)):
+        return None
+    used = [money, worked, *([rate] if rate else [])]
+    factors = [plain(money.value), plain(worked.value), *([f"{plain(rate.value)} / 100"] if rate else [])]
+    unit = money.unit or ("VND" if guess_language(text) == "vi" else "")
+    return sum_of(" * ".join(factors), [amount.text for amount in used], unit=unit)
+
+
+def _share_of_year(bare: str, by_kind: Mapping[str, Amount]) -> Reckoning | None:
+    """A yearly number of days for the months worked."""
+    days, months = by_kind.get("day"), by_kind.get("month")
+    if not (days and months and _PRO_RATA.search(bare) and _YEARLY.search(bare)):
+        return None
+    expression = f"{plain(days.value)} / {_MONTHS_A_YEAR} * {plain(months.value)}"
+    return sum_of(expression, [days.text, months.text], unit="day")
+
+
+def kind_of(name: str) -> str:
+    """What kind of amount a name stands for; empty when it tells none."""
+    bare = fold(name).lower()
+    return next((kind for kind, pattern in _KINDS if pattern.search(bare)), "")
+
+
+def kind_of_amount(amount: Amount, before: str) -> str:
+    """What kind of amount was stated, by its unit or, without one, by the words in front of it."""
+    if amount.unit in MONEY_UNITS:
+        return "money"
+    return amount.unit or ("money" if amount.value >= _SURELY_MONEY else kind_of(before))

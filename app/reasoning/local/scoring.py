@@ -5,17 +5,14 @@ about public encyclopedia passages and on the demo corpus (``bench/fit_scoring.p
 """
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from app.domain.knowledge import Language, Passage
-from app.reasoning.local.cues import alternatives
 from app.reasoning.local.numbers import Amount, amounts_in, ranges_in, strictly
-from app.reasoning.local.question import Question
+from app.reasoning.local.question import Question, fits
 from app.reasoning.local.sentences import Unit, bare_heading, units_of, with_heading
-from app.reasoning.local.shapes import fits
 from app.reasoning.local.terms import EMPTY, Bag, bag_of, coverage, rarity, terms_of
 
 
@@ -45,7 +42,6 @@ class Features(NamedTuple):
     fails: float = 0.0
     """It states a range that does not."""
     introduction: float = 0.0
-    administrative: float = 0.0
     relevance: float = 0.0
     """Of its passage."""
     rank: float = 0.0
@@ -55,7 +51,7 @@ class Features(NamedTuple):
 NOTHING_MEASURED = Features()
 WEIGHTS = Features(
     own=0.31, introduced=0.36, share=0.60, pairs=0.45, heading=0.22, opens=0.17, fits=0.12, misfits=-0.32, keyed=0.28,
-    holds=0.27, fails=-0.28, introduction=-0.18, administrative=-0.30, relevance=0.36, rank=0.25,
+    holds=0.27, fails=-0.28, introduction=-0.18, relevance=0.36, rank=0.25,
 )  # fmt: skip
 
 
@@ -87,10 +83,6 @@ class Candidate:
 _LABEL_WORDS = 6
 _DECISIVE = 6.0
 """Who asks for a formula wants one, not talk about it."""
-_ASKS_ADMINISTRATION = re.compile(
-    r"ban hành|hiệu lực|quyết định số|chịu trách nhiệm|thay thế|owner|issued|in force|replace", re.IGNORECASE
-)
-_ADMINISTRATIVE_START = re.compile(rf"^(?:{alternatives('scoring.administrative_start')})", re.IGNORECASE)
 
 
 def is_foreign(question: Question, candidate: Candidate) -> bool:
@@ -186,7 +178,6 @@ def _features(scale: Scale, candidate: Candidate) -> Features:
         holds=holds,
         fails=fails,
         introduction=float(unit.text.rstrip("* ").endswith(":")),
-        administrative=float(_is_administrative(question, unit)),
         relevance=candidate.passage.relevance_score,
         rank=1 / (1 + candidate.rank),
     )
@@ -230,8 +221,3 @@ def _range_verdict(scale: Scale, unit: Unit, passage: Passage) -> tuple[float, f
         stated = {(amount.value, amount.unit) for amount in amounts_in(text, language)}
         return float(any((amount.value, amount.unit) in stated for amount in scale.conditions)), 0.0
     return (1.0, 0.0) if any(judged) else (0.0, 1.0)
-
-
-def _is_administrative(question: Question, unit: Unit) -> bool:
-    """Who issued a document and what it is for: asked seldom, found first."""
-    return bool(_ADMINISTRATIVE_START.match(unit.text)) and not _ASKS_ADMINISTRATION.search(question.text)

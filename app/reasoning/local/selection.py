@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence, Set
 from uuid import UUID
 
-from app.domain.knowledge import Passage, Quote
+from app.domain.knowledge import Quote
 from app.reasoning.local.cues import alternatives
 from app.reasoning.local.numbers import numbers_of
 from app.reasoning.local.question import Question
@@ -17,9 +17,7 @@ _MAX_BLOCK_CHARS, _MAX_PARAGRAPH_CHARS = 1100, 420
 _SAME_QUESTION = 0.7
 """A heading that matches this well asks what was asked: what stands under it is the answer."""
 _BLOCK_KINDS = ("how_to", "list", "consequence")
-_LOOKED_AT, _TABLES = 60, 2
-_ALSO = 0.5
-"""Share of the best merit that a piece for what else is asked needs."""
+_LOOKED_AT = 60
 _CLOSE = 0.45
 """How far a second piece of the same document may score below the best: within this it answers one time in four where
 the best does not, and nobody minds reading two sentences."""
@@ -32,27 +30,14 @@ _SAME_WORDS = 0.7
 _EXCEPTION = re.compile(rf"^(?:{alternatives('selection.exception')})\b", re.IGNORECASE)
 
 
-def select(question: Question, ranked: Sequence[Candidate], further: Sequence[Candidate] = ()) -> tuple[Quote, ...]:
-    """The spans that answer the question, strongest first; empty when there are no candidates.
-
-    `further` are the best pieces for what else the question asks; they come right after the best one.
-    """
+def select(question: Question, ranked: Sequence[Candidate]) -> tuple[Quote, ...]:
+    """The spans that answer the question, strongest first: the best piece, the next when it is close, and what other
+    documents say on the same; empty when there are no candidates."""
     if not ranked:
         return ()
-    sided = _best_of_sides(question, ranked)
-    first, *rest = sided or _leading(question, ranked)
-    enough = 0.0 if question.kind == "formula" else _ALSO * first.merit  # an example seldom repeats the question
-    also = [c for c in further if c.features.fits > 0 and c.merit >= enough]
-    return tuple(_quotes(question, [first, *also, *rest]))
-
-
-def _leading(question: Question, ranked: Sequence[Candidate]) -> list[Candidate]:
-    """The best piece, the next when it is close, and what other documents say on the same."""
     best = ranked[0]
     others = _second_opinions(question, ranked[1:_LOOKED_AT], best)
-    if question.kind == "overview":
-        return [best, *_other_sections(ranked[1:_LOOKED_AT], best), *others]
-    return [best, *_close_second(question, ranked), *others]
+    return tuple(_quotes(question, [best, *_close_second(question, ranked), *others]))
 
 
 def _close_second(question: Question, ranked: Sequence[Candidate]) -> list[Candidate]:
@@ -62,15 +47,6 @@ def _close_second(question: Question, ranked: Sequence[Candidate]) -> list[Candi
     best = ranked[0]
     near = (c for c in ranked[1:_LOOKED_AT] if c.passage.document_id == best.passage.document_id)
     return [candidate for candidate in near if candidate.score >= best.score - _CLOSE][:1]
-
-
-def _other_sections(ranked: Sequence[Candidate], best: Candidate) -> list[Candidate]:
-    """For an overview: the best piece of each further section of the same document."""
-    sections = {best.unit.heading: best}
-    for candidate in ranked:
-        if candidate.passage.document_id == best.passage.document_id:
-            sections.setdefault(candidate.unit.heading, candidate)
-    return list(sections.values())[1:]
 
 
 def _second_opinions(question: Question, ranked: Sequence[Candidate], best: Candidate) -> list[Candidate]:
@@ -100,41 +76,6 @@ def _speaks_of_the_same(question: Question, candidate: Candidate, best: Candidat
 
 def _overlap(one: Set[str], other: Set[str]) -> float:
     return len(one & other) / max(1, min(len(one), len(other)))
-
-
-def _best_of_sides(question: Question, ranked: Sequence[Candidate]) -> list[Candidate]:
-    """For things set side by side, a piece about each: rows of one table before anything else.
-
-    Empty when one of them is not spoken of, or when nothing is compared and no table lists both.
-    """
-    if not question.sides:
-        return []
-    groups: dict[tuple[UUID, int], list[Candidate]] = {}
-    for candidate in ranked[:_LOOKED_AT]:
-        if candidate.unit.kind != "sentence":
-            groups.setdefault((candidate.passage.chunk_id, candidate.unit.block), []).append(candidate)
-    tables = [pair for group in groups.values() if (pair := _one_a_side(question, group))]
-    tables.sort(key=lambda pair: -sum(candidate.merit for candidate in pair))
-    if tables:
-        return [candidate for pair in tables[:_TABLES] for candidate in pair]
-    return _one_a_side(question, ranked[:_LOOKED_AT]) if question.kind == "compare" else []
-
-
-def _one_a_side(question: Question, candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The best piece that speaks of each side and not of the other; empty unless every side has its own."""
-    chosen: list[Candidate] = []
-    for side in question.sides:
-        others = [term for other in question.sides if other != side for term in other]
-        about = [
-            candidate
-            for candidate in candidates
-            if all(term.found_in(candidate.own) >= 1 for term in side)
-            and not any(term.found_in(candidate.own) >= 1 for term in others)
-        ]
-        if not about:
-            return []
-        chosen.append(max(about, key=lambda candidate: candidate.merit))
-    return chosen
 
 
 def _quotes(question: Question, chosen: Sequence[Candidate]) -> list[Quote]:
@@ -196,8 +137,3 @@ def _says_the_same(one: Quote, other: Quote) -> bool:
         return True
     shared = _overlap(bag_of(one.text).stems, bag_of(other.text).stems)
     return shared >= _SAME_WORDS and numbers_of(one.text) == numbers_of(other.text)
-
-
-def titles(passages: Sequence[Passage]) -> list[str]:
-    """Document titles in order, each once."""
-    return list(dict.fromkeys(passage.title for passage in passages))

@@ -149,3 +149,13 @@ ASKING_WORDS = word_list("terms.asking")
 """Words that ask rather than name; stems, with and without diacritics."""
 GENERIC_WORDS = word_list("terms.generic")
 """Words so common in policies that missing them means little; stems."""
+
+
+_TELLING = 0.5
+"""Least weight of a concept; lighter ones (company, rule, document) stand in every policy."""
+
+
+def concepts_in(text: str) -> frozenset[str]:
+    """Names of the telling concepts of `text`, equal for a phrase and its translation."""
+    weights = glossary().weights
+    return frozenset(str(concept) for concept in bag_of(text).concepts if weights[concept] >= _TELLING)

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from app.reasoning.local.cues import alternatives
+from app.reasoning.local.cues import alternatives, lines
 from app.reasoning.local.glossary import glossary, stemmed
 from app.reasoning.local.question import asks
 from app.reasoning.local.terms import Term, terms_of
@@ -123,3 +123,26 @@ def _english_topic(question: str) -> str:
     mark = _SUBJECT_END_EN.search(rest)
     topic = rest[: mark.start()] if mark and mark.start() > 0 else rest
     return topic.strip() if Part.of(topic).weight else rest.strip()
+
+
+_WORDS = dict(line.split(" = ") for line in lines("shorthand.words"))
+_TOKEN = re.compile(
+    rf"(?<![\w.,@/&+-])(?<!\d )(?:{'|'.join(sorted(map(re.escape, _WORDS), key=len, reverse=True))})(?![\w@/&+-])"
+)
+"""Lower case only, and no part of a name, address, code or figure: “T&C”, “10 k” stay."""
+
+
+def spelt_out(text: str) -> str:
+    """`text` with its shorthand written in full if it is Vietnamese; without diacritics where the text has none."""
+    if not _TOKEN.search(text) or not _is_vietnamese(text):
+        return text
+    plain = is_unaccented_vietnamese(text)
+    return _TOKEN.sub(lambda mark: fold(_WORDS[mark[0]]) if plain else _WORDS[mark[0]], text)
+
+
+def _is_vietnamese(text: str) -> bool:
+    """Whether a letter says so, or what is left without the shorthand, which could be anything itself."""
+    rest = _TOKEN.sub(" ", text)
+    return any(char.isalpha() and not char.isascii() for char in text) or (
+        any(map(str.isalpha, rest)) and guess_language(rest) == "vi"
+    )

@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from app.agents.spec import SCHEMA_PATH, SERVER_TOOL_PATTERN, AgentSpec, AgentTool, agent_schema, write_schema
-from app.tools.catalogue import TOOL_NAMES
+from app.tools.catalogue import tool_names
 from tests.factories import principal
 
 FINANCE: dict[str, Any] = {
@@ -116,7 +116,7 @@ class TestAgentSchema:
         assert schema["additionalProperties"] is False
         short, long = schema["properties"]["tools"]["items"]["anyOf"]
         listed, of_server = short["anyOf"]
-        assert listed == {"type": "string", "enum": list(TOOL_NAMES)}
+        assert listed == {"type": "string", "enum": list(tool_names())}
         assert of_server == {"type": "string", "pattern": SERVER_TOOL_PATTERN}
         assert long == {"$ref": "#/$defs/AgentTool"}
         assert schema["properties"]["description"]["anyOf"][0]["type"] == "string"

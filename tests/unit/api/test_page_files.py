@@ -4,7 +4,7 @@ import gzip
 
 import pytest
 
-from app.api.page_files import WEB_FOLDER, page_file
+from app.api.operations import WEB_FOLDER, page_file
 from app.errors import AppError
 
 APP = (WEB_FOLDER / "app.js").read_bytes()

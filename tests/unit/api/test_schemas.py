@@ -6,11 +6,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from app.api import examples
-from app.api.problem import describe_validation
-from app.api.schemas import ChatBody, PlanView, SearchBody
+from app.api.schemas import EXAMPLES, ChatBody, PlanView, SearchBody
 from app.domain.answer import ErrorAnswer, FinalAnswer
 from app.domain.plan import Plan
+from app.errors import describe_validation
 
 SEED_BODY: dict[str, Any] = {
     "query": "giá trị cốt lõi, muộn có ảnh hưởng đến giá trị nào không",
@@ -77,11 +76,11 @@ class TestChatBody:
 class TestExamples:
     def test_of_answers_are_what_the_records_write(self) -> None:
         own = ("session_id", "task_id", "outcome")
-        FinalAnswer.model_validate({key: item for key, item in examples.ANSWER.items() if key not in own})
-        ErrorAnswer.model_validate({key: item for key, item in examples.ERROR_ANSWER.items() if key not in own})
+        FinalAnswer.model_validate({key: item for key, item in EXAMPLES["answer"].items() if key not in own})
+        ErrorAnswer.model_validate({key: item for key, item in EXAMPLES["error_answer"].items() if key not in own})
 
     def test_of_plans_can_be_read(self) -> None:
-        assert Plan.model_validate(PlanView.model_validate(examples.PLAN).plan).steps[0].node_id == "hr#rag"
+        assert Plan.model_validate(PlanView.model_validate(EXAMPLES["plan"]).plan).steps[0].node_id == "hr#rag"
 
     @pytest.mark.parametrize("body", [ChatBody, SearchBody])
     def test_of_bodies_are_accepted(self, body: type[ChatBody] | type[SearchBody]) -> None:

@@ -5,9 +5,11 @@ from typing import Any
 
 from rich.console import Console
 
-from app.api.examples import ANSWER, ERROR_ANSWER, PLAN
+from app.api.schemas import EXAMPLES
 from app.cli.display import RunView, _conflict_line, show_answer
 from app.cli.questions import ending_of
+
+ANSWER, ERROR_ANSWER, PLAN = EXAMPLES["answer"], EXAMPLES["error_answer"], EXAMPLES["plan"]
 
 
 def shown(answer: dict[str, object], view: RunView) -> str:
@@ -48,7 +50,7 @@ class TestShowAnswer:
     def test_shows_answer_evidence_flow_and_outcome(self) -> None:
         text = shown(ANSWER, running())
         assert "4 giá trị cốt lõi" in text
-        assert "https://intra.company.example/hr/punctuality" in text and "2026-08-20" in text and "0.92" in text
+        assert "https://intra.example/hr/punctuality" in text and "2026-08-20" in text and "0.92" in text
         assert "hr#rag" in text and "97" in text
         assert "Nội quy đi muộn định nghĩa thế nào?" in text
         assert "answered · confidence 0.89" in text and ANSWER["session_id"] in text

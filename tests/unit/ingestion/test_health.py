@@ -19,7 +19,7 @@ from app.ingestion.comparison import (
     weigh_by,
 )
 from app.ingestion.health import advice
-from app.reasoning.local.concepts import concepts_in
+from app.reasoning.local.terms import concepts_in
 from app.storage.health import ItemRow
 from app.storage.neighbours import Neighbour, PassageRow
 from tests.cases import each_case

@@ -1,10 +1,13 @@
+from pathlib import Path
 from typing import cast
 
 import pytest
 
+from app.plugins import TOOLS
 from app.storage.database import Database
 from app.tools.base import Toolbox
-from app.tools.catalogue import TOOL_NAMES, ToolPorts, build_toolbox, descriptions, known_tools
+from app.tools.catalogue import ToolPorts, build_toolbox, catalogue, descriptions, known_tools, tool_names
+from tests.plugin_samples import install
 from tests.unit.tools.recording import RecordingReasoner, RecordingSearcher
 
 
@@ -16,7 +19,7 @@ def toolbox() -> Toolbox:
 class TestBuildToolbox:
     def test_holds_every_tool_of_the_catalogue_under_its_own_name(self) -> None:
         built = toolbox()
-        assert set(built) <= set(TOOL_NAMES)
+        assert set(built) <= set(tool_names())
         assert {"rag_tool", "summary_tool", "math_tool", "log_tool", "unit_tool", "python_tool"} <= set(built)
         assert all(name == tool.name for name, tool in built.items())
 
@@ -39,7 +42,7 @@ class TestBuildToolbox:
 
 
 class TestDescriptions:
-    @pytest.mark.parametrize("name", TOOL_NAMES)
+    @pytest.mark.parametrize("name", tool_names())
     def test_every_tool_says_what_it_does_in_one_sentence(self, name: str) -> None:
         told = known_tools()[name]
         assert told.endswith(".")
@@ -47,3 +50,23 @@ class TestDescriptions:
 
     def test_are_those_of_the_tools_themselves(self) -> None:
         assert descriptions(toolbox()) == {name: known_tools()[name] for name in toolbox()}
+
+
+def test_a_tool_of_an_installed_package_is_one_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = """
+from app.tools.catalogue import ToolPlugin
+
+class WeatherTool:
+    "Tells the weather."
+    name = "weather_tool"
+
+PLUGIN = ToolPlugin(WeatherTool, lambda ports: WeatherTool())
+"""
+    line = "weather = conclave_weather:PLUGIN"
+    install(tmp_path, monkeypatch, module="conclave_weather", source=source, entry_points={TOOLS: line})
+    catalogue.cache_clear()
+    try:
+        assert tool_names()[-1] == "weather_tool" and known_tools()["weather_tool"] == "Tells the weather."
+        assert toolbox()["weather_tool"].name == "weather_tool"
+    finally:
+        catalogue.cache_clear()

@@ -14,7 +14,7 @@ from app.reasoning.deep import Action, ActRequest, Found, Solved
 from app.reasoning.llm.deep import telling
 from app.reasoning.llm.deep.calls import grounds_of, guard_of, wished, wrong_call
 from app.reasoning.llm.deep.grounds import Grounds
-from app.reasoning.llm.deep.observed import findings_of
+from app.reasoning.llm.deep.planning import NOT_SOLVED
 from app.reasoning.llm.deep.shapes import (
     FoundShape,
     ResearchEndShape,
@@ -24,7 +24,7 @@ from app.reasoning.llm.deep.shapes import (
     SolveShape,
     ToolShape,
 )
-from app.reasoning.llm.deep.wording import NOT_SOLVED
+from app.reasoning.llm.deep.telling import findings_of
 from app.reasoning.llm.ladder import Ladder
 from app.reasoning.llm.prompts import load
 from app.reasoning.llm.structured import Question, Shape, ask

@@ -1,13 +1,17 @@
-"""The planner: research steps and logic steps. It reads the question and what is on offer, no documents."""
+"""The planner and the critic.
+
+The planner reads the question and what is on offer, no documents. The critic is not asked of a model about what states
+figures from nowhere, unless the rules come to the same result themselves: that is sent back."""
 
 import re
 
-from app.domain.deep import DeepPlan
+from app.domain.deep import Critique, DeepPlan
+from app.domain.knowledge import Language
 from app.links import LinkGuard
-from app.reasoning.deep import DecomposeRequest
+from app.reasoning.deep import CritiqueRequest, DecomposeRequest, DeepReasoner
 from app.reasoning.llm.deep import telling
-from app.reasoning.llm.deep.grounds import addresses_of
-from app.reasoning.llm.deep.shapes import DeepPlanShape
+from app.reasoning.llm.deep.grounds import Grounds, addresses_of, texts_of
+from app.reasoning.llm.deep.shapes import CritiqueShape, DeepPlanShape
 from app.reasoning.llm.ladder import Ladder
 from app.reasoning.llm.prompts import load
 from app.reasoning.llm.structured import Question, ask
@@ -73,3 +77,73 @@ def _format(text: str, question: str) -> str:
     said = {fold(word) for word in content_words(text)}
     asked = {fold(word) for word in content_words(question)}
     return text if said and len(said & asked) >= _OWN_WORDS * len(said) else ""
+
+
+NOT_SOLVED: dict[Language, str] = {
+    "vi": "Những gì tìm được chưa đủ để trả lời câu hỏi này.",
+    "en": "What was found is not enough to answer this question.",
+}
+UNGROUNDED: dict[Language, str] = {
+    "vi": "Các số sau không có trong câu hỏi, kết quả tìm kiếm hay phép tính nào: {figures}. Hãy tra hoặc tính lại.",
+    "en": "These figures stand in no question, finding or calculation: {figures}. Look them up or calculate them.",
+}
+
+
+REVIEW_PURPOSE = "deep_review"
+_REVIEW_MAX_TOKENS = 250
+_REVIEW_SHARE = 0.2
+_MOST_TOLD = 5
+
+
+async def criticised(ladder: Ladder, rules: DeepReasoner, request: CritiqueRequest) -> Critique:
+    """The verdict. Raises `ModelFailed`."""
+    step = request.research.step if request.research is not None else 0
+    grounds, language = _grounds(request), request.asked.language
+    unknown = _unknown(request, grounds)
+    if unknown and not (await rules.criticise(request)).approved:
+        told = ", ".join(list(dict.fromkeys(unknown))[:_MOST_TOLD])
+        return Critique(of=request.of, approved=False, feedback=UNGROUNDED[language].format(figures=told), step=step)
+    question = Question(
+        REVIEW_PURPOSE,
+        load(REVIEW_PURPOSE, language),
+        telling.criticise(request),
+        CritiqueShape,
+        _REVIEW_MAX_TOKENS,
+        language,
+        _wrong_review,
+        _REVIEW_SHARE,
+    )
+    reply = await ask(ladder, question)
+    feedback = "" if reply.approved else _guard(request, grounds).clean(clean(reply.feedback)).strip()
+    return Critique(of=request.of, approved=reply.approved, feedback=feedback, step=step)
+
+
+def _wrong_review(reply: CritiqueShape) -> list[str]:
+    if not reply.approved and not clean(reply.feedback).strip():
+        return ["feedback: is empty, say what to do differently"]
+    return []
+
+
+def _grounds(request: CritiqueRequest) -> Grounds:
+    texts = [request.asked.question, request.plan.question, *request.asked.files, *texts_of(research=request.earlier)]
+    if request.research is not None:
+        texts += [request.research.task, *texts_of(request.research.observations, (), request.research.findings)]
+    if request.working is not None:
+        texts += texts_of(request.working.observations, (), request.working.findings)
+    return Grounds(texts, request.plan.question)
+
+
+def _guard(request: CritiqueRequest, grounds: Grounds) -> LinkGuard:
+    steps = request.earlier if request.research is None else (*request.earlier, request.research)
+    observations = request.working.observations if request.working is not None else ()
+    allowed = tuple(addresses_of(request.asked.question, observations, steps))
+    return grounds.guard(request.asked.language, allowed)
+
+
+def _unknown(request: CritiqueRequest, grounds: Grounds) -> list[str]:
+    """Figures of the result that nothing states; of an answer only its bare form, the text around it may name days."""
+    if request.research is not None:
+        return grounds.unknown(request.research.text) if request.research.found else []
+    if request.working is not None:
+        return grounds.unknown(request.working.answer) if request.working.solved else []
+    return []

@@ -11,9 +11,9 @@ from app.domain.deep import Critique, DeepPlan, Report
 from app.reasoning.budget import note_downgrade
 from app.reasoning.deep import Action, ActRequest, CritiqueRequest, DecomposeRequest, DeepReasoner, TellRequest
 from app.reasoning.llm import prompts
-from app.reasoning.llm.deep import acting, judging, planning, reporting
+from app.reasoning.llm.deep import acting, planning, reporting
 from app.reasoning.llm.ladder import Ladder
-from app.reasoning.llm.outcomes import ModelFailed
+from app.reasoning.llm.request import ModelFailed
 
 _Result = TypeVar("_Result")
 
@@ -43,8 +43,8 @@ class ModelDeepReasoner:
 
     async def criticise(self, request: CritiqueRequest) -> Critique:
         """One call; none for work that states figures from nowhere."""
-        asked = judging.criticised(self._ladder, self._rules, request)
-        return await _or_rules(judging.PURPOSE, asked, lambda: self._rules.criticise(request))
+        asked = planning.criticised(self._ladder, self._rules, request)
+        return await _or_rules(planning.REVIEW_PURPOSE, asked, lambda: self._rules.criticise(request))
 
     async def tell(self, request: TellRequest) -> Report:
         """One call for an answer that was found; that there is none is said by rule."""

@@ -9,7 +9,7 @@ from app.domain.knowledge import Language
 from app.evaluation.dataset import DEFAULT, open_dataset
 from app.flow.deep.stages import needs_deep, planned_question
 from app.reasoning import Classification
-from app.reasoning.local.tool_choice import needs_steps
+from app.reasoning.local.intents import needs_steps
 from app.text.language import guess_language
 
 ROOT = Path(__file__).parents[4]

@@ -1,7 +1,7 @@
 """An endpoint that keeps failing is left alone, tried with one call, and taken back."""
 
-from app.reasoning.llm.breaker import Breaker
-from app.reasoning.llm.outcomes import CallOutcome
+from app.reasoning.llm.ladder import Breaker
+from app.reasoning.llm.request import CallOutcome
 
 
 class Clock:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.reasoning.llm.retry_after import seconds_of
+from app.reasoning.llm.endpoint import seconds_of
 
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
 

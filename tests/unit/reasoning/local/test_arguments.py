@@ -55,14 +55,14 @@ class TestFormulaOfADocument:
         assert found.values == {}
         assert found.missing == ("số ngày nghỉ",)
 
-    def test_a_worked_example_alone_gives_its_places_to_the_askers_figures(self) -> None:
+    def test_a_worked_example_alone_is_no_formula_for_other_figures(self) -> None:
         text = (
             "Ví dụ: lương cơ bản 15.000.000 đồng, nghỉ 3 ngày: 15.000.000 / 26 × 3 = 1.730.769 đồng chi phí nghỉ phép."
         )
         found = for_sum(
             "Tính chi phí nghỉ phép: lương 20,8 triệu, nghỉ 2 ngày", factories.finding(factories.passage(text))
         )
-        assert value(found) == Decimal("1600000.00")
+        assert found.values == {}
 
     def test_english_text_and_pounds(self) -> None:
         text = "Holiday pay = annual salary / 260 × days of leave."
@@ -83,7 +83,7 @@ class TestSumsOfTheQuestion:
         [
             ("2+4 = ?", "6"),
             ("tính 15% của 20 triệu", "3000000"),
-            ("what is 12.5% of 1e6", "125000"),
+            ("what is 12.5% of 1 million", "125000"),
             ("15.000.000 / 26 × 3", "1730769.23"),
             ("add 45 to 87 plus 54", "186"),
             ("(12 + 3) * 4 bằng bao nhiêu", "60"),

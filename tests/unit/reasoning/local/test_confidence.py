@@ -120,21 +120,6 @@ class TestStandingOut:
         assert stands_out("How often is the greenhouse in Vinh watered?", self.version("twice")) == 0
 
 
-class TestStating:
-    @pytest.mark.parametrize(
-        ("query", "text", "states"),
-        [
-            ("On which floor are desks booked?", "The team sits on floor 3.", 1.0),
-            ("On which floor are desks booked?", "Desks are booked in the tool.", 0.0),
-            ("How many desks are on the floor?", "The team sits on floor 3.", 0.0),
-            ("Which room is used for calls?", "Calls are taken in room B338.", 1.0),
-            ("Họp ở phòng nào?", "Cuộc họp diễn ra ở phòng B338.", 1.0),
-        ],
-    )
-    def test_a_place_that_is_named_where_the_question_asks_which(self, query: str, text: str, states: float) -> None:
-        assert signals_of(read_question(query), ranked(query, page(text))).states == states
-
-
 def told(pattern: str) -> tuple[float, ...]:
     found = re.search(pattern, PAGE)
     assert found is not None, pattern

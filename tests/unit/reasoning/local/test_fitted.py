@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from app.reasoning.local.exemplars import exemplars, fitted
-from app.reasoning.local.fitted import read_or_fit
-from app.reasoning.local.kinds import KindModel
+from app.reasoning.local.fitted import KindModel, read_or_fit
 
 KNOWN = [*exemplars()[:60], *exemplars()[-60:]]
 VECTORS = np.random.default_rng(1).normal(size=(len(KNOWN), 8)).astype(np.float32)

@@ -2,7 +2,7 @@ import pytest
 
 from app.domain.tasks import Message
 from app.reasoning.local import LocalReasoner
-from app.reasoning.local.going_back import gone_back_to
+from app.reasoning.local.classify import gone_back_to
 
 LATE, LEAVE, PARKING = (
     "Đi muộn lần thứ 5 trong tháng bị xử lý thế nào?",

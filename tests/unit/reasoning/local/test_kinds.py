@@ -8,7 +8,7 @@ from app.embedding import EmbeddingUnavailable, Vectors
 from app.embedding.cached import StoredVectors
 from app.reasoning.local import LocalReasoner
 from app.reasoning.local.exemplars import ExemplarBank, exemplars
-from app.reasoning.local.manner import BUCKETS, cues_of, spelling_of
+from app.reasoning.local.views import BUCKETS, cues_of, spelling_of
 
 TALK = [
     "Bạn có thích chơi đàn ghi-ta không?",

@@ -4,7 +4,7 @@ from app.domain.knowledge import Passage
 from app.embedding import Embedder, EmbeddingUnavailable, Vectors
 from app.embedding.cached import CachedEmbedder
 from app.reasoning.local import LocalReasoner
-from app.reasoning.local.likeness import compared, may_be_foreign
+from app.reasoning.local.answer import compared, may_be_foreign
 from app.reasoning.local.question import read_question
 from app.reasoning.local.scoring import Candidate, candidates_of, scored
 from tests import factories

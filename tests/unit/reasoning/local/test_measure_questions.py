@@ -3,7 +3,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.reasoning.local.measure_questions import measure_asked
-from app.tools.arithmetic import calculate
 from app.tools.measures import read_measure
 
 
@@ -21,8 +20,6 @@ class TestMeasureAsked:
             ("1 sào bao nhiêu mét vuông", ("1", "sào", "mét vuông")),
             ("i need to know how many pounds are in 10 kilos", ("10", "kilos", "pounds")),
             ("20 km một giờ là bao nhiêu m một giây", ("20", "km/giờ", "m/giây")),
-            ("Chạy 90 km/h thì mỗi giây đi được bao nhiêu mét?", ("90", "km/h", "mét/giây")),
-            ("At 90 km/h, how many metres do you travel in one second?", ("90", "km/h", "metres/second")),
         ],
     )
     def test_is_read_with_both_units(self, query: str, values: tuple[str, ...]) -> None:
@@ -30,20 +27,6 @@ class TestMeasureAsked:
         assert found is not None
         assert tuple(found.values.values()) == values
         assert read_measure(values[1]) != read_measure(values[2])
-
-    @pytest.mark.parametrize(
-        ("query", "result"),
-        [
-            ("convert 5 feet 10 inches to cm", 177.8),
-            ("1 giờ 30 phút là bao nhiêu phút", 90),
-            ("60 km/h trong 2 giờ đi được bao nhiêu km", 120),
-            ("90 km/h trong 10 giây đi được bao nhiêu mét", 250),
-        ],
-    )
-    def test_two_amounts_make_a_sum(self, query: str, result: float) -> None:
-        found = measure_asked(query)
-        assert found is not None
-        assert float(calculate(found.expression).value) == pytest.approx(result)
 
     @pytest.mark.parametrize(
         "query",

@@ -3,7 +3,8 @@ from decimal import Decimal
 import pytest
 
 from app.domain.knowledge import Language
-from app.reasoning.local.numbers import amounts_in, plain, ranges_in, strictly
+from app.reasoning.local.numbers import amounts_in, ranges_in, strictly
+from app.text.numbers import plain
 
 
 class TestAmounts:
@@ -19,7 +20,6 @@ class TestAmounts:
             ("£750.00", "en", "750", "GBP"),
             ("8,000,000 VND", "en", "8000000", "VND"),
             ("2.25 days", "en", "2.25", "day"),
-            ("1e6", "en", "1000000", ""),
             ("three times", "en", "3", "time"),
             ("7 ngày làm việc", "vi", "7", "day"),
             ("5 working days", "en", "5", "day"),

@@ -1,6 +1,6 @@
 import pytest
 
-from app.reasoning.local.question import further_parts, read_question
+from app.reasoning.local.question import read_question
 
 
 class TestKind:
@@ -20,7 +20,6 @@ class TestKind:
             ("Can I carry over unused leave?", "yes_no"),
             ("Sự cố P1 và P2 khác nhau thế nào?", "compare"),
             ("Cách tính chi phí nghỉ phép như thế nào?", "formula"),
-            ("Tóm tắt chính sách làm việc từ xa", "overview"),
             ("Mất thẻ thì bị xử lý thế nào?", "consequence"),
             ("Có được dùng AI để viết báo cáo không?", "yes_no"),
             ("AI DUYỆT BÁO CÁO?", "who"),
@@ -48,19 +47,6 @@ class TestKind:
         weights = {term.text: term.weight for term in question.terms}
         assert weights["leaving"] < weights["account"]
         assert question.kind == "when"
-
-    def test_things_side_by_side_are_told_apart(self) -> None:
-        sides = read_question("Sự cố P1 và P2 khác nhau thế nào về thời gian khôi phục?").sides
-        assert [[term.text for term in side] for side in sides] == [["p1"], ["p2"]]
-
-
-class TestFurtherParts:
-    def test_a_leaning_second_question_is_a_part_with_the_same_terms(self) -> None:
-        question = read_question("Phép chưa dùng được chuyển sang năm sau đến khi nào và tối đa mấy ngày?")
-        first, second = further_parts(question)
-        assert "duration" not in first.measures
-        assert second.measures == {"duration"}
-        assert first.terms == second.terms == question.terms
 
 
 class TestAskedFigure:

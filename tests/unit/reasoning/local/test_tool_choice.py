@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from app.reasoning import AgentOffer
+from app.reasoning.local.intents import Choice, tool_for
 from app.reasoning.local.reckoning_asked import reckoning_asked
-from app.reasoning.local.tool_choice import Choice, tool_for
 
 SEED = Path(__file__).parents[4] / "seed_data"
 EVAL = Path(__file__).parents[5] / "shared" / "eval"
@@ -51,7 +51,7 @@ class TestToolFor:
         [
             ("tính 2+4 = ??", "math math.mcp_sum"),
             ("15% của 32 triệu là bao nhiêu?", "math math.mcp_percent"),
-            ("giảm 20% của 450.000 còn bao nhiêu", "math math.mcp_evaluate"),
+            ("(3 + 4) * 5", "math math.mcp_evaluate"),
             ("100 °F là bao nhiêu độ C", "math unit_tool"),
             ("từ 3/2 đến 30/4/2026 có bao nhiêu ngày làm việc?", "date date.working_days"),
             ("Ngày 2/9/2026 là thứ mấy?", "date date.weekday"),

@@ -1,1 +1,0 @@
-"""Routes for administrators of a tenant: its tasks and queues, its spending, its people, agents and evaluations."""

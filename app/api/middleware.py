@@ -1,0 +1,295 @@
+"""Handle every HTTP request before any route does: give it an id, check its token, limit its body.
+
+Plain ASGI, so that streams are not buffered. Everything below the closed roots (`API_ROOT` and those of the protocol
+faces) needs a token unless it is named in `OPEN_PATHS`: a new route cannot be left open by forgetting something.
+"""
+
+import asyncio
+import re
+import time
+from collections.abc import Awaitable, Callable, Iterable
+from uuid import uuid4
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.api.problem import problem, problem_of
+from app.domain.principal import Principal
+from app.errors import AppError, ErrorCode
+from app.telemetry import log_context
+
+API_ROOT = "/api"
+OPEN_PATHS = frozenset({"/api/v1/auth/dev"})
+"""Paths below the closed roots that need no token."""
+SECURITY_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; "
+        "manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+DOCUMENTS_PATH = "/api/v1/documents"
+LOGS_PATH = "/api/v1/logs"
+JSON_LINES = "application/x-ndjson"
+FILES_PATH = "/api/v1/files"
+_STREAMED = {DOCUMENTS_PATH: "multipart/form-data", FILES_PATH: "multipart/form-data", LOGS_PATH: JSON_LINES}
+"""Where large bodies go, and which kind of them is read as a stream."""
+MAX_JSON_DEPTH = 32
+_MAX_DOCUMENT_JSON_BYTES = 4 * 2**20
+_FORM_BYTES = 65_536
+"""What a form may weigh besides its file."""
+_BODY_SECONDS = 30
+_DRAINED_BYTES = 16 * 2**20
+_REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
+_JSON_STRUCTURE = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
+_log = structlog.get_logger(__name__)
+
+
+class RequestMiddleware:
+    """Gives the request an id, adds the security headers, logs one line, and turns unknown errors into a 500."""
+
+    def __init__(self, app: ASGIApp):
+        self.app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request; other scopes (lifespan) pass."""
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        asked = Headers(scope=scope).get("x-request-id", "")
+        request_id = asked if _REQUEST_ID.fullmatch(asked) else uuid4().hex
+        answer = _Answer(send, request_id)
+        started = time.perf_counter()
+        with log_context(request_id=request_id):
+            try:
+                await self.app(scope, receive, answer.send)
+            except Exception:
+                _log.exception("request_crashed", method=scope["method"], route=_route_of(scope))
+                if answer.status is None:
+                    await _internal_error()(scope, receive, answer.send)
+            finally:
+                _log_request(scope, answer.status, started)
+
+
+class _Answer:
+    """The sending side of one request: adds headers and remembers the status."""
+
+    def __init__(self, send: Send, request_id: str):
+        self._send, self._request_id = send, request_id
+        self.status: int | None = None
+
+    async def send(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = MutableHeaders(scope=message)
+            headers["X-Request-ID"] = self._request_id
+            for name, value in SECURITY_HEADERS.items():
+                headers.setdefault(name, value)
+            headers.setdefault("Cache-Control", "no-store")
+        await self._send(message)
+
+
+class AuthenticationMiddleware:
+    """Lets nobody below `roots` without a good token; leaves the `Principal` in the request's state.
+
+    `authenticate` is asked per request, so that it can come up with the service (lifespan) after this is built.
+    """
+
+    def __init__(
+        self, app: ASGIApp, *, authenticate: Callable[[str | None], Awaitable[Principal]], roots: tuple[str, ...]
+    ):
+        self.app = app
+        self._authenticate, self._roots = authenticate, roots
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http" or scope["path"] in OPEN_PATHS or not lies_below(scope["path"], self._roots):
+            await self.app(scope, receive, send)
+            return
+        try:
+            principal = await self._authenticate(Headers(scope=scope).get("authorization"))
+        except AppError as error:
+            await _refuse(problem_of(error), scope, receive, send)
+            return
+        scope.setdefault("state", {})["principal"] = principal
+        with log_context(tenant_id=principal.tenant_id, user_id=principal.user_id):
+            await self.app(scope, receive, send)
+
+
+def lies_below(path: str, roots: Iterable[str]) -> bool:
+    """Whether an address is one of these or below one."""
+    return any(path == root or path.startswith(f"{root}/") for root in roots)
+
+
+class BodyLimitMiddleware:
+    """Reads a request's body up to a limit (413 beyond it, while it still streams in) and refuses deep JSON.
+
+    An administrator may bring larger bodies to `DOCUMENTS_PATH` and `LOGS_PATH`; forms and JSON lines are counted
+    while the route reads them.
+    """
+
+    def __init__(self, app: ASGIApp, *, max_body_bytes: int, max_upload_bytes: int = 0, max_attachment_bytes: int = 0):
+        self.app = app
+        self._max_body_bytes, self._max_upload_bytes = max_body_bytes, max(max_upload_bytes, max_body_bytes)
+        self._max_attachment_bytes = max(max_attachment_bytes, max_body_bytes)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Handle one request."""
+        if scope["type"] != "http" or scope["method"] in ("GET", "HEAD", "OPTIONS"):
+            await self.app(scope, receive, send)
+            return
+        limit = self._limit_of(scope)
+        if limit > self._max_body_bytes and _is_streamed(scope):
+            await self._pass_counted(scope, receive, send, limit)
+            return
+        try:
+            async with asyncio.timeout(_BODY_SECONDS):
+                body = await _read_body(scope, receive, limit)
+        except TimeoutError:
+            refusal = problem(ErrorCode.PAYLOAD_INVALID, "The body did not arrive in time.", 408)
+        except AppError as error:
+            refusal = problem_of(error)
+        else:
+            if body is not None:
+                await self.app(scope, _replay(body, receive), send)
+            return
+        await _refuse(refusal, scope, receive, send)
+
+    def _limit_of(self, scope: Scope) -> int:
+        principal = scope.get("state", {}).get("principal")
+        if scope["path"] == FILES_PATH and isinstance(principal, Principal) and _is_streamed(scope):
+            return self._max_attachment_bytes
+        if scope["path"] not in _STREAMED or not isinstance(principal, Principal) or not principal.is_admin:
+            return self._max_body_bytes
+        return self._max_upload_bytes if _is_streamed(scope) else min(self._max_upload_bytes, _MAX_DOCUMENT_JSON_BYTES)
+
+    async def _pass_counted(self, scope: Scope, receive: Receive, send: Send, limit: int) -> None:
+        """Let the route read the body itself, as a stream, up to the limit."""
+        read, is_read = 0, False
+        if (_declared_bytes(scope) or 0) > limit + _FORM_BYTES:
+            await _refuse(problem_of(_too_large(limit)), scope, receive, send)
+            return
+
+        async def answered(message: Message) -> None:
+            if message["type"] == "http.response.start" and not is_read:
+                _cut_off_endless(scope, MutableHeaders(scope=message))
+            await send(message)
+
+        async def counted() -> Message:
+            nonlocal read, is_read
+            try:
+                async with asyncio.timeout(_BODY_SECONDS):
+                    message = await receive()
+            except TimeoutError as error:
+                detail = "The body did not arrive in time."
+                raise AppError(ErrorCode.PAYLOAD_INVALID, detail, status=408) from error
+            read += len(message.get("body", b""))
+            if read > limit + _FORM_BYTES:
+                raise _too_large(limit)
+            is_read = not message.get("more_body", False)
+            return message
+
+        await self.app(scope, counted, answered)
+
+
+async def _read_body(scope: Scope, receive: Receive, limit: int) -> bytes | None:
+    if (_declared_bytes(scope) or 0) > limit:
+        raise _too_large(limit)
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        body += message.get("body", b"")
+        if len(body) > limit:
+            raise _too_large(limit)
+        if not message.get("more_body", False):
+            break
+    if is_nested_deeper(bytes(body), MAX_JSON_DEPTH):
+        raise AppError(ErrorCode.PAYLOAD_INVALID, "The JSON is nested too deeply.", status=422)
+    return bytes(body)
+
+
+def _is_streamed(scope: Scope) -> bool:
+    """Whether the route reads the body piece by piece."""
+    kind = _STREAMED.get(scope["path"])
+    return kind is not None and Headers(scope=scope).get("content-type", "").lower().startswith(kind)
+
+
+def _too_large(limit: int) -> AppError:
+    return AppError(ErrorCode.PAYLOAD_TOO_LARGE, f"The body has more than {limit} bytes.", status=413)
+
+
+def is_nested_deeper(body: bytes, limit: int) -> bool:
+    """Whether brackets outside strings nest deeper than `limit`; linear in the length, for any bytes."""
+    depth = 0
+    for token in _JSON_STRUCTURE.finditer(body):
+        first = token.group()[:1]
+        if first in b"[{":
+            depth += 1
+            if depth > limit:
+                return True
+        elif first in b"]}":
+            depth -= 1
+    return False
+
+
+def _declared_bytes(scope: Scope) -> int | None:
+    """Length of the body as its sender states it; None for a body of unknown length."""
+    headers = Headers(scope=scope)
+    declared = headers.get("content-length", "")
+    if declared.isdecimal():
+        return int(declared[:20])
+    return None if "transfer-encoding" in headers else 0
+
+
+async def _refuse(response: Response, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer without having read the body."""
+    _cut_off_endless(scope, response.headers)
+    await response(scope, receive, send)
+
+
+def _cut_off_endless(scope: Scope, headers: MutableHeaders) -> None:
+    """The server reads on behind our back until the body ends, so that an honest client gets to see the answer; a
+    body that may never end is cut off instead."""
+    declared = _declared_bytes(scope)
+    if declared is None or declared > _DRAINED_BYTES:
+        headers["Connection"] = "close"
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    is_sent = False
+
+    async def replayed() -> Message:
+        nonlocal is_sent
+        if is_sent:
+            return await receive()
+        is_sent = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replayed
+
+
+def _internal_error() -> Response:
+    return problem(ErrorCode.INTERNAL, "The service made a mistake; its log names this request's id.", 500)
+
+
+def _route_of(scope: Scope) -> str:
+    """The route's template, with the prefix of the version it was included under."""
+    path = getattr(scope.get("route"), "path", None)
+    if path is None:
+        return "unknown"
+    return f"/api/v1{path}" if scope["path"].startswith("/api/v1/") else str(path)
+
+
+def _log_request(scope: Scope, status: int | None, started: float) -> None:
+    elapsed_ms = round((time.perf_counter() - started) * 1000)
+    quiet = _route_of(scope) in ("/live", "/ready")
+    log = _log.debug if quiet else _log.info
+    log("request", method=scope["method"], route=_route_of(scope), status=status, duration_ms=elapsed_ms)

@@ -1,0 +1,85 @@
+"""Find what can be plugged in: tools, protocol faces, parsers and evaluation sets, built in or installed beside.
+
+Both kinds are written the same way, ``name = "module:object [extra]"``: the built-in ones in the list a room passes to
+`load_plugins`, the others as Python entry points of an installed package. docs/plugins.md says how to write one.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from typing import Generic, TypeVar
+
+from app.errors import AppError, ErrorCode
+
+TOOLS, FACES, PARSERS, EVALUATIONS = "conclave.tools", "conclave.faces", "conclave.parsers", "conclave.evaluations"
+READERS = "conclave.readers"
+"""Reserved; nothing is loaded from it yet."""
+PluginT = TypeVar("PluginT")
+
+
+class PluginError(AppError):
+    """A plug-in that cannot be used as it is; the service does not start with it."""
+
+    def __init__(self, detail: str):
+        super().__init__(ErrorCode.VALIDATION_FAILED, detail)
+
+
+@dataclass(frozen=True)
+class Plugins(Generic[PluginT]):
+    """What one group holds."""
+
+    found: Mapping[str, PluginT]
+    """By name: the built-in ones as they are listed, then the others by name."""
+    missing: Mapping[str, str]
+    """Name to reason, for what stands on a library that is not installed."""
+
+
+def load_plugins(group: str, built_in: Mapping[str, str], kind: type[PluginT]) -> Plugins[PluginT]:
+    """Import everything in `group`; a plug-in that needs a library nobody installed is reported as missing.
+
+    Raises `PluginError` when one cannot be imported for another reason, is no `kind`, or when two have one name.
+    """
+    found: dict[str, PluginT] = {}
+    missing: dict[str, str] = {}
+    for entry in _entries(group, built_in):
+        if entry.name in found or entry.name in missing:
+            raise PluginError(f"{group}: two plug-ins are called {entry.name}; the second comes from {_origin(entry)}.")
+        try:
+            found[entry.name] = _load(entry, kind)
+        except _LibraryMissing as reason:
+            missing[entry.name] = str(reason)
+    return Plugins(found, missing)
+
+
+class _LibraryMissing(Exception):
+    """A library that a plug-in imports is not installed."""
+
+
+def _entries(group: str, built_in: Mapping[str, str]) -> Iterable[EntryPoint]:
+    yield from (EntryPoint(name, value, group) for name, value in built_in.items())
+    # A package that is installed twice (as a wheel and from its folder) names the same object twice.
+    installed = {(entry.name, entry.value): entry for entry in entry_points(group=group)}
+    yield from (installed[key] for key in sorted(installed))
+
+
+def _load(entry: EntryPoint, kind: type[PluginT]) -> PluginT:
+    """The object an entry names. Raises `_LibraryMissing`, `PluginError`."""
+    where = f"{entry.group}: {entry.name} ({entry.value}, from {_origin(entry)})"
+    try:
+        plugin = entry.load()
+    except ModuleNotFoundError as error:
+        library = (error.name or "").partition(".")[0]
+        if not library or library == entry.module.partition(".")[0]:
+            raise PluginError(f"{where} cannot be imported: {error}.") from error
+        extra = f"[{','.join(entry.extras)}]" if entry.extras else ""
+        raise _LibraryMissing(f"needs the library {library}: install {_origin(entry)}{extra}") from error
+    except Exception as error:  # whatever a stranger's module raises while it is imported
+        raise PluginError(f"{where} cannot be imported: {type(error).__name__}: {error}.") from error
+    if not isinstance(plugin, kind):
+        raise PluginError(f"{where} is a {type(plugin).__name__}, not a {kind.__name__}.")
+    return plugin
+
+
+def _origin(entry: EntryPoint) -> str:
+    """The package an entry comes from."""
+    return entry.dist.name if entry.dist is not None else "conclave"

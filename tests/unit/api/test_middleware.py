@@ -1,0 +1,43 @@
+"""What the middleware decides without a server."""
+
+import json
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.api.middleware import is_nested_deeper
+
+
+def depth_of(value: object) -> int:
+    if isinstance(value, dict):
+        return 1 + max((depth_of(item) for item in value.values()), default=0)
+    if isinstance(value, list):
+        return 1 + max((depth_of(item) for item in value), default=0)
+    return 0
+
+
+JSON = st.recursive(
+    st.none() | st.text() | st.integers(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+)
+
+
+class TestIsNestedDeeper:
+    @given(JSON, st.booleans())
+    def test_agrees_with_the_parsed_value(self, value: object, ascii_only: bool) -> None:
+        depth, body = depth_of(value), json.dumps(value, ensure_ascii=ascii_only).encode()
+        assert not is_nested_deeper(body, depth)
+        assert depth == 0 or is_nested_deeper(body, depth - 1)
+
+    def test_does_not_count_brackets_inside_strings(self) -> None:
+        assert not is_nested_deeper(b'{"a": "[[[[\\"[[[["}', 1)
+
+    @pytest.mark.parametrize(
+        "body",
+        [b"[" * 262_144, b'"' * 262_144, b"\\" * 262_144, b'"\\' * 131_072, b'{"a' * 87_381, b'"' + b"a" * 262_143],
+    )
+    def test_is_quick_on_hostile_bytes(self, body: bytes) -> None:
+        started = time.perf_counter()
+        is_nested_deeper(body, 32)
+        assert time.perf_counter() - started < 1.0
