@@ -29,7 +29,7 @@ from app.embedding.cached import CachedEmbedder
 from app.embedding.onnx import OnnxEmbedder
 from app.events import AgentTask, FinalReport
 from app.main import Services
-from app.main import services as composition
+from app.main import embedders as composition
 from app.settings import Settings
 from app.storage.database import open_driver
 from bench.recording import Recorder, record_connections, replay
@@ -176,7 +176,7 @@ def report(title: str, rounds: Sequence[Round], out: Console) -> None:
     out.print(table)
 
 
-async def measure(rounds: int, data_dir: Path, out: Console) -> None:
+async def measure(rounds: int, data_dir: Path, seed_dir: Path, out: Console) -> None:
     """Open the service over the seed data, warm up, measure."""
     recorder = Recorder()
     record_connections(recorder)
@@ -186,7 +186,7 @@ async def measure(rounds: int, data_dir: Path, out: Console) -> None:
     vars(composition)["OnnxEmbedder"] = SimpleNamespace(open=lambda *_, **__: embedder)
     vars(composition)["CachedEmbedder"] = lambda _: cache
     with out.status("opening the service and its seed data (about a minute the first time)"):
-        services = await Services.open(Settings(data_dir=data_dir, enable_caching=False))
+        services = await Services.open(Settings(data_dir=data_dir, seed_dir=seed_dir, enable_caching=False))
     try:
         principal = (await services.claims_of(ASKER)).principal()
         bench = Bench(services, embedder, cache, recorder, principal)
@@ -203,13 +203,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=20)
     parser.add_argument("--data-dir", type=Path, help="keep the database here; default: a temporary folder")
+    parser.add_argument("--seed", type=Path, default=Path("seed_data"))
     arguments = parser.parse_args()
     out = Console()
     if arguments.data_dir is not None:
-        asyncio.run(measure(arguments.rounds, arguments.data_dir, out))
+        asyncio.run(measure(arguments.rounds, arguments.data_dir, arguments.seed, out))
         return
     with tempfile.TemporaryDirectory(prefix="conclave-bench-") as folder:
-        asyncio.run(measure(arguments.rounds, Path(folder), out))
+        asyncio.run(measure(arguments.rounds, Path(folder), arguments.seed, out))
 
 
 if __name__ == "__main__":

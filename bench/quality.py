@@ -48,9 +48,9 @@ class Judged:
         return self.outcome and self.cited is not False and self.phrases is not False
 
 
-def questions(kinds: Sequence[str]) -> list[dict[str, Any]]:
+def questions(seed: Path, kinds: Sequence[str]) -> list[dict[str, Any]]:
     """All question sets, by file and line."""
-    lines = [line for path in sorted(SEED.glob("*/questions*.jsonl")) for line in path.read_text("utf-8").splitlines()]
+    lines = [line for path in sorted(seed.glob("*/questions*.jsonl")) for line in path.read_text("utf-8").splitlines()]
     rows = [json.loads(line) for line in lines if line.strip()]
     return [row for row in rows if not kinds or row["kind"] in kinds]
 
@@ -131,12 +131,12 @@ def markdown(judged: Sequence[Judged]) -> str:
 
 async def measure(arguments: argparse.Namespace, out: Console) -> None:
     """Ask everything and report."""
-    settings = Settings(_env_file=None, data_dir=arguments.data_dir, seed_dir=SEED)
+    settings = Settings(_env_file=None, data_dir=arguments.data_dir, seed_dir=arguments.seed)
     services = await Services.open(settings)
     try:
-        seed = await asyncio.to_thread(read_seed, SEED)
+        seed = await asyncio.to_thread(read_seed, arguments.seed)
         urls = {draft.external_id: draft.url for tenant in seed.tenants for draft in tenant.documents}
-        asked = track(questions(arguments.kind), "asking", console=out)
+        asked = track(questions(arguments.seed, arguments.kind), "asking", console=out)
         judged = [judge(question, urls, *await ask(services, question)) for question in asked]
     finally:
         await services.aclose()
@@ -165,6 +165,7 @@ def main() -> None:
     """Parse arguments and run."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data-dir", type=Path, default=Path(".conclave"))
+    parser.add_argument("--seed", type=Path, default=SEED)
     parser.add_argument("--kind", action="append", default=[], help="only these kinds")
     parser.add_argument("--wrong", action="store_true", help="print what failed")
     parser.add_argument("--markdown", type=Path, help="write the table here")

@@ -1,12 +1,15 @@
 """Recording a run's statements and replaying them on a bare asyncpg connection: the floor of the same work.
 
 Every statement the service sends on its own connections is kept with its arguments. A replay sends the same
-statements in the same order, with the run's ids replaced by fresh ones, so that inserts insert and updates update.
+transactions, each as a whole and with the settings of its principal, in the order in which they ended, with the run's
+ids replaced by fresh ones, so that inserts insert and updates update.
 """
 
 import time
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -15,6 +18,7 @@ import asyncpg
 from app.storage import database
 
 Connection = "asyncpg.Connection[asyncpg.Record]"
+Statement = tuple[str, tuple[Any, ...]]
 
 
 @dataclass
@@ -22,23 +26,37 @@ class Recorder:
     """Keeps what is sent while it is recording."""
 
     is_recording: bool = False
-    statements: list[tuple[str, tuple[Any, ...]]] = field(default_factory=list)
+    sent: list[tuple[int, Statement]] = field(default_factory=list)
+    """By connection, in the order of their answers."""
 
     def watch(self, connection: "asyncpg.Connection[asyncpg.Record]") -> None:
         """Listen to one connection for good."""
-        connection.add_query_logger(self._keep)
+        connection.add_query_logger(partial(self._keep, id(connection)))
 
-    def _keep(self, logged: Any) -> None:
-        if self.is_recording:
-            self.statements.append((logged.query, tuple(logged.args or ())))
+    def _keep(self, connection: int, logged: Any) -> None:
+        if self.is_recording and logged.exception is None:
+            self.sent.append((connection, (logged.query, tuple(logged.args or ()))))
 
     def start(self) -> None:
         """Forget what was kept and begin."""
-        self.statements, self.is_recording = [], True
+        self.sent, self.is_recording = [], True
 
     def stop(self) -> None:
         """Keep nothing more."""
         self.is_recording = False
+
+    @property
+    def statements(self) -> list[Statement]:
+        """What one connection can send again: transactions that were committed, as they ended; the others alone."""
+        open_ones: dict[int, list[Statement]] = defaultdict(list)
+        ordered: list[Statement] = []
+        for connection, statement in self.sent:
+            open_ones[connection].append(statement)
+            is_over = statement[0] in ("commit", "rollback")
+            if is_over or open_ones[connection][0][0] != "begin":
+                ended = open_ones.pop(connection)
+                ordered += [] if statement[0] == "rollback" else ended
+        return ordered
 
 
 def record_connections(recorder: Recorder) -> None:
@@ -54,7 +72,7 @@ def record_connections(recorder: Recorder) -> None:
 
 
 async def replay(
-    connection: "asyncpg.Connection[asyncpg.Record]", statements: Sequence[tuple[str, tuple[Any, ...]]], ids: set[UUID]
+    connection: "asyncpg.Connection[asyncpg.Record]", statements: Sequence[Statement], ids: set[UUID]
 ) -> float:
     """Send the statements again, one after the other, with fresh ids; seconds taken."""
     fresh = {known: uuid4() for known in ids}

@@ -16,6 +16,7 @@ from app.agents.run import StepRunner
 from app.bus import Bus
 from app.bus.redis import RedisChannel
 from app.bus.relay import RelayingBus
+from app.confinement.processes import Isolated, ProcessLimits
 from app.domain.evaluations import KeptRun
 from app.domain.principal import Principal
 from app.embedding import Embedder, EmbeddingUnavailable
@@ -203,6 +204,10 @@ async def open_tools(
     """
     sandbox = Sandbox()
     stack.push_async_callback(sandbox.aclose)
+    tables = Isolated(
+        "app.tables.engine:execute", ProcessLimits(wall_seconds=8.0, cpu_seconds=6, memory_bytes=384 * 1024 * 1024)
+    )
+    stack.push_async_callback(tables.aclose)
     servers = McpServers.load(settings.mcp_servers)
     further: tuple[Tool, ...] = ()
     if servers.by_name:
@@ -210,7 +215,9 @@ async def open_tools(
         stack.push_async_callback(connections.aclose)
         further = servers.tools(connections, reasoner)
     web = _web(settings, Reading(reasoner, embedder, settings.min_relevance_score))
-    ports = ToolPorts(retriever, reasoner, database, settings.min_relevance_score, sandbox, files, web, concepts_in)
+    ports = ToolPorts(
+        retriever, reasoner, database, settings.min_relevance_score, sandbox, files, tables, web, concepts_in
+    )
     return build_toolbox(ports, further=further)
 
 

@@ -18,7 +18,7 @@ from app.storage.database import Database
 from app.tools.base import Searcher, Tool, Toolbox
 from app.tools.changes import ChangesTool
 from app.tools.dialling import Fetcher
-from app.tools.files import FileReader, FilesTool
+from app.tools.files import FileReader, FilesTool, Runner
 from app.tools.log import LogTool
 from app.tools.math import MathTool
 from app.tools.python import PythonTool
@@ -55,6 +55,8 @@ class ToolPorts:
     """Runs programs; closed by whoever made it."""
     files: FileReader | None = None
     """Files attached to questions; None = there are none."""
+    tables: Runner | None = None
+    """Computes on tables of attached files in a confined process; None = there are no files."""
     web: WebPorts | None = None
     """What lies outside; None = nothing may be reached."""
     concepts: Concepts = lambda text: frozenset()
@@ -70,7 +72,9 @@ class ToolPlugin:
 
 
 def _files_tool(ports: ToolPorts) -> Tool | None:
-    return None if ports.files is None else FilesTool(ports.files, ports.reasoner, ports.min_relevance_score)
+    if ports.files is None or ports.tables is None:
+        return None
+    return FilesTool(ports.files, ports.reasoner, ports.min_relevance_score, ports.tables)
 
 
 def _on_the_web(name: str, make: Callable[[Reasoner, WebPorts], Tool]) -> Callable[[ToolPorts], Tool | None]:

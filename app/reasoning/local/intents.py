@@ -124,10 +124,10 @@ def _wanted(query: str, files: int) -> Iterator[str]:
     asked = reckoning_asked(query)
     if asked:
         yield from asked.types
-    if wants_log(query):
-        yield LOG_TOOL
     if files:
         yield FILES_TOOL
+    if wants_log(query):
+        yield LOG_TOOL
     yield from named_places(normalise(query))
 
 

@@ -1,27 +1,28 @@
 """Questions to the tables of attached files."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
 
 from pydantic import JsonValue
 
+from app.confinement.processes import IsolationEnd, IsolationFailed
 from app.domain.attachments import AttachedFile, AttachedTable, escaped
 from app.domain.knowledge import Language
-from app.text.dates import period_in, zone_of
+from app.errors import ToolRetry
+from app.tables import TABLE, Answered, Sheet, TableQuery, Unclear, answered, job, quoted, read_question, statement
 from app.tools.files.reading import stem_of
-from app.tools.tables.filters import Asked, Days
-from app.tools.tables.query import TableAnswer, TableQuery, run
-from app.tools.tables.question import Unclear, read_question
-from app.tools.tables.sheet import Sheet
-from app.tools.tables.wording import refusal, sentence, unclear, unit_of
+from app.tools.files.wording import Wording, refusal, result_of_sql, unclear
 
 TABULAR = ("csv", "xlsx")
 """Files that are tables and nothing else."""
-_MOST_ROWS = 100
 _MOST_TABLES, _MOST_COLUMNS = 3, 4
 """Of an overview."""
+_SAMPLES, _MOST_SAMPLE_CHARS = 12, 1_500
+"""Values a model is shown of each column."""
+Runner = Callable[[bytes], Awaitable[bytes]]
+"""Runs a job of `app.tables` in a confined process. Raises `IsolationFailed`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,99 +51,141 @@ class _Read:
     reading: TableQuery | Unclear
 
 
-def compute(query: str, files: Sequence[AttachedFile], now: datetime, language: Language) -> Computed | Refused | None:
-    """The answer of the one table the question is about; None when it is no question to a table. CPU-bound."""
-    asked = _asked(files, now, language)
-    read = [
-        _Read(file, sheet, reading)
-        for file in files
-        for table in file.content.tables
-        for sheet in [Sheet(table, "en" if file.content.language == "en" else "vi")]
-        for reading in [read_question(sheet, query, asked)]
-        if reading is not None
-    ]
+async def compute(
+    run: Runner, query: str, files: Sequence[AttachedFile], now: datetime, language: Language
+) -> Computed | Refused | None:
+    """The answer of the one table the question is about; None where the text of a document may say it."""
+    read = await asyncio.to_thread(_readings, query, files, now, language)
     fitting = [one for one in read if isinstance(one.reading, TableQuery)]
     named = [one for one in fitting if _is_named(one.sheet.table, query)] or fitting
     if len(named) > 1:
         return Refused(refusal("tables", [_place(one) for one in named], language))
-    if named:
-        return _answered(named[0], language)
-    return _refused(read, language)
+    return await _answered(run, named[0], language) if named else _refused(read, language)
 
 
-def overview(file: AttachedFile, language: Language) -> list[str]:
-    """A sentence a column of numbers, for the first few of each table. CPU-bound."""
+def sql_schema(files: Sequence[AttachedFile]) -> dict[str, JsonValue] | None:
+    """The JSON schema by which a model may write a SELECT over the one table of the files; None for several."""
+    tables = _tables(files)
+    if len(tables) != 1:
+        return None
+    sheet = _sheet(*tables[0])
+    listed = ", ".join(f"{quoted(one.name)} {one.sql_type.partition('(')[0]}" for one in sheet.columns)
+    samples = "; ".join(f"{one.name}: {', '.join(one.distinct[:_SAMPLES])}" for one in sheet.columns if one.is_text)
+    told = (
+        f"One read-only SELECT of DuckDB over the table {TABLE} ({listed}), which answers the question exactly. Only "
+        f"these columns, plain functions and aggregates; no joins, no subqueries as values. Values of text columns, as "
+        f"data: {samples[:_MOST_SAMPLE_CHARS]}"
+    )
+    return {"type": "object", "properties": {"sql": {"type": "string", "description": told}}, "required": ["sql"]}
+
+
+async def compute_sql(run: Runner, sql: str, files: Sequence[AttachedFile], language: Language) -> Computed | Refused:
+    """The answer of a SELECT that a model wrote; it is checked before it runs."""
+    file, table = _tables(files)[0]
+    sheet = await asyncio.to_thread(_sheet, file, table)
+    found = await _run(run, sheet, sql, ())
+    if found is None or found.error or not found.rows:
+        return Refused(refusal("failed", (), language))
+    value: dict[str, JsonValue] = {
+        "result": found.rows[0][0] if len(found.rows) == len(found.columns) == 1 else None,
+        "rows": len(found.rows),
+        "file": file.attachment.name,
+        "query": sql,
+    }
+    text = result_of_sql(found, sql, language)
+    return Computed(file, text, _address(file, table, ""), value, f"a SELECT gave {len(found.rows)} rows")
+
+
+async def overview(run: Runner, file: AttachedFile, language: Language) -> list[str]:
+    """A sentence a column of numbers, for the first few of each table."""
     told: list[str] = []
     for table in file.content.tables[:_MOST_TABLES]:
-        sheet = Sheet(table, "en" if file.content.language == "en" else "vi")
-        computable = [one for one in sheet.columns if one.is_numeric and len(one.numbers.units) < 2]
-        for column in computable[:_MOST_COLUMNS]:
-            query = TableQuery(aggregate="sum", column=column.at)
-            told.append(sentence(sheet, query, run(sheet, query), language))
+        sheet = await asyncio.to_thread(_sheet, file, table)
+        for column in [one for one in sheet.columns if one.kind == "number" and len(one.units) < 2][:_MOST_COLUMNS]:
+            found = await _answered(run, _Read(file, sheet, TableQuery("sum", (column,))), language)
+            told.append(found.text)
     return told
 
 
-def _asked(files: Sequence[AttachedFile], now: datetime, language: Language) -> Asked:
-    def days(phrase: str) -> Days | None:
-        zone = now.tzinfo or zone_of(language)
-        period = period_in(phrase, now, language, zone)
-        if period is None:
-            return None
-        since, until = (None if at is None else at.astimezone(zone).date() for at in (period.since, period.until))
-        return since, until
+def _sheet(file: AttachedFile, table: AttachedTable) -> Sheet:
+    return Sheet(table, "en" if file.content.language == "en" else "vi")
 
-    sheets = [table.name for file in files for table in file.content.tables if table.name]
-    return Asked(
-        language=language,
-        days=days,
-        full_names=tuple(file.attachment.name for file in files),
-        loose_names=tuple(dict.fromkeys([*sheets, *map(stem_of, files)])),
-    )
+
+def _readings(query: str, files: Sequence[AttachedFile], now: datetime, language: Language) -> list[_Read]:
+    """The question read for every table; CPU-bound."""
+    names = [
+        name
+        for file in files
+        for table in file.content.tables
+        for name in (file.attachment.name, stem_of(file), table.name)
+        if name
+    ]
+    found: list[_Read] = []
+    for file, table in _tables(files):
+        sheet = _sheet(file, table)
+        found.append(_Read(file, sheet, read_question(sheet, query, now.date(), language, tuple(dict.fromkeys(names)))))
+    return found
+
+
+def _tables(files: Sequence[AttachedFile]) -> list[tuple[AttachedFile, AttachedTable]]:
+    """The tables of the files; one of a single column or row is a note where there are others."""
+    tables = [(file, table) for file in files for table in file.content.tables]
+    return [(file, table) for file, table in tables if len(table.header) > 1 and len(table.rows) > 1] or tables
 
 
 def _is_named(table: AttachedTable, query: str) -> bool:
     return bool(table.name) and table.name.casefold() in query.casefold()
 
 
-def _answered(one: _Read, language: Language) -> Computed | Refused:
+async def _answered(run: Runner, one: _Read, language: Language) -> Computed | Refused:
     query = one.reading
     assert isinstance(query, TableQuery)
-    computes = query.column is not None and query.aggregate in ("sum", "average", "max", "min")
-    units = one.sheet.columns[query.column].numbers.units if query.column is not None and computes else ()
-    if len(units) > 1:
-        return Refused(refusal("units", units, language))
-    answer = run(one.sheet, query)
-    column = "" if query.column is None else one.sheet.columns[query.column].name
+    units = {unit for column in query.measure for unit in column.units if len(column.units) > 1}
+    if units and query.how not in ("count", "distinct"):
+        return Refused(refusal("units", sorted(units), language))
+    sql, parameters = statement(query)
+    found = await _run(run, one.sheet, sql, parameters)
+    if found is None or found.error:
+        return Refused(refusal("failed", (), language))
+    wording = Wording(one.sheet, query, found, language)
+    text = wording.text()
+    if not text:
+        return Refused(refusal("nothing", (), language, where=wording.where))
+    column = query.measure[0].name if query.measure else ""
     return Computed(
         file=one.file,
-        text=sentence(one.sheet, query, answer, language),
+        text=text,
         url=_address(one.file, one.sheet.table, column),
-        value=_value(one, query, answer),
-        trace=f"{query.aggregate} over {answer.used} of {len(one.sheet.table.rows)} rows, "
-        f"{len(answer.unreadable)} unreadable, {answer.blank} blank, {answer.totals} totals",
+        value=_value(one, query, wording, found),
+        trace=f"{query.how} over {wording.used} of {len(one.sheet.table.rows)} rows",
     )
 
 
-def _value(one: _Read, query: TableQuery, answer: TableAnswer) -> JsonValue:
+async def _run(run: Runner, sheet: Sheet, sql: str, parameters: Sequence[str]) -> Answered | None:
+    """The result of a statement; None when it reached a limit. Raises `ToolRetry` when no process could be started."""
+    content = await asyncio.to_thread(lambda: job(sheet.rows, sql, parameters))
+    try:
+        return answered(await run(content))
+    except IsolationFailed as failed:
+        if failed.end is IsolationEnd.UNAVAILABLE:
+            raise ToolRetry("The process that computes is not reachable at the moment") from failed
+        return None
+
+
+def _value(one: _Read, query: TableQuery, wording: Wording, found: Answered) -> JsonValue:
+    units = query.measure[0].units if query.measure and query.how not in ("count", "distinct") else ()
     value: dict[str, JsonValue] = {
-        "result": None if answer.value is None else _plain(answer.value),
-        "unit": unit_of(one.sheet, query),
-        "rows": answer.used,
-        "skipped": len(answer.unreadable),
-        "blank": answer.blank,
+        "result": wording.value,
+        "unit": units[0] if len(units) == 1 else "",
+        "rows": wording.used,
         "file": one.file.attachment.name,
-        "query": query.model_dump(mode="json", exclude_defaults=True),
+        "query": statement(query)[0],
     }
-    if answer.groups:
-        value["groups"] = {group.label: _plain(group.value) for group in answer.groups[:_MOST_ROWS]}
-    if answer.rows:
-        value["row_numbers"] = [row + 1 for row in answer.rows[:_MOST_ROWS]]
+    if query.group is not None:
+        value["groups"] = {str(key): result for key, result, *_ in found.rows[:100]}
+    if query.how == "rows":
+        value["row_numbers"] = [one.sheet.number_in_file(int(row[0] or 0)) for row in found.rows[:100]]
     return value
-
-
-def _plain(value: Decimal) -> str:
-    text = format(value, "f")
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _refused(read: Sequence[_Read], language: Language) -> Refused | None:
@@ -153,7 +196,7 @@ def _refused(read: Sequence[_Read], language: Language) -> Refused | None:
     if nearest is None:
         return None
     assert isinstance(nearest.reading, Unclear)
-    return Refused(unclear(nearest.reading, language))
+    return Refused(unclear(nearest.reading, language, nearest.sheet))
 
 
 def _place(one: _Read) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from app.domain.attachments import AttachedFile, AttachedTable
 from app.domain.knowledge import Language
-from app.tools.tables.sheet import folded
+from app.tables import plain as folded
 
 _MOST_TABLES, _MOST_COLUMNS, _MOST_HEADINGS, _MOST_ENTRIES = 10, 20, 15, 20
 _CHARS = 80

@@ -9,9 +9,8 @@ from app.domain.attachments import AttachedFile
 from app.domain.knowledge import Language
 from app.domain.principal import Principal
 from app.errors import ToolFailed
+from app.text.language import fold, words
 from app.tools.base import ToolCall, outages_as_retry, side_by_side
-from app.tools.tables.tokens import read_tokens
-from app.tools.tables.words import find
 
 _NONE: dict[Language, str] = {
     "vi": "Chưa có tệp nào được đính kèm vào câu hỏi.",
@@ -43,7 +42,7 @@ async def files_of(reader: FileReader, call: ToolCall) -> tuple[AttachedFile, ..
 
 def named_in(query: str, files: Sequence[AttachedFile]) -> tuple[AttachedFile, ...]:
     """The files a question calls by name; all when it names none."""
-    said = read_tokens(query).texts
+    said = fold(" ".join(words(query)))
     named = [file for file in files if _is_named(file.attachment.name, said)]
     return tuple(named or files)
 
@@ -53,5 +52,5 @@ def stem_of(file: AttachedFile) -> str:
     return PurePosixPath(file.attachment.name).stem
 
 
-def _is_named(name: str, said: tuple[str, ...]) -> bool:
-    return find(said, read_tokens(name).texts) >= 0
+def _is_named(name: str, said: str) -> bool:
+    return f" {fold(' '.join(words(name)))} " in f" {said} "

@@ -4,7 +4,7 @@ import asyncio
 import math
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 from app.domain.attachments import AttachedFile
@@ -12,14 +12,14 @@ from app.domain.evidence import evidence_of
 from app.domain.knowledge import Evidence, Finding, Quote
 from app.errors import ToolFailed
 from app.reasoning import AnswerRequest, Reasoner
+from app.tables import plain as folded
 from app.tools.base import ToolCall, ToolResult, outages_as_retry, side_by_side
 from app.tools.faithful import faithful
-from app.tools.files.computing import TABULAR, Computed, Refused, compute, overview
+from app.tools.files.computing import TABULAR, Computed, Refused, Runner, compute, compute_sql, overview, sql_schema
 from app.tools.files.describing import asks_what_it_is, described
 from app.tools.files.passages import best_passages, passage_of
 from app.tools.files.reading import FileReader, files_of, named_in
 from app.tools.finding import computed
-from app.tools.tables.sheet import folded
 
 _SUMMARY = re.compile(
     r"\b(?:tom tat|tom luoc|tong hop noi dung|y chinh|noi dung chinh|summar(?:y|ise|ize)|key points|gist)\b"
@@ -52,8 +52,9 @@ class FilesTool:
     alternative: str | None = None
     """None: what was asked of a file is not answered from something else."""
 
-    def __init__(self, reader: FileReader, reasoner: Reasoner, min_relevance_score: float):
-        self._reader, self._reasoner = reader, reasoner
+    def __init__(self, reader: FileReader, reasoner: Reasoner, min_relevance_score: float, run: Runner):
+        """`run`: runs the jobs of `app.tables` in a confined process."""
+        self._reader, self._reasoner, self._run = reader, reasoner, run
         self._min_relevance_score = min_relevance_score
 
     async def __call__(self, call: ToolCall) -> ToolResult:
@@ -65,6 +66,8 @@ class FilesTool:
         files = await files_of(self._reader, call)
         queries = call.queries or ((1, call.refined_query),)
         told = await side_by_side([self._answer(call, index, query, files) for index, query in queries])
+        if len(told) > 1 and any(one.refusal for one in told):
+            told = await self._as_one(call, files, told)
         if all(one.refusal for one in told):
             raise ToolFailed("\n".join(dict.fromkeys(one.refusal for one in told)))
         values = [one.value for one in told]
@@ -77,13 +80,26 @@ class FilesTool:
             }
         )
 
+    async def _as_one(self, call: ToolCall, files: Sequence[AttachedFile], told: list[_Told]) -> list[_Told]:
+        """The whole question read at once, where a part of it says too little by itself: “who? give me the number”."""
+        whole = call.asked or call.refined_query
+        found = await self._answer(call, told[0].finding.index, whole, files)
+        if found.refusal or found.value is None:
+            return told
+        same = [
+            found.finding.model_copy(update={"index": one.finding.index, "query": one.finding.query}) for one in told
+        ]
+        return [replace(found, finding=same[0]), *(_Told(finding, "") for finding in same[1:])]
+
     async def _answer(self, call: ToolCall, index: int, query: str, files: Sequence[AttachedFile]) -> _Told:
         meant = named_in(query, files)
         if asks_what_it_is(query) or not any(file.content.sections or file.content.tables for file in meant):
             return _description(call, index, query, meant)
         if _SUMMARY.search(folded(query)):
             return await self._summary(call, index, query, meant)
-        found = await _in_thread(call, lambda: compute(query, meant, call.now.astimezone(call.zone), call.language))
+        found = await compute(self._run, query, meant, call.now.astimezone(call.zone), call.language)
+        if isinstance(found, Refused) and (written := await self._written_sql(call, query, meant)):
+            found = await compute_sql(self._run, written, meant, call.language)
         match found:
             case Computed():
                 return _computed(call, index, query, found)
@@ -91,6 +107,15 @@ class FilesTool:
                 return _Told(_nothing(call, index, query), "", refusal=found.text)
             case None:
                 return await self._quoted(call, index, query, meant)
+
+    async def _written_sql(self, call: ToolCall, query: str, files: Sequence[AttachedFile]) -> str:
+        """The SELECT a model writes for a question that rules cannot read; empty where there is no model."""
+        schema = await asyncio.to_thread(sql_schema, files)
+        if schema is None:
+            return ""
+        with outages_as_retry("The reasoner"):
+            found = await self._reasoner.arguments(self.name, query, (), call.language, schema)
+        return found.values.get("sql", "").strip().rstrip(";")
 
     async def _quoted(self, call: ToolCall, index: int, query: str, files: Sequence[AttachedFile]) -> _Told:
         """An answer from the text, in its own words, with pages."""
@@ -115,9 +140,7 @@ class FilesTool:
         """The gist of each file, held against its text."""
         tabular = [file for file in files if file.attachment.kind in TABULAR]
         if len(tabular) == len(files):
-            totals = await _in_thread(
-                call, lambda: [line for file in tabular for line in overview(file, call.language)]
-            )
+            totals = [line for file in tabular for line in await overview(self._run, file, call.language)]
             return _description(call, index, query, files, totals)
         sources = [source for file in files if (source := _source(call, query, file)) is not None]
         with outages_as_retry("The reasoner"):

@@ -1,0 +1,372 @@
+"""Answers of tables in words: the number with its column, the conditions and the rows it was taken over."""
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal, InvalidOperation
+
+from app.domain.knowledge import Language
+from app.tables import Answered, Column, Filter, Sheet, TableQuery, Unclear
+from app.text.numbers import format_number
+
+_WHOLE_ROWS, _SHOWN_ROWS, _SHOWN_GROUPS, _SHOWN_BAD, _CHARS, _MOST_CHARS = 3, 30, 30, 3, 60, 600
+_PLACES, _EXACT_PLACES = 2, 9
+"""Of averages, which are rounded; and where a computed number ends."""
+_TEXTS: dict[Language, dict[str, str]] = {
+    "vi": {
+        "sum": "Tổng cột “{column}”{where}: {value}", "average": "Trung bình cột “{column}”{where}: {value}",
+        "median": "Trung vị cột “{column}”{where}: {value}", "range": "Khoảng cách cột “{column}”{where}: {value}",
+        "count": "Số dòng{where}: {value}", "distinct": "Số giá trị khác nhau của cột “{column}”{where}: {value}",
+        "most": "Lớn nhất theo “{column}”{where}", "least": "Nhỏ nhất theo “{column}”{where}",
+        "rows": "Các dòng{where}: {value}", "added": "; tổng cột “{column}” của {rows} dòng này: {value}",
+        "share": "Tỷ lệ {part}{where}: {value}% ({some} trên {whole})", "by": " theo “{column}”",
+        "difference": "Chênh lệch{where}: {value}", "used": "tính trên {used} dòng",
+        "unreadable": "bỏ qua {count} ô không đọc được là số: {cells}", "blank": "bỏ qua {count} ô trống",
+        "totals": "không tính {count} dòng tổng có sẵn", "cut": "bảng quá lớn nên chỉ đọc được phần đầu",
+        "assumed": "các số như 1.500 được đọc theo cách viết tiếng Việt", "people": "{count} “{column}” khác nhau",
+        "group": "{label}: {value} ({rows} dòng)", "more": "… và {count} dòng nữa", "empty": "{column} để trống",
+        "none": "{column} bằng 0 hoặc trống", "month": "tháng",
+        "per_group": "; tổng {total} chia cho {count} nhóm: {value}",
+    },
+    "en": {
+        "sum": "Total of column “{column}”{where}: {value}", "average": "Average of column “{column}”{where}: {value}",
+        "median": "Median of column “{column}”{where}: {value}", "range": "Range of column “{column}”{where}: {value}",
+        "count": "Number of rows{where}: {value}", "distinct": "Different values of column “{column}”{where}: {value}",
+        "most": "Highest by “{column}”{where}", "least": "Lowest by “{column}”{where}",
+        "rows": "Rows{where}: {value}", "added": "; total of column “{column}” of these {rows} rows: {value}",
+        "share": "Share of {part}{where}: {value}% ({some} of {whole})", "by": " by “{column}”",
+        "difference": "Difference{where}: {value}", "used": "rows used: {used}",
+        "unreadable": "cells skipped that are no numbers: {count} ({cells})", "blank": "empty cells skipped: {count}",
+        "totals": "rows left out that are totals themselves: {count}",
+        "cut": "the table is too large, only its first part was read",
+        "assumed": "numbers like 1,500 were read the English way", "people": "different “{column}”: {count}",
+        "group": "{label}: {value} (rows: {rows})", "more": "… and {count} more", "empty": "{column} is empty",
+        "none": "{column} is 0 or empty", "month": "month",
+        "per_group": "; total {total} divided by {count} groups: {value}",
+    },
+}  # fmt: skip
+_REFUSALS: dict[Language, dict[str, str]] = {
+    "vi": {
+        "column": "Không rõ cần tính cột nào. Bảng có các cột: {columns}.",
+        "columns": "Có nhiều cột phù hợp: {told}. Hãy nêu rõ tên cột.",
+        "value": "{first} có ở nhiều cột: {rest}. Hãy nêu rõ cột.",
+        "number": "Không rõ số {told} trong câu hỏi nói về cột nào.",
+        "several": "Câu hỏi nêu nhiều phép tính cùng lúc. Hãy hỏi từng phép một.",
+        "period": "Bảng không có cột nào cho biết {told}. Các cột: {columns}.",
+        "years": "Dữ liệu có nhiều năm: {told}. Hãy nêu rõ năm.",
+        "words": "Không tìm thấy trong bảng: {told}. Hãy dùng tên cột hoặc giá trị có trong bảng. Các cột: {columns}.",
+        "share": "Không rõ phần nào trên tổng nào. Hãy nêu một điều kiện cho phần cần tính tỷ lệ.",
+        "difference": "Không rõ cần so sánh hai nhóm hoặc hai cột nào.",
+        "condition": "Không rõ cần những dòng nào. Bảng có các cột: {columns}.",
+        "shape": "Không rõ câu hỏi cần gì từ bảng. Bảng có các cột: {columns}.",
+        "nothing": "Không có dòng nào{where} trong bảng có dữ liệu để trả lời.",
+        "units": "Cột có nhiều đơn vị khác nhau: {told}. Không thể tính chung.",
+        "tables": "Có nhiều bảng phù hợp: {told}. Hãy nêu rõ trang tính hoặc tệp.",
+        "failed": "Không tính được trên bảng này trong giới hạn cho phép.",
+    },
+    "en": {
+        "column": "It is not clear which column is meant. The table has the columns: {columns}.",
+        "columns": "Several columns fit: {told}. Please name one.",
+        "value": "{first} stands in several columns: {rest}. Please name the column.",
+        "number": "It is not clear what the number {told} is about.",
+        "several": "The question asks for several computations at once. Please ask for one at a time.",
+        "period": "No column of the table tells {told}. Its columns: {columns}.",
+        "years": "The data cover several years: {told}. Please name the year.",
+        "words": "Not found in the table: {told}. Use names of columns or values that stand in it. Columns: {columns}.",
+        "share": "It is not clear which part of which whole is meant. Please state one condition for the part.",
+        "difference": "It is not clear which two groups or columns are compared.",
+        "condition": "It is not clear which rows are meant. The table has the columns: {columns}.",
+        "shape": "It is not clear what is asked of the table. Its columns: {columns}.",
+        "nothing": "There is no row{where} in the table that could answer this.",
+        "units": "The column mixes units: {told}. They cannot be computed together.",
+        "tables": "Several tables fit: {told}. Please name the sheet or the file.",
+        "failed": "This could not be computed within the limits.",
+    },
+}  # fmt: skip
+
+
+def refusal(reason: str, names: Sequence[str], language: Language, sheet: Sheet | None = None, where: str = "") -> str:
+    """Why there is no answer, and what the table has."""
+    quoted = [f"“{_short(name)}”" for name in names]
+    columns = ", ".join(f"“{_short(one.name)}”" for one in sheet.columns[:20]) if sheet else ""
+    return _REFUSALS[language][reason].format(
+        told=", ".join(quoted)[:_MOST_CHARS], first="".join(quoted[:1]), rest=", ".join(quoted[1:])[:_MOST_CHARS],
+        columns=columns, where=where,
+    )  # fmt: skip
+
+
+def unclear(why: Unclear, language: Language, sheet: Sheet) -> str:
+    """Why a question to a table is not answered."""
+    return refusal(why.reason, why.names, language, sheet)
+
+
+def result_of_sql(found: Answered, sql: str, language: Language) -> str:
+    """What a SELECT gave, a line a row, with the statement it comes from."""
+    lines = [
+        "; ".join(f"{_short(name)}: {_plain(value, language)}" for name, value in zip(found.columns, row, strict=True))
+        for row in found.rows[:_SHOWN_ROWS]
+    ]
+    more = (
+        [_TEXTS[language]["more"].format(count=len(found.rows) - _SHOWN_ROWS)] if len(found.rows) > _SHOWN_ROWS else []
+    )
+    return "\n".join([*(f"- {line}" for line in lines), *more, f"({' '.join(sql.split())[:_MOST_CHARS]})"])
+
+
+def _plain(value: str | None, language: Language) -> str:
+    try:
+        return format_number(round(Decimal(value or "-"), _EXACT_PLACES), language)
+    except InvalidOperation:
+        return _short(value or "–")
+
+
+class Wording:
+    """The sentence of one answer."""
+
+    def __init__(self, sheet: Sheet, query: TableQuery, found: Answered, language: Language):
+        self._sheet, self._query, self._found, self._language = sheet, query, found, language
+        self._texts = _TEXTS[language]
+        self.column = self._multiplied() if len(query.measure) == 2 else query.measure[0].name if query.measure else ""
+        self.where = self._where(query.filters)
+
+    def text(self) -> str:
+        """The answer with what it rests on; empty when no row fits."""
+        query, rows = self._query, self._found.rows
+        if query.how == "count" and query.group is None:
+            return self._aggregate()
+        if not rows or (query.group is None and query.how != "rows" and rows[0][0] is None):
+            return ""
+        if query.sides:
+            return self._two_sides()
+        if query.how == "difference":
+            return self._two_columns()
+        if query.group is not None:
+            return self._groups()
+        return self._rows() if query.how == "rows" else self._aggregate()
+
+    @property
+    def value(self) -> str | None:
+        """The result for machines: the first number, of rows the only cell or the label."""
+        rows = self._found.rows
+        if not rows:
+            return None
+        if self._query.group is not None and not self._query.sides:
+            return rows[0][1]
+        return (
+            self._added()
+            if self._query.how == "rows" and not self._query.order
+            else rows[0][-1 if self._query.order else 0]
+        )
+
+    @property
+    def used(self) -> int:
+        """Rows that were computed with."""
+        query, rows = self._query, self._found.rows
+        if query.how == "rows":
+            return len(rows)
+        if query.sides and query.group is None:
+            return sum(int(rows[0][at] or 0) for at in (1, 3)) if query.how == "difference" else int(rows[0][3] or 0)
+        if query.group is not None or query.how == "difference":
+            return sum(int(row[-1] or 0) for row in rows)
+        return int(rows[0][2] or 0)
+
+    # -- shapes
+
+    def _aggregate(self) -> str:
+        query, row = self._query, self._found.rows[0]
+        column = query.label.name if query.how == "distinct" and query.label else self.column
+        text = self._texts[query.how].format(column=column, where=self.where, value=self._number(row[0]))
+        notes = [*self._notes()]
+        if query.how == "count" and query.label is not None and row[3] != row[0]:
+            notes.append(self._texts["people"].format(column=query.label.name, count=row[3]))
+        if query.how == "distinct" and row[1] != row[0]:
+            notes.append(self._texts["used"].format(used=row[1]))
+        return _sentence(text, notes)
+
+    def _groups(self) -> str:
+        query, rows = self._query, self._found.rows
+        assert query.group is not None
+        by = self._texts["by"].format(column=query.group.name)
+        head = self._texts[query.how].format(column=self.column, where=f"{by}{self.where}", value="").rstrip(": ")
+        if query.order:
+            first = rows[query.place - 1 :]
+            ends = [row for row in first if row[1] == first[0][1]] if first else []
+            rows = tuple(first[: query.limit] if query.limit else [*ends, *first[len(ends) :]][: max(len(ends), 3)])
+            leading = ", ".join(f"{self._key(row[0])}: {self._number(row[1])}" for row in (ends or rows)[:5])
+            head = f"{head} — {leading}"
+        elif query.how == "average":
+            total = sum((Decimal(row[1] or 0) * int(row[3] or 0) for row in rows), Decimal(0))
+            head += self._texts["per_group"].format(
+                total=self._number(str(total)), count=len(rows), value=self._number(str(total / len(rows)))
+            )
+        lines = [
+            f"- {self._texts['group'].format(label=self._key(key), value=self._number(value), rows=count)}"
+            for key, value, count, _ in rows[:_SHOWN_GROUPS]
+        ]
+        more = [self._texts["more"].format(count=len(rows) - _SHOWN_GROUPS)] if len(rows) > _SHOWN_GROUPS else []
+        return "\n".join([_sentence(head, list(self._notes())), *lines, *more])
+
+    def _key(self, key: str | None) -> str:
+        """The name of a group; of a month or a quarter without its year what its number is."""
+        kind = self._query.group.kind if self._query.group else ""
+        if kind not in ("month", "quarter") or key is None or not key.isdigit():
+            return _short(key or "–")
+        return f"Q{key}" if kind == "quarter" else f"{self._texts['month']} {key}"
+
+    def _two_sides(self) -> str:
+        query, row = self._query, self._found.rows[0]
+        if query.how == "share":
+            some, whole = Decimal(row[0] or 0), Decimal(row[2] or 0)
+            if not whole:
+                return ""
+            text = self._texts["share"].format(
+                part=self._condition(query.sides[0]), where=self.where, some=self._number(row[0] or "0"),
+                whole=self._number(row[2]), value=format_number(some * 100 / whole, self._language, _PLACES),
+            )  # fmt: skip
+            return _sentence(text, list(self._notes()))
+        if query.group is not None:
+            values = {key: value for key, value, *_ in self._found.rows}
+            pairs = [(side.values[0], values.get(side.values[0])) for side in query.sides]
+        else:
+            pairs = [(side.said or side.values[0], row[at]) for side, at in zip(query.sides, (0, 2), strict=True)]
+        return self._subtracted(pairs)
+
+    def _two_columns(self) -> str:
+        row = self._found.rows[0]
+        return self._subtracted(
+            [(column.name, row[at]) for column, at in zip(self._query.measure, (0, 2), strict=True)]
+        )
+
+    def _subtracted(self, pairs: Sequence[tuple[str, str | None]]) -> str:
+        if any(value is None for _, value in pairs):
+            return ""
+        pairs = sorted(pairs, key=lambda pair: -Decimal(pair[1] or 0))
+        difference = str(Decimal(pairs[0][1] or 0) - Decimal(pairs[1][1] or 0))
+        sides = "; ".join(f"{_short(name)}: {self._number(value)}" for name, value in pairs)
+        head = self._texts["difference"].format(where=self.where, value=self._number(difference))
+        how = self._texts[self._query.how].format(column=self.column, where="", value="").rstrip(": ")
+        named = (
+            f" ({how})"
+            if self._query.how != "difference"
+            else f" (“{self.column}”)"
+            if self._query.sides and self.column
+            else ""
+        )
+        return _sentence(f"{head} — {sides}{named}", list(self._notes()))
+
+    def _rows(self) -> str:
+        query, found = self._query, list(self._found.rows)
+        title = self._texts["rows"].format(where=self.where, value=len(found))
+        if query.order:
+            title = self._texts[query.order].format(column=self.column, where=self.where)
+            found = found[query.place - 1 :]
+            ends = [row for row in found if row[1] == found[0][1]] if found else []
+            found = found[: query.limit] if query.limit else ends
+        added = self._added()
+        if added is not None and len(found) > 1 and not query.order:
+            title += self._texts["added"].format(column=self.column, rows=len(found), value=self._number(added))
+        numbers = [int(row[0] or 0) for row in found]
+        is_whole = len(numbers) <= _WHOLE_ROWS
+        lines = [f"- {self._row(number, is_whole=is_whole)}" for number in numbers[:_SHOWN_ROWS]]
+        more = [self._texts["more"].format(count=len(numbers) - _SHOWN_ROWS)] if len(numbers) > _SHOWN_ROWS else []
+        return "\n".join([_sentence(title, list(self._notes())), *lines, *more])
+
+    def _row(self, number: int, *, is_whole: bool) -> str:
+        """A row by its name; few rows with all their cells, many with those the question speaks of."""
+        query = self._query
+        label = query.label or self._sheet.columns[0]
+        spoken = [*query.shown, *query.measure, *(one.column for one in query.filters)]
+        columns = self._sheet.columns if is_whole else dict.fromkeys(spoken)
+        cells = [
+            f"{_short(one.label)}: {_short(self._cell(number, one))}"
+            for one in columns
+            if one is not label and self._sheet.cell(number, one)
+        ]
+        name = _short(self._cell(number, label)) or "–"
+        return f"{name} — {'; '.join(cells)}" if cells else name
+
+    # -- pieces
+
+    def _added(self) -> str | None:
+        query, rows = self._query, self._found.rows
+        if query.how != "rows" or len(query.measure) != 1 or query.measure[0].kind != "number":
+            return None
+        values = [Decimal(row[1]) for row in rows if row[1] is not None]
+        return str(sum(values, Decimal(0))) if values and len(query.measure[0].units) < 2 else None
+
+    def _cell(self, number: int, column: Column) -> str:
+        cell = self._sheet.cell(number, column)
+        value = column.values[number - 1]
+        if (
+            not isinstance(value, Decimal)
+            or column.kind != "number"
+            or any(char.isalpha() or char in "£$€₫%" for char in cell)
+        ):
+            return cell
+        return self._with_unit(format_number(value, self._language), column)
+
+    def _number(self, value: str | None) -> str:
+        if value is None:
+            return "–"
+        number = round(Decimal(value), _EXACT_PLACES)
+        is_long = number != round(number, _PLACES) and self._query.how in ("average", "median")
+        shown = format_number(number, self._language, _PLACES if is_long else None)
+        shown = f"≈ {shown}" if is_long else shown
+        computes = self._query.how not in ("count", "distinct") and self._query.measure
+        return self._with_unit(shown, self._query.measure[-1]) if computes else shown
+
+    @staticmethod
+    def _with_unit(shown: str, column: Column) -> str:
+        unit = column.units[0] if len(column.units) == 1 and len(column.units[0]) < 16 else ""
+        return f"{shown}%" if unit == "%" else f"{shown} {unit}".strip()
+
+    def _multiplied(self) -> str:
+        one, two = self._query.measure
+        return one.name if self._query.how == "difference" else f"{one.name} × {two.name}"
+
+    def _where(self, filters: Sequence[Filter]) -> str:
+        told = "; ".join(map(self._condition, filters))
+        return f" ({told})" if told else ""
+
+    def _condition(self, one: Filter) -> str:
+        name = _short(one.column.label)
+        if one.sign in ("empty", "none"):
+            return self._texts[one.sign].format(column=name)
+        if one.said:
+            return f"{name}: {_short(one.said)}"
+        if one.other is not None:
+            return f"{name} {one.sign} {_short(one.other.label)}"
+        values = [_short(value) for value in one.values[:5]]
+        if one.column.kind == "number":
+            values = [format_number(Decimal(value), self._language) for value in values]
+        if one.sign == "between":
+            return f"{values[0]} ≤ {name} ≤ {values[1]}"
+        sign = {"in": "=", "not in": "≠", ">=": "≥", "<=": "≤"}.get(one.sign, one.sign)
+        return f"{name} {sign} {', '.join(values)}{'…' if len(one.values) > 5 else ''}"
+
+    def _notes(self) -> Iterator[str]:
+        query, texts = self._query, self._texts
+        columns = [column for column in query.measure if column.kind == "number"]
+        if query.how not in ("count", "distinct", "rows"):
+            yield texts["used"].format(used=self.used)
+        if query.how in ("sum", "average", "median") and query.group is None and not query.sides and columns:
+            row = self._found.rows[0]
+            bad = [cell for column in columns for cell in column.unreadable]
+            lost = int(row[1] or 0) - int(row[2] or 0)
+            unread = min(lost, len(bad))
+            if unread and (not query.filters or unread):
+                cells = ", ".join(f"“{_short(cell)}”" for cell in dict.fromkeys(bad[:_SHOWN_BAD]))
+                yield texts["unreadable"].format(count=unread, cells=cells)
+            if lost - unread > 0:
+                yield texts["blank"].format(count=lost - unread)
+        if self._sheet.totals:
+            yield texts["totals"].format(count=self._sheet.totals)
+        if any(column.is_assumed for column in columns) and query.how != "rows":
+            yield texts["assumed"]
+        if self._sheet.table.is_cut:
+            yield texts["cut"]
+
+
+def _sentence(text: str, notes: Sequence[str]) -> str:
+    return f"{text} ({'; '.join(notes)})." if notes else f"{text}."
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _CHARS else f"{text[: _CHARS - 1]}…"
