@@ -19,6 +19,7 @@ from app.tools.base import ToolCall, ToolResult
 from app.tools.dialling import Fetched, Fetcher, FetchRefused, Refusal, WebAddress, read_address
 from app.tools.pieces import Piece
 from app.tools.reading import Reading, Source, Text
+from app.tools.sentences import sentence
 from app.tools.stated import asked_of, stated_address
 from app.tools.typed import TypedTool
 from app.tools.web_access import as_tool_error, require_installed, text_of, trace_of
@@ -36,25 +37,6 @@ _PIECE_CHARS, _PIECE_SECONDS = 400, 60.0
 _MAX_TITLE_CHARS, _MAX_SNIPPET_CHARS = 200, 1_000
 _ABSENT = frozenset(("TranscriptsDisabled", "NoTranscriptFound"))
 _CLOSED = frozenset(("VideoUnavailable", "VideoUnplayable", "AgeRestricted", "InvalidVideoId"))
-_SENTENCES: dict[str, dict[Language, str]] = {
-    "no_video": {
-        "vi": "Địa chỉ này không phải là video YouTube.",
-        "en": "This is not the address of a YouTube video.",
-    },
-    "absent": {"vi": "Video này không có phụ đề.", "en": "This video has no subtitles."},
-    "closed": {
-        "vi": "Video này không xem công khai được nên không đọc được phụ đề.",
-        "en": "This video cannot be watched by everybody, so its subtitles cannot be read.",
-    },
-    "refused": {
-        "vi": "YouTube không đưa phụ đề của video này cho máy chủ này.",
-        "en": "YouTube does not give this video's subtitles to this server.",
-    },
-    "away": {
-        "vi": "Hiện không đọc được phụ đề của video này.",
-        "en": "The video's subtitles cannot be read at the moment.",
-    },
-}
 
 
 class TranscriptArguments(Record):
@@ -117,7 +99,7 @@ class TranscriptTool(TypedTool[TranscriptArguments]):
             told = json.loads(await self._reader(json.dumps(order).encode()))
         except IsolationFailed as failed:
             error = ToolRetry if failed.end is IsolationEnd.UNAVAILABLE else ToolFailed
-            raise error(_SENTENCES["away"][language]) from failed
+            raise error(sentence("video", "away", language)) from failed
         except ValueError as odd:
             raise _failed("refused", language) from odd
         if not isinstance(told, dict):
@@ -195,4 +177,4 @@ def _clock(seconds: float) -> str:
 
 
 def _failed(which: str, language: Language) -> ToolFailed:
-    return ToolFailed(_SENTENCES[which][language])
+    return ToolFailed(sentence("video", which, language))

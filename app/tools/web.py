@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from pydantic import Field
 
 from app.confinement.processes import Isolated, IsolationEnd, IsolationFailed
-from app.domain.knowledge import Language
 from app.domain.plan import WEB_TOOL
 from app.domain.record import Record
 from app.errors import ToolFailed, ToolRetry
@@ -16,6 +15,7 @@ from app.tools.base import ToolCall, ToolResult
 from app.tools.dialling import Fetched, Fetcher, FetchRefused
 from app.tools.pieces import pieces_of
 from app.tools.reading import Reading, Source, Text
+from app.tools.sentences import sentence
 from app.tools.stated import asked_of, stated_address
 from app.tools.typed import TypedTool
 from app.tools.web_access import as_tool_error, fetched_for, require_installed, text_of, trace_of
@@ -23,10 +23,6 @@ from app.tools.web_access import as_tool_error, fetched_for, require_installed, 
 _HTML = frozenset(("text/html", "application/xhtml+xml"))
 _PAGES = _HTML | {"text/plain"}
 _MAX_TITLE_CHARS = 200
-_UNREADABLE: dict[Language, str] = {
-    "vi": "Không lấy được nội dung đọc được từ trang {host}.",
-    "en": "No readable text could be taken from the page of {host}.",
-}
 
 
 class WebArguments(Record):
@@ -86,7 +82,7 @@ class WebTool(TypedTool[WebArguments]):
             told = await self._extracted(call, text, host)
         pieces = pieces_of(told["text"])
         if not pieces:
-            raise ToolFailed(_UNREADABLE[call.language].format(host=host))
+            raise ToolFailed(sentence("web", "no_text", call.language, host=host))
         title = " ".join(clean(told["title"]).split())[:_MAX_TITLE_CHARS] or host
         return Text(Source(url, title, _day(told["date"], call.now)), pieces)
 
@@ -97,9 +93,9 @@ class WebTool(TypedTool[WebArguments]):
             return {name: str(answer[name]) for name in ("title", "date", "text")}
         except IsolationFailed as failed:
             error = ToolRetry if failed.end is IsolationEnd.UNAVAILABLE else ToolFailed
-            raise error(_UNREADABLE[call.language].format(host=host)) from failed
+            raise error(sentence("web", "no_text", call.language, host=host)) from failed
         except (ValueError, TypeError, KeyError) as odd:
-            raise ToolFailed(_UNREADABLE[call.language].format(host=host)) from odd
+            raise ToolFailed(sentence("web", "no_text", call.language, host=host)) from odd
 
 
 def _day(text: str, now: datetime) -> datetime | None:

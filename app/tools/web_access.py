@@ -23,8 +23,9 @@ from app.tools.dialling import (
     SystemResolver,
     dial,
     read_address,
-    told,
+    refusal_sentence,
 )
+from app.tools.sentences import sentence
 
 _HIDDEN = [
     "//*[@hidden]",
@@ -62,18 +63,6 @@ def read_page(content: bytes) -> bytes:
     return json.dumps(told, ensure_ascii=False).encode("utf-8", "replace")
 
 
-_GONE: dict[Language, str] = {
-    "vi": "{host} không có trang này (mã {status}).",
-    "en": "{host} has no such page (status {status}).",
-}
-_BUSY: dict[Language, str] = {
-    "vi": "{host} hiện không trả lời được (mã {status}).",
-    "en": "{host} cannot answer at the moment (status {status}).",
-}
-_NOT_INSTALLED: dict[Language, str] = {
-    "vi": "Chưa cài phần đọc web. Quản trị viên có thể cài bằng: pip install 'conclave[web]'.",
-    "en": "Reading the web is not installed. An administrator can add it: pip install 'conclave[web]'.",
-}
 _PASSING = frozenset((408, 425, 429, 500, 502, 503, 504))
 _CHARSETS = re.compile(
     r"utf-?(?:8|16|16[bl]e)|(?:us-)?ascii|latin-?1|(?:iso-?8859-|windows-|cp)\d{1,4}|gb2312|gbk|gb18030|big5|shift_jis"
@@ -101,13 +90,13 @@ async def fetched_for(
         raise as_tool_error(refused, call.language) from refused
     if 200 <= fetched.status < 300:
         return fetched
-    sentence, error = (_BUSY, ToolRetry) if fetched.status in _PASSING else (_GONE, ToolFailed)
-    raise error(sentence[call.language].format(host=fetched.address.host, status=fetched.status))
+    name, error = ("busy", ToolRetry) if fetched.status in _PASSING else ("gone", ToolFailed)
+    raise error(sentence("web", name, call.language, host=fetched.address.host, status=fetched.status))
 
 
 def as_tool_error(refused: FetchRefused, language: Language) -> ToolRetry | ToolFailed:
     """A refusal of the guard, as a tool raises it."""
-    return (ToolRetry if refused.may_pass else ToolFailed)(told(refused, language))
+    return (ToolRetry if refused.may_pass else ToolFailed)(refusal_sentence(refused, language))
 
 
 def trace_of(fetched: Fetched) -> str:
@@ -133,7 +122,7 @@ def text_of(fetched: Fetched) -> str:
 def require_installed(package: str, language: Language) -> None:
     """Raises `ToolFailed` with what to install where an optional library is missing. Imports nothing."""
     if find_spec(package) is None:
-        raise ToolFailed(_NOT_INSTALLED[language])
+        raise ToolFailed(sentence("web", "not_installed", language))
 
 
 _YOUTUBE = "https://www.youtube.com/"

@@ -18,6 +18,7 @@ from app.tools.base import ToolCall, ToolResult
 from app.tools.dialling import Fetcher
 from app.tools.pieces import pieces_of
 from app.tools.reading import Reading, Source, Text
+from app.tools.sentences import sentence
 from app.tools.stated import asked_of
 from app.tools.typed import TypedTool
 from app.tools.web_access import fetched_for, trace_of
@@ -32,10 +33,6 @@ _NAMING = re.compile(r"\b(?:theo\s+|trên\s+|according to\s+|on\s+)?wikipedia\b[
 _NAME = re.compile(r"[^\W\d_a-z][\w'-]*(?:\s+(?:[^\W\d_a-z][\w'-]*|\d+))*")
 _HEADING = re.compile(r"^(={2,6})\s*(.+?)\s*\1\s*$", re.MULTILINE)
 _PLAIN_TITLE = "!$'()*,-./:;@_~"
-_UNREADABLE: dict[Language, str] = {
-    "vi": "Bách khoa toàn thư trả lời không đúng định dạng.",
-    "en": "The encyclopedia gave an answer that makes no sense.",
-}
 
 
 class WikipediaArguments(Record):
@@ -145,7 +142,7 @@ class WikipediaTool(TypedTool[WikipediaArguments]):
         try:
             return _Reply[kind].model_validate_json(fetched.content).query  # type: ignore[valid-type]
         except ValidationError as odd:
-            raise ToolFailed(_UNREADABLE[call.language]) from odd
+            raise ToolFailed(sentence("web", "no_article", call.language)) from odd
 
     def _source(self, article: _Article, language: Language) -> Source:
         """The article as it was read: the address names the revision."""

@@ -10,7 +10,7 @@ from app.embedding.cached import CachedEmbedder
 from app.errors import ToolFailed, ToolRetry
 from app.reasoning import Arguments
 from app.reasoning.local import LocalReasoner
-from app.tools.dialling import FetchRefused, Refusal, told
+from app.tools.dialling import FetchRefused, Refusal, refusal_sentence
 from app.tools.web_access import WebAccess, available_web_tools
 from tests.factories import finding, passage
 from tests.fakes.web_server import Reply, begin, moved, page, zipped
@@ -246,6 +246,6 @@ class TestAvailable:
 
     @pytest.mark.parametrize("reason", list(Refusal))
     def test_every_refusal_has_a_sentence_in_both_languages(self, reason: Refusal) -> None:
-        said = {told(FetchRefused(reason, "site.example"), language) for language in ("vi", "en")}
+        said = {refusal_sentence(FetchRefused(reason, "site.example"), language) for language in ("vi", "en")}
         assert len(said) == 2
         assert all(sentence.endswith((".", "site.example")) for sentence in said)
