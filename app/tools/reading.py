@@ -5,19 +5,25 @@ followed.
 """
 
 import math
+from abc import abstractmethod
 from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 from uuid import NAMESPACE_URL, uuid5
 
+from pydantic import JsonValue
+
 from app.domain.knowledge import Finding, Passage, Quote
 from app.embedding import Embedder, EmbeddingUnavailable
+from app.errors import ToolFailed, ToolRetry
 from app.reasoning import AnswerRequest, Reasoner
 from app.retrieval.calibration import load_calibration
 from app.text.language import content_words, fold, guess_language, is_unaccented_vietnamese, words
-from app.tools.base import ToolCall, outages_as_retry
+from app.tools.base import ToolCall, ToolResult, outages_as_retry
+from app.tools.dialling import Fetcher, FetchRefused, refusal_sentence
 from app.tools.finding import computed
 from app.tools.pieces import Piece
+from app.tools.typed import R, TypedTool
 
 _COMPARED = 16
 """Pieces whose vectors are made; 5-20 ms of one core each."""
@@ -38,6 +44,19 @@ class Source(NamedTuple):
     """None = not known."""
 
 
+class Text(NamedTuple):
+    """What was read, in pieces."""
+
+    source: Source
+    pieces: Sequence[Piece]
+    addresses: Sequence[str] = ()
+    """Of each piece, where pieces have addresses of their own (``…&t=75``); else all have the source's."""
+
+    def address(self, at: int) -> str:
+        """Where the piece at `at` can be looked up."""
+        return self.addresses[at] if self.addresses else self.source.url
+
+
 class Reading:
     """Answers from pieces of a text, by vectors and words where there is a model for vectors, else by words."""
 
@@ -47,7 +66,7 @@ class Reading:
         self._min_relevance_score = min_relevance_score
         self._calibration = load_calibration(embedder.model if embedder else "")
 
-    async def answer(self, call: ToolCall, index: int, query: str, question: str, read: "Text") -> Finding:
+    async def answer(self, call: ToolCall, index: int, query: str, question: str, read: Text) -> Finding:
         """The finding of one query. Raises `ToolRetry` when the reasoner is away.
 
         Args:
@@ -70,7 +89,7 @@ class Reading:
         cited = tuple(evidence.model_copy(update={"source_type": "web"}) for evidence in found.evidence)
         return found.model_copy(update={"query": query, "evidence": cited})
 
-    async def _passages(self, call: ToolCall, question: str, read: "Text") -> tuple[Passage, ...]:
+    async def _passages(self, call: ToolCall, question: str, read: Text) -> tuple[Passage, ...]:
         """The pieces that bear most on the question, best first."""
         unaccented = is_unaccented_vietnamese(question)
         shares = _shares(question, read.pieces, folded=unaccented)
@@ -105,17 +124,39 @@ class Reading:
         return [float(value) for value in self._calibration.centre_passages(vectors, languages) @ centre]
 
 
-class Text(NamedTuple):
-    """What was read, in pieces."""
+class ReadingTool(TypedTool[R]):
+    """Base of tools that fetch one text and answer from it."""
 
-    source: Source
-    pieces: Sequence[Piece]
-    addresses: Sequence[str] = ()
-    """Of each piece, where pieces have addresses of their own (``…&t=75``); else all have the source's."""
+    def __init__(self, reasoner: Reasoner, fetcher: Fetcher, reading: Reading):
+        super().__init__(reasoner)
+        self._fetcher = fetcher
+        self._reading = reading
 
-    def address(self, at: int) -> str:
-        """Where the piece at `at` can be looked up."""
-        return self.addresses[at] if self.addresses else self.source.url
+    @abstractmethod
+    async def fetch(self, call: ToolCall, query: str, arguments: R, trace: list[str]) -> tuple[Text | None, str]:
+        """The text, None where there is none, and what is asked of it. Adds what was fetched to `trace`.
+
+        Raises `ToolFailed` where nothing can be read, `ToolRetry` where another try may help, and `FetchRefused`.
+        """
+
+    async def run(self, call: ToolCall, index: int, query: str, arguments: R) -> ToolResult:
+        """The text's answer to one query, if it holds one. Raises `ToolFailed`, and `ToolRetry` for what may pass."""
+        trace: list[str] = []
+        try:
+            read, question = await self.fetch(call, query, arguments, trace)
+        except FetchRefused as refused:
+            error = ToolRetry if refused.may_pass else ToolFailed
+            raise error(refusal_sentence(refused, call.language)) from refused
+        finding = await self._reading.answer(call, index, query, question, read or Text(Source("", "", None), ()))
+        return ToolResult(
+            text=finding.answer, findings=(finding,), value=read and _named(read.source), trace=tuple(trace)
+        )
+
+
+def _named(source: Source) -> JsonValue:
+    """The source for machines; its day where that is known."""
+    day: dict[str, JsonValue] = {"date": source.created_at.date().isoformat()} if source.created_at else {}
+    return {"url": source.url, "title": source.title} | day
 
 
 def _shares(question: str, pieces: Sequence[Piece], *, folded: bool) -> list[float]:
