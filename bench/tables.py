@@ -19,6 +19,7 @@ from pydantic import BaseModel
 from rich.console import Console
 from rich.table import Table
 
+from app.api.schemas import ChatBody
 from app.cli.evaluation.house import LocalHouse
 from app.domain.principal import Principal
 from app.errors import AppError
@@ -76,17 +77,20 @@ def _stands(spellings: Iterable[str], answer: str) -> bool:
 
 async def ask(house: LocalHouse, principal: Principal, row: Row, content: bytes) -> Judged:
     """Attach the file, ask in the mode `auto`, judge the answer, and remove what was made for it."""
-    files = [await house.attach(principal, row.file, content)]
+    attachments = house.services.attachments
+    file_id = (await attachments.bring_in(principal, content, row.file)).file_id
+    body = ChatBody(query=row.question, files=(file_id,), answer_style="short")
     events: list[Event] = []
     try:
-        events.extend([event async for event in house.question(principal, row.question, files, "auto")])
+        events.extend([event async for event in house.events_of(principal, body)])
         seen = observed(events, 0.0)
         answer, outcome = seen.answer, seen.outcome
     except AppError as error:
         answer, outcome = f"{error.code.value}: {error.detail}", "failed"
     finally:
         sessions = [event.session_id for event in events if isinstance(event, TaskAvailable)]
-        await house.clear_up(principal, sessions, files)
+        await house.forget(principal, sessions)
+        await attachments.delete(principal, file_id)
     return Judged(row, answer, judge(row, answer, outcome))
 
 

@@ -210,7 +210,7 @@ class Services:
             self.database, journal, JobQueue(), now, settings.task_lease_seconds, settings.max_redispatches
         )
         retriever = self._retriever(calibration)
-        rules = LocalReasoner(self.embedder, settings.data_dir / "vectors")
+        self._rules = rules = LocalReasoner(self.embedder, settings.data_dir / "vectors")
         reasoner = self._mind(rules)
         toolbox = await open_tools(
             settings, self._stack, retriever, reasoner, self.database, self.embedder, self.attachments
@@ -254,7 +254,6 @@ class Services:
             readiness=Readiness(self.storage, lambda: self.embedder.dimensions > 0, self._is_worker_well),
             now=now,
         )
-        self._rules = rules
         self.worker = worker_of(settings, self.database, self.rooms, self.ingestion, steps, self._queues)
 
     def _retriever(self, calibration: Calibration) -> Retriever:
