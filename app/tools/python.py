@@ -8,8 +8,7 @@ from app.domain.knowledge import Language
 from app.domain.record import Record
 from app.errors import ToolFailed
 from app.reasoning import Reasoner
-from app.tools.base import ToolCall, ToolResult
-from app.tools.finding import computed
+from app.tools.base import ToolCall, ToolResult, computed
 from app.tools.sandbox import MAX_CODE_CHARS, Limits, ProgramStopped, Ran, Sandbox
 from app.tools.sentences import sentence
 from app.tools.typed import TypedTool
@@ -67,13 +66,13 @@ class PythonTool(TypedTool[Program]):
             ran = await self._sandbox.run(arguments.code, arguments.inputs, limits)
         except ProgramStopped as stopped:
             raise ProgramFailed(stopped, call.language) from stopped
-        text = _told(ran, call.language)
+        text = _write(ran, call.language)
         url = f"python:{hashlib.sha256(arguments.code.encode('utf-8', 'replace')).hexdigest()[:16]}"
         finding = computed(call, index, query, text, source_type="math", url=url)
         return ToolResult(text=text, findings=(finding,), value=ran.value, trace=(_cost(ran),))
 
 
-def _told(ran: Ran, language: Language) -> str:
+def _write(ran: Ran, language: Language) -> str:
     """What was printed, then the last value on a line of its own."""
     parts = (ran.printed.rstrip("\n"), ran.shown)
     return "\n".join(part for part in parts if part) or sentence("program", "silent", language)

@@ -17,8 +17,7 @@ from app.reasoning import Reasoner
 from app.text.language import clean
 from app.tools.base import ToolCall
 from app.tools.dialling import Fetched, Fetcher, FetchRefused, Refusal, WebAddress, read_address
-from app.tools.pieces import Piece
-from app.tools.reading import Reading, ReadingTool, Source, Text
+from app.tools.reading import Piece, Reading, ReadingTool, Source, Text
 from app.tools.sentences import sentence
 from app.tools.stated import asked_of, stated_address
 from app.tools.web_access import require_installed, run_confined, text_of, trace_of

@@ -12,8 +12,7 @@ from app.reasoning import Reasoner
 from app.text.language import clean
 from app.tools.base import ToolCall
 from app.tools.dialling import Fetched, Fetcher
-from app.tools.pieces import pieces_of
-from app.tools.reading import Reading, ReadingTool, Source, Text
+from app.tools.reading import Reading, ReadingTool, Source, Text, pieces_of
 from app.tools.sentences import sentence
 from app.tools.stated import asked_of, stated_address
 from app.tools.web_access import fetched_for, require_installed, run_confined, text_of, trace_of

@@ -18,8 +18,7 @@ from app.domain.knowledge import Language
 from app.errors import ToolFailed, ToolRetry
 from app.reasoning import Reasoner
 from app.text.language import clean
-from app.tools.base import ToolCall, ToolResult
-from app.tools.finding import computed
+from app.tools.base import ToolCall, ToolResult, computed
 from app.tools.mcp.connection import Disconnected
 from app.tools.mcp.connections import Busy, Connections, Unusable
 from app.tools.mcp.result import Reply, SchemaRefused, TooManySteps, WrongSchema, read_reply, text_of, wrong_places
