@@ -30,7 +30,7 @@ from app.reasoning.local.intents import CURRENCIES, asks_money, intents_of, name
 from app.reasoning.local.math_arguments import math_arguments
 from app.reasoning.local.numbers import amounts_in, numbers_of, ranges_in
 from app.reasoning.local.reckoning import Reckoning
-from app.reasoning.local.reckoning_asked import reckoning_asked
+from app.reasoning.local.sums import reckoning_asked
 from app.reasoning.local.terms import terms_of
 from app.text.language import fold, is_unaccented_vietnamese, normalise
 from app.text.numbers import plain

@@ -12,7 +12,7 @@ from app.reasoning.local.changes import asks_changes
 from app.reasoning.local.cues import alternatives
 from app.reasoning.local.numbers import amounts_in
 from app.reasoning.local.question import read_question
-from app.reasoning.local.reckoning_asked import reckoning_asked
+from app.reasoning.local.sums import reckoning_asked
 from app.text.language import fold, normalise
 
 Intent = Literal["calculation", "comparison", "summary", "log"]

@@ -48,8 +48,6 @@ SPELT: Mapping[str, Decimal] = {"a": Decimal(1), "an": Decimal(1)} | {
     if word.isascii() and (value := read_number(word, language)) is not None and value >= 1
 }
 """Numbers of one word, folded."""
-MARKED = frozenset(fold(word) for word in VALUES if not word.isascii())
-"""Those that are no numbers without their diacritics, where the text has any: “bay” flies, “nam” is south."""
 _MOST_CHARS = 300
 
 
