@@ -8,8 +8,9 @@ from app.domain.answer import Outcome
 from app.domain.evidence import without_citations
 from app.domain.knowledge import Finding, Language, Quote
 from app.reasoning import ComposeRequest, Composition, ResolvedPoint
+from app.reasoning.local.cues import sentences
 from app.reasoning.local.intents import intents_of
-from app.reasoning.local.phrases import COMPOSED, listed, shown, titles_of
+from app.reasoning.local.phrases import listed, shown, titles_of
 from app.reasoning.local.rendering import further_questions, render
 from app.reasoning.local.terms import bag_of, coverage, terms_of
 
@@ -48,7 +49,8 @@ def composed(request: ComposeRequest) -> Composition:
     outcome = _outcome(request, told)
     if outcome == "not_found":
         return Composition(
-            answer=_nothing(request), outcome=outcome, reasoning=COMPOSED[request.language]["nothing_reason"],
+            answer=_nothing(request), outcome=outcome,
+            reasoning=sentences("composed", request.language)["nothing_reason"],
             confidence=min(_NOT_FOUND_CONFIDENCE, max((f.confidence for f in request.findings), default=0.0)),
             follow_up_questions=(),
         )  # fmt: skip
@@ -141,7 +143,7 @@ def _attributed(quotes: Sequence[Quote], language: Language) -> str:
         by_title.setdefault(quote.passage.title, []).append(quote)
     if len(by_title) < 2:
         return render(quotes)
-    attribution = COMPOSED[language]["according_to"]
+    attribution = sentences("composed", language)["according_to"]
     return "\n\n".join(f"{attribution.format(title=title)}{_joint(text)}{text}" for title, text in _rendered(by_title))
 
 
@@ -157,11 +159,13 @@ def _joint(text: str) -> str:
 def _computed(request: ComposeRequest) -> Iterator[str]:
     for computation in request.computations:
         calculates = any(sign in computation for sign in "=≈")
-        yield COMPOSED[request.language]["computed"].format(text=computation) if calculates else computation
+        yield (
+            sentences("composed", request.language)["computed"].format(text=computation) if calculates else computation
+        )
 
 
 def _conflicts(request: ComposeRequest) -> Iterator[str]:
-    texts = COMPOSED[request.language]
+    texts = sentences("composed", request.language)
     for point in request.conflicts:
         yield texts["decided" if point.decided else "undecided"].format(**_conflict_values(point))
 
@@ -174,7 +178,7 @@ def _conflict_values(point: ResolvedPoint) -> dict[str, str]:
 
 
 def _gaps(request: ComposeRequest, told: Sequence[_Told]) -> Iterator[str]:
-    texts = COMPOSED[request.language]
+    texts = sentences("composed", request.language)
     missing = _unanswered(request, told)
     if missing:
         yield texts["missing"].format(queries="; ".join(query.rstrip("?") for query in missing))
@@ -187,7 +191,7 @@ def _nothing(request: ComposeRequest) -> str:
     """Why it could not be done; else what was searched and whom to ask."""
     if request.refusals:
         return "\n\n".join(request.refusals)
-    texts = COMPOSED[request.language]
+    texts = sentences("composed", request.language)
     agents = list(dict.fromkeys(finding.agent for finding in request.findings))
     failed = [texts["failed"].format(agents=listed([shown(a) for a in request.failed_agents], request.language))]
     searched = texts["searched"].format(agents=listed([shown(a) for a in agents], request.language)) if agents else ""
@@ -196,7 +200,7 @@ def _nothing(request: ComposeRequest) -> str:
 
 
 def _reasoning(request: ComposeRequest) -> str:
-    texts = COMPOSED[request.language]
+    texts = sentences("composed", request.language)
     decided = next((point for point in request.conflicts if point.decided), None)
     if decided:
         return texts["preferred"].format(title=decided.winner_title, preference=decided.preference)

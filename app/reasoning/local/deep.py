@@ -24,8 +24,9 @@ from app.reasoning.deep import (
     ToolOffer,
     ToolWish,
 )
+from app.reasoning.local.cues import sentences
 from app.reasoning.local.decompose import sub_queries_of
-from app.reasoning.local.deep_report import SAID, report
+from app.reasoning.local.deep_report import report
 from app.reasoning.local.intents import CURRENCIES, asks_money, intents_of, named_places, wants_log
 from app.reasoning.local.math_arguments import math_arguments
 from app.reasoning.local.numbers import amounts_in, numbers_of, ranges_in
@@ -70,7 +71,7 @@ class LocalDeepReasoner:
 
 def _plan(request: DecomposeRequest) -> DeepPlan:
     asked = request.asked
-    said, question = SAID[asked.language], asked.question.strip() or "?"
+    said, question = sentences("deep", asked.language), asked.question.strip() or "?"
     steps: Sequence[str] = ()
     if reckoning_asked(question) is None and _search_tools(question, request.researcher, files=bool(asked.files)):
         earlier = request.previous.research if request.feedback and request.previous else ()
@@ -96,7 +97,7 @@ def _research(request: ActRequest) -> Action:
     if wish is not None and request.calls_left > 0:
         return wish
     text = "\n".join(dict.fromkeys(findings[at].answer for at in kept))[:_MOST_CHARS]
-    told = text or SAID[request.asked.language]["nothing_for"].format(task=request.task)
+    told = text or sentences("deep", request.asked.language)["nothing_for"].format(task=request.task)
     return Found(text=told, found=bool(text), findings=tuple(kept))
 
 
@@ -116,7 +117,7 @@ def _keywords(text: str) -> str:
 
 def _work(request: ActRequest) -> Action:
     """The expert: a stated sum, a stated formula, or the quotes; unsolved when anything is missing."""
-    asked, said = request.asked, SAID[request.asked.language]
+    asked, said = request.asked, sentences("deep", request.asked.language)
     findings = _findings_of(request)
     own = reckoning_asked(asked.question) if not request.research else None
     if own is not None:
@@ -166,13 +167,13 @@ def _is_of(tool: str, kind: str) -> bool:
 def _sum_wish(read: Arguments, request: ActRequest) -> ToolWish | None:
     if all(tool.name != MATH_TOOL for tool in request.tools):
         return None
-    query = SAID[request.asked.language]["calculate"].format(expression=read.values["expression"])
+    query = sentences("deep", request.asked.language)["calculate"].format(expression=read.values["expression"])
     return ToolWish(tool=MATH_TOOL, query=query, arguments=read.values, why="; ".join(read.grounds))
 
 
 def _computed(request: ActRequest, wish: ToolWish | None, findings: Sequence[Finding]) -> Action:
     """The call, then its result; unsolved when there is no tool or it failed."""
-    said = SAID[request.asked.language]
+    said = sentences("deep", request.asked.language)
     made = next(
         (one for one in request.observations if wish and (one.tool, one.query) == (wish.tool, wish.query)), None
     )
@@ -213,12 +214,15 @@ def _asks_sum(question: str, language: Language) -> bool:
 
 def _rules(findings: Sequence[Finding], language: Language) -> list[str]:
     quotes = dict.fromkeys((quote.passage.title, quote.text) for one in findings for quote in one.quotes)
-    return [SAID[language]["rule"].format(title=title, text=text) for title, text in list(quotes)[:_MOST_QUOTES]]
+    return [
+        sentences("deep", language)["rule"].format(title=title, text=text)
+        for title, text in list(quotes)[:_MOST_QUOTES]
+    ]
 
 
 def _unsolved(request: ActRequest, why: str, findings: Sequence[Finding]) -> Solved:
     """What is missing, with the rules that were found."""
-    said, rules = SAID[request.asked.language], _rules(findings, request.asked.language)
+    said, rules = sentences("deep", request.asked.language), _rules(findings, request.asked.language)
     text = "\n".join([why, said["found"], *(f"- {rule}" for rule in rules)]) if rules else why
     working = Working(
         answer="", text=text, solved=False, steps=tuple(rules), findings=tuple(findings)[:_MOST_QUOTES],
@@ -228,7 +232,7 @@ def _unsolved(request: ActRequest, why: str, findings: Sequence[Finding]) -> Sol
 
 
 def _feedback(request: CritiqueRequest) -> str:
-    said = SAID[request.asked.language]
+    said = sentences("deep", request.asked.language)
     if request.research is not None:
         terms, calls = _keywords(request.research.task), request.research.observations
         is_first = len({one.query for one in calls}) < 2
@@ -244,7 +248,7 @@ def _feedback(request: CritiqueRequest) -> str:
 
 
 def _feedback_on_plan(request: CritiqueRequest) -> str:
-    question, said = request.asked.question, SAID[request.asked.language]
+    question, said = request.asked.question, sentences("deep", request.asked.language)
     can_search = any(tool.name == RAG_TOOL for tool in request.tools)
     if not request.plan.research and can_search and reckoning_asked(question) is None:
         return said["no_research"]

@@ -3,78 +3,11 @@
 from collections.abc import Iterator
 
 from app.domain.deep import Report
-from app.domain.knowledge import Language
 from app.reasoning.deep import TellRequest
+from app.reasoning.local.cues import sentences
 from app.reasoning.local.rendering import further_questions
 
 _MOST_TRACE_CHARS = 400
-
-SAID: dict[Language, dict[str, str]] = {
-    "vi": {
-        "calculate": "Tính {expression}",
-        "logic": "Trích dẫn quy định tìm được cho từng phần của câu hỏi.",
-        "logic_formula": "Chỉ tính khi có công thức và đủ số liệu; nếu thiếu thì nói thiếu gì.",
-        "logic_sum": "Tính trực tiếp từ số liệu của câu hỏi.",
-        "nothing_for": "Không tìm thấy thông tin cho: {task}",
-        "rule": "Quy định ({title}): “{text}”",
-        "missing_parts": "Chưa tìm thấy: {parts}.",
-        "missing_values": "Chưa tính được vì thiếu: {values}.",
-        "no_formula": "Nội dung tìm được không nêu công thức hay mức cho số liệu của câu hỏi, nên không tính.",
-        "found": "Nội dung tìm được:",
-        "tool_failed": "Công cụ không làm được: {reason}",
-        "no_answer": "Tôi không tìm được câu trả lời chắc chắn. {why}",
-        "no_research": "Câu hỏi cần tra cứu tài liệu: hãy thêm bước tìm kiếm.",
-        "too_many": "Quá nhiều bước tìm: chỉ giữ {most} bước.",
-        "not_found": "Chưa tìm thấy; hãy hỏi lại bằng từ khóa: {terms}.",
-        "empty": "Đáp án trống.",
-        "ungrounded": "Số {figures} không có trong câu hỏi hay nội dung tìm được.",
-        "plan": "Không lập được kế hoạch phù hợp.",
-        "research": "Không tìm được thông tin cần thiết.",
-        "expert": "Không có câu trả lời nào đứng vững khi kiểm tra lại.",
-        "deadline": "Hết thời gian.",
-        "budget": "Hết hạn mức sử dụng.",
-        "trace_question": "Câu hỏi: {text}",
-        "trace_plan": "Kế hoạch: {text}",
-        "trace_research": "Bước {step}: {task} → {text}",
-        "trace_nothing": "không tìm thấy",
-        "trace_rejected": "Bị trả lại ({of}): {text}",
-        "trace_working": "Suy luận: {text}",
-        "trace_answer": "Trả lời: {text}",
-        "trace_none": "Không có câu trả lời: {text}",
-    },
-    "en": {
-        "calculate": "Calculate {expression}",
-        "logic": "Quote the rule that was found for each part of the question.",
-        "logic_formula": "Calculate only with a stated formula and all its figures; else say what is missing.",
-        "logic_sum": "Calculate with the figures of the question itself.",
-        "nothing_for": "Nothing was found for: {task}",
-        "rule": "Rule ({title}): “{text}”",
-        "missing_parts": "Not found: {parts}.",
-        "missing_values": "This cannot be calculated; missing: {values}.",
-        "no_formula": "Nothing found states a formula or rate for the figures of the question: nothing is calculated.",
-        "found": "What was found:",
-        "tool_failed": "The tool could not do it: {reason}",
-        "no_answer": "I could not find a reliable answer. {why}",
-        "no_research": "The question needs a document: add a research step.",
-        "too_many": "Too many research steps: keep {most}.",
-        "not_found": "Nothing was found; ask again by keywords: {terms}.",
-        "empty": "The answer is empty.",
-        "ungrounded": "{figures} stands neither in the question nor in what was found.",
-        "plan": "No plan that fits could be made.",
-        "research": "What is needed could not be found.",
-        "expert": "No answer stood up to being checked.",
-        "deadline": "Time ran out.",
-        "budget": "The budget ran out.",
-        "trace_question": "Question: {text}",
-        "trace_plan": "Plan: {text}",
-        "trace_research": "Step {step}: {task} → {text}",
-        "trace_nothing": "nothing was found",
-        "trace_rejected": "Sent back ({of}): {text}",
-        "trace_working": "Reasoning: {text}",
-        "trace_answer": "Answer: {text}",
-        "trace_none": "No answer: {text}",
-    },
-}  # fmt: skip
 
 
 def report(request: TellRequest) -> Report:
@@ -84,7 +17,7 @@ def report(request: TellRequest) -> Report:
     if is_solved and working is not None:
         answer = working.answer if asked.style == "short" else working.text or working.answer
     else:
-        answer = SAID[asked.language]["no_answer"].format(why=_why(request)).strip()
+        answer = sentences("deep", asked.language)["no_answer"].format(why=_why(request)).strip()
     return Report(
         answer=answer,
         reasoning="\n".join(_trace(request, answer, is_solved=is_solved)),
@@ -103,7 +36,7 @@ def _further(request: TellRequest) -> tuple[str, ...]:
 
 def _why(request: TellRequest) -> str:
     """Why the run ended, and what is missing."""
-    said, working = SAID[request.asked.language], request.working
+    said, working = sentences("deep", request.asked.language), request.working
     cause = said.get(request.failure, request.failure)
     text = working.text if working is not None and not working.solved else ""
     missed = "; ".join(one.task.rstrip(" ?.") for one in request.research if not one.found)
@@ -112,7 +45,7 @@ def _why(request: TellRequest) -> str:
 
 
 def _trace(request: TellRequest, answer: str, *, is_solved: bool) -> Iterator[str]:
-    said = SAID[request.asked.language]
+    said = sentences("deep", request.asked.language)
     yield said["trace_question"].format(text=request.asked.question.strip())
     if request.plan is not None:
         yield said["trace_plan"].format(text="; ".join((*request.plan.research, *request.plan.logic)))

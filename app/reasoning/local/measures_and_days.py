@@ -69,7 +69,7 @@ def measure_or_day_asked(query: str) -> Reckoning | None:
 
 
 def _conversion(name: str, match: re.Match[str], text: str) -> Reckoning | None:
-    """An amount in another unit of the same kind; “1 tuần được mấy ngày” asks what is allowed, not how long a week is."""
+    """An amount in another unit of the same kind; “1 tuần được mấy ngày” asks what is allowed."""
     number, unit, target = (text[slice(*match.span(group))].strip() for group in ("number", "unit", "target"))
     kind = _kind_of_unit(unit)
     is_spelt = not any(map(str.isdigit, number))
