@@ -13,13 +13,12 @@ from typing import NamedTuple
 from app.claims.kinds import is_one_page
 from app.reasoning.local.question import Question
 from app.reasoning.local.scoring import Candidate, Scale, is_foreign
-from app.reasoning.local.terms import EMPTY, Bag, Term
+from app.reasoning.local.terms import EMPTY, Bag
 
 FOUND = 0.3
 """Below this a finding counts as not found."""
 DOUBTFUL = (0.04, 0.7)
 """Between these, words alone tell too little: the best pieces are compared by embedding."""
-_MISSING = 0.6
 _MOST_APART = 0.3
 """How far a page stands out at most where there is no other; one in twenty stands out further from others."""
 _SUBJECT_WEIGHT = 0.9
@@ -50,8 +49,6 @@ class Signals(NamedTuple):
     """How far the piece scores above the next best."""
     likeness: float = 0.0
     """Its cosine above the mean of the pieces compared; 0 when none were."""
-    names_missing: float = 0.0
-    """Share of the question's weight in names and codes that the passage lacks; not judged across languages."""
     subject_missing: float = 0.0
     """Share of the question's weight in subjects of the glossary that the passage does not speak of."""
 
@@ -67,7 +64,7 @@ OWN = Weights(
     -5.85,
     Signals(
         around=1.2, heading=1.5, pairs=2.6, keyed=0.7, misfits=-1.3, holds=0.6,
-        relevance=4.7, stands_out=4.0, lead=1.1, likeness=4.1, names_missing=-0.5, subject_missing=-3.1,
+        relevance=4.7, stands_out=4.0, lead=1.1, likeness=4.1, subject_missing=-3.1,
     ),
 )  # fmt: skip
 """Where the best piece is in the question's language. Near what was fitted."""
@@ -100,8 +97,6 @@ def signals_of(question: Question, ranked: Sequence[Candidate]) -> Signals:
     features = best.features
     siblings = [candidate for candidate in ranked if candidate.passage.chunk_id == best.passage.chunk_id]
     about = _together(siblings)
-    foreign = is_foreign(question, best)
-    names_missing = 0.0 if foreign else _missing_names(scale, about.stems)
     return Signals(
         around=scale.coverage(_together([candidate for candidate in siblings if _adjoin(candidate, best)])),
         heading=features.heading,
@@ -110,10 +105,9 @@ def signals_of(question: Question, ranked: Sequence[Candidate]) -> Signals:
         misfits=features.misfits,
         holds=features.holds,
         relevance=features.relevance,
-        stands_out=0.0 if question.folded else _stands_out(ranked, has_all_names=not names_missing),
+        stands_out=0.0 if question.folded else _stands_out(ranked),
         lead=min(1.0, max(0.0, best.score - ranked[1].score)) if len(ranked) > 1 else 1.0,
         likeness=best.likeness or 0.0,
-        names_missing=names_missing,
         subject_missing=_missing_subjects(scale, about),
     )
 
@@ -130,32 +124,19 @@ def _adjoin(one: Candidate, other: Candidate) -> bool:
     return max(one.unit.start - other.unit.end, other.unit.start - one.unit.end) <= _ADJACENT
 
 
-def _stands_out(ranked: Sequence[Candidate], *, has_all_names: bool) -> float:
+def _stands_out(ranked: Sequence[Candidate]) -> float:
     """Of the passages' similarities the highest less the second.
 
     Where all that was found is one page and its versions, unrelated text takes the place of the second: it lies
-    around 0. Not so for a page that lacks a name of the question, nor before its pieces were compared: which of them
-    answers is open all the same.
+    around 0. Not so before its pieces were compared: which of them answers is open all the same.
     """
     passages = {candidate.passage.chunk_id: candidate.passage for candidate in ranked}.values()
     nearest, *others = sorted(passages, key=lambda passage: -passage.similarity)
     own = [passage for passage in passages if passage.document_id == nearest.document_id]
     page = {nearest.document_id, *(p.document_id for p in others if any(is_one_page(p, part) for part in own))}
     if all(other.document_id in page for other in others):
-        is_told = has_all_names and ranked[0].likeness is not None
-        return min(_MOST_APART, max(0.0, nearest.similarity)) if is_told else 0.0
+        return min(_MOST_APART, max(0.0, nearest.similarity)) if ranked[0].likeness is not None else 0.0
     return nearest.similarity - others[0].similarity
-
-
-def _missing_names(scale: Scale, stems: frozenset[str]) -> float:
-    """Share of the question's weight in names and codes, bare figures apart, that do not occur among `stems`."""
-    terms = zip(scale.question.terms, scale.weights, strict=True)
-    missing = (w for t, w in terms if t.is_name and not all(map(str.isdigit, t.stems)) and _lacks(stems, t))
-    return sum(missing) / (sum(scale.weights) or 1.0)
-
-
-def _lacks(stems: frozenset[str], term: Term) -> bool:
-    return sum(word in stems for word in term.stems) < _MISSING * len(term.stems)
 
 
 def _missing_subjects(scale: Scale, about: Bag) -> float:
