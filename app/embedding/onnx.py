@@ -42,6 +42,7 @@ class OnnxEmbedder:
     def __init__(self, session: Any, weights: Weights, tokenizer: Tokenizer, threads: int):
         """Use `open`."""
         self._session, self._weights, self._tokenizer = session, weights, tokenizer
+        self.model, self.dimensions = MODEL, weights.shape.hidden
         self._questions = ThreadPoolExecutor(threads, thread_name_prefix="embed-question")
         self._passages = ThreadPoolExecutor(threads, thread_name_prefix="embed-passage")
 
@@ -55,16 +56,6 @@ class OnnxEmbedder:
             return cls(session, weights, load_tokenizer(), threads)
         except (BadWeights, OSError) as error:
             raise EmbeddingUnavailable(f"the bundled weights cannot be read: {error}") from error
-
-    @property
-    def model(self) -> str:
-        """Name stored beside the vectors."""
-        return MODEL
-
-    @property
-    def dimensions(self) -> int:
-        """384 for this model."""
-        return self._weights.shape.hidden
 
     async def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """Vectors of questions."""
