@@ -31,7 +31,6 @@ OVER_SHARED: dict[str, str] = {
     "bench.calibrate": "--eval {eval} --seed {seed} --models {models}",
     "bench.chunking": "--eval {eval} --seed {seed} --only ours",
     "bench.conflicts": "--eval {eval} --models {models} --cache {data}/bench",
-    "bench.embedding": "--eval {eval} --every 5",
     "bench.health": "--eval {eval} --seed {seed} --models {models}",
     "bench.intent": "--eval {eval} --seed {seed} --models {models}",
     "bench.parsing": "--files {eval}/files --rounds 1",
