@@ -19,13 +19,13 @@ from pydantic import BaseModel
 from rich.console import Console
 from rich.table import Table
 
-from app.cli.evaluation.house import LocalHouse
 from app.domain.principal import Principal
 from app.errors import AppError
 from app.evaluation.observed import observed
 from app.events import Event, TaskAvailable
 from app.main import Services
 from app.settings import Settings
+from extras.gaia.house import LocalDeepHouse
 
 ASKER = "acme/lan"
 Verdict = Literal["right", "wrong and answered", "declined"]
@@ -74,7 +74,7 @@ def _stands(spellings: Iterable[str], answer: str) -> bool:
     )
 
 
-async def ask(house: LocalHouse, principal: Principal, row: Row, content: bytes) -> Judged:
+async def ask(house: LocalDeepHouse, principal: Principal, row: Row, content: bytes) -> Judged:
     """Attach the file, ask in the mode `auto`, judge the answer, and remove what was made for it."""
     files = [await house.attach(principal, row.file, content)]
     events: list[Event] = []
@@ -114,7 +114,7 @@ async def measure(path: Path, data_dir: Path, out: Console, *, show: bool) -> li
     rows = read_rows(path)
     services = await Services.open(Settings(data_dir=data_dir, enable_caching=False))
     try:
-        house = LocalHouse(services)
+        house = LocalDeepHouse(services)
         principal = await house.rights_of(ASKER)
         judged = [await ask(house, principal, row, (path.parent / row.file).read_bytes()) for row in rows]
     finally:
