@@ -19,13 +19,14 @@ from pydantic import BaseModel
 from rich.console import Console
 from rich.table import Table
 
+from app.api.schemas import ChatBody
+from app.cli.evaluation.house import LocalHouse
 from app.domain.principal import Principal
 from app.errors import AppError
 from app.evaluation.observed import observed
 from app.events import Event, TaskAvailable
 from app.main import Services
 from app.settings import Settings
-from extras.gaia.house import LocalDeepHouse
 
 ASKER = "acme/lan"
 Verdict = Literal["right", "wrong and answered", "declined"]
@@ -74,19 +75,22 @@ def _stands(spellings: Iterable[str], answer: str) -> bool:
     )
 
 
-async def ask(house: LocalDeepHouse, principal: Principal, row: Row, content: bytes) -> Judged:
+async def ask(house: LocalHouse, principal: Principal, row: Row, content: bytes) -> Judged:
     """Attach the file, ask in the mode `auto`, judge the answer, and remove what was made for it."""
-    files = [await house.attach(principal, row.file, content)]
+    attachments = house.services.attachments
+    file_id = (await attachments.bring_in(principal, content, row.file)).file_id
+    body = ChatBody(query=row.question, files=(file_id,), answer_style="short")
     events: list[Event] = []
     try:
-        events.extend([event async for event in house.question(principal, row.question, files, "auto")])
+        events.extend([event async for event in house.events_of(principal, body)])
         seen = observed(events, 0.0)
         answer, outcome = seen.answer, seen.outcome
     except AppError as error:
         answer, outcome = f"{error.code.value}: {error.detail}", "failed"
     finally:
         sessions = [event.session_id for event in events if isinstance(event, TaskAvailable)]
-        await house.clear_up(principal, sessions, files)
+        await house.forget(principal, sessions)
+        await attachments.delete(principal, file_id)
     return Judged(row, answer, judge(row, answer, outcome))
 
 
@@ -114,7 +118,7 @@ async def measure(path: Path, data_dir: Path, out: Console, *, show: bool) -> li
     rows = read_rows(path)
     services = await Services.open(Settings(data_dir=data_dir, enable_caching=False))
     try:
-        house = LocalDeepHouse(services)
+        house = LocalHouse(services)
         principal = await house.rights_of(ASKER)
         judged = [await ask(house, principal, row, (path.parent / row.file).read_bytes()) for row in rows]
     finally:

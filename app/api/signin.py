@@ -17,7 +17,7 @@ _PROXY_HEADERS = ("forwarded", "x-forwarded-for", "x-forwarded-host", "x-real-ip
 class DevLoginBody(Body):
     """Which demo user to sign in as."""
 
-    model_config = ConfigDict(json_schema_extra={"examples": [{"user": "acme/lan"}]})
+    model_config = ConfigDict(json_schema_extra={"examples": [{"user": "tenant/user"}]})
 
     user: Label
 

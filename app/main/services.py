@@ -209,14 +209,8 @@ class Services:
         registry = TaskRegistry(
             self.database, journal, JobQueue(), now, settings.task_lease_seconds, settings.max_redispatches
         )
-        retriever = Retriever(
-            self.database,
-            self.embedder,
-            calibration,
-            caching=settings.enable_caching,
-            cache_ttl_seconds=settings.cache_ttl_seconds,
-        )
-        rules = LocalReasoner(self.embedder, settings.data_dir / "vectors")
+        retriever = self._retriever(calibration)
+        self._rules = rules = LocalReasoner(self.embedder, settings.data_dir / "vectors")
         reasoner = self._mind(rules)
         toolbox = await open_tools(
             settings, self._stack, retriever, reasoner, self.database, self.embedder, self.attachments
@@ -260,8 +254,11 @@ class Services:
             readiness=Readiness(self.storage, lambda: self.embedder.dimensions > 0, self._is_worker_well),
             now=now,
         )
-        self._rules = rules
         self.worker = worker_of(settings, self.database, self.rooms, self.ingestion, steps, self._queues)
+
+    def _retriever(self, calibration: Calibration) -> Retriever:
+        caching, seconds = self.settings.enable_caching, self.settings.cache_ttl_seconds
+        return Retriever(self.database, self.embedder, calibration, caching=caching, cache_ttl_seconds=seconds)
 
     def _is_worker_well(self) -> bool | None:
         return self.worker.is_well if self._is_working else None

@@ -43,6 +43,7 @@ class Columns:
                 grain = next((_GRAINS[t.key] for t in reader.said[cue.end : cue.end + 1] if t.key in _GRAINS), "")
                 if grain and (column := self._time_column(grain)):
                     reader.used.update(m for m in reader.mentions if m.start == cue.end)
+                    reader.explained.add(cue.end)
                     return column, grain if column.kind == "day" else ""
                 if 0 <= one.start - cue.end <= 1 and (column := self._groupable(one)):
                     reader.used.add(one)
@@ -109,7 +110,8 @@ class Columns:
         named = list(dict.fromkeys(c for one in self.measures for c in self.reader.numeric(one)))
         if product := self._product(named):
             return product
-        named = self._specific(self.reader.best_named(named))
+        best = [c for c in self.reader.best_named(named) if all(c in one.columns for one in self.measures)]
+        named = self._specific(best if len(best) == 1 else named)
         if len(named) > 1 and (chosen := self.quantity() or self._paid(named)):
             return chosen
         if len(named) > 1:

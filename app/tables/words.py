@@ -11,6 +11,8 @@ from app.tables.sheet import Column, Sheet, plain
 
 _MOST_WORDS = 10
 """Of one phrase, name or value."""
+_ROWS_TO_NAME = 4
+"""Fewer rows may all differ by chance."""
 _MOST_TYPO_TARGETS = 3_000
 _SHORT = 3
 """Characters of a value that must be written with its capitals: ``IT`` is not ``it``."""
@@ -127,6 +129,8 @@ class Lexicon:
         meant = [column.at for kind in kinds for column in self.columns_for(kind)]
         parts = [column.at for label, columns in self._parts.items() if _within(words, label) for column in columns]
         both = [at for at in meant if at in parts]
+        if len(set(parts)) > len(set(both)) > 0 and all(self.sheet.columns[at].kind == "number" for at in parts):
+            both = parts
         vague = len({self.sheet.columns[at].kind == "number" for at in parts}) > 1
         chosen = both or meant or ([] if is_small else parts)
         if vague and not meant:
@@ -194,7 +198,7 @@ class Lexicon:
 def one_owner(columns: Iterable[Column]) -> Column | None:
     """Whose value is meant: the only column that has it, or the only one that names rows by it."""
     every = list(columns)
-    naming = [column for column in every if column.is_unique]
+    naming = [column for column in every if column.is_unique and len(column.values) >= _ROWS_TO_NAME]
     return every[0] if len(every) == 1 else naming[0] if len(naming) == 1 else None
 
 

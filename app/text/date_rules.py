@@ -27,6 +27,7 @@ from app.text.date_words import (
     VI_WEEKDAYS,
 )
 
+_DAYS_OF_A_QUARTER = 92
 Lean = Literal["past", "year", "coming"]
 Grain = Literal["hours", "day", "week", "month", "quarter", "half", "year", "span"]
 
@@ -122,22 +123,14 @@ def _part_of(found: Found, part: str) -> Found:
     """The first, second or last third of a span, cut at whole days."""
     if not part:
         return found
+    at = 0 if re.search("dau|early|begin|start", part) else 1 if re.search("giua|mid", part) else 2
     days = (found.until - found.since).days
-    third = timedelta(days=days // 3) if days < 100 else None
-    name = "early" if re.search("dau|early|begin|start", part) else "mid" if re.search("giua|mid", part) else "late"
-    if third is None:  # of a year four months
-        at = ("early", "mid", "late").index(name) * 4
-        since, until = (
-            found.since.replace(month=at + 1),
-            found.since.replace(month=at + 5) if at < 8 else found.until,
-        )
+    if days > _DAYS_OF_A_QUARTER:  # of a year four months
+        cuts = [found.since.replace(month=month) for month in (1, 5, 9)]
     else:
-        since, until = {
-            "early": (found.since, found.since + third),
-            "mid": (found.since + third, found.since + 2 * third),
-            "late": (found.since + 2 * third, found.until),
-        }[name]
-    return Found(since, until, found.grain, found.is_dated, name)
+        cuts = [found.since + timedelta(days=days // 3 * number) for number in range(3)]
+    since, until = [*cuts, found.until][at : at + 2]
+    return Found(since, until, found.grain, found.is_dated, ("early", "mid", "late")[at])
 
 
 def _days_from_now(shift: int) -> Rule:

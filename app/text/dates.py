@@ -7,7 +7,6 @@ the lunar one (``mùng 2 Tết``) are none, they are not computed here.
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import NamedTuple
@@ -39,8 +38,7 @@ _FROM_TO = re.compile(
 )
 _DASH = re.compile(r"(?P<first>\S.*?)(?:\s?[-–]\s?|\s(?:to|through|den|toi)\s)(?P<last>.+)")
 _SINCE = re.compile(r"^(?:ke tu|tinh tu|tu|since|from)\s(?P<first>.+?)(?: (?:den nay|toi nay|tro di|on|onwards))?$")
-_BEFORE = re.compile(r"^(?:truoc|before)\s(?P<last>.+)")
-_AFTER = re.compile(r"^(?:sau|after)\s(?P<first>.+)")
+_BEFORE_OR_AFTER = re.compile(r"^(?P<word>truoc|before|sau|after)\s(?P<one>.+)")
 _UNTIL = re.compile(r"^(?:cho )?(?:den|toi|until|till|through|by|up to)\s(?:het )?(?P<last>.+)")
 _BARE_DAY = re.compile(r"(?:ngay |the )?(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?")
 _BARE_MONTH = re.compile(r"(?:thang )?(?P<month>[0-9]{1,2})|(?P<name>[a-z]{3,9})")
@@ -102,7 +100,12 @@ def date_in(text: str, today: date, lean: Lean = "year") -> date | None:
     """The one day that the whole of `text` means; None of anything else, and of a day that does not exist."""
     spelt = normalise(text[:MAX_PHRASE_CHARS]).strip(" .,;!?")
     mentions = dates_in(spelt, today, lean)
-    is_whole = len(mentions) == 1 and not spelt[mentions[0].end :] and _is_filler(spelt[: mentions[0].start])
+    if len(mentions) == 2 and mentions[0].first.weekday() == mentions[1].first.weekday():
+        weekday, mentions = mentions[0], mentions[1:]  # “thứ năm, 18/6/2026”
+        before = spelt[: weekday.start] + spelt[weekday.end : mentions[0].start].lstrip(" ,")
+    else:
+        before = spelt[: mentions[0].start] if mentions else ""
+    is_whole = len(mentions) == 1 and not spelt[mentions[0].end :] and _is_filler(before)
     return mentions[0].first if is_whole and mentions[0].first == mentions[0].last else None
 
 
@@ -252,7 +255,7 @@ class _Phrase:
     def _range(self) -> Period | None:
         """``từ A đến B``, ``between A and B``, ``A-B``; A may lack what B says (``1-5/3``, ``tháng 1-3/2026``)."""
         for pattern, is_whole in ((_FROM_TO, False), (_DASH, True)):
-            for match in _splits(pattern, self._flat):
+            if match := pattern.search(self._flat):
                 last = self._group(match, "last")
                 begins = last and (self._completed(match["first"], last) or self._group(match, "first"))
                 if begins and last and begins.since < last.until and (not is_whole or not self._is_date(match)):
@@ -279,16 +282,8 @@ class _Phrase:
         """``since A`` (until now, where that is over), ``trước A``, ``sau A``, ``đến hết A``."""
         if (match := _SINCE.search(self._flat)) and (first := self._group(match, "first")):
             return Period(first.since, self._now if first.since <= self._now else None)
-        if (match := _BEFORE.search(self._flat)) and (last := self._group(match, "last")):
-            return Period(None, last.since)
-        if (match := _AFTER.search(self._flat)) and (first := self._group(match, "first")):
-            return Period(first.until, None)
+        if (match := _BEFORE_OR_AFTER.search(self._flat)) and (one := self._group(match, "one")):
+            return Period(None, one.since) if match["word"] in ("truoc", "before") else Period(one.until, None)
         if (match := _UNTIL.search(self._flat)) and (last := self._group(match, "last")):
             return Period(None, last.until)
         return None
-
-
-def _splits(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
-    match = pattern.search(text)
-    if match:
-        yield match

@@ -23,25 +23,19 @@ _SCIENTIFIC = re.compile(
     r"(?<![0-9.,])(?P<digits>[0-9]{1,31}(?:[.,][0-9]{1,31}){0,12})[eE](?P<exponent>[+-]?[0-9]{1,2})(?!\w)"
 )
 _PERCENT_BEHIND = re.compile(r"\s?(?:%|phần trăm|phan tram|percent\b|per cent\b)", re.IGNORECASE)
-_OTHER_WORDS = {
-    "twice": Decimal(2),
-    "double": Decimal(2),
-    "thrice": Decimal(3),
-    "triple": Decimal(3),
-    "quarter": Decimal("0.25"),
-}
+_OTHER_WORDS = {word: Decimal(value) for word, value in (("twice", 2), ("double", 2), ("thrice", 3), ("triple", 3))}
+_OTHER_WORDS["quarter"] = Decimal("0.25")
 
 
 @lru_cache(maxsize=2048)
 def numbers_in(text: str, language: Language | None = None, *, groups_first: bool = False) -> tuple[Number, ...]:
     """Every number of `text` in order; without `language` the text's own decides how ``1.500`` is read.
 
-    With `groups_first` one group of three digits is thousands in both, as beside a currency.
-
-    The digits of names (``A4``, ``NS-11`` gives 11) and impossible rows (``1.2.3``) are none, ordinals and months in
-    words (“thứ hai”, “tháng ba”) neither.
+    With `groups_first` one group of three digits is thousands in both, as beside a currency. Names (``A4``), impossible
+    rows (``1.2.3``), ordinals and months in words (“thứ hai”, “tháng ba”) are none.
     """
-    return tuple(Reader(text, language or guess_language(text), groups_first=groups_first).numbers())
+    known = language or ("vi" if groups_first else guess_language(text))
+    return tuple(Reader(text, known, groups_first=groups_first).numbers())
 
 
 def read_number(text: str, language: Language) -> Decimal | None:

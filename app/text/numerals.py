@@ -9,6 +9,7 @@ decimal sign, ``F`` “part”, ``h`` half, ``D`` dozen, ``m`` minus; in English
 
 import re
 from decimal import Context, Decimal
+from pathlib import Path
 
 from app.domain.knowledge import Language
 from app.text.language import fold, word_set
@@ -23,66 +24,30 @@ _GAP = re.compile(r"[ \t\u00a0]*-?[ \t\u00a0]*")
 _DIGITS = frozenset("0123456789")
 _GROUPED = re.compile(r"[0-9]{1,3}(?:([ .,'’\u00a0\u202f])[0-9]{3})(?:\1[0-9]{3})*")
 
-_VIETNAMESE: dict[str, dict[str, int]] = {
-    "u": {"một": 1, "hai": 2, "ba": 3, "bốn": 4, "sáu": 6, "bảy": 7, "bẩy": 7, "tám": 8, "chín": 9},
-    "w": {"năm": 5},
-    "l": {"mốt": 1, "lăm": 5, "nhăm": 5},
-    "y": {"tư": 4},
-    "z": {"không": 0},
-    "t": {"mười": 10},
-    "T": {"mươi": 10, "chục": 10},
-    "H": {"trăm": 100},
-    "o": {"linh": 0, "lẻ": 0},
-    "s": {"nghìn": 3, "ngàn": 3},
-    "M": {"triệu": 6},
-    "B": {"tỷ": 9, "tỉ": 9},
-    "r": {"rưỡi": 0, "rưởi": 0},
-    "p": {"phẩy": 0, "chấm": 0},
-    "F": {"phần": 0},
-    "h": {"nửa": 0},
-    "D": {"tá": 12},
-    "m": {"âm": 0, "minus": 0, "negative": 0},
-}
-_ENGLISH: dict[str, dict[str, int]] = {
-    "O": {"one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9},
-    "E": {
-        "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15, "sixteen": 16,
-        "seventeen": 17, "eighteen": 18, "nineteen": 19,
-    },
-    "Y": {"twenty": 20, "thirty": 30, "forty": 40, "fourty": 40, "fifty": 50, "sixty": 60, "seventy": 70,
-          "eighty": 80, "ninety": 90},
-    "C": {"hundred": 100},
-    "K": {"thousand": 3, "million": 6, "billion": 9, "trillion": 12},
-    "A": {"a": 1, "an": 1},
-    "Z": {"zero": 0},
-    "x": {"half": 2, "halves": 2},
-    "q": {"third": 3, "thirds": 3, "quarter": 4, "quarters": 4, "fourth": 4, "fourths": 4, "fifth": 5, "fifths": 5,
-          "sixth": 6, "sixths": 6, "eighth": 8, "eighths": 8, "tenth": 10, "tenths": 10},
-    "G": {"dozen": 12, "dozens": 12},
-    "&": {"and": 0},
-    ".": {"point": 0},
-}  # fmt: skip
+
+def _read_words() -> tuple[dict[str, str], dict[str, int]]:
+    """Letter and value of each word of ``number_words.txt``."""
+    letters: dict[str, str] = {}
+    values: dict[str, int] = {}
+    for line in (Path(__file__).parent / "number_words.txt").read_text(encoding="utf-8").splitlines():
+        letter, *listed = line.split()
+        for word, _, value in (one.partition("=") for one in listed if len(letter) == 1 and letter != "#"):
+            letters[word], values[word] = letter, int(value)
+    return letters, values
+
+
+WORD_CLASSES, _VALUES = _read_words()
+"""The letter of each word, lower case; and its value."""
 _FOLDED_WEAK = frozenset({"nam", "sau", "bay", "tam"})
 """Digits that without diacritics are more often another word: year, after, fly, temporary."""
 _NOT_FOLDED = frozenset({"tá", "âm", "phẩy", "chấm", "mốt"})
 """Words that without diacritics are nearly always others."""
 _SHORT_SCALES = {"k": 3, "tr": 6, "mil": 6, "mn": 6, "mio": 6, "bn": 9}
 """Scales only right behind digits."""
-_FOLDED_SCALES = {"nghin": 3, "ngan": 3, "trieu": 6, "ty": 9, "ti": 9}
-
-WORD_CLASSES = {word: letter for table in (_VIETNAMESE, _ENGLISH) for letter, words in table.items() for word in words}
-"""The letter of each word, lower case."""
-WORD_CLASSES_FOLDED = {
-    **{fold(word): letter for word, letter in WORD_CLASSES.items() if word not in _NOT_FOLDED},
-    **dict.fromkeys(_FOLDED_WEAK, "w"),
-    "tu": "v",
-}
+WORD_CLASSES_FOLDED = {fold(word): letter for word, letter in WORD_CLASSES.items() if word not in _NOT_FOLDED}
+WORD_CLASSES_FOLDED |= dict.fromkeys(_FOLDED_WEAK, "w") | {"tu": "v"}
 """The same for Vietnamese typed without diacritics."""
-VALUES = {
-    **_FOLDED_SCALES, **_SHORT_SCALES,
-    **{fold(word): value for words in _VIETNAMESE.values() for word, value in words.items()},
-    **{word: value for table in (_VIETNAMESE, _ENGLISH) for words in table.values() for word, value in words.items()},
-}  # fmt: skip
+VALUES = _SHORT_SCALES | {fold(word): value for word, value in _VALUES.items()} | _VALUES
 """The value of each word; of scales the power of ten."""
 _SCALES_BEHIND_DIGITS = {
     **dict.fromkeys(_SHORT_SCALES, "k"), "nghin": "s", "ngan": "s", "trieu": "M", "tr": "M", "ty": "B", "ti": "B",
@@ -108,18 +73,22 @@ def read_digits(digits: str, language: Language, *, groups_first: bool = False) 
 
     With `groups_first` one group of three digits is thousands whatever the language says, as beside a currency.
     """
-    if len(digits) > MAX_DIGITS * 2 or sum(char.isdigit() for char in digits) > MAX_DIGITS:
+    if (
+        not _DIGITS.issuperset(digits[:1])
+        or len(digits) > MAX_DIGITS * 2
+        or sum(char in _DIGITS for char in digits) > MAX_DIGITS
+    ):
         return None
-    marks = [char for char in digits if not char.isdigit()]
+    marks = [char for char in digits if char not in _DIGITS]
     if not marks:
         return Decimal(digits)
     decimal_mark = _decimal_mark(digits, marks, language, groups_first=groups_first)
     whole, _, fraction = digits.rpartition(decimal_mark) if decimal_mark else (digits, "", "")
-    if not whole.isdigit() and not _GROUPED.fullmatch(whole):
+    if not _DIGITS.issuperset(whole) and not _GROUPED.fullmatch(whole):
         return None
     if decimal_mark and decimal_mark in whole:
         return None
-    return Decimal(f"{''.join(filter(str.isdigit, whole))}.{fraction or 0}")
+    return Decimal(f"{''.join(char for char in whole if char in _DIGITS)}.{fraction or 0}")
 
 
 def _decimal_mark(digits: str, marks: list[str], language: Language, *, groups_first: bool) -> str:
@@ -150,7 +119,7 @@ def tokens_of(text: str, *, bare: bool) -> tuple[list[str], list[tuple[int, int]
     letters: list[str] = []
     end = 0
     for mark in TOKEN.finditer(text):
-        if words and not _GAP.fullmatch(text, end, mark.start()):
+        if words and text[end : mark.start()] != " " and not _GAP.fullmatch(text, end, mark.start()):
             words.append(";")
             spans.append((end, mark.start()))
             letters.append(";")

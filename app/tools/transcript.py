@@ -8,6 +8,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from pydantic import Field
 
+from app.confinement.processes import Isolated, IsolationEnd, IsolationFailed
 from app.domain.knowledge import Language
 from app.domain.plan import TRANSCRIPT_TOOL
 from app.domain.record import Record
@@ -16,7 +17,6 @@ from app.reasoning import Reasoner
 from app.text.language import clean
 from app.tools.base import ToolCall, ToolResult
 from app.tools.dialling import Fetched, Fetcher, FetchRefused, Refusal, WebAddress, read_address
-from app.tools.isolation import Isolated, IsolationEnd, IsolationFailed
 from app.tools.pieces import Piece
 from app.tools.reading import Reading, Source, Text
 from app.tools.stated import asked_of, stated_address

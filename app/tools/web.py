@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 
 from pydantic import Field
 
+from app.confinement.processes import Isolated, IsolationEnd, IsolationFailed
 from app.domain.knowledge import Language
 from app.domain.plan import WEB_TOOL
 from app.domain.record import Record
@@ -13,7 +14,6 @@ from app.reasoning import Reasoner
 from app.text.language import clean
 from app.tools.base import ToolCall, ToolResult
 from app.tools.dialling import Fetched, Fetcher, FetchRefused
-from app.tools.isolation import Isolated, IsolationEnd, IsolationFailed
 from app.tools.pieces import pieces_of
 from app.tools.reading import Reading, Source, Text
 from app.tools.stated import asked_of, stated_address

@@ -97,21 +97,19 @@ class TestCalls:
         repeated = await called(address, lan, "SendMessage", {"message": said})
         assert repeated["result"]["task"]["id"] == task["id"]
 
-    @pytest.mark.parametrize(
-        ("method", "params", "number"),
-        [
+    async def test_are_refused_with_a_number_and_our_code(
+        self, address: str, lan: httpx.AsyncClient, subtests: pytest.Subtests
+    ) -> None:
+        for method, params, number in [
             ("tasks/resubscribe", {}, -32601),
             ("SendMessage", {}, -32602),
             ("SendMessage", {"message": {"messageId": "1", "role": "ROLE_USER", "parts": [{"url": "x"}]}}, -32602),
             ("message/send", {"message": {"messageId": "1", "role": "agent", "parts": [{"text": "x"}]}}, -32602),
             ("GetTask", {"id": "00000000-0000-4000-8000-000000000000"}, -32001),
-        ],
-    )
-    async def test_are_refused_with_a_number_and_our_code(
-        self, address: str, lan: httpx.AsyncClient, method: str, params: Any, number: int
-    ) -> None:
-        error = (await called(address, lan, method, params))["error"]
-        assert error["code"] == number and error["data"][0]["reason"] in ("PAYLOAD_INVALID", "NOT_FOUND")
+        ]:
+            with subtests.test(ascii((method, params, number))[:80]):
+                error = (await called(address, lan, method, params))["error"]
+                assert error["code"] == number and error["data"][0]["reason"] in ("PAYLOAD_INVALID", "NOT_FOUND")
 
 
 OPEN = ("TASK_STATE_SUBMITTED", "TASK_STATE_WORKING")

@@ -40,9 +40,10 @@ class TestUsage:
         assert mine["prompt_tokens"] >= 700 and mine["user_id"] == str(an.user_id)
         assert (await other.get("/admin/usage?days=1")).json()["total"] == before[1]["total"]
 
-    @pytest.mark.parametrize("query", ["days=0", "days=367", "days=x"])
-    async def test_anything_else_is_refused(self, client_of: ClientOf, query: str) -> None:
-        assert (await client_of("acme/admin").get(f"/admin/usage?{query}")).status_code == 422
+    async def test_anything_else_is_refused(self, client_of: ClientOf, subtests: pytest.Subtests) -> None:
+        for query in ["days=0", "days=367", "days=x"]:
+            with subtests.test(ascii(query)[:80]):
+                assert (await client_of("acme/admin").get(f"/admin/usage?{query}")).status_code == 422
 
 
 class TestReaders:
@@ -58,9 +59,10 @@ class TestReaders:
                     assert all((one["lacks"] is None) == one["may_read"] for one in answer["readers"])
                     assert not answer["is_cut"]
 
-    @pytest.mark.parametrize("query", ["scope=secret&department=hr", "scope=public", "scope=public&department="])
-    async def test_anything_else_is_refused(self, client_of: ClientOf, query: str) -> None:
-        assert (await client_of("acme/admin").get(f"/admin/readers?{query}")).status_code == 422
+    async def test_anything_else_is_refused(self, client_of: ClientOf, subtests: pytest.Subtests) -> None:
+        for query in ["scope=secret&department=hr", "scope=public", "scope=public&department="]:
+            with subtests.test(ascii(query)[:80]):
+                assert (await client_of("acme/admin").get(f"/admin/readers?{query}")).status_code == 422
 
 
 class TestAgents:
@@ -113,9 +115,10 @@ class TestEvaluations:
         told: list[Any] = [await admin.get(f"/admin/evaluations/{path}") for path in paths]
         assert {one.status_code for one in told} == {404} and len({one.text for one in told}) == 1
 
-    @pytest.mark.parametrize("path", ["..", "%2e%2e%2fjwt-secret", "report.json", "20200101T000000Z-000000x"])
-    async def test_no_other_file_can_be_asked_for(self, client_of: ClientOf, path: str) -> None:
-        assert (await client_of("acme/admin").get(f"/admin/evaluations/{path}")).status_code in (404, 422)
+    async def test_no_other_file_can_be_asked_for(self, client_of: ClientOf, subtests: pytest.Subtests) -> None:
+        for path in ["..", "%2e%2e%2fjwt-secret", "report.json", "20200101T000000Z-000000x"]:
+            with subtests.test(ascii(path)[:80]):
+                assert (await client_of("acme/admin").get(f"/admin/evaluations/{path}")).status_code in (404, 422)
 
     async def test_the_admin_page_lets_their_style_in_and_no_other(self, address: str, house: Services) -> None:
         async with httpx.AsyncClient() as http:

@@ -178,21 +178,19 @@ class TestRun:
         unknown = await lan.post(agui, json=asked("xin chào", forwarded_props={"mode": "guess"}))
         assert (unknown.status_code, unknown.json()["code"]) == (422, "PAYLOAD_INVALID")
 
-    @pytest.mark.parametrize(
-        "messages",
-        [
+    async def test_takes_a_users_text_and_nothing_else(
+        self, agui: str, lan: httpx.AsyncClient, subtests: pytest.Subtests
+    ) -> None:
+        for messages in [
             [],
             [{"id": "1", "role": "assistant", "content": "x"}],
             [{"id": "1", "role": "user", "content": [{"type": "image", "source": {}}]}],
             [{"id": "1", "role": "user", "content": " "}],
             [{"id": "1", "role": "tool", "content": "x", "toolCallId": "1"}],
-        ],
-    )
-    async def test_takes_a_users_text_and_nothing_else(
-        self, agui: str, lan: httpx.AsyncClient, messages: list[Any]
-    ) -> None:
-        refused = await lan.post(agui, json={**asked("x"), "messages": messages})
-        assert (refused.status_code, refused.json()["code"]) == (422, "PAYLOAD_INVALID")
+        ]:
+            with subtests.test(ascii(messages)[:80]):
+                refused = await lan.post(agui, json={**asked("x"), "messages": messages})
+                assert (refused.status_code, refused.json()["code"]) == (422, "PAYLOAD_INVALID")
 
 
 HELLO = [{"id": "1", "role": "user", "content": "xin chào"}]

@@ -243,9 +243,8 @@ class TestBringingIn:
 
 
 class TestRefusal:
-    @pytest.mark.parametrize(
-        ("body", "status", "code", "named"),
-        [
+    async def test_of_texts_names_the_field(self, admin: Client, subtests: pytest.Subtests) -> None:
+        for body, status, code, named in [
             ({"text": "x", "department": "hr", "scope": "public"}, 422, "DOCUMENT_REJECTED", "external_id"),
             ({"text": "x", "external_id": "new-1", "scope": "public"}, 422, "DOCUMENT_REJECTED", "department"),
             ({"text": "x", "external_id": "new-1", "department": "hr"}, 422, "DOCUMENT_REJECTED", "scope"),
@@ -267,22 +266,21 @@ class TestRefusal:
             (fields("new-1", text="nghỉ\x00phép"), 422, "PAYLOAD_INVALID", "text"),
             (fields("new-1", text="\ud800"), 422, "PAYLOAD_INVALID", "text"),
             ([], 422, "PAYLOAD_INVALID", ""),
-        ],
-    )
-    async def test_of_texts_names_the_field(self, admin: Client, body: Any, status: int, code: str, named: str) -> None:
-        content = json.dumps(body).encode()
-        answer = await admin.post("/documents", content=content, headers={"Content-Type": "application/json"})
-        refused(answer, status, code, named)
-        assert await self._is_unknown(admin)
+        ]:
+            with subtests.test(ascii((body, status, code, named))[:80]):
+                content = json.dumps(body).encode()
+                answer = await admin.post("/documents", content=content, headers={"Content-Type": "application/json"})
+                refused(answer, status, code, named)
+                assert await self._is_unknown(admin)
 
-    @pytest.mark.parametrize("content", [b"", b"{", b'{"text": "\xff"}', b"[" * 40 + b"]" * 40])
-    async def test_of_what_is_no_json(self, admin: Client, content: bytes) -> None:
-        answer = await admin.post("/documents", content=content, headers={"Content-Type": "application/json"})
-        refused(answer, 422, "PAYLOAD_INVALID")
+    async def test_of_what_is_no_json(self, admin: Client, subtests: pytest.Subtests) -> None:
+        for content in [b"", b"{", b'{"text": "\xff"}', b"[" * 40 + b"]" * 40]:
+            with subtests.test(ascii(content)[:80]):
+                answer = await admin.post("/documents", content=content, headers={"Content-Type": "application/json"})
+                refused(answer, 422, "PAYLOAD_INVALID")
 
-    @pytest.mark.parametrize(
-        ("content", "said", "status", "code", "named"),
-        [
+    async def test_of_files_names_the_field(self, admin: Client, subtests: pytest.Subtests) -> None:
+        for content, said, status, code, named in [
             (b"", fields("new-1"), 422, "DOCUMENT_REJECTED", "file"),
             (b"\x7fELF\x02\x01\x01\x00" + b"\x00" * 64, fields("new-1"), 415, "DOCUMENT_REJECTED", "file"),
             (b"x", fields("new-1", scope="secret"), 422, "PAYLOAD_INVALID", "scope"),
@@ -290,13 +288,10 @@ class TestRefusal:
             (b"x", fields("new-1", text="both"), 422, "PAYLOAD_INVALID", "text"),
             (b"x", {f"field-{number}": "x" for number in range(30)}, 422, "PAYLOAD_INVALID", "form"),
             (b"x", {"external_id": "new-1"}, 422, "DOCUMENT_REJECTED", "department"),
-        ],
-    )
-    async def test_of_files_names_the_field(
-        self, admin: Client, content: bytes, said: dict[str, str], status: int, code: str, named: str
-    ) -> None:
-        refused(await send_file(admin, content, **said), status, code, named)
-        assert await self._is_unknown(admin)
+        ]:
+            with subtests.test(ascii((content, said, status, code, named))[:80]):
+                refused(await send_file(admin, content, **said), status, code, named)
+                assert await self._is_unknown(admin)
 
     async def test_of_forms_without_a_file_or_with_two(self, admin: Client) -> None:
         plain = await admin.post("/documents", files={"file": (None, "x"), "scope": (None, "public")})
@@ -308,10 +303,11 @@ class TestRefusal:
         unnamed = {"Content-Type": "multipart/form-data"}
         refused(await admin.post("/documents", content=b"--x--", headers=unnamed), 422, "PAYLOAD_INVALID")
 
-    @pytest.mark.parametrize("kind", ["text/plain", "application/pdf", "application/x-www-form-urlencoded", ""])
-    async def test_of_other_content_types(self, admin: Client, kind: str) -> None:
-        answer = await admin.post("/documents", content=b"text=x", headers={"Content-Type": kind})
-        refused(answer, 415, "PAYLOAD_INVALID")
+    async def test_of_other_content_types(self, admin: Client, subtests: pytest.Subtests) -> None:
+        for kind in ["text/plain", "application/pdf", "application/x-www-form-urlencoded", ""]:
+            with subtests.test(ascii(kind)[:80]):
+                answer = await admin.post("/documents", content=b"text=x", headers={"Content-Type": kind})
+                refused(answer, 415, "PAYLOAD_INVALID")
 
     async def test_of_who_does_not_administer(self, lan: Client, client_of: Callable[[str], Client]) -> None:
         refused(await send_file(lan, b"x", **fields("new-1")), 403, "PERMISSION_DENIED")
@@ -436,16 +432,14 @@ class TestLooking:
         assert seen == [f"{name}-{number}" for number in (2, 1, 0)]
         assert (await lan.get("/documents?department=legal")).json() == {"documents": [], "next_cursor": None}
 
-    @pytest.mark.parametrize(
-        "query",
-        [
+    async def test_refuses_nonsense(self, lan: Client, subtests: pytest.Subtests) -> None:
+        for query in [
             "cursor=garbage",
             "cursor=%00",
             "cursor=WyIyMDI2LTAxLTAxVDAwOjAwOjAwIiwgIjAxOGYwMDAwLTAwMDAtNzAwMC04MDAwLTAwMDAwMDAwMDAwMSJd",
             "limit=0",
             "limit=101",
             "status=x",
-        ],
-    )
-    async def test_refuses_nonsense(self, lan: Client, query: str) -> None:
-        refused(await lan.get(f"/documents?{query}"), 422, "PAYLOAD_INVALID")
+        ]:
+            with subtests.test(ascii(query)[:80]):
+                refused(await lan.get(f"/documents?{query}"), 422, "PAYLOAD_INVALID")

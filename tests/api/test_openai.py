@@ -152,23 +152,21 @@ class TestRefusals:
 
 
 class TestHousework:
-    @pytest.mark.parametrize(
-        ("form", "reply"),
-        [
+    def test_is_answered_in_the_form_that_is_asked_for(self, subtests: pytest.Subtests) -> None:
+        cases: list[Any] = [
             ('{ "tags": ["tag1", "tag2"] }', {"tags": ["Quên", "Thẻ", "Ra"]}),
             ('{ "follow_ups": ["Question 1?"] }', {"follow_ups": []}),
             ('{ "queries": ["query1"] }', {"queries": ["Quên thẻ ra vào thì làm gì? Cảm ơn."]}),
-        ],
-    )
-    def test_is_answered_in_the_form_that_is_asked_for(self, form: str, reply: dict[str, Any]) -> None:
-        text = f"### Task:\nDo it.\n### Output:\nJSON format: {form}\n{HISTORY}"
-        told = answer_frontend_request("user", text)
-        assert told is not None and set(json.loads(told)) == set(reply)
-        assert "tags" in reply or json.loads(told) == reply
+        ]
+        for form, reply in cases:
+            with subtests.test(ascii((form, reply))[:80]):
+                text = f"### Task:\nDo it.\n### Output:\nJSON format: {form}\n{HISTORY}"
+                told = answer_frontend_request("user", text)
+                assert told is not None and set(json.loads(told)) == set(reply)
+                assert "tags" in reply or json.loads(told) == reply
 
-    @pytest.mark.parametrize(
-        ("frame", "reply"),
-        [
+    def test_in_a_sentence_before_the_first_turn_is_a_title_too(self, subtests: pytest.Subtests) -> None:
+        for frame, reply in [
             (
                 "Give a title of at most five words for this conversation.\n\nConversation:\n",
                 "Quên thẻ ra vào thì làm gì",
@@ -178,21 +176,22 @@ class TestHousework:
                 "Look at this conversation and give:\n1. Its language\n2. A short title\n\n",
                 {"language": "vi", "title": "Quên thẻ ra vào thì làm gì"},
             ),
-        ],
-    )
-    def test_in_a_sentence_before_the_first_turn_is_a_title_too(self, frame: str, reply: Any) -> None:
-        told = answer_frontend_request("user", f"{frame}User: Quên thẻ ra vào thì làm gì? Cảm ơn.\nAI: Báo.")
-        assert told is not None and (told if isinstance(reply, str) else json.loads(told)) == reply
+        ]:
+            with subtests.test(ascii((frame, reply))[:80]):
+                told = answer_frontend_request("user", f"{frame}User: Quên thẻ ra vào thì làm gì? Cảm ơn.\nAI: Báo.")
+                assert told is not None and (told if isinstance(reply, str) else json.loads(told)) == reply
 
-    @pytest.mark.parametrize(
-        "text",
-        [
-            DEMO, "### Task: nghỉ phép thế nào?", HISTORY, "What title does a conversation have?",
-            "Ai ký?\n\nUser: a\nAI: b", "Conversation title:\nUser: a\nAI: b",
-        ],
-    )  # fmt: skip
-    def test_is_told_from_questions(self, text: str) -> None:
-        assert answer_frontend_request("user", text) is None
+    def test_is_told_from_questions(self, subtests: pytest.Subtests) -> None:
+        for text in [
+            DEMO,
+            "### Task: nghỉ phép thế nào?",
+            HISTORY,
+            "What title does a conversation have?",
+            "Ai ký?\n\nUser: a\nAI: b",
+            "Conversation title:\nUser: a\nAI: b",
+        ]:
+            with subtests.test(ascii(text)[:80]):
+                assert answer_frontend_request("user", text) is None
 
 
 def test_sources_the_text_does_not_name_stand_at_its_end() -> None:

@@ -71,6 +71,20 @@ def check_whole(entries: Sequence[JournalEntry]) -> None:
     assert asked_of(entries).keys() == answered_in(entries) == {f"expert#math:{n}" for n in range(1, STEPS + 1)}
 
 
+async def claims_of(rooms: Rooms, tasks: Sequence[Task]) -> int:
+    """How often any of the runs was claimed so far."""
+    return sum([(await rooms.registry.get_task(LAN, task.task_id)).attempt for task in tasks])
+
+
+async def another_claim(rooms: Rooms, tasks: Sequence[Task], claims: int) -> None:
+    """Wait until one of the runs was claimed once more."""
+    for _ in range(600):
+        if await claims_of(rooms, tasks) > claims:
+            return
+        await asyncio.sleep(0.05)
+    raise AssertionError("nobody claimed any of the runs")
+
+
 class TestAKilledWorker:
     async def test_leaves_a_run_that_goes_on_behind_its_last_finished_step(self, rooms: Rooms, app_url: str) -> None:
         async with asyncio.timeout(60):
@@ -96,8 +110,10 @@ class TestAKilledWorker:
         async with asyncio.timeout(120):
             tasks = [await rooms.register() for _ in range(4)]
             for _ in range(kills):
+                claims = await claims_of(rooms, tasks)
                 async with deep_worker(app_url, patience_seconds=0.4) as worker:
-                    await asyncio.sleep(rng.uniform(0.6, 1.4))
+                    await another_claim(rooms, tasks, claims)
+                    await asyncio.sleep(rng.uniform(0.1, 0.9))
                     worker.send_signal(signal.SIGKILL)
                 await asyncio.sleep(LEASE_SECONDS)
             async with deep_worker(app_url, patience_seconds=0):

@@ -11,27 +11,23 @@ from datetime import date
 from functools import lru_cache
 
 from app.reasoning.local.cues import alternatives, named_lines
-from app.reasoning.local.reckoning import Reckoning
+from app.reasoning.local.reckoning import SPELT, Reckoning
+from app.text.date_words import MONTH_NAMES
 from app.text.language import fold, normalise
 
 _MAX_CHARS = 200
-_WORDS = {
-    "mot": 1, "hai": 2, "ba": 3, "bon": 4, "nam": 5, "sau": 6, "bay": 7, "tam": 8, "chin": 9, "muoi": 10, "a": 1,
-    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
-    "fifteen": 15, "thirty": 30, "sixty": 60, "ninety": 90,
-}  # fmt: skip
 _UNITS = {"ngay": "days", "tuan": "weeks", "thang": "months", "nam": "years", "day": "days", "week": "weeks",
           "month": "months", "year": "years"}  # fmt: skip
-_MONTHS = {name.lower(): at for at, name in enumerate(calendar.month_name) if at}
-_MONTHS |= {name[:3]: at for name, at in _MONTHS.items()} | {"sept": 9}
-_MONTHS |= {"gieng": 1, "mot": 1, "hai": 2, "ba": 3, "tu": 4, "nam": 5, "sau": 6, "bay": 7, "tam": 8, "chin": 9,
-            "muoi": 10, "muoi mot": 11, "muoi hai": 12, "chap": 12}  # fmt: skip
+_MONTHS = {
+    **MONTH_NAMES, **{word: int(value) for word, value in SPELT.items() if value <= 10},
+    "tu": 4, "gieng": 1, "muoi mot": 11, "muoi hai": 12, "chap": 12,
+}  # fmt: skip
 _TODAY = "hôm nay"
 _LETTERS = {
     "D": f"({alternatives('date_questions.day')}|{alternatives('date_questions.relative')})",
     "R": f"({alternatives('date_questions.relative')})",
     "Y": f"({alternatives('date_questions.month')})",
-    "N": rf"(\d{{1,5}}|{'|'.join(_WORDS)})",
+    "N": rf"(\d{{1,5}}|{'|'.join(SPELT)})",
     "U": "(ngay|tuan|thang|nam|days?|weeks?|months?|years?)",
     "W": f"(?:{alternatives('date_questions.working')})",
     "L": f"(?:{alternatives('date_questions.which')})",
@@ -102,8 +98,8 @@ def _made(kind: str, values: Mapping[str, str], grounds: list[str]) -> Reckoning
 
 def _shift(name: str, found: list[str], said: str) -> Reckoning:
     """A day moved on or back; the day stands on either side of the amount."""
-    amounts = [piece for piece in found if piece.isdigit() or piece in _WORDS]
-    amount = int(amounts[0]) if amounts[0].isdigit() else _WORDS[amounts[0]]
+    amounts = [piece for piece in found if piece.isdigit() or piece in SPELT]
+    amount = int(amounts[0]) if amounts[0].isdigit() else int(SPELT[amounts[0]])
     days = [piece for piece in found if piece not in amounts and piece.rstrip("s") not in _UNITS]
     start = _iso(days[0]) if days else _TODAY
     signed = str(-amount if _BEFORE.search(said) else amount)

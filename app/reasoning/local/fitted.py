@@ -17,10 +17,8 @@ import numpy as np
 from app.embedding import Vectors
 from app.reasoning.local.views import Look, Middles, Numbers, Utterances, Views, Weights
 
-_HERE = Path(__file__).parent
-_MADE_OF = ("exemplars.jsonl", "exemplars.py", "fitted.py", "views.py", "cues.txt")
-
-
+_MADE_OF = (".py", ".txt", ".jsonl")
+"""Files of this room: any of them may say what is counted in a text."""
 WEIGHTS = Weights(meaning=1.0, spelling=2.0, manner=0.11)
 STIFFNESS = 1.0
 """How little a single exemplar may bend the verdict."""
@@ -84,9 +82,8 @@ def read_or_fit(folder: Path | None, embedder_model: str, fit: Callable[[], Kind
 
 def _digest(embedder_model: str) -> str:
     digest = hashlib.sha256(f"{embedder_model}\n{WEIGHTS}\n{STIFFNESS}".encode())
-    for name in _MADE_OF:
-        path = _HERE / name
-        digest.update(path.read_bytes() if path.exists() else b"")
+    for path in sorted(path for path in Path(__file__).parent.iterdir() if path.suffix in _MADE_OF):
+        digest.update(path.read_bytes())
     return f"kinds-{digest.hexdigest()[:24]}"
 
 

@@ -13,22 +13,15 @@ from functools import cache, lru_cache
 from app.domain.plan import UNIT_TOOL
 from app.reasoning.local.cues import alternatives, lines
 from app.reasoning.local.pure_arithmetic import number_language
-from app.reasoning.local.reckoning import Reckoning
+from app.reasoning.local.reckoning import MARKED, SPELT, Reckoning
 from app.text.language import fold, normalise
 from app.text.numbers import plain, read_number
 
 _MAX_CHARS = 200
-_ONES = {
-    "mot": 1, "hai": 2, "ba": 3, "bon": 4, "nam": 5, "sau": 6, "bay": 7, "tam": 8, "chin": 9, "muoi": 10, "a": 1,
-    "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
-    "ten": 10,
-}  # fmt: skip
-_MARKED = frozenset(("một", "hai", "ba", "bốn", "năm", "sáu", "bảy", "tám", "chín", "mười"))
-"""As they are written where diacritics are: “bay” is seven only where there are none."""
 _POWERS = {"vuong": 2, "khoi": 3, "square": 2, "sq": 2, "cubic": 3, "cu": 3, "²": 2, "³": 3, "2": 2, "3": 3}
 _KIND_OF_POWER = {2: "area", 3: "volume"}
 _DIGITS = r"-?\d+(?:[.,]\d+)*(?:e\d{1,2})?(?!\d)"
-_NUMBER = rf"{_DIGITS}|(?:{'|'.join(sorted(_ONES, key=len, reverse=True))})(?= )"
+_NUMBER = rf"{_DIGITS}|(?:{'|'.join(sorted(SPELT, key=len, reverse=True))})(?= )"
 _LEAD = rf"(?:(?:{alternatives('reckoning.lead')})[ ,:]+){{0,4}}"
 _TAIL = rf"(?: (?:{alternatives('reckoning.tail')})){{0,4}}[ ?!.=,]*"
 _TIME_KINDS_NOT_ASKED = frozenset({"has"})
@@ -56,7 +49,7 @@ class _Given:
 
     @property
     def is_word(self) -> bool:
-        return self.number.lower() in _ONES or fold(self.number).lower() in _ONES
+        return fold(self.number).lower() in SPELT
 
 
 def measure_asked(text: str) -> Reckoning | None:
@@ -110,8 +103,8 @@ def _given(text: str, match: re.Match[str], group: str) -> _Given | None:
 
 def _value(number: str, text: str) -> Decimal | None:
     word = fold(number).lower()
-    if word in _ONES and (number.lower() in _MARKED or number.isascii() == text.isascii()):
-        return Decimal(_ONES[word])
+    if word in SPELT and (not number.isascii() or word not in MARKED or text.isascii()):
+        return SPELT[word]
     read = read_number(number.lstrip("-"), number_language(text))
     return -read if read is not None and number.startswith("-") else read
 

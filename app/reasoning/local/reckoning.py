@@ -4,13 +4,16 @@ states: hourly or daily pay × how many × the rate, a yearly number of days pro
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 
 from app.domain.knowledge import Language
 from app.domain.plan import MATH_TOOL
 from app.reasoning.local.numbers import Amount, amounts_in
 from app.text.language import fold, guess_language, normalise
-from app.text.numbers import plain
+from app.text.numbers import plain, read_number
+from app.text.numerals import VALUES
 
+LANGUAGES: tuple[Language, ...] = ("vi", "en")
 _SIGNS = {"+": "sum", "-": "subtract", "*": "multiply", "/": "divide", "**": "power"}
 """The sign of a sum of two, and the agent type that computes it."""
 _TWO = re.compile(r"(?P<a>[\d.]+)(?P<percent> %)? (?P<sign>\+|-|\*\*|[*/]) (?P<b>[\d.]+)")
@@ -38,6 +41,15 @@ _RATE_IN_RULES = re.compile(
 )
 """Work whose rate stands in the rules when the question does not say it."""
 _MONTHS_A_YEAR = "12"
+SPELT: Mapping[str, Decimal] = {"a": Decimal(1), "an": Decimal(1)} | {
+    word: value
+    for language in LANGUAGES
+    for word in VALUES
+    if word.isascii() and (value := read_number(word, language)) is not None and value >= 1
+}
+"""Numbers of one word, folded."""
+MARKED = frozenset(fold(word) for word in VALUES if not word.isascii())
+"""Those that are no numbers without their diacritics, where the text has any: “bay” flies, “nam” is south."""
 _MOST_CHARS = 300
 
 

@@ -29,7 +29,12 @@ SERVERS = tuple(cast("Tool", Page(name)) for name in ("math.mcp_evaluate", "date
 
 def solvers(*further: Tool) -> Solvers:
     nothing = cast("Any", None)
-    return Solvers.load(build_toolbox(ToolPorts(nothing, nothing, nothing, 0.7, files=cast("Any", object())), further))
+    return Solvers.load(
+        build_toolbox(
+            ToolPorts(nothing, nothing, nothing, 0.7, files=cast("Any", object()), tables=cast("Any", object())),
+            further,
+        )
+    )
 
 
 def names(

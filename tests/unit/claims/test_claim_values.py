@@ -3,7 +3,6 @@
 from datetime import date
 from decimal import Decimal
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -60,9 +59,8 @@ class TestNumberWords:
             assert day_values(f"được nghỉ {written} ngày") == [number]
         assert day_values(f"they get {in_english(number)} days") == [number]
 
-    @pytest.mark.parametrize(
-        ("one", "other"),
-        [
+    def test_give_one_value_however_it_is_written(self) -> None:
+        rows: list[tuple[str, str]] = [
             ("12 ngày", "mười hai ngày"),
             ("12 days", "twelve days"),
             ("12 ngày", "12 days"),
@@ -74,15 +72,13 @@ class TestNumberWords:
             ("năm ngày làm việc", "5 days"),
             ("8am", "8:00"),
             ("5 giờ chiều", "17:00"),
-        ],
-    )
-    def test_give_one_value_however_it_is_written(self, one: str, other: str) -> None:
-        mine, theirs = ([(a.unit, a.value) for a in amounts_in(text)] for text in (one, other))
-        assert mine == theirs != []
+        ]
+        for one, other in rows:
+            mine, theirs = ([(a.unit, a.value) for a in amounts_in(text)] for text in (one, other))
+            assert mine == theirs != []
 
-    @pytest.mark.parametrize(
-        ("text", "language", "value"),
-        [
+    def test_with_one_group_are_read_by_language(self) -> None:
+        rows: list[tuple[str, str, str]] = [
             ("1.500 km", "vi", "1500"),
             ("1.500 km", "en", "1.5"),
             ("1,500 km", "vi", "1.5"),
@@ -90,10 +86,9 @@ class TestNumberWords:
             ("$1,500", "vi", "1500"),
             ("1.000.000 km", "en", "1000000"),
             ("1,5 km", "en", "1.5"),
-        ],
-    )
-    def test_with_one_group_are_read_by_language(self, text: str, language: str, value: str) -> None:
-        assert [a.value for a in amounts_in(text, "vi" if language == "vi" else "en")] == [Decimal(value)]
+        ]
+        for text, language, value in rows:
+            assert [a.value for a in amounts_in(text, "vi" if language == "vi" else "en")] == [Decimal(value)]
 
     def test_leave_years_and_articles_alone(self) -> None:
         assert [a.value for a in amounts_in("trong một năm ngày phép không đổi")] == []
@@ -113,9 +108,8 @@ class TestLengths:
 
 
 class TestMarks:
-    @pytest.mark.parametrize(
-        ("text", "unit", "value"),
-        [
+    def test_are_read_in_both_languages(self) -> None:
+        rows: list[tuple[str, str, str]] = [
             ("in room B338", "room", "b338"),
             ("tại phòng A205", "room", "a205"),
             ("ở tầng 3", "floor", "3"),
@@ -133,10 +127,9 @@ class TestMarks:
             ("monthly", "frequency", "1/month"),
             ("every two weeks", "frequency", "1/2 week"),
             ("eleven holidays", "count of holiday", "11"),
-        ],
-    )
-    def test_are_read_in_both_languages(self, text: str, unit: str, value: str) -> None:
-        assert (unit, value) in [(mark.unit, mark.value) for mark in marks_in(text)]
+        ]
+        for text, unit, value in rows:
+            assert (unit, value) in [(mark.unit, mark.value) for mark in marks_in(text)]
 
     @given(st.text(max_size=200) | st.text(alphabet="0123456789 #@.-/tầngphònghevrydoomlST", max_size=200))
     def test_never_fail_and_lie_where_they_say(self, text: str) -> None:
@@ -145,9 +138,8 @@ class TestMarks:
 
 
 class TestPolarity:
-    @pytest.mark.parametrize(
-        ("text", "polarity"),
-        [
+    def test_is_read_in_both_languages(self) -> None:
+        rows: list[tuple[str, str]] = [
             ("Guests may park here.", "allowed"),
             ("Guests may not park here.", "forbidden"),
             ("You don't have to sign.", "exempt"),
@@ -159,10 +151,9 @@ class TestPolarity:
             ("Không cần ký.", "exempt"),
             ("Phải ký.", "required"),
             ("Cấm hút thuốc.", "forbidden"),
-        ],
-    )
-    def test_is_read_in_both_languages(self, text: str, polarity: str) -> None:
-        assert polarity_of(text) == polarity
+        ]
+        for text, polarity in rows:
+            assert polarity_of(text) == polarity
 
     def test_of_what_must_be_done_does_not_oppose_that_it_may(self) -> None:
         assert not opposes("required", "allowed")
@@ -171,18 +162,16 @@ class TestPolarity:
 
 
 class TestValidity:
-    @pytest.mark.parametrize(
-        ("text", "begins", "ends"),
-        [
+    def test_is_what_the_sentence_says(self) -> None:
+        rows: list[tuple[str, date | None, date | None]] = [
             ("Từ 01/7/2026 mức phí là 5.000 đồng.", date(2026, 7, 1), None),
             ("The fee is $5 until 2025.", None, date(2025, 12, 31)),
             ("Áp dụng từ ngày 1/1/2025 đến hết ngày 31/12/2025.", date(2025, 1, 1), date(2025, 12, 31)),
             ("From 5 June 2026 the fee is $5.", date(2026, 6, 5), None),
             ("Mức phí là 5.000 đồng.", None, None),
-        ],
-    )
-    def test_is_what_the_sentence_says(self, text: str, begins: date | None, ends: date | None) -> None:
-        assert validity_in(text) == Validity(begins, ends)
+        ]
+        for text, begins, ends in rows:
+            assert validity_in(text) == Validity(begins, ends)
 
     def test_of_periods_apart_lets_both_claims_hold(self) -> None:
         [one] = [c for c in claims_in("Phí gửi xe là 100.000 đồng đến hết năm 2025.") if c.unit == "VND"]
@@ -210,19 +199,17 @@ class TestProposedClaims:
         place = validated(self.proposed("Khách không được đỗ xe ở tầng 3.", "tầng 3", "forbidden"), self.TEXT)
         assert place and (place.unit, place.values, place.polarity) == ("floor", frozenset({"3"}), "forbidden")
 
-    @pytest.mark.parametrize(
-        ("quote", "value", "polarity"),
-        [
+    def test_are_dropped_when_the_text_does_not_hold_them(self) -> None:
+        rows: list[tuple[str, str, str]] = [
             ("được nghỉ 14 ngày phép năm", "14 ngày", "stated"),
             ("được nghỉ 12 ngày phép năm", "14 ngày", "stated"),
             ("Khách không được đỗ xe ở tầng 3.", "tầng 3", "allowed"),
             ("Khách không được đỗ xe ở tầng 3.", "tầng 3", "stated"),
             ("", "12 ngày", "stated"),
             ("được nghỉ 12 ngày phép năm", " ", "stated"),
-        ],
-    )
-    def test_are_dropped_when_the_text_does_not_hold_them(self, quote: str, value: str, polarity: str) -> None:
-        assert validated(self.proposed(quote, value, polarity), self.TEXT, "vi") is None
+        ]
+        for quote, value, polarity in rows:
+            assert validated(self.proposed(quote, value, polarity), self.TEXT, "vi") is None
 
     @given(st.text(max_size=40), st.text(max_size=20))
     def test_of_any_words_never_state_what_is_not_there(self, quote: str, value: str) -> None:

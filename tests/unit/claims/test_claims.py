@@ -1,7 +1,6 @@
 from decimal import Decimal
 from itertools import product
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,9 +18,8 @@ def only(text: str, section: str = "") -> Claim:
 
 
 class TestAmounts:
-    @pytest.mark.parametrize(
-        ("text", "unit", "value", "written"),
-        [
+    def test_are_read_in_both_languages(self) -> None:
+        rows: list[tuple[str, str, str, str]] = [
             ("Nhân viên được nghỉ 14 ngày phép năm.", "day", "14", "14 ngày"),
             ("nghi 14 ngay phep", "day", "14", "14 ngay"),
             ("within two business days", "day", "2", "two business days"),
@@ -45,24 +43,21 @@ class TestAmounts:
             ("ngày 15/12/2026", "date", "20261215", "15/12/2026"),
             ("on 2026-12-15", "date", "20261215", "2026-12-15"),
             ("a 180-day limit", "day", "180", "180-day"),
-        ],
-    )
-    def test_are_read_in_both_languages(self, text: str, unit: str, value: str, written: str) -> None:
-        assert amounts(text) == [(unit, Decimal(value), written)]
+        ]
+        for text, unit, value, written in rows:
+            assert amounts(text) == [(unit, Decimal(value), written)]
 
     def test_of_a_range_are_both_ends(self) -> None:
         assert [value for _, value, _ in amounts("nghỉ từ 3 đến 5 ngày")] == [3, 5]
 
-    @pytest.mark.parametrize(
-        "text",
-        [
+    def test_leave_out_what_counts_nothing(self) -> None:
+        rows: list[str] = [
             "tháng 6 năm 2026", "Quyết định số 68/2025/QĐ-TGĐ", "hoạt động 24/7", "mẫu NS-05",
             "năm 2026 người lao động", "Điều 5 ngày nghỉ", "tầng 10 giờ mở cửa", "you may 12 times", "ngày 45/13/2026",
             "trang 12 của sổ tay",
-        ],
-    )  # fmt: skip
-    def test_leave_out_what_counts_nothing(self, text: str) -> None:
-        assert [found for found in amounts(text) if found[0] not in ("time",)] == []
+        ]  # fmt: skip
+        for text in rows:
+            assert [found for found in amounts(text) if found[0] not in ("time",)] == []
 
     @given(st.text(alphabet="0123456789.,-/: đồngày%£hourstháMay", max_size=200))
     def test_never_fail_and_lie_where_they_say(self, text: str) -> None:
@@ -92,37 +87,32 @@ class TestClaims:
         assert "man" not in subject_words(claim.clause)
         assert "man" in claim.subject
 
-    @pytest.mark.parametrize(
-        "text",
-        [
+    def test_leave_out_examples_calculations_and_dates_of_the_document(self) -> None:
+        rows: list[str] = [
             "Ví dụ: chị Hạnh nghỉ 9 ngày. Sau đó chị còn 5 ngày.",
             "For example, a person with 27 days keeps 5 days.",
             "Tiền phép = 15.000.000 đồng × 2 ngày",
             "Ban hành theo Quyết định số 68/2025/QĐ-TGĐ ngày 10/12/2025.",
             "This page was updated on 5 June 2026.",
-        ],
-    )
-    def test_leave_out_examples_calculations_and_dates_of_the_document(self, text: str) -> None:
-        assert claims_in(text) == []
+        ]
+        for text in rows:
+            assert claims_in(text) == []
 
-    @pytest.mark.parametrize(
-        ("one", "other"),
-        [
+    def test_exclude_each_other_when_no_amount_is_common(self) -> None:
+        rows: list[tuple[str, str]] = [
             ("Nhân viên được nghỉ 12 ngày phép.", "Nhân viên được nghỉ 14 ngày phép."),
             ("Nhân viên được nghỉ 12 ngày phép.", "Employees get 14 days of leave."),
             ("Giảm 30% thưởng.", "The bonus is cut by 25 percent."),
             ("Nộp trước ngày 31/03.", "Submit it by 31 January."),
             ("Hạn chót là ngày 15/12/2026.", "Hạn chót là ngày 20/12/2026."),
             ("Làm từ xa tối đa 2 ngày một tuần.", "Làm từ xa tối đa 3 ngày một tuần."),
-        ],
-    )
-    def test_exclude_each_other_when_no_amount_is_common(self, one: str, other: str) -> None:
-        assert only(one).excludes(only(other))
-        assert only(other).excludes(only(one))
+        ]
+        for one, other in rows:
+            assert only(one).excludes(only(other))
+            assert only(other).excludes(only(one))
 
-    @pytest.mark.parametrize(
-        ("one", "other"),
-        [
+    def test_do_not_when_they_agree_or_speak_of_different_cases(self) -> None:
+        rows: list[tuple[str, str]] = [
             ("Nhân viên được nghỉ 12 ngày phép.", "Employees get 12 days of leave."),
             ("Nghỉ 3 đến 5 ngày.", "Nghỉ 5 ngày."),
             ("Mật khẩu dài ít nhất 12 ký tự.", "Mật khẩu dài tối đa 64 ký tự."),
@@ -131,20 +121,18 @@ class TestClaims:
             ("Phạt £35 mỗi lần.", "Phạt 500.000 đồng mỗi lần."),
             ("| Dưới 3 năm | 14 ngày |", "| Từ 6 năm | 16 ngày |"),
             ("| Trọng số | 40% | 12% |", "Trọng số là 40%."),
-        ],
-    )
-    def test_do_not_when_they_agree_or_speak_of_different_cases(self, one: str, other: str) -> None:
-        assert not any(a.excludes(b) for a, b in product(claims_in(one), claims_in(other)))
+        ]
+        for one, other in rows:
+            assert not any(a.excludes(b) for a, b in product(claims_in(one), claims_in(other)))
 
     @given(st.text(max_size=200) | st.text(alphabet="0123456789 |-:?.,\nngàyđồng%/£xhvi", max_size=200))
     def test_of_any_text_do_not_exclude_themselves(self, text: str) -> None:
         assert not any(claim.excludes(claim) for claim in claims_in(text))
 
-    @pytest.mark.parametrize(
-        "piece", ["-", "| - ", "a", "a@", "12 ngày, ", "=", "1h00 ", "(", "3 đến ", "/ngày", "|", "\n5 giờ"]
-    )
-    def test_of_a_long_line_are_read_without_trying_everything(self, piece: str) -> None:
-        assert len(claims_in("14 ngày " + piece * (20_000 // len(piece)) + "x")) <= 2_000
+    def test_of_a_long_line_are_read_without_trying_everything(self) -> None:
+        rows: list[str] = ["-", "| - ", "a", "a@", "12 ngày, ", "=", "1h00 ", "(", "3 đến ", "/ngày", "|", "\n5 giờ"]
+        for piece in rows:
+            assert len(claims_in("14 ngày " + piece * (20_000 // len(piece)) + "x")) <= 2_000
 
 
 class TestLikeness:

@@ -4,7 +4,6 @@ from datetime import UTC, date, datetime
 from itertools import pairwise
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -40,9 +39,8 @@ def in_page(question: str, one: str, other: str) -> list[Clash]:
 
 
 class TestClashes:
-    @pytest.mark.parametrize(
-        ("question", "one", "other", "unit"),
-        [
+    def test_are_found_between_documents(self) -> None:
+        rows: list[tuple[str, str, str, str]] = [
             (
                 "May visitors park?",
                 "Visitors may park in the yard.",
@@ -61,14 +59,12 @@ class TestClashes:
                 "The main hall was built in 1885.",
                 "calendar year",
             ),
-        ],
-    )
-    def test_are_found_between_documents(self, question: str, one: str, other: str, unit: str) -> None:
-        assert [clash.one.unit for clash in told(question, one, other)] == [unit]
+        ]
+        for question, one, other, unit in rows:
+            assert [clash.one.unit for clash in told(question, one, other)] == [unit]
 
-    @pytest.mark.parametrize(
-        ("question", "one", "other"),
-        [
+    def test_are_not_seen_where_both_can_hold(self) -> None:
+        rows: list[tuple[str, str, str]] = [
             ("May visitors park?", "Visitors may not park here unless they hold a pass.", "Visitors may park here."),
             ("How long?", "Give four weeks of notice when you leave.", "When you leave, give 28 days of notice."),
             ("How many days?", "Full-time staff get 25 days of leave.", "Part-time staff get 15 days of leave."),
@@ -76,10 +72,9 @@ class TestClashes:
             ("How much overtime?", "Overtime is limited to 3 hours a day.", "Overtime is limited to 150 hours a year."),
             ("Which teams?", "Platform, Search and Data are on call.", "Search, Platform and Data are on call."),
             ("Who signs?", "Contracts below £10 are signed by Ann.", "Contracts above £10 are signed by Bob."),
-        ],
-    )
-    def test_are_not_seen_where_both_can_hold(self, question: str, one: str, other: str) -> None:
-        assert told(question, one, other) == []
+        ]
+        for question, one, other in rows:
+            assert told(question, one, other) == []
 
     def test_of_versions_see_a_changed_unit_a_changed_end_and_other_members(self) -> None:
         question = "How much client work is expected each week?"
@@ -154,9 +149,8 @@ class TestLists:
 
 
 class TestKinds:
-    @pytest.mark.parametrize(
-        ("changes", "kind"),
-        [
+    def test_go_by_page_validity_scope_department_and_age(self) -> None:
+        rows: list[tuple[dict[str, Any], tuple[str, str]]] = [
             ({"title": "page", "effective_from": date(2026, 1, 7)}, ("superseded_version", "later_version")),
             ({"title": "page"}, ("contradiction", "equal_standing")),
             ({"scope": "public", "effective_from": date(2026, 1, 7)}, ("scope", "other_scope")),
@@ -167,12 +161,11 @@ class TestKinds:
                 {"effective_from": date(2024, 1, 1), "effective_to": date(2025, 12, 31), "scope": "public"},
                 ("outdated", "validity_ended"),
             ),
-        ],
-    )
-    def test_go_by_page_validity_scope_department_and_age(self, changes: dict[str, Any], kind: tuple[str, str]) -> None:
-        one = passage("Nhân viên được nghỉ 12 ngày phép năm.", title="page", document="a")
-        other = passage("Nhân viên được nghỉ 14 ngày phép năm.", document="b", **{"title": "other", **changes})
-        assert kind_of(one, other) == kind_of(other, one) == kind
+        ]
+        for changes, kind in rows:
+            one = passage("Nhân viên được nghỉ 12 ngày phép năm.", title="page", document="a")
+            other = passage("Nhân viên được nghỉ 14 ngày phép năm.", document="b", **{"title": "other", **changes})
+            assert kind_of(one, other) == kind_of(other, one) == kind
 
     def test_of_one_title_and_other_words_are_two_pages(self) -> None:
         one = passage("Nhân viên được nghỉ 12 ngày phép năm.", title="FAQ", document="a")

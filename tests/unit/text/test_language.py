@@ -32,9 +32,8 @@ def real_questions() -> dict[str, list[str]]:
 
 
 class TestClean:
-    @pytest.mark.parametrize(
-        ("written", "left"),
-        [
+    def test_leaves_what_can_be_seen(self) -> None:
+        rows: list[tuple[str, str]] = [
             ("a\x00b\x07c", "abc"),
             ("nghỉ\u200b phép\ufeff\u202e", "nghỉ phép"),
             ("hết \ud83d", "hết "),
@@ -43,10 +42,9 @@ class TestClean:
             (unicodedata.normalize("NFD", "Nghỉ phép"), "Nghỉ phép"),
             ("e\u200b\u0301", "é"),
             ("cột\tmột", "cột\tmột"),
-        ],
-    )
-    def test_leaves_what_can_be_seen(self, written: str, left: str) -> None:
-        assert clean(written) == left
+        ]
+        for written, left in rows:
+            assert clean(written) == left
 
     @given(ANY_TEXT)
     def test_gives_text_every_database_takes_and_does_nothing_twice(self, text: str) -> None:
@@ -56,9 +54,8 @@ class TestClean:
 
 
 class TestNormalise:
-    @pytest.mark.parametrize(
-        ("written", "canonical"),
-        [
+    def test_puts_the_tone_where_it_belongs(self) -> None:
+        rows: list[tuple[str, str]] = [
             ("hoà", "hòa"),
             ("khoẻ", "khỏe"),
             ("thuỷ", "thủy"),
@@ -67,15 +64,15 @@ class TestNormalise:
             ("ngòai", "ngoài"),
             ("hùynh", "huỳnh"),
             ("qúy", "quý"),
-        ],
-    )
-    def test_puts_the_tone_where_it_belongs(self, written: str, canonical: str) -> None:
-        assert normalise(written) == canonical
-        assert normalise(unicodedata.normalize("NFD", written)) == canonical
+        ]
+        for written, canonical in rows:
+            assert normalise(written) == canonical
+            assert normalise(unicodedata.normalize("NFD", written)) == canonical
 
-    @pytest.mark.parametrize("word", ["hòa", "hoàn", "quý", "quá", "giá", "già", "toán", "khuỷu", "café", "của", "mía"])
-    def test_leaves_right_spellings_alone(self, word: str) -> None:
-        assert normalise(word) == word
+    def test_leaves_right_spellings_alone(self) -> None:
+        rows: list[str] = ["hòa", "hoàn", "quý", "quá", "giá", "già", "toán", "khuỷu", "café", "của", "mía"]
+        for word in rows:
+            assert normalise(word) == word
 
     def test_makes_white_space_single(self) -> None:
         assert normalise("  một \u00a0 hai\n\tba ") == "một hai ba"
@@ -104,9 +101,8 @@ class TestWords:
 
 
 class TestUnaccentedVietnamese:
-    @pytest.mark.parametrize(
-        "text",
-        [
+    def test_is_recognised(self) -> None:
+        rows: list[str] = [
             "nghi phep nam duoc bao nhieu ngay",
             "luong thang 13 tinh nhu the nao",
             "reset mat khau email",
@@ -114,15 +110,13 @@ class TestUnaccentedVietnamese:
             "nghi phep",
             "di muon",
             "gia tri cot loi cua cong ty la gì",
-        ],
-    )
-    def test_is_recognised(self, text: str) -> None:
-        assert is_unaccented_vietnamese(text)
-        assert guess_language(text) == "vi"
+        ]
+        for text in rows:
+            assert is_unaccented_vietnamese(text)
+            assert guess_language(text) == "vi"
 
-    @pytest.mark.parametrize(
-        "text",
-        [
+    def test_is_not_seen_elsewhere(self) -> None:
+        rows: list[str] = [
             "",
             "123 / 456",
             "VPN",
@@ -133,22 +127,26 @@ class TestUnaccentedVietnamese:
             "to do list",
             "Nghỉ phép năm được bao nhiêu ngày?",
             "Who is Nguyễn Văn An?",
-        ],
-    )
-    def test_is_not_seen_elsewhere(self, text: str) -> None:
-        assert not is_unaccented_vietnamese(text)
+        ]
+        for text in rows:
+            assert not is_unaccented_vietnamese(text)
 
 
 class TestGuessLanguage:
-    @pytest.mark.parametrize("text", ["Đi muộn có bị phạt không?", "reset password thế nào", "VPN bị lỗi", "Hà Nội"])
-    def test_sees_vietnamese_among_english_words(self, text: str) -> None:
-        assert guess_language(text) == "vi"
+    def test_sees_vietnamese_among_english_words(self) -> None:
+        rows: list[str] = ["Đi muộn có bị phạt không?", "reset password thế nào", "VPN bị lỗi", "Hà Nội"]
+        for text in rows:
+            assert guess_language(text) == "vi"
 
-    @pytest.mark.parametrize(
-        "text", ["Who is Nguyễn Văn An's manager at the Hà Nội office?", "annual leave", "", "café near the office"]
-    )
-    def test_sees_english_around_vietnamese_names(self, text: str) -> None:
-        assert guess_language(text) == "en"
+    def test_sees_english_around_vietnamese_names(self) -> None:
+        rows: list[str] = [
+            "Who is Nguyễn Văn An's manager at the Hà Nội office?",
+            "annual leave",
+            "",
+            "café near the office",
+        ]
+        for text in rows:
+            assert guess_language(text) == "en"
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the shared development data is not beside the project")

@@ -73,11 +73,12 @@ class TestWorkingDays:
         before = add_working_days(start, -amount).end
         assert working_days(before, start - timedelta(days=1)).working_days == amount
 
-    @pytest.mark.parametrize("country", ["XX", "", "vn", "__name__", "HolidayBase", "VN;", "V" * 1000])
-    def test_refuses_a_country_it_does_not_know(self, country: str) -> None:
-        with pytest.raises(CannotReckon) as refused:
-            working_days(START, END, country)
-        assert refused.value.refusal is Refusal.UNKNOWN_COUNTRY
+    def test_refuses_a_country_it_does_not_know(self) -> None:
+        rows: list[str] = ["XX", "", "vn", "__name__", "HolidayBase", "VN;", "V" * 1000]
+        for country in rows:
+            with pytest.raises(CannotReckon) as refused:
+                working_days(START, END, country)
+            assert refused.value.refusal is Refusal.UNKNOWN_COUNTRY
 
     def test_refuses_a_span_without_end(self) -> None:
         for start, end in ((FIRST, LAST), (date(1, 1, 1), END), (START, date(9999, 12, 31))):

@@ -3,7 +3,6 @@
 from decimal import Decimal
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from mcp.types import TextContent
@@ -25,9 +24,8 @@ def ask(name: str, **arguments: Any) -> tuple[bool, str, Any]:
 
 
 class TestMath:
-    @pytest.mark.parametrize(
-        ("name", "arguments", "value", "told"),
-        [
+    def test_computes(self) -> None:
+        rows: list[tuple[str, dict[str, Any], Any, str]] = [
             ("mcp_sum", {"a": "2", "b": "4"}, {"result": "6"}, "2 + 4 = 6"),
             ("mcp_sum", {"a": 2, "b": 4}, {"result": "6"}, "2 + 4 = 6"),
             ("mcp_subtract", {"a": "2", "b": "-4.5"}, {"result": "6.5"}, "2 - (-4,5) = 6,5"),
@@ -40,12 +38,11 @@ class TestMath:
                 "15% × 32.000.000 = 4.800.000",
             ),
             ("mcp_evaluate", {"expression": "15000000/26*3"}, None, "15.000.000 / 26 × 3 ≈ 1.730.769,230769"),
-        ],
-    )
-    def test_computes(self, name: str, arguments: dict[str, Any], value: Any, told: str) -> None:
-        failed, text, found = ask(name, **arguments)
-        assert (failed, text) == (False, told)
-        assert value is None or found == value
+        ]
+        for name, arguments, value, told in rows:
+            failed, text, found = ask(name, **arguments)
+            assert (failed, text) == (False, told)
+            assert value is None or found == value
 
     def test_says_when_it_rounded(self) -> None:
         assert ask("mcp_divide", a="1", b="3")[2] == {"result": "0.33333333333333333333", "is_rounded": True}
@@ -56,9 +53,8 @@ class TestMath:
         assert Decimal(ask("mcp_sum", a=a, b=b)[2]["result"]) == Decimal(a) + Decimal(b)
         assert Decimal(ask("mcp_multiply", a=a, b=b)[2]["result"]) == Decimal(a) * Decimal(b)
 
-    @pytest.mark.parametrize(
-        ("name", "arguments", "told"),
-        [
+    def test_refuses(self) -> None:
+        rows: list[tuple[str, dict[str, Any], str]] = [
             ("mcp_divide", {"a": "1", "b": "0"}, "division_by_zero"),
             ("mcp_power", {"a": "9", "b": "999999"}, "too_big"),
             ("mcp_power", {"a": "10", "b": "-300"}, "too_big"),
@@ -71,13 +67,12 @@ class TestMath:
             ("mcp_sum", {"a": "nan", "b": True}, "invalid arguments: a"),
             ("mcp_sum", {"a": "1"}, "invalid arguments: b"),
             ("mcp_sum", {"a": "1", "b": "2", "user": "x"}, "invalid arguments: user"),
-        ],
-    )
-    def test_refuses(self, name: str, arguments: dict[str, Any], told: str) -> None:
-        failed, text, value = ask(name, **arguments)
-        assert failed
-        assert told in text
-        assert value is None
+        ]
+        for name, arguments, told in rows:
+            failed, text, value = ask(name, **arguments)
+            assert failed
+            assert told in text
+            assert value is None
 
 
 class TestDate:
@@ -87,9 +82,8 @@ class TestDate:
         assert value["result"] == 56
         assert text.startswith("Từ 03/02/2026 đến 30/04/2026 có 56 ngày làm việc")
 
-    @pytest.mark.parametrize(
-        ("name", "arguments", "told"),
-        [
+    def test_tells(self) -> None:
+        rows: list[tuple[str, dict[str, Any], str]] = [
             (
                 "difference",
                 {"start": "2026-02-03", "end": "2026-04-30"},
@@ -98,10 +92,9 @@ class TestDate:
             ("weekday", {"date": "2/9/2026", "language": "en"}, "Wednesday, 02/09/2026"),
             ("add", {"start": "31/1/2026", "amount": 1, "unit": "months"}, "thứ Bảy, 28/02/2026"),
             ("parse", {"text": "thứ hai tuần sau", "today": "2026-11-18"}, "thứ Hai, 23/11/2026"),
-        ],
-    )
-    def test_tells(self, name: str, arguments: dict[str, Any], told: str) -> None:
-        assert ask(name, **arguments)[:2] == (False, told)
+        ]
+        for name, arguments, told in rows:
+            assert ask(name, **arguments)[:2] == (False, told)
 
     def test_adds_working_days_over_a_holiday(self) -> None:
         failed, text, value = ask("add_working_days", start="13/2/2026", days=1, language="en")
@@ -113,9 +106,8 @@ class TestDate:
         assert not ask("today")[0]
         assert not ask("today", zone="UTC")[0]
 
-    @pytest.mark.parametrize(
-        ("name", "arguments", "told"),
-        [
+    def test_refuses(self) -> None:
+        rows: list[tuple[str, dict[str, Any], str]] = [
             ("today", {"zone": "../../etc/passwd"}, "unknown_zone"),
             ("today", {"zone": "Mars/Olympus"}, "unknown_zone"),
             ("working_days", {"start": "x", "end": "30/4/2026"}, "not_a_date"),
@@ -124,18 +116,17 @@ class TestDate:
             ("add", {"start": "1/1/2026", "amount": 80_000, "unit": "years"}, "out_of_range"),
             ("add", {"start": "1/1/2026", "amount": 10**12}, "invalid arguments"),
             ("parse", {"text": "mùng 2 Tết"}, "lunar_calendar"),
-        ],
-    )
-    def test_refuses(self, name: str, arguments: dict[str, Any], told: str) -> None:
-        failed, text, _ = ask(name, **arguments)
-        assert failed
-        assert told in text
+        ]
+        for name, arguments, told in rows:
+            failed, text, _ = ask(name, **arguments)
+            assert failed
+            assert told in text
 
 
-@pytest.mark.parametrize("name", sorted(OPERATIONS))
-def test_schemas_can_be_used_by_others(name: str) -> None:
-    tool = OPERATIONS[name].tool
-    check_schema(tool.input_schema)
-    assert tool.output_schema is not None
-    check_schema(tool.output_schema)
-    assert wrong_places({"nonsense": 1}, tool.input_schema)
+def test_schemas_can_be_used_by_others() -> None:
+    for name in sorted(OPERATIONS):
+        tool = OPERATIONS[name].tool
+        check_schema(tool.input_schema)
+        assert tool.output_schema is not None
+        check_schema(tool.output_schema)
+        assert wrong_places({"nonsense": 1}, tool.input_schema)

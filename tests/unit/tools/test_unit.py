@@ -33,9 +33,8 @@ def in_unit(amount: str, source: str, target: str) -> Fraction:
 
 
 class TestSentences:
-    @pytest.mark.parametrize(
-        ("value", "source", "target", "language", "text"),
-        [
+    async def test_says_exactly_what_was_converted(self) -> None:
+        rows: list[tuple[str, str, str, Language, str]] = [
             ("100", "°F", "độ C", "vi", "100 °F ≈ 37,78 °C."),
             ("100", "°F", "", "en", "100 °F ≈ 37.78 °C."),
             ("37", "độ C", "độ F", "vi", "37 °C = 98,6 °F."),
@@ -71,28 +70,21 @@ class TestSentences:
             ("100", "Mbps", "MB/s", "en", "100 Mbps = 12.5 MB/s."),
             ("10", "delta °C", "°F", "en", "10 Δ°C = 18 Δ°F."),
             ("100 °F", "", "", "en", "100 °F ≈ 37.78 °C."),
-        ],
-    )
-    async def test_says_exactly_what_was_converted(
-        self, value: str, source: str, target: str, language: Language, text: str
-    ) -> None:
-        assert (await converted(value, source, target, language)).text == text
+        ]
+        for value, source, target, language, text in rows:
+            assert (await converted(value, source, target, language)).text == text
 
-    @pytest.mark.parametrize(
-        ("source", "target", "language", "text"),
-        [
+    async def test_a_word_of_several_sizes_is_told_with_all_of_them(self) -> None:
+        rows: list[tuple[str, str, Language, str]] = [
             ("sào", "m²", "vi",
              "2 sào Bắc Bộ = 720 m² (nếu là sào Trung Bộ: 1.000 m²; nếu là sào Nam Bộ: 2.000 m²)."),
             ("gallon", "", "en", "2 US gallon ≈ 7.57 L (if imperial gallon is meant: 9.09218 L)."),
             ("tons", "kg", "en",
              "2 short tons = 1,814.36948 kg (if t is meant: 2,000 kg; if long tons is meant: 2,032.09 kg)."),
             ("m²", "mẫu", "vi", "2 m² ≈ 0,0005556 mẫu Bắc Bộ (nếu là mẫu Trung Bộ: 0,0004 mẫu Trung Bộ)."),
-        ],
-    )  # fmt: skip
-    async def test_a_word_of_several_sizes_is_told_with_all_of_them(
-        self, source: str, target: str, language: Language, text: str
-    ) -> None:
-        assert (await converted("2", source, target, language)).text == text
+        ]  # fmt: skip
+        for source, target, language, text in rows:
+            assert (await converted("2", source, target, language)).text == text
 
     async def test_a_degree_is_one_of_heat_unless_an_angle_is_asked_for(self) -> None:
         assert (await converted("100", "độ", "độ F")).text == "100 °C = 212 °F."
@@ -115,9 +107,8 @@ class TestSentences:
 
 
 class TestExactness:
-    @pytest.mark.parametrize(
-        ("amount", "source", "target", "result"),
-        [
+    def test_factors_are_exact(self) -> None:
+        rows: list[tuple[str, str, str, str]] = [
             ("100", "°F", "°C", "340/9"),
             ("1", "lb", "kg", "0.45359237"),
             ("1", "acre", "m²", "4046.8564224"),
@@ -127,10 +118,9 @@ class TestExactness:
             ("1", "g/cm³", "kg/m3", "1000"),
             ("1", "°C/m", "°F/m", "9/5"),
             ("-273.15", "°C", "K", "0"),
-        ],
-    )
-    def test_factors_are_exact(self, amount: str, source: str, target: str, result: str) -> None:
-        assert in_unit(amount, source, target) == Fraction(result)
+        ]
+        for amount, source, target, result in rows:
+            assert in_unit(amount, source, target) == Fraction(result)
 
     @given(
         st.fractions(min_value=0, max_value=10**9, max_denominator=10**6),
@@ -145,17 +135,15 @@ class TestExactness:
         there = convert(amount, one, other).result
         assert convert(there, other, one).result == amount
 
-    @pytest.mark.parametrize(
-        ("one", "other"),
-        [
+    def test_spellings_of_one_unit_are_one_unit(self) -> None:
+        rows: list[tuple[str, str]] = [
             ("hai ly", "hải lý"), ("do C", "độ C"), ("met vuong", "m²"), ("héc-ta", "ha"), ("hec ta", "ha"),
             ("ki-lô-mét", "cây số"), ("KM", "km"), ("Kilometres", "km"), ("dặm trên giờ", "mph"),
             ("kilometers per hour", "km/h"), ("m^2", "m**2"), ("m2", "mét vuông"), ("cubic metres", "m³"),
             ("sq ft", "ft²"), ("feet", "foot"), ("ký", "cân"), ("tạ", "ta"), ("tấn", "tonne"), ("giờ", "gio"),
-        ],
-    )  # fmt: skip
-    def test_spellings_of_one_unit_are_one_unit(self, one: str, other: str) -> None:
-        assert in_unit("1", one, other) == 1
+        ]  # fmt: skip
+        for one, other in rows:
+            assert in_unit("1", one, other) == 1
 
     def test_case_decides_where_it_must(self) -> None:
         assert in_unit("1", "MW", "mW") == 10**9
@@ -288,9 +276,10 @@ class TestHostile:
             return
         assert measure.label("vi")
 
-    @pytest.mark.parametrize("language", ["vi", "en"])
-    async def test_every_refusal_has_a_sentence(self, language: Any) -> None:
-        for refusal in Refusal:
-            sentence = str(ConversionFailed(CannotConvert(refusal, "a", "b"), language))
-            assert sentence.endswith(".")
-            assert "{" not in sentence
+    async def test_every_refusal_has_a_sentence(self) -> None:
+        rows: list[Any] = ["vi", "en"]
+        for language in rows:
+            for refusal in Refusal:
+                sentence = str(ConversionFailed(CannotConvert(refusal, "a", "b"), language))
+                assert sentence.endswith(".")
+                assert "{" not in sentence

@@ -1,14 +1,11 @@
 from fractions import Fraction
 
-import pytest
-
 from app.tools.units import is_money, is_shown_exactly, write_amount
 
 
 class TestWriteAmount:
-    @pytest.mark.parametrize(
-        ("value", "unit", "vi", "en"),
-        [
+    def test_rounds_and_names_the_unit_as_the_language_does(self) -> None:
+        rows: list[tuple[Fraction, str, str, str]] = [
             (Fraction(45_000_000, 26), "VND", "1.730.769 đồng", "1,730,769 VND"),
             (Fraction(3, 2), "đồng", "2 đồng", "2 VND"),
             (Fraction(750), "GBP", "£750,00", "£750.00"),
@@ -25,27 +22,24 @@ class TestWriteAmount:
             (Fraction(1, 3), "km", "0,3333 km", "0.3333 km"),
             (Fraction(1234), "", "1.234", "1,234"),
             (Fraction(3), "x" * 60, "3", "3"),
-        ],
-    )
-    def test_rounds_and_names_the_unit_as_the_language_does(self, value: Fraction, unit: str, vi: str, en: str) -> None:
-        assert write_amount(value, unit, "vi") == vi
-        assert write_amount(value, unit, "en") == en
+        ]
+        for value, unit, vi, en in rows:
+            assert write_amount(value, unit, "vi") == vi
+            assert write_amount(value, unit, "en") == en
 
 
 class TestIsShownExactly:
-    @pytest.mark.parametrize(
-        ("value", "unit", "exact"),
-        [
+    def test_knows_what_rounding_loses(self) -> None:
+        rows: list[tuple[Fraction, str, bool]] = [
             (Fraction(3, 2), "VND", False),
             (Fraction(2), "VND", True),
             (Fraction(1, 4), "GBP", True),
             (Fraction(1, 8), "GBP", False),
             (Fraction(1, 8), "day", True),
             (Fraction(1, 3), "day", False),
-        ],
-    )
-    def test_knows_what_rounding_loses(self, value: Fraction, unit: str, exact: bool) -> None:
-        assert is_shown_exactly(value, unit) is exact
+        ]
+        for value, unit, exact in rows:
+            assert is_shown_exactly(value, unit) is exact
 
 
 class TestIsMoney:

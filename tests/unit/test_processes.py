@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.tools.isolation import Isolated, IsolationEnd, IsolationFailed, ProcessLimits
+from app.confinement.processes import Isolated, IsolationEnd, IsolationFailed, ProcessLimits
 from tests.limits import limit
 from tests.unit.tools.lag import LoopLag
 
@@ -127,7 +127,7 @@ class TestIsolated:
 
 _SERVICE = """
 import asyncio
-from app.tools.isolation import Isolated
+from app.confinement.processes import Isolated
 async def main():
     isolated = Isolated("tests.unit.tools.isolated_functions:sleeps")
     await isolated.warm()
