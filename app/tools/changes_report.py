@@ -12,7 +12,7 @@ from app.domain.knowledge import Language
 
 _LONGEST = 280
 """Letters of a statement that are shown."""
-_TEXTS: dict[Language, dict[str, str]] = tomllib.loads(
+_TEXTS: dict[str, dict[str, str]] = tomllib.loads(
     Path(__file__).with_name("changes_report.toml").read_text("utf-8")
 )
 

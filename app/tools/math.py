@@ -8,7 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from app.domain.knowledge import Evidence, Finding, Language, Passage, Quote
+from app.domain.evidence import evidence_of
+from app.domain.knowledge import Finding, Language, Quote
 from app.errors import ToolFailed
 from app.reasoning import Arguments, Reasoner
 from app.text.language import clean
@@ -20,7 +21,7 @@ from app.tools.units import is_money, is_shown_exactly, write_amount
 _CONVERSIONS = frozenset(map(Decimal, (1, 2, 7, 12, 24, 30, 52, 60, 365, 10, 100, 1_000, 10_000, 1_000_000, 10**9)))
 """Numbers everybody knows (months of a year, hours of a day, per cent): they need no source."""
 _MAX_NAMES, _MAX_NAME_CHARS = 6, 60
-_TEXTS: dict[Language, dict[str, str]] = tomllib.loads(Path(__file__).with_name("math.toml").read_text("utf-8"))
+_TEXTS: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("math.toml").read_text("utf-8"))
 
 
 class _Held:
@@ -162,7 +163,8 @@ def _finding(call: ToolCall, text: str, sourced: Sequence[_Sourced]) -> Finding:
         found=True,
         confidence=min((holder.finding.confidence for holder in holders), default=1.0),
         quotes=quotes,
-        evidence=_evidence(quotes),
+        # “math” says that it was computed, not quoted.
+        evidence=tuple(one.model_copy(update={"source_type": "math"}) for one in evidence_of(quotes)),
     )
 
 
@@ -173,20 +175,3 @@ def _answered_query(call: ToolCall) -> tuple[int, str]:
         if index not in answered:
             return index, query
     return call.queries[-1] if call.queries else (1, call.refined_query)
-
-
-def _evidence(quotes: Sequence[Quote]) -> tuple[Evidence, ...]:
-    """One evidence a document or page the operands come from; ``math`` says that it was computed, not quoted."""
-    passages: dict[str, Passage] = {}
-    for quote in quotes:
-        passages.setdefault(quote.passage.address, quote.passage)
-    return tuple(
-        Evidence(
-            url=passage.address,
-            created_at=passage.created_at,
-            source_type="math",
-            scope=passage.scope,
-            relevance_score=passage.relevance_score,
-        )
-        for passage in passages.values()
-    )

@@ -29,7 +29,7 @@ _MOST, _LEAST = 10**30, Fraction(1, 10**30)
 _MACHINE = Context(prec=15)
 _AMOUNT_WITH_UNIT = re.compile(r"\s*([-−]?\s?[0-9][0-9.,]*(?:[eE][+-]?[0-9]{1,2})?)\s*([^\s0-9].*)")
 _COUNTED_WITHOUT_SAYING = Decimal(1)
-_TEXTS: dict[Language, dict[str, str]] = tomllib.loads(Path(__file__).with_name("unit.toml").read_text("utf-8"))
+_TEXTS: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("unit.toml").read_text("utf-8"))
 
 
 class ConversionFailed(ToolFailed):
