@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.factories import with_demo_people
 from tests.warm import warm
 
 ROOT = Path(__file__).parents[3]
@@ -63,7 +64,12 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 _copy_some(path, target)
     data = warm(folder / "data")
-    return {"data": str(data), "models": str(data / "models"), "seed": str(seed.parent), "eval": str(shared)}
+    return {
+        "data": str(data),
+        "models": str(data / "models"),
+        "seed": str(with_demo_people(seed.parent)),
+        "eval": str(shared),
+    }
 
 
 def _wanted(line: str) -> list[str]:
