@@ -16,12 +16,11 @@ import uvicorn
 from rich.console import Console
 from rich.table import Table
 
-from app import telemetry
+from app import main, telemetry
 from app.agents.spec import ALL_QUEUES
 from app.cli.connecting import opened
 from app.cli.output import FAILED, OK, UNAVAILABLE, AsJsonResult, StageLines, finish, names, print_json
 from app.ingestion.seed import read_demo
-from app.main import create_app
 from app.settings import Settings
 from app.storage.delivery import line_sizes
 from app.tasks.queue import IN_PROCESS, queue_of
@@ -77,7 +76,7 @@ def _serve(settings: Settings, host: str, port: int, workers: int) -> int:
         announce()
         uvicorn.run("app.main:serve_app", factory=True, host=host, port=port, workers=workers, **_UVICORN)
         return OK
-    app = partial(create_app, settings, on_stage=StageLines(console))
+    app = partial(main.create_app, settings, on_stage=StageLines(console))
     single = _Announcing(uvicorn.Config(app, factory=True, host=host, port=port, **_UVICORN), announce)
     single.run()
     return OK if single.started else FAILED

@@ -12,7 +12,7 @@ from bench.startup import LIMITS, Figure, environment_of, report, timed
 def test_a_command_is_measured_in_a_process_of_its_own(tmp_path: Path) -> None:
     environment = {**environment_of(tmp_path, tmp_path), "PYTHONPATH": str(Path.cwd())}
     seconds, megabytes = timed(environment, "--help")
-    assert 0 < seconds < 60 and 5 < megabytes < 500
+    assert 0 < seconds < 60 and megabytes > 5
     with pytest.raises(RuntimeError, match="ended with 2"):
         timed(environment, "nothing")
 

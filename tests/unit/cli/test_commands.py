@@ -75,3 +75,11 @@ class TestLoading:
         loaded = done.stdout.rpartition("LOADED ")[2].split()
         assert "app.cli" in loaded
         assert HEAVY.intersection(loaded) == set()
+
+    def test_what_needs_the_database_alone_loads_neither_a_model_nor_an_agent(self) -> None:
+        modules = "app.main.storage, app.cli.people, app.cli.access, app.cli.documents"
+        done = subprocess.run(
+            [sys.executable, "-c", f"import sys, {modules}; print(*sys.modules)"], capture_output=True, text=True,
+            check=True, timeout=60,
+        )  # fmt: skip
+        assert HEAVY.intersection(done.stdout.split()) == set()
