@@ -31,21 +31,16 @@ def _any(section: str) -> str:
     return rf"\b(?:{alternatives(f'as_of.{section}')})\b"
 
 
-_RULE, _VALID = re.compile(_any("rule")), re.compile(_any("validity"))
-_OWED = re.compile(_any("owed"))
-"""What rules give and demand."""
-_FACTS = re.compile(_any("facts"))
-"""What happened, or is to happen, in a year: no question of rules."""
-_TWO_STATES = re.compile(_any("two_states"))
-"""Compares states of the rules, or asks whether an old one holds today."""
-_CARRIED, _LEAVE = re.compile(_any("carried")), re.compile(r"\b(?:phep|leave|holidays?|allowance)$")
-"""The leave *of* a year, used later."""
+_RULE, _VALID, _OWED, _FACTS, _TWO_STATES, _CARRIED, _DEED_IN_RULE, _PAPER = (
+    re.compile(_any(section))
+    for section in ("rule", "validity", "owed", "facts", "two_states", "carried", "deed_in_rule", "paper")
+)
+"""Words of rules, of their being in force, of what they give and demand; facts of a year; states of rules compared; the
+leave of a year used later; deeds in a rule's name; papers that are valid until a day themselves."""
+_LEAVE = re.compile(r"\b(?:phep|leave|holidays?|allowance)$")
 _SELF, _PUNISHED = re.compile(r"\b(?:toi|minh|em|anh|chi|i|i'm|i've|my|me)\b"), re.compile(r"\b(?:bi|phat)\b")
 _DEED = re.compile(rf"{_any('deed')}$")
 """Deeds and things that have a date of their own; they stand right before it."""
-_DEED_IN_RULE = re.compile(_any("deed_in_rule"))
-_PAPER = re.compile(_any("paper"))
-"""Things that are valid until a day themselves."""
 _RELATION = re.compile(
     r"(?:(?P<before>\b(?:truoc|before|prior to))|(?P<after>\b(?:sau|after))|"
     r"(?P<since>\b(?:(?:ke |tinh |bat dau )?tu|as from|starting(?: from)?|from|since))|"
@@ -103,10 +98,8 @@ def as_of_in(query: str, today: date) -> AsOf | None:
     placed = _placed(text, today)
     if placed is None or _TWO_STATES.search(placed.flat) or asks_changes(text) or intents_of(text) & _OTHER_WORK:
         return None
-    is_dated = placed.time.is_dated
-    if _is_in_force(placed) or (is_dated and (_is_of_rules(placed) or _is_what_held(placed, today))):
-        return _as_of(placed, text, today)
-    return None
+    is_meant = placed.time.is_dated and (_is_of_rules(placed) or _is_what_held(placed, today))
+    return _as_of(placed, text, today) if is_meant or _is_in_force(placed) else None
 
 
 def moved_to(text: str, standing: str, today: date) -> tuple[str, AsOf] | None:
@@ -158,9 +151,9 @@ def _is_in_force(placed: _Placed) -> bool:
     """“áp dụng ngày …”, “in force on …”, “ngày … quy định nào có hiệu lực”; a visa's or a card's own validity is not
     meant."""
     if placed.is_said("valid") or _VALID_BEFORE.search(placed.before):
-        return _speaks_of_rules(placed) or not _PAPER.search(placed.flat)
+        return bool(_RULE.search(placed.flat)) or not _PAPER.search(placed.flat)
     opens = _CLAUSE_START.search(placed.before) and _VALID.search(placed.after)
-    return bool(opens) and _speaks_of_rules(placed)
+    return bool(opens) and bool(_RULE.search(placed.flat))
 
 
 def _is_of_rules(placed: _Placed) -> bool:
@@ -171,7 +164,7 @@ def _is_of_rules(placed: _Placed) -> bool:
         return False
     if named := _RULE_BEFORE.search(placed.before):
         return not _DEED_IN_RULE.search(named[0])
-    return _speaks_of_rules(placed) and _stands_free(placed)
+    return bool(_RULE.search(placed.flat)) and _stands_free(placed)
 
 
 def _is_what_held(placed: _Placed, today: date) -> bool:
@@ -182,10 +175,6 @@ def _is_what_held(placed: _Placed, today: date) -> bool:
     if (_PUNISHED.search(flat) and _SELF.search(flat)) or (_LEAVE.search(placed.before) and _CARRIED.search(flat)):
         return False
     return _stands_free(placed)
-
-
-def _speaks_of_rules(placed: _Placed) -> bool:
-    return bool(_RULE.search(placed.flat))
 
 
 def _stands_free(placed: _Placed) -> bool:

@@ -15,7 +15,7 @@ from app.changes import GENERAL
 from app.reasoning import Arguments
 from app.reasoning.local.cues import alternatives, lines, sentences
 from app.reasoning.local.log_arguments import period_of
-from app.reasoning.local.times import Time, flat_of, times_in
+from app.reasoning.local.times import flat_of, times_in
 from app.reasoning.local.wording import tidy
 from app.text.language import content_words, fold, guess_language, normalise
 
@@ -81,37 +81,32 @@ def changes_asked(query: str) -> ChangesAsked | None:
     """What the changes are asked of, and since when; None for every other question."""
     text = normalise(query[:_MAX_CHARS])
     flat = flat_of(text).replace("’", "'")
-    bare = flat.rstrip(" ?!.")
-    plain, opened = _PLAIN.search(flat), _OPEN.search(flat)
-    around = next((mark for pattern in _AROUND if (mark := pattern.fullmatch(bare))), None)
-    cue = plain or opened
-    if (cue is None and around is None) or _DEED.search(flat):
-        return None
+    plain = _PLAIN.search(flat)
+    around = next((mark for pattern in _AROUND if (mark := pattern.fullmatch(flat.rstrip(" ?!.")))), None)
+    cue = plain or _OPEN.search(flat)
     when = _when(flat)
-    if when is None and _names_several_times(flat):
+    if (cue is None and around is None) or _DEED.search(flat) or (when is None and _names_several_times(flat)):
         return None
     if plain is None and not (when or _RULE.search(flat) or _EARLIER.search(flat)):
         return None
-    cuts = [mark.span() for mark in _EARLIER.finditer(flat)]
-    if when:
-        cuts.append((when.start, when.end))
+    cuts = [mark.span() for mark in _EARLIER.finditer(flat)] + ([(when.start, when.end)] if when else [])
     if around:
-        subject = _without(text[around.start("subject") : around.end("subject")], cuts, around.start("subject"))
-    else:
-        assert cue is not None
-        subject = _without(text, [*cuts, cue.span()], 0)
+        cuts += [(0, around.start("subject")), (around.end("subject"), len(text))]
+    elif cue:
+        cuts.append(cue.span())
+    subject = _without(text, cuts)
     if not any(fold(word) not in GENERAL for word in content_words(subject)):
         return None
-    if when is None:
-        return ChangesAsked(subject)
-    return ChangesAsked(subject, when.relation, when.time, text[when.start : when.end])
+    return (
+        ChangesAsked(subject, when.relation, when.time, text[when.start : when.end]) if when else ChangesAsked(subject)
+    )
 
 
 def changes_since_anew(standing: str, topic: str) -> str:
     """The standing question for changes since another time: “còn từ năm 2024 thì sao?”; empty when the topic is no
     mere time, or the question asks for no changes."""
     asked, when = changes_asked(standing), _when(flat_of(normalise(topic)))
-    if asked is None or when is None or content_words(_without(topic, [(when.start, when.end)], 0)):
+    if asked is None or when is None or content_words(_without(topic, [(when.start, when.end)])):
         return ""
     return _anew(standing, asked.subject, topic[when.start : when.end])
 
@@ -143,58 +138,46 @@ def changes_arguments(query: str) -> Arguments:
 
 def _when(flat: str) -> _When | None:
     """The one time a text names; None when it names none or several."""
-    times = times_in(flat, _ANY_DAY)
-    years = len(_YEAR.findall(flat))
-    if len(times.known) == 1 and years <= 1:
-        return _placed(flat, times.known[0])
-    if times.known or years > 1:
+    times = times_in(flat, _ANY_DAY).known
+    years = list(_YEAR.finditer(flat))
+    if len(times) > 1 or len(years) > 1:
         return None
-    if years == 1 and (year := _YEAR.search(flat)) and _relation(flat, year.start())[0]:
-        day = int(year[0])
-        return _related(flat, f"{day}-01-01/{day}-12-31", *year.span())
-    mark = _THIS_YEAR.search(flat)
-    if mark:
+    if times:
+        [time] = times
+        said = flat[time.start : time.end]
+        told = f"{time.first.isoformat()}/{time.last.isoformat()}" if _YEAR.search(said) else said
+        return _related(flat, told, time.start, time.end)
+    if years and _relation(flat, years[0].start())[0]:
+        return _related(flat, f"{years[0][0]}-01-01/{years[0][0]}-12-31", *years[0].span())
+    if not years and (mark := _THIS_YEAR.search(flat)):
         return _related(flat, "năm nay", *mark.span())
     phrase = period_of(flat)
     return _related(flat, phrase, flat.find(phrase), flat.find(phrase) + len(phrase)) if phrase else None
 
 
-def _placed(flat: str, time: Time) -> _When:
-    named = bool(_YEAR.search(flat[time.start : time.end]))
-    told = f"{time.first.isoformat()}/{time.last.isoformat()}" if named else flat[time.start : time.end]
-    return _related(flat, told, time.start, time.end)
-
-
 def _related(flat: str, told: str, start: int, end: int) -> _When:
     relation, begins = _relation(flat, start)
-    if relation is None:
-        relation = "against" if _DIFFERS.search(flat) else "during"
-    return _When(relation, told, begins, end)
+    return _When(relation or ("against" if _DIFFERS.search(flat) else "during"), told, begins, end)
 
 
 def _relation(flat: str, start: int) -> tuple[Relation | None, int]:
     """What the words before a time say, and where they begin."""
     mark = _BEFORE_TIME.search(flat[:start])
-    if mark is None:
-        return None, start
     names: tuple[Relation, ...] = ("against", "since", "during")
-    found = next((name for name in names if mark[name]), None)
-    return found, mark.start() if found else start
+    found = next((name for name in names if mark and mark[name]), None)
+    return found, mark.start() if mark and found else start
 
 
 def _names_several_times(flat: str) -> bool:
-    times = times_in(flat, _ANY_DAY)
-    return len(times.known) > 1 or len(_YEAR.findall(flat)) > 1
+    return len(times_in(flat, _ANY_DAY).known) > 1 or len(_YEAR.findall(flat)) > 1
 
 
-def _without(text: str, cuts: Sequence[tuple[int, int]], offset: int) -> str:
-    """The text without the given places, tidied; without words that held them to the rest."""
+def _without(text: str, cuts: Sequence[tuple[int, int]]) -> str:
+    """The text without the given places and the words that held them to the rest, tidied."""
     kept, at = [], 0
-    for start, end in sorted((cut[0] - offset, cut[1] - offset) for cut in cuts):
-        if start >= at:
-            kept.append(text[at : max(start, at)])
+    for start, end in [*sorted(cuts), (len(text), len(text))]:
+        kept.append(text[at : max(start, at)])
         at = max(at, end)
-    kept.append(text[at:])
     return tidy(" ".join(filter(None, map(_bared, kept))), question=False)
 
 
@@ -203,4 +186,4 @@ def _bared(part: str) -> str:
     flat = flat_of(part)
     start = mark.end() if (mark := _EDGE.match(flat)) else 0
     end = mark.start() if (mark := _EDGE_AFTER.search(flat)) else len(part)
-    return part[start:end] if start < end else ""
+    return part[start:end]

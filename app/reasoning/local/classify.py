@@ -8,7 +8,7 @@ from app.domain.knowledge import Language
 from app.domain.tasks import Message
 from app.reasoning import AgentOffer, AsOf, Classification
 from app.reasoning.local.as_of import as_of_in, moved_to, without
-from app.reasoning.local.chitchat import Talk, addressed_talk, fixed_talk, reply
+from app.reasoning.local.chitchat import Talk, addressed_talk, fixed_talk, is_small_talk, reply
 from app.reasoning.local.cues import alternatives
 from app.reasoning.local.decompose import sub_queries_of
 from app.reasoning.local.exemplars import ExemplarBank
@@ -48,9 +48,7 @@ class Classifier:
         if back:
             return _gone_back(*back, language, today)
         standing = standing_question(history)
-        leans = (
-            bool(standing) and not (fixed_talk(text) or addressed_talk(text)) and resolve(text, standing) is not None
-        )
+        leans = bool(standing) and not is_small_talk(text) and resolve(text, standing) is not None
         talk = None if leans else await self._talk_of(text, has_history=bool(standing))
         if talk:
             return Classification(
@@ -95,9 +93,9 @@ class Classifier:
         return rest
 
     async def _is_remark(self, clause: str) -> bool:
-        if fixed_talk(clause) or addressed_talk(clause):
-            return True
-        return not Part.of(clause).asks and (await self._bank.nearness(clause)).margin > _REMARK_MARGIN
+        return is_small_talk(clause) or (
+            not Part.of(clause).asks and (await self._bank.nearness(clause)).margin > _REMARK_MARGIN
+        )
 
 
 def _stripped(text: str) -> str:

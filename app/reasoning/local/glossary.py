@@ -5,20 +5,17 @@ names a subject; 0.15 = stands in every policy). Looking up is plain dictionary 
 """
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from app.reasoning.local.cues import named_lines
 from app.text.language import fold, words
 
 _LONGEST = 5
-_IRREGULAR = {
-    "paid": "pay", "bought": "buy", "sent": "send", "spent": "spend", "kept": "keep", "told": "tell", "gave": "giv",
-    "given": "giv", "took": "tak", "taken": "tak", "made": "mak", "written": "writ", "wrote": "writ", "held": "hold",
-    "left": "leav", "met": "meet", "flew": "fly", "flown": "fly", "drove": "driv", "driven": "driv", "chosen": "choos",
-    "began": "begin", "begun": "begin", "became": "becom", "stole": "steal", "lost": "los", "children": "child",
-}  # fmt: skip
+_IRREGULAR = dict(named_lines("glossary.irregular"))
 """Forms no ending can be cut from; to the stem of their word."""
 _KEEPS_ITS_S = ("ss", "us", "is", "os")
 Phrase = tuple[str, ...]
@@ -120,7 +117,9 @@ def stem(word: str) -> str:
         return _IRREGULAR[word]
     if len(word) < 4 or not word.isascii() or not word.isalpha():
         return word
-    return _bare_end(_without_ending(_singular(word)))
+    bare = _without_ending(_singular(word))
+    # Four letters may be a Vietnamese syllable: thay is not thai.
+    return re.sub(r"y$", "i", bare.removesuffix("e")) if len(bare) > 4 else bare
 
 
 def _singular(word: str) -> str:
@@ -128,25 +127,13 @@ def _singular(word: str) -> str:
         return word[:-3] + "y"
     if word.endswith(("sses", "shes", "ches", "xes", "zes")):
         return word[:-2]
-    if word.endswith("s") and not word.endswith(_KEEPS_ITS_S):
-        return word[:-1]
-    return word
+    return word[:-1] if word.endswith("s") and not word.endswith(_KEEPS_ITS_S) else word
 
 
 def _without_ending(word: str) -> str:
     for ending in ("ing", "ied", "ed"):
         root = word.removesuffix(ending)
         if root != word and len(root) >= 3 and any(vowel in root for vowel in "aeiouy"):
-            return root + "y" if ending == "ied" else _undoubled(root)
+            doubled = root[-1] == root[-2] and root[-1] not in "lsz"
+            return root + "y" if ending == "ied" else root[:-1] if doubled else root
     return word
-
-
-def _undoubled(root: str) -> str:
-    return root[:-1] if root[-1] == root[-2] and root[-1] not in "lsz" else root
-
-
-def _bare_end(word: str) -> str:
-    if word.endswith("e") and len(word) > 4:
-        return word[:-1]
-    # Four letters may be a Vietnamese syllable: thay is not thai.
-    return word[:-1] + "i" if word.endswith("y") and len(word) > 4 else word

@@ -33,50 +33,33 @@ _PERIODS = tuple(
 def log_arguments(query: str) -> Arguments:
     """Terms or ``regex``, level, source and ``period`` (the literal phrase; the tool knows the clock). Only what the
     query says."""
-    values: dict[str, str] = {}
-    grounds: list[str] = []
-    if regex := _REGEX.search(query):
-        values["regex"] = regex[1]
-        grounds.append(regex[0])
-        query = query.replace(regex[0], " ")
-    text = normalise(query)
+    regex = _REGEX.search(query)
+    text = normalise(query.replace(regex[0], " ") if regex else query)
     host, period = _HOST.search(text), period_of(text)
-    if host:
-        values["source"] = host[0].lower()
-        grounds.append(host[0])
-    elif system := _system_of(text):
-        values["source"] = system[0]
-        grounds.append(system[1])
-    if period:
-        values["period"] = period
-        grounds.append(period)
-    rest = text
-    for known in filter(None, (host[0] if host else "", period)):
-        rest = rest.replace(known, " ")
-    rest = fold(rest).lower()
-    terms, said = ("", "") if regex else _terms_of(rest)
-    if terms:
-        values["terms"] = terms
-        grounds.append(said)
-    level = "" if terms else next((name for pattern, name in _LEVELS if pattern.search(rest)), "")
-    if level:
-        values["level"] = level
-    return Arguments(values=values, grounds=tuple(grounds))
+    source = (host[0].lower(), host[0]) if host else _system_of(text)
+    rest = fold(text.replace(host[0] if host else "\0", " ").replace(period or "\0", " ")).lower()
+    terms = _terms_of(rest) if not regex else ("", "")
+    level = "" if terms[0] else next((name for pattern, name in _LEVELS if pattern.search(rest)), "")
+    said = {
+        "regex": (regex[1], regex[0]) if regex else ("", ""),
+        "source": source,
+        "period": (period, period),
+        "terms": terms,
+        "level": (level, ""),
+    }
+    values = {name: value for name, (value, _) in said.items() if value}
+    return Arguments(values=values, grounds=tuple(words for value, words in said.values() if value and words))
 
 
-def _system_of(text: str) -> tuple[str, str] | None:
+def _system_of(text: str) -> tuple[str, str]:
     """(beginning of a source's name, what in the question stands for it)."""
     folded = fold(text).lower()
-    return next(((name, mark[0]) for name, pattern in _SYSTEMS if (mark := pattern.search(folded))), None)
+    return next(((name, mark[0]) for name, pattern in _SYSTEMS if (mark := pattern.search(folded))), ("", ""))
 
 
 def period_of(text: str) -> str:
     """The first phrase of a text that names a span of time; empty when none does."""
-    for pattern in _PERIODS:
-        mark = pattern.search(text)
-        if mark:
-            return mark[0].strip()
-    return ""
+    return next((mark[0].strip() for pattern in _PERIODS if (mark := pattern.search(text))), "")
 
 
 def _terms_of(rest: str) -> tuple[str, str]:

@@ -23,20 +23,15 @@ from app.reasoning.local.wording import lower_first
 from app.text.language import normalise
 
 
-def quoted(title: str) -> str:
-    """A document title in quotation marks."""
-    return f"“{title}”"
-
-
-def listed(items: Sequence[str], language: Language, *, alternative: bool = False) -> str:
-    """``a, b và c``; with `alternative` ``a, b hoặc c``."""
-    word = sentences("composed", language)["or" if alternative else "and"]
+def listed(items: Sequence[str], language: Language) -> str:
+    """``a, b và c``."""
+    word = sentences("composed", language)["and"]
     return word.join([", ".join(items[:-1]), items[-1]]) if len(items) > 1 else "".join(items)
 
 
 def titles_of(titles: Sequence[str], language: Language) -> str:
     """Document titles as they stand in a sentence."""
-    return listed([quoted(title) for title in titles], language)
+    return listed([f"“{title}”" for title in titles], language)
 
 
 _FIND = re.compile(r"^(?:tìm|find(?: the)?)\s+|\s+của công ty$|^company policy on\s+", re.IGNORECASE)

@@ -63,14 +63,8 @@ class Reckoning:
 
 
 def sum_of(expression: str, grounds: Sequence[str], *, unit: str = "", is_stated: bool = True) -> Reckoning:
-    """A sum as a reckoning; amounts with a unit are told with it, by the tool that traces every operand.
-
-    Args:
-        expression: Plain arithmetic: ``80 * 15 / 100``.
-        grounds: The words its numbers were read from.
-        unit: Currency or measure of the result; empty when it has none.
-        is_stated: Whether each number stands in the question as it does in the expression.
-    """
+    """A sum as a reckoning; amounts with a unit are told with it, by the tool that traces every operand, where each
+    number stands in the question as it does in the expression."""
     values = {"expression": expression} | ({"unit": unit} if unit else {})
     two = _TWO.fullmatch(expression)
     types: tuple[str, ...] = ("evaluate",)
@@ -104,13 +98,8 @@ def kinds_in(text: str, language: Language) -> list[tuple[str, Amount]]:
 
 
 def relation_among(text: str, stated: Sequence[tuple[str, Amount]], *, is_alone: bool = False) -> Reckoning | None:
-    """The relation between the amounts of a question, each kind named once.
-
-    Args:
-        text: The question.
-        stated: Its amounts with their kinds.
-        is_alone: Nothing but the question is known: a rate that stands in the rules is lacking.
-    """
+    """The relation between the amounts of a question, each kind named once; `is_alone` where nothing but the question
+    is known: a rate that stands in the rules is lacking then."""
     by_kind = {kind: amount for kind, amount in stated if kind}
     if len(by_kind) < (len(stated) if is_alone else len([kind for kind, _ in stated if kind])):
         return None

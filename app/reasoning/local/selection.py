@@ -98,7 +98,6 @@ def _span(question: Question, candidate: Candidate) -> tuple[int, int]:
     """The candidate's own span, widened to its list or paragraph when that is the answer, or by an exception."""
     unit, passage = candidate.unit, candidate.passage
     siblings = units_of(passage.text)
-    at = next(place for place, other in enumerate(siblings) if other.start == unit.start)
     block = [other for other in siblings if other.block == unit.block]
     if unit.text.rstrip("* ").endswith(":"):
         listed = [other for other in siblings if other.lead == unit.text and other.start > unit.start]
@@ -108,27 +107,19 @@ def _span(question: Question, candidate: Candidate) -> tuple[int, int]:
     if unit.kind != "sentence":
         in_steps = unit.kind == "step" and question.kind == "formula"
         wants_all = len(block) > 1 and (question.kind in _BLOCK_KINDS or titled or in_steps)
-        return (
-            (block[0].start, _fitting_end(block[0], block, _MAX_BLOCK_CHARS)) if wants_all else (unit.start, unit.end)
-        )
+        first = block[0] if wants_all else unit
+        return first.start, _fitting_end(first, block if wants_all else [unit], _MAX_BLOCK_CHARS)
     if titled:
         first = block[0] if unit.end - block[0].start <= _MAX_PARAGRAPH_CHARS else unit
         rest = [other for other in block if other.start >= first.start]
         return first.start, _fitting_end(first, rest, _MAX_PARAGRAPH_CHARS)
-    return unit.start, _with_exception(siblings, at)
+    following = next((other for other in block if other.start > unit.start), None)
+    return unit.start, following.end if following and _EXCEPTION.match(following.text) else unit.end
 
 
 def _fitting_end(first: Unit, block: Sequence[Unit], limit: int) -> int:
     fitting = [unit.end for unit in block if unit.end - first.start <= limit]
     return fitting[-1] if fitting else block[0].end
-
-
-def _with_exception(units: Sequence[Unit], at: int) -> int:
-    unit = units[at]
-    following = units[at + 1] if at + 1 < len(units) else None
-    if following and following.block == unit.block and _EXCEPTION.match(following.text):
-        return following.end
-    return unit.end
 
 
 def _says_the_same(one: Quote, other: Quote) -> bool:

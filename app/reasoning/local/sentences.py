@@ -105,8 +105,10 @@ def _heading_of(lines: list[_Line], *, is_last: bool) -> str:
 def _blocks(text: str) -> Iterator[list[_Line]]:
     """Runs of lines that belong together: a heading, a paragraph, a list, a table."""
     current: list[_Line] = []
-    kind = ""
-    for line in _lines(text):
+    start, kind = 0, ""
+    for raw in text.splitlines(keepends=True):
+        line = _Line(raw.rstrip("\r\n"), start)
+        start += len(raw)
         own = _kind_of(line.text)
         if current and not _belongs(kind, own, line):
             yield current
@@ -116,13 +118,6 @@ def _blocks(text: str) -> Iterator[list[_Line]]:
             kind = kind or own
     if current:
         yield current
-
-
-def _lines(text: str) -> Iterator[_Line]:
-    start = 0
-    for raw in text.splitlines(keepends=True):
-        yield _Line(raw.rstrip("\r\n"), start)
-        start += len(raw)
 
 
 def _kind_of(line: str) -> str:

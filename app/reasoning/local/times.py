@@ -66,8 +66,7 @@ def times_in(text: str, today: date) -> Times:
         others += time is None and not _IS_RATE.match(flat, mention.start)
         known += [time] if time else []
     spans = [(mention.start, mention.end) for mention in mentions] + [(time.start, time.end) for time in known]
-    further = [*_bare_years(flat, spans), *_OTHER.finditer(flat)]
-    for mark in further:
+    for mark in (*_YEAR.finditer(flat), *_OTHER.finditer(flat)):
         if any(start < mark.end() and mark.start() < end for start, end in spans):
             continue
         spans.append(mark.span())
@@ -76,10 +75,6 @@ def times_in(text: str, today: date) -> Times:
         else:
             others += 1
     return Times(tuple(sorted(known, key=lambda time: time.start)), others)
-
-
-def _bare_years(flat: str, spans: list[tuple[int, int]]) -> list[re.Match[str]]:
-    return [mark for mark in _YEAR.finditer(flat) if not any(start <= mark.start() < end for start, end in spans)]
 
 
 def _known(flat: str, mention: Mention, today: date) -> Time | None:
@@ -94,23 +89,11 @@ def _known(flat: str, mention: Mention, today: date) -> Time | None:
     if (is_relative and not is_over) or mention.grain not in ("day", "month", "quarter", "year"):
         return None
     grain = "month" if mention.grain == "quarter" else mention.grain
-    first, last = _part(mention)
+    middle = mention.first + (mention.last - mention.first) / 2
+    parts = {"early": (mention.first,) * 2, "mid": (middle, middle), "late": (mention.last,) * 2}
+    first, last = parts.get(mention.part, (mention.first, mention.last))
     start = mention.start - len(_DAY_WORD) * flat[: mention.start].endswith(_DAY_WORD)
     return Time(start, mention.end, first, last, grain, mention.is_dated)
-
-
-def _part(mention: Mention) -> tuple[date, date]:
-    """First and last day; of a part (“đầu năm”) the one day that stands for it."""
-    match mention.part:
-        case "early":
-            return mention.first, mention.first
-        case "mid":
-            middle = mention.first + (mention.last - mention.first) / 2
-            return middle, middle
-        case "late":
-            return mention.last, mention.last
-        case _:
-            return mention.first, mention.last
 
 
 def _whole_year(start: int, end: int, year: int) -> Time:

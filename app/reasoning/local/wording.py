@@ -20,16 +20,11 @@ _ASKING, _BEFORE_ASKING = alternatives("wording.asking"), alternatives("wording.
 _ASKING_VI = re.compile(rf"\s+(?:(?:{_BEFORE_ASKING})\s+)*(?:{_ASKING})(?![\w])", re.IGNORECASE)
 _ASKING_FOLDED = re.compile(rf"\s+(?:(?:{fold(_BEFORE_ASKING)})\s+)*(?:{fold(_ASKING)})(?![\w])", re.IGNORECASE)
 _PREDICATE = re.compile(rf"\s+(?:{alternatives('wording.predicate')})\s", re.IGNORECASE)
-_PREDICATE_FOLDED = re.compile(r"\s+(?:duoc|co|phai|bi|thi|la|can|nen|se|da|huong|gom|chiem|ap dung|bat dau)\s", re.I)
+_PREDICATE_FOLDED = re.compile(rf"\s+(?:{alternatives('wording.predicate_folded')})\s", re.IGNORECASE)
 _QUESTION_START_EN = re.compile(
-    r"^(?:(?:and|so|but|then|also|ok|okay|please|can you tell me|could you tell me|tell me|do you know)\s+)*"
-    r"(?:what|which|how (?:many|much|long|often|soon|fast|quickly|far|do|does|can|is|are|to)|when|where|who|whom|why|"
-    r"is|are|was|were|do|does|did|can|could|may|must|should|will|would|has|have|am)\b\s*",
-    re.IGNORECASE,
+    rf"^(?:(?:{alternatives('wording.opening_en')})\s+)*(?:{alternatives('wording.question_en')})\b\s*", re.I
 )
-_YES_NO_EN = re.compile(
-    r"^(?:is|are|was|were|do|does|did|can|could|may|must|should|will|would|has|have)\b", re.IGNORECASE
-)
+_YES_NO_EN = re.compile(rf"^(?:{alternatives('wording.yes_no_en')})\b", re.IGNORECASE)
 _SUBJECT_WORDS = 3
 _FUNCTION_EN = re.compile(rf"^(?:{alternatives('wording.function_en')})\b\s*", re.IGNORECASE)
 _SUBJECT_END_EN = re.compile(rf"\s+(?:{alternatives('wording.subject_end_en')})\b", re.IGNORECASE)
