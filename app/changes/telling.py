@@ -11,30 +11,12 @@ from app.claims.record import subject_words
 from app.domain.knowledge import Passage
 from app.text.language import content_words, fold
 
-GENERAL = frozenset(
-    [
-        *(
-            "quy",
-            "dinh",
-            "chinh",
-            "sach",
-            "che",
-            "do",
-            "noi",
-            "tac",
-            "so",
-            "tay",
-            "dieu",
-            "khoan",
-            "muc",
-            "thoa",
-            "uoc",
-        ),
-        *("van", "ban", "tai", "lieu", "cong", "ty", "nhan", "vien"),
-        *("policy", "policies", "rule", "rules", "regulation", "regulations", "handbook", "guideline", "guidelines"),
-        *("terms", "document", "documents", "company", "staff", "employee", "employees", "our", "current", "section"),
-    ]
-)
+_GENERAL_WORDS = """
+    quy dinh chinh sach che do noi tac so tay dieu khoan muc thoa uoc van ban tai lieu cong ty nhan vien policy policies
+    rule rules regulation regulations handbook guideline guidelines terms document documents company staff employee
+    employees our current section
+    """
+GENERAL = frozenset(_GENERAL_WORDS.split())
 """Words that say nothing of which part of a document is meant."""
 _KINDS: tuple[Kind, ...] = ("value", "wording", "added", "removed")
 _VALUES, _ADDED, _REMOVED, _IN_ALL = 8, 3, 2, 10

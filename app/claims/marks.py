@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from app.claims.record import CUES
 from app.text.amounts import COUNTS_ONE, UNIT_WORDS
 from app.text.language import fold
 from app.text.numbers import Number, numbers_in, plain, read_number
@@ -11,19 +12,7 @@ from app.text.numbers import Number, numbers_in, plain, read_number
 EMAIL, LINK, CHANNEL, CODE, WEEKDAY, YEAR, FREQUENCY, COUNT = (
     "email", "link", "channel", "code", "weekday", "calendar year", "frequency", "count of ",
 )  # fmt: skip
-_NUMBERED = {
-    "room": ("room", "phòng", "phòng họp", "office"),
-    "floor": ("floor", "tầng", "lầu"),
-    "wing": ("wing",),
-    "building": ("building", "tòa", "toà", "tòa nhà"),
-    "gate": ("gate", "cổng", "cửa"),
-    "desk": ("desk", "quầy", "counter", "window"),
-    "extension": ("extension", "ext", "máy nhánh", "số nội bộ", "máy lẻ"),
-    "form": ("form", "biểu mẫu", "mẫu"),
-    "level": ("level", "bậc", "grade", "cấp"),
-    "store": ("store", "kho"),
-}
-"""Things told apart by a number or letter, and what they are called."""
+_NUMBERED: dict[str, list[str]] = CUES["numbered"]
 _THINGS = {fold(spelling): unit for unit, listed in _NUMBERED.items() for spelling in listed}
 _CALLED = "|".join(sorted((spelling for listed in _NUMBERED.values() for spelling in listed), key=len, reverse=True))
 _ORDINALS = ("ground", "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")

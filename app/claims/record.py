@@ -1,11 +1,13 @@
 """A claim: one statement of a text in a form that can be compared."""
 
 import re
+import tomllib
 from collections.abc import Callable, Set
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from typing import Literal, NamedTuple
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
 
 from app.domain.knowledge import Language
 from app.text.amounts import UNIT_WORDS, length_of_time
@@ -18,6 +20,8 @@ Weight = Callable[[str], float]
 """How much a folded word tells of what is spoken about, above 0: a rare word more than one of every document."""
 Polarity = Literal["stated", "allowed", "forbidden", "required", "exempt", "denied"]
 """``stated`` = plainly so; ``denied`` = plainly not so; the others are what may, may not, must and need not be done."""
+CUES: dict[str, Any] = tomllib.loads(Path(__file__).with_name("cues.toml").read_text("utf-8"))
+"""The words by which claims are read."""
 ADDRESS = re.compile(r"https?://\S+|[^\s@]{1,64}@\S+")
 _HALF_SURE = 6.0
 """Weight of shared words at which likeness reaches half of what it can: two or three rare words."""
@@ -161,32 +165,9 @@ def dice_of(one: Set[str], other: Set[str]) -> float:
     return 2 * len(one & other) / max(1, len(one) + len(other))
 
 
-_WORDS: tuple[tuple[Polarity, str], ...] = (
-    (
-        "exempt",
-        r"\bnot (?:be )?(?:required|necessary|mandatory|obligatory|needed)\b"
-        r"|\b(?:need|do|does)(?: not|n['’]t) (?:have|need) to\b|\bneed(?: not|n['’]t)\b|\bno need\b"
-        r"|\bno longer (?:required|needed|necessary)\b|\b(?:optional|voluntary|exempt)\b"
-        r"|\bkhông (?:còn )?(?:cần|phải|bắt buộc|yêu cầu)\b|\b(?:được miễn|tự nguyện|tùy chọn|tuỳ chọn)\b",
-    ),
-    (
-        "forbidden",
-        r"\b(?:may|must|can|should|shall|could)(?: not|n['’]t)\b|\bcan['’]t\b|\bcannot\b"
-        r"|\bnot (?:be )?(?:allowed|permitted|eligible|entitled)\b|\bno longer (?:allowed|permitted)\b"
-        r"|\b(?:prohibited|forbidden|banned)\b|\bkhông (?:còn )?(?:được|thể|có quyền|cho phép)\b|\b(?:nghiêm )?cấm\b",
-    ),
-    (
-        "required",
-        r"\b(?:must|required|requires?|has to|have to|needs? to|mandatory|compulsory|obligatory|shall)\b"
-        r"|\b(?:phải|bắt buộc|cần)\b",
-    ),
-    ("denied", r"\b(?:do|does|did|is|are|was|were|will|has|have)(?: not|n['’]t)\b|\bno longer\b|\bkhông\b"),
-    (
-        "allowed",
-        r"\b(?:may|can|allowed|permitted|eligible|entitled|free to|welcome)\b|\b(?:được|có thể|cho phép|có quyền)\b",
-    ),
+_CUES: tuple[tuple[Polarity, re.Pattern[str]], ...] = tuple(
+    (polarity, re.compile("|".join(patterns), re.IGNORECASE)) for polarity, patterns in CUES["polarity"].items()
 )
-_CUES = tuple((polarity, re.compile(pattern, re.IGNORECASE)) for polarity, pattern in _WORDS)
 _OPPOSED = frozenset(
     frozenset(pair)
     for pair in (

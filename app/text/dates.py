@@ -43,6 +43,11 @@ _UNTIL = re.compile(r"^(?:cho )?(?:den|toi|until|till|through|by|up to)\s(?:het 
 _BARE_DAY = re.compile(r"(?:ngay |the )?(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?")
 _BARE_MONTH = re.compile(r"(?:thang )?(?P<month>[0-9]{1,2})|(?P<name>[a-z]{3,9})")
 _BARE_YEAR = re.compile(r"(?:nam )?(?P<year>(?:19|20)[0-9]{2})")
+_SPELLINGS = {
+    "weekday": re.compile(r"(?:thứ|thu) (?:hai|ba|tư|tu|năm|nam|sáu|sau|bảy|bẩy|bay|[2-7])\b|(?:chủ|chu) |cn\b"),
+    "today +2": re.compile(r"(?:(?:ngày|ngay) )?(?:kia|kìa|mốt|mot)\b"),
+}
+"""How what a rule found is written where it is written with diacritics: “thứ tự” is no “thứ tư”, “một” no “mốt”."""
 
 
 class Mention(NamedTuple):
@@ -185,6 +190,7 @@ def _found_in(text: str, now: datetime, lean: Lean) -> list[tuple[int, int, Foun
             for said, section in ((flat, "vi"), (lower, "en"))
             for name, pattern in patterns(section)
             for mark in pattern.finditer(said)
+            if section == "en" or name not in _SPELLINGS or _SPELLINGS[name].match(lower, mark.start())
         ),
         key=lambda pair: (pair[0].start(), -pair[0].end()),
     )

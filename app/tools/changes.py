@@ -228,21 +228,12 @@ def _quotes(change: Change, relevance: float) -> Iterator[Quote]:
 
 def _quote(version: DocumentVersion, statement: Statement, relevance: float) -> Quote:
     """A statement as a passage of its own: versions that were replaced have none that is searched."""
+    of_document = version.model_dump(include=set(Passage.model_fields) - {"text"})
     passage = Passage(
+        **of_document,
         chunk_id=uuid5(version.document_id, f"{version.version} {statement.literal}"),
-        document_id=version.document_id,
-        external_id=version.external_id,
-        title=version.title,
         section=statement.heading,
         text=statement.literal,
-        url=version.url,
-        department=version.department,
-        scope=version.scope,
-        language=version.language,
-        created_at=version.created_at,
-        effective_from=version.effective_from,
-        effective_to=version.effective_to,
-        authority=version.authority,
         similarity=0.0,
         text_rank=0.0,
         relevance_score=relevance,

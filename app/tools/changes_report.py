@@ -1,75 +1,18 @@
 """What changed, in the asker's language: which document took the place of which, with their days, and each statement
 before and now."""
 
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
+from pathlib import Path
 
 from app.changes import Difference, Selection, Standing, Statement, Succession
 from app.domain.knowledge import Language
 
 _LONGEST = 280
 """Letters of a statement that are shown."""
-_TEXTS: dict[Language, dict[str, str]] = {
-    "vi": {
-        "between": "Về “{subject}”, so sánh các tài liệu có hiệu lực ngày {before} với ngày {now}:",
-        "latest": "Những thay đổi gần nhất về “{subject}”:",
-        "replaced": "“{new}” (hiệu lực từ {since}) thay thế “{old}” ({days}).",
-        "version": "“{new}” có bản mới từ {since}, thay cho bản {days}.",
-        "added": "“{new}” là tài liệu mới, hiệu lực từ {since}.",
-        "ended": "“{old}” ({days}) không còn hiệu lực từ {since}.",
-        "value": "{heading}trước: {old} → nay: {new}",
-        "added_line": "{heading}thêm: {new}",
-        "removed_line": "{heading}bỏ: {old}",
-        "says": "{heading}{new}",
-        "same_part": "Phần được hỏi vẫn như trước: {text}",
-        "no_words": "Không có câu nào nói khác đi.",
-        "more": "Còn {count} điểm khác giữa hai bản.",
-        "nothing": (
-            "Không có thay đổi nào về “{subject}” giữa ngày {before} và ngày {now} trong các tài liệu bạn được xem: "
-            "{kept}."
-        ),
-        "unchanged": "Vẫn giữ nguyên: {kept}.",
-        "kept": "“{title}” (hiệu lực từ {since}) vẫn giữ nguyên",
-        "unknown": (
-            "Trong các tài liệu bạn được xem không có bản nào trước {titles}, nên không có gì để so sánh về "
-            "“{subject}”."
-        ),
-        "current": "“{title}” (hiệu lực từ {since})",
-        "from_to": "hiệu lực từ {since} đến {until}",
-        "from": "hiệu lực từ {since}",
-        "sources": "So sánh {titles}.",
-    },
-    "en": {
-        "between": "On “{subject}”, the documents in force on {before} against those of {now}:",
-        "latest": "The latest changes on “{subject}”:",
-        "replaced": "“{new}” (in force since {since}) replaces “{old}” ({days}).",
-        "version": "“{new}” has a new version since {since}; the one before was {days}.",
-        "added": "“{new}” is a new document, in force since {since}.",
-        "ended": "“{old}” ({days}) is no longer in force since {since}.",
-        "value": "{heading}before: {old} → now: {new}",
-        "added_line": "{heading}added: {new}",
-        "removed_line": "{heading}dropped: {old}",
-        "says": "{heading}{new}",
-        "same_part": "What was asked about stands as before: {text}",
-        "no_words": "No sentence says anything else.",
-        "more": "There are {count} further differences between the two.",
-        "nothing": (
-            "Nothing changed on “{subject}” between {before} and {now} in the documents you may read: {kept}."
-        ),
-        "unchanged": "As before: {kept}.",
-        "kept": "“{title}” (in force since {since}) stands as it was",
-        "unknown": (
-            "Among the documents you may read there is no version before {titles}, so there is nothing to compare on "
-            "“{subject}”."
-        ),
-        "current": "“{title}” (in force since {since})",
-        "from_to": "in force from {since} to {until}",
-        "from": "in force since {since}",
-        "sources": "Comparison of {titles}.",
-    },
-}  # fmt: skip
-_AND: dict[Language, str] = {"vi": " và ", "en": " and "}
+_TEXTS: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("changes_report.toml").read_text("utf-8"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +86,7 @@ def _standing(changes: Sequence[Change], name: str, language: Language) -> str:
     standing = [change.succession.new for change in changes if change.succession.new]
     form = _TEXTS[language][name]
     told = [form.format(title=one.version.title, since=_day(one.begins, language)) for one in standing]
-    return _AND[language].join([", ".join(told[:-1]), told[-1]]) if len(told) > 1 else "".join(told)
+    return _TEXTS[language]["and"].join([", ".join(told[:-1]), told[-1]]) if len(told) > 1 else "".join(told)
 
 
 def _lines(change: Change, language: Language) -> list[str]:

@@ -1,53 +1,27 @@
 """`math_tool`: one exact calculation, with every operand traced to the question or to a source."""
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
-from app.domain.knowledge import Evidence, Finding, Language, Passage, Quote
+from app.domain.evidence import evidence_of
+from app.domain.knowledge import Finding, Language, Quote
 from app.errors import ToolFailed
 from app.reasoning import Arguments, Reasoner
 from app.text.language import clean
 from app.text.numbers import all_readings, format_number
-from app.tools.arithmetic import Calculation, CannotCalculate, Refusal, calculate
+from app.tools.arithmetic import Calculation, CannotCalculate, calculate
 from app.tools.base import ToolCall, ToolResult, outages_as_retry
 from app.tools.units import is_money, is_shown_exactly, write_amount
 
 _CONVERSIONS = frozenset(map(Decimal, (1, 2, 7, 12, 24, 30, 52, 60, 365, 10, 100, 1_000, 10_000, 1_000_000, 10**9)))
 """Numbers everybody knows (months of a year, hours of a day, per cent): they need no source."""
 _MAX_NAMES, _MAX_NAME_CHARS = 6, 60
-_QUESTION: dict[Language, str] = {"vi": "câu hỏi", "en": "the question"}
-_AND: dict[Language, str] = {"vi": " và ", "en": " and "}
-_MISSING: dict[Language, str] = {
-    "vi": "Chưa tính được vì thiếu số liệu: {missing}. Vui lòng nêu các số liệu này trong câu hỏi.",
-    "en": "This cannot be calculated yet; missing: {missing}. Please state these figures in the question.",
-}
-_NOTHING: dict[Language, str] = {
-    "vi": "Không thấy phép tính nào làm được từ câu hỏi và các tài liệu tìm thấy.",
-    "en": "The question and the documents found give nothing to calculate.",
-}
-_UNSTATED: dict[Language, str] = {
-    "vi": "Không tính vì không nguồn nào nêu số {operands}.",
-    "en": "Not calculated: no source states {operands}.",
-}
-_REFUSALS: dict[Language, dict[Refusal, str]] = {
-    "vi": {
-        Refusal.SYNTAX: "Không đọc được phép tính.",
-        Refusal.TOO_LONG: "Phép tính quá dài.",
-        Refusal.TOO_BIG: "Phép tính cho số quá lớn hoặc quá chi tiết.",
-        Refusal.DIVISION_BY_ZERO: "Phép tính chia cho 0.",
-        Refusal.EXPONENT: "Chỉ tính được lũy thừa với số mũ nguyên.",
-    },
-    "en": {
-        Refusal.SYNTAX: "The calculation cannot be read.",
-        Refusal.TOO_LONG: "The calculation is too long.",
-        Refusal.TOO_BIG: "The calculation leads to numbers that are too large or too fine.",
-        Refusal.DIVISION_BY_ZERO: "The calculation divides by zero.",
-        Refusal.EXPONENT: "Only powers with a whole exponent can be calculated.",
-    },
-}
+_TEXTS: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("math.toml").read_text("utf-8"))
 
 
 class _Held:
@@ -115,14 +89,14 @@ class MathTool:
 def _calculated(arguments: Arguments, language: Language) -> Calculation:
     if arguments.missing:
         names = (clean(name)[:_MAX_NAME_CHARS] for name in arguments.missing[:_MAX_NAMES])
-        raise ToolFailed(_MISSING[language].format(missing=", ".join(names)))
+        raise ToolFailed(_TEXTS[language]["missing"].format(missing=", ".join(names)))
     expression = arguments.values.get("expression", "")
     if not expression.strip():
-        raise ToolFailed(_NOTHING[language])
+        raise ToolFailed(_TEXTS[language]["nothing"])
     try:
         return calculate(expression)
     except CannotCalculate as refused:
-        raise ToolFailed(_REFUSALS[language][refused.refusal]) from refused
+        raise ToolFailed(_TEXTS[language][refused.refusal]) from refused
 
 
 def _sources(calculation: Calculation, call: ToolCall) -> tuple[_Sourced, ...]:
@@ -135,7 +109,7 @@ def _sources(calculation: Calculation, call: ToolCall) -> tuple[_Sourced, ...]:
     unstated = [s.operand for s in sourced if not s.asked and s.holder is None and s.operand not in _CONVERSIONS]
     if unstated:
         told = ", ".join(format_number(operand, call.language) for operand in unstated)
-        raise ToolFailed(_UNSTATED[call.language].format(operands=told))
+        raise ToolFailed(_TEXTS[call.language]["unstated"].format(operands=told))
     return sourced
 
 
@@ -163,7 +137,7 @@ def _told_sources(sourced: Sequence[_Sourced], language: Language) -> str:
         if item.holder is not None:
             source = f"“{item.holder.quote.passage.title}”"
         elif item.asked:
-            source = _QUESTION[language]
+            source = _TEXTS[language]["question"]
         else:
             continue
         by_source.setdefault(source, []).append(format_number(item.operand, language))
@@ -172,7 +146,7 @@ def _told_sources(sourced: Sequence[_Sourced], language: Language) -> str:
 
 
 def _listed(words: Sequence[str], language: Language) -> str:
-    return ", ".join(words) if len(words) > 2 else _AND[language].join(words)
+    return ", ".join(words) if len(words) > 2 else _TEXTS[language]["and"].join(words)
 
 
 def _finding(call: ToolCall, text: str, sourced: Sequence[_Sourced]) -> Finding:
@@ -189,7 +163,8 @@ def _finding(call: ToolCall, text: str, sourced: Sequence[_Sourced]) -> Finding:
         found=True,
         confidence=min((holder.finding.confidence for holder in holders), default=1.0),
         quotes=quotes,
-        evidence=_evidence(quotes),
+        # “math” says that it was computed, not quoted.
+        evidence=tuple(one.model_copy(update={"source_type": "math"}) for one in evidence_of(quotes)),
     )
 
 
@@ -200,20 +175,3 @@ def _answered_query(call: ToolCall) -> tuple[int, str]:
         if index not in answered:
             return index, query
     return call.queries[-1] if call.queries else (1, call.refined_query)
-
-
-def _evidence(quotes: Sequence[Quote]) -> tuple[Evidence, ...]:
-    """One evidence a document or page the operands come from; ``math`` says that it was computed, not quoted."""
-    passages: dict[str, Passage] = {}
-    for quote in quotes:
-        passages.setdefault(quote.passage.address, quote.passage)
-    return tuple(
-        Evidence(
-            url=passage.address,
-            created_at=passage.created_at,
-            source_type="math",
-            scope=passage.scope,
-            relevance_score=passage.relevance_score,
-        )
-        for passage in passages.values()
-    )

@@ -2,9 +2,11 @@
 
 import asyncio
 import re
+import tomllib
 from collections.abc import Iterator
 from decimal import Context, Decimal
 from fractions import Fraction
+from pathlib import Path
 
 from pydantic import Field
 
@@ -14,8 +16,7 @@ from app.errors import ToolFailed
 from app.text.language import clean
 from app.text.numbers import all_readings, format_number, read_number
 from app.tools.arithmetic import rounded
-from app.tools.base import ToolCall, ToolResult
-from app.tools.finding import computed
+from app.tools.base import ToolCall, ToolResult, computed
 from app.tools.measures import CannotConvert, Conversion, Measure, Refusal, convert, counterpart, read_measure
 from app.tools.typed import TypedTool
 
@@ -27,35 +28,7 @@ _MOST, _LEAST = 10**30, Fraction(1, 10**30)
 _MACHINE = Context(prec=15)
 _AMOUNT_WITH_UNIT = re.compile(r"\s*([-−]?\s?[0-9][0-9.,]*(?:[eE][+-]?[0-9]{1,2})?)\s*([^\s0-9].*)")
 _COUNTED_WITHOUT_SAYING = Decimal(1)
-_OTHERWISE: dict[Language, str] = {"vi": "nếu là {unit}: {amount}", "en": "if {unit} is meant: {amount}"}
-_REFUSALS: dict[Language, dict[Refusal, str]] = {
-    "vi": {
-        Refusal.TOO_LONG: "Số hoặc đơn vị quá dài.",
-        Refusal.NOT_A_NUMBER: "Không đọc được số cần đổi: “{0}”.",
-        Refusal.NOT_A_UNIT: "Không đọc được đơn vị: “{0}”.",
-        Refusal.UNKNOWN: "Không biết đơn vị “{0}”.",
-        Refusal.CURRENCY: "Không đổi được tiền tệ vì ở đây không có tỷ giá.",
-        Refusal.UNFIXED: "“{0}” không có độ lớn cố định nên không đổi được.",
-        Refusal.INCOMPATIBLE: "Không đổi được từ {0} sang {1} vì hai đơn vị đo hai đại lượng khác nhau.",
-        Refusal.BELOW_ZERO: "Không có nhiệt độ nào thấp hơn độ không tuyệt đối (-273,15 °C).",
-        Refusal.NO_TARGET: "Cần nêu đổi {0} sang đơn vị nào.",
-    },
-    "en": {
-        Refusal.TOO_LONG: "The number or the unit is too long.",
-        Refusal.NOT_A_NUMBER: "The number to convert cannot be read: “{0}”.",
-        Refusal.NOT_A_UNIT: "The unit cannot be read: “{0}”.",
-        Refusal.UNKNOWN: "The unit “{0}” is not known.",
-        Refusal.CURRENCY: "Money cannot be converted: no exchange rates are known here.",
-        Refusal.UNFIXED: "“{0}” has no fixed size, so it cannot be converted.",
-        Refusal.INCOMPATIBLE: "{0} cannot be converted to {1}: they measure different quantities.",
-        Refusal.BELOW_ZERO: "No temperature is below absolute zero (-273.15 °C).",
-        Refusal.NO_TARGET: "Please say to which unit {0} shall be converted.",
-    },
-}
-_UNSTATED: dict[Language, str] = {
-    "vi": "Không đổi vì không nguồn nào nêu số {value}.",
-    "en": "Not converted: no source states {value}.",
-}
+_TEXTS: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("unit.toml").read_text("utf-8"))
 
 
 class ConversionFailed(ToolFailed):
@@ -63,7 +36,7 @@ class ConversionFailed(ToolFailed):
 
     def __init__(self, refused: CannotConvert, language: Language):
         words = (*refused.words, "", "")
-        super().__init__(_REFUSALS[language][refused.refusal].format(*words))
+        super().__init__(_TEXTS[language][refused.refusal].format(*words))
         self.refusal = refused.refusal
 
 
@@ -125,7 +98,7 @@ def _check_stated(value: Decimal, query: str, call: ToolCall) -> None:
     said += [quote.passage.text for finding in call.findings for quote in finding.quotes]
     said += [finding.answer for finding in call.findings]
     if abs(value) != _COUNTED_WITHOUT_SAYING and abs(value) not in all_readings("\n".join(said)):
-        raise ToolFailed(_UNSTATED[call.language].format(value=format_number(value, call.language)))
+        raise ToolFailed(_TEXTS[call.language]["unstated"].format(value=format_number(value, call.language)))
 
 
 def _converted(amount: Fraction, source: Measure, target: Measure) -> tuple[Conversion, ...]:
@@ -161,7 +134,7 @@ def _otherwise(conversions: tuple[Conversion, ...], language: Language) -> Itera
     for other in conversions[1:]:
         meant = other.source if other.source.key != conversions[0].source.key else other.target
         amount = _amount(other.result, other.target, language)
-        yield _OTHERWISE[language].format(unit=meant.label(language), amount=amount)
+        yield _TEXTS[language]["otherwise"].format(unit=meant.label(language), amount=amount)
 
 
 def _amount(value: Fraction, measure: Measure, language: Language) -> str:

@@ -14,11 +14,12 @@ from app.text.language import clean
 _WORST = 5
 _STYLES = {"better": "green", "worse": "red", "even": "dim"}
 _BLIND = {
-    "fully_right": "right", "partly": "partly", "wrong_answered": "wrong & answered", "wrong_hedged": "wrong & hedged",
-    "wrongly_refused": "wrongly refused", "not_found_f1": "not-found F1", "extra": "extra sentences", "stale": "stale",
-    "recall": "gold cited",
+    "fully_right": ("ok", "right"), "partly": ("part", "partly right"), "wrong_answered": ("w&a", "wrong and answered"),
+    "wrong_hedged": ("w&h", "wrong and hedged"), "wrongly_refused": ("ref", "wrongly refused"),
+    "not_found_f1": ("nf", "not-found F1"), "extra": ("ext", "with sentences that do not belong"),
+    "stale": ("old", "stale value without a note"), "recall": ("cite", "gold document cited"),
 }  # fmt: skip
-"""The figures of blind sets, with their heads."""
+"""The figures of blind sets, with a head of few letters and a name."""
 
 
 def show_report(console: Console, report: Report) -> None:
@@ -52,10 +53,18 @@ def show_blind(console: Console, report: Report) -> None:
     rows = []
     for group in (whole, *(one for one in report.groups if one.kind != "department")):
         name = f"{'kind' if group.kind == 'tag' else group.kind} {group.name}" if group.name else "all"
-        cells = (_cell(group.scores.get(metric)) for metric in _BLIND)
-        rows.append((name, str(group.questions), *cells, _cell(group.seconds, 1000)))
-    title = f"{report.questions} questions, 95 % intervals"
-    console.print(_table(title, ("", "n", *_BLIND.values(), "median ms"), rows))
+        cells = (_short(group.scores.get(metric)) for metric in _BLIND)
+        rows.append(
+            (name, str(group.questions), *cells, "–" if group.seconds is None else f"{group.seconds.value:.1f}")
+        )
+    head = ("", "n", *(short for short, _ in _BLIND.values()), "s")
+    console.print(_table(f"{report.questions} questions; s = median seconds", head, rows))
+    languages = {group.name: group for group in report.groups if group.kind == "language"}
+    intervals = (
+        (f"{short} = {name}", *(_interval(group.scores.get(metric)) for group in (whole, *languages.values())))
+        for metric, (short, name) in _BLIND.items()
+    )
+    console.print(_table("95 % intervals", ("", "all", *languages), intervals))
     _show_gates(console, report.gates)
 
 
@@ -110,12 +119,19 @@ def _table(title: str, head: Iterable[str], rows: Iterable[Iterable[str]]) -> Ta
     return table
 
 
-def _cell(score: Score | None, factor: int = 1) -> str:
+def _short(score: Score | None) -> str:
+    return "–" if score is None else _two_digits(score.value)
+
+
+def _interval(score: Score | None) -> str:
     if score is None:
         return "–"
-    value, low, high = ((part * factor) for part in (score.value, score.low, score.high))
-    digits = 0 if factor > 1 else 2
-    return f"{value:.{digits}f}\n{low:.{digits}f}–{high:.{digits}f}"
+    return f"{_two_digits(score.value)} ({_two_digits(score.low)}–{_two_digits(score.high)})"
+
+
+def _two_digits(rate: float) -> str:
+    """``.07``, ``.50``, ``1.0``: four signs at most."""
+    return "1.0" if rate >= 0.995 else f"{rate:.2f}".removeprefix("0")
 
 
 def _text(value: str, style: str = "") -> Text:

@@ -12,6 +12,7 @@ import stat
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -29,47 +30,45 @@ _SMALL_PART_BYTES, _SMALL_PICTURE_BYTES = 1_000_000, 50_000_000
 _DECLARATION = re.compile(rb"<!(?:DOCTYPE|ENTITY|ELEMENT|ATTLIST|NOTATION)", re.I)
 _ENCODING = re.compile(rb"""^\s*<\?xml[^>]{0,200}?encoding\s*=\s*["']([A-Za-z0-9._-]{1,40})["']""")
 _PLAIN_ENCODINGS = frozenset({"utf-8", "utf8", "us-ascii", "ascii", "iso-8859-1", "windows-1252"})
-_OPEN_XML = b"application/vnd.openxmlformats-officedocument."
+_OPEN_XML = "application/vnd.openxmlformats-officedocument."
+_FORMATS = {
+    FileKind.DOCX: ("word", "wordprocessingml", "document"),
+    FileKind.PPTX: ("powerpoint", "presentationml", "presentation"),
+    FileKind.XLSX: ("excel", "spreadsheetml", "sheet"),
+}
+_KINDS = {f"{_OPEN_XML}{family}.{main}.main+xml".encode(): kind for kind, (_, family, main) in _FORMATS.items()}
 _PLAIN_TYPES = {
-    rb"application/vnd\.(?:ms-word|openxmlformats-officedocument\.wordprocessingml)\.[a-z]+(?:\.macroEnabled\w*)?"
-    rb"\.main\+xml": _OPEN_XML + b"wordprocessingml.document.main+xml",
-    rb"application/vnd\.(?:ms-powerpoint|openxmlformats-officedocument\.presentationml)\.[a-z]+(?:\.macroEnabled\w*)?"
-    rb"\.main\+xml": _OPEN_XML + b"presentationml.presentation.main+xml",
-    rb"application/vnd\.(?:ms-excel|openxmlformats-officedocument\.spreadsheetml)\.[a-z]+(?:\.macroEnabled\w*)?"
-    rb"\.main\+xml": _OPEN_XML + b"spreadsheetml.sheet.main+xml",
+    rf"application/vnd\.(?:ms-{program}|openxmlformats-officedocument\.{family})\.[a-z]+(?:\.macroEnabled\w*)?"
+    rf"\.main\+xml".encode(): f"{_OPEN_XML}{family}.{main}.main+xml".encode()
+    for program, family, main in _FORMATS.values()
 }
 """Documents, templates, shows, with macros or without: all are read as the plain document."""
 _MACRO_TYPES = re.compile(b"|".join(_PLAIN_TYPES))
-_KINDS = {
-    _OPEN_XML + b"wordprocessingml.document.main+xml": FileKind.DOCX,
-    _OPEN_XML + b"presentationml.presentation.main+xml": FileKind.PPTX,
-    _OPEN_XML + b"spreadsheetml.sheet.main+xml": FileKind.XLSX,
-}
 _TYPES = "[Content_Types].xml"
 
 
 def rebuild(content: bytes, limits: ParseLimits) -> io.BytesIO:
     """The archive anew, of checked parts only. Raises `ParseFailed`."""
-    if content.count(_ENTRY_MARK) > limits.archive_entries:
-        raise ParseFailed(ParseFailure.ARCHIVE_BOMB, "too many entries")
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            entries = [entry for entry in archive.infolist() if not entry.is_dir()]
-            _check_entries(entries, archive.start_dir, limits)
-            return _stored((entry.filename, _checked_part(archive, entry)) for entry in entries)
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
-        raise ParseFailed(ParseFailure.DAMAGED, type(error).__name__) from error
+    with _checked(content, limits) as (archive, entries):
+        return _stored((entry.filename, _checked_part(archive, entry)) for entry in entries)
 
 
 def list_entries(content: bytes, limits: ParseLimits) -> tuple[tuple[str, int], ...]:
     """(name, declared bytes) of everything in an archive; nothing is unpacked. Raises `ParseFailed`."""
+    with _checked(content, limits) as (_, entries):
+        return tuple((entry.filename, entry.file_size) for entry in entries)
+
+
+@contextmanager
+def _checked(content: bytes, limits: ParseLimits) -> Iterator[tuple[zipfile.ZipFile, list[zipfile.ZipInfo]]]:
+    """Open an archive whose entries may be read. Raises `ParseFailed`, also for what is found broken while reading."""
     if content.count(_ENTRY_MARK) > limits.archive_entries:
         raise ParseFailed(ParseFailure.ARCHIVE_BOMB, "too many entries")
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             entries = [entry for entry in archive.infolist() if not entry.is_dir()]
             _check_entries(entries, archive.start_dir, limits)
-            return tuple((entry.filename, entry.file_size) for entry in entries)
+            yield archive, entries
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
         raise ParseFailed(ParseFailure.DAMAGED, type(error).__name__) from error
 

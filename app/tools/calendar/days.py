@@ -4,7 +4,6 @@ from datetime import date, timedelta
 from enum import StrEnum
 from typing import Literal
 
-from app.domain.knowledge import Language
 from app.domain.record import Record
 from app.errors import ToolFailed
 from app.text.date_rules import shifted_by_months
@@ -14,11 +13,6 @@ FIRST, LAST = date(1901, 1, 1), date(2100, 12, 31)
 MAX_STEPS = 80_000
 """Days, weeks, months or years a date is shifted by, at most: more leaves the calendar anyhow."""
 Unit = Literal["days", "weeks", "months", "years"]
-
-_NAMES: dict[Language, tuple[str, ...]] = {
-    "vi": ("thứ Hai", "thứ Ba", "thứ Tư", "thứ Năm", "thứ Sáu", "thứ Bảy", "Chủ nhật"),
-    "en": ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"),
-}
 
 
 class Refusal(StrEnum):
@@ -58,11 +52,6 @@ def checked(day: date) -> date:
     if not FIRST <= day <= LAST:
         raise CannotReckon(Refusal.OUT_OF_RANGE, f"dates lie between {FIRST} and {LAST}")
     return day
-
-
-def weekday_name(day: date, language: Language) -> str:
-    """``thứ Ba``, ``Tuesday``."""
-    return _NAMES[language][day.weekday()]
 
 
 def difference(start: date, end: date, *, inclusive: bool = False) -> Difference:

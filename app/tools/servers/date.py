@@ -1,7 +1,7 @@
 """The date server: today, differences, working days with the public holidays of a country, and reading dates."""
 
 import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
 from pydantic import Field
@@ -10,14 +10,13 @@ from app.domain.knowledge import Language
 from app.domain.record import Record
 from app.domain.zones import VIETNAM
 from app.tools.calendar import sentences, working
-from app.tools.calendar.days import CannotReckon, Difference, Refusal, difference, shifted, weekday_name
+from app.tools.calendar.days import CannotReckon, Difference, Refusal, Unit, difference, shifted
 from app.tools.calendar.reading import Reading, is_yearless, read_date
 from app.tools.servers.serving import Operation, serve
 
 Day = Annotated[str, Field(max_length=100, json_schema_extra={"format": "date"})]
 Asked = Annotated[Language, Field(description="Of names and of the sentence that tells the result")]
 _DAY = "A date: 2026-04-30 or 30/4/2026 (day first)"
-_COUNTRY = "Two letters of the country whose public holidays count"
 _NOTE = (
     "Public holidays as announced or computed by the rules in force, with the days off given for holidays on weekends "
     "where the country gives them; an employer's own days off are not known."
@@ -45,22 +44,23 @@ class CountedSpan(Span):
     language: Asked = "vi"
 
 
-class WorkingSpan(Span):
-    """Two days and where people work."""
+class Workplace(Record):
+    """Where people work."""
 
-    country: str = Field("VN", max_length=2, description=_COUNTRY)
+    country: str = Field("VN", max_length=2, description="Two letters of the country whose public holidays count")
     subdivision: str = Field("", max_length=40, description="ISO code of a part of the country; empty = none")
     language: Asked = "vi"
 
 
-class WorkingShift(Record):
+class WorkingSpan(Workplace, Span):
+    """Two days and where people work."""
+
+
+class WorkingShift(Workplace):
     """A day and a number of working days."""
 
     start: Day = Field(description=_DAY)
     days: int = Field(ge=-10_000, le=10_000, description="Working days after it; negative = before it")
-    country: str = Field("VN", max_length=2, description=_COUNTRY)
-    subdivision: str = Field("", max_length=40, description="ISO code of a part of the country; empty = none")
-    language: Asked = "vi"
 
 
 class Shift(Record):
@@ -68,7 +68,7 @@ class Shift(Record):
 
     start: Day = Field(description=_DAY)
     amount: int = Field(ge=-80_000, le=80_000, description="How many; negative = back")
-    unit: Literal["days", "weeks", "months", "years"] = "days"
+    unit: Unit = "days"
     language: Asked = "vi"
 
 
@@ -147,7 +147,9 @@ def _working_days(span: WorkingSpan) -> WorkingResult:
 
 def _add_working_days(given: WorkingShift) -> ArrivalResult:
     found = working.add_working_days(_day(given.start), given.days, given.country, given.subdivision, given.language)
-    return ArrivalResult(result=found.end, weekday=weekday_name(found.end, given.language), **found.model_dump())
+    return ArrivalResult(
+        result=found.end, weekday=sentences.weekday_name(found.end, given.language), **found.model_dump()
+    )
 
 
 def _add(given: Shift) -> DayResult:
@@ -161,11 +163,11 @@ def _weekday(given: OneDay) -> DayResult:
 def _parse(given: Words) -> ReadResult:
     today = _day(given.today) if given.today else today_in("Asia/Ho_Chi_Minh")
     found = read_date(given.text, given.language, today)
-    return ReadResult(result=found.day, weekday=weekday_name(found.day, given.language), **found.model_dump())
+    return ReadResult(result=found.day, weekday=sentences.weekday_name(found.day, given.language), **found.model_dump())
 
 
 def _day_result(day: datetime.date, language: Language) -> DayResult:
-    return DayResult(result=day, weekday=weekday_name(day, language))
+    return DayResult(result=day, weekday=sentences.weekday_name(day, language))
 
 
 def _ends(span: Span) -> tuple[datetime.date, datetime.date]:
