@@ -62,7 +62,9 @@ class TestBlind:
     def test_prints_figures_by_set_language_and_kind_and_no_question(self, call: Call) -> None:
         result = call()
         assert result.exit_code == 0, result.output
-        assert all(head in result.output for head in ("dataset demo", "language vi", "kind number", "wrong and answered"))
+        assert all(
+            head in result.output for head in ("dataset demo", "language vi", "kind number", "wrong and answered")
+        )
         assert "typos" not in result.output and "tables" not in result.output
         for told in (result.output, call("--json").output):
             assert SECRET not in told and "14 days" not in told and "phép" not in told
