@@ -27,7 +27,6 @@ import numpy.typing as npt
 from app.domain.knowledge import Passage
 from app.embedding import Embedder, Vectors
 from app.embedding.cached import CachedEmbedder
-from app.embedding.nano import NanoEmbedder
 from app.embedding.onnx import OnnxEmbedder
 from app.retrieval.calibration import Calibration, Curve, read_calibrations, write_calibrations
 from app.retrieval.search import Retriever
@@ -278,10 +277,9 @@ if __name__ == "__main__":
     parser.add_argument("--seed", type=Path, default=Path("seed_data"))
     parser.add_argument("--every", type=int, default=1, help="ask every n-th question of XQuAD")
     parser.add_argument("--models", type=Path, default=Path(".conclave/models"), help="where the bundled model is kept")
-    parser.add_argument("--engine", choices=["onnx", "nano"], default="onnx")
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
-    engine = OnnxEmbedder.open(given.models) if given.engine == "onnx" else NanoEmbedder()
+    engine = OnnxEmbedder.open(given.models)
     result = asyncio.run(calibrate(engine, given.eval, given.seed, given.every))
     _say(result.model_dump_json(include={"accented", "unaccented", "assumed_coverage"}))
     if given.write:

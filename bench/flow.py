@@ -14,7 +14,6 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -29,7 +28,7 @@ from app.embedding.cached import CachedEmbedder
 from app.embedding.onnx import OnnxEmbedder
 from app.events import AgentTask, FinalReport
 from app.main import Services
-from app.main import embedders as composition
+from app.main import services as composition
 from app.settings import Settings
 from app.storage.database import open_driver
 from bench.recording import Recorder, record_connections, replay
@@ -182,9 +181,12 @@ async def measure(rounds: int, data_dir: Path, seed_dir: Path, out: Console) -> 
     record_connections(recorder)
     embedder = CountingEmbedder(OnnxEmbedder.open(data_dir / "models", threads=2))
     cache = Forgetful(embedder)
-    # The two seams of the bench: the service's own embedder, watched; its cache, emptied for cold rounds.
-    vars(composition)["OnnxEmbedder"] = SimpleNamespace(open=lambda *_, **__: embedder)
-    vars(composition)["CachedEmbedder"] = lambda _: cache
+
+    async def opened(*_: object) -> Any:
+        return cache
+
+    # The seam of the bench: the service's own embedder, watched, with a cache that is emptied for cold rounds.
+    vars(composition)["open_embedder"] = opened
     with out.status("opening the service and its seed data (about a minute the first time)"):
         services = await Services.open(Settings(data_dir=data_dir, seed_dir=seed_dir, enable_caching=False))
     try:

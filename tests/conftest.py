@@ -15,7 +15,7 @@ from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped] 
 
 from app.domain.principal import Principal
 from app.embedding.cached import CachedEmbedder
-from app.embedding.nano import NanoEmbedder
+from app.embedding.onnx import OnnxEmbedder
 from app.reasoning.local import LocalReasoner
 from app.storage.database import Database
 from app.storage.embedded import EmbeddedServer, start_embedded
@@ -138,10 +138,16 @@ def principal_factory() -> Callable[..., Principal]:
 
 
 @pytest.fixture(scope="session")
-async def embedder() -> AsyncIterator[CachedEmbedder]:
-    made = CachedEmbedder(NanoEmbedder())
+async def bundled(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[OnnxEmbedder]:
+    """The bundled model; its file is built once for all runs."""
+    made = OnnxEmbedder.open(warm(tmp_path_factory.mktemp("bundled")) / "models")
     yield made
     await made.aclose()
+
+
+@pytest.fixture(scope="session")
+def embedder(bundled: OnnxEmbedder) -> CachedEmbedder:
+    return CachedEmbedder(bundled)
 
 
 @pytest.fixture(scope="session")

@@ -222,11 +222,6 @@ def agent_schema() -> str:
     return json.dumps(schema, ensure_ascii=False, indent=2) + "\n"
 
 
-def write_schema(path: Path = SCHEMA_PATH) -> None:
-    """Write the schema file; a test tells when that is due."""
-    path.write_text(agent_schema(), "utf-8")
-
-
 def new_step(root: Task, task_id: UUID, step: PlannedStep, token_limit: int, needs: PrivateContext) -> NewTask:
     """The row of one step of a run, with its compact instruction and the hash of what its agent restores."""
     return NewTask(

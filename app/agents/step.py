@@ -159,6 +159,14 @@ def unanswered(order: StepOrder, started_at: datetime, ended_at: datetime) -> St
     )
 
 
+def failure_of(outcome: StepOutcome) -> dict[str, str] | None:
+    """What a trace tells of a failed step; None for one that did not fail."""
+    if outcome.error is None:
+        return None
+    tool, kind = outcome.tool, outcome.error.error_type
+    return {"failed_agent": outcome.step.step.agent, "failed_tool": tool, "error_type": kind}
+
+
 def last_events(order: StepOrder, outcome: StepOutcome) -> list[Event]:
     """What a step's journal says at its end."""
     told: list[Event] = []

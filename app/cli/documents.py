@@ -74,7 +74,7 @@ async def _stored(tenant: str, department: str | None, status: DocumentStatus | 
         found, _ = await Catalogue(storage.database).page(
             operator, department=department, status=stage, cursor=None, limit=limit
         )
-    return found
+    return list(found)
 
 
 @document_commands.command("show")

@@ -10,7 +10,7 @@ from app.cli.connecting import Tenant, opened_storage
 from app.cli.output import OK, AsJson, finish, names, print_rows
 from app.domain.principal import GENERAL, tenant_id_of
 from app.domain.zones import HOME, zone_named
-from app.main.identity import sign_token
+from app.main.identity import shared_secret, sign_token
 from app.settings import Settings
 from app.storage import tenants
 
@@ -132,6 +132,7 @@ def token(
 
 async def _print_stored_token(tenant: str, user: str, changes: Mapping[str, object], ttl_seconds: int) -> int:
     """Print a token for a user of the database, with the given claims changed."""
+    shared_secret(Settings())  # what cannot be signed is said before a database is opened
     async with opened_storage() as storage:
         if user:
             named = f"{await storage.tenant_named(tenant)}/{user}"

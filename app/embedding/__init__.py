@@ -1,7 +1,7 @@
 """Port of embedding models: text in, unit vectors out.
 
-Adapters: `onnx` (bundled multilingual-e5-small on onnxruntime), `nano` (the same on its own engine, slower),
-`openai` (any OpenAI-compatible endpoint); `cached` wraps each.
+Adapters: `onnx` (bundled multilingual-e5-small on onnxruntime), `openai` (any OpenAI-compatible endpoint); `cached`
+wraps each.
 """
 
 from collections.abc import Sequence

@@ -30,17 +30,8 @@ class CachedEmbedder:
     def __init__(self, inner: Embedder, *, max_entries: int = 10_000):
         """`max_entries` question vectors are kept (1.5 kB each at 384 dimensions), the least recently used go first."""
         self._inner = inner
+        self.model, self.dimensions = inner.model, inner.dimensions
         self._rows: LRUCache[tuple[str, str], _Row] = LRUCache(max_entries)
-
-    @property
-    def model(self) -> str:
-        """The inner embedder's model."""
-        return self._inner.model
-
-    @property
-    def dimensions(self) -> int:
-        """The inner embedder's dimensions."""
-        return self._inner.dimensions
 
     async def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """Vectors of questions; only those not seen before are computed, each once."""

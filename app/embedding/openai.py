@@ -22,7 +22,7 @@ class OpenAIEmbedder:
 
     def __init__(self, client: AsyncOpenAI, model: str, dimensions: int):
         """Prefer `connect`, which learns `dimensions` from the endpoint."""
-        self._client, self._model, self._dimensions = client, model, dimensions
+        self._client, self.model, self.dimensions = client, model, dimensions
         self._query_prefix, self._passage_prefix = _prefixes(model)
 
     @classmethod
@@ -38,16 +38,6 @@ class OpenAIEmbedder:
             await client.close()
             raise
         return cls(client, model, probe.shape[1])
-
-    @property
-    def model(self) -> str:
-        """The endpoint's name of the model."""
-        return self._model
-
-    @property
-    def dimensions(self) -> int:
-        """As learnt from the endpoint."""
-        return self._dimensions
 
     async def embed_queries(self, texts: Sequence[str]) -> Vectors:
         """Vectors of questions. Raises `EmbeddingUnavailable`."""
@@ -69,17 +59,17 @@ class OpenAIEmbedder:
         # Endpoints refuse an empty input; a lone full stop is the nearest thing to nothing.
         prepared = [prefix + (normalise(text) or ".") for text in texts]
         batches = [await self._request(prepared[at : at + _BATCH]) for at in range(0, len(prepared), _BATCH)]
-        vectors = np.concatenate(batches) if batches else np.empty((0, self._dimensions), np.float32)
-        if vectors.shape[1] != self._dimensions:
-            raise EmbeddingUnavailable(f"{self._model} gave {vectors.shape[1]} dimensions, not {self._dimensions}")
+        vectors = np.concatenate(batches) if batches else np.empty((0, self.dimensions), np.float32)
+        if vectors.shape[1] != self.dimensions:
+            raise EmbeddingUnavailable(f"{self.model} gave {vectors.shape[1]} dimensions, not {self.dimensions}")
         return vectors
 
     async def _request(self, texts: list[str]) -> Vectors:
         try:
-            reply = await self._client.embeddings.create(model=self._model, input=texts, encoding_format="float")
+            reply = await self._client.embeddings.create(model=self.model, input=texts, encoding_format="float")
         except OpenAIError as error:
-            raise EmbeddingUnavailable(f"{self._model} cannot be reached: {type(error).__name__}") from error
-        return _unit_rows(self._model, reply.data, len(texts))
+            raise EmbeddingUnavailable(f"{self.model} cannot be reached: {type(error).__name__}") from error
+        return _unit_rows(self.model, reply.data, len(texts))
 
 
 def _prefixes(model: str) -> tuple[str, str]:

@@ -218,11 +218,6 @@ def load_tokenizer(path: Path = BUNDLED) -> Tokenizer:
     return tokenizer
 
 
-def count_tokens(tokenizer: Tokenizer, text: str) -> int:
-    """Tokens of `text` without the special ones."""
-    return len(tokenizer.encode(text, add_special_tokens=False))
-
-
 def _normaliser(replacements: dict[str, str]) -> normalizers.Normalizer:
     """Everything in the map that is not a control or a kind of space is Unicode's NFKC."""
     dropped = ["\0", *(sign for sign, instead in replacements.items() if not instead)]

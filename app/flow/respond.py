@@ -6,7 +6,7 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
-from app.agents.step import StepOutcome
+from app.agents.step import StepOutcome, failure_of
 from app.domain.answer import ErrorAnswer, ExecutionMetadata, FinalAnswer, Outcome, PartialResult, to_json
 from app.domain.conflicts import Conflict
 from app.domain.deep import Report
@@ -167,14 +167,7 @@ def _code_of(failed: Sequence[StepOutcome]) -> ErrorCode:
 
 
 def _error_details(failed: Sequence[StepOutcome], code: ErrorCode) -> dict[str, Any]:
-    for outcome in failed:
-        if outcome.error is not None:
-            return {
-                "failed_agent": outcome.step.step.agent,
-                "failed_tool": outcome.tool,
-                "error_type": outcome.error.error_type,
-            }
-    return {"error_type": code.value.lower()}
+    return next(filter(None, map(failure_of, failed)), {"error_type": code.value.lower()})
 
 
 async def _finish(

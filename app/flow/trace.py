@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from app.agents.monitor import RunMonitor
-from app.agents.step import StepOutcome, ToolUse
+from app.agents.step import StepOutcome, ToolUse, failure_of
 from app.domain.answer import ExecutionMetadata, FlowAction, ModelUsage, PerformanceMetrics, to_json
 from app.domain.deep import Stage
 from app.domain.plan import ORCHESTRATOR, answers_a_query
@@ -113,34 +113,20 @@ class Trace:
     def step(self, outcome: StepOutcome, depends_on: Sequence[str]) -> None:
         """A step ended, well or badly."""
         planned = outcome.step
-        fields: dict[str, Any] = {
-            "node_id": planned.node_id,
-            "type": "agent_tool",
-            "agent": planned.step.agent,
-            "tool": outcome.tool,
+        answers = answers_a_query(planned.step.tool) and planned.queries
+        told = {
+            "query_index": planned.queries[0][0] if answers else None,
+            "output_hash": outcome.output_hash,
+            "metadata": _call_metadata(outcome, self.tools.calls_of(planned.node_id)) or None,
+            "depends_on": tuple(depends_on) or None,
+            "error_details": failure_of(outcome),
         }
-        if answers_a_query(planned.step.tool) and planned.queries:
-            fields["query_index"] = planned.queries[0][0]
-        fields |= {
-            "status": FINISHED if outcome.ok else "failed",
-            "started_at": outcome.started_at,
-            "ended_at": outcome.ended_at,
-            "duration_ms": outcome.duration_ms,
-            "input_hash": outcome.input_hash,
-        }
-        if outcome.output_hash is not None:
-            fields["output_hash"] = outcome.output_hash
-        if told := _call_metadata(outcome, self.tools.calls_of(planned.node_id)):
-            fields["metadata"] = told
-        if depends_on:
-            fields["depends_on"] = tuple(depends_on)
-        if outcome.error is not None:
-            fields["error_details"] = {
-                "failed_agent": planned.step.agent,
-                "failed_tool": outcome.tool,
-                "error_type": outcome.error.error_type,
-            }
-        self._add(**fields)
+        self._add(
+            node_id=planned.node_id, type="agent_tool", agent=planned.step.agent, tool=outcome.tool,
+            status=FINISHED if outcome.ok else "failed", started_at=outcome.started_at, ended_at=outcome.ended_at,
+            duration_ms=outcome.duration_ms, input_hash=outcome.input_hash,
+            **{name: value for name, value in told.items() if value is not None},
+        )  # fmt: skip
 
     def resolver(self, duration_ms: int, policy: str, resolved: int, metadata: dict[str, Any]) -> None:
         """Sources were weighed."""

@@ -3,8 +3,10 @@
 Progress is of node ``execute_planning``, from 75 when the plan is ready to 95 when all ran.
 """
 
+import tomllib
 from collections.abc import Sequence
 from datetime import date
+from pathlib import Path
 from typing import Any
 
 from app.domain.answer import AgentOutput, to_json
@@ -13,58 +15,7 @@ from app.domain.knowledge import Language
 from app.domain.plan import PlannedStep
 from app.events import Progress
 
-_REASONS: dict[Language, dict[str, str]] = {
-    "vi": {
-        "domain": "thuộc đúng bộ phận chuyên trách ({department})",
-        "scope": "là nguồn nội bộ hẹp hơn (phạm vi {scope})",
-        "recency": "được cập nhật gần đây hơn (hiệu lực từ {since})",
-        "relevance": "sát câu hỏi hơn",
-        "later_version": "là bản mới hơn của cùng một tài liệu (hiệu lực từ {since})",
-        "validity": "quy định kia đã hết hiệu lực",
-        "even": "hai nguồn có trọng số gần như nhau",
-    },
-    "en": {
-        "domain": "it comes from the responsible department ({department})",
-        "scope": "it is the more specific internal source (scope {scope})",
-        "recency": "it is more recent (in force since {since})",
-        "relevance": "it is closer to the question",
-        "later_version": "it is the later version of the same document (in force since {since})",
-        "validity": "the other rule is no longer in force",
-        "even": "both sources weigh nearly the same",
-    },
-}
-"""Why a source holds, as the answer says it: by factor, or by the rule that decided."""
-_PREFERENCE: dict[Language, str] = {
-    "vi": "Ưu tiên kết quả từ {who}{traits}{occasion}.",
-    "en": "Results from {who} are preferred{traits}{occasion}.",
-}
-_TRAITS: dict[Language, dict[str, str]] = {
-    "vi": {
-        "scope": "nguồn {scope}", "recency": "cập nhật mới hơn", "relevance": "sát câu hỏi hơn",
-        "later_version": "bản mới hơn của cùng một tài liệu", "validity": "còn hiệu lực",
-    },
-    "en": {
-        "scope": "{scope} source", "recency": "updated more recently", "relevance": "closer to the question",
-        "later_version": "later version of the same document", "validity": "still in force",
-    },
-}  # fmt: skip
-"""The same in the seed's short form, for ``reasoning``; what the department stands for is the occasion."""
-_OCCASIONS: dict[Language, dict[str, str]] = {
-    "vi": {
-        "hr": " khi nội dung liên quan quy định nội bộ",
-        "it": " khi nội dung liên quan công nghệ và bảo mật",
-        "": " khi nội dung thuộc chuyên môn của bộ phận này",
-    },
-    "en": {
-        "hr": " where internal rules are concerned",
-        "it": " where technology and security are concerned",
-        "": " where it is this department's own subject",
-    },
-}
-_WHO: dict[Language, dict[str, str]] = {
-    "vi": {"attachment": "tệp đính kèm", "web": "trang web"},
-    "en": {"attachment": "the attached file", "web": "the web page"},
-}
+SENTENCES: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 _ACRONYM = 2
 _TOLD_DIFFERENCE = 0.05
 """A factor is named as a reason when it differs at least this much."""
@@ -73,7 +24,7 @@ _TOLD_DIFFERENCE = 0.05
 def reason_for(conflict: Conflict, language: Language) -> str:
     """Why one source beat the other: the rule that decided, else the factors in which it leads, largest lead first."""
     named = [conflict.rule] if conflict.rule != "weighted_scoring" else _leads(conflict) or ["even"]
-    return ", ".join(_filled(_REASONS[language][name], conflict.winner) for name in named)
+    return ", ".join(_filled(SENTENCES["reasons"][language][name], conflict.winner) for name in named)
 
 
 def preference_for(conflict: Conflict, language: Language) -> str:
@@ -81,13 +32,14 @@ def preference_for(conflict: Conflict, language: Language) -> str:
     leads, winner = _leads(conflict), conflict.winner
     by_rule = conflict.rule != "weighted_scoring"
     named = [conflict.rule] if by_rule else [name for name in FACTORS if name in leads and name != "domain"]
-    traits = ", ".join(_filled(_TRAITS[language][name], winner) for name in named)
-    occasions = _OCCASIONS[language]
-    return _PREFERENCE[language].format(
-        who=_WHO[language].get(winner.kind) or _department(winner.department),
+    traits = ", ".join(_filled(SENTENCES["traits"][language][name], winner) for name in named)
+    occasions = SENTENCES["occasions"][language]
+    told: str = SENTENCES["preference"][language].format(
+        who=SENTENCES["who"][language].get(winner.kind) or _department(winner.department),
         traits=f" ({traits})" if traits else "",
-        occasion=occasions.get(winner.department, occasions[""]) if "domain" in leads and not by_rule else "",
+        occasion=occasions.get(winner.department, occasions["other"]) if "domain" in leads and not by_rule else "",
     )
+    return told
 
 
 def _leads(conflict: Conflict) -> list[str]:
@@ -106,9 +58,7 @@ def _department(name: str) -> str:
 
 def as_of_lead(day: date, language: Language) -> str:
     """The line above an answer from the documents of another day."""
-    if language == "vi":
-        return f"Theo các tài liệu có hiệu lực ngày {day:%d/%m/%Y}:"
-    return f"According to the documents in force on {day.day} {day:%B %Y}:"
+    return str(SENTENCES["as_of"][language].format(day=day))
 
 
 def failure_message(agent: str, tool: str) -> str:

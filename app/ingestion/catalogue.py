@@ -18,7 +18,7 @@ from app.ingestion.intake import aware, check_department, demand_admin
 from app.storage import arrivals, documents
 from app.storage.database import Database, Transaction
 from app.storage.documents import VersionText
-from app.storage.encoding import read_cursor, write_cursor
+from app.storage.encoding import cut_page, read_cursor
 from app.storage.publishing import changes_one_at_a_time, settle
 from app.storage.tenants import own_day
 
@@ -48,18 +48,15 @@ class Catalogue:
 
     async def page(
         self, principal: Principal, *, department: str | None, status: str | None, cursor: str | None, limit: int
-    ) -> tuple[list[DocumentView], str | None]:
+    ) -> tuple[tuple[DocumentView, ...], str | None]:
         """Documents the caller may see, last changed first, and where the next page begins.
 
         Raises `AppError` (PAYLOAD_INVALID) for a cursor that was not given out here.
         """
-        behind = None if cursor is None else read_cursor(_PLACE, cursor)
+        behind = read_cursor(_PLACE, cursor)
         async with self._database.principal_scope(principal, durable=False) as tx:
             found = await documents.page(tx, department=department, status=status, behind=behind, limit=limit + 1)
-        shown = found[:limit]
-        if len(found) <= limit:
-            return shown, None
-        return shown, write_cursor(_PLACE, (shown[-1].updated_at, shown[-1].document_id))
+        return cut_page(_PLACE, found, limit, lambda last: (last.updated_at, last.document_id))
 
     async def amend(self, principal: Principal, document_id: UUID, changes: Mapping[str, Any]) -> DocumentView:
         """Change fields (`changes` names only those); who may read the chunks changes in the same commit.

@@ -33,7 +33,7 @@ from app.ingestion.comparison import (
 from app.ingestion.intake import demand_admin
 from app.storage import health
 from app.storage.database import Database
-from app.storage.encoding import read_cursor, write_cursor
+from app.storage.encoding import cut_page, read_cursor
 from app.storage.health import FindingRow, ItemRow, Place, StaleRules
 from app.storage.neighbours import Neighbour, PassageRow, count_words, lengths, neighbours, passages_of
 from app.storage.tenants import own_day
@@ -95,15 +95,12 @@ class Health:
     async def report(self, principal: Principal, *, limit: int = 50, cursor: str | None = None) -> HealthReport:
         """What is wrong, gravest first. Raises `AppError`: 403, and 422 for a cursor that was not given out here."""
         demand_admin(principal, "looks after documents")
-        behind = None if cursor is None else read_cursor(_PLACE, cursor)
+        behind = read_cursor(_PLACE, cursor)
         async with self._database.principal_scope(principal, durable=False) as tx:
             rows, counts = await health.page(tx, _STALE, await own_day(tx, self._today), behind, limit + 1)
-        shown = rows[:limit]
-        return HealthReport(
-            items=tuple(map(_item, shown)),
-            counts={kind: counts[kind] for kind in HealthKind if kind in counts},
-            next_cursor=_cursor(shown[-1]) if len(rows) > limit else None,
-        )
+        shown, next_cursor = cut_page(_PLACE, rows, limit, lambda last: (last.rank, last.weight, last.key))
+        counts = {kind: counts[kind] for kind in HealthKind if kind in counts}
+        return HealthReport(items=tuple(map(_item, shown)), counts=counts, next_cursor=next_cursor)
 
     async def _compare(self, principal: Principal, mine: Sequence[PassageRow]) -> list[FindingRow]:
         found: list[FindingRow] = []
@@ -160,7 +157,3 @@ def advice(kind: HealthKind, row: ItemRow, one: Side, other: Side | None) -> Adv
 def _side(row: ItemRow, prefix: str) -> Side:
     fields = {name: getattr(row, prefix + name) for name in Side.model_fields}
     return Side.model_validate(fields | {"section": fields["section"] or ""})
-
-
-def _cursor(last: ItemRow) -> str:
-    return write_cursor(_PLACE, (last.rank, last.weight, last.key))

@@ -32,14 +32,6 @@ def _name(text: str) -> str:
     return cleaned
 
 
-def _level(text: str) -> str:
-    return _name(text).upper()
-
-
-def _department(text: str) -> str:
-    return _name(text).lower()
-
-
 def _message(text: str) -> str:
     if not (cleaned := clean(text).strip()):
         raise ValueError("must not be blank")
@@ -62,9 +54,9 @@ class LogDraft(Record):
     logged_at: LogMoment
     """With its time zone: ``2026-11-12T08:30:00+07:00``."""
     source: Annotated[str, Field(max_length=200), AfterValidator(_name)]
-    level: Annotated[str, Field(max_length=40), AfterValidator(_level)]
+    level: Annotated[str, Field(max_length=40), AfterValidator(_name), AfterValidator(str.upper)]
     message: Annotated[str, Field(max_length=MAX_MESSAGE_CHARS), AfterValidator(_message)]
-    department: Annotated[str, Field(max_length=64), AfterValidator(_department)] = GENERAL
+    department: Annotated[str, Field(max_length=64), AfterValidator(_name), AfterValidator(str.lower)] = GENERAL
     scope: Scope = "internal"
 
 
@@ -212,7 +204,8 @@ class LogBook:
     ) -> LogPage:
         """Lines the caller may read, newest first, a page at a time. Raises `AppError` (422) for a regular expression
         that is refused and a cursor that was not given out here."""
-        before = None if cursor is None else LogPosition(*read_cursor(_PLACE, cursor))
+        place = read_cursor(_PLACE, cursor)
+        before = place and LogPosition(*place)
         async with self._database.principal_scope(principal, durable=False) as tx:
             if regex:
                 until = asyncio.get_running_loop().time() + SECONDS

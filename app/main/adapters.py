@@ -7,8 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
-import structlog
-
 from app.agents.mcp_servers import McpServers
 from app.agents.monitor import Monitor
 from app.agents.registry import Solvers
@@ -19,9 +17,8 @@ from app.bus.relay import RelayingBus
 from app.confinement.processes import Isolated, ProcessLimits
 from app.domain.evaluations import KeptRun
 from app.domain.principal import Principal
-from app.embedding import Embedder, EmbeddingUnavailable
+from app.embedding import Embedder
 from app.embedding.cached import CachedEmbedder
-from app.embedding.nano import NanoEmbedder
 from app.embedding.onnx import OnnxEmbedder
 from app.errors import AppError, ErrorCode
 from app.evaluation.shelf import SHELF_FOLDER, Shelf, Viewer
@@ -54,7 +51,6 @@ from app.tools.sandbox import Sandbox
 from app.tools.web_access import WebAccess, available_web_tools
 
 _BUS_SCHEMES = ("redis", "rediss", "unix")
-_log = structlog.get_logger(__name__)
 
 
 async def open_embedder(settings: Settings, stack: AsyncExitStack) -> CachedEmbedder:
@@ -73,13 +69,8 @@ async def _remote(settings: Settings) -> Embedder:
 
 
 async def _bundled(settings: Settings) -> Embedder:
-    threads = settings.embedding_threads
-    try:
-        return await asyncio.to_thread(OnnxEmbedder.open, settings.data_dir / "models", threads=threads)
-    except EmbeddingUnavailable as error:
-        slower = await asyncio.to_thread(lambda: NanoEmbedder(threads=threads))
-        _log.warning("slower_embedder", model=slower.model, reason=str(error))
-        return slower
+    models = settings.data_dir / "models"
+    return await asyncio.to_thread(OnnxEmbedder.open, models, threads=settings.embedding_threads)
 
 
 def open_ladder(settings: Settings) -> Ladder:

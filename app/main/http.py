@@ -113,7 +113,7 @@ def create_app(
         ],
     )
     if services is not None:
-        app.state.rooms = services.rooms
+        app.state.services = services.rooms
     app.state.guests = dict[str, Principal]()
     """Callers on the private socket, by the bearer of the request that runs."""
     install_problem_handlers(app)

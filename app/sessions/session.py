@@ -10,7 +10,7 @@ from app.domain.tasks import Message, Session
 from app.errors import AppError, ErrorCode
 from app.storage import sessions, tenants
 from app.storage.database import Database
-from app.storage.encoding import read_cursor, write_cursor
+from app.storage.encoding import cut_page, read_cursor
 
 _MAX_TURNS = 500
 """Turns of a conversation that are shown: 1,000 messages."""
@@ -36,13 +36,10 @@ class SessionStore:
 
         Raises `AppError` (422) for a cursor that was not given out here.
         """
-        behind = None if cursor is None else read_cursor(_PLACE, cursor)
+        behind = read_cursor(_PLACE, cursor)
         async with self._database.principal_scope(principal) as tx:
             found = await sessions.page(tx, behind, limit + 1)
-        page = tuple(found[:limit])
-        if len(found) <= limit:
-            return page, None
-        return page, write_cursor(_PLACE, (page[-1].updated_at, page[-1].session_id))
+        return cut_page(_PLACE, found, limit, lambda last: (last.updated_at, last.session_id))
 
     async def get(self, principal: Principal, session_id: UUID) -> Session:
         """A session with its messages. Raises `AppError` (404) for unknown and foreign ids alike."""

@@ -163,16 +163,6 @@ async def titles(tx: Transaction, urls: Sequence[str], *, limit: int) -> list[Do
     return [DocumentTitle.model_validate(dict(row)) for row in rows]
 
 
-async def external_ids(tx: Transaction, prefix: str) -> dict[str, UUID]:
-    """Documents whose external id begins with `prefix`, by external id."""
-    rows = await tx.driver.fetch(
-        "select external_id, document_id from documents where tenant_id = $1 and starts_with(external_id, $2)",
-        tx.tenant_id,
-        prefix,
-    )
-    return {row["external_id"]: row["document_id"] for row in rows}
-
-
 async def departments(tx: Transaction) -> frozenset[str]:
     """Every department a document of the tenant that the caller may see belongs to."""
     rows = await tx.driver.fetch("select distinct department from documents where tenant_id = $1", tx.tenant_id)

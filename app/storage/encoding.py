@@ -8,6 +8,7 @@ import base64
 import binascii
 import json
 import re
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -34,6 +35,7 @@ def storable(text: str) -> str:
 
 
 Key = TypeVar("Key")
+Row = TypeVar("Row")
 
 
 def write_cursor(shape: TypeAdapter[Key], key: Key) -> str:
@@ -41,9 +43,20 @@ def write_cursor(shape: TypeAdapter[Key], key: Key) -> str:
     return base64.urlsafe_b64encode(shape.dump_json(key)).decode()
 
 
-def read_cursor(shape: TypeAdapter[Key], cursor: str) -> Key:
-    """The key inside a cursor. Raises `AppError` (422) for one that was not given out by this listing."""
+def read_cursor(shape: TypeAdapter[Key], cursor: str | None) -> Key | None:
+    """The key inside a cursor; None for the first page. Raises `AppError` (422) for one that was not given out by this
+    listing."""
+    if cursor is None:
+        return None
     try:
         return shape.validate_json(base64.urlsafe_b64decode(cursor.encode()))
     except (ValidationError, binascii.Error, UnicodeError, ValueError) as error:
         raise AppError(ErrorCode.PAYLOAD_INVALID, "cursor: not one of this list.", status=422) from error
+
+
+def cut_page(
+    shape: TypeAdapter[Key], found: Sequence[Row], limit: int, key_of: Callable[[Row], Key]
+) -> tuple[tuple[Row, ...], str | None]:
+    """The rows of a page of which one more than `limit` was asked for, and the cursor of the next page, if any."""
+    shown = tuple(found[:limit])
+    return shown, write_cursor(shape, key_of(shown[-1])) if len(found) > limit else None

@@ -193,18 +193,6 @@ async def find(tx: Transaction, task_id: UUID) -> Task | None:
     return None if row is None else task_of(dict(row))
 
 
-async def status_of(tx: Transaction, task_id: UUID) -> TaskStatus | None:
-    """Where a task stands; None when the caller may not see it."""
-    found = await tx.driver.fetchval(
-        "select status from tasks where tenant_id = $1 and task_id = $2 and (user_id = $3 or app_is_admin())"
-        " order by user_id <> $3 limit 1",
-        tx.tenant_id,
-        task_id,
-        tx.principal.user_id,
-    )
-    return None if found is None else TaskStatus(found)
-
-
 async def lease_remaining(tx: Transaction, task_id: UUID) -> float | None:
     """Seconds until another attempt may be claimed (0 = now); None when the task has ended, waits for a person or does
     not exist."""

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from app.domain.attachments import AttachedTable, Cell
 from app.domain.knowledge import Language
 from app.tables.engine import Rows, SqlType
-from app.text.date_words import MONTH_NAMES
+from app.text.dates import dates_in
 from app.text.language import fold, normalise
 
 Kind = Literal["text", "number", "day", "month", "quarter", "year"]
@@ -30,22 +30,18 @@ _CELL = re.compile(
 )
 _MARK = re.compile(r"[.,]")
 _GROUPED = re.compile(r"\d{1,3}(?:([.,])\d{3})+")
-_ISO = re.compile(r"(?P<y>\d{4})-(?P<m>\d{1,2})-(?P<d>\d{1,2})(?:[ T].*)?")
-_DAY = re.compile(r"(?P<a>\d{1,2})[/.-](?P<b>\d{1,2})[/.-](?P<y>\d{4}|\d{2})(?: .*)?")
-_NAMED_DAY = re.compile(
-    r"(?:(?P<d>\d{1,2})[ -](?P<n>[a-z]{3,9})\.?|(?P<n2>[a-z]{3,9})\.? (?P<d2>\d{1,2}),?)[ -](?P<y>\d{4})"
-)
-_MONTH = re.compile(
-    r"(?:(?:thang|t) ?(?P<m>\d{1,2})|(?P<n>[a-z]{3,9})|(?P<m2>\d{1,2})(?=/))(?:[ /-]+(?:nam )?(?P<y>\d{4}))?"
-)
-_ISO_MONTH = re.compile(r"(?P<y>\d{4})-(?P<m>\d{1,2})")
-_QUARTER = re.compile(r"(?:(?P<y2>\d{4})[ -]?)?(?:quy|q) ?(?P<q>[1-4]|i{1,3}|iv)(?:[ /-]+(?:nam )?(?P<y>\d{4}))?")
+_NUMERIC_DAY = re.compile(r"(\d{1,2})([/.-])(\d{1,2})([/.-]\d{2,4})")
+_CLOCK = re.compile(r"(?<=\d)[ T]\d{1,2}:\d{2}.*")
+_SHORT_MONTH = re.compile(r"T ?(?=\d{1,2}\b)", re.IGNORECASE)
+_YEAR_FIRST = re.compile(r"(\d{4})[ -](?:(\d{1,2})|(Q[1-4]))", re.IGNORECASE)
 _ROMAN = {"i": 1, "ii": 2, "iii": 3, "iv": 4}
 _NAMED_PERIODS: dict[str, Kind] = {
     "thang": "month", "month": "month", "quy": "quarter", "quarter": "quarter", "nam": "year", "year": "year",
 }  # fmt: skip
 _CODE = re.compile(r"\b(?:ma|code|id|so (?:hoa don|dien thoai|dt|don|hd)|phone|sku|zip|no)\b|#")
 _BRACKET = re.compile(r"[(\[]([^)\]]*)[)\]]")
+_REFERENCE = date(2000, 1, 1)
+"""Any day: a cell counts only with its own year or none."""
 _MOST_DIGITS = 24
 _MOSTLY = 0.6
 """Share of the cells that must be numbers for a column to be one of numbers."""
@@ -168,12 +164,19 @@ def read_numbers(cells: Sequence[Cell], language: Language) -> tuple[tuple[Decim
 
 
 def read_period(text: str, *, is_month_first: bool = False) -> Period | None:
-    """The day, month or quarter a cell tells; None for every other text."""
-    written = plain(text)
-    try:
-        return _day(written, is_month_first) or _month_or_quarter(written)
-    except ValueError:
-        return None
+    """Read the day, month or quarter a cell tells; None for every other text."""
+    written = _SHORT_MONTH.sub("tháng ", _CLOCK.sub("", normalise(text).strip()), count=1)
+    if match := _YEAR_FIRST.fullmatch(written):
+        written = f"{match[2] or match[3]}/{match[1]}"
+    if is_month_first:
+        written = _NUMERIC_DAY.sub(r"\3\2\1\4", written)
+    for one in dates_in(f"in {written}" if written.isalpha() else written, _REFERENCE, "year"):
+        is_whole = one.end - one.start >= len(written) and one.grain in ("day", "month", "quarter") and not one.part
+        number = one.first.month if one.grain == "month" else (one.first.month + 2) // 3
+        if is_whole and (one.is_dated or one.grain != "day"):
+            kind: Kind = "day" if one.grain == "day" else "month" if one.grain == "month" else "quarter"
+            return Period(kind, one.first if one.is_dated else None, 0 if kind == "day" else number)
+    return None
 
 
 def _column(at: int, name: str, cells: Sequence[Cell], unit: str, language: Language) -> Column:
@@ -210,37 +213,10 @@ def _periods(filled: Sequence[Cell], label: str) -> list[Period]:
         if all(1 <= number <= most for number in numbers) and (named != "year" or min(numbers, default=0) > 1900):
             return [Period(named, None, number) for number in numbers]
         return []
-    is_month_first = any(int(match["b"]) > 12 for one in shown if (match := _DAY.fullmatch(one.strip())))
+    is_month_first = any(int(match[3]) > 12 for one in shown if (match := _NUMERIC_DAY.match(one.strip())))
     read = [read_period(one, is_month_first=is_month_first) for one in shown]
     found = [one for one in read if one is not None]
     return found if len(found) == len(shown) and len({(one.kind, one.first is None) for one in found}) == 1 else []
-
-
-def _day(text: str, is_month_first: bool) -> Period | None:
-    if match := _ISO.fullmatch(text):
-        return Period("day", date(int(match["y"]), int(match["m"]), int(match["d"])), 0)
-    if match := _DAY.fullmatch(text):
-        day, month = (match["b"], match["a"]) if is_month_first else (match["a"], match["b"])
-        year = int(match["y"]) + (2000 if len(match["y"]) == 2 else 0)
-        return Period("day", date(year, int(month), int(day)), 0)
-    if match := _NAMED_DAY.fullmatch(text):
-        named = MONTH_NAMES.get(match["n"] or match["n2"])
-        return Period("day", date(int(match["y"]), named, int(match["d"] or match["d2"])), 0) if named else None
-    return None
-
-
-def _month_or_quarter(text: str) -> Period | None:
-    if match := _QUARTER.fullmatch(text):
-        number = _ROMAN.get(match["q"]) or int(match["q"])
-        year = match["y"] or match["y2"]
-        return Period("quarter", date(int(year), number * 3 - 2, 1) if year else None, number)
-    match = _ISO_MONTH.fullmatch(text) or _MONTH.fullmatch(text)
-    if match is None:
-        return None
-    parts = match.groupdict()
-    number = MONTH_NAMES.get(parts.get("n") or "", 0) or int(parts.get("m") or parts.get("m2") or 0)
-    year = parts.get("y")
-    return Period("month", date(int(year), number, 1) if year else None, number) if 1 <= number <= 12 else None
 
 
 def _decimal_mark(digits: Sequence[str], language: Language) -> tuple[str, bool]:

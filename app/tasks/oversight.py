@@ -17,7 +17,7 @@ from app.errors import AppError, ErrorCode
 from app.journal import not_found
 from app.storage import documents, oversight, tasks, tenants
 from app.storage.database import Database
-from app.storage.encoding import read_cursor, write_cursor
+from app.storage.encoding import cut_page, read_cursor
 from app.storage.oversight import Place, StoredArrival
 from app.storage.tenants import User
 from app.tasks.queue import Job, queue_of
@@ -60,12 +60,10 @@ class Oversight:
 
         Raises `AppError` (422) for a cursor that was not given out here.
         """
-        behind = None if cursor is None else read_cursor(_PLACE, cursor)
+        behind = read_cursor(_PLACE, cursor)
         async with self._database.principal_scope(principal) as tx:
             found = await oversight.page(tx, wanted, behind, limit + 1)
-        shown, last = found[:limit], found[limit - 1] if len(found) > limit else None
-        further = None if last is None else write_cursor(_PLACE, (last.created_at, last.task_id, last.user_id))
-        return tuple(shown), further
+        return cut_page(_PLACE, found, limit, lambda last: (last.created_at, last.task_id, last.user_id))
 
     async def find(self, principal: Principal, task_id: UUID) -> TaskFigures:
         """The figures of one task. Raises `AppError` (404) for what is no task of the tenant."""
@@ -112,8 +110,7 @@ class Oversight:
         run = found if found.is_run else await self.find(principal, found.root_task_id)
         if not run.status.is_terminal:
             await self._note(principal, "stop_task", run)
-            job = Job(tenant_id=principal.tenant_id, user_id=run.user_id, task_id=run.task_id)
-            await self._registry.cancel(job.owner, run.task_id, STOPPED)
+            await self._registry.cancel(_owner_of(principal, run), run.task_id, STOPPED)
         return await self.find(principal, task_id)
 
     async def retry(self, principal: Principal, task_id: UUID) -> Retry:
@@ -129,7 +126,7 @@ class Oversight:
             raise AppError(ErrorCode.CONFLICT_IN_FLIGHT, detail, status=409)
         async with self._database.principal_scope(principal) as tx:
             today = await tenants.user(tx, principal.tenant_id, found.user_id)
-        run = await self._registry.get_task(Job.model_validate(_ids(principal, found)).owner, task_id)
+        run = await self._registry.get_task(_owner_of(principal, found), task_id)
         assert run.principal is not None  # root tasks keep theirs
         owner = run.principal if today is None else _still_held(run.principal, today.principal())
         return Retry(owner=owner, of=run, task_id=uuid5(task_id, "retry"))
@@ -158,10 +155,6 @@ class Oversight:
             await documents.note(tx, action, str(run.task_id), {"owner": str(run.user_id), "kind": run.kind})
 
 
-def _ids(principal: Principal, found: TaskFigures) -> dict[str, UUID]:
-    return {"tenant_id": principal.tenant_id, "user_id": found.user_id, "task_id": found.task_id}
-
-
 def _still_held(kept: Principal, today: Principal) -> Principal:
     """The rights a run was asked with, without those its owner lost since. Raises `AppError` (403) when the department
     or every scope is among them."""
@@ -170,3 +163,7 @@ def _still_held(kept: Principal, today: Principal) -> Principal:
         detail = "The owner of this run has lost the rights it was asked with; only the owner can ask again."
         raise AppError(ErrorCode.PERMISSION_DENIED, detail, status=403)
     return kept.model_copy(update={"scopes": scopes, "departments": departments, "roles": kept.roles & today.roles})
+
+
+def _owner_of(principal: Principal, found: TaskFigures) -> Principal:
+    return Job(tenant_id=principal.tenant_id, user_id=found.user_id, task_id=found.task_id).owner

@@ -153,14 +153,6 @@ class TaskRegistry:
         if (known := self._journal.outage.active_step(task_id)) is not None:
             known.ended = kept
 
-    async def get_task_status(self, principal: Principal, task_id: UUID) -> TaskStatus:
-        """Where a task the caller may see stands. Raises `AppError` (404) for unknown and foreign ids alike."""
-        async with self._database.principal_scope(principal) as tx:
-            status = await tasks.status_of(tx, task_id)
-        if status is None:
-            raise not_found()
-        return status
-
     async def save_plan(self, principal: Principal, task_id: UUID, attempt: int, plan: Mapping[str, Any]) -> None:
         """Keep a running task's plan. Raises `StaleAttempt`."""
 

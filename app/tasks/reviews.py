@@ -16,7 +16,7 @@ from app.journal import not_found
 from app.storage import conflicts, feedback, oversight
 from app.storage.conflicts import Entry, Place
 from app.storage.database import Database
-from app.storage.encoding import read_cursor, write_cursor
+from app.storage.encoding import cut_page, read_cursor
 from app.storage.feedback import Feedback
 
 
@@ -96,12 +96,11 @@ class ConflictBook:
 
         Raises `AppError` (422) for a cursor that was not given out here.
         """
-        behind = None if cursor is None else read_cursor(_PLACE, cursor)
+        behind = read_cursor(_PLACE, cursor)
         async with self._database.principal_scope(principal) as tx:
             listing = conflicts.figures if principal.is_admin else conflicts.page
             found = await listing(tx, behind, limit + 1)
-        next_cursor = write_cursor(_PLACE, found[limit - 1].place) if len(found) > limit else None
-        return tuple(found[:limit]), next_cursor
+        return cut_page(_PLACE, found, limit, lambda last: last.place)
 
 
 class Picture(Record):

@@ -5,7 +5,6 @@ again with the answers so far. Never imported by the service itself; `transcript
 """
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from requests import PreparedRequest, Response, Session
@@ -13,27 +12,14 @@ from requests.adapters import BaseAdapter
 from youtube_transcript_api import FetchedTranscript, Transcript, YouTubeTranscriptApi, YouTubeTranscriptApiException
 
 _MAX_SNIPPETS = 20_000
+_SAMPLE_TRACKS = (
+    '{"playabilityStatus": {"status": "OK"}, "captions": {"playerCaptionsTracklistRenderer": {"captionTracks": '
+    '[{"baseUrl": "https://www.youtube.com/api/timedtext?v=x", "name": {"runs": [{"text": "English"}]}, '
+    '"languageCode": "en"}]}}}'
+)
 _SAMPLE_ANSWERS = [
     {"status": 200, "text": '<html><script>{"INNERTUBE_API_KEY": "k"}</script></html>'},
-    {
-        "status": 200,
-        "text": json.dumps(
-            {
-                "playabilityStatus": {"status": "OK"},
-                "captions": {
-                    "playerCaptionsTracklistRenderer": {
-                        "captionTracks": [
-                            {
-                                "baseUrl": "https://www.youtube.com/api/timedtext?v=x",
-                                "name": {"runs": [{"text": "English"}]},
-                                "languageCode": "en",
-                            }
-                        ]
-                    }
-                },
-            }
-        ),
-    },
+    {"status": 200, "text": _SAMPLE_TRACKS},
     {"status": 200, "text": '<transcript><text start="0" dur="1">Hello</text></transcript>'},
 ]
 SAMPLE = json.dumps({"video": "abcdefghijk", "languages": ["en"], "answers": _SAMPLE_ANSWERS}).encode()
@@ -44,7 +30,7 @@ class _Wanted(Exception):
     def __init__(self, request: PreparedRequest):
         super().__init__()
         body = request.body or b""
-        self.told = {
+        self.request = {
             "method": request.method or "GET",
             "url": request.url or "",
             "body": body.decode("utf-8", "replace") if isinstance(body, bytes) else body,
@@ -58,15 +44,7 @@ class _Replay(BaseAdapter):
         super().__init__()
         self._left = list(answers)
 
-    def send(
-        self,
-        request: PreparedRequest,
-        stream: bool = False,
-        timeout: Any = None,
-        verify: Any = True,
-        cert: Any = None,
-        proxies: Mapping[str, str] | None = None,
-    ) -> Response:
+    def send(self, request: PreparedRequest, *_: Any, **__: Any) -> Response:
         if not self._left:
             raise _Wanted(request)
         answer = self._left.pop(0)
@@ -91,15 +69,15 @@ def read_captions(content: bytes) -> bytes:
     session.trust_env = False
     for scheme in ("https://", "http://"):
         session.mount(scheme, _Replay(order["answers"]) if scheme == "https://" else _Replay([]))
-    told: dict[str, Any]
+    found: dict[str, Any]
     try:
         chosen = _chosen(list(YouTubeTranscriptApi(http_client=session).list(order["video"])), order["languages"])
-        told = _told(chosen.fetch(), _title(order["answers"]))
+        found = _subtitles(chosen.fetch(), _title(order["answers"]))
     except _Wanted as wanted:
-        told = {"wants": wanted.told}
+        found = {"wants": wanted.request}
     except YouTubeTranscriptApiException as failure:
-        told = {"failure": type(failure).__name__}
-    return json.dumps(told, ensure_ascii=False).encode("utf-8", "replace")
+        found = {"failure": type(failure).__name__}
+    return json.dumps(found, ensure_ascii=False).encode("utf-8", "replace")
 
 
 def _chosen(found: list[Transcript], languages: list[str]) -> Transcript:
@@ -112,7 +90,7 @@ def _chosen(found: list[Transcript], languages: list[str]) -> Transcript:
     return min(found, key=place)
 
 
-def _told(fetched: FetchedTranscript, title: str) -> dict[str, Any]:
+def _subtitles(fetched: FetchedTranscript, title: str) -> dict[str, Any]:
     return {
         "title": title,
         "language": fetched.language_code,

@@ -2,8 +2,9 @@
 goes with it.
 
 A summary is taken apart into statements, each held against the sentence of the sources it tells. One that states
-another number, or is negated otherwise, is replaced by that sentence as it stands; so is one that leaves out the
-"however" or "except" behind it. The figures of the surest findings are put back where they were lost.
+another number, or is negated otherwise, is replaced by that sentence as it stands; so is one whose sentence has a
+"however" or "except" behind it, together with that. The figures of the surest findings are put back where they were
+lost.
 """
 
 import re
@@ -11,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
+from typing import NamedTuple
 
-from app.domain.record import Record
 from app.domain.tokens import estimated_tokens
 from app.text.language import content_words, fold, normalise, words
 from app.text.numbers import all_readings, read_number
@@ -41,25 +42,26 @@ _FEW_WORDS = 2
 _MOST_SENTENCES = 4_000
 
 
-class Statement(Record):
+@dataclass(frozen=True)
+class Statement:
     """One statement of a summary and where it comes from."""
 
     text: str
     sources: tuple[int, ...]
     """Positions of the sources that hold it."""
+    sentences: frozenset[int] = frozenset()
+    """Sentences of the sources it tells, by their numbers."""
 
 
-class Faithful(Record):
+class Faithful(NamedTuple):
     """A summary that was held against its sources."""
 
     text: str
     statements: tuple[Statement, ...]
-    replaced: int = 0
-    """Statements that said something else than their sources."""
-    restored: int = 0
-    """Sentences put back: figures that were lost, and limits of what is said."""
-    left_out: int = 0
-    """Statements no source holds, or no room was left for."""
+    replaced: int
+    """Statements that gave way to the sentences of their sources."""
+    restored: int
+    """Sentences whose lost figures were put back."""
 
     @property
     def sources(self) -> tuple[int, ...]:
@@ -91,17 +93,6 @@ class _Sentence:
 
 
 @dataclass
-class _Piece:
-    """Something that may go out: it stands for sentences, and must not go out without some."""
-
-    text: str
-    sentences: frozenset[int]
-    sources: tuple[int, ...]
-    needs: frozenset[int] = frozenset()
-    is_key: bool = False
-
-
-@dataclass
 class _Sources:
     sentences: list[_Sentence] = field(default_factory=list)
     needs: dict[int, set[int]] = field(default_factory=dict)
@@ -117,11 +108,11 @@ class _Sources:
                     waiting.append(other)
         return sorted(found)
 
-    def whole(self, number: int, *, is_key: bool = False) -> _Piece:
+    def whole(self, number: int) -> Statement:
         """A sentence with all that must go with it, as it stands."""
         numbers = self.closure(number)
         text = " ".join(self.sentences[one].text for one in numbers)
-        return _Piece(text, frozenset(numbers), (self.sentences[number].source,), is_key=is_key)
+        return Statement(text, (self.sentences[number].source,), frozenset(numbers))
 
 
 def faithful(
@@ -136,28 +127,18 @@ def faithful(
         max_tokens: Of the text, estimated; what does not fit whole is left out.
     """
     held = _read(sources)
-    statements = list(sentences_of(summary))
-    pieces: list[_Piece] = []
-    replaced = left_out = 0
-    for statement in statements:
-        piece, is_own = _checked(statement, held)
-        replaced += piece is not None and not is_own
-        left_out += piece is None
-        if piece is not None and not any(piece.sentences <= other.sentences for other in pieces):
-            pieces.append(piece)
-    pieces, limited = _with_limits(pieces, held)
-    restored = list(_lost_figures(pieces, held, key_sources))
-    pieces = [one for one in pieces if not any(one.sentences <= other.sentences for other in restored)]
-    kept = _within([*pieces, *restored], max_tokens)
-    left_out += len(pieces) + len(restored) - len(kept)
-    is_as_it_was = not replaced and not limited and not restored and len(kept) == len(statements)
-    return Faithful(
-        text=summary.strip() if is_as_it_was and estimated_tokens(summary.strip()) <= max_tokens else _text(kept),
-        statements=tuple(Statement(text=one.text, sources=one.sources) for one in kept),
-        replaced=replaced,
-        restored=len(restored) + limited,
-        left_out=left_out,
-    )
+    own = list(sentences_of(summary))
+    checked = list(filter(None, (_checked(text, held) for text in own)))
+    restored = list(_lost_figures(checked, held, key_sources))
+    told: list[Statement] = []
+    for one in (*checked, *restored):
+        if not any(one.sentences <= other.sentences for other in (*told, *restored) if other is not one):
+            told.append(one)
+    kept = _within(told, restored, max_tokens)
+    text = summary.strip()
+    is_as_it_was = [one.text for one in kept] == own and estimated_tokens(text) <= max_tokens
+    replaced = sum(one.text not in own for one in checked)
+    return Faithful(text if is_as_it_was else _text(kept), tuple(kept), replaced, len(restored))
 
 
 def sentences_of(text: str) -> Iterator[str]:
@@ -174,9 +155,9 @@ def polarity(text: str) -> tuple[int, int]:
     return len(_NEGATED.findall(spelt)), len(_LIMITED.findall(spelt))
 
 
-def figures_hold(text: str, known: frozenset[Decimal], spelt: str = "") -> bool:
-    """Whether every number of a text is among `known`, as it stands or with its scale, or stands so in `spelt`."""
-    return all(_readings(found[0]) & known or found[0] in spelt for found in _FIGURE.finditer(normalise(text)))
+def figures_hold(text: str, known: frozenset[Decimal]) -> bool:
+    """Whether every number of a text is among `known`, as it stands or with its scale."""
+    return all(_readings(found[0]) & known for found in _FIGURE.finditer(normalise(text)))
 
 
 def _readings(figure: str) -> frozenset[Decimal]:
@@ -210,68 +191,46 @@ def _read(sources: Sequence[Sequence[str]]) -> _Sources:
     return held
 
 
-def _checked(statement: str, held: _Sources) -> tuple[_Piece | None, bool]:
-    """What goes out for a statement, and whether it is the statement itself."""
-    key = _key(statement)
+def _checked(text: str, held: _Sources) -> Statement | None:
+    """What goes out for a statement: itself, or the sentence it tells with all that limits it; None where no source
+    holds anything like it."""
+    key, telling = _key(text), _words(text)
     same = next((one for one in held.sentences if one.key == key), None)
-    if same is not None:
-        return _own(statement, same, held), True
-    telling = _words(statement)
-    best = max(held.sentences, key=lambda one: _share(telling, one.words), default=None)
-    if best is None or _share(telling, best.words) < _LIKE:
-        return None, False
-    numbers = frozenset[Decimal]().union(*(held.sentences[one].numbers for one in held.closure(best.number)))
-    tells = _share(telling, best.words) >= _TELLS and polarity(statement) == best.polarity
-    if tells and figures_hold(statement, numbers):
-        return _own(statement, best, held), True
-    return held.whole(best.number), False
+    best = same or max(held.sentences, key=lambda one: _share(telling, one.words), default=None)
+    if best is None or (best is not same and _share(telling, best.words) < _LIKE):
+        return None
+    if len(held.closure(best.number)) > 1 or not (best is same or _tells(text, telling, best)):
+        return held.whole(best.number)
+    return Statement(text, (best.source,), frozenset({best.number}))
 
 
-def _own(statement: str, sentence: _Sentence, held: _Sources) -> _Piece:
-    needs = frozenset(held.closure(sentence.number)) - {sentence.number}
-    return _Piece(statement, frozenset({sentence.number}), (sentence.source,), needs)
+def _tells(text: str, telling: frozenset[str], sentence: _Sentence) -> bool:
+    is_alike = _share(telling, sentence.words) >= _TELLS and polarity(text) == sentence.polarity
+    return is_alike and figures_hold(text, sentence.numbers)
 
 
-def _with_limits(pieces: list[_Piece], held: _Sources) -> tuple[list[_Piece], int]:
-    """Statements whose limits nobody tells are told with them, as their source does."""
-    told = frozenset[int]().union(*(piece.sentences for piece in pieces))
-    found: list[_Piece] = []
-    restored = 0
-    for piece in pieces:
-        is_told = piece.needs <= told
-        restored += not is_told
-        whole = piece if is_told else held.whole(min(piece.sentences))
-        if not any(whole.sentences <= other.sentences for other in found):
-            found.append(whole)
-    return found, restored
-
-
-def _lost_figures(pieces: Sequence[_Piece], held: _Sources, key_sources: Sequence[int]) -> Iterator[_Piece]:
-    told = all_readings("\n".join(piece.text for piece in pieces))
+def _lost_figures(statements: Sequence[Statement], held: _Sources, key_sources: Sequence[int]) -> Iterator[Statement]:
+    told = all_readings("\n".join(one.text for one in statements))
     for source in key_sources:
         first = next((one for one in held.sentences if one.source == source and one.numbers), None)
         if first is not None and not first.numbers & told:
-            piece = held.whole(first.number, is_key=True)
-            told |= all_readings(piece.text)
-            yield piece
+            whole = held.whole(first.number)
+            told |= all_readings(whole.text)
+            yield whole
 
 
-def _within(pieces: list[_Piece], max_tokens: int) -> list[_Piece]:
-    """The pieces there is room for, key figures first; none without what it needs."""
-    chosen: list[_Piece] = []
-    for piece in sorted(pieces, key=lambda one: not one.is_key):
-        if estimated_tokens(_text([*chosen, piece])) <= max_tokens:
-            chosen.append(piece)
-    while True:
-        told = frozenset[int]().union(*(piece.sentences for piece in chosen))
-        standing = [piece for piece in chosen if piece.needs <= told]
-        if len(standing) == len(chosen):
-            return [piece for piece in pieces if piece in standing]
-        chosen = standing
+def _within(statements: list[Statement], first: Sequence[Statement], max_tokens: int) -> list[Statement]:
+    """The statements there is room for, those of `first` before others."""
+    chosen: list[Statement] = []
+    for one in sorted(statements, key=lambda statement: statement not in first):
+        if estimated_tokens(_text([*chosen, one])) <= max_tokens:
+            chosen.append(one)
+    return [one for one in statements if one in chosen]
 
 
-def _text(pieces: Sequence[_Piece]) -> str:
-    return "\n".join(f"- {piece.text}" for piece in pieces) if len(pieces) > 1 else "".join(p.text for p in pieces)
+def _text(statements: Sequence[Statement]) -> str:
+    mark = "- " if len(statements) > 1 else ""
+    return "\n".join(f"{mark}{one.text}" for one in statements)
 
 
 def _key(text: str) -> str:

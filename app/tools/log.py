@@ -18,7 +18,8 @@ from app.text.language import clean, fold, normalise
 from app.tools.base import ToolCall, ToolResult, outages_as_retry
 from app.tools.log_report import LogQuestion, LogResult, choose_samples, write_line, write_report
 from app.tools.log_search import SECONDS, summarise_by_regex
-from app.tools.regex import Fault, Regex, RegexRefused, compile_regex
+from app.tools.regex import Regex, RegexRefused, compile_regex
+from app.tools.sentences import sentence
 from app.tools.typed import TypedTool
 
 _ERRORS, _CRITICAL, _WARNINGS = ("ERROR", "CRITICAL", "FATAL"), ("CRITICAL", "FATAL"), ("WARN", "WARNING")
@@ -30,29 +31,10 @@ _LEVELS: dict[str, tuple[str, ...]] = {
 _MAX_TERMS = 8
 _MAX_TERM_CHARS = 64
 _MAX_SOURCE_CHARS = 100
-_TITLES: dict[Language, str] = {"vi": "Log hệ thống", "en": "System log"}
-_NO_LOGS: dict[Language, str] = {
-    "vi": "Không có log hệ thống nào mà tài khoản này được xem.",
-    "en": "There are no system logs this account may read.",
-}
 _ALL_TERMS, _FILTERED, _SOME_TERMS, _UNFILTERED = 0.9, 0.8, 0.6, 0.5
 """How sure a report is to bear on the question, by what it was narrowed with."""
 
 
-_REFUSED: dict[Language, dict[Fault, str]] = {
-    "vi": {
-        "empty": "Mẫu tìm kiếm trống.",
-        "long": "Mẫu tìm kiếm quá dài; hãy dùng nhiều nhất 500 ký tự.",
-        "large": "Mẫu tìm kiếm quá lớn; hãy giảm số lần lặp.",
-        "syntax": "Mẫu tìm kiếm không đúng cú pháp RE2, vốn không có tham chiếu ngược và nhìn trước, nhìn sau.",
-    },
-    "en": {
-        "empty": "The regular expression is empty.",
-        "long": "The regular expression is too long; use 500 characters at most.",
-        "large": "The regular expression is too large; repeat less.",
-        "syntax": "The regular expression is not in RE2's syntax, which has no references back and no look-around.",
-    },
-}
 _SPARE_SECONDS = 1.0
 """Left for the report when a search by a regular expression ends with its time."""
 
@@ -113,7 +95,7 @@ class LogTool(TypedTool[LogArguments]):
                 search, result = await _run_widened(tx, search, call)
                 readable = result.counts.total or result.examined or await _reads_any(tx, call.departments)
         if not readable:
-            raise ToolFailed(_NO_LOGS[call.language])
+            raise ToolFailed(sentence("log", "no_logs", call.language))
         text = write_report(search.asked, result, call.language, call.zone)
         return ToolResult(
             text=text,
@@ -198,7 +180,7 @@ def _regex(text: str, language: Language) -> Regex | None:
     try:
         return compile_regex(text) if text else None
     except RegexRefused as refusal:
-        raise ToolFailed(_REFUSED[language][refusal.fault]) from refusal
+        raise ToolFailed(sentence("regex", refusal.fault, language)) from refusal
 
 
 def _period(values: dict[str, str], call: ToolCall) -> tuple[Period, str]:
@@ -236,7 +218,7 @@ def _finding(call: ToolCall, index: int, query: str, text: str, search: _Search,
         agent=call.agent,
         index=index,
         query=query,
-        context=": ".join(filter(None, (_TITLES[call.language], sources))) if found else "",
+        context=": ".join(filter(None, (sentence("log", "title", call.language), sources))) if found else "",
         answer=text if found else "",
         found=found,
         confidence=confidence,
@@ -267,7 +249,7 @@ def _quote(call: ToolCall, line: LogLine, relevance: float) -> Quote:
         chunk_id=uuid5(tenant, f"{line.logged_at.isoformat()} {line.source} {line.message}"),
         document_id=tenant,
         external_id=_url(line),
-        title=f"{_TITLES[call.language]} {line.source}",
+        title=f"{sentence('log', 'title', call.language)} {line.source}",
         section="",
         text=shown,
         url=_url(line),

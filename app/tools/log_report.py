@@ -13,6 +13,7 @@ from app.storage.log_lines import LogCounts, LogKind, LogLine
 from app.text.dates import Period, write_day, zone_of
 from app.text.numbers import format_number
 from app.tools.log_search import Looked
+from app.tools.sentences import sentence
 
 _SECRET_NAME = r"(?:pass(?:word|wd|phrase)?|pwd|secret|token|api[_-]?key|access[_-]?key|credential|authorization)"
 _SECRETS = (
@@ -91,71 +92,31 @@ class LogResult:
     """How far a search by a regular expression got."""
 
 
-_ZONES: dict[Language, str] = {"vi": "giờ Việt Nam", "en": "Vietnam time"}
-_WORDS: dict[Language, dict[str, str]] = {
-    "vi": {
-        "lines": "Có {total} dòng log{asked}",
-        "span": ", dòng đầu lúc {first}, dòng cuối lúc {last}",
-        "none": "Không có dòng log nào{asked}",
-        "of_examined": " trong số {examined} dòng đã xem",
-        "term": " chứa “{terms}”",
-        "any_term": " chứa ít nhất một từ trong “{terms}”",
-        "regex": " khớp mẫu /{regex}/",
-        "level": " mức {level}",
-        "source": " của {source}",
-        "by_level": "Theo mức: {counts}",
-        "by_source": "Theo nguồn: {counts}",
-        "patterns": "Thường gặp nhất: {patterns}",
-        "pattern": "“{text}” ({lines} dòng)",
-        "single_pattern": "“{text}” (1 dòng)",
-        "example": "Ví dụ: {line}",
-        "cut": "Mới xem {lines} trên {of} dòng, từ mới đến cũ; hãy thu hẹp thời gian hoặc nguồn để xem hết",
-        "others": "nguồn khác",
-        "not_understood": "Không hiểu khoảng thời gian “{phrase}” nên đã xem log ở mọi thời điểm",
-    },
-    "en": {
-        "lines": "{total} log lines{asked}",
-        "span": ", the first at {first}, the last at {last}",
-        "none": "No log line{asked}",
-        "of_examined": " among the {examined} lines looked through",
-        "term": " with “{terms}”",
-        "any_term": " with at least one word of “{terms}”",
-        "regex": " that match /{regex}/",
-        "level": " of level {level}",
-        "source": " from {source}",
-        "by_level": "By level: {counts}",
-        "by_source": "By source: {counts}",
-        "patterns": "Most frequent: {patterns}",
-        "pattern": "“{text}” ({lines} lines)",
-        "single_pattern": "“{text}” (1 line)",
-        "example": "Example: {line}",
-        "cut": "Looked through {lines} of {of} lines, newest first; narrow the time or the source to see the rest",
-        "others": "other sources",
-        "not_understood": "The time “{phrase}” was not understood, so lines of all times were searched",
-    },
-}
-
-
 def write_report(asked: LogQuestion, result: LogResult, language: Language, zone: tzinfo | None = None) -> str:
     """The whole answer, what is most frequent right after how many; without a match, the one sentence that says so."""
-    words = _WORDS[language]
     sentences = [_first_sentence(asked, result, language, zone or zone_of(language))]
     if result.counts.total:
         if patterns := merged_patterns(result.kinds):
-            told = (
-                words["pattern" if lines > 1 else "single_pattern"].format(text=text, lines=_number(lines, language))
-                for text, lines in patterns
-            )
-            sentences.append(words["patterns"].format(patterns="; ".join(told)))
-        sentences.append(words["by_level"].format(counts=_counts(result.counts.by_level, language)))
-        sentences.append(words["by_source"].format(counts=_counts(_cut(result.counts.by_source, language), language)))
-        sentences += [words["example"].format(line=write_line(line, language, zone)) for line in result.samples[:1]]
+            told = "; ".join(_pattern(text, lines, language) for text, lines in patterns)
+            sentences.append(sentence("log", "patterns", language, patterns=told))
+        sentences.append(sentence("log", "by_level", language, counts=_counts(result.counts.by_level, language)))
+        sentences.append(
+            sentence("log", "by_source", language, counts=_counts(_cut(result.counts.by_source, language), language))
+        )
+        sentences += [
+            sentence("log", "example", language, line=write_line(line, language, zone)) for line in result.samples[:1]
+        ]
     if result.looked and result.looked.is_cut:
         lines, of = (_number(count, language) for count in result.looked)
-        sentences.append(words["cut"].format(lines=lines, of=of))
+        sentences.append(sentence("log", "cut", language, lines=lines, of=of))
     if asked.not_understood:
-        sentences.append(words["not_understood"].format(phrase=asked.not_understood))
+        sentences.append(sentence("log", "not_understood", language, phrase=asked.not_understood))
     return ". ".join(sentences) + "."
+
+
+def _pattern(text: str, lines: int, language: Language) -> str:
+    name = "pattern" if lines > 1 else "single_pattern"
+    return sentence("log", name, language, text=text, lines=_number(lines, language))
 
 
 def merged_patterns(kinds: Sequence[LogKind]) -> list[tuple[str, int]]:
@@ -203,31 +164,37 @@ def _beginning(message: str) -> str:
 
 
 def _first_sentence(asked: LogQuestion, result: LogResult, language: Language, zone: tzinfo) -> str:
-    words, counts = _WORDS[language], result.counts
+    counts = result.counts
     told = _asked(asked, language, zone, partly=result.partly)
     if not counts.total:
-        examined = words["of_examined"].format(examined=_number(result.examined, language)) if result.examined else ""
-        return words["none"].format(asked=told) + examined
-    sentence = words["lines"].format(total=_number(counts.total, language), asked=told)
-    if counts.total == 1 and language == "en":
-        sentence = sentence.replace("log lines", "log line", 1)
-    if counts.first and counts.last:
-        sentence += words["span"].format(
-            first=_moment(counts.first, language, zone), last=_moment(counts.last, language, zone)
+        examined = (
+            sentence("log", "of_examined", language, examined=_number(result.examined, language))
+            if result.examined
+            else ""
         )
-        sentence += _zone_told(zone, language)
-    return sentence
+        return sentence("log", "none", language, asked=told) + examined
+    name = "one_line" if counts.total == 1 else "lines"
+    text = sentence("log", name, language, total=_number(counts.total, language), asked=told)
+    if counts.first and counts.last:
+        text += sentence(
+            "log",
+            "span",
+            language,
+            first=_moment(counts.first, language, zone),
+            last=_moment(counts.last, language, zone),
+        )
+        text += _zone_named(zone, language)
+    return text
 
 
 def _asked(asked: LogQuestion, language: Language, zone: tzinfo, *, partly: bool) -> str:
-    words = _WORDS[language]
-    told = words["level"].format(level=asked.level) if asked.level else ""
+    told = sentence("log", "level", language, level=asked.level) if asked.level else ""
     if asked.terms:
-        told += words["any_term" if partly else "term"].format(terms=" ".join(asked.terms))
+        told += sentence("log", "any_term" if partly else "term", language, terms=" ".join(asked.terms))
     if asked.regex:
-        told += words["regex"].format(regex=shown_message(asked.regex))
+        told += sentence("log", "regex", language, regex=shown_message(asked.regex))
     if asked.source:
-        told += words["source"].format(source=asked.source)
+        told += sentence("log", "source", language, source=asked.source)
     if period := asked.period.written(language, zone):
         told += f" {period}"
     return told
@@ -237,7 +204,7 @@ def _cut(by_source: dict[str, int], language: Language) -> dict[str, int]:
     """The sources with the most lines; the rest in one."""
     ranked = list(by_source.items())
     rest = sum(lines for _, lines in ranked[_TOP_SOURCES:])
-    others = {_WORDS[language]["others"]: rest} if rest else {}
+    others = {sentence("log", "others", language): rest} if rest else {}
     return dict(ranked[:_TOP_SOURCES]) | others
 
 
@@ -249,9 +216,9 @@ def _number(count: int, language: Language) -> str:
     return format_number(Decimal(count), language)
 
 
-def _zone_told(zone: tzinfo, language: Language) -> str:
+def _zone_named(zone: tzinfo, language: Language) -> str:
     """`` (giờ Việt Nam)``, `` (UTC)``, `` (Europe/London)``."""
-    return f" ({_ZONES[language]})" if zone is VIETNAM else f" ({zone})"
+    return f" ({sentence('log', 'home_zone', language)})" if zone is VIETNAM else f" ({zone})"
 
 
 def _moment(moment: datetime, language: Language, zone: tzinfo) -> str:

@@ -8,44 +8,22 @@ from app.domain.knowledge import Language
 from app.domain.record import Record
 from app.errors import ToolFailed
 from app.reasoning import Reasoner
-from app.tools.base import ToolCall, ToolResult
-from app.tools.finding import computed
-from app.tools.sandbox import MAX_CODE_CHARS, Limits, ProgramStopped, Ran, Sandbox, Stop
+from app.tools.base import ToolCall, ToolResult, computed
+from app.tools.sandbox import MAX_CODE_CHARS, Limits, ProgramStopped, Ran, Sandbox
+from app.tools.sentences import sentence
 from app.tools.typed import TypedTool
 
 _GRACE_SECONDS = 1.0
 """Kept from the call's time for what comes after the program."""
 _LEAST_SECONDS = 0.1
 _MAX_INPUTS = 50
-_SILENT: dict[Language, str] = {
-    "vi": "Chương trình chạy xong và không in gì.",
-    "en": "The program ended and printed nothing.",
-}
-_STOPPED: dict[Language, dict[Stop, str]] = {
-    "vi": {
-        Stop.TOO_LONG: "Chương trình hoặc dữ liệu vào quá dài.",
-        Stop.PROGRAM: "Chương trình dừng vì lỗi của nó: {detail}.",
-        Stop.TIME: "Chương trình chạy quá lâu nên đã bị dừng.",
-        Stop.MEMORY: "Chương trình dùng quá nhiều bộ nhớ nên đã bị dừng.",
-        Stop.OUTPUT: "Chương trình cho ra quá nhiều dữ liệu nên đã bị dừng.",
-        Stop.CRASH: "Chương trình làm hỏng tiến trình chạy nó nên không có kết quả.",
-    },
-    "en": {
-        Stop.TOO_LONG: "The program or its inputs are too long.",
-        Stop.PROGRAM: "The program stopped with an error of its own: {detail}.",
-        Stop.TIME: "The program ran too long and was stopped.",
-        Stop.MEMORY: "The program used too much memory and was stopped.",
-        Stop.OUTPUT: "The program gave too much output and was stopped.",
-        Stop.CRASH: "The program broke the process it ran in; there is no result.",
-    },
-}
 
 
 class ProgramFailed(ToolFailed):
     """The program gave no result; the sentence is for the asker, `stop` and `detail` for a mind that mends it."""
 
     def __init__(self, stopped: ProgramStopped, language: Language):
-        super().__init__(_STOPPED[language][stopped.stop].format(detail=stopped.detail.rstrip(".")))
+        super().__init__(sentence("program", stopped.stop, language, detail=stopped.detail.rstrip(".")))
         self.stop = stopped.stop
         self.detail = stopped.detail
 
@@ -88,16 +66,16 @@ class PythonTool(TypedTool[Program]):
             ran = await self._sandbox.run(arguments.code, arguments.inputs, limits)
         except ProgramStopped as stopped:
             raise ProgramFailed(stopped, call.language) from stopped
-        text = _told(ran, call.language)
+        text = _write(ran, call.language)
         url = f"python:{hashlib.sha256(arguments.code.encode('utf-8', 'replace')).hexdigest()[:16]}"
         finding = computed(call, index, query, text, source_type="math", url=url)
         return ToolResult(text=text, findings=(finding,), value=ran.value, trace=(_cost(ran),))
 
 
-def _told(ran: Ran, language: Language) -> str:
+def _write(ran: Ran, language: Language) -> str:
     """What was printed, then the last value on a line of its own."""
     parts = (ran.printed.rstrip("\n"), ran.shown)
-    return "\n".join(part for part in parts if part) or _SILENT[language]
+    return "\n".join(part for part in parts if part) or sentence("program", "silent", language)
 
 
 def _cost(ran: Ran) -> str:

@@ -5,19 +5,24 @@ followed.
 """
 
 import math
-from collections.abc import Sequence
+import re
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 from uuid import NAMESPACE_URL, uuid5
 
+from pydantic import JsonValue
+
 from app.domain.knowledge import Finding, Passage, Quote
 from app.embedding import Embedder, EmbeddingUnavailable
+from app.errors import ToolFailed, ToolRetry
 from app.reasoning import AnswerRequest, Reasoner
 from app.retrieval.calibration import load_calibration
-from app.text.language import content_words, fold, guess_language, is_unaccented_vietnamese, words
-from app.tools.base import ToolCall, outages_as_retry
-from app.tools.finding import computed
-from app.tools.pieces import Piece
+from app.text.language import clean, content_words, fold, guess_language, is_unaccented_vietnamese, words
+from app.tools.base import ToolCall, ToolResult, computed, outages_as_retry
+from app.tools.dialling import Fetcher, FetchRefused, refusal_sentence
+from app.tools.typed import R, TypedTool
 
 _COMPARED = 16
 """Pieces whose vectors are made; 5-20 ms of one core each."""
@@ -29,6 +34,13 @@ AUTHORITY = "web"
 """Authority and department of passages from the web."""
 
 
+class Piece(NamedTuple):
+    """A literal span of a text, and the headings above it."""
+
+    text: str
+    section: str = ""
+
+
 class Source(NamedTuple):
     """Where a text was read."""
 
@@ -36,6 +48,19 @@ class Source(NamedTuple):
     title: str
     created_at: datetime | None
     """None = not known."""
+
+
+class Text(NamedTuple):
+    """What was read, in pieces."""
+
+    source: Source
+    pieces: Sequence[Piece]
+    addresses: Sequence[str] = ()
+    """Of each piece, where pieces have addresses of their own (``…&t=75``); else all have the source's."""
+
+    def address(self, at: int) -> str:
+        """Where the piece at `at` can be looked up."""
+        return self.addresses[at] if self.addresses else self.source.url
 
 
 class Reading:
@@ -47,7 +72,7 @@ class Reading:
         self._min_relevance_score = min_relevance_score
         self._calibration = load_calibration(embedder.model if embedder else "")
 
-    async def answer(self, call: ToolCall, index: int, query: str, question: str, read: "Text") -> Finding:
+    async def answer(self, call: ToolCall, index: int, query: str, question: str, read: Text) -> Finding:
         """The finding of one query. Raises `ToolRetry` when the reasoner is away.
 
         Args:
@@ -70,7 +95,7 @@ class Reading:
         cited = tuple(evidence.model_copy(update={"source_type": "web"}) for evidence in found.evidence)
         return found.model_copy(update={"query": query, "evidence": cited})
 
-    async def _passages(self, call: ToolCall, question: str, read: "Text") -> tuple[Passage, ...]:
+    async def _passages(self, call: ToolCall, question: str, read: Text) -> tuple[Passage, ...]:
         """The pieces that bear most on the question, best first."""
         unaccented = is_unaccented_vietnamese(question)
         shares = _shares(question, read.pieces, folded=unaccented)
@@ -105,17 +130,39 @@ class Reading:
         return [float(value) for value in self._calibration.centre_passages(vectors, languages) @ centre]
 
 
-class Text(NamedTuple):
-    """What was read, in pieces."""
+class ReadingTool(TypedTool[R]):
+    """Base of tools that fetch one text and answer from it."""
 
-    source: Source
-    pieces: Sequence[Piece]
-    addresses: Sequence[str] = ()
-    """Of each piece, where pieces have addresses of their own (``…&t=75``); else all have the source's."""
+    def __init__(self, reasoner: Reasoner, fetcher: Fetcher, reading: Reading):
+        super().__init__(reasoner)
+        self._fetcher = fetcher
+        self._reading = reading
 
-    def address(self, at: int) -> str:
-        """Where the piece at `at` can be looked up."""
-        return self.addresses[at] if self.addresses else self.source.url
+    @abstractmethod
+    async def fetch(self, call: ToolCall, query: str, arguments: R, trace: list[str]) -> tuple[Text | None, str]:
+        """The text, None where there is none, and what is asked of it. Adds what was fetched to `trace`.
+
+        Raises `ToolFailed` where nothing can be read, `ToolRetry` where another try may help, and `FetchRefused`.
+        """
+
+    async def run(self, call: ToolCall, index: int, query: str, arguments: R) -> ToolResult:
+        """The text's answer to one query, if it holds one. Raises `ToolFailed`, and `ToolRetry` for what may pass."""
+        trace: list[str] = []
+        try:
+            read, question = await self.fetch(call, query, arguments, trace)
+        except FetchRefused as refused:
+            error = ToolRetry if refused.may_pass else ToolFailed
+            raise error(refusal_sentence(refused, call.language)) from refused
+        finding = await self._reading.answer(call, index, query, question, read or Text(Source("", "", None), ()))
+        return ToolResult(
+            text=finding.answer, findings=(finding,), value=read and _named(read.source), trace=tuple(trace)
+        )
+
+
+def _named(source: Source) -> JsonValue:
+    """The source for machines; its day where that is known."""
+    day: dict[str, JsonValue] = {"date": source.created_at.date().isoformat()} if source.created_at else {}
+    return {"url": source.url, "title": source.title} | day
 
 
 def _shares(question: str, pieces: Sequence[Piece], *, folded: bool) -> list[float]:
@@ -164,3 +211,75 @@ def _opening(call: ToolCall, index: int, query: str, read: Text) -> Finding:
         created_at=read.source.created_at, context=read.source.title, confidence=_OPENING_CONFIDENCE,
         quotes=tuple(taken),
     )  # fmt: skip
+
+
+MAX_TEXT_CHARS = 200_000
+"""Of one source; what is longer is read to here."""
+_FULL, _LONGEST = 700, 1_200
+"""Characters: paragraphs grow together up to the first; no piece is longer than the second."""
+_HEADING = re.compile(r"(?P<marks>#{1,6})\s+(?P<title>.+)")
+_PARAGRAPH_END = re.compile(r"\n[ \t]*\n+")
+_SENTENCE_END = re.compile(r"(?<=[.!?…])\s+|\n")
+_RULE = re.compile(r"[|:\- ]+")
+
+
+def pieces_of(markdown: str) -> list[Piece]:
+    """The text's pieces in their order; a piece of a cut table begins with the table's header."""
+    found: list[Piece] = []
+    headings: dict[int, str] = {}
+    for paragraph in _PARAGRAPH_END.split(clean(markdown[:MAX_TEXT_CHARS])):
+        lines = paragraph.strip("\n")
+        while match := _HEADING.match(lines):
+            level = len(match["marks"])
+            headings = {depth: title for depth, title in headings.items() if depth < level} | {level: match["title"]}
+            lines = lines[match.end() :].lstrip("\n")
+        section = " › ".join(title.strip() for title in headings.values())
+        for part in _parts(lines.strip()):
+            _take(found, Piece(part, section))
+    return found
+
+
+def _take(found: list[Piece], piece: Piece) -> None:
+    """Add a piece, to the last one where both are short and stand under the same heading."""
+    last = found[-1] if found else None
+    if last and last.section == piece.section and len(last.text) + len(piece.text) <= _FULL:
+        found[-1] = last._replace(text=f"{last.text}\n\n{piece.text}")
+    else:
+        found.append(piece)
+
+
+def _parts(paragraph: str) -> Iterator[str]:
+    """A paragraph, or its parts where it is too long."""
+    if len(paragraph) <= _LONGEST:
+        if paragraph:
+            yield paragraph
+        return
+    header = _table_header(paragraph)
+    body = paragraph[len(header) :]
+    for part in _filled(_SENTENCE_END.split(body) if not header else body.split("\n"), "\n" if header else " "):
+        yield f"{header}{part}"
+
+
+def _filled(bits: list[str], joint: str) -> Iterator[str]:
+    """Sentences or rows put together up to the length of a piece; one that is longer by itself is cut."""
+    held = ""
+    for bit in (cut for whole in bits for cut in _cut(whole.strip())):
+        if held and len(held) + len(bit) > _FULL:
+            yield held
+            held = ""
+        held = f"{held}{joint}{bit}" if held else bit
+    if held:
+        yield held
+
+
+def _cut(bit: str) -> Iterator[str]:
+    for at in range(0, len(bit), _LONGEST):
+        yield bit[at : at + _LONGEST]
+
+
+def _table_header(paragraph: str) -> str:
+    """The first two lines of a Markdown table; empty for other text."""
+    lines = paragraph.split("\n", 2)
+    is_table = len(lines) > 2 and lines[0].startswith("|") and "-" in lines[1] and bool(_RULE.fullmatch(lines[1]))
+    header = f"{lines[0]}\n{lines[1]}\n" if is_table else ""
+    return header if len(header) < _FULL else ""

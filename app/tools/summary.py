@@ -41,7 +41,7 @@ class SummaryTool:
             value=_cited(told, found),
             trace=(
                 f"{len(told.statements)} statements from {len(told.sources)} of {len(found)} findings; "
-                f"{told.replaced} replaced, {told.restored} restored, {told.left_out} left out",
+                f"{told.replaced} replaced, {told.restored} restored",
             ),
         )
 

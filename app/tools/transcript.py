@@ -8,20 +8,19 @@ from urllib.parse import parse_qs, urlsplit
 
 from pydantic import Field
 
-from app.confinement.processes import Isolated, IsolationEnd, IsolationFailed
+from app.confinement.processes import Isolated
 from app.domain.knowledge import Language
 from app.domain.plan import TRANSCRIPT_TOOL
 from app.domain.record import Record
-from app.errors import ToolFailed, ToolRetry
+from app.errors import ToolFailed
 from app.reasoning import Reasoner
 from app.text.language import clean
-from app.tools.base import ToolCall, ToolResult
+from app.tools.base import ToolCall
 from app.tools.dialling import Fetched, Fetcher, FetchRefused, Refusal, WebAddress, read_address
-from app.tools.pieces import Piece
-from app.tools.reading import Reading, Source, Text
+from app.tools.reading import Piece, Reading, ReadingTool, Source, Text
+from app.tools.sentences import sentence
 from app.tools.stated import asked_of, stated_address
-from app.tools.typed import TypedTool
-from app.tools.web_access import as_tool_error, require_installed, text_of, trace_of
+from app.tools.web_access import require_installed, run_confined, text_of, trace_of
 
 HOST = "www.youtube.com"
 """The only host that is ever asked, whatever the library or a page would like."""
@@ -36,25 +35,6 @@ _PIECE_CHARS, _PIECE_SECONDS = 400, 60.0
 _MAX_TITLE_CHARS, _MAX_SNIPPET_CHARS = 200, 1_000
 _ABSENT = frozenset(("TranscriptsDisabled", "NoTranscriptFound"))
 _CLOSED = frozenset(("VideoUnavailable", "VideoUnplayable", "AgeRestricted", "InvalidVideoId"))
-_SENTENCES: dict[str, dict[Language, str]] = {
-    "no_video": {
-        "vi": "Địa chỉ này không phải là video YouTube.",
-        "en": "This is not the address of a YouTube video.",
-    },
-    "absent": {"vi": "Video này không có phụ đề.", "en": "This video has no subtitles."},
-    "closed": {
-        "vi": "Video này không xem công khai được nên không đọc được phụ đề.",
-        "en": "This video cannot be watched by everybody, so its subtitles cannot be read.",
-    },
-    "refused": {
-        "vi": "YouTube không đưa phụ đề của video này cho máy chủ này.",
-        "en": "YouTube does not give this video's subtitles to this server.",
-    },
-    "away": {
-        "vi": "Hiện không đọc được phụ đề của video này.",
-        "en": "The video's subtitles cannot be read at the moment.",
-    },
-}
 
 
 class TranscriptArguments(Record):
@@ -64,7 +44,7 @@ class TranscriptArguments(Record):
     question: str = Field("", description="What the video shall answer, without the address", max_length=4_000)
 
 
-class TranscriptTool(TypedTool[TranscriptArguments]):
+class TranscriptTool(ReadingTool[TranscriptArguments]):
     """Reads the subtitles of a YouTube video whose address stands in the question, and answers from them."""
 
     name = TRANSCRIPT_TOOL
@@ -72,28 +52,19 @@ class TranscriptTool(TypedTool[TranscriptArguments]):
 
     def __init__(self, reasoner: Reasoner, fetcher: Fetcher, reading: Reading, reader: Isolated | None = None):
         """`reader`: runs `captions.read_captions`; unset = one of its own."""
-        super().__init__(reasoner)
-        self._fetcher = fetcher
-        self._reading = reading
+        super().__init__(reasoner, fetcher, reading)
         self._reader = reader or Isolated("app.tools.captions:read_captions")
 
-    async def run(self, call: ToolCall, index: int, query: str, arguments: TranscriptArguments) -> ToolResult:
-        """What the video says to one query; each quote is cited with the second it begins at.
-
-        Raises `ToolFailed` for other addresses and videos without subtitles, `ToolRetry` when YouTube is away.
-        """
+    async def fetch(
+        self, call: ToolCall, query: str, arguments: TranscriptArguments, trace: list[str]
+    ) -> tuple[Text, str]:
+        """What the video says, each piece with the second it begins at, and the question without the address."""
         require_installed("youtube_transcript_api", call.language)
-        try:
-            video = video_of(stated_address(arguments.url, call, query))
-        except FetchRefused as refused:
-            raise as_tool_error(refused, call.language) from refused
+        video = video_of(stated_address(arguments.url, call, query))
         if not video:
             raise _failed("no_video", call.language)
-        trace: list[str] = []
         read = _text(video, await self._captions(call, video, trace), call.language)
-        finding = await self._reading.answer(call, index, query, asked_of(arguments.question or query), read)
-        value = {"url": read.source.url, "title": read.source.title}
-        return ToolResult(text=finding.answer, findings=(finding,), value=value, trace=tuple(trace))
+        return read, asked_of(arguments.question or query)
 
     async def aclose(self) -> None:
         """End the reading process."""
@@ -113,15 +84,7 @@ class TranscriptTool(TypedTool[TranscriptArguments]):
         raise _failed("refused", call.language)
 
     async def _asked(self, order: dict[str, object], language: Language) -> dict[str, Any]:
-        try:
-            told = json.loads(await self._reader(json.dumps(order).encode()))
-        except IsolationFailed as failed:
-            error = ToolRetry if failed.end is IsolationEnd.UNAVAILABLE else ToolFailed
-            raise error(_SENTENCES["away"][language]) from failed
-        except ValueError as odd:
-            raise _failed("refused", language) from odd
-        if not isinstance(told, dict):
-            raise _failed("refused", language)
+        told = await run_confined(self._reader, json.dumps(order).encode(), _failed("away", language))
         failure = str(told.get("failure", ""))
         if failure:
             closed = "closed" if failure in _CLOSED else "refused"
@@ -138,8 +101,6 @@ class TranscriptTool(TypedTool[TranscriptArguments]):
                 wants["url"], media_types=_KINDS, seconds=call.seconds_left,
                 body=wants["body"].encode() if is_post else None,
             )  # fmt: skip
-        except FetchRefused as refused:
-            raise as_tool_error(refused, call.language) from refused
         except (KeyError, TypeError, AttributeError) as odd:
             raise _failed("refused", call.language) from odd
 
@@ -195,4 +156,4 @@ def _clock(seconds: float) -> str:
 
 
 def _failed(which: str, language: Language) -> ToolFailed:
-    return ToolFailed(_SENTENCES[which][language])
+    return ToolFailed(sentence("video", which, language))

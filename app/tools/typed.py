@@ -4,6 +4,7 @@ Such a tool is a class with a docstring, a record of arguments and one async met
 """
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from functools import cache
 from typing import Any, Generic, TypeVar
@@ -16,16 +17,9 @@ from app.errors import ToolFailed
 from app.reasoning import Arguments, Reasoner
 from app.text.language import clean
 from app.tools.base import ToolCall, ToolResult, outages_as_retry, side_by_side
+from app.tools.sentences import sentence
 
 _MAX_NAMES, _MAX_NAME_CHARS = 6, 60
-_MISSING: dict[Language, str] = {
-    "vi": "Chưa làm được vì thiếu: {missing}. Vui lòng nêu trong câu hỏi.",
-    "en": "This cannot be done yet; missing: {missing}. Please state it in the question.",
-}
-_WRONG: dict[Language, str] = {
-    "vi": "Không hiểu được giá trị của: {names}.",
-    "en": "The value cannot be understood: {names}.",
-}
 _TRUE, _FALSE = frozenset(("true", "yes", "1", "có", "đúng")), frozenset(("false", "no", "0", "không", "sai"))
 
 
@@ -40,14 +34,16 @@ def coerced(values: Mapping[str, str], schema: Mapping[str, Any]) -> dict[str, J
 
 def missing(names: tuple[str, ...], language: Language) -> ToolFailed:
     """The refusal to go on without operands nobody stated."""
-    told = ", ".join(clean(name)[:_MAX_NAME_CHARS] for name in names[:_MAX_NAMES])
-    return ToolFailed(_MISSING[language].format(missing=told))
+    return ToolFailed(sentence("arguments", "missing", language, missing=_listed(names)))
 
 
 def not_understood(names: tuple[str, ...], language: Language) -> ToolFailed:
     """The refusal of values that do not fit."""
-    told = ", ".join(clean(name)[:_MAX_NAME_CHARS] for name in names[:_MAX_NAMES])
-    return ToolFailed(_WRONG[language].format(names=told))
+    return ToolFailed(sentence("arguments", "not_understood", language, names=_listed(names)))
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(clean(name)[:_MAX_NAME_CHARS] for name in names[:_MAX_NAMES])
 
 
 def _value(text: str, schema: Mapping[str, Any]) -> JsonValue:
@@ -76,29 +72,32 @@ def _kinds(schema: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(kinds)
 
 
-A = TypeVar("A", bound=Record)
+A = TypeVar("A")
+R = TypeVar("R", bound=Record)
 
 
-class TypedTool(Generic[A]):
-    """Base of tools whose arguments are a record; implements `Tool`. The first line of the docstring tells planners
-    what the tool does."""
+class ArgumentTool(ABC, Generic[A]):
+    """Base of tools whose arguments a mind fills in by a JSON schema; implements `Tool`."""
 
     name: str
     alternative: str | None = None
-    arguments: type[A]
-    """What a mind may fill in; the descriptions of its fields tell it how. Never anything about who asks."""
 
-    def __init__(self, reasoner: Reasoner):
+    def __init__(self, reasoner: Reasoner | None):
+        """`reasoner` chooses arguments; None = every call gives them."""
         self._reasoner = reasoner
 
     @property
+    @abstractmethod
     def input_schema(self) -> Mapping[str, Any]:
         """The JSON schema of its arguments."""
-        return schema_of(self.arguments)
 
+    @abstractmethod
     async def run(self, call: ToolCall, index: int, query: str, arguments: A) -> ToolResult:
         """Do it for one query (`index` from 1). Raises `ToolRetry` and `ToolFailed` as `Tool` does."""
-        raise NotImplementedError
+
+    @abstractmethod
+    async def check(self, values: dict[str, JsonValue], call: ToolCall) -> A:
+        """The arguments these values are. Raises `ToolFailed` where they do not fit the schema."""
 
     async def __call__(self, call: ToolCall) -> ToolResult:
         """Answer every query of the call, side by side.
@@ -111,23 +110,37 @@ class TypedTool(Generic[A]):
         return results[0] if len(results) == 1 else joined(results)
 
     async def _answer(self, call: ToolCall, index: int, query: str) -> ToolResult:
-        schema = schema_of(self.arguments)
-        found = await self._chosen(call, query, schema)
-        return await self.run(call, index, query, self._checked(found, schema, call))
-
-    async def _chosen(self, call: ToolCall, query: str, schema: Mapping[str, Any]) -> Arguments:
-        """What a mind has chosen already, or chooses now."""
-        if call.given is not None:
-            return Arguments(values=dict(call.given))
-        with outages_as_retry("The reasoner"):
-            return await self._reasoner.arguments(self.name, query, call.findings, call.language, schema)
-
-    def _checked(self, found: Arguments, schema: Mapping[str, Any], call: ToolCall) -> A:
+        schema = self.input_schema
+        found = await self._choose(call, query, schema)
         unfilled = tuple(name for name in schema.get("required", ()) if not found.values.get(name, "").strip())
         if unfilled:
             raise missing(found.missing or unfilled, call.language)
+        return await self.run(call, index, query, await self.check(coerced(found.values, schema), call))
+
+    async def _choose(self, call: ToolCall, query: str, schema: Mapping[str, Any]) -> Arguments:
+        """What a mind has chosen already, or chooses now."""
+        if call.given is not None:
+            return Arguments(values=dict(call.given))
+        assert self._reasoner is not None
+        with outages_as_retry("The reasoner"):
+            return await self._reasoner.arguments(self.name, query, call.findings, call.language, schema)
+
+
+class TypedTool(ArgumentTool[R]):
+    """Base of tools whose arguments are a record. The first line of the docstring tells planners what the tool does."""
+
+    arguments: type[R]
+    """What a mind may fill in; the descriptions of its fields tell it how. Never anything about who asks."""
+
+    @property
+    def input_schema(self) -> Mapping[str, Any]:
+        """The JSON schema of its arguments."""
+        return schema_of(self.arguments)
+
+    async def check(self, values: dict[str, JsonValue], call: ToolCall) -> R:
+        """The record these values make. Raises `ToolFailed`."""
         try:
-            return self.arguments.model_validate(coerced(found.values, schema))
+            return self.arguments.model_validate(values)
         except ValidationError as invalid:
             names = tuple(dict.fromkeys(str(error["loc"][0]) for error in invalid.errors() if error["loc"]))
             raise not_understood(names, call.language) from invalid

@@ -16,8 +16,7 @@ from app.errors import ToolFailed
 from app.text.language import clean
 from app.text.numbers import all_readings, format_number, read_number
 from app.tools.arithmetic import rounded
-from app.tools.base import ToolCall, ToolResult
-from app.tools.finding import computed
+from app.tools.base import ToolCall, ToolResult, computed
 from app.tools.measures import CannotConvert, Conversion, Measure, Refusal, convert, counterpart, read_measure
 from app.tools.typed import TypedTool
 

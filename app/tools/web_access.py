@@ -1,12 +1,12 @@
-"""What an operator says about the web: nothing is read unless hosts are named, and then only those."""
+"""Fetching for the web tools, and what an operator says about the web: only hosts that are named are read."""
 
 import json
 import re
 import ssl
 from importlib.util import find_spec
+from typing import Any
 
-from trafilatura import bare_extraction
-
+from app.confinement.processes import Isolated, IsolationEnd, IsolationFailed
 from app.domain.knowledge import Language
 from app.domain.plan import TRANSCRIPT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
 from app.domain.record import Record
@@ -23,57 +23,9 @@ from app.tools.dialling import (
     SystemResolver,
     dial,
     read_address,
-    told,
 )
+from app.tools.sentences import sentence
 
-_HIDDEN = [
-    "//*[@hidden]",
-    "//*[contains(translate(@style, ' ', ''), 'display:none')]",
-    "//*[contains(translate(@style, ' ', ''), 'visibility:hidden')]",
-    "//*[contains(translate(@style, ' ', ''), 'font-size:0')]",
-]
-"""What nobody sees on the page."""
-SAMPLE = b"""<html lang="en"><head><title>Annual leave</title><meta property="article:published_time"
-content="2026-03-02T08:00:00+07:00"></head><body><nav><a href="/">Home</a></nav><article><h1>Annual leave</h1>
-<p>Published on 2 March 2026. Everybody has twelve days.</p><ul><li>One</li></ul><table><tr><th>Kind</th></tr><tr>
-<td>Wedding</td></tr></table></article><footer>2026</footer></body></html>"""
-"""What the function is tried on before it is confined."""
-
-
-def read_page(content: bytes) -> bytes:
-    """JSON with ``title``, ``date`` (ISO or empty) and ``text`` (Markdown) of HTML, as UTF-8.
-
-    The text is empty where the page has none that can be told from its furniture.
-    """
-    page = bare_extraction(
-        content.decode("utf-8", "replace"),
-        include_formatting=True,
-        with_metadata=True,
-        include_comments=False,
-        include_tables=True,
-        include_links=False,
-        include_images=False,
-        favor_recall=True,
-        prune_xpath=_HIDDEN,
-    )
-    told = {"title": "", "date": "", "text": ""}
-    if page is not None and not isinstance(page, dict):
-        told = {"title": page.title or "", "date": page.date or "", "text": page.text or ""}
-    return json.dumps(told, ensure_ascii=False).encode("utf-8", "replace")
-
-
-_GONE: dict[Language, str] = {
-    "vi": "{host} không có trang này (mã {status}).",
-    "en": "{host} has no such page (status {status}).",
-}
-_BUSY: dict[Language, str] = {
-    "vi": "{host} hiện không trả lời được (mã {status}).",
-    "en": "{host} cannot answer at the moment (status {status}).",
-}
-_NOT_INSTALLED: dict[Language, str] = {
-    "vi": "Chưa cài phần đọc web. Quản trị viên có thể cài bằng: pip install 'conclave[web]'.",
-    "en": "Reading the web is not installed. An administrator can add it: pip install 'conclave[web]'.",
-}
 _PASSING = frozenset((408, 425, 429, 500, 502, 503, 504))
 _CHARSETS = re.compile(
     r"utf-?(?:8|16|16[bl]e)|(?:us-)?ascii|latin-?1|(?:iso-?8859-|windows-|cp)\d{1,4}|gb2312|gbk|gb18030|big5|shift_jis"
@@ -91,23 +43,16 @@ async def fetched_for(
 ) -> Fetched:
     """What `url` gives, within the time the call has left.
 
-    Raises `ToolRetry` where another try may help, `ToolFailed` with a sentence for the asker where not.
+    Raises `FetchRefused`, and for another status than success `ToolRetry` where another try may help, `ToolFailed`
+    where not.
     """
-    try:
-        fetched = await fetcher.fetch(
-            url, media_types=media_types, seconds=call.seconds_left, language=language or call.language
-        )
-    except FetchRefused as refused:
-        raise as_tool_error(refused, call.language) from refused
+    fetched = await fetcher.fetch(
+        url, media_types=media_types, seconds=call.seconds_left, language=language or call.language
+    )
     if 200 <= fetched.status < 300:
         return fetched
-    sentence, error = (_BUSY, ToolRetry) if fetched.status in _PASSING else (_GONE, ToolFailed)
-    raise error(sentence[call.language].format(host=fetched.address.host, status=fetched.status))
-
-
-def as_tool_error(refused: FetchRefused, language: Language) -> ToolRetry | ToolFailed:
-    """A refusal of the guard, as a tool raises it."""
-    return (ToolRetry if refused.may_pass else ToolFailed)(told(refused, language))
+    name, error = ("busy", ToolRetry) if fetched.status in _PASSING else ("gone", ToolFailed)
+    raise error(sentence("web", name, call.language, host=fetched.address.host, status=fetched.status))
 
 
 def trace_of(fetched: Fetched) -> str:
@@ -130,10 +75,26 @@ def text_of(fetched: Fetched) -> str:
         return content.decode("utf-8", "replace")
 
 
+async def run_confined(function: Isolated, content: bytes, failed: ToolFailed) -> dict[str, Any]:
+    """The JSON object a confined process makes of what was fetched; it is as untrusted as that.
+
+    Raises `failed` where there is none, `ToolRetry` with the same sentence where no process could be started.
+    """
+    try:
+        found = json.loads(await function(content))
+    except IsolationFailed as ended:
+        raise (ToolRetry(str(failed)) if ended.end is IsolationEnd.UNAVAILABLE else failed) from ended
+    except ValueError as odd:
+        raise failed from odd
+    if not isinstance(found, dict):
+        raise failed
+    return found
+
+
 def require_installed(package: str, language: Language) -> None:
     """Raises `ToolFailed` with what to install where an optional library is missing. Imports nothing."""
     if find_spec(package) is None:
-        raise ToolFailed(_NOT_INSTALLED[language])
+        raise ToolFailed(sentence("web", "not_installed", language))
 
 
 _YOUTUBE = "https://www.youtube.com/"

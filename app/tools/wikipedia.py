@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Generic, TypeVar
 from urllib.parse import quote, urlencode
 
 from pydantic import Field, ValidationError
@@ -14,12 +13,11 @@ from app.domain.record import Record
 from app.errors import ToolFailed
 from app.reasoning import Reasoner
 from app.text.language import clean, content_words
-from app.tools.base import ToolCall, ToolResult
+from app.tools.base import ToolCall
 from app.tools.dialling import Fetcher
-from app.tools.pieces import pieces_of
-from app.tools.reading import Reading, Source, Text
+from app.tools.reading import Reading, ReadingTool, Source, Text, pieces_of
+from app.tools.sentences import sentence
 from app.tools.stated import asked_of
-from app.tools.typed import TypedTool
 from app.tools.web_access import fetched_for, trace_of
 
 WIKIPEDIA = "https://{lang}.wikipedia.org/w/api.php"
@@ -32,10 +30,6 @@ _NAMING = re.compile(r"\b(?:theo\s+|trên\s+|according to\s+|on\s+)?wikipedia\b[
 _NAME = re.compile(r"[^\W\d_a-z][\w'-]*(?:\s+(?:[^\W\d_a-z][\w'-]*|\d+))*")
 _HEADING = re.compile(r"^(={2,6})\s*(.+?)\s*\1\s*$", re.MULTILINE)
 _PLAIN_TITLE = "!$'()*,-./:;@_~"
-_UNREADABLE: dict[Language, str] = {
-    "vi": "Bách khoa toàn thư trả lời không đúng định dạng.",
-    "en": "The encyclopedia gave an answer that makes no sense.",
-}
 
 
 class WikipediaArguments(Record):
@@ -47,10 +41,6 @@ class WikipediaArguments(Record):
 
 class _Hit(Record, extra="ignore"):
     title: str
-
-
-class _Found(Record, extra="ignore"):
-    search: tuple[_Hit, ...] = ()
 
 
 class _Revision(Record, extra="ignore"):
@@ -70,18 +60,16 @@ class _Article(Record, extra="ignore"):
         return bool(self.extract.strip()) and "disambiguation" not in self.pageprops and bool(self.revisions)
 
 
-class _Articles(Record, extra="ignore"):
+class _Query(Record, extra="ignore"):
+    search: tuple[_Hit, ...] = ()
     pages: tuple[_Article, ...] = ()
 
 
-_Told = TypeVar("_Told", bound=Record)
+class _Reply(Record, extra="ignore"):
+    query: _Query
 
 
-class _Reply(Record, Generic[_Told], extra="ignore"):
-    query: _Told
-
-
-class WikipediaTool(TypedTool[WikipediaArguments]):
+class WikipediaTool(ReadingTool[WikipediaArguments]):
     """Looks a subject up in Wikipedia and answers from the article, citing the revision that was read."""
 
     name = WIKIPEDIA_TOOL
@@ -89,26 +77,19 @@ class WikipediaTool(TypedTool[WikipediaArguments]):
 
     def __init__(self, reasoner: Reasoner, fetcher: Fetcher, reading: Reading, base_url: str = WIKIPEDIA):
         """`base_url`: of ``api.php``; ``{lang}`` in it becomes the language of the asker."""
-        super().__init__(reasoner)
-        self._fetcher = fetcher
-        self._reading = reading
+        super().__init__(reasoner, fetcher, reading)
         self._base_url = base_url
 
-    async def run(self, call: ToolCall, index: int, query: str, arguments: WikipediaArguments) -> ToolResult:
-        """The answer of the best article; of the other language's where the asker's has none.
-
-        Raises `ToolFailed` when the site refuses or makes no sense, `ToolRetry` when it is away.
-        """
+    async def fetch(
+        self, call: ToolCall, query: str, arguments: WikipediaArguments, trace: list[str]
+    ) -> tuple[Text | None, str]:
+        """The best article, of the other language where the asker's has none, and what is asked of it."""
         question = _NAMING.sub("", arguments.question or query).strip()
-        trace: list[str] = []
         article, language = await self._found(call, _NAMING.sub("", arguments.topic).strip() or question, trace)
-        read = Text(Source("", "", None), ())
-        if article is not None:
-            read = Text(self._source(article, language), pieces_of(_HEADING.sub(_as_markdown, article.extract)))
-        asked = asked_of(question, known=article.title if article else "")
-        finding = await self._reading.answer(call, index, query, asked, read)
-        value = {"title": read.source.title, "url": read.source.url} if article else None
-        return ToolResult(text=finding.answer, findings=(finding,), value=value, trace=tuple(trace))
+        if article is None:
+            return None, asked_of(question)
+        read = Text(self._source(article, language), pieces_of(_HEADING.sub(_as_markdown, article.extract)))
+        return read, asked_of(question, known=article.title)
 
     async def _found(self, call: ToolCall, topic: str, trace: list[str]) -> tuple[_Article | None, Language]:
         languages = (call.language, _OTHER[call.language]) if "{lang}" in self._base_url else (call.language,)
@@ -123,29 +104,26 @@ class WikipediaTool(TypedTool[WikipediaArguments]):
 
     async def _search(self, call: ToolCall, language: Language, words: str, trace: list[str]) -> tuple[str, ...]:
         asked = {"list": "search", "srsearch": words, "srlimit": str(_HITS), "srprop": "", "srinfo": ""}
-        found = await self._query(call, language, asked, trace, _Found)
-        return tuple(hit.title for hit in found.search)
+        return tuple(hit.title for hit in (await self._query(call, language, asked, trace)).search)
 
     async def _article(self, call: ToolCall, language: Language, title: str, trace: list[str]) -> _Article | None:
         asked = {
             "prop": "extracts|revisions|pageprops", "titles": title, "redirects": "1", "explaintext": "1",
             "exsectionformat": "wiki", "rvprop": "ids|timestamp", "ppprop": "disambiguation",
         }  # fmt: skip
-        pages = (await self._query(call, language, asked, trace, _Articles)).pages
+        pages = (await self._query(call, language, asked, trace)).pages
         return pages[0] if pages else None
 
-    async def _query(
-        self, call: ToolCall, language: Language, asked: dict[str, str], trace: list[str], kind: type[_Told]
-    ) -> _Told:
-        """What the API says under ``query``. Raises `ToolFailed` where it is not of this kind, `ToolRetry`."""
+    async def _query(self, call: ToolCall, language: Language, asked: dict[str, str], trace: list[str]) -> _Query:
+        """What the API says under ``query``. Raises `ToolFailed` where that makes no sense, `ToolRetry`."""
         fixed = {"action": "query", "format": "json", "formatversion": "2"}
         url = f"{self._base_url.replace('{lang}', language)}?{urlencode(fixed | asked)}"
         fetched = await fetched_for(call, self._fetcher, url, _JSON, language=language)
         trace.append(trace_of(fetched))
         try:
-            return _Reply[kind].model_validate_json(fetched.content).query  # type: ignore[valid-type]
+            return _Reply.model_validate_json(fetched.content).query
         except ValidationError as odd:
-            raise ToolFailed(_UNREADABLE[call.language]) from odd
+            raise ToolFailed(sentence("web", "no_article", call.language)) from odd
 
     def _source(self, article: _Article, language: Language) -> Source:
         """The article as it was read: the address names the revision."""

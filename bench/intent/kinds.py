@@ -14,8 +14,7 @@ from app.embedding import Embedder, Vectors
 from app.embedding.cached import StoredVectors
 from app.reasoning import AgentOffer
 from app.reasoning.local import LocalReasoner
-from app.reasoning.local.exemplars import Exemplar, exemplars, fitted
-from app.reasoning.local.fitted import STIFFNESS, WEIGHTS, KindModel
+from app.reasoning.local.exemplars import STIFFNESS, WEIGHTS, Exemplar, KindModel, exemplars, fitted
 from app.reasoning.local.views import Weights
 from app.text.language import is_unaccented_vietnamese
 from bench.intent.report import LANGUAGES, Section, against, share

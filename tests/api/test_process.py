@@ -220,6 +220,7 @@ class TestWorker:
 class TestOperator:
     async def test_token_prints_the_token_alone(self, environment: dict[str, str]) -> None:
         arguments = ("--tenant", "acme", "--user", "lan", "--department", "hr", "--permissions", "public,internal")
+        assert (await run(environment, "seed"))[0] == 0
         for given in (arguments, ()):
             code, out, err = await run(environment, "token", *given)
             assert (code, err) == (0, "") and out.count(".") == 2 and len(out.split()) == 1

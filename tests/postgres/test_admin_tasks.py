@@ -193,7 +193,7 @@ class TestStopping:
         await rooms.registry.steps.register(run, [step])
         stopped = await oversight.stop(ADMIN, step.task_id)
         assert stopped.status is TaskStatus.CANCELLED
-        assert await rooms.registry.get_task_status(LAN, run.task.task_id) is TaskStatus.CANCELLED
+        assert (await rooms.registry.get_task(LAN, run.task.task_id)).status is TaskStatus.CANCELLED
         assert (await rooms.entries(run.task.task_id))[-1].event == TaskCancelled(reason=STOPPED)
         rows = await superuser.fetch("select * from audit where target = $1", str(run.task.task_id))
         assert [(row["user_id"], row["action"]) for row in rows] == [(ADMIN.user_id, "stop_task")]
@@ -209,7 +209,7 @@ class TestStopping:
                 await oversight.stop(OTHER_ADMIN, task_id)
             told.append((refused.value.code, str(refused.value)))
         assert told[0] == told[1]
-        assert await rooms.registry.get_task_status(LAN, run.task.task_id) is TaskStatus.IN_PROGRESS
+        assert (await rooms.registry.get_task(LAN, run.task.task_id)).status is TaskStatus.IN_PROGRESS
 
 
 class TestDoingAnew:

@@ -18,7 +18,7 @@ from app.cli.bulk_ingest import Said
 from app.cli.ingest import Wanted, carry_out, prepare
 from app.domain.principal import SCOPES, Principal, Scope
 from app.embedding import EmbeddingUnavailable
-from app.embedding.nano import NanoEmbedder
+from app.embedding.onnx import OnnxEmbedder
 from app.errors import AppError, ErrorCode
 from app.ingestion.catalogue import Catalogue
 from app.ingestion.health import Health
@@ -38,13 +38,6 @@ PASSWORDS = "# Mật khẩu\n\nMật khẩu có ít nhất 12 ký tự.\n"
 SERVERS = "# Máy chủ\n\nMáy chủ mail-01 được khởi động lại trong 15 phút.\n"
 TREE = {"hr/leave.md": LEAVE, "hr/salary/grades.md": SALARY, "it/passwords.txt": PASSWORDS, "it/servers.md": SERVERS}
 _numbers = count(1)
-
-
-@pytest_asyncio.fixture(scope="module")
-async def nano() -> AsyncIterator[NanoEmbedder]:
-    embedder = NanoEmbedder()
-    yield embedder
-    await embedder.aclose()
 
 
 class Sync(NamedTuple):
@@ -86,10 +79,10 @@ class Sync(NamedTuple):
 
 
 @pytest_asyncio.fixture
-async def sync(database: Database, maintenance_url: str, nano: NanoEmbedder, tmp_path: Path) -> AsyncIterator[Sync]:
+async def sync(database: Database, maintenance_url: str, bundled: OnnxEmbedder, tmp_path: Path) -> AsyncIterator[Sync]:
     tenant = f"tenant-{next(_numbers)}"
     await add_tenants(maintenance_url, tenant)
-    embedder = CountingEmbedder(nano)
+    embedder = CountingEmbedder(bundled)
     ingestion = Ingestion(database, embedder, today=today)
     operator = operator_claims(tenant, frozenset({"hr", "it"})).principal()
     calibration = load_calibration(embedder.model)

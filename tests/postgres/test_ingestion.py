@@ -1,7 +1,6 @@
 """Bringing documents in: what is written, when it is skipped, and what a reader sees meanwhile."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from datetime import date
 from itertools import count
 from typing import TypeAlias
@@ -13,7 +12,7 @@ import pytest_asyncio
 from app.domain.knowledge import DocumentDraft
 from app.domain.principal import Principal
 from app.embedding import EmbeddingUnavailable
-from app.embedding.nano import NanoEmbedder
+from app.embedding.onnx import OnnxEmbedder
 from app.errors import AppError, ErrorCode
 from app.ingestion.pipeline import Ingestion
 from app.retrieval.calibration import load_calibration
@@ -37,16 +36,9 @@ Superuser: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 _numbers = count(1)
 
 
-@pytest_asyncio.fixture(scope="module")
-async def nano() -> AsyncIterator[NanoEmbedder]:
-    embedder = NanoEmbedder()
-    yield embedder
-    await embedder.aclose()
-
-
 @pytest.fixture
-def embedder(nano: NanoEmbedder) -> CountingEmbedder:
-    return CountingEmbedder(nano)
+def embedder(bundled: OnnxEmbedder) -> CountingEmbedder:
+    return CountingEmbedder(bundled)
 
 
 @pytest.fixture

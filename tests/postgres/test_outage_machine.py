@@ -123,7 +123,7 @@ class World:
             await self._give_up(run)
         assert await self.here.journal.outage.is_settled_within(20)
         for task_id in self.tasks:
-            if not (await self.there.registry.get_task_status(LAN, task_id)).is_terminal:
+            if not (await self.there.registry.get_task(LAN, task_id)).status.is_terminal:
                 task = await self.there.registry.get_task(LAN, task_id)
                 await self.there.registry.release_lease(LAN, task_id, task.attempt)
                 await self.there.complete(await self.there.resume(task_id), "in the end")

@@ -215,7 +215,7 @@ class TestSilence:
                     await worker.stop(0)
             outcome = await running
         assert outcome.error == StepError("timeout", "Tool timeout")
-        assert await here.registry.get_task_status(LAN, order.task_id) is TaskStatus.FAILED
+        assert (await here.registry.get_task(LAN, order.task_id)).status is TaskStatus.FAILED
 
     async def test_of_everybody_ends_with_the_time_of_the_step(
         self, here: Rooms, superuser: "asyncpg.Connection[asyncpg.Record]"
@@ -227,7 +227,7 @@ class TestSilence:
         assert asyncio.get_running_loop().time() - clock < 1.2
         assert (outcome.error, outcome.calls) == (StepError("deadline", "Tool timeout"), ())
         assert await told(here, leader) == ["agent_task", "navigation_error", "agent_result"]
-        assert await here.registry.get_task_status(LAN, order.task_id) is TaskStatus.CANCELLED
+        assert (await here.registry.get_task(LAN, order.task_id)).status is TaskStatus.CANCELLED
         assert await superuser.fetchval("select count(*) from pgqueuer where entrypoint = 'step:hr'") == 0
 
     async def test_of_a_tool_ends_where_it_would_have_here(self, here: Rooms, there: Rooms) -> None:

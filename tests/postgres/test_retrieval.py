@@ -1,7 +1,6 @@
 """Finding passages: the right ones, in every spelling, and never somebody else's."""
 
 import unicodedata
-from collections.abc import AsyncIterator
 from datetime import UTC, date, datetime
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest_asyncio
 from app.domain.knowledge import SearchResult
 from app.domain.principal import Principal
 from app.embedding.cached import CachedEmbedder
-from app.embedding.nano import NanoEmbedder
 from app.ingestion.pipeline import Ingestion
 from app.retrieval.calibration import load_calibration
 from app.retrieval.search import Retriever
@@ -36,13 +34,6 @@ class Clock:
 
     def __call__(self) -> float:
         return self.seconds
-
-
-@pytest_asyncio.fixture(scope="module")
-async def embedder() -> AsyncIterator[CachedEmbedder]:
-    cached = CachedEmbedder(NanoEmbedder())
-    yield cached
-    await cached.aclose()
 
 
 @pytest_asyncio.fixture(scope="module")

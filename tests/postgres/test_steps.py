@@ -133,7 +133,7 @@ class TestTaking:
             step_id = await handed_out(rooms, leader)
             await end(leader)
             assert await rooms.registry.steps.take_up(LAN, step_id, "late") is None
-            assert await rooms.registry.get_task_status(LAN, step_id) is TaskStatus.CANCELLED
+            assert (await rooms.registry.get_task(LAN, step_id)).status is TaskStatus.CANCELLED
 
     async def test_is_over_when_another_attempt_leads_the_run(self, rooms: Rooms) -> None:
         leader = await rooms.begin()
@@ -223,7 +223,7 @@ class TestFinishing:
         assert not await rooms.registry.steps.give_up(leader, step.task.task_id, [], "too late")
         with pytest.raises(StaleAttempt):
             await finish(rooms, await begun(rooms, step))
-        assert await rooms.registry.get_task_status(LAN, step.task.task_id) is TaskStatus.FAILED
+        assert (await rooms.registry.get_task(LAN, step.task.task_id)).status is TaskStatus.FAILED
 
 
 class TestWhatStays:
@@ -255,7 +255,7 @@ class TestWhatStays:
         job = await rooms.registry.steps.hand_out(leader, step.task_id, "hr", ORDER, 30)
         assert await rooms.registry.steps.give_up(leader, step.task_id, [job], "nobody took it")
         assert await superuser.fetchval("select count(*) from pgqueuer where id = $1", job) == 0
-        assert await rooms.registry.get_task_status(LAN, step.task_id) is TaskStatus.CANCELLED
+        assert (await rooms.registry.get_task(LAN, step.task_id)).status is TaskStatus.CANCELLED
 
     async def test_is_seen_by_its_owner_alone(self, rooms: Rooms, database: Database) -> None:
         step_id = await handed_out(rooms, await rooms.begin())
@@ -280,5 +280,5 @@ class TestAtOnce:
                 await asyncio.sleep(0.01)
             await steps.bring_back(tx, step_id, "the outcome")
         assert (await cancelling).status is TaskStatus.CANCELLED
-        assert await rooms.registry.get_task_status(LAN, step_id) is TaskStatus.COMPLETED
+        assert (await rooms.registry.get_task(LAN, step_id)).status is TaskStatus.COMPLETED
         assert await superuser.fetchval("select count(*) from handoffs where task_id = $1", step_id) == 0

@@ -161,7 +161,7 @@ class Story:
             task = await self.rooms.registry.get_task(LAN, task_id)
             assert (task.status, task.attempt) == (model.status, model.attempt)
             assert (task.waiting_for is not None) == model.waits
-            assert await self.rooms.registry.get_task_status(LAN, task_id) is model.status
+            assert (await self.rooms.registry.get_task(LAN, task_id)).status is model.status
 
 
 @pytest.fixture(scope="module")

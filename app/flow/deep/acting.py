@@ -1,6 +1,6 @@
 """Researcher and expert: two subgraphs, agent and tools in turn, each with a conversation of its own."""
 
-from typing import TypedDict
+from typing import Any, TypedDict
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -84,19 +84,17 @@ def act_request(context: DeepContext, role: Role, deep: DeepState) -> ActRequest
 
 def concluded(deep: DeepState, role: Role, talk: Talk, action: Action) -> DeepState:
     """The state with the agent's work in it, for the critic. An agent that does not conclude has found nothing."""
+    changes: dict[str, Any]
     if role == "researcher":
         research = _researched(deep, talk, action)
-        report = DeepMessage(sender=role, receiver="orchestrator", content=research_text(research), step=research.step)
-        return deep.but(
-            draft=research, research_tries=deep.research_tries + 1, under_review="researcher", at_work=None,
-            messages=(*deep.messages, report),
-        )  # fmt: skip
-    working = _worked(deep, talk, action)
-    report = DeepMessage(sender=role, receiver="orchestrator", content=working_text(working))
-    return deep.but(
-        working=working, expert_tries=deep.expert_tries + 1, under_review="expert", at_work=None,
-        messages=(*deep.messages, report),
-    )  # fmt: skip
+        content, changes = research_text(research), {"draft": research, "research_tries": deep.research_tries + 1}
+    else:
+        working = _worked(deep, talk, action)
+        content, changes = working_text(working), {"working": working, "expert_tries": deep.expert_tries + 1}
+    report = DeepMessage(
+        sender=role, receiver="orchestrator", content=content, step=deep.step if role == "researcher" else 0
+    )
+    return deep.but(under_review=role, at_work=None, messages=(*deep.messages, report), **changes)
 
 
 def _researched(deep: DeepState, talk: Talk, action: Action) -> Research:
@@ -133,14 +131,13 @@ def _stopped(context: DeepContext, role: Role, deep: DeepState, stopped: Stopped
 
 def _trace(context: DeepContext, role: Role, deep: DeepState) -> None:
     talk = deep.talk(talk_key(role, deep.step))
+    told: dict[str, Any]
     if role == "researcher":
         found = deep.draft is not None and deep.draft.found
-        told = {"step": deep.step, "try": deep.research_tries, "found": found, "calls": talk.calls}
-        context.trace.stage(role, _node_id(role, deep), context.since, True, told)
-        return
-    solved = deep.working is not None and deep.working.solved
-    told = {"try": deep.expert_tries, "solved": solved, "calls": talk.calls}
-    context.trace.stage(role, _node_id(role, deep), context.since, True, told)
+        told = {"step": deep.step, "try": deep.research_tries, "found": found}
+    else:
+        told = {"try": deep.expert_tries, "solved": deep.working is not None and deep.working.solved}
+    context.trace.stage(role, _node_id(role, deep), context.since, True, {**told, "calls": talk.calls})
 
 
 def _node_id(role: Role, deep: DeepState) -> str:

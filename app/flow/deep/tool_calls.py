@@ -23,6 +23,7 @@ from app.domain.tasks import PrivateContext
 from app.flow.deep.context import DeepContext, Stopped
 from app.flow.deep.state import DeepState
 from app.flow.resolve import Weighed, weigh
+from app.flow.wording import SENTENCES
 from app.reasoning.deep import ToolWish
 from app.text.language import words
 
@@ -39,18 +40,6 @@ def carries_out(wish: ToolWish, state: DeepState) -> bool:
     return not set(words(" ".join((wish.query, *wish.arguments.values())))) <= set(words(" ".join(known)))
 
 
-_REFUSED = {
-    "vi": {
-        "unknown": "Không có công cụ này.",
-        "outside": "Không gửi ra ngoài những gì đọc được trong tài liệu nội bộ.",
-    },
-    "en": {
-        "unknown": "There is no such tool.",
-        "outside": "What was read in documents of the house is not sent outside.",
-    },
-}
-
-
 async def use(context: DeepContext, role: Role, key: str, deep: DeepState, wish: ToolWish) -> DeepState:
     """Call the tool that is wished for; the state with what it gave. A wish beyond what is on offer is only refused.
 
@@ -58,7 +47,7 @@ async def use(context: DeepContext, role: Role, key: str, deep: DeepState, wish:
     """
     tool = context.usable(role).get(wish.tool)
     if tool is None or carries_out(wish, deep):
-        text = _REFUSED[deep.asked.language]["unknown" if tool is None else "outside"]
+        text = SENTENCES["refused_calls"][deep.asked.language]["unknown" if tool is None else "outside"]
         return _observed(deep, key, Observation(tool=wish.tool, query=wish.query, text=text, failed=True))
     number = deep.calls.get(role, 0) + 1
     deep = deep.but(calls={**deep.calls, role: number})

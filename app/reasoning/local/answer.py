@@ -9,7 +9,8 @@ from app.domain.knowledge import Finding
 from app.embedding import Embedder, EmbeddingUnavailable
 from app.reasoning import AnswerRequest
 from app.reasoning.local.confidence import DOUBTFUL, FOUND, confidence
-from app.reasoning.local.phrases import NOTHING_FROM, TAKEN_FROM, titles_of
+from app.reasoning.local.cues import sentences
+from app.reasoning.local.phrases import titles_of
 from app.reasoning.local.question import Question, read_question
 from app.reasoning.local.rendering import readable, render
 from app.reasoning.local.scoring import Candidate, candidates_of, is_foreign, scored
@@ -22,12 +23,13 @@ async def answer(request: AnswerRequest, embedder: Embedder) -> Finding:
     sure = confidence(question, ranked, request.min_relevance_score)
     quotes = select(question, ranked) if sure >= FOUND else ()
     titles = list(dict.fromkeys(quote.passage.title for quote in quotes))
-    told = TAKEN_FROM[request.language].format(titles=titles_of(titles, request.language))
+    texts = sentences("composed", request.language)
+    told = texts["taken_from"].format(titles=titles_of(titles, request.language))
     return Finding(
         agent=request.agent,
         index=request.index,
         query=request.query,
-        context=told if quotes else NOTHING_FROM[request.language],
+        context=told if quotes else texts["nothing_from"],
         answer=render(quotes),
         found=bool(quotes),
         confidence=round(sure, 3),

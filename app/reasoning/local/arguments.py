@@ -11,7 +11,7 @@ from app.reasoning.local.changes import changes_arguments
 from app.reasoning.local.log_arguments import log_arguments
 from app.reasoning.local.math_arguments import math_arguments
 from app.reasoning.local.numbers import amounts_in
-from app.reasoning.local.reckoning_asked import reckoning_asked
+from app.reasoning.local.sums import reckoning_asked
 from app.text.language import fold, normalise, words
 from app.text.numbers import plain
 

@@ -12,9 +12,8 @@ from functools import lru_cache
 from typing import Literal
 
 from app.changes import GENERAL
-from app.domain.knowledge import Language
 from app.reasoning import Arguments
-from app.reasoning.local.cues import alternatives, lines
+from app.reasoning.local.cues import alternatives, lines, sentences
 from app.reasoning.local.log_arguments import period_of
 from app.reasoning.local.times import Time, flat_of, times_in
 from app.reasoning.local.wording import tidy
@@ -46,9 +45,6 @@ _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
 _THIS_YEAR = re.compile(
     r"\b(?:(?:dau )?nam nay|dau nam|this year|the (?:beginning|start) of (?:the|this) year)\b(?! (?:19|20)\d\d)"
 )
-_ANEW: dict[Language, str] = {
-    "vi": "{subject} có gì thay đổi {words}", "en": "What changed in {subject} {words}",
-}  # fmt: skip
 _EDGE = re.compile(rf"^(?:[\s,.;:?!–-]|(?:{alternatives('changes.edge_before')})(?!\w))+")
 _EDGE_AFTER = re.compile(rf"(?:[\s,.;:?!–-]|\b(?:{alternatives('changes.edge_after')}))+$")
 
@@ -128,7 +124,9 @@ def changes_of_anew(standing: str, topic: str) -> str:
 
 
 def _anew(standing: str, subject: str, words: str) -> str:
-    return tidy(_ANEW[guess_language(standing)].format(subject=subject, words=words), question=True)
+    return tidy(
+        sentences("changes", guess_language(standing))["anew"].format(subject=subject, words=words), question=True
+    )
 
 
 def changes_arguments(query: str) -> Arguments:

@@ -14,7 +14,7 @@ from app.reasoning.local.decompose import sub_queries_of
 from app.reasoning.local.exemplars import ExemplarBank
 from app.reasoning.local.follow_up import own_words, resolve, standing_question
 from app.reasoning.local.intents import intents_of
-from app.reasoning.local.reckoning_asked import reckoning_asked, sums_in
+from app.reasoning.local.sums import reckoning_asked, sums_in
 from app.reasoning.local.terms import bag_of, coverage, terms_of
 from app.reasoning.local.wording import Part, lower_first, spelt_out, tidy
 from app.text.language import guess_language, is_unaccented_vietnamese, normalise

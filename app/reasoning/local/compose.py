@@ -1,15 +1,16 @@
 """The final answer, written from findings, computations and weighed conflicts; streamed piece by piece."""
 
 import re
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from app.domain.answer import Outcome
 from app.domain.evidence import without_citations
 from app.domain.knowledge import Finding, Language, Quote
-from app.reasoning import ComposeRequest, Composition, ResolvedPoint
+from app.reasoning import ComposeRequest, Composition
+from app.reasoning.local.cues import sentences
 from app.reasoning.local.intents import intents_of
-from app.reasoning.local.phrases import COMPOSED, listed, shown, titles_of
+from app.reasoning.local.phrases import listed, shown, titles_of
 from app.reasoning.local.rendering import further_questions, render
 from app.reasoning.local.terms import bag_of, coverage, terms_of
 
@@ -48,7 +49,8 @@ def composed(request: ComposeRequest) -> Composition:
     outcome = _outcome(request, told)
     if outcome == "not_found":
         return Composition(
-            answer=_nothing(request), outcome=outcome, reasoning=COMPOSED[request.language]["nothing_reason"],
+            answer=_nothing(request), outcome=outcome,
+            reasoning=sentences("composed", request.language)["nothing_reason"],
             confidence=min(_NOT_FOUND_CONFIDENCE, max((f.confidence for f in request.findings), default=0.0)),
             follow_up_questions=(),
         )  # fmt: skip
@@ -141,62 +143,53 @@ def _attributed(quotes: Sequence[Quote], language: Language) -> str:
         by_title.setdefault(quote.passage.title, []).append(quote)
     if len(by_title) < 2:
         return render(quotes)
-    attribution = COMPOSED[language]["according_to"]
-    return "\n\n".join(f"{attribution.format(title=title)}{_joint(text)}{text}" for title, text in _rendered(by_title))
-
-
-def _rendered(by_title: dict[str, list[Quote]]) -> Iterator[tuple[str, str]]:
-    for title, quotes in by_title.items():
-        yield title, render(quotes)
-
-
-def _joint(text: str) -> str:
-    return "\n" if "\n" in text else " "
+    attribution = sentences("composed", language)["according_to"]
+    texts = {attribution.format(title=title): render(own) for title, own in by_title.items()}
+    return "\n\n".join("\n".join(pair) if "\n" in pair[1] else " ".join(pair) for pair in texts.items())
 
 
 def _computed(request: ComposeRequest) -> Iterator[str]:
     for computation in request.computations:
         calculates = any(sign in computation for sign in "=≈")
-        yield COMPOSED[request.language]["computed"].format(text=computation) if calculates else computation
+        yield (
+            sentences("composed", request.language)["computed"].format(text=computation) if calculates else computation
+        )
 
 
 def _conflicts(request: ComposeRequest) -> Iterator[str]:
-    texts = COMPOSED[request.language]
+    texts = sentences("composed", request.language)
     for point in request.conflicts:
-        yield texts["decided" if point.decided else "undecided"].format(**_conflict_values(point))
-
-
-def _conflict_values(point: ResolvedPoint) -> dict[str, str]:
-    return {
-        "winner": point.winner.strip().rstrip("."), "loser": point.loser.strip().rstrip("."), "reason": point.reason,
-        "winner_title": point.winner_title, "loser_title": point.loser_title,
-    }  # fmt: skip
+        yield texts["decided" if point.decided else "undecided"].format(
+            winner=point.winner.strip().rstrip("."), loser=point.loser.strip().rstrip("."), reason=point.reason,
+            winner_title=point.winner_title, loser_title=point.loser_title,
+        )  # fmt: skip
 
 
 def _gaps(request: ComposeRequest, told: Sequence[_Told]) -> Iterator[str]:
-    texts = COMPOSED[request.language]
+    texts = sentences("composed", request.language)
     missing = _unanswered(request, told)
     if missing:
         yield texts["missing"].format(queries="; ".join(query.rstrip("?") for query in missing))
     if request.failed_agents:
-        agents = listed([shown(agent) for agent in request.failed_agents], request.language)
-        yield texts["failed"].format(agents=agents)
+        yield texts["failed"].format(agents=_named(request.failed_agents, request.language))
+
+
+def _named(agents: Iterable[str], language: Language) -> str:
+    return listed([shown(agent) for agent in agents], language)
 
 
 def _nothing(request: ComposeRequest) -> str:
     """Why it could not be done; else what was searched and whom to ask."""
     if request.refusals:
         return "\n\n".join(request.refusals)
-    texts = COMPOSED[request.language]
-    agents = list(dict.fromkeys(finding.agent for finding in request.findings))
-    failed = [texts["failed"].format(agents=listed([shown(a) for a in request.failed_agents], request.language))]
-    searched = texts["searched"].format(agents=listed([shown(a) for a in agents], request.language)) if agents else ""
-    told = texts["nothing"].format(query=request.query.rstrip("?"), searched=searched)
-    return " ".join([told, *(failed if request.failed_agents else ())])
+    texts = sentences("composed", request.language)
+    agents = dict.fromkeys(finding.agent for finding in request.findings)
+    searched = texts["searched"].format(agents=_named(agents, request.language)) if agents else ""
+    return " ".join([texts["nothing"].format(query=request.query.rstrip("?"), searched=searched), *_gaps(request, ())])
 
 
 def _reasoning(request: ComposeRequest) -> str:
-    texts = COMPOSED[request.language]
+    texts = sentences("composed", request.language)
     decided = next((point for point in request.conflicts if point.decided), None)
     if decided:
         return texts["preferred"].format(title=decided.winner_title, preference=decided.preference)

@@ -1,13 +1,16 @@
-"""The words by which questions and answers are recognised, read from ``cues.txt``.
+"""The words by which questions and answers are recognised, read from ``cues.txt``, and the reasoner's own sentences.
 
 One regular expression a line, grouped in ``[sections]`` named after the module that uses them; lines starting with
 ``#`` are comments. Lines are alternatives, tried from the top; spaces at their ends are written ``\\s``.
 """
 
+import json
 import re
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 
+from app.domain.knowledge import Language
 from app.text.language import fold
 
 _HEAD = re.compile(r"\[([a-z_.]+)\]")
@@ -58,3 +61,15 @@ def named_lines(section: str) -> tuple[tuple[str, str], ...]:
     """The same lines for patterns that are put together before they are compiled."""
     parts = (line.partition(" = ") for line in _sections()[section])
     return tuple((name, written) for name, _, written in parts)
+
+
+@cache
+def _sentences() -> Mapping[str, Mapping[str, Mapping[str, str]]]:
+    found: Mapping[str, Mapping[str, Mapping[str, str]]]
+    found = json.loads(files(__package__).joinpath("sentences.json").read_text("utf-8"))
+    return found
+
+
+def sentences(section: str, language: Language) -> Mapping[str, str]:
+    """What the reasoner says itself, by name, from ``sentences.json``; {…} are filled in."""
+    return _sentences()[section][language]

@@ -15,7 +15,7 @@ _JOINTS = re.compile(
 _ASKS_FIRST = re.compile(rf"^(?:{alternatives('decompose.asks_first')})\b", re.IGNORECASE)
 _NO_SUBJECT = re.compile(rf"^(?:{alternatives('decompose.no_subject')})\b", re.IGNORECASE)
 _FRAME = re.compile(rf"^(?:{alternatives('decompose.frame')})\b", re.IGNORECASE)
-_THEM = re.compile(r"\b(?:any of them|of them|them|these|those|it)\b", re.IGNORECASE)
+_THEM = re.compile(r"\b(?:them|these|those|it)\b", re.IGNORECASE)
 _OTHER_THING = re.compile(r"\b(?:the|an?|our|my|your)\s+\w", re.IGNORECASE)
 _LEANS = re.compile(r"\b(?:it|they|them|that|this|those|these|there|one)\b", re.IGNORECASE)
 _PUT_VI = re.compile(
@@ -65,19 +65,12 @@ def _framed(sentences: list[str]) -> tuple[str, list[str]]:
 
 
 def _self_contained(part: str, earlier: list[str], frame: str) -> str:
-    if earlier and (mark := _THEM.search(part)):
-        topic = topic_of(earlier[0])
-        if topic:
-            part = f"{part[: mark.start()]}{_pointing(mark[0], topic)}{part[mark.end() :]}"
+    mark, topic = _THEM.search(part), topic_of(earlier[0]) if earlier else ""
+    if mark and topic:
+        part = f"{part[: mark.start()]}the {topic}{part[mark.end() :]}"
     if frame:
         return f"{tidy(frame, question=False)}: {lower_first(part)}"
     return part
-
-
-def _pointing(pronoun: str, topic: str) -> str:
-    lead = pronoun.lower().removesuffix("of them").strip() if pronoun.lower().endswith("of them") else ""
-    named = f"the {topic}"
-    return f"{lead} of {named}".strip() if pronoun.lower().endswith("of them") else named
 
 
 def _parts_of(sentence: str, language: Language) -> list[str]:

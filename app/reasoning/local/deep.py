@@ -24,19 +24,21 @@ from app.reasoning.deep import (
     ToolOffer,
     ToolWish,
 )
+from app.reasoning.local.cues import sentences
 from app.reasoning.local.decompose import sub_queries_of
-from app.reasoning.local.deep_report import SAID, report
-from app.reasoning.local.intents import CURRENCIES, asks_money, intents_of, named_places, wants_log
+from app.reasoning.local.intents import intents_of, named_places, wants_log
 from app.reasoning.local.math_arguments import math_arguments
-from app.reasoning.local.numbers import amounts_in, numbers_of, ranges_in
+from app.reasoning.local.numbers import amounts_in, numbers_of
 from app.reasoning.local.reckoning import Reckoning
-from app.reasoning.local.reckoning_asked import reckoning_asked
-from app.reasoning.local.terms import terms_of
-from app.text.language import fold, is_unaccented_vietnamese, normalise
+from app.reasoning.local.rendering import further_questions
+from app.reasoning.local.sums import reckoning_asked
+from app.text.language import normalise
 from app.text.numbers import plain
 
 _MOST_QUOTES = 4
 _MOST_CHARS = 1_200
+_MOST_TRACE_CHARS = 400
+_LANGUAGES: tuple[Language, ...] = ("vi", "en")
 _CALCULATED = 0.85
 """Confidence in the result of a tool that traced its operands."""
 
@@ -58,19 +60,23 @@ class LocalDeepReasoner:
         return _research(request) if request.role == "researcher" else _work(request)
 
     async def criticise(self, request: CritiqueRequest) -> Critique:
-        """Send back what is empty, was not found at the first try, or states figures from nowhere."""
+        """Send back what is empty or states figures from nowhere."""
         step = request.research.step if request.research is not None else 0
-        feedback = _feedback(request)
+        working, said, feedback = request.working, sentences("deep", request.asked.language), ""
+        if request.research is None and working is not None and working.solved:
+            strays = _strays(request, working)
+            feedback = said["ungrounded"].format(figures=", ".join(strays)) if strays else ""
+            feedback = feedback if working.answer.strip() else said["empty"]
         return Critique(of=request.of, approved=not feedback, feedback=feedback, step=step)
 
     async def tell(self, request: TellRequest) -> Report:
         """The quotes or the result, or what is missing; with the trace."""
-        return report(request)
+        return _report(request)
 
 
 def _plan(request: DecomposeRequest) -> DeepPlan:
     asked = request.asked
-    said, question = SAID[asked.language], asked.question.strip() or "?"
+    said, question = sentences("deep", asked.language), asked.question.strip() or "?"
     steps: Sequence[str] = ()
     if reckoning_asked(question) is None and _search_tools(question, request.researcher, files=bool(asked.files)):
         earlier = request.previous.research if request.feedback and request.previous else ()
@@ -92,31 +98,19 @@ def _search_tools(task: str, offered: Sequence[ToolOffer], *, files: bool) -> li
 def _research(request: ActRequest) -> Action:
     findings = [finding for one in request.observations for finding in one.findings]
     kept = [at for at, finding in enumerate(findings) if finding.found and finding.answer.strip()]
-    wish = None if kept else next(_searches(request), None)
-    if wish is not None and request.calls_left > 0:
-        return wish
+    done = {one.tool for one in request.observations}
+    tools = _search_tools(request.task, request.tools, files=bool(request.asked.files))
+    wish = next((tool for tool in tools if tool not in done), None)
+    if wish is not None and not kept and request.calls_left > 0:
+        return ToolWish(tool=wish, query=request.task, why=request.task)
     text = "\n".join(dict.fromkeys(findings[at].answer for at in kept))[:_MOST_CHARS]
-    told = text or SAID[request.asked.language]["nothing_for"].format(task=request.task)
+    told = text or sentences("deep", request.asked.language)["nothing_for"].format(task=request.task)
     return Found(text=told, found=bool(text), findings=tuple(kept))
-
-
-def _searches(request: ActRequest) -> Iterator[ToolWish]:
-    """The searches that were not made yet: the task as it stands, and once it was sent back its keywords."""
-    done = {(one.tool, one.query) for one in request.observations}
-    queries = [request.task, *([_keywords(request.task)] if request.feedback else [])]
-    for query in filter(str.strip, queries):
-        for tool in _search_tools(request.task, request.tools, files=bool(request.asked.files)):
-            if (tool, query) not in done:
-                yield ToolWish(tool=tool, query=query, why=request.task)
-
-
-def _keywords(text: str) -> str:
-    return " ".join(term.text for term in terms_of(text, is_unaccented_vietnamese(text)))
 
 
 def _work(request: ActRequest) -> Action:
     """The expert: a stated sum, a stated formula, or the quotes; unsolved when anything is missing."""
-    asked, said = request.asked, SAID[request.asked.language]
+    asked, said = request.asked, sentences("deep", request.asked.language)
     findings = _findings_of(request)
     own = reckoning_asked(asked.question) if not request.research else None
     if own is not None:
@@ -132,7 +126,7 @@ def _work(request: ActRequest) -> Action:
             return _computed(request, _sum_wish(read, request), findings)
         why = said["missing_values"].format(values=", ".join(read.missing)) if read.missing else said["no_formula"]
         return _unsolved(request, why, findings)
-    if not _speaks_of_figures(question, asked.language, findings) or _asks_sum(question, asked.language):
+    if any(amount.unit for amount in amounts_in(question, asked.language)):
         return _unsolved(request, said["no_formula"], findings)
     text = "\n\n".join(dict.fromkeys(one.answer for one in findings))
     values = [one.value for research in request.research for one in research.observations if one.value]
@@ -153,26 +147,22 @@ def _findings_of(request: ActRequest) -> tuple[Finding, ...]:
 
 def _wish_of(own: Reckoning, request: ActRequest) -> ToolWish | None:
     """The call that computes what the question states itself; None without a tool for it."""
-    tool = next((tool.name for kind in own.types for tool in request.tools if _is_of(tool.name, kind)), None)
+    tool = next((tool.name for tool in request.tools if own.fits(tool.name)), None)
     if tool is None or own.missing:
         return None
     return ToolWish(tool=tool, query=request.asked.question, arguments=dict(own.values))
 
 
-def _is_of(tool: str, kind: str) -> bool:
-    return tool == kind or tool.rpartition(".")[2].removeprefix("mcp_") == kind
-
-
 def _sum_wish(read: Arguments, request: ActRequest) -> ToolWish | None:
     if all(tool.name != MATH_TOOL for tool in request.tools):
         return None
-    query = SAID[request.asked.language]["calculate"].format(expression=read.values["expression"])
+    query = sentences("deep", request.asked.language)["calculate"].format(expression=read.values["expression"])
     return ToolWish(tool=MATH_TOOL, query=query, arguments=read.values, why="; ".join(read.grounds))
 
 
 def _computed(request: ActRequest, wish: ToolWish | None, findings: Sequence[Finding]) -> Action:
     """The call, then its result; unsolved when there is no tool or it failed."""
-    said = SAID[request.asked.language]
+    said = sentences("deep", request.asked.language)
     made = next(
         (one for one in request.observations if wish and (one.tool, one.query) == (wish.tool, wish.query)), None
     )
@@ -191,65 +181,23 @@ def _computed(request: ActRequest, wish: ToolWish | None, findings: Sequence[Fin
     return Solved(working=working)
 
 
-def _speaks_of_figures(question: str, language: Language, findings: Sequence[Finding]) -> bool:
-    """Whether quotes state each measured figure of the question, or a range that holds it: then they answer for it."""
-    stated = [amount for amount in amounts_in(question, language) if amount.unit]
-    texts = [(quote.text, quote.passage.language) for one in findings for quote in one.quotes]
-    ranges = [found for text, written in texts for found in ranges_in(text, "en" if written == "en" else "vi")]
-    amounts = {
-        (amount.value, amount.unit) for text, written in texts
-        for amount in amounts_in(text, "en" if written == "en" else "vi")
-    }  # fmt: skip
-    return all(
-        (one.value, one.unit) in amounts or any(r.unit in ("", one.unit) and r.holds(one) for r in ranges)
-        for one in stated
-    )
-
-
-def _asks_sum(question: str, language: Language) -> bool:
-    """Whether an amount is asked for that depends on a stated amount of money: quoting its rule does not answer."""
-    return asks_money(fold(question).lower()) and any(one.unit in CURRENCIES for one in amounts_in(question, language))
-
-
 def _rules(findings: Sequence[Finding], language: Language) -> list[str]:
     quotes = dict.fromkeys((quote.passage.title, quote.text) for one in findings for quote in one.quotes)
-    return [SAID[language]["rule"].format(title=title, text=text) for title, text in list(quotes)[:_MOST_QUOTES]]
+    return [
+        sentences("deep", language)["rule"].format(title=title, text=text)
+        for title, text in list(quotes)[:_MOST_QUOTES]
+    ]
 
 
 def _unsolved(request: ActRequest, why: str, findings: Sequence[Finding]) -> Solved:
     """What is missing, with the rules that were found."""
-    said, rules = SAID[request.asked.language], _rules(findings, request.asked.language)
+    said, rules = sentences("deep", request.asked.language), _rules(findings, request.asked.language)
     text = "\n".join([why, said["found"], *(f"- {rule}" for rule in rules)]) if rules else why
     working = Working(
         answer="", text=text, solved=False, steps=tuple(rules), findings=tuple(findings)[:_MOST_QUOTES],
         observations=request.observations,
     )  # fmt: skip
     return Solved(working=working)
-
-
-def _feedback(request: CritiqueRequest) -> str:
-    said = SAID[request.asked.language]
-    if request.research is not None:
-        terms, calls = _keywords(request.research.task), request.research.observations
-        is_first = len({one.query for one in calls}) < 2
-        return said["not_found"].format(terms=terms) if terms and is_first and not request.research.found else ""
-    if request.working is None:
-        return _feedback_on_plan(request)
-    if not request.working.solved:
-        return ""
-    if not request.working.answer.strip():
-        return said["empty"]
-    strays = _strays(request, request.working)
-    return said["ungrounded"].format(figures=", ".join(strays)) if strays else ""
-
-
-def _feedback_on_plan(request: CritiqueRequest) -> str:
-    question, said = request.asked.question, SAID[request.asked.language]
-    can_search = any(tool.name == RAG_TOOL for tool in request.tools)
-    if not request.plan.research and can_search and reckoning_asked(question) is None:
-        return said["no_research"]
-    most = DecomposeRequest.model_fields["max_research_steps"].default
-    return said["too_many"].format(most=most) if len(request.plan.research) > most else ""
 
 
 def _strays(request: CritiqueRequest, working: Working) -> list[str]:
@@ -262,4 +210,50 @@ def _strays(request: CritiqueRequest, working: Working) -> list[str]:
     return [plain(one) for one in sorted(numbers_of(working.answer, request.asked.language)) if one not in known]
 
 
-_LANGUAGES: tuple[Language, ...] = ("vi", "en")
+def _report(request: TellRequest) -> Report:
+    """What the asker is told: the answer, or what is missing with the rules that were found; and the trace."""
+    working, asked = request.working, request.asked
+    is_solved = working is not None and working.solved and bool(working.answer.strip()) and not request.failure
+    if is_solved and working is not None:
+        answer = working.answer if asked.style == "short" else working.text or working.answer
+    else:
+        answer = sentences("deep", asked.language)["no_answer"].format(why=_why(request)).strip()
+    findings = working.findings if working and is_solved and asked.style != "short" else ()
+    most = request.max_follow_up_questions
+    return Report(
+        answer=answer,
+        reasoning="\n".join(_trace(request, answer, is_solved=is_solved)),
+        solved=is_solved,
+        follow_up_questions=further_questions(asked.question, findings, asked.language, most),
+    )
+
+
+def _why(request: TellRequest) -> str:
+    """Why the run ended, and what is missing."""
+    said, working = sentences("deep", request.asked.language), request.working
+    cause = said.get(request.failure, request.failure)
+    text = working.text if working is not None and not working.solved else ""
+    missed = "; ".join(one.task.rstrip(" ?.") for one in request.research if not one.found)
+    told = text or (said["missing_parts"].format(parts=missed) if missed else "")
+    return " ".join(filter(None, (cause, told))) or said["research"]
+
+
+def _trace(request: TellRequest, answer: str, *, is_solved: bool) -> Iterator[str]:
+    said = sentences("deep", request.asked.language)
+    yield said["trace_question"].format(text=request.asked.question.strip())
+    if request.plan is not None:
+        yield said["trace_plan"].format(text="; ".join((*request.plan.research, *request.plan.logic)))
+    for one in request.research:
+        text = _short(one.text) if one.found else said["trace_nothing"]
+        yield said["trace_research"].format(step=one.step, task=one.task, text=text)
+    for critique in request.critiques:
+        if not critique.approved:
+            yield said["trace_rejected"].format(of=critique.of, text=_short(critique.feedback))
+    for line in request.working.steps if request.working is not None else ():
+        yield said["trace_working"].format(text=_short(line))
+    yield said["trace_answer" if is_solved else "trace_none"].format(text=_short(answer))
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _MOST_TRACE_CHARS else f"{line[: _MOST_TRACE_CHARS - 1]}…"

@@ -12,7 +12,7 @@ from app.reasoning.local.changes import asks_changes
 from app.reasoning.local.cues import alternatives
 from app.reasoning.local.numbers import amounts_in
 from app.reasoning.local.question import read_question
-from app.reasoning.local.reckoning_asked import reckoning_asked
+from app.reasoning.local.sums import reckoning_asked
 from app.text.language import fold, normalise
 
 Intent = Literal["calculation", "comparison", "summary", "log"]
@@ -29,6 +29,7 @@ _MACHINE = re.compile(rf"\b(?:{alternatives('intents.machine')})\b")
 _PERIOD = re.compile(rf"\b(?:{alternatives('intents.period')})\b")
 _POLICY = re.compile(rf"\b(?:{alternatives('intents.policy')})\b")
 _RANKING = re.compile(rf"\b(?:{alternatives('intents.ranking')})\b")
+_IN_LOGS = re.compile(r"\b(?:according to|in|from|trong|theo) (?:the |system |our )?(?:logs?|nhat ky)\b")
 _LOG_EVIDENCE = 3
 CURRENCIES = frozenset(("VND", "GBP", "USD", "EUR", "CAD"))
 
@@ -48,12 +49,10 @@ def intents_of(query: str) -> frozenset[Intent]:
 def wants_log(query: str) -> bool:
     """Whether the answer stands in the system logs rather than in a document about them."""
     bare = fold(normalise(query)).lower()
-    if re.search(
-        r"\b(?:according to|in|from|trong|theo) (?:the |system |our )?(?:logs?|nhat ky)\b", bare
-    ) and not _POLICY.search(bare):
-        return True
     if _POLICY.search(bare):
         return False
+    if _IN_LOGS.search(bare):
+        return True
     recorded = 2 * bool(_LOG_WORD.search(bare)) + bool(_PERIOD.search(bare)) + bool(_RANKING.search(bare))
     named = bool(_HOST.search(bare)) + bool(_MACHINE.search(bare)) + bool(_EVENT.search(bare))
     return recorded >= 1 and recorded + named >= _LOG_EVIDENCE

@@ -1,34 +1,22 @@
 """Arguments of a calculation: a sum of the question itself, or a document's formula with the asker's figures in it."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
 from app.domain.knowledge import Finding, Language, Passage
 from app.reasoning import Arguments
+from app.reasoning.local.cues import named_lines
 from app.reasoning.local.numbers import Amount, amounts_in
 from app.reasoning.local.reckoning import MONEY_UNITS, kind_of, kinds_in, relation_among
-from app.reasoning.local.reckoning_asked import reckoning_asked
-from app.reasoning.local.sentences import Unit, units_of
+from app.reasoning.local.sentences import units_of
+from app.reasoning.local.sums import reckoning_asked
 from app.reasoning.local.terms import bag_of, coverage, terms_of
 from app.text.language import is_unaccented_vietnamese, normalise
 from app.text.numbers import plain
 
-_SIGNS = {
-    "×": "*",
-    "x": "*",
-    "X": "*",
-    "*": "*",
-    "·": "*",
-    "/": "/",
-    "÷": "/",
-    ":": "/",
-    "+": "+",
-    "-": "-",
-    "−": "-",
-    "–": "-",
-}
+_SIGNS = {sign: meant for meant, signs in (("*", "×xX*·"), ("/", "/÷:"), ("+", "+"), ("-", "-−–")) for sign in signs}
 _OPERATOR = re.compile(r"\s+[xX:–-]\s+|\s*[×*·/÷+−]\s*|(?<=[\d)])\s*-\s*(?=[\d(£$€])")
 _EQUATION = re.compile(r"`?(?P<left>[^=`\n:;]{1,90}?)\s*=\s*(?P<right>[^=`\n;]{1,140})`?")
 _SENTENCE_STOP = re.compile(r"[.;](?:\s|$)|,\s(?!\d)|\s\(")
@@ -36,132 +24,36 @@ _LEAD_IN = re.compile(
     r"^.*?(?:[,.;:]\s|\b(?:là|bằng|costs?|is|tức|receives?|charged|trừ|=)\s)(?=[£$€]?\d)", re.IGNORECASE | re.DOTALL
 )
 _LETTERS = re.compile(r"[^\W\d_]{2,}")
-
-
-@dataclass(frozen=True, slots=True)
-class Operand:
-    """A number or a named quantity of a formula."""
-
-    text: str
-    value: Decimal | None
-    """None for a name."""
-    kind: str
-    """``money day hour % …``; empty for a bare number."""
-
-
-@dataclass(frozen=True, slots=True)
-class Formula:
-    """An expression of operands with the signs between them; longer than its signs by one."""
-
-    operands: tuple[Operand, ...]
-    signs: tuple[str, ...]
-    result_unit: str
-    """Currency or measure of the result where the document shows it."""
-    text: str
-    """As written."""
-
-    @property
-    def is_named(self) -> bool:
-        """Whether it has quantities to fill in; a worked example has none."""
-        return any(operand.value is None for operand in self.operands)
-
-    def filled(self, values: dict[int, Decimal]) -> str:
-        """The arithmetic with numbers in place of names; `values` by operand position."""
-        shown = [plain(values.get(at, operand.value or Decimal(0))) for at, operand in enumerate(self.operands)]
-        pairs = [f" {sign} {number}" for sign, number in zip(self.signs, shown[1:], strict=True)]
-        return "".join([shown[0], *pairs])
-
-
-def formulas_in(text: str, language: Language) -> list[Formula]:
-    """Named formulas and worked examples of a text in order; equations that are neither are left out."""
-    found: list[Formula] = []
-    for mark in _EQUATION.finditer(text):
-        left, right = mark["left"].strip(" `*"), _cut(mark["right"].strip(" `*"))
-        example = _parse(_LEAD_IN.sub("", left), language)
-        if example and not example.is_named:
-            unit = next((amount.unit for amount in amounts_in(right, language) if amount.unit), "")
-            found.append(
-                Formula(
-                    example.operands, example.signs, unit or _money_unit(example), f"{_LEAD_IN.sub('', left)} = {right}"
-                )
-            )
-            continue
-        formula = _parse(right, language)
-        if formula and formula.is_named and _LETTERS.search(left):
-            found.append(Formula(formula.operands, formula.signs, "", f"{left} = {right}"))
-    return found
-
-
 _NAMED_WORDS = 7
-
-
-def _cut(right: str) -> str:
-    """The right side up to the end of its sentence."""
-    mark = _SENTENCE_STOP.search(right)
-    return right[: mark.start()] if mark else right.rstrip(".")
-
-
-def _parse(expression: str, language: Language) -> Formula | None:
-    """Operands and signs of a flat expression; None when a part is neither a number nor a short name."""
-    marks = list(_OPERATOR.finditer(expression))
-    if not marks:
-        return None
-    starts = [0, *(mark.end() for mark in marks)]
-    ends = [*(mark.start() for mark in marks), len(expression)]
-    operands = [_operand(expression[start:end].strip(" ()"), language) for start, end in zip(starts, ends, strict=True)]
-    if any(operand is None for operand in operands):
-        return None
-    signs = tuple(_SIGNS[mark[0].strip()] for mark in marks)
-    return Formula(tuple(operand for operand in operands if operand), signs, "", expression)
-
-
-def _operand(text: str, language: Language) -> Operand | None:
-    if not text or len(text.split()) > _NAMED_WORDS:
-        return None
-    amounts = amounts_in(text, language)
-    if len(amounts) == 1 and amounts[0].start <= 1 and not _LETTERS.search(text[amounts[0].end :]):
-        return Operand(text, amounts[0].value, "money" if amounts[0].unit in MONEY_UNITS else amounts[0].unit)
-    if any(character.isdigit() for character in text) or not _LETTERS.search(text):
-        return None
-    return Operand(text, None, kind_of(text))
-
-
-def _money_unit(formula: Formula) -> str:
-    return next(
-        (
-            unit
-            for operand in formula.operands
-            for unit, sign in (("GBP", "£"), ("USD", "$"), ("EUR", "€"))
-            if sign in operand.text
-        ),
-        "",
-    )
-
-
-_CURRENCIES = ("VND", "GBP", "USD", "EUR", "CAD")
-_CURRENCY_SIGNS = (
-    ("VND", re.compile(r"đồng|\bVND\b|₫")),
-    ("GBP", re.compile("£|GBP")),
-    ("USD", re.compile(r"\$|USD")),
-    ("EUR", re.compile("€|EUR")),
-)
+_CURRENCY_SIGNS = tuple((unit, re.compile(written)) for unit, written in named_lines("math_arguments.currency"))
 _QUOTED, _NAMED = 0.15, 0.3
 """What a formula gains by standing in a quote, and by being written in words rather than as an example."""
 _OTHER_PASSAGE = 0.02
 _RELEVANT = 0.3
-_EXAMPLE = re.compile(r"ví dụ|example", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
-class _Source:
-    """A formula with where it stands."""
+class _Formula:
+    """An expression of a document: numbers and named quantities with the signs between them."""
 
-    formula: Formula
+    operands: tuple[str, ...]
+    values: tuple[Decimal | None, ...]
+    """None for a name."""
+    signs: tuple[str, ...]
+    text: str
+    """As written."""
     passage: Passage
-    unit: Unit
-    weight: float
-    order: int
-    """Position of its passage among those quoted."""
+    weight: float = 0.0
+
+    @property
+    def names(self) -> list[int]:
+        """Places of the quantities to fill in; a worked example has none."""
+        return [at for at, value in enumerate(self.values) if value is None]
+
+    def filled(self, given: dict[int, Decimal]) -> str:
+        """The arithmetic with numbers in place of names; `given` by operand position."""
+        shown = [plain(given[at] if value is None else value) for at, value in enumerate(self.values)]
+        return "".join([shown[0], *(f" {sign} {number}" for sign, number in zip(self.signs, shown[1:], strict=True))])
 
 
 def math_arguments(query: str, findings: Sequence[Finding], language: Language) -> Arguments:
@@ -171,11 +63,10 @@ def math_arguments(query: str, findings: Sequence[Finding], language: Language) 
         return _arguments(asked.expression, asked.values.get("unit", ""), asked.grounds)
     question = normalise(query)
     stated = kinds_in(question, language)
-    sources = _sources(question, findings)
-    for source in (source for source in sources if source.formula.is_named):
-        found = _bound(source, sources, question, stated, language)
-        if found:
-            return found
+    formulas = _formulas(question, findings)
+    named = next((formula for formula in formulas if formula.names), None)
+    if named:
+        return _bound(named, formulas, question, stated)
     own = relation_among(question, stated)
     return _arguments(own.expression, own.values.get("unit", ""), own.grounds) if own else Arguments(values={})
 
@@ -185,74 +76,91 @@ def _arguments(expression: str, unit: str, grounds: Sequence[str]) -> Arguments:
     return Arguments(values=values, grounds=tuple(dict.fromkeys(grounds)))
 
 
-def _sources(question: str, findings: Sequence[Finding]) -> list[_Source]:
+def _formulas(question: str, findings: Sequence[Finding]) -> list[_Formula]:
     """Formulas of the quoted passages, those that bear on the question first."""
     quoted = {quote.text for finding in findings for quote in finding.quotes}
     passages = {quote.passage.chunk_id: quote.passage for finding in findings for quote in finding.quotes}
     folded = is_unaccented_vietnamese(question)
     terms = [term for term in terms_of(question, folded) if not any(word.isdigit() for word in term.stems)]
     weights = [term.weight for term in terms]
-    found: list[_Source] = []
+    found: list[_Formula] = []
     for order, passage in enumerate(passages.values()):
-        language: Language = "en" if passage.language == "en" else "vi"
         for unit in units_of(passage.text):
             about = bag_of(f"{unit.text} {unit.heading} {passage.section} {passage.title}", folded)
             relevant = coverage(terms, weights, about)
-            for formula in formulas_in(unit.text, language) if relevant >= _RELEVANT else ():
-                bonus = _QUOTED * any(unit.text in text for text in quoted) + _NAMED * formula.is_named
-                found.append(_Source(formula, passage, unit, relevant + bonus - _OTHER_PASSAGE * order, order))
-    return sorted(found, key=lambda source: -source.weight)
+            weight = relevant + _QUOTED * any(unit.text in text for text in quoted) - _OTHER_PASSAGE * order
+            found += _formulas_in(unit.text, passage, weight) if relevant >= _RELEVANT else ()
+    return sorted(found, key=lambda formula: -formula.weight)
+
+
+def _formulas_in(text: str, passage: Passage, weight: float) -> Iterator[_Formula]:
+    """Worked examples and named formulas of a text; equations that are neither are left out."""
+    for mark in _EQUATION.finditer(text):
+        left, right = mark["left"].strip(" `*"), mark["right"].strip(" `*")
+        stop = _SENTENCE_STOP.search(right)
+        right = right[: stop.start()] if stop else right.rstrip(".")
+        bare = _LEAD_IN.sub("", left)
+        if (example := _parsed(bare, f"{bare} = {right}", passage, weight)) and not example.names:
+            yield example
+        elif _LETTERS.search(left) and (formula := _parsed(right, f"{left} = {right}", passage, weight + _NAMED)):
+            yield from [formula] if formula.names else []
+
+
+def _parsed(expression: str, text: str, passage: Passage, weight: float) -> _Formula | None:
+    """A flat expression; None when a part is neither a number nor a short name."""
+    marks = list(_OPERATOR.finditer(expression))
+    ends = [*(mark.start() for mark in marks), len(expression)]
+    starts = [0, *(mark.end() for mark in marks)]
+    operands = tuple(expression[start:end].strip(" ()") for start, end in zip(starts, ends, strict=True))
+    values: list[Decimal | None] = []
+    for operand in operands:
+        amounts = amounts_in(operand, _language(passage))
+        if len(amounts) == 1 and amounts[0].start <= 1 and not _LETTERS.search(operand[amounts[0].end :]):
+            values.append(amounts[0].value)
+        elif _LETTERS.search(operand) and len(operand.split()) <= _NAMED_WORDS and not re.search(r"\d", operand):
+            values.append(None)
+        else:
+            return None
+    signs = tuple(_SIGNS[mark[0].strip()] for mark in marks)
+    return _Formula(operands, tuple(values), signs, text, passage, weight) if signs else None
+
+
+def _language(passage: Passage) -> Language:
+    return "en" if passage.language == "en" else "vi"
 
 
 def _bound(
-    source: _Source, sources: Sequence[_Source], question: str, stated: Sequence[tuple[str, Amount]], language: Language
-) -> Arguments | None:
+    formula: _Formula, formulas: Sequence[_Formula], question: str, stated: Sequence[tuple[str, Amount]]
+) -> Arguments:
     """A named formula with the asker's figures; a worked example of the same document when none were given."""
-    names = [(at, operand) for at, operand in enumerate(source.formula.operands) if operand.value is None]
-    values: dict[int, Decimal] = {}
-    grounds: list[str] = [source.formula.text]
+    given: dict[int, Decimal] = {}
+    grounds: list[str] = [formula.text]
     left = list(stated)
-    for at, operand in names:
-        fitting = next((pair for pair in left if pair[0] == operand.kind and operand.kind), None)
+    for at in formula.names:
+        kind = kind_of(formula.operands[at])
+        fitting = next((pair for pair in left if pair[0] == kind and kind), None)
         if fitting:
             left.remove(fitting)
-            values[at] = fitting[1].value
+            given[at] = fitting[1].value
             grounds.append(fitting[1].text)
-    unit = _unit_of(source, question, language)
-    if len(values) == len(names):
-        return _arguments(source.formula.filled(values), unit, grounds)
-    if values:
-        return Arguments(
-            values={}, missing=tuple(o.text for at, o in names if at not in values), grounds=tuple(grounds)
-        )
-    example = _example_of(source, sources)
-    return (
-        _arguments(example.formula.filled({}), example.formula.result_unit or unit, [example.formula.text])
-        if example
-        else (Arguments(values={}, missing=tuple(operand.text for _, operand in names), grounds=tuple(grounds)))
-    )
+    unit = _unit_of(formula, question)
+    if len(given) == len(formula.names):
+        return _arguments(formula.filled(given), unit, grounds)
+    same = (other for other in formulas if not other.names and other.signs == formula.signs)
+    example = next((one for one in same if one.passage.document_id == formula.passage.document_id), None)
+    if example and not given:
+        return _arguments(example.filled({}), unit, [example.text])
+    missing = tuple(formula.operands[at] for at in formula.names if at not in given)
+    return Arguments(values={}, missing=missing, grounds=tuple(grounds))
 
 
-def _example_of(source: _Source, sources: Sequence[_Source]) -> _Source | None:
-    """A worked example that calculates like the formula and comes from the same document: one called so, if any."""
-    alike = [
-        other
-        for other in sources
-        if not other.formula.is_named
-        and other.passage.document_id == source.passage.document_id
-        and other.formula.signs == source.formula.signs
-    ]
-    called = [other for other in alike if _EXAMPLE.search(f"{other.unit.heading} {other.passage.section}")]
-    return min(called or alike, key=lambda other: (other.order, other.unit.start), default=None)
-
-
-def _unit_of(source: _Source, question: str, language: Language) -> str:
-    """The currency the document or the question speaks of, for formulas about money."""
-    kinds = {operand.kind for operand in source.formula.operands}
-    if "money" not in kinds:
+def _unit_of(formula: _Formula, question: str) -> str:
+    """The currency the question or the document speaks of, for formulas about money."""
+    if all(kind_of(operand) != "money" and not _currency(operand) for operand in formula.operands):
         return ""
-    for text in (question, source.passage.text):
-        for unit, pattern in _CURRENCY_SIGNS:
-            if pattern.search(text):
-                return unit
-    return "VND" if language == "vi" else ""
+    named = _currency(question) or _currency(formula.passage.text)
+    return named or (MONEY_UNITS[0] if _language(formula.passage) == "vi" else "")
+
+
+def _currency(text: str) -> str:
+    return next((unit for unit, pattern in _CURRENCY_SIGNS if pattern.search(text)), "")

@@ -7,6 +7,7 @@ from decimal import Decimal
 from functools import lru_cache
 
 from app.domain.knowledge import Language
+from app.reasoning.local.cues import alternatives
 from app.text.amounts import CLOCK, DATE, DAY_OF_MONTH, DAY_OF_YEAR
 from app.text.amounts import Amount as Measured
 from app.text.amounts import amounts_in as measured_in
@@ -103,41 +104,32 @@ def _divides(text: str, number: Number) -> bool:
     return bool((behind or before) and max(sizes) > _LONG)
 
 
-_BETWEEN = re.compile(r"^\s*(?:đến dưới|đến|tới|-|–|to less than|to under|to|and|up to)\s*$", re.IGNORECASE)
-_OPEN_CLOSED_OPEN_HIGH = re.compile(r"(?:dưới|chưa đến|chưa đủ|under|below|less than|fewer than)\s*$", re.IGNORECASE)
-_OPEN_LOW = re.compile(r"(?:trên|hơn|quá|over|above|more than|exceeding)\s*$", re.IGNORECASE)
-_CLOSED_LOW = re.compile(r"(?:từ đủ|từ|at least|ít nhất|from)\s*$", re.IGNORECASE)
-_OPEN_HIGH = re.compile(r"(?:dưới|chưa đến|chưa đủ|under|below|less than|fewer than)\s*$", re.IGNORECASE)
-_CLOSED_HIGH = re.compile(r"(?:đến|tối đa|không quá|up to|at most|no more than|not more than)\s*$", re.IGNORECASE)
+_BETWEEN = re.compile(rf"\s*(?:{alternatives('numbers.between')})\s*", re.IGNORECASE)
+_OPEN_LOW, _OPEN_HIGH, _CLOSED_LOW, _CLOSED_HIGH = (
+    re.compile(rf"(?:{alternatives(f'numbers.{bound}')})\s*$", re.IGNORECASE)
+    for bound in ("open_low", "open_high", "closed_low", "closed_high")
+)
+_UPWARDS = re.compile(rf"\s*(?:{alternatives('numbers.upwards')})", re.IGNORECASE)
 _A_LITTLE = Decimal("0.001")
-_UPWARDS = re.compile(r"^\s*(?:trở lên|or more|or over|and above|and over|or longer|\+)", re.IGNORECASE)
 
 
 @lru_cache(maxsize=4096)
 def ranges_in(text: str, language: Language = "vi") -> tuple[Range, ...]:
     """The conditions on amounts that a text states, in order."""
-    amounts = amounts_in(text, language)
-    found: list[Range] = []
-    at = 0
-    while at < len(amounts):
-        pair = _pair(text, amounts, at)
+    amounts = list(amounts_in(text, language))
+    found: list[Range | None] = []
+    while amounts:
+        low = amounts.pop(0)
+        pair = _pair(text, low, amounts[0]) if amounts else None
         if pair:
-            found.append(pair)
-            at += 2
-            continue
-        single = _single(text, amounts[at])
-        if single:
-            found.append(single)
-        at += 1
-    return tuple(found)
+            amounts.pop(0)
+        found.append(pair or _single(text, low))
+    return tuple(one for one in found if one)
 
 
-def _pair(text: str, amounts: tuple[Amount, ...], at: int) -> Range | None:
-    if at + 1 == len(amounts):
-        return None
-    low, high = amounts[at], amounts[at + 1]
+def _pair(text: str, low: Amount, high: Amount) -> Range | None:
     between = text[low.end : high.start]
-    if not _BETWEEN.match(between) or low.value >= high.value or (low.unit and low.unit != high.unit):
+    if not _BETWEEN.fullmatch(between) or low.value >= high.value or (low.unit and low.unit != high.unit):
         return None
     under = any(word in between.lower() for word in ("dưới", "less", "under"))
     return Range(low.value, high.value, not _OPEN_LOW.search(text[: low.start]), not under, high.unit)

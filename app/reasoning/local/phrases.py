@@ -18,18 +18,9 @@ from app.domain.plan import (
     Step,
 )
 from app.reasoning import AgentOffer
-from app.reasoning.local.cues import alternatives
+from app.reasoning.local.cues import alternatives, sentences
 from app.reasoning.local.wording import lower_first
 from app.text.language import normalise
-
-TAKEN_FROM: dict[Language, str] = {"vi": "Trích từ {titles}.", "en": "Taken from {titles}."}
-NOTHING_FROM: dict[Language, str] = {
-    "vi": "Không có tài liệu nào trong phạm vi được xem trả lời câu hỏi này.",
-    "en": "No document within reach answers this question.",
-}
-ACCORDING_TO: dict[Language, str] = {"vi": "Theo {titles}:", "en": "According to {titles}:"}
-_AND: dict[Language, str] = {"vi": " và ", "en": " and "}
-_OR: dict[Language, str] = {"vi": " hoặc ", "en": " or "}
 
 
 def quoted(title: str) -> str:
@@ -39,7 +30,7 @@ def quoted(title: str) -> str:
 
 def listed(items: Sequence[str], language: Language, *, alternative: bool = False) -> str:
     """``a, b và c``; with `alternative` ``a, b hoặc c``."""
-    word = (_OR if alternative else _AND)[language]
+    word = sentences("composed", language)["or" if alternative else "and"]
     return word.join([", ".join(items[:-1]), items[-1]]) if len(items) > 1 else "".join(items)
 
 
@@ -48,93 +39,6 @@ def titles_of(titles: Sequence[str], language: Language) -> str:
     return listed([quoted(title) for title in titles], language)
 
 
-COMPOSED: dict[Language, dict[str, str]] = {
-    "vi": {
-        "according_to": "Theo “{title}”:",
-        "computed": "Tính toán: {text}",
-        "decided": "Lưu ý: “{loser_title}” nói khác ({loser}); câu trả lời theo “{winner_title}” vì {reason}.",
-        "undecided": (
-            "Lưu ý: hai tài liệu chưa thống nhất. “{winner_title}”: {winner}. “{loser_title}”: {loser}. "
-            "Chưa đủ cơ sở để chọn một bên ({reason}); bạn nên xác nhận với bộ phận ban hành."
-        ),
-        "missing": "Chưa tìm thấy trong tài liệu bạn được xem: {queries}.",
-        "failed": "Agent {agents} chưa trả lời được lúc này nên phần này có thể còn thiếu.",
-        "nothing": (
-            "Tôi chưa tìm thấy câu trả lời cho “{query}” trong các tài liệu bạn được xem{searched}. "
-            "Bạn có thể hỏi trực tiếp bộ phận phụ trách, hoặc nêu rõ hơn tên quy định, đối tượng hay mốc thời gian "
-            "để tôi tìm lại."
-        ),
-        "searched": " (đã tìm ở {agents})",
-        "nothing_reason": "Không có đoạn tài liệu nào đủ liên quan để trích dẫn, nên không trả lời phỏng đoán.",
-        "preferred": "{preference} Nguồn được theo: “{title}”.",
-        "sources": "Câu trả lời trích nguyên văn từ {titles}, là nguồn sát câu hỏi nhất trong các tài liệu được xem.",
-        "computed_reason": "Kết quả được tính trực tiếp từ các số liệu trong câu hỏi.",
-    },
-    "en": {
-        "according_to": "According to “{title}”:",
-        "computed": "Calculation: {text}",
-        "decided": (
-            "Note: “{loser_title}” says otherwise ({loser}); the answer follows “{winner_title}” because {reason}."
-        ),
-        "undecided": (
-            "Note: two documents disagree. “{winner_title}”: {winner}. “{loser_title}”: {loser}. "
-            "Neither clearly prevails ({reason}); please confirm with the department that issued them."
-        ),
-        "missing": "Not found in the documents you may read: {queries}.",
-        "failed": "The {agents} agent could not answer right now, so this part may be incomplete.",
-        "nothing": (
-            "I did not find an answer to “{query}” in the documents you may read{searched}. "
-            "You can ask the responsible department, or name the rule, the people or the date more exactly "
-            "so that I can look again."
-        ),
-        "searched": " (searched: {agents})",
-        "nothing_reason": "No passage bears closely enough on the question to be quoted, and nothing is guessed.",
-        "preferred": "{preference} Followed: “{title}”.",
-        "sources": "The answer quotes {titles}, the sources closest to the question among the documents you may read.",
-        "computed_reason": "The result was computed directly from the figures in the question.",
-    },
-}  # fmt: skip
-"""The sentences of a final answer; {…} are filled in."""
-
-
-_TEXTS: dict[Language, dict[str, str]] = {
-    "vi": {
-        "search": "Truy vấn tài liệu {agent}: {query}",
-        "gather": "Tìm kiếm và thu thập thông tin về {topic} từ cơ sở dữ liệu công ty",
-        "gather_message": "Tìm kiếm {topic} và các quy định liên quan",
-        "changes": "So sánh các bản của tài liệu {agent}: {query}",
-        "log": "Tra cứu nhật ký hệ thống: {query}",
-        "files": "Đọc tệp đính kèm: {query}",
-        "web": "Đọc trang web: {query}",
-        "other": "{agent} dùng {tool}: {query}",
-        "summary": "Tóm tắt các kết quả {agent} đã tìm được",
-        "digest": "Phân tích và tóm tắt các quy định đã tìm được để hiểu rõ quyền lợi và điều kiện",
-        "digest_message": "Tóm tắt các điểm quan trọng của {topic}",
-        "math": "Tính toán theo công thức và số liệu đã tìm được",
-        "math_message": "{query}",
-        "merge": "Tổng hợp kết quả và trả lời: {query}",
-        "one": "Chọn kết quả có độ tin cậy cao nhất và thông tin đầy đủ nhất",
-        "many": "So sánh kết quả giữa các agent; ưu tiên {experts} về quy định chuyên môn, rồi đến nguồn mới hơn",
-    },
-    "en": {
-        "search": "Search the {agent} documents: {query}",
-        "gather": "Search the company's documents and gather what they say about {topic}",
-        "gather_message": "Find {topic} and the rules that go with it",
-        "changes": "Compare versions of the {agent} documents: {query}",
-        "log": "Look through the system logs: {query}",
-        "files": "Read the attached file: {query}",
-        "web": "Read on the web: {query}",
-        "other": "{agent} uses {tool}: {query}",
-        "summary": "Summarise what {agent} found",
-        "digest": "Analyse and summarise the rules found, with their conditions",
-        "digest_message": "Summarise the main points of {topic}",
-        "math": "Calculate with the formula and figures found",
-        "math_message": "{query}",
-        "merge": "Put the results together and answer: {query}",
-        "one": "Take the result with the highest confidence and the most complete information",
-        "many": "Compare the agents' results; prefer {experts} on rules of their own field, then the newer source",
-    },
-}  # fmt: skip
 _FIND = re.compile(r"^(?:tìm|find(?: the)?)\s+|\s+của công ty$|^company policy on\s+", re.IGNORECASE)
 _ACRONYM = 3
 _NAMES = {
@@ -154,7 +58,7 @@ class PlanWording:
 
     def __init__(self, language: Language):
         self._language: Language = language
-        self._texts = _TEXTS[language]
+        self._texts = sentences("plan", language)
 
     def search(self, agent: str, query: str, *, purposeful: bool) -> Step:
         """Search documents for one query; `purposeful` steps say what they gather and why."""
@@ -212,16 +116,6 @@ _AMOUNT_HEAD = re.compile(
 )
 _AMOUNT_TAIL = re.compile(r"\s+(?:costs?|pay|amount|payment)$", re.IGNORECASE)
 _PAY = re.compile(alternatives("calculation.pay"), re.IGNORECASE)
-_CALCULATION_FIND: dict[Language, str] = {
-    "vi": "Tìm chính sách {topic} của công ty",
-    "en": "Find the company policy on {topic}",
-}
-_CALCULATE: dict[Language, str] = {
-    "vi": "Tính toán {subject} dựa trên {basis}",
-    "en": "Calculate {subject} from {basis}",
-}
-_PAY_BASIS: dict[Language, str] = {"vi": "lương cơ bản", "en": "the basic salary"}
-_OTHER_BASIS: dict[Language, str] = {"vi": "công thức trong tài liệu", "en": "the formula in the documents"}
 
 
 def calculation_queries(query: str, language: Language) -> list[str]:
@@ -234,8 +128,7 @@ def calculation_queries(query: str, language: Language) -> list[str]:
     topic = lower_first(_AMOUNT_TAIL.sub("", _AMOUNT_HEAD.sub("", subject)).strip())
     if not topic:
         return [query]
-    basis = (_PAY_BASIS if _PAY.search(subject) else _OTHER_BASIS)[language]
-    return [
-        _CALCULATION_FIND[language].format(topic=topic),
-        _CALCULATE[language].format(subject=lower_first(subject), basis=basis),
-    ]
+    texts = sentences("plan", language)
+    basis = texts["pay_basis" if _PAY.search(subject) else "other_basis"]
+    calculate = texts["calculate"].format(subject=lower_first(subject), basis=basis)
+    return [texts["find_policy"].format(topic=topic), calculate]

@@ -1,7 +1,7 @@
 """Planning: which agents are asked what, with which tools, in which tiers."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from app.domain.knowledge import Language
 from app.domain.plan import (
@@ -29,14 +29,14 @@ _FAR_MORE = 0.3
 """Relevance by which another department's documents must lead to be asked beside those that were assigned."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Asked:
     """What one agent is asked: queries with the tool that answers each."""
 
     agent: AgentOffer
-    queries: tuple[str, ...] = ()
+    queries: list[str] = field(default_factory=list)
     """Answered from documents."""
-    others: tuple[tuple[str, str], ...] = ()
+    others: list[tuple[str, str]] = field(default_factory=list)
     """(tool, query) of those that another tool answers."""
 
     @property
@@ -44,35 +44,22 @@ class _Asked:
         """Queries in step order: documents first."""
         return (*self.queries, *(query for _, query in self.others))
 
+    def limited(self, most: int) -> "_Asked":
+        """Each query once, and only the first ones."""
+        queries = list(dict.fromkeys(self.queries))[:most]
+        return _Asked(self.agent, queries, list(dict.fromkeys(self.others))[: most - len(queries)])
+
 
 class _Asking:
     """Collects what agents are asked, agents in the order of their first query."""
 
     def __init__(self, offers: Sequence[AgentOffer]):
         self._offers = {offer.name: offer for offer in offers}
-        self._queries: dict[str, list[str]] = {}
-        self._others: dict[str, list[tuple[str, str]]] = {}
+        self.asked: dict[str, _Asked] = {}
 
-    def documents(self, agent: str, queries: Sequence[str]) -> None:
-        """Ask an agent queries about its documents."""
-        self._queries.setdefault(agent, []).extend(queries)
-        self._others.setdefault(agent, [])
-
-    def tool(self, agent: str, tool: str, query: str) -> None:
-        """Ask an agent something that another tool answers."""
-        self._queries.setdefault(agent, [])
-        self._others.setdefault(agent, []).append((tool, query))
-
-    def about(self, query: str) -> list[str]:
-        """Who is asked this about documents."""
-        return [name for name, queries in self._queries.items() if query in queries]
-
-    def asked(self) -> list[_Asked]:
-        """What came together, each query once."""
-        return [
-            _Asked(self._offers[name], _unique(queries), tuple(dict.fromkeys(self._others[name])))
-            for name, queries in self._queries.items()
-        ]
+    def of(self, agent: str) -> _Asked:
+        """What an agent is asked so far."""
+        return self.asked.setdefault(agent, _Asked(self._offers[agent]))
 
 
 class Planner:
@@ -88,11 +75,11 @@ class Planner:
         wording = PlanWording(language)
         alone = tool_for(refined, request.agents, files=request.files)
         if alone and alone.is_whole and len(classification.sub_queries) <= 1:
-            asked_alone = _Asked(alone.agent, others=((alone.tool, refined),))
+            asked_alone = _Asked(alone.agent, others=[(alone.tool, refined)])
             return _assembled(request, [asked_alone], [_steps(asked_alone, wording, together=False)], wording)
         wanted = intents_of(refined) | _intents_of_tools(classification.assignments)
         proposed = _assigned(request) if classification.assignments else await self._asked(request)
-        asked = _limited(proposed, request.max_queries_per_agent)
+        asked = [one.limited(request.max_queries_per_agent) for one in proposed]
         tiers = _tiers(asked, wanted, wording, refined, many=len(classification.sub_queries) > 1 or len(asked) > 1)
         if classification.kind == "simple":
             tiers = tiers[:1]
@@ -110,22 +97,22 @@ class Planner:
         asking = _Asking(request.agents)
         for route in await self._router.route(sub_queries, routed, request.probes):
             if choice := tool_for(route.query, request.agents, files=request.files):
-                asking.tool(choice.agent.name, choice.tool, route.query)
+                asking.of(choice.agent.name).others.append((choice.tool, route.query))
                 if choice.is_whole:
                     continue
             if tool := own_tools.get(route.agents[0]):
-                asking.tool(route.agents[0], tool, route.query)
+                asking.of(route.agents[0]).others.append((tool, route.query))
                 continue
             if comparers := _comparers(route.query, route.agents, request.agents):
                 for name in comparers:
-                    asking.tool(name, CHANGES_TOOL, route.query)
+                    asking.of(name).others.append((CHANGES_TOOL, route.query))
                 continue
             for position, name in enumerate(_readers(route.agents, request.agents)):
-                asking.documents(name, _expanded(route.query, language, leading=position == 0))
+                asking.of(name).queries += _expanded(route.query, language, leading=position == 0)
         if request.feedback:
             last_resort = _readers([a.name for a in request.agents if a.is_fallback], request.agents)[0]
-            asking.documents(last_resort, sub_queries)
-        return asking.asked()
+            asking.of(last_resort).queries += sub_queries
+        return list(asking.asked.values())
 
 
 def _assigned(request: PlanRequest) -> list[_Asked]:
@@ -134,15 +121,16 @@ def _assigned(request: PlanRequest) -> list[_Asked]:
     for assignment in request.classification.assignments:
         for position, query in enumerate(assignment.queries):
             if tool := _assigned_tool(assignment, query, request):
-                asking.tool(assignment.agent, tool, query)
+                asking.of(assignment.agent).others.append((tool, query))
             else:
                 reader = _readers([assignment.agent], request.agents)[0]
-                asking.documents(reader, _expanded(query, language, leading=position == 0))
+                asking.of(reader).queries += _expanded(query, language, leading=position == 0)
     for probe in request.probes:
-        if further := _overlooked(probe, asking.about(probe.query), request):
-            asking.documents(further, [probe.query])
+        about = [name for name, asked in asking.asked.items() if probe.query in asked.queries]
+        if further := _overlooked(probe, about, request):
+            asking.of(further).queries.append(probe.query)
     _with_files(asking, request)
-    return asking.asked()
+    return list(asking.asked.values())
 
 
 def _with_files(asking: _Asking, request: PlanRequest) -> None:
@@ -150,7 +138,7 @@ def _with_files(asking: _Asking, request: PlanRequest) -> None:
     thought_of = any(FILES_TOOL in assignment.tools for assignment in request.classification.assignments)
     reader = next((offer for offer in request.agents if FILES_TOOL in offer.tools), None)
     if request.files and reader and not thought_of:
-        asking.tool(reader.name, FILES_TOOL, request.classification.refined_query or request.query)
+        asking.of(reader.name).others.append((FILES_TOOL, request.classification.refined_query or request.query))
 
 
 def _assigned_tool(assignment: Assignment, query: str, request: PlanRequest) -> str:
@@ -159,7 +147,9 @@ def _assigned_tool(assignment: Assignment, query: str, request: PlanRequest) -> 
     Where several would do, the rules choose among those that were assigned.
     """
     able = [tool for tool in assignment.tools if answers_a_query(tool) and tool != RAG_TOOL]
-    if not able or (RAG_TOOL in assignment.tools and len(able) == 1 and not _MEANT.get(able[0], _always)(query)):
+    if not able or (
+        RAG_TOOL in assignment.tools and len(able) == 1 and able[0] in _MEANT and not _MEANT[able[0]](query)
+    ):
         return ""
     if CHANGES_TOOL in able and asks_changes(query):
         return CHANGES_TOOL
@@ -168,10 +158,6 @@ def _assigned_tool(assignment: Assignment, query: str, request: PlanRequest) -> 
     if choice and choice.tool in able:
         return choice.tool
     return "" if RAG_TOOL in assignment.tools and len(assignment.queries) > 1 and len(able) == 1 else able[0]
-
-
-def _always(_query: str) -> bool:
-    return True
 
 
 _MEANT: Mapping[str, Callable[[str], bool]] = {LOG_TOOL: wants_log, CHANGES_TOOL: asks_changes}
@@ -222,14 +208,6 @@ def _expanded(query: str, language: Language, *, leading: bool) -> list[str]:
     return [query]
 
 
-def _unique(queries: Sequence[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(queries))
-
-
-def _limited(asked: Sequence[_Asked], limit: int) -> list[_Asked]:
-    return [_Asked(a.agent, a.queries[:limit], a.others[: max(0, limit - len(a.queries[:limit]))]) for a in asked]
-
-
 def _tiers(
     asked: Sequence[_Asked], wanted: frozenset[Intent], wording: PlanWording, refined: str, *, many: bool
 ) -> list[list[Step]]:
@@ -242,7 +220,7 @@ def _tiers(
     tiers.append([wording.summary(a.agent.name, a.all[0], calculates=calculates) for a in digests])
     calculator = next((a for a in asked if MATH_TOOL in a.agent.tools), None) if calculates else None
     if calculator:
-        tiers.append([_math(calculator.agent, wording, calculator.all[-1])])
+        tiers.append([wording.math(calculator.agent.name, calculator.all[-1])])
     if not calculates and (many or "comparison" in wanted or tiers[1]):
         tiers.append([wording.merge(refined)])
     return [tier for tier in tiers if tier]
@@ -255,10 +233,6 @@ def _steps(asked: _Asked, wording: PlanWording, *, together: bool) -> list[Step]
         return [wording.search(name, asked.queries[0], purposeful=True)]
     documents = [wording.search(name, query, purposeful=False) for query in asked.queries]
     return [*documents, *(wording.use(name, tool, query) for tool, query in asked.others)]
-
-
-def _math(agent: AgentOffer, wording: PlanWording, query: str) -> Step:
-    return wording.math(agent.name, query)
 
 
 def _assembled(

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Literal
+from typing import Literal, get_args
 
 from app.domain.knowledge import Language
 from app.reasoning.local.cues import alternatives, cue
@@ -13,20 +13,9 @@ from app.reasoning.local.terms import Bag, Term, bag_of, terms_of
 from app.text.language import guess_language, is_unaccented_vietnamese, normalise, words
 
 Kind = Literal[
-    "compare",
-    "formula",
-    "quantity",
-    "when",
-    "who",
-    "where",
-    "how_to",
-    "consequence",
-    "list",
-    "yes_no",
-    "definition",
-    "why",
-    "open",
-]
+    "compare", "formula", "quantity", "when", "who", "where", "how_to", "consequence", "list", "yes_no", "definition",
+    "why", "open",
+]  # fmt: skip
 Measure = Literal["duration", "money", "percent", "clock", "date", "times", "count", "phone"]
 
 
@@ -45,23 +34,13 @@ class Question:
     bag: Bag
 
 
-_KINDS: tuple[tuple[str, Kind], ...] = (
-    ("question.compare", "compare"),
-    ("question.formula", "formula"),
-    ("question.enumeration", "list"),
-    ("question.how_to", "how_to"),
-    ("question.consequence", "consequence"),
-    ("question.quantity", "quantity"),
-    ("question.when", "when"),
-    ("question.who", "who"),
-    ("question.where", "where"),
-    ("question.why", "why"),
-    ("question.list", "list"),
-    ("question.yes_no", "yes_no"),
-    ("question.definition", "definition"),
-)
-"""In the order they are tried: the first that matches names the kind."""
-_CUES = tuple((kind, cue(section)) for section, kind in _KINDS)
+_KINDS: tuple[tuple[Kind, str], ...] = (
+    ("compare", "compare"), ("formula", "formula"), ("list", "enumeration"), ("how_to", "how_to"),
+    ("consequence", "consequence"), ("quantity", "quantity"), ("when", "when"), ("who", "who"), ("where", "where"),
+    ("why", "why"), ("list", "list"), ("yes_no", "yes_no"), ("definition", "definition"),
+)  # fmt: skip
+"""Kinds by the sections of cues that name them, in the order they are tried."""
+_CUES = tuple((kind, cue(f"question.{section}")) for kind, section in _KINDS)
 _MEASURES: tuple[Measure, ...] = ("percent", "money", "clock", "times", "duration", "date", "count")
 _MEASURE_CUES = tuple((measure, cue(f"measure.{measure}")) for measure in _MEASURES)
 _ASKING, _PHONE_ASKED, _FIGURE_ASKED = cue("question.asking"), cue("question.phone"), cue("question.figure")
@@ -143,37 +122,10 @@ def _measures_of(text: str, folded: bool) -> frozenset[Measure]:
     return frozenset(found) if found == ["count"] else frozenset(found) - {"count"}
 
 
-_NUMBER_WORDS = rf"(?:{alternatives('shapes.number_words')})"
-_AMOUNT = rf"(?:\d[\d.,]*|{_NUMBER_WORDS})"
-_SPAN_UNIT = (
-    r"(?:ngày|giờ|tiếng|phút|giây|tuần|tháng|quý|năm|đêm|(?:working |business |calendar |consecutive )?"
-    r"(?:days?|hours?|minutes?|seconds?|weeks?|months?|years?|quarters?|nights?)|-day|-hour|-month)\b"
-)
-_FIGURES: dict[Measure, re.Pattern[str]] = {
-    "duration": re.compile(rf"{_AMOUNT}[\s-]*(?:đến\s*\d+\s*|to\s*\d+\s*)?{_SPAN_UNIT}", re.IGNORECASE),
-    "money": re.compile(
-        r"\d[\d.,]*\s*(?:đồng|đ\b|vnđ|vnd|triệu|tỷ|nghìn|usd|eur|gbp|cad|dollars?|pounds?|euros?|k\b)"
-        r"|[£$€]\s*\d|(?:USD|EUR|GBP|CAD|VND)\s*\d",
-        re.IGNORECASE,
-    ),
-    "percent": re.compile(
-        r"\d[\d.,]*\s*(?:%|phần trăm|per ?cent)|toàn bộ|nguyên lương|full pay|half pay", re.IGNORECASE
-    ),
-    "clock": re.compile(r"\b\d{1,2}(?::\d{2}|h\d{0,2}\b)|\b\d{1,2}\s*(?:giờ|am\b|pm\b|a\.m|p\.m)|24/7", re.IGNORECASE),
-    "date": re.compile(alternatives("shapes.date"), re.IGNORECASE),
-    "times": re.compile(
-        rf"{_AMOUNT}\s*(?:lần|times?)\b|\b(?:once|twice|daily|weekly|monthly|yearly|annually|quarterly)\b|"
-        rf"(?:hằng|mỗi|hàng|every|each)\s+(?:{_AMOUNT}\s+)?(?:ngày|tuần|tháng|quý|năm|day|week|month|quarter|year)|"
-        rf"{_AMOUNT}\s*{_SPAN_UNIT}",
-        re.IGNORECASE,
-    ),
-    "phone": re.compile(r"(?:máy lẻ|extension|ext\.?|số|gọi|call|\+)\s*\d{2,}", re.IGNORECASE),
-    "count": re.compile(rf"\d|\b{_NUMBER_WORDS}\b", re.IGNORECASE),
-}
+_FIGURES = {measure: re.compile(alternatives(f"figure.{measure}"), re.IGNORECASE) for measure in get_args(Measure)}
 _NAMED = {
-    "who": re.compile(alternatives("question.person"), re.IGNORECASE),
-    "where": re.compile(alternatives("question.place"), re.IGNORECASE),
-    "why": re.compile(r"\bvì\b|\bdo\b|bởi|nhằm|để|because|since|so that|in order|due to|reason|caus", re.IGNORECASE),
+    kind: re.compile(alternatives(f"question.{section}"), re.IGNORECASE)
+    for kind, section in (("who", "person"), ("where", "place"), ("why", "reason"))
 }
 _FORMULAS = (
     (1.0, re.compile(r"[^\W\d]{2}[^=\n]*=[^=\n]*[^\W\d]{2}[^=\n]*[/×*÷+][^=\n]*\w", re.IGNORECASE)),

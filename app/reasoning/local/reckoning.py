@@ -8,6 +8,7 @@ from decimal import Decimal
 
 from app.domain.knowledge import Language
 from app.domain.plan import MATH_TOOL
+from app.reasoning.local.cues import alternatives, named_patterns
 from app.reasoning.local.numbers import Amount, amounts_in
 from app.text.language import fold, guess_language, normalise
 from app.text.numbers import plain, read_number
@@ -18,28 +19,14 @@ _SIGNS = {"+": "sum", "-": "subtract", "*": "multiply", "/": "divide", "**": "po
 """The sign of a sum of two, and the agent type that computes it."""
 _TWO = re.compile(r"(?P<a>[\d.]+)(?P<percent> %)? (?P<sign>\+|-|\*\*|[*/]) (?P<b>[\d.]+)")
 MONEY_UNITS = ("VND", "GBP", "USD", "EUR", "CAD")
-_KINDS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("%", re.compile(r"%|phan tram|ty le|he so|muc huong|rate|percent|multiplier|factor")),
-    ("hour", re.compile(r"so gio|gio lam|\bhours?\b")),
-    ("month", re.compile(r"so thang|thang lam|\bmonths?\b")),
-    ("time", re.compile(r"so lan|\btimes\b|number of late")),
-    ("km", re.compile(r"\bkm\b|so km|kilomet|\bmiles?\b")),
-    ("person", re.compile(r"so nguoi|\bpeople\b|\bheadcount\b")),
-    ("money", re.compile(r"luong|tien|phi|gia|muc|salary|\bpay\b|wage|price|cost|amount|fee|allowance")),
-    ("day", re.compile(r"so ngay|ngay nghi|ngay phep|ngay cong|\bngay\b|\bdays?\b|\bleave\b")),
-    ("year", re.compile(r"so nam|\byears?\b")),
-)
+_KINDS = named_patterns("reckoning.kind")
 """What kind of amount a variable of a formula stands for, by its name (folded)."""
 _SURELY_MONEY = 100_000
-_HOURLY = re.compile(r"\b(?:(?:luong|tien|moi|mot) gio|hourly|per hour|an hour)\b|/ ?(?:gio|h(?:our)?)\b")
-_DAILY = re.compile(r"\b(?:luong ngay|tien cong ngay|moi ngay|mot ngay|daily|per day|a day)\b|/ ?ngay\b")
-_PRO_RATA = re.compile(r"\b(?:t[yi] le|pro.?rata|tuong ung|theo thang)\b")
-_YEARLY = re.compile(r"\b(?:(?:moi|mot|hang) nam|a year|per year|annual|yearly)\b|/ ?nam\b")
-_RATE_IN_RULES = re.compile(
-    r"\b(?:lam them|tang ca|ngay nghi|ngay le|ban dem|cuoi tuan|chu nhat|overtime|holiday|rest day|weekend|sunday"
-    r"|night)\b"
+_HOURLY, _DAILY, _PRO_RATA, _YEARLY, _RATE_IN_RULES = (
+    re.compile(rf"\b(?:{alternatives(f'reckoning.{name}')})\b")
+    for name in ("hourly", "daily", "pro_rata", "yearly", "rate_in_rules")
 )
-"""Work whose rate stands in the rules when the question does not say it."""
+"""The last: work whose rate stands in the rules when the question does not say it."""
 _MONTHS_A_YEAR = "12"
 SPELT: Mapping[str, Decimal] = {"a": Decimal(1), "an": Decimal(1)} | {
     word: value
@@ -48,8 +35,6 @@ SPELT: Mapping[str, Decimal] = {"a": Decimal(1), "an": Decimal(1)} | {
     if word.isascii() and (value := read_number(word, language)) is not None and value >= 1
 }
 """Numbers of one word, folded."""
-MARKED = frozenset(fold(word) for word in VALUES if not word.isascii())
-"""Those that are no numbers without their diacritics, where the text has any: “bay” flies, “nam” is south."""
 _MOST_CHARS = 300
 
 

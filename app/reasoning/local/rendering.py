@@ -1,30 +1,16 @@
 """Quotes as readable text: table rows with their column names, lists as lists, sentences as paragraphs."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from itertools import groupby
 
-from app.domain.knowledge import Finding, Language, Passage, Quote
+from app.domain.knowledge import Finding, Language, Quote
+from app.reasoning.local.cues import lines, sentences
 from app.reasoning.local.sentences import Unit, bare_heading, headings_of, units_of
 from app.reasoning.local.terms import bag_of, coverage, terms_of
 from app.reasoning.local.wording import lower_first
-from app.text.language import guess_language
+from app.text.language import fold, guess_language
 
-_MAX_ROWS = 8
-
-
-@dataclass(frozen=True, slots=True)
-class Piece:
-    """A quote located in its passage again."""
-
-    passage: Passage
-    units: tuple[Unit, ...]
-    """The units the quote covers, in order; empty when the quote is no unit of the passage."""
-    text: str
-
-
-def pieces_of(quotes: Sequence[Quote]) -> list[Piece]:
-    """Where each quote stands in its passage, in the order of the quotes."""
-    return [Piece(quote.passage, units_covered(quote.passage.text, quote.text), quote.text) for quote in quotes]
+_DULL = frozenset(lines("further.dull"))
 
 
 def units_covered(text: str, quoted: str) -> tuple[Unit, ...]:
@@ -38,32 +24,29 @@ def units_covered(text: str, quoted: str) -> tuple[Unit, ...]:
 
 def render(quotes: Sequence[Quote]) -> str:
     """The quotes as one readable text: passages in order of their best quote, spans in reading order."""
-    by_passage: dict[object, list[Piece]] = {}
-    for piece in pieces_of(quotes):
-        by_passage.setdefault(piece.passage.chunk_id, []).append(piece)
-    return "\n\n".join(_render_passage(pieces) for pieces in by_passage.values())
+    by_passage: dict[object, list[Quote]] = {}
+    for quote in quotes:
+        by_passage.setdefault(quote.passage.chunk_id, []).append(quote)
+    return "\n\n".join(_render_passage(own) for own in by_passage.values())
 
 
-def _render_passage(pieces: list[Piece]) -> str:
-    ordered = sorted(pieces, key=lambda piece: piece.units[0].start if piece.units else 0)
-    units = list(dict.fromkeys(unit for piece in ordered for unit in piece.units))
-    loose = [piece.text for piece in ordered if not piece.units]
-    blocks: dict[int, list[Unit]] = {}
-    for unit in units:
-        blocks.setdefault(unit.block, []).append(unit)
+def _render_passage(quotes: Sequence[Quote]) -> str:
+    covered = [(quote.text, units_covered(quote.passage.text, quote.text)) for quote in quotes]
+    units = sorted({unit for _, own in covered for unit in own}, key=lambda unit: unit.start)
     quoted = {unit.text for unit in units}
-    return "\n\n".join([*loose, *(_render_block(block, quoted) for block in blocks.values())])
+    blocks = [_render_block(list(block), quoted) for _, block in groupby(units, key=lambda unit: unit.block)]
+    return "\n\n".join([*(text for text, own in covered if not own), *blocks])
 
 
 def _render_block(units: list[Unit], quoted: set[str]) -> str:
     if units[0].kind == "sentence":
         return " ".join(unit.text for unit in units)
     lead = units[0].lead if units[0].lead not in quoted else ""
-    lines = [_render_line(number, unit) for number, unit in enumerate(units, 1)]
-    if len(lines) == 1:
+    told = [_render_line(number, unit) for number, unit in enumerate(units, 1)]
+    if len(told) == 1:
         only = readable(units[0])
         return f"{lead} {only}".strip() if lead else only
-    return "\n".join([lead, *lines] if lead else lines)
+    return "\n".join([lead, *told] if lead else told)
 
 
 def _render_line(number: int, unit: Unit) -> str:
@@ -83,63 +66,39 @@ def readable(unit: Unit) -> str:
     return f"{cells[0]} — {'; '.join(named)}"
 
 
-_ASKED: dict[Language, str] = {"vi": "{heading} được quy định thế nào?", "en": "What is said about {heading}?"}
-_MORE: dict[Language, str] = {"vi": "“{title}” còn quy định những gì?", "en": "What else does “{title}” say?"}
 _MORE_DOCUMENTS = 2
-_ANSWERED = 0.75
-_DULL = frozenset({"lien he", "contact", "questions", "lien he va ho tro", "owner", "pham vi ap dung", "scope"})
 _MAX_WORDS = 14
+_ANSWERED = 0.75
 
 
 def further_questions(query: str, findings: Sequence[Finding], language: Language, limit: int) -> tuple[str, ...]:
-    """At most `limit` questions made from headings near the quotes that the answer did not use, most relevant first.
+    """At most `limit` questions made from headings near the quotes that the answer did not use.
 
     Of logs, attached files and pages of others nothing further is offered.
     """
-    found: dict[str, None] = {}
-    found_quotes = [quote for finding in findings if finding.found for quote in finding.quotes]
-    quotes = [quote for quote in found_quotes if quote.passage.is_document]
-    for heading in _unused_headings(quotes):
-        question = _as_question(heading, language)
-        if question and not _is_answered(question, query):
-            found.setdefault(question)
-    titled = [passage for passage in _passages(quotes) if guess_language(passage.title) == language]
-    for passage in titled[:_MORE_DOCUMENTS]:
-        found.setdefault(_MORE[language].format(title=passage.title))
-    return tuple(found)[:limit]
-
-
-def _passages(quotes: Sequence[Quote]) -> list[Passage]:
-    return list({quote.passage.document_id: quote.passage for quote in quotes}.values())
+    quotes = [quote for one in findings if one.found for quote in one.quotes if quote.passage.is_document]
+    texts = sentences("further", language)
+    found = [_as_question(heading, texts["asked"], language) for heading in _unused_headings(quotes)]
+    titles = dict.fromkeys(quote.passage.title for quote in quotes if guess_language(quote.passage.title) == language)
+    more = [texts["more"].format(title=title) for title in list(titles)[:_MORE_DOCUMENTS]]
+    return tuple(dict.fromkeys([*(one for one in found if one and not _is_answered(one, query)), *more]))[:limit]
 
 
 def _unused_headings(quotes: Sequence[Quote]) -> Iterator[str]:
-    used = {
-        bare_heading(unit.heading) for quote in quotes for unit in units_covered(quote.passage.text, quote.text)
-    } | {bare_heading(quote.passage.section.split("›")[-1].strip()) for quote in quotes}
+    used = {bare_heading(quote.passage.section.split("›")[-1].strip()) for quote in quotes}
+    used |= {bare_heading(unit.heading) for one in quotes for unit in units_covered(one.passage.text, one.text)}
     for passage in {quote.passage.chunk_id: quote.passage for quote in quotes}.values():
-        outer = passage.section.split("›")[:-1]
-        for heading in (*headings_of(passage.text), *(part.strip() for part in reversed(outer))):
-            bare = bare_heading(heading)
-            if bare and bare not in used:
-                yield bare
+        outer = [part.strip() for part in passage.section.split("›")[:-1]]
+        bare = (bare_heading(heading) for heading in (*headings_of(passage.text), *reversed(outer)))
+        yield from (heading for heading in bare if heading and heading not in used)
 
 
-def _as_question(heading: str, language: Language) -> str:
+def _as_question(heading: str, asked: str, language: Language) -> str:
     """The heading as a question; empty when it is in the other language or leads nowhere."""
     bare = heading.strip(" .:")
-    if guess_language(bare) != language or len(bare.split()) > _MAX_WORDS or _is_dull(bare):
+    if guess_language(bare) != language or len(bare.split()) > _MAX_WORDS or fold(bare).lower() in _DULL:
         return ""
-    if bare.endswith("?"):
-        return bare
-    named = bare if language == "vi" else lower_first(bare)
-    return _ASKED[language].format(heading=named)
-
-
-def _is_dull(heading: str) -> bool:
-    return " ".join(sorted(bag_of(heading, True).stems)) in {
-        " ".join(sorted(bag_of(dull, True).stems)) for dull in _DULL
-    }
+    return bare if bare.endswith("?") else asked.format(heading=bare if language == "vi" else lower_first(bare))
 
 
 def _is_answered(question: str, query: str) -> bool:

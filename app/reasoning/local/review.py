@@ -6,31 +6,12 @@ from decimal import Decimal
 from app.domain.knowledge import Finding, Language
 from app.domain.plan import ORCHESTRATOR, SUMMARY_TOOL, Plan
 from app.reasoning import PlanRequest, Review
+from app.reasoning.local.cues import sentences
 from app.reasoning.local.numbers import numbers_of
 from app.reasoning.local.terms import EMPTY, bag_of, coverage, terms_of
 
 _COVERED = 0.6
 """Share of a sub-query's weight the plan's queries must mention."""
-_REASONS: dict[Language, dict[str, str]] = {
-    "vi": {
-        "offer": "Kế hoạch dùng {agent}/{tool} nhưng công cụ này không được cung cấp.",
-        "uncovered": "Chưa có agent nào được hỏi: {query}",
-        "idle": "Agent {agent} có câu hỏi nhưng không có bước truy vấn hay tính toán nào.",
-        "many": "Agent {agent} bị hỏi quá {limit} câu.",
-        "empty": "Kết quả không có nội dung.",
-        "unquoted": "Trích dẫn không có trong tài liệu “{title}”.",
-        "number": "Câu trả lời nêu số không có trong trích dẫn.",
-    },
-    "en": {
-        "offer": "The plan uses {agent}/{tool}, which is not on offer.",
-        "uncovered": "No agent is asked: {query}",
-        "idle": "Agent {agent} has queries but no step that looks up or calculates.",
-        "many": "Agent {agent} is asked more than {limit} queries.",
-        "empty": "The finding says nothing.",
-        "unquoted": "A quote does not occur in “{title}”.",
-        "number": "The answer states a number that no quote holds.",
-    },
-}  # fmt: skip
 _NUMBERING_OR_RESULT = re.compile(r"^\s*\d{1,2}[.)]\s|[=≈]\s*[£$€]?[\d.,]+", re.MULTILINE)
 """Numbers of list items, and results of calculations: they are made here, not quoted."""
 _APPROVED = Review(approved=True)
@@ -42,7 +23,7 @@ def review_plan(plan: Plan, request: PlanRequest) -> Review:
     for refused in (_beyond_offer(plan, request), _overloaded(plan, request), _idle(plan), _uncovered(plan, request)):
         if refused is not None:
             name, values = refused
-            return Review(approved=False, reason=_REASONS[language][name].format(**values))
+            return Review(approved=False, reason=sentences("review", language)[name].format(**values))
     return _APPROVED
 
 
@@ -87,7 +68,7 @@ def review_finding(finding: Finding, language: Language) -> Review:
     """Refuses a finding that says nothing though it claims to, quotes what no passage holds, or states new numbers."""
     if not finding.found:
         return _APPROVED
-    reasons = _REASONS[language]
+    reasons = sentences("review", language)
     if not finding.answer.strip():
         return Review(approved=False, reason=reasons["empty"])
     for quote in finding.quotes:

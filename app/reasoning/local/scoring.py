@@ -134,9 +134,8 @@ class Scale:
     pairs: dict[tuple[str, str], float]
     """Weight of the question's neighbouring words."""
     conditions: tuple[Amount, ...]
-    """Amounts the asker states (“nghỉ 4 ngày”, “£8,000”): a range that holds them is the right row."""
-    bounds: tuple[Amount, ...]
-    """The same, a little beyond themselves after “more than” and “less than”: row “3 to 5 days” is not “over 5”."""
+    """Amounts the asker states (“nghỉ 4 ngày”, “£8,000”): a range that holds them is the right row. A little beyond
+    themselves after “more than” and “less than”: row “3 to 5 days” is not “over 5”."""
 
     @classmethod
     def of(cls, question: Question, candidates: Sequence[Candidate]) -> "Scale":
@@ -146,7 +145,7 @@ class Scale:
         pairs = {pair: math.log(size / (1 + sum(pair in bag.pairs for bag in bags))) for pair in question.bag.pairs}
         stated = tuple(amount for amount in amounts_in(question.text, question.language) if amount.unit)
         bounds = tuple(strictly(question.text, amount) for amount in stated)
-        return cls(question, rarity(question.terms, bags), pairs, stated, bounds)
+        return cls(question, rarity(question.terms, bags), pairs, bounds)
 
     def coverage(self, bag: Bag) -> float:
         """Share of the question's weight that `bag` mentions, 0–1."""
@@ -213,7 +212,7 @@ def _range_verdict(scale: Scale, unit: Unit, passage: Passage) -> tuple[float, f
     is_row = unit.kind == "row"
     judged = [
         found.holds(amount)
-        for amount in (scale.bounds if is_row else {*scale.conditions, *scale.bounds})
+        for amount in scale.conditions
         for found in ranges_in(text, language)
         if found.unit == amount.unit or (is_row and not found.unit)
     ]

@@ -17,10 +17,7 @@ from app.reasoning.local.terms import Bag, bag_of, coverage, terms_of
 _MAX_POINTS = 5
 MAX_TOKENS = 400
 """Of the text, estimated."""
-_RELEVANCE = 0.7
-"""Against novelty, as in maximal marginal relevance."""
 _SAME = 0.75
-_MIN_GAIN = 0.15
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,29 +69,16 @@ def _told(finding: Finding) -> list[tuple[str, float]]:
 
 
 def _most_telling(points: Sequence[_Point], max_tokens: int) -> list[_Point]:
+    """The most relevant points that repeat none before them; of equal ones the text decides, not the place."""
     chosen: list[_Point] = []
-    left = list(points)
-    while left and len(chosen) < _MAX_POINTS:
-        gains = [_RELEVANCE * point.relevance - (1 - _RELEVANCE) * _nearness(point, chosen) for point in left]
-        # Of points that gain alike the text decides, not the place: the choice is the same in every order.
-        best = max(range(len(left)), key=lambda at: (gains[at], left[at].text))
-        point = left.pop(best)
-        if chosen and gains[best] < _MIN_GAIN:
-            break
-        repeats = any(_repeats(point, other) for other in chosen)
-        if not repeats and estimated_tokens(_text([point.text, *(one.text for one in chosen)])) <= max_tokens:
+    for point in sorted(points, key=lambda one: (one.relevance, one.text), reverse=True):
+        fits = estimated_tokens(_text([point.text, *(one.text for one in chosen)])) <= max_tokens
+        if fits and len(chosen) < _MAX_POINTS and not any(_repeats(point, other) for other in chosen):
             chosen.append(point)
     return chosen
 
 
-def _nearness(point: _Point, chosen: Sequence[_Point]) -> float:
-    return max((_shared(point.bag, other.bag) for other in chosen), default=0.0)
-
-
 def _repeats(point: _Point, other: _Point) -> bool:
     """Nearly the same words and no number of its own."""
-    return _shared(point.bag, other.bag) >= _SAME and numbers_of(point.text) <= numbers_of(other.text)
-
-
-def _shared(one: Bag, other: Bag) -> float:
-    return len(one.stems & other.stems) / max(1, min(len(one.stems), len(other.stems)))
+    shared = len(point.bag.stems & other.bag.stems) / max(1, min(len(point.bag.stems), len(other.bag.stems)))
+    return shared >= _SAME and numbers_of(point.text) <= numbers_of(other.text)

@@ -101,19 +101,6 @@ class Utterances:
     vectors: Vectors | None
 
 
-@dataclass(frozen=True, slots=True)
-class Look:
-    """What is counted in texts, one row each: the same whatever is learnt from it."""
-
-    spelling: Numbers
-    manner: Numbers | None
-
-    @classmethod
-    def of(cls, texts: Sequence[str], *, with_manner: bool = True) -> "Look":
-        """About 0.3 ms a text, most of it for the manner."""
-        return cls(spelling_of(texts), cues_of(texts) if with_manner else None)
-
-
 class Middles:
     """The mean vector of each language, to be taken out: what is left compares across languages."""
 
@@ -129,17 +116,6 @@ class Middles:
             for own in [spoken == language]
         }
 
-    @classmethod
-    def from_means(cls, vietnamese: Vectors, english: Vectors) -> "Middles":
-        """Those of these means."""
-        middles = cls.__new__(cls)
-        middles._of = {"vi": vietnamese, "en": english}
-        return middles
-
-    def mean(self, language: Language) -> Vectors:
-        """The mean vector of a language."""
-        return self._of[language]
-
     def centred(self, texts: Sequence[str], vectors: Vectors) -> Numbers:
         """Unit rows without the mean of their text's language."""
         return unit(vectors - np.stack([self._of[guess_language(text)] for text in texts]))
@@ -153,29 +129,27 @@ class Views:
         self._weights, self.rarity, self.middles = weights, rarity, middles
 
     @classmethod
-    def learn(
-        cls, known: Utterances, weights: Weights, *, middles: Middles | None = None, look: Look | None = None
-    ) -> "tuple[Views, Numbers]":
+    def learn(cls, known: Utterances, weights: Weights, *, middles: Middles | None = None) -> "tuple[Views, Numbers]":
         """The scales of exemplars, and the exemplars in numbers: some 20 kB each, so nobody keeps them without need.
 
-        The means are learnt too unless given; `look` is that of the exemplars, where it was taken before.
+        The means are learnt too unless given.
         """
-        look = look or Look.of(known.texts, with_manner=bool(weights.manner))
-        holders = (look.spelling > 0).sum(axis=0)
+        spelling = spelling_of(known.texts)
+        holders = (spelling > 0).sum(axis=0)
         rarity = np.log((len(known.texts) + 1) / (holders + 1)) + _COMMON
         views = cls(weights, rarity, (middles or Middles(known)) if known.vectors is not None else None)
-        return views, views._rows(known, look)
+        return views, views._rows(known, spelling)
 
     def of(self, asked: Utterances) -> Numbers:
         """Rows of the same columns; with vectors exactly if the exemplars have them."""
-        return self._rows(asked, Look.of(asked.texts, with_manner=bool(self._weights.manner)))
+        return self._rows(asked, spelling_of(asked.texts))
 
-    def _rows(self, asked: Utterances, look: Look) -> Numbers:
+    def _rows(self, asked: Utterances, counted: Numbers) -> Numbers:
         weights = self._weights
         spelling = weights.spelling + (0 if self.middles is not None else weights.meaning)
-        views: list[Numbers] = [np.sqrt(spelling) * unit(look.spelling * self.rarity)]
-        if look.manner is not None:
-            views.append(np.sqrt(weights.manner) * look.manner)
+        views: list[Numbers] = [np.sqrt(spelling) * unit(counted * self.rarity)]
+        if weights.manner:
+            views.append(np.sqrt(weights.manner) * cues_of(asked.texts))
         if self.middles is not None and asked.vectors is not None:
             views.append(np.sqrt(weights.meaning) * self.middles.centred(asked.texts, asked.vectors))
         return np.concatenate(views, axis=1).astype(np.float32, copy=False)

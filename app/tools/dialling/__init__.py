@@ -1,6 +1,6 @@
 """Fetching from the web without being led astray: only hosts the operator named, and what was checked is dialled."""
 
-from app.tools.dialling.dial import Connect, FetchRefused, Refusal, Resolve, SystemResolver, dial, told
+from app.tools.dialling.dial import Connect, FetchRefused, Refusal, Resolve, SystemResolver, dial, refusal_sentence
 from app.tools.dialling.fetcher import Fetched, Fetcher, FetchLimits
 from app.tools.dialling.hosts import AllowedHosts, WebAddress, is_public, read_address
 
@@ -18,5 +18,5 @@ __all__ = [
     "dial",
     "is_public",
     "read_address",
-    "told",
+    "refusal_sentence",
 ]

@@ -18,6 +18,7 @@ from httpcore2 import (
 )
 
 from app.domain.knowledge import Language
+from app.tools.sentences import sentence
 
 
 class Refusal(StrEnum):
@@ -50,81 +51,6 @@ class Refusal(StrEnum):
 
 _PASSING = frozenset((Refusal.UNRESOLVED, Refusal.UNREACHABLE, Refusal.TIME_LIMIT))
 
-_SENTENCES: dict[Refusal, tuple[str, str]] = {
-    Refusal.MALFORMED: (
-        "The address is not written correctly: {where}",
-        "Địa chỉ viết không đúng: {where}",
-    ),
-    Refusal.SCHEME: (
-        "Only http and https addresses are read: {where}",
-        "Chỉ đọc được địa chỉ http và https: {where}",
-    ),
-    Refusal.CREDENTIALS: (
-        "Addresses with a user name or password are not read.",
-        "Không đọc địa chỉ có kèm tên đăng nhập hoặc mật khẩu.",
-    ),
-    Refusal.IP_LITERAL: (
-        "Addresses that name a number instead of a host are not read: {where}",
-        "Không đọc địa chỉ ghi bằng số thay cho tên máy chủ: {where}",
-    ),
-    Refusal.HOST_NOT_ALLOWED: (
-        "{where} is not on the list of sites that may be read; an administrator can add it.",
-        "{where} không có trong danh sách trang được phép đọc; quản trị viên có thể thêm vào.",
-    ),
-    Refusal.PORT: (
-        "This port of {where} may not be read.",
-        "Không được phép đọc cổng này của {where}.",
-    ),
-    Refusal.UNRESOLVED: (
-        "{where} cannot be found at the moment.",
-        "Hiện không tìm thấy {where}.",
-    ),
-    Refusal.PRIVATE_ADDRESS: (
-        "{where} leads into a private network and is not read.",
-        "{where} dẫn vào mạng nội bộ nên không được đọc.",
-    ),
-    Refusal.DOWNGRADE: (
-        "{where} leads from a secured to an unsecured address and is not read.",
-        "{where} chuyển từ địa chỉ bảo mật sang không bảo mật nên không được đọc.",
-    ),
-    Refusal.TOO_MANY_REDIRECTS: (
-        "{where} leads on too many times.",
-        "{where} chuyển hướng quá nhiều lần.",
-    ),
-    Refusal.UNREACHABLE: (
-        "{where} cannot be reached at the moment.",
-        "Hiện không kết nối được {where}.",
-    ),
-    Refusal.TLS: (
-        "{where} cannot prove that it is itself (TLS).",
-        "{where} không chứng minh được danh tính (TLS).",
-    ),
-    Refusal.PROTOCOL: (
-        "{where} gave an answer that makes no sense.",
-        "{where} trả lời không đúng giao thức.",
-    ),
-    Refusal.HEADERS_TOO_LARGE: (
-        "{where} gave an answer that makes no sense.",
-        "{where} trả lời không đúng giao thức.",
-    ),
-    Refusal.TOO_LARGE: (
-        "What {where} sent is too large to be read.",
-        "Nội dung {where} gửi về quá lớn nên không đọc được.",
-    ),
-    Refusal.CONTENT_TYPE: (
-        "What {where} sent is not a page of text.",
-        "Nội dung {where} gửi về không phải trang văn bản.",
-    ),
-    Refusal.ENCODING: (
-        "What {where} sent is packed in a way that is not read.",
-        "Nội dung {where} gửi về được nén theo cách không đọc được.",
-    ),
-    Refusal.TIME_LIMIT: (
-        "{where} took too long to answer.",
-        "{where} trả lời quá lâu.",
-    ),
-}
-"""English, Vietnamese; `where` is a host, or the address as it was written."""
 _SHOWN_CHARS = 120
 
 
@@ -143,11 +69,10 @@ class FetchRefused(Exception):
         return self.reason in _PASSING
 
 
-def told(refused: FetchRefused, language: Language) -> str:
+def refusal_sentence(refused: FetchRefused, language: Language) -> str:
     """The refusal as a sentence for the asker."""
-    english, vietnamese = _SENTENCES[refused.reason]
     where = "".join(sign for sign in refused.where if sign.isprintable()) or "?"
-    return (english if language == "en" else vietnamese).format(where=where)
+    return sentence("fetch", refused.reason, language, where=where)
 
 
 Resolve = Callable[[str], Awaitable[tuple[str, ...]]]

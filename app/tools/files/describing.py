@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from app.domain.attachments import AttachedFile, AttachedTable
 from app.domain.knowledge import Language
 from app.tables import plain as folded
+from app.tools.files.reading import sentences
 
 _MOST_TABLES, _MOST_COLUMNS, _MOST_HEADINGS, _MOST_ENTRIES = 10, 20, 15, 20
 _CHARS = 80
@@ -19,22 +20,7 @@ _ASKS = re.compile(
     r"|list (?:the )?(?:files|columns|sheets|entries)|(?:size|format|dimensions) of (?:this|the) (?:file|image|picture)"
     r"|when was (?:this|the) (?:picture|photo|image) taken|where was (?:this|the) (?:picture|photo|image) taken)\b"
 )
-_TEXTS: dict[Language, dict[str, str]] = {
-    "vi": {
-        "file": "Tệp “{name}”: {kind}, {size}", "pages": "{count} trang", "tables": "{count} bảng",
-        "table": "Bảng{name}: {rows} dòng; các cột: {columns}", "cut": " (chỉ đọc được phần đầu)",
-        "headings": "Các mục: {headings}", "entries": "Gồm {count} tệp, giải nén {size}: {entries}",
-        "image": "Ảnh {format}, {width} × {height} điểm ảnh", "taken_at": "chụp lúc {value}",
-        "camera": "bằng {value}", "place": "tại {latitude}, {longitude}",
-    },
-    "en": {
-        "file": "File “{name}”: {kind}, {size}", "pages": "pages: {count}", "tables": "tables: {count}",
-        "table": "Table{name}: rows: {rows}; columns: {columns}", "cut": " (only the first part was read)",
-        "headings": "Headings: {headings}", "entries": "Holds {count} files, {size} unpacked: {entries}",
-        "image": "{format} image, {width} × {height} pixels", "taken_at": "taken at {value}",
-        "camera": "with {value}", "place": "at {latitude}, {longitude}",
-    },
-}  # fmt: skip
+_TEXTS = sentences("files")
 
 
 def asks_what_it_is(query: str) -> bool:

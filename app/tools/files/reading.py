@@ -1,6 +1,9 @@
 """Where the tool gets files from, and which of them a question is about."""
 
+import json
 from collections.abc import Sequence
+from functools import cache
+from importlib.resources import files as resources
 from pathlib import PurePosixPath
 from typing import Protocol
 from uuid import UUID
@@ -45,6 +48,15 @@ def named_in(query: str, files: Sequence[AttachedFile]) -> tuple[AttachedFile, .
     said = fold(" ".join(words(query)))
     named = [file for file in files if _is_named(file.attachment.name, said)]
     return tuple(named or files)
+
+
+@cache
+def sentences(section: str) -> dict[Language, dict[str, str]]:
+    """Read a section of ``sentences.json``: the sentences of answers, of refusals, of descriptions."""
+    read: dict[str, dict[Language, dict[str, str]]] = json.loads(
+        resources("app.tools.files").joinpath("sentences.json").read_text("utf-8")
+    )
+    return read[section]
 
 
 def stem_of(file: AttachedFile) -> str:

@@ -13,13 +13,12 @@ from app.domain.knowledge import Evidence, Finding, Quote
 from app.errors import ToolFailed
 from app.reasoning import AnswerRequest, Reasoner
 from app.tables import plain as folded
-from app.tools.base import ToolCall, ToolResult, outages_as_retry, side_by_side
+from app.tools.base import ToolCall, ToolResult, computed, outages_as_retry, side_by_side
 from app.tools.faithful import faithful
 from app.tools.files.computing import TABULAR, Computed, Refused, Runner, compute, compute_sql, overview, sql_schema
 from app.tools.files.describing import asks_what_it_is, described
 from app.tools.files.passages import best_passages, passage_of
 from app.tools.files.reading import FileReader, files_of, named_in
-from app.tools.finding import computed
 
 _SUMMARY = re.compile(
     r"\b(?:tom tat|tom luoc|tong hop noi dung|y chinh|noi dung chinh|summar(?:y|ise|ize)|key points|gist)\b"

@@ -6,81 +6,13 @@ from decimal import Decimal, InvalidOperation
 from app.domain.knowledge import Language
 from app.tables import Answered, Column, Filter, Sheet, TableQuery, Unclear
 from app.text.numbers import format_number
+from app.tools.files.reading import sentences
 
 _WHOLE_ROWS, _SHOWN_ROWS, _SHOWN_GROUPS, _SHOWN_BAD, _CHARS, _MOST_CHARS = 3, 30, 30, 3, 60, 600
 _PLACES, _EXACT_PLACES = 2, 9
 """Of averages, which are rounded; and where a computed number ends."""
-_TEXTS: dict[Language, dict[str, str]] = {
-    "vi": {
-        "sum": "Tổng cột “{column}”{where}: {value}", "average": "Trung bình cột “{column}”{where}: {value}",
-        "median": "Trung vị cột “{column}”{where}: {value}", "range": "Khoảng cách cột “{column}”{where}: {value}",
-        "count": "Số dòng{where}: {value}", "distinct": "Số giá trị khác nhau của cột “{column}”{where}: {value}",
-        "most": "Lớn nhất theo “{column}”{where}", "least": "Nhỏ nhất theo “{column}”{where}",
-        "rows": "Các dòng{where}: {value}", "added": "; tổng cột “{column}” của {rows} dòng này: {value}",
-        "share": "Tỷ lệ {part}{where}: {value}% ({some} trên {whole})", "by": " theo “{column}”",
-        "difference": "Chênh lệch{where}: {value}", "used": "tính trên {used} dòng",
-        "unreadable": "bỏ qua {count} ô không đọc được là số: {cells}", "blank": "bỏ qua {count} ô trống",
-        "totals": "không tính {count} dòng tổng có sẵn", "cut": "bảng quá lớn nên chỉ đọc được phần đầu",
-        "assumed": "các số như 1.500 được đọc theo cách viết tiếng Việt", "people": "{count} “{column}” khác nhau",
-        "group": "{label}: {value} ({rows} dòng)", "more": "… và {count} dòng nữa", "empty": "{column} để trống",
-        "none": "{column} bằng 0 hoặc trống", "month": "tháng",
-        "per_group": "; tổng {total} chia cho {count} nhóm: {value}",
-    },
-    "en": {
-        "sum": "Total of column “{column}”{where}: {value}", "average": "Average of column “{column}”{where}: {value}",
-        "median": "Median of column “{column}”{where}: {value}", "range": "Range of column “{column}”{where}: {value}",
-        "count": "Number of rows{where}: {value}", "distinct": "Different values of column “{column}”{where}: {value}",
-        "most": "Highest by “{column}”{where}", "least": "Lowest by “{column}”{where}",
-        "rows": "Rows{where}: {value}", "added": "; total of column “{column}” of these {rows} rows: {value}",
-        "share": "Share of {part}{where}: {value}% ({some} of {whole})", "by": " by “{column}”",
-        "difference": "Difference{where}: {value}", "used": "rows used: {used}",
-        "unreadable": "cells skipped that are no numbers: {count} ({cells})", "blank": "empty cells skipped: {count}",
-        "totals": "rows left out that are totals themselves: {count}",
-        "cut": "the table is too large, only its first part was read",
-        "assumed": "numbers like 1,500 were read the English way", "people": "different “{column}”: {count}",
-        "group": "{label}: {value} (rows: {rows})", "more": "… and {count} more", "empty": "{column} is empty",
-        "none": "{column} is 0 or empty", "month": "month",
-        "per_group": "; total {total} divided by {count} groups: {value}",
-    },
-}  # fmt: skip
-_REFUSALS: dict[Language, dict[str, str]] = {
-    "vi": {
-        "column": "Không rõ cần tính cột nào. Bảng có các cột: {columns}.",
-        "columns": "Có nhiều cột phù hợp: {told}. Hãy nêu rõ tên cột.",
-        "value": "{first} có ở nhiều cột: {rest}. Hãy nêu rõ cột.",
-        "number": "Không rõ số {told} trong câu hỏi nói về cột nào.",
-        "several": "Câu hỏi nêu nhiều phép tính cùng lúc. Hãy hỏi từng phép một.",
-        "period": "Bảng không có cột nào cho biết {told}. Các cột: {columns}.",
-        "years": "Dữ liệu có nhiều năm: {told}. Hãy nêu rõ năm.",
-        "words": "Không tìm thấy trong bảng: {told}. Hãy dùng tên cột hoặc giá trị có trong bảng. Các cột: {columns}.",
-        "share": "Không rõ phần nào trên tổng nào. Hãy nêu một điều kiện cho phần cần tính tỷ lệ.",
-        "difference": "Không rõ cần so sánh hai nhóm hoặc hai cột nào.",
-        "condition": "Không rõ cần những dòng nào. Bảng có các cột: {columns}.",
-        "shape": "Không rõ câu hỏi cần gì từ bảng. Bảng có các cột: {columns}.",
-        "nothing": "Không có dòng nào{where} trong bảng có dữ liệu để trả lời.",
-        "units": "Cột có nhiều đơn vị khác nhau: {told}. Không thể tính chung.",
-        "tables": "Có nhiều bảng phù hợp: {told}. Hãy nêu rõ trang tính hoặc tệp.",
-        "failed": "Không tính được trên bảng này trong giới hạn cho phép.",
-    },
-    "en": {
-        "column": "It is not clear which column is meant. The table has the columns: {columns}.",
-        "columns": "Several columns fit: {told}. Please name one.",
-        "value": "{first} stands in several columns: {rest}. Please name the column.",
-        "number": "It is not clear what the number {told} is about.",
-        "several": "The question asks for several computations at once. Please ask for one at a time.",
-        "period": "No column of the table tells {told}. Its columns: {columns}.",
-        "years": "The data cover several years: {told}. Please name the year.",
-        "words": "Not found in the table: {told}. Use names of columns or values that stand in it. Columns: {columns}.",
-        "share": "It is not clear which part of which whole is meant. Please state one condition for the part.",
-        "difference": "It is not clear which two groups or columns are compared.",
-        "condition": "It is not clear which rows are meant. The table has the columns: {columns}.",
-        "shape": "It is not clear what is asked of the table. Its columns: {columns}.",
-        "nothing": "There is no row{where} in the table that could answer this.",
-        "units": "The column mixes units: {told}. They cannot be computed together.",
-        "tables": "Several tables fit: {told}. Please name the sheet or the file.",
-        "failed": "This could not be computed within the limits.",
-    },
-}  # fmt: skip
+_TEXTS = sentences("answers")
+_REFUSALS = sentences("refusals")
 
 
 def refusal(reason: str, names: Sequence[str], language: Language, sheet: Sheet | None = None, where: str = "") -> str:
@@ -149,11 +81,9 @@ class Wording:
             return None
         if self._query.group is not None and not self._query.sides:
             return rows[0][1]
-        return (
-            self._added()
-            if self._query.how == "rows" and not self._query.order
-            else rows[0][-1 if self._query.order else 0]
-        )
+        if self._query.how == "rows" and not self._query.order:
+            return self._added()
+        return rows[0][-1 if self._query.order else 0]
 
     @property
     def used(self) -> int:
@@ -242,13 +172,8 @@ class Wording:
         sides = "; ".join(f"{_short(name)}: {self._number(value)}" for name, value in pairs)
         head = self._texts["difference"].format(where=self.where, value=self._number(difference))
         how = self._texts[self._query.how].format(column=self.column, where="", value="").rstrip(": ")
-        named = (
-            f" ({how})"
-            if self._query.how != "difference"
-            else f" (“{self.column}”)"
-            if self._query.sides and self.column
-            else ""
-        )
+        by_column = f" (“{self.column}”)" if self._query.sides and self.column else ""
+        named = by_column if self._query.how == "difference" else f" ({how})"
         return _sentence(f"{head} — {sides}{named}", list(self._notes()))
 
     def _rows(self) -> str:

@@ -159,13 +159,13 @@ class _Line:
             self._ends += fault is not Fault.CLOSED
             if self._connection is connection:
                 self.let_go()
-            self._tell(fault, faults)
+            self._log_once(fault, faults)
         is_passing = fault in _PASSING and self._ends < _MAX_ENDS
         if not is_passing:
             self._paused_until = asyncio.get_running_loop().time() + _PAUSE_SECONDS
         return Disconnected(faults) if is_passing else Unusable(faults)
 
-    def _tell(self, fault: Fault, faults: Faults) -> None:
+    def _log_once(self, fault: Fault, faults: Faults) -> None:
         """Log it, the same only once until a call succeeds."""
         if fault not in (self._logged, Fault.CLOSED):
             self._logged = fault

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.factories import with_demo_people
 from tests.warm import warm
 
 ROOT = Path(__file__).parents[3]
@@ -31,7 +32,6 @@ OVER_SHARED: dict[str, str] = {
     "bench.calibrate": "--eval {eval} --seed {seed} --models {models}",
     "bench.chunking": "--eval {eval} --seed {seed} --only ours",
     "bench.conflicts": "--eval {eval} --models {models} --cache {data}/bench",
-    "bench.embedding": "--eval {eval} --every 5",
     "bench.health": "--eval {eval} --seed {seed} --models {models}",
     "bench.intent": "--eval {eval} --seed {seed} --models {models}",
     "bench.parsing": "--files {eval}/files --rounds 1",
@@ -64,7 +64,12 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 _copy_some(path, target)
     data = warm(folder / "data")
-    return {"data": str(data), "models": str(data / "models"), "seed": str(seed.parent), "eval": str(shared)}
+    return {
+        "data": str(data),
+        "models": str(data / "models"),
+        "seed": str(with_demo_people(seed.parent)),
+        "eval": str(shared),
+    }
 
 
 def _wanted(line: str) -> list[str]:

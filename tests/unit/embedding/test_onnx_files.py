@@ -4,17 +4,14 @@ import asyncio
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pytest
-from structlog.testing import capture_logs
 
-from app.embedding import EmbeddingUnavailable, Vectors, nano, onnx
+from app.embedding import EmbeddingUnavailable, Vectors, onnx
 from app.embedding.onnx import OnnxEmbedder
-from app.main.adapters import open_embedder
-from app.settings import Settings
 
 TEXT = "Nhân viên được nghỉ 12 ngày phép mỗi năm."
 
@@ -107,23 +104,7 @@ class TestWhenItCannotRun:
         with pytest.raises(EmbeddingUnavailable, match="cannot be built"):
             OnnxEmbedder.open(tmp_path)
 
-    def test_says_so_without_the_engine(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(onnx, "onnxruntime", None)
-        with pytest.raises(EmbeddingUnavailable, match="not installed"):
-            OnnxEmbedder.open(folder)
-
     def test_says_so_when_the_engine_refuses_the_model(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         monkeypatch.setattr(onnx, "_stored_model", lambda folder, weights: b"no model")
         with pytest.raises(EmbeddingUnavailable, match="cannot run"):
             OnnxEmbedder.open(tmp_path)
-
-    async def test_leaves_the_service_with_the_slower_engine(
-        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(onnx, "onnxruntime", None)
-        async with AsyncExitStack() as stack:
-            with capture_logs() as logs:
-                embedder = await open_embedder(Settings(data_dir=tmp_path, embedding_base_url=""), stack)
-            assert embedder.model == nano.MODEL
-            assert np.isclose(np.linalg.norm(await embedder.embed_queries([TEXT])), 1, atol=1e-5)
-        assert [line["event"] for line in logs] == ["slower_embedder"]

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.embedding.nano import MODEL
+from app.embedding.onnx import MODEL
 from app.retrieval.calibration import Calibration, Curve, load_calibration, read_calibrations, write_calibrations
 
 SHARE = st.floats(0, 1)

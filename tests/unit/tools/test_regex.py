@@ -53,16 +53,16 @@ class TestHostileRegexes:
     def test_are_many(self) -> None:
         assert len(set(HOSTILE)) >= 40
 
-    @pytest.mark.parametrize("text", HOSTILE)
-    async def test_are_refused_or_end_on_a_long_line_without_holding_anybody_up(self, text: str) -> None:
+    async def test_are_refused_or_end_on_a_long_line_without_holding_anybody_up(self) -> None:
         lines = ("a" * LINE_CHARS, "ab=" * (LINE_CHARS // 3), "ế" * LINE_CHARS, "x1 " * (LINE_CHARS // 3))
-        async with LoopLag() as lag:
-            with suppress(RegexRefused):
-                async with asyncio.timeout(limit(2)):
-                    compiled = compile_regex(text)
-                    for line in lines:
-                        await asyncio.to_thread(compiled.matches, line)
-        assert lag.longest_seconds < limit(0.1)
+        for text in HOSTILE:
+            async with LoopLag() as lag:
+                with suppress(RegexRefused):
+                    async with asyncio.timeout(limit(2)):
+                        compiled = compile_regex(text)
+                        for line in lines:
+                            await asyncio.to_thread(compiled.matches, line)
+            assert lag.longest_seconds < limit(0.1), text
 
 
 class TestRequiredLiteral:

@@ -12,8 +12,7 @@ from pydantic import Field
 from app.domain.record import Record
 from app.errors import AppError, ErrorCode, ToolFailed, ToolRetry
 from app.reasoning import Arguments
-from app.tools.base import ToolCall, ToolResult
-from app.tools.finding import computed
+from app.tools.base import ToolCall, ToolResult, computed
 from app.tools.typed import TypedTool, coerced, schema_of
 from tests.unit.tools.recording import RecordingReasoner, call
 

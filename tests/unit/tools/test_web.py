@@ -1,5 +1,6 @@
 import asyncio
-import importlib.util
+import subprocess
+import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 
@@ -10,7 +11,7 @@ from app.embedding.cached import CachedEmbedder
 from app.errors import ToolFailed, ToolRetry
 from app.reasoning import Arguments
 from app.reasoning.local import LocalReasoner
-from app.tools.dialling import FetchRefused, Refusal, told
+from app.tools.dialling import FetchRefused, Refusal, refusal_sentence
 from app.tools.web_access import WebAccess, available_web_tools
 from tests.factories import finding, passage
 from tests.fakes.web_server import Reply, begin, moved, page, zipped
@@ -241,11 +242,12 @@ class TestAvailable:
                     await tool(call(f"{URL} nói gì?"))
 
     def test_the_service_does_not_load_the_libraries(self) -> None:
-        for module in ("app.tools.web_access", "app.tools.captions"):
-            assert importlib.util.find_spec(module) is not None
+        loaded = "import sys, app.main.adapters; print(*{'trafilatura', 'youtube_transcript_api'} & set(sys.modules))"
+        found = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
+        assert not found.stdout.strip()
 
     @pytest.mark.parametrize("reason", list(Refusal))
     def test_every_refusal_has_a_sentence_in_both_languages(self, reason: Refusal) -> None:
-        said = {told(FetchRefused(reason, "site.example"), language) for language in ("vi", "en")}
+        said = {refusal_sentence(FetchRefused(reason, "site.example"), language) for language in ("vi", "en")}
         assert len(said) == 2
         assert all(sentence.endswith((".", "site.example")) for sentence in said)

@@ -22,9 +22,8 @@ from app.flow.state import FlowLimits, Ports
 from app.reasoning import Classification
 from app.reasoning.budget import NoLedger
 from app.tasks.run import TaskRun
-from app.tools.base import ToolResult
+from app.tools.base import ToolResult, computed
 from app.tools.catalogue import ToolPorts, build_toolbox
-from app.tools.finding import computed
 from tests import factories
 from tests.fakes.deep_checkpoints import MemoryCheckpoints
 from tests.fakes.deep_mind import ScriptedDeepMind

@@ -7,7 +7,7 @@ import pytest
 
 from app.agents.registry import AgentRegistry
 from app.domain.knowledge import Passage
-from app.embedding.weights import count_tokens, load_tokenizer
+from app.embedding.weights import load_tokenizer
 from app.ingestion.chunk import chunk
 from app.ingestion.seed import read_document
 from app.reasoning import AgentOffer, AnswerRequest
@@ -23,7 +23,7 @@ def offers() -> tuple[AgentOffer, ...]:
 
 
 def _count_tokens(texts: Sequence[str]) -> list[int]:
-    return [count_tokens(load_tokenizer(), text) for text in texts]
+    return [len(load_tokenizer().encode(text, add_special_tokens=False)) for text in texts]
 
 
 def seed_passages(*names: str) -> tuple[Passage, ...]:

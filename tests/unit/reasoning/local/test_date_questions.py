@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.reasoning.local.date_questions import date_asked
+from app.reasoning.local.measures_and_days import measure_or_day_asked
 from app.text.language import fold
 
 _DAYS = st.dates(date(1950, 1, 1), date(2090, 1, 1))
@@ -31,7 +31,7 @@ class TestDateAsked:
         ],
     )
     def test_is_read_with_its_days(self, query: str, kind: str, values: tuple[str, ...]) -> None:
-        found = date_asked(query)
+        found = measure_or_day_asked(query)
         assert found is not None
         assert found.types == (kind,)
         assert tuple(value for name, value in found.values.items() if name != "inclusive") == values
@@ -46,7 +46,7 @@ class TestDateAsked:
         ],
     )
     def test_both_ends_count_when_the_question_says_so(self, query: str, is_inclusive: str) -> None:
-        found = date_asked(query)
+        found = measure_or_day_asked(query)
         assert found is not None
         assert found.values["inclusive"] == is_inclusive
 
@@ -62,17 +62,17 @@ class TestDateAsked:
         ],
     )
     def test_policies_are_asked_of_documents(self, query: str) -> None:
-        assert date_asked(query) is None
+        assert measure_or_day_asked(query) is None
 
     @given(_DAYS, st.integers(0, 3000), st.booleans())
     def test_spans_are_read_in_any_spelling(self, start: date, days: int, is_bare: bool) -> None:
         end = start + timedelta(days=days)
         query = f"từ ngày {start.day}/{start.month}/{start.year} đến {end:%d/%m/%Y} có bao nhiêu ngày làm việc?"
-        found = date_asked(fold(query) if is_bare else query)
+        found = measure_or_day_asked(fold(query) if is_bare else query)
         assert found is not None
         assert found.values == {"start": start.isoformat(), "end": end.isoformat()}
 
     def test_an_impossible_day_is_left_to_the_calendar_to_refuse(self) -> None:
-        found = date_asked("31/2/2026 là thứ mấy")
+        found = measure_or_day_asked("31/2/2026 là thứ mấy")
         assert found is not None
         assert found.values == {"date": "31/2/2026"}

@@ -3,18 +3,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.reasoning.local.decompose import sub_queries_of
-from app.reasoning.local.reckoning_asked import reckoning_asked, sums_in
+from app.reasoning.local.sums import reckoning_asked, sums_in
 
 SEVERAL = {
-    "tính 2+4 và 9-3": ("tính 2+4", "tính 9-3"),
-    "tính 2+4, 9-3 và 5*6": ("tính 2+4", "tính 9-3", "tính 5*6"),
-    "tinh 2+4 va 9-3": ("tinh 2+4", "tinh 9-3"),
-    "2+4 = ?? và 9-3 = ??": ("2+4", "9-3"),
+    "tính 2+4 và 9-3": ("tính 2+4", "9-3"),
+    "tinh 2+4 va 9-3": ("tinh 2+4", "9-3"),
+    "2+4 = ?? và 9*3 = ??": ("2+4", "9*3"),
     "hãy tính 15%*32 rồi tính 1.000.000/26": ("hãy tính 15%*32", "tính 1.000.000/26"),
-    "tính 2,5+1 và 3*4": ("tính 2,5+1", "tính 3*4"),
-    "calculate 2+4 and 9-3": ("calculate 2+4", "calculate 9-3"),
+    "calculate 2,5+1 and 9-3": ("calculate 2,5+1", "9-3"),
     "What is 2+4? And what is 9-3?": ("What is 2+4", "what is 9-3"),
-    "tính (2+4)*3; 7-5": ("tính (2+4)*3", "tính 7-5"),
 }
 NOT_SEVERAL = (
     "tính 2+4 = ??", "tính tổng của 3 và 5", "3/2 và 30/4", "8:30 và 9:45", "7-3, 8-4", "tính (2+4)*3 và 5",
@@ -39,7 +36,7 @@ class TestSumsIn:
     )
     def test_any_sums_side_by_side(self, sums: list[tuple[int, str, int]]) -> None:
         written = list(dict.fromkeys(f"{a}{sign}{b}" for a, sign, b in sums))
-        expected = tuple(f"tính {one}" for one in written)
+        expected = (f"tính {written[0]}", *written[1:])
         assert sums_in("tính " + " và ".join(written)) == (expected if len(expected) > 1 else ())
 
     @given(st.text(max_size=200))

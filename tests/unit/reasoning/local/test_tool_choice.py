@@ -8,7 +8,7 @@ import pytest
 
 from app.reasoning import AgentOffer
 from app.reasoning.local.intents import Choice, tool_for
-from app.reasoning.local.reckoning_asked import reckoning_asked
+from app.reasoning.local.sums import reckoning_asked
 
 SEED = Path(__file__).parents[4] / "seed_data"
 EVAL = Path(__file__).parents[5] / "shared" / "eval"

@@ -1,10 +1,11 @@
 import pytest
 
-from app.reasoning.local.pure_arithmetic import pure_expression
+from app.domain.plan import MATH_TOOL
+from app.reasoning.local.sums import sum_asked
 from app.tools.arithmetic import calculate
 
 
-class TestPureExpression:
+class TestSumAsked:
     @pytest.mark.parametrize(
         ("text", "result"),
         [
@@ -19,21 +20,21 @@ class TestPureExpression:
         ],
     )
     def test_is_the_sum_a_text_consists_of(self, text: str, result: int) -> None:
-        pure = pure_expression(text)
+        pure = sum_asked(text)
         assert pure is not None
         assert calculate(pure.expression).value == result
 
     def test_percent_added_to_an_amount_are_percent_of_it(self) -> None:
-        pure = pure_expression("200.000 + 10%")
+        pure = sum_asked("200.000 + 10%")
         assert pure is not None
         assert calculate(pure.expression).value == 220_000
 
     @pytest.mark.parametrize("text", ["2 + 3 + 10%", "năm ba", "12 ngày phép", "nghỉ 2 ngày và 3 ngày thì sao"])
     def test_is_nothing_where_it_is_unclear(self, text: str) -> None:
-        assert pure_expression(text) is None
+        assert sum_asked(text) is None
 
     def test_knows_whether_its_numbers_stand_there_as_they_are(self) -> None:
-        stated, spelt = pure_expression("15% của 32 triệu"), pure_expression("15% của ba mươi hai triệu")
+        stated, spelt = sum_asked("15% của 32 triệu"), sum_asked("15% của ba mươi hai triệu")
         assert stated is not None
         assert spelt is not None
-        assert (stated.is_stated, spelt.is_stated) == (True, False)
+        assert (MATH_TOOL in stated.types, MATH_TOOL in spelt.types) == (True, False)
