@@ -38,7 +38,6 @@ OVER_SHARED: dict[str, tuple[str, str]] = {
     "bench.arithmetic": ("--eval {eval} --models {models}", "declined"),
     "bench.calibrate": ("--eval {eval} --seed {seed} --models {models}", '"assumed_coverage"'),
     "bench.conflicts": ("--eval {eval} --models {models} --cache {data}/bench --every 60", "winner accuracy"),
-    "bench.embedding": ("--eval {eval} --every 2", "MRR@10"),
     "bench.health": ("--eval {eval} --seed {seed} --models {models}", "recall"),
     "bench.intent": ("--eval {eval} --seed {seed} --models {models} --every 40", "Follow-up"),
     "bench.parsing": ("--files {eval}/files --rounds 1", "forked"),
