@@ -1,6 +1,6 @@
 """Questions to a table: read by a small grammar or as a checked SELECT, computed by DuckDB in a confined process."""
 
-from app.tables.engine import TABLE, Answered, answered, job, quoted
+from app.tables.jobs import TABLE, Answered, answered, job, quoted
 from app.tables.query import Filter, TableQuery, Unclear, statement
 from app.tables.question import read_question
 from app.tables.sheet import Column, Sheet, plain

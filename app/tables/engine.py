@@ -10,13 +10,12 @@ import json
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from functools import cache
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import duckdb
 
-SqlType = Literal["VARCHAR", "DECIMAL(38,10)", "DATE"]
-TABLE, ROW = "data", "row_number"
-"""The name of the table in statements, and of its column that counts the rows from 1."""
+from app.tables.jobs import ROW, TABLE, Answered, Rows, job, quoted
+
 MAX_ROWS = 500
 """Rows of a result; further ones are cut."""
 _MAX_SQL_CHARS = 4_000
@@ -47,35 +46,6 @@ _SOURCES = frozenset({"BASE_TABLE", "SUBQUERY", "EMPTY"})
 
 class StatementRefused(Exception):
     """A statement holds something that is not allowed; the message names it."""
-
-
-class Rows(NamedTuple):
-    """The data of a job: a name and a type a column, and texts of the cells; None = empty."""
-
-    columns: Sequence[tuple[str, SqlType]]
-    cells: Sequence[Sequence[str | None]]
-
-
-class Answered(NamedTuple):
-    """What a statement gave: values as text, numbers in plain decimal spelling, days in ISO."""
-
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str | None, ...], ...]
-    is_cut: bool = False
-    error: str = ""
-    """Why there is no result; the rows are empty then."""
-
-
-def job(rows: Rows, sql: str, parameters: Sequence[str | int] = ()) -> bytes:
-    """The bytes `execute` takes."""
-    told = {"columns": list(rows.columns), "cells": list(rows.cells), "sql": sql, "parameters": list(parameters)}
-    return json.dumps(told, ensure_ascii=False).encode("utf-8", "replace")
-
-
-def answered(result: bytes) -> Answered:
-    """The bytes `execute` gives."""
-    read = json.loads(result)
-    return Answered(tuple(read["columns"]), tuple(map(tuple, read["rows"])), read["is_cut"], read["error"])
 
 
 def execute(content: bytes) -> bytes:
@@ -131,11 +101,6 @@ def run(connection: duckdb.DuckDBPyConnection, sql: str, parameters: Sequence[st
     names = tuple(str(column[0]) for column in result.description or ())
     found = result.fetchmany(MAX_ROWS + 1)
     return Answered(names, tuple(tuple(map(_text, row)) for row in found[:MAX_ROWS]), len(found) > MAX_ROWS)
-
-
-def quoted(name: str) -> str:
-    """A name as an identifier of SQL."""
-    return '"' + name.replace('"', '""') + '"'
 
 
 @cache

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from app.tables.engine import ROW, TABLE, quoted
+from app.tables.jobs import ROW, TABLE, quoted
 from app.tables.sheet import Column
 
 How = Literal["sum", "average", "median", "count", "distinct", "rows", "share", "difference"]

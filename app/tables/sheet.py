@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from app.domain.attachments import AttachedTable, Cell
 from app.domain.knowledge import Language
-from app.tables.engine import Rows, SqlType
+from app.tables.jobs import Rows, SqlType
 from app.text.dates import dates_in
 from app.text.language import fold, normalise
 

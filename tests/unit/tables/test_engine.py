@@ -8,7 +8,8 @@ import duckdb
 import pytest
 
 from app.confinement.processes import Isolated, IsolationEnd, IsolationFailed, ProcessLimits
-from app.tables.engine import Rows, StatementRefused, answered, checked_select, execute, fill, job, open_database, run
+from app.tables.engine import StatementRefused, checked_select, execute, fill, open_database, run
+from app.tables.jobs import Rows, answered, job
 from tests.unit.tables import unchecked
 
 ROWS = Rows(

@@ -4,7 +4,8 @@ import json
 
 import duckdb
 
-from app.tables.engine import Rows, fill, open_database, run
+from app.tables.engine import fill, open_database, run
+from app.tables.jobs import Rows
 
 OPEN = b"open "
 """Before a path: a database without any guard of its own reads it."""

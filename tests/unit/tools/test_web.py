@@ -242,7 +242,8 @@ class TestAvailable:
                     await tool(call(f"{URL} nói gì?"))
 
     def test_the_service_does_not_load_the_libraries(self) -> None:
-        loaded = "import sys, app.main.adapters; print(*{'trafilatura', 'youtube_transcript_api'} & set(sys.modules))"
+        confined = {"trafilatura", "youtube_transcript_api", "duckdb"}
+        loaded = f"import sys, app.main.adapters; print(*{confined!r} & set(sys.modules))"
         found = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
         assert not found.stdout.strip()
 
