@@ -180,7 +180,8 @@ async def measure(eval_folder: Path, seed_folder: Path, models: Path, *, everyth
     await embedder.aclose()
     if everything:
         _print_all(item for items in found.values() for item in items if item.other)
-    _say(f"demonstration documents: {judge_seed([*found['acme'], *found['globex']])}")
+    demonstration = [item for name in found.keys() - {VERSIONS, XQUAD} for item in found[name]]
+    _say(f"demonstration documents: {judge_seed(demonstration)}")
     _say(f"handbook versions: {judge_versions(found[VERSIONS])}")
     _say(f"XQuAD, nothing to find: {judge_xquad(found[XQUAD])}")
 

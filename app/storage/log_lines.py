@@ -53,14 +53,7 @@ class StoredLine(NamedTuple):
     @property
     def line(self) -> LogLine:
         """It as a record."""
-        return LogLine(
-            logged_at=self.logged_at,
-            source=self.source,
-            level=self.level,
-            department=self.department,
-            scope=self.scope,
-            message=self.message,
-        )
+        return LogLine(**{name: getattr(self, name) for name in LogLine.model_fields})
 
     @property
     def position(self) -> LogPosition:

@@ -93,11 +93,8 @@ async def read_logs(
 
 
 def _kind(row: asyncpg.Record) -> LogKind:
-    logged_at, source, level, department, scope, message = tuple(row)[5:]
-    newest = LogLine(
-        logged_at=logged_at, source=source, level=level, department=department, scope=scope, message=message
-    )
-    return LogKind(lines=row["lines"], newest=newest)
+    newest = dict(zip(LogLine.model_fields, tuple(row)[5:], strict=True))  # in this order, whatever they are called
+    return LogKind(lines=row["lines"], newest=LogLine.model_validate(newest))
 
 
 def _occurrences(rows: Sequence[tuple[Any, ...]]) -> list[int]:

@@ -8,7 +8,7 @@ from app.tables.reading import Reader
 from app.tables.sheet import Column
 from app.tables.words import Mention
 
-MOST, LEAST = ("max", "max_price", "max_time"), ("min", "min_price", "min_time")
+MOST, LEAST = ("max", "max_time"), ("min", "min_time")
 SUPERLATIVES = (*MOST, *LEAST)
 _GRAINS = {"thang": "month", "month": "month", "monthly": "month", "quy": "quarter", "quarter": "quarter",
            "nam": "year", "year": "year"}  # fmt: skip
@@ -18,7 +18,6 @@ _SIZES = frozenset(
     ("biggest", "largest", "greatest", "highest", "smallest", "lowest", "max", "maximum", "min", "minimum", "peak",
      "top", "bottom", "most", "least", "the", "lon", "nho", "cao", "thap", "nhieu", "it", "be", "nhiu")
 )  # fmt: skip
-_COUNTED = {"quantity", "stock", "imported", "exported"}
 
 
 class Columns:
@@ -108,68 +107,31 @@ class Columns:
     def measure(self, *, needed: bool = True) -> tuple[Column, ...]:
         """The column that is computed with. Raises `Unread` where several fit, and where none does but one must."""
         named = list(dict.fromkeys(c for one in self.measures for c in self.reader.numeric(one)))
-        if product := self._product(named):
-            return product
         best = [c for c in self.reader.best_named(named) if all(c in one.columns for one in self.measures)]
-        named = self._specific(best if len(best) == 1 else named)
-        if len(named) > 1 and (chosen := self.quantity() or self._paid(named)):
+        named = best if len(best) == 1 else named
+        if len(named) > 1 and (chosen := self.quantity()):
             return chosen
+        self._refuse_prices_of_one(named)
         if len(named) > 1:
             raise Unread("columns", *(c.label for c in named))
         numeric = [c for c in self.sheet.columns if c.kind == "number"]
-        if not named and len(numeric) == 1 and self._is_of_size() and not self._speaks_of_money_alone(numeric[0]):
-            named = numeric
-        named = named or (self._amount() if self._is_of_size() else [])
+        named = named or (numeric if len(numeric) == 1 and self._is_of_size() else [])
         if not named and needed:
             raise Unread("column")
         return tuple(named)
-
-    def _specific(self, named: list[Column]) -> list[Column]:
-        """Without columns that are only meant by a word for any money, where another names an amount."""
-        exact = [c for one in self.measures if one.name not in ("money", "spent") for c in one.columns if c in named]
-        return exact if exact and all(map(self.reader.lexicon.is_money, exact)) else named
-
-    def _paid(self, named: Sequence[Column]) -> tuple[Column, ...]:
-        """The one column of amounts, where the question speaks of money and calls no column by its name."""
-        reader = self.reader
-        money = {"money", "spent", "price", "wage"}
-        says = any(one.kind == "money" or (one.kind == "concept" and one.name in money) for one in reader.mentions)
-        paid = [c for c in named if reader.lexicon.is_money(c) and not self.is_averaged([c])]
-        is_own = any(one.kind == "column" for one in self.numbers)
-        return tuple(paid) if says and len(paid) == 1 and not is_own else ()
-
-    def _speaks_of_money_alone(self, column: Column) -> bool:
-        return any(one.kind == "money" for one in self.reader.mentions) and not self.reader.lexicon.is_money(column)
 
     def _is_of_size(self) -> bool:
         """Whether a superlative may be about any amount: “biggest”, not “longest”."""
         return all(self.reader.said[cue.start].key in _SIZES for cue in self.reader.cues("max", "min"))
 
-    def _amount(self) -> list[Column]:
-        """The one amount a row has: what “the biggest invoice” is about."""
-        amounts = [c for c in self.reader.lexicon.columns_for("money") if c.kind == "number"]
-        rest = [c for c in amounts if not self.reader.lexicon.concepts[c.at] & {"tax", "discount", "budget"}]
-        return rest if len(rest) == 1 else []
-
-    def _product(self, named: Sequence[Column]) -> tuple[Column, ...]:
-        """Quantity times price: where both are named, or what is asked is worth and no column tells it."""
+    def _refuse_prices_of_one(self, named: Sequence[Column]) -> None:
+        """Raise `Unread` where worth is asked for and the table has prices of one and how many there are."""
         concepts = self.reader.lexicon.concepts
-        numeric = [c for c in self.sheet.columns if c.kind == "number"]
-        prices = [c for c in numeric if "price" in concepts[c.at]]
-        counted = [c for c in numeric if _COUNTED & concepts[c.at] and c not in prices]
-        said = {token.key for token in self.reader.said}
         own = {c for one in self.measures if one.kind == "column" for c in one.columns}
-        if len(named) == 2 and len(prices) == 1 and prices[0] in named:
-            other = next(c for c in named if c is not prices[0])
-            is_worth = prices[0] not in own or bool({"time", "nhan", "x", "multiplied"} & said)
-            return (other, prices[0]) if other in counted and is_worth else ()
-        speaks = any(one.name == "money" for one in self.numbers)
-        is_worth = speaks and bool(prices) and list(named) == prices[:1] and prices[0] not in own
-        if not is_worth or not counted or any("money" in concepts[c.at] and c not in prices for c in numeric):
-            return ()
-        if len(counted) > 1:
-            raise Unread("columns", *(c.label for c in counted))
-        return (counted[0], prices[0])
+        prices = [c for c in named if "price" in concepts[c.at] and c not in own]
+        counted = [c for c in self.sheet.columns if c.kind == "number" and "quantity" in concepts[c.at]]
+        if prices and counted and any(one.name == "money" for one in self.numbers):
+            raise Unread("columns", *(c.label for c in (*prices, *counted)))
 
     def quantity(self) -> tuple[Column, ...]:
         """The column that says how many, where “how many” or “most” stands before a value: “how many chairs”."""

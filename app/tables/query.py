@@ -7,7 +7,7 @@ from typing import Literal
 from app.tables.engine import ROW, TABLE, quoted
 from app.tables.sheet import Column
 
-How = Literal["sum", "average", "median", "count", "distinct", "rows", "share", "difference", "range"]
+How = Literal["sum", "average", "median", "count", "distinct", "rows", "share", "difference"]
 _SIGNS = {"=": "=", "<": "<", "<=": "<=", ">": ">", ">=": ">=", "in": "IN", "not in": "NOT IN"}
 _FOUND = 200
 """Groups or rows that are looked at; more are counted."""
@@ -33,7 +33,7 @@ class TableQuery:
 
     how: How
     measure: tuple[Column, ...] = ()
-    """The column that is computed with; two are multiplied, or subtracted by ``difference``."""
+    """The column that is computed with, or none."""
     filters: tuple[Filter, ...] = ()
     group: Column | None = None
     grain: str = ""
@@ -122,9 +122,6 @@ def statement(query: TableQuery) -> tuple[str, list[str]]:
         parts = parts if query.how == "difference" else [" AND ".join(parts), "1 = 1"]
         sides = ", ".join(f"{value} FILTER (WHERE {part}), count(*) FILTER (WHERE {part})" for part in parts)
         sql = f"SELECT {sides} FROM {TABLE} WHERE {where}"
-    elif query.how == "difference":
-        one, two = (quoted(column.name) for column in query.measure)
-        sql = f"SELECT sum({one}), count({one}), sum({two}), count({two}) FROM {TABLE} WHERE {where}"
     else:
         different = quoted(query.label.name) if query.label else ROW
         sql = f"SELECT {value}, count(*), count({cells}), count(DISTINCT {different}) FROM {TABLE} WHERE {where}"
@@ -141,8 +138,6 @@ def _value(query: TableQuery) -> str:
         return f"count(DISTINCT {quoted(query.label.name)})"
     if not query.measure or query.how == "count":
         return "count(*)"
-    if query.how == "range":
-        return f"max({cells}) - min({cells})"
     function = {"average": "avg", "median": "median"}.get(query.how, "sum")
     return f"{function}({cells})"
 
@@ -151,8 +146,6 @@ def _key(column: Column, grain: str) -> str:
     name = quoted(column.name)
     if column.kind != "day" or not grain:
         return name
-    return (
-        f"strftime({name}, '%Y')"
-        if grain == "year"
-        else (f"strftime({name}, '%Y-%m')" if grain == "month" else f"concat(year({name}), '-Q', quarter({name}))")
-    )
+    if grain == "quarter":
+        return f"concat(year({name}), '-Q', quarter({name}))"
+    return f"strftime({name}, '{'%Y' if grain == 'year' else '%Y-%m'}')"

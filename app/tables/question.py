@@ -155,8 +155,7 @@ class _Shape(Columns):
         names = {cue.name for cue in cues}
         if names & set(MOST) and names & set(LEAST):
             raise Unread("several")
-        is_bottom = "bottom" in {reader.said[cue.start].key for cue in cues}
-        base = replace(base, order="most" if names & set(MOST) and not is_bottom else "least")
+        base = replace(base, order="most" if names & set(MOST) else "least")
         base = replace(base, limit=reader.limit, place=2 if reader.cues("second") else 1)
         measure = self._extreme_measure(names)
         label = base.label
@@ -174,12 +173,6 @@ class _Shape(Columns):
             if len(set(days)) != 1:
                 raise Unread("columns" if days else "column", *(c.label for c in days))
             return (days[0],)
-        if names & {"max_price", "min_price"} and not self.measures:
-            prices = self.reader.lexicon.columns_for("price") or self.reader.lexicon.columns_for("money")
-            prices = tuple(c for c in prices if c.kind == "number")
-            if len(prices) != 1:
-                raise Unread("columns" if prices else "column", *(c.label for c in prices))
-            return prices
         counted = self.quantity() if names & {"max", "min"} else ()
         return counted or (() if self.reader.cues("count") and not self.measures else self._most_of())
 
@@ -190,7 +183,7 @@ class _Shape(Columns):
         nouns = [one for one in self.reader.mentions if one.kind == "noun" or one in self.labels]
         cues = [cue for cue in self.reader.cues(*SUPERLATIVES) if self.reader.said[cue.start].key in _MANY]
         ends = [cue for cue in cues if any(0 <= n.start - cue.end <= 1 for n in nouns)]
-        if cues and not ends and not any(one.kind == "money" for one in self.reader.mentions):
+        if cues and not ends:
             raise Unread("column")
         return () if ends else self.measure(needed=False)
 
@@ -205,9 +198,6 @@ class _Shape(Columns):
         measure = self.measure(needed=False) if self.measures or self.reader.cues("sum", "howmuch") else ()
         measure = measure if self.measures else ()
         part = [one for one in self.filters if one.column.kind not in ("day", "month", "quarter", "year")]
-        if len(part) > 1:
-            flags = [one for one in part if one is self.filters[-1]]
-            part = flags if len(flags) == 1 else part
         if len(part) != 1:
             raise Unread("share")
         whole = tuple(one for one in self.filters if one is not part[0])
@@ -223,10 +213,7 @@ class _Shape(Columns):
         pair = self._pair()
         how = self._how()
         if not pair:
-            named = list(dict.fromkeys(c for one in self.measures for c in self.reader.numeric(one)))
-            if len(named) != 2:
-                raise Unread("difference")
-            return replace(base, how="difference", measure=tuple(named))
+            raise Unread("difference")
         measure = () if self._counts() else self.measure(needed=False)
         rest = tuple(one for one in self.filters if one.column is not pair[0].column)
         if how == "sum" and self.is_averaged(measure) and not self.reader.cues("sum"):

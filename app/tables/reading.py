@@ -12,8 +12,6 @@ from app.tables.words import Lexicon, Mention, is_flag, one_owner
 
 _GAP_WORDS = 5
 _YES_NO = ("did", "is", "was", "ha", "has", "have", "are", "were", "doe", "does", "do", "can")
-_MAIN_DAYS = {"date", "issued", "ordered", "bought"}
-"""What a day of a row is where it has several and nobody says which."""
 
 
 class Reader(Spans):
@@ -108,16 +106,12 @@ class Reader(Spans):
 
     def filters(self) -> list[Filter]:
         """Every condition the question states, in the order of its words."""
-        found = [self._by_time(group) for group in self._grouped_times()]
+        found = [self._by_time(list(self.times))] if self.times else []
         found += [self._by_bound(bound) for bound in self.bounds if bound.sign not in ("limit", "one")]
         found += self._by_values()
         found += self._by_columns()
         found += self._by_emptiness()
-        return [one for one in found if one is not None] + self._by_flags()
-
-    def _grouped_times(self) -> list[list[Times]]:
-        """Times that are listed beside each other are alternatives; a year beside a month belongs to it."""
-        return [list(self.times)] if self.times else []
+        return found + self._by_flags()
 
     def _by_time(self, asked: list[Times]) -> Filter:
         column = self._time_column(asked)
@@ -137,9 +131,6 @@ class Reader(Spans):
             fitting = exact
         else:
             self.used.update(one for one in named if len(one.columns) == 1)
-        main = [c for c in fitting if self.lexicon.concepts[c.at] & _MAIN_DAYS]
-        if len(fitting) > 1 and len(main) == 1:
-            fitting = main
         if len(fitting) > 1 and fitting[0].kind == "day":
             raise Unread("columns", *(one.label for one in fitting))
         if not fitting:

@@ -24,7 +24,7 @@ class Mention(NamedTuple):
     start: int
     end: int
     kind: str
-    """``value``, ``column``, ``concept``, ``cue``, ``money``, ``noun`` or ``harmless``."""
+    """``value``, ``column``, ``concept``, ``cue``, ``noun`` or ``harmless``."""
     name: str = ""
     """Of a cue or a concept."""
     columns: tuple[Column, ...] = ()
@@ -117,8 +117,6 @@ class Lexicon:
         is_small = all(names_of("harmless", said[at : at + 1]) for at in range(len(words)))
         if columns := self._spoken_of(words, kinds, is_small=is_small):
             yield Mention(start, end, "concept", kinds[0] if kinds else "", columns)
-        elif "money" in kinds and any(self.is_money(column) for column in self.sheet.columns):
-            yield Mention(start, end, "money")
         if names_of("row_nouns", said):
             yield Mention(start, end, "noun")
         if names_of("harmless", said) or (len(words) == 1 and words[0] in self._names):
@@ -136,11 +134,6 @@ class Lexicon:
         if vague and not meant:
             chosen = [at for at in chosen if self.sheet.columns[at].kind != "number"]
         return tuple(self.sheet.columns[at] for at in dict.fromkeys(chosen))
-
-    def is_money(self, column: Column) -> bool:
-        """Whether a column holds amounts of money."""
-        is_money = self.concepts[column.at] & set(language_data()["monetary"])
-        return column.kind == "number" and bool(is_money or set("£$€₫đ").intersection("".join(column.units)))
 
     @staticmethod
     def _may_be_name(said: Sequence[Token], one: Mention) -> bool:
@@ -207,7 +200,7 @@ def _value_mention(start: int, end: int, owners: Sequence[tuple[Column, str]]) -
     return Mention(start, end, "value", "", tuple(columns), tuple(values))
 
 
-_RANK = {"value": 0, "column": 1, "cue": 2, "concept": 3, "money": 4, "noun": 5, "harmless": 6}
+_RANK = {"value": 0, "column": 1, "cue": 2, "concept": 3, "noun": 4, "harmless": 5}
 
 
 def _is_written_so(value: str, said: Sequence[Token]) -> bool:

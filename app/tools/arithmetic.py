@@ -1,16 +1,19 @@
-"""Exact arithmetic on hostile text, bounded by construction: a tokeniser, a recursive descent parser, fractions.
+"""Exact arithmetic on hostile text, bounded by construction: a tokeniser, Python's grammar, fractions.
 
 Nothing here can take long: length, nesting, digits, exponents and the size of every intermediate result are limited
 before the work is done, so it may run on the event loop. `+ - * / % **`, parentheses, unary minus, and percentages
-(``200% * 3``) are all there is.
+(``200% * 3``) are all there is. Python only reads how the tokens hang together; nothing of a text is ever run.
 """
 
+import ast
+import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
+from itertools import accumulate
 
 from app.domain.knowledge import Language
 from app.errors import ToolFailed
@@ -33,6 +36,11 @@ _TOKEN = re.compile(
 )
 """Plain decimals; thousands may be grouped where that cannot be misread (1,000,000 or 1.000,50, not 1,000)."""
 _SPELLINGS = {"^": "**", "×": "*", "·": "*", "÷": "/", "−": "-"}
+_OPERATIONS: dict[type[ast.operator], Callable[[Fraction, Fraction], Fraction]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.Mod: operator.mod,
+}  # fmt: skip
+_ATTRIBUTES = {"%%": ".percent", ")": ").group"}
 _WRITTEN = {"*": " × ", "/": " / ", "+": " + ", "-": " - ", "**": "^", "%": " % "}
 
 
@@ -86,10 +94,7 @@ def calculate(expression: str) -> Calculation:
     if len(expression) > MAX_CHARS:
         raise CannotCalculate(Refusal.TOO_LONG)
     tokens = _mark_percentages(_tokens(expression))
-    parser = _Parser(tokens)
-    value = parser.sum(0)
-    if parser.peek() is not None:
-        raise CannotCalculate(Refusal.SYNTAX)
+    value = _value(_tree(tokens), tokens, 0)
     if abs(value) >= MAX_RESULT:
         raise CannotCalculate(Refusal.TOO_BIG)
     return Calculation(value, tuple(tokens))
@@ -163,74 +168,46 @@ def _written(tokens: Sequence[Token], at: int, language: Language) -> str:
     return "%" if token.text == "%%" else _WRITTEN[token.text]
 
 
-class _Parser:
-    """Python's precedences: ``-2**2`` is -4, ``2**-1`` is one half, powers bind to the right."""
+def _tree(tokens: Sequence[Token]) -> ast.expr:
+    """How the tokens hang together by Python's precedences: ``-2**2`` is -4, ``2**-1`` one half.
 
-    def __init__(self, tokens: Sequence[Token]):
-        self._tokens = tokens
-        self._at = 0
-
-    def peek(self) -> str | None:
-        """The next token's text, None at the end."""
-        return self._tokens[self._at].text if self._at < len(self._tokens) else None
-
-    def _take(self) -> Token:
-        if self._at >= len(self._tokens):
-            raise CannotCalculate(Refusal.SYNTAX)
-        self._at += 1
-        return self._tokens[self._at - 1]
-
-    def sum(self, depth: int) -> Fraction:
-        value = self._product(depth)
-        while self.peek() in ("+", "-"):
-            sign = 1 if self._take().text == "+" else -1
-            value = _bounded(value + sign * self._product(depth))
-        return value
-
-    def _product(self, depth: int) -> Fraction:
-        value = self._signed(depth)
-        while self.peek() in ("*", "/", "%"):
-            operator, other = self._take().text, self._signed(depth)
-            value = _bounded(_multiplied(operator, value, other))
-        return value
-
-    def _signed(self, depth: int) -> Fraction:
-        if depth > MAX_DEPTH:
-            raise CannotCalculate(Refusal.TOO_LONG)
-        if self.peek() == "-":
-            self._take()
-            return -self._signed(depth + 1)
-        return self._power(depth)
-
-    def _power(self, depth: int) -> Fraction:
-        base = self._operand(depth)
-        if self.peek() != "**":
-            return base
-        self._take()
-        return _raised(base, self._signed(depth + 1))
-
-    def _operand(self, depth: int) -> Fraction:
-        token = self._take()
-        if token.text == "(":
-            value = self.sum(depth + 1)
-            if self._take().text != ")":
-                raise CannotCalculate(Refusal.SYNTAX)
-        elif token.value is not None:
-            value = token.value
-        else:
-            raise CannotCalculate(Refusal.SYNTAX)
-        if self.peek() == "%%":
-            self._take()
-            value /= 100
-        return value
+    A number stands as a name with its place; parentheses and percentages as attributes, which bind closest.
+    """
+    nested = accumulate((token.text == "(") - (token.text == ")") for token in tokens)
+    if max(nested, default=0) > MAX_DEPTH:
+        raise CannotCalculate(Refusal.TOO_LONG)
+    names = (f"n{at}" if token.value is not None else _ATTRIBUTES.get(token.text, token.text)
+             for at, token in enumerate(tokens))  # fmt: skip
+    try:
+        return ast.parse(" ".join(names), mode="eval").body
+    except SyntaxError as broken:
+        raise CannotCalculate(Refusal.SYNTAX) from broken
 
 
-def _multiplied(operator: str, value: Fraction, other: Fraction) -> Fraction:
-    if operator == "*":
-        return value * other
-    if other == 0:
+def _value(node: ast.expr, tokens: Sequence[Token], depth: int) -> Fraction:
+    """The value of an expression; `depth` counts what `MAX_DEPTH` limits."""
+    if depth > MAX_DEPTH:
+        raise CannotCalculate(Refusal.TOO_LONG)
+    match node:
+        case ast.Name(id=name):
+            return tokens[int(name[1:])].value or Fraction(0)
+        case ast.Attribute(value=inside, attr="group"):
+            return _value(inside, tokens, depth + 1)
+        case ast.Attribute(value=share):
+            return _value(share, tokens, depth) / 100
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_value(operand, tokens, depth + 1)
+        case ast.BinOp(left=left, op=ast.Pow(), right=right):
+            return _raised(_value(left, tokens, depth), _value(right, tokens, depth + 1))
+        case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _OPERATIONS:
+            return _combined(sign, _value(left, tokens, depth), _value(right, tokens, depth))
+    raise CannotCalculate(Refusal.SYNTAX)
+
+
+def _combined(sign: ast.operator, value: Fraction, other: Fraction) -> Fraction:
+    if other == 0 and isinstance(sign, ast.Div | ast.Mod):
         raise CannotCalculate(Refusal.DIVISION_BY_ZERO)
-    return value / other if operator == "/" else value % other
+    return _bounded(_OPERATIONS[type(sign)](value, other))
 
 
 def _raised(base: Fraction, exponent: Fraction) -> Fraction:

@@ -12,9 +12,7 @@ from app.domain.knowledge import Language
 
 _LONGEST = 280
 """Letters of a statement that are shown."""
-_TEXTS: dict[str, dict[str, str]] = tomllib.loads(
-    Path(__file__).with_name("changes_report.toml").read_text("utf-8")
-)
+_TEXTS: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("changes_report.toml").read_text("utf-8"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,7 +157,7 @@ async def measure(given: argparse.Namespace, out: Console) -> None:
     """Load, ask, decide, print."""
     opened_model = await asyncio.to_thread(OnnxEmbedder.open, given.models)
     embedder = VectorsOnDisk(opened_model, given.cache)
-    every, limits = rows(given.eval), FlowLimits()
+    every, limits = rows(given.eval, given.every), FlowLimits()
     try:
         with tempfile.TemporaryDirectory(prefix="conclave-bench-") as folder:
             async with opened(Path(folder), [row.id for row in every]) as database:
@@ -186,6 +186,7 @@ def main() -> None:
     parser.add_argument("--eval", type=Path, default=Path("../shared/eval"))
     parser.add_argument("--models", type=Path, default=Path(".conclave/models"), help="where the bundled model is kept")
     parser.add_argument("--cache", type=Path, default=Path(".conclave/bench"), help="where vectors are kept")
+    parser.add_argument("--every", type=int, default=1, help="ask about every n-th of our own pairs")
     parser.add_argument("--all", action="store_true", help="print every wrong decision")
     asyncio.run(measure(parser.parse_args(), Console(width=170)))
 

@@ -64,9 +64,9 @@ class Asked(NamedTuple):
         )
 
 
-def rows(eval_folder: Path) -> list[Row]:
-    """Our own pairs, and where the development data is, handbook versions and RAMDocs."""
-    found = [_own(row) for row in read_lines(OWN)]
+def rows(eval_folder: Path, every: int = 1) -> list[Row]:
+    """Each n-th of our own pairs, and where the development data is, handbook versions and RAMDocs."""
+    found = [_own(row) for row in read_lines(OWN)[::every]]
     folder = eval_folder / "conflicts"
     if folder.is_dir():
         found += [_version(row) for row in read_lines(folder / "policy_versions.jsonl")]

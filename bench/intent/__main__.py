@@ -38,17 +38,18 @@ async def measure(given: argparse.Namespace, out: Console) -> list[Section]:
     vectors = given.models.parent / "vectors"
     reasoner = LocalReasoner(embedder, vectors)
     known, sections = development(given.eval), []
+    mine = own()[:: given.every]
     try:
-        taken = await kinds.take(reasoner, routing.built_in(), [*known, *own()], out)
+        taken = await kinds.take(reasoner, routing.built_in(), [*known, *mine], out)
         sections.append(kinds.table(taken))
-        followed = await conversation.follow(reasoner, follow_ups())
-        parted = await conversation.split(reasoner, compounds())
+        followed = await conversation.follow(reasoner, follow_ups()[:: given.every])
+        parted = await conversation.split(reasoner, compounds()[:: given.every])
         sections.append(conversation.table("Follow-up questions", followed))
         sections.append(conversation.table("Questions taken apart", parted))
         sections += await _routing(embedder, reasoner, known, given, out)
         if given.cross_validate:
             sections.append(
-                await kinds.cross_validate(embedder, StoredVectors(embedder, vectors), [*known, *own()], out)
+                await kinds.cross_validate(embedder, StoredVectors(embedder, vectors), [*known, *mine], out)
             )
     finally:
         await embedder.aclose()
@@ -72,7 +73,7 @@ async def _routing(
         sections: list[Section] = []
         for rows, offers, name, note in (
             (known, routing.built_in(), "development rows", ""),
-            (routed(), routing.of_strangers(), "own rows, three departments of strangers", _STRANGERS),
+            (routed()[:: given.every], routing.of_strangers(), "own rows, three departments of strangers", _STRANGERS),
         ):
             for probe, how in ((routing.nothing_known, _EMPTY), (demonstration, _DEMO)):
                 if rows:
@@ -98,6 +99,7 @@ def main() -> None:
     parser.add_argument("--eval", type=Path, default=Path("../shared/eval"))
     parser.add_argument("--seed", type=Path, default=Path("seed_data"))
     parser.add_argument("--models", type=Path, default=Path(".conclave/models"), help="where the bundled model is kept")
+    parser.add_argument("--every", type=int, default=1, help="ask every n-th of the bench's own rows")
     parser.add_argument("--wrong", action="store_true", help="print what failed")
     parser.add_argument("--cross-validate", action="store_true", help="try other weights (some minutes)")
     parser.add_argument("--markdown", type=Path, help="write the tables here")

@@ -65,7 +65,7 @@ class FilesTool:
         files = await files_of(self._reader, call)
         queries = call.queries or ((1, call.refined_query),)
         told = await side_by_side([self._answer(call, index, query, files) for index, query in queries])
-        if len(told) > 1 and any(one.refusal for one in told):
+        if any(one.refusal for one in told):
             told = await self._as_one(call, files, told)
         if all(one.refusal for one in told):
             raise ToolFailed("\n".join(dict.fromkeys(one.refusal for one in told)))
@@ -80,8 +80,13 @@ class FilesTool:
         )
 
     async def _as_one(self, call: ToolCall, files: Sequence[AttachedFile], told: list[_Told]) -> list[_Told]:
-        """The whole question read at once, where a part of it says too little by itself: “who? give me the number”."""
+        """Read the whole question at once, where a part of it says too little by itself: “who? give me the number”.
+
+        The parts may come in one call or, where a plan made a step of each, in calls of their own.
+        """
         whole = call.asked or call.refined_query
+        if [whole] == [one.finding.query for one in told]:
+            return told
         found = await self._answer(call, told[0].finding.index, whole, files)
         if found.refusal or found.value is None:
             return told

@@ -55,7 +55,7 @@ class Wording:
     def __init__(self, sheet: Sheet, query: TableQuery, found: Answered, language: Language):
         self._sheet, self._query, self._found, self._language = sheet, query, found, language
         self._texts = _TEXTS[language]
-        self.column = self._multiplied() if len(query.measure) == 2 else query.measure[0].name if query.measure else ""
+        self.column = query.measure[0].name if query.measure else ""
         self.where = self._where(query.filters)
 
     def text(self) -> str:
@@ -67,8 +67,6 @@ class Wording:
             return ""
         if query.sides:
             return self._two_sides()
-        if query.how == "difference":
-            return self._two_columns()
         if query.group is not None:
             return self._groups()
         return self._rows() if query.how == "rows" else self._aggregate()
@@ -158,12 +156,6 @@ class Wording:
             pairs = [(side.said or side.values[0], row[at]) for side, at in zip(query.sides, (0, 2), strict=True)]
         return self._subtracted(pairs)
 
-    def _two_columns(self) -> str:
-        row = self._found.rows[0]
-        return self._subtracted(
-            [(column.name, row[at]) for column, at in zip(self._query.measure, (0, 2), strict=True)]
-        )
-
     def _subtracted(self, pairs: Sequence[tuple[str, str | None]]) -> str:
         if any(value is None for _, value in pairs):
             return ""
@@ -241,10 +233,6 @@ class Wording:
     def _with_unit(shown: str, column: Column) -> str:
         unit = column.units[0] if len(column.units) == 1 and len(column.units[0]) < 16 else ""
         return f"{shown}%" if unit == "%" else f"{shown} {unit}".strip()
-
-    def _multiplied(self) -> str:
-        one, two = self._query.measure
-        return one.name if self._query.how == "difference" else f"{one.name} × {two.name}"
 
     def _where(self, filters: Sequence[Filter]) -> str:
         told = "; ".join(map(self._condition, filters))

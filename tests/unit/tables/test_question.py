@@ -129,6 +129,7 @@ class TestReadQuestion:
             ("Team nào nhiều giờ nhất", "Support: 55"),
             ("how many hours did Design work in total", "30"),
             ("employees with more than 15 hours and a score above 65", "Cy Dunn"),
+            ("bottom 1 score", "Di Moss"),
         ],
     )
     def test_reads_english_and_mixed_questions(self, question: str, said: str) -> None:
@@ -152,6 +153,7 @@ class TestReadQuestion:
             (table(("Ngày", "Chi phí"), ("1/4/2025", 1), ("1/4/2026", 2)), "tổng chi phí quý 2", "years"),
             (table(("Phòng", "Chi phí dự kiến", "Chi phí thực tế"), ("IT", 1, 2)), "tổng chi phí", "columns"),
             (table(("Họ tên", "Lương"), ("Lê An", 7), ("Trần Nam", 9)), "tổng lương của Hoa", "words"),
+            (table(("Mục", "Số lượng", "Đơn giá"), ("bút", 2, 10), ("vở", 3, 20)), "tổng chi phí", "columns"),
             (EXPENSES, "", "shape"),
             (EXPENSES, "Nội quy nói gì về bảo mật?", "words"),
         ],
@@ -188,6 +190,10 @@ class TestReadQuestion:
     def test_names_the_condition_and_the_rows(self) -> None:
         text = ask(QUARTERS, "tổng cột chi phí quý 2").text
         assert text == "Tổng cột “chi phí” (quý: quý 2): 1.500 (tính trên 3 dòng)."
+
+    def test_compares_two_columns_of_a_row(self) -> None:
+        sheet = table(("Project", "Cost", "Plan"), ("Alder", 5, 9), ("Birch", 8, 7), ("Cedar", 1, 2))
+        assert "Birch" in ask(sheet, "which project has a cost above plan", "en").text
 
     def test_short_values_need_their_capitals(self) -> None:
         assert ask(STAFF, "is it remote?", "en").reason

@@ -16,6 +16,7 @@ from app.domain.attachments import (
 )
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode, ToolFailed, ToolRetry
+from app.reasoning import Arguments
 from app.reasoning.local import LocalReasoner
 from app.tables.engine import execute
 from app.tools.base import ToolCall
@@ -164,3 +165,41 @@ class TestFilesTool:
         away = AppError(ErrorCode.DATABASE_UNAVAILABLE, "away", status=503)
         with pytest.raises(ToolRetry):
             await FilesTool(Shelf(failure=away), RecordingReasoner(), 0.7, run)(asked("tổng chi phí", COSTS))
+
+
+class TestWrittenSelect:
+    """A question that rules cannot read, and a model that writes a SELECT for it."""
+
+    @staticmethod
+    def scripted(sql: str) -> tuple[FilesTool, RecordingReasoner]:
+        reasoner = RecordingReasoner(arguments=Arguments(values={"sql": sql}))
+        return FilesTool(Shelf(COSTS), reasoner, 0.7, run), reasoner
+
+    async def test_computes_it_and_shows_the_statement(self) -> None:
+        sql = 'SELECT sum("Chi phí") AS total FROM data WHERE "Phòng" = \'IT\';'
+        tool, reasoner = self.scripted(sql)
+        result = await tool(asked("bộ phận máy tính tiêu xài ra sao", COSTS))
+        assert [one[0] for one in reasoner.argued] == ["files_tool"]
+        assert isinstance(result.value, dict)
+        assert (result.value["result"], result.value["query"]) == ("30.5", sql.removesuffix(";"))
+        assert "total: 30,5" in result.text and 'sum("Chi phí")' in result.text
+
+    @pytest.mark.parametrize("sql", ["SELECT * FROM read_csv('/etc/passwd')", "DROP TABLE data", "no statement"])
+    async def test_refuses_a_statement_that_is_not_allowed(self, sql: str) -> None:
+        with pytest.raises(ToolFailed, match="Không tính được"):
+            await self.scripted(sql)[0](asked("bộ phận máy tính tiêu xài ra sao", COSTS))
+
+    async def test_does_not_ask_the_model_for_what_rules_can_read(self) -> None:
+        tool, reasoner = self.scripted("SELECT 1")
+        await tool(asked("tổng chi phí quý 2", COSTS))
+        assert not reasoner.argued
+
+
+class TestParts:
+    async def test_a_part_that_says_too_little_is_read_with_the_whole_question(self, tool: FilesTool) -> None:
+        part = asked("cho mình con số", COSTS).model_copy(
+            update={"refined_query": "tổng chi phí phòng IT, cho mình con số"}
+        )
+        result = await tool(part)
+        assert isinstance(result.value, dict) and result.value["result"] == "30.5"
+        assert [finding.query for finding in result.findings] == ["cho mình con số"]
