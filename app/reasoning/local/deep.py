@@ -26,13 +26,13 @@ from app.reasoning.deep import (
 )
 from app.reasoning.local.cues import sentences
 from app.reasoning.local.decompose import sub_queries_of
-from app.reasoning.local.intents import intents_of, named_places, wants_log
+from app.reasoning.local.intents import CURRENCIES, asks_money, intents_of, named_places, wants_log
 from app.reasoning.local.math_arguments import math_arguments
-from app.reasoning.local.numbers import amounts_in, numbers_of
+from app.reasoning.local.numbers import amounts_in, numbers_of, ranges_in
 from app.reasoning.local.reckoning import Reckoning
 from app.reasoning.local.rendering import further_questions
 from app.reasoning.local.sums import reckoning_asked
-from app.text.language import normalise
+from app.text.language import fold, normalise
 from app.text.numbers import plain
 
 _MOST_QUOTES = 4
@@ -126,7 +126,7 @@ def _work(request: ActRequest) -> Action:
             return _computed(request, _sum_wish(read, request), findings)
         why = said["missing_values"].format(values=", ".join(read.missing)) if read.missing else said["no_formula"]
         return _unsolved(request, why, findings)
-    if any(amount.unit for amount in amounts_in(question, asked.language)):
+    if not _speaks_of_figures(question, asked.language, findings) or _asks_sum(question, asked.language):
         return _unsolved(request, said["no_formula"], findings)
     text = "\n\n".join(dict.fromkeys(one.answer for one in findings))
     values = [one.value for research in request.research for one in research.observations if one.value]
@@ -179,6 +179,26 @@ def _computed(request: ActRequest, wish: ToolWish | None, findings: Sequence[Fin
         findings=(*findings, *made.findings), observations=request.observations,
     )  # fmt: skip
     return Solved(working=working)
+
+
+def _speaks_of_figures(question: str, language: Language, findings: Sequence[Finding]) -> bool:
+    """Whether quotes state each measured figure of the question, or a range that holds it: then they answer for it."""
+    stated = [amount for amount in amounts_in(question, language) if amount.unit]
+    texts = [(quote.text, quote.passage.language) for one in findings for quote in one.quotes]
+    ranges = [found for text, written in texts for found in ranges_in(text, "en" if written == "en" else "vi")]
+    amounts = {
+        (amount.value, amount.unit) for text, written in texts
+        for amount in amounts_in(text, "en" if written == "en" else "vi")
+    }  # fmt: skip
+    return all(
+        (one.value, one.unit) in amounts or any(r.unit in ("", one.unit) and r.holds(one) for r in ranges)
+        for one in stated
+    )
+
+
+def _asks_sum(question: str, language: Language) -> bool:
+    """Whether an amount is asked for that depends on a stated amount of money: quoting its rule does not answer."""
+    return asks_money(fold(question).lower()) and any(one.unit in CURRENCIES for one in amounts_in(question, language))
 
 
 def _rules(findings: Sequence[Finding], language: Language) -> list[str]:

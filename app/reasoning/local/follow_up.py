@@ -138,7 +138,7 @@ def _applied_to(standing: str, topic: str) -> str:
         return _leaning(topic, standing)
     if since := changes_since_anew(standing, topic):
         return since
-    for parallel in (_same_head, _same_number, _same_role, _other_name, _same_place):
+    for parallel in (_same_head, _same_number, _same_tail, _same_role, _other_name, _same_place):
         replaced, by = parallel(question.rstrip("?"), topic)
         if replaced:
             return tidy(question.replace(replaced, _cased(by, replaced), 1), question=True)
@@ -171,6 +171,17 @@ def _same_number(question: str, topic: str) -> _Swap:
     return (asked[0], meant[0]) if meant and len(asked) == 1 else ("", "")
 
 
+def _same_tail(question: str, topic: str) -> _Swap:
+    """“unpaid leave” and “sick leave”: English phrases that end alike."""
+    words, bare = question.split(), _PREPOSITION.sub("", topic).strip().split()
+    if guess_language(question) == "vi" or len(bare) != _HEAD_WORDS:
+        return "", ""
+    places = [at for at, word in enumerate(words) if at and stemmed(word) == stemmed(bare[-1])]
+    if len(places) != 1 or not Part.of(words[places[0] - 1]).weight:
+        return "", ""
+    return " ".join(words[places[0] - 1 : places[0] + 1]), " ".join(bare)
+
+
 def _same_role(question: str, topic: str) -> _Swap:
     """“permanent staff” and “people on probation”: both name who is meant."""
     asked, meant = _ROLE.search(question), _ROLE.search(topic)
@@ -199,7 +210,7 @@ def _same_place(question: str, topic: str) -> _Swap:
     return tail[0].strip(), topic
 
 
-_VARIATIONS = (_same_head, _same_number, _same_role, _same_place)
+_VARIATIONS = (_same_head, _same_number, _same_tail, _same_role, _same_place)
 """Ways in which a topic takes the place of another in the same question."""
 
 

@@ -43,7 +43,9 @@ class _Formula:
     text: str
     """As written."""
     passage: Passage
-    weight: float = 0.0
+    weight: float
+    place: int
+    """Among all formulas, as they stand in the passages."""
 
     @property
     def names(self) -> list[int]:
@@ -89,24 +91,26 @@ def _formulas(question: str, findings: Sequence[Finding]) -> list[_Formula]:
             about = bag_of(f"{unit.text} {unit.heading} {passage.section} {passage.title}", folded)
             relevant = coverage(terms, weights, about)
             weight = relevant + _QUOTED * any(unit.text in text for text in quoted) - _OTHER_PASSAGE * order
-            found += _formulas_in(unit.text, passage, weight) if relevant >= _RELEVANT else ()
+            found += _formulas_in(unit.text, passage, weight, len(found)) if relevant >= _RELEVANT else ()
     return sorted(found, key=lambda formula: -formula.weight)
 
 
-def _formulas_in(text: str, passage: Passage, weight: float) -> Iterator[_Formula]:
+def _formulas_in(text: str, passage: Passage, weight: float, place: int) -> Iterator[_Formula]:
     """Worked examples and named formulas of a text; equations that are neither are left out."""
     for mark in _EQUATION.finditer(text):
         left, right = mark["left"].strip(" `*"), mark["right"].strip(" `*")
         stop = _SENTENCE_STOP.search(right)
         right = right[: stop.start()] if stop else right.rstrip(".")
         bare = _LEAD_IN.sub("", left)
-        if (example := _parsed(bare, f"{bare} = {right}", passage, weight)) and not example.names:
+        if (example := _parsed(bare, f"{bare} = {right}", passage, weight, place)) and not example.names:
             yield example
-        elif _LETTERS.search(left) and (formula := _parsed(right, f"{left} = {right}", passage, weight + _NAMED)):
+        elif _LETTERS.search(left) and (
+            formula := _parsed(right, f"{left} = {right}", passage, weight + _NAMED, place)
+        ):
             yield from [formula] if formula.names else []
 
 
-def _parsed(expression: str, text: str, passage: Passage, weight: float) -> _Formula | None:
+def _parsed(expression: str, text: str, passage: Passage, weight: float, place: int) -> _Formula | None:
     """A flat expression; None when a part is neither a number nor a short name."""
     marks = list(_OPERATOR.finditer(expression))
     ends = [*(mark.start() for mark in marks), len(expression)]
@@ -122,7 +126,7 @@ def _parsed(expression: str, text: str, passage: Passage, weight: float) -> _For
         else:
             return None
     signs = tuple(_SIGNS[mark[0].strip()] for mark in marks)
-    return _Formula(operands, tuple(values), signs, text, passage, weight) if signs else None
+    return _Formula(operands, tuple(values), signs, text, passage, weight, place) if signs else None
 
 
 def _language(passage: Passage) -> Language:
@@ -146,10 +150,11 @@ def _bound(
     unit = _unit_of(formula, question)
     if len(given) == len(formula.names):
         return _arguments(formula.filled(given), unit, grounds)
-    same = (other for other in formulas if not other.names and other.signs == formula.signs)
-    example = next((one for one in same if one.passage.document_id == formula.passage.document_id), None)
+    own = (other for other in formulas if other.passage.document_id == formula.passage.document_id)
+    same = (other for other in own if not other.names and other.signs == formula.signs)
+    example = min(same, key=lambda one: one.place, default=None)
     if example and not given:
-        return _arguments(example.filled({}), unit, [example.text])
+        return _arguments(example.filled({}), _currency(example.text) or unit, [example.text])
     missing = tuple(formula.operands[at] for at in formula.names if at not in given)
     return Arguments(values={}, missing=missing, grounds=tuple(grounds))
 

@@ -135,15 +135,6 @@ class TestCritic:
     async def test_sends_back_a_figure_that_nobody_stated(self) -> None:
         assert "70000" in await self.review("70000 đồng", factories.finding(factories.passage(TIERS)))
 
-    async def test_asks_once_for_another_search(self) -> None:
-        plan = DeepPlan(question="?", research=("Phép năm",), logic=("y",))
-        nothing = Observation(tool="rag_tool", query="Phép năm", text="")
-        step = Research(step=1, task="Phép năm", text="", found=False, observations=(nothing,))
-        request = CritiqueRequest(of="researcher", asked=asked("Phép năm?"), plan=plan, research=step)
-        assert not (await REASONER.criticise(request)).approved
-        again = step.model_copy(update={"observations": (nothing, nothing.model_copy(update={"query": "phép năm"}))})
-        assert (await REASONER.criticise(request.model_copy(update={"research": again}))).approved
-
 
 async def test_the_report_says_why_there_is_no_answer() -> None:
     plan = DeepPlan(question="?", logic=("y",))
