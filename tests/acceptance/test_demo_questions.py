@@ -35,11 +35,10 @@ class TestCoreValuesAndLateness:
         assert any(step.tool == "summary_tool" and step.agent != "orchestrator" for tier in tiers[1:] for step in tier)
         assert [(step.agent, step.tool) for step in tiers[-1]] == [("orchestrator", "summary_tool")]
 
-    async def test_the_answer_names_the_four_values_and_what_lateness_costs(self, told: Told) -> None:
+    async def test_the_answer_names_the_four_values_and_the_one_that_lateness_touches(self, told: Told) -> None:
         answer = told.answer["answer"]
         assert all(value in answer for value in CORE_VALUES)
         assert "ảnh hưởng trực tiếp đến giá trị cốt lõi Kỷ luật" in answer
-        assert any(word in answer for word in ("khiển trách", "khấu trừ", "nhắc nhở", "xét thưởng"))
         assert told.answer["outcome"] in ("answered", "conflict")
 
     async def test_each_department_is_cited(self, told: Told) -> None:
@@ -75,12 +74,12 @@ class TestCoreValuesAndLateness:
 
 
 class TestLeaveCost:
-    async def test_three_tiers_and_a_computed_amount(self, services: Services) -> None:
+    async def test_three_tiers_the_rule_and_what_is_missing_for_a_sum(self, services: Services) -> None:
         told = await ask(services, "acme/lan", LEAVE_COST)
         tiers = [[(step.agent, step.tool) for step in tier] for tier in plan_of(told).tiers]
         assert tiers == [[("hr", "rag_tool")], [("hr", "summary_tool")], [("hr", "math_tool")]]
-        assert "1.730.769" in told.answer["answer"]
-        assert "15.000.000" in told.answer["answer"]
+        assert "tiền phép = lương cơ bản / 26 ngày × số ngày nghỉ" in told.answer["answer"]
+        assert "thiếu số liệu: lương cơ bản, số ngày nghỉ" in told.answer["answer"]
 
     async def test_the_askers_own_numbers_are_used(self, services: Services) -> None:
         told = await ask(services, "acme/lan", "Tính chi phí nghỉ phép 5 ngày với lương cơ bản 18 triệu đồng")
@@ -89,7 +88,8 @@ class TestLeaveCost:
     async def test_in_english(self, services: Services) -> None:
         question = "Calculate the cost of annual leave and compare it with company policy"
         told = await ask(services, "globex/jane", question)
-        assert "750" in told.answer["answer"]
+        assert "annual salary / 260 × days" in told.answer["answer"]
+        assert "missing: annual salary, days" in told.answer["answer"]
 
 
 class TestChitchat:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+import app.cli.evaluation  # noqa: F401, the command loads the extra; the other way round is a circle
 from app.main import Services
 from app.tasks.worker import Worker
 from extras.gaia.house import LocalDeepHouse
@@ -54,7 +55,7 @@ class TestGaiaOverTheRealFlow:
     async def test_an_attached_table_is_computed_with(self, answers: dict[str, GaiaAnswer]) -> None:
         one = answers["sum"]
         assert (one.error, one.asker, one.language) == ("", "acme/hoa", "vi"), one.answer
-        assert "350.000" in one.answer
+        assert "350000" in one.answer
         assert one.steps >= 3 and one.tool_calls >= 1 and one.reasoning
         assert all(any(name in line for line in one.trace) for name in ("planner", "expert", "critic", "finalizer"))
 

@@ -68,7 +68,7 @@ def math_arguments(query: str, findings: Sequence[Finding], language: Language) 
     formulas = _formulas(question, findings)
     named = next((formula for formula in formulas if formula.names), None)
     if named:
-        return _bound(named, formulas, question, stated)
+        return _bound(named, question, stated)
     own = relation_among(question, stated)
     return _arguments(own.expression, own.values.get("unit", ""), own.grounds) if own else Arguments(values={})
 
@@ -133,10 +133,8 @@ def _language(passage: Passage) -> Language:
     return "en" if passage.language == "en" else "vi"
 
 
-def _bound(
-    formula: _Formula, formulas: Sequence[_Formula], question: str, stated: Sequence[tuple[str, Amount]]
-) -> Arguments:
-    """A named formula with the asker's figures; a worked example of the same document when none were given."""
+def _bound(formula: _Formula, question: str, stated: Sequence[tuple[str, Amount]]) -> Arguments:
+    """A named formula with the asker's figures, or what is missing for it."""
     given: dict[int, Decimal] = {}
     grounds: list[str] = [formula.text]
     left = list(stated)
@@ -150,11 +148,6 @@ def _bound(
     unit = _unit_of(formula, question)
     if len(given) == len(formula.names):
         return _arguments(formula.filled(given), unit, grounds)
-    own = (other for other in formulas if other.passage.document_id == formula.passage.document_id)
-    same = (other for other in own if not other.names and other.signs == formula.signs)
-    example = min(same, key=lambda one: one.place, default=None)
-    if example and not given:
-        return _arguments(example.filled({}), _currency(example.text) or unit, [example.text])
     missing = tuple(formula.operands[at] for at in formula.names if at not in given)
     return Arguments(values={}, missing=missing, grounds=tuple(grounds))
 
