@@ -165,7 +165,8 @@ class TestPlans:
             return True if len(seen) == 2 else "tính lại từng bước"
 
         answer = await lans.ask(DEEP, mode="deep", on_plan=decide)
-        assert answer.outcome == "answered" and "150.000" in answer.answer
+        # Without a model nothing is calculated that no document states for these figures.
+        assert answer.outcome in ("partial", "not_found") and "150.000" not in answer.answer
         assert [one.task_id for one in seen] == [answer.task_id] * 2 and seen[0].attempt < seen[1].attempt
         assert all(one.plan["execution_flow"] for one in seen)
 
@@ -185,7 +186,7 @@ class TestPlans:
                     await lans.approve(task_id, attempt=event.data["attempt"] + 1)
                 assert late.value.code is ErrorCode.CONFLICT_IN_FLIGHT
                 await lans.approve(task_id, attempt=event.data["attempt"])
-        assert answer_of(told[-1]).outcome == "answered"
+        assert answer_of(told[-1]).outcome in ("partial", "not_found")
 
 
 class TestDocuments:

@@ -3,6 +3,8 @@
 import shutil
 from pathlib import Path
 
+from tests.factories import with_demo_people
+
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = (
     "general/core-values.md", "hr/punctuality-2026.md", "hr/annual-leave-2024.md", "hr/annual-leave-2026.md",
@@ -61,4 +63,4 @@ def plant(folder: Path) -> Path:
     for lang, slug, title, day, section, rule in _UNDECIDED:
         text = _DOCUMENT.format(lang=lang, slug=slug, title=title, day=day, section=section, rule=rule)
         (tenant / "general" / f"{slug}.md").write_text(text, "utf-8")
-    return folder
+    return with_demo_people(folder)

@@ -33,7 +33,7 @@ class TestPlanCard:
         gate.open()
         await visitor.ended()
         steps = await turn.locator(".steps li").all()
-        assert [await step.get_attribute("data-status") for step in steps] == ["completed"] * 7
+        assert [await step.get_attribute("data-status") for step in steps] == ["completed"] * 5
         await expect(turn.locator(".work .line")).to_have_text(re.compile(r"Kế hoạch · 3 bậc, 7 bước · .*s"))
 
     async def test_lanes_tell_who_speaks(self, visit: Visit, gate: Gate) -> None:
