@@ -29,12 +29,12 @@ class TestPlanCard:
         await expect(turn.locator(".percentage")).to_have_text("75 %")
         await expect(turn.locator('.steps [data-status="in_progress"]')).not_to_have_count(0)
         await expect(turn.locator('.steps [data-status="pending"]')).not_to_have_count(0)
-        await expect(turn.locator(".work .line")).to_have_text(re.compile(r"Bước \d/7: .*tra cứu"))
+        await expect(turn.locator(".work .line")).to_have_text(re.compile(r"Bước \d/\d: .*tra cứu"))
         gate.open()
         await visitor.ended()
         steps = await turn.locator(".steps li").all()
-        assert [await step.get_attribute("data-status") for step in steps] == ["completed"] * 5
-        await expect(turn.locator(".work .line")).to_have_text(re.compile(r"Kế hoạch · 3 bậc, 7 bước · .*s"))
+        assert {await step.get_attribute("data-status") for step in steps} == {"completed"} and len(steps) > 3
+        await expect(turn.locator(".work .line")).to_have_text(re.compile(r"Kế hoạch · 3 bậc, \d bước · .*s"))
 
     async def test_lanes_tell_who_speaks(self, visit: Visit, gate: Gate) -> None:
         visitor = await visit()
@@ -124,14 +124,14 @@ class TestAnswer:
         turn = await visitor.ask(SEED_QUESTION)
         lines = turn.locator(".answer p, .answer ul")
         first = lines.filter(has_text="4 giá trị cốt lõi").locator("button.cite")
-        punishment = lines.filter(has_text="Khiển trách bằng văn bản").locator("button.cite")
+        lateness = lines.filter(has_text="ảnh hưởng trực tiếp đến giá trị cốt lõi Kỷ luật").locator("button.cite")
         await expect(first).to_have_text(["1"])
-        await expect(punishment).to_have_text(["2"])
-        await punishment.click()
+        await expect(lateness).to_have_text(["2"])
+        await lateness.click()
         reader = visitor.page.locator("#reader")
         await expect(reader.locator("h2")).to_have_text("Quy định chấm công và đi muộn")
         await expect(reader.locator("mark").first).to_be_in_viewport()
-        await expect(reader.locator("mark", has_text="NS-22")).not_to_have_count(0)
+        await expect(reader.locator("mark", has_text="Kỷ luật")).not_to_have_count(0)
 
     async def test_a_line_is_cited_only_where_its_source_is_certain(self, visit: Visit) -> None:
         shown = """async ({ text, quotes, titles }) => {
