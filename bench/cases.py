@@ -39,6 +39,8 @@ class Case(NamedTuple):
     gold: tuple[tuple[str, ...], ...]
     """Ways to be right: the phrases of one of them all stand in the answer. Empty when nothing answers."""
     retrieved: bool
+    documents: frozenset[str] = frozenset()
+    """external_ids of those that answer."""
 
     @property
     def answerable(self) -> bool:
@@ -230,6 +232,7 @@ async def _found(retriever: Retriever, wanted: _Wanted) -> Case:
         passages=tuple(shown),
         gold=wanted.gold if answerable else (),
         retrieved=answerable and any(passage.external_id in wanted.documents for passage in shown),
+        documents=wanted.documents if answerable else frozenset(),
     )
 
 

@@ -128,6 +128,8 @@ class Finding(Record):
     """What documents that are not quoted say in the same place; no part of the answer, but it may disagree with it."""
     compares: bool = False
     """Whether the answer tells how its quotes differ from one another: that is no conflict then."""
+    is_closest: bool = False
+    """Whether it only shows the passage closest to the question, which may not answer it."""
 
 
 class DocumentDraft(Record):

@@ -49,7 +49,9 @@ class RagTool:
                     passages=found.passages,
                     min_relevance_score=self._min_relevance_score,
                     instructions=call.instructions,
+                    today=call.as_of or call.now.date(),
+                    department=call.principal.department,
                 )
             )
-        beside = counterparts_of(finding.quotes, found.passages)
-        return finding.model_copy(update={"counterparts": beside}), found.plan
+        beside = dict.fromkeys((*finding.counterparts, *counterparts_of(finding.quotes, found.passages)))
+        return finding.model_copy(update={"counterparts": tuple(beside)}), found.plan

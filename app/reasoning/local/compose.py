@@ -18,7 +18,6 @@ _PIECE = re.compile(r"(?:\S+\s*){1,3}")
 _ASKED_SHARE = 0.6
 _NOT_FOUND_CONFIDENCE = 0.3
 _UNDECIDED = 0.8
-_AS_SURE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +29,13 @@ class _Told:
 
     @property
     def found(self) -> tuple[Finding, ...]:
-        """The findings that hold something; a far less certain one adds noise where another agent knows."""
-        surest = max((finding.confidence for finding in self.findings if finding.found), default=0.0)
-        return tuple(f for f in self.findings if f.found and f.confidence >= _AS_SURE * surest)
+        """The findings that hold something."""
+        return tuple(finding for finding in self.findings if finding.found)
+
+    @property
+    def is_closest(self) -> bool:
+        """Whether all that was found may not answer."""
+        return bool(self.found) and all(finding.is_closest for finding in self.found)
 
 
 async def compose(request: ComposeRequest) -> AsyncIterator[str | Composition]:
@@ -89,8 +92,8 @@ def _outcome(request: ComposeRequest, told: Sequence[_Told]) -> Outcome:
         return "not_found"
     if any(not point.decided for point in request.conflicts):
         return "conflict"
-    lacking = request.failed_agents or request.refusals or _unanswered(request, told)
-    return "partial" if lacking else "answered"
+    lacks = bool(request.failed_agents or request.refusals or _unanswered(request, told))
+    return "partial" if lacks or any(group.is_closest for group in told) else "answered"
 
 
 def _unanswered(request: ComposeRequest, told: Sequence[_Told]) -> list[str]:
@@ -129,7 +132,9 @@ def _without_repetition(told: Sequence[_Told], language: Language) -> Iterator[t
                 fresh += own
             elif own or not finding.quotes:
                 texts.append(finding.answer)
-        yield group, "\n\n".join(filter(None, [_attributed(fresh, language), *dict.fromkeys(texts)]))
+        told_text = "\n\n".join(filter(None, [_attributed(fresh, language), *dict.fromkeys(texts)]))
+        lead = sentences("composed", language)["closest"] if group.is_closest and told_text else ""
+        yield group, f"{lead}\n\n{told_text}" if lead else told_text
 
 
 def _key(quote: Quote) -> tuple[str, str]:

@@ -9,8 +9,8 @@ from app.domain.knowledge import Finding, Language, Passage
 from app.reasoning import Arguments
 from app.reasoning.local.cues import named_lines
 from app.reasoning.local.numbers import Amount, amounts_in
+from app.reasoning.local.pieces import units_of
 from app.reasoning.local.reckoning import MONEY_UNITS, kind_of, kinds_in, relation_among
-from app.reasoning.local.sentences import units_of
 from app.reasoning.local.sums import reckoning_asked
 from app.reasoning.local.terms import bag_of, coverage, terms_of
 from app.text.language import is_unaccented_vietnamese, normalise

@@ -28,6 +28,7 @@ from app.reasoning.local.arguments import arguments
 from app.reasoning.local.classify import Classifier
 from app.reasoning.local.compose import compose
 from app.reasoning.local.exemplars import ExemplarBank
+from app.reasoning.local.plain_reader import PlainReader
 from app.reasoning.local.plan import Planner
 from app.reasoning.local.review import review_finding, review_plan
 from app.reasoning.local.routing import Router
@@ -41,6 +42,7 @@ class LocalReasoner:
         """`cache_dir` keeps the vectors of exemplars between processes."""
         self._embedder = embedder
         self._kept = StoredVectors(embedder, cache_dir)
+        self._reader = PlainReader(embedder)
         self._bank = ExemplarBank(embedder, self._kept)
         self._classifier = Classifier(self._bank)
         self._planner = Planner(Router(embedder, self._kept, self._bank))
@@ -58,7 +60,7 @@ class LocalReasoner:
     @property
     def identity(self) -> str:
         """The rules of this release and the model that measures likeness."""
-        return f"local/{__version__}/{self._embedder.model}"
+        return f"local/{__version__}/{self._reader.identity}"
 
     async def classify(
         self, query: str, history: Sequence[Message], agents: Sequence[AgentOffer], *, today: date | None = None
@@ -80,7 +82,7 @@ class LocalReasoner:
 
     async def answer(self, request: AnswerRequest) -> Finding:
         """Exact quotes that answer the query, or nothing found."""
-        return await answer(request, self._embedder)
+        return await answer(request, self._reader)
 
     async def claims(
         self, quotes: Sequence[tuple[str, Quote]], language: Language
