@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 from zipfile import BadZipFile
 
 import numpy as np
@@ -151,8 +151,9 @@ def _read_or_fit(folder: Path | None, embedder_model: str, vectors: Vectors | No
     with suppress(OSError):  # where nothing can be written, the next process fits it again
         folder.mkdir(parents=True, exist_ok=True)
         draft = path.with_name(f"{path.stem}.{os.getpid()}.npz")
-        means = model.views.middles.means.items() if model.views.middles else ()
-        np.savez(draft, slopes=model.slopes, rarity=model.views.rarity, **{str(name): mean for name, mean in means})
+        arrays: dict[str, Any] = {"slopes": model.slopes, "rarity": model.views.rarity}
+        arrays.update(model.views.middles.means if model.views.middles else {})
+        np.savez(draft, **arrays)
         draft.replace(path)
     return model
 
