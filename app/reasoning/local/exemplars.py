@@ -152,7 +152,8 @@ def _read_or_fit(folder: Path | None, embedder_model: str, vectors: Vectors | No
         folder.mkdir(parents=True, exist_ok=True)
         draft = path.with_name(f"{path.stem}.{os.getpid()}.npz")
         arrays: dict[str, Any] = {"slopes": model.slopes, "rarity": model.views.rarity}
-        arrays.update(model.views.middles.means if model.views.middles else {})
+        if model.views.middles:
+            arrays |= {str(language): mean for language, mean in model.views.middles.means.items()}
         np.savez(draft, **arrays)
         draft.replace(path)
     return model
