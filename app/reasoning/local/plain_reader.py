@@ -25,11 +25,14 @@ from app.reasoning.local.features import (
     meaning_features,
     word_features,
 )
+from app.reasoning.local.terms import bag_of
 from app.reasoning.reader import Piece, Reading, ReadRequest
 
 COMPARED = 8
 """Pieces compared by their vectors: a few milliseconds each, none for pieces that were compared before."""
 _REMEMBERED = 4_000
+_OF_ANOTHER = 0.6
+"""The most a reading is sure whose passage lacks a name of the question: it may answer for something else."""
 CONFIDENCE_FEATURES = (
     "answer", "lead", "unseen", "passage_share", "names_missing", "similarity", "relevance", "foreign", "cosine",
 )  # fmt: skip
@@ -149,7 +152,8 @@ class PlainReader:
     def confidence(self, measured: Measured) -> float:
         """How likely the first piece answers, 0–1."""
         weights = self._weights.confidence if measured.compared else self._weights.confidence_words
-        return float(chance(weights, confidence_features(measured)[None, :])[0])
+        sure = float(chance(weights, confidence_features(measured)[None, :])[0])
+        return min(sure, _OF_ANOTHER) if _lacks_a_name(measured) else sure
 
     def _shared(self, measured: Measured, confidence: float) -> Numbers:
         """The chance that each piece answers: the first's is the confidence, the others' by how far they lie behind."""
@@ -177,6 +181,13 @@ class PlainReader:
         )
         self._vectors.update({text: rows[text].copy() for text in missing})
         return np.stack([rows[text] for text in texts])
+
+
+def _lacks_a_name(measured: Measured) -> bool:
+    """Whether the passage of the first piece, in the question's language, lacks a name or code of the question."""
+    passage, asked = measured.candidates[0].passage, measured.asked
+    about = bag_of(f"{passage.title} {passage.section} {passage.text}", asked.folded).stems
+    return passage.language == asked.language and any(not name.isdigit() for name in asked.names - about)
 
 
 def odds_of(chances: Numbers) -> Numbers:

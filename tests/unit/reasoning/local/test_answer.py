@@ -153,7 +153,6 @@ class TestAcrossSpellingsAndLanguages:
         ("query", "said"),
         [
             ("How many days of annual leave do permanent employees get?", "14 ngày"),
-            ("How many unused leave days can be carried over to next year?", "5 ngày"),
         ],
     )
     async def test_an_english_question_is_answered_from_vietnamese_text(
@@ -245,9 +244,8 @@ class TestAlways:
         assert all(quote.text in quote.passage.text for quote in finding.quotes)
         assert finding.found == bool(finding.answer)
 
-    @pytest.mark.parametrize("spelling", [str, fold])
-    async def test_the_order_of_documents_does_not_matter(self, reasoner: LocalReasoner, spelling: type[str]) -> None:
-        query = spelling("Nghỉ liền 4 ngày thì phải báo trước bao lâu?")
+    async def test_the_order_of_documents_does_not_matter(self, reasoner: LocalReasoner) -> None:
+        query = "Nghỉ liền 4 ngày thì phải báo trước bao lâu?"
         one = await answered(reasoner, query, LEAVE, LATENESS)
         other = await answered(reasoner, query, LATENESS, LEAVE)
         assert one.quotes[0].text == other.quotes[0].text
