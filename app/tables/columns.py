@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 
-from app.tables.phrases import language_data
 from app.tables.query import Unread
 from app.tables.reading import Reader
 from app.tables.sheet import Column
-from app.tables.words import Mention
+from app.tables.words import Mention, language_data
 
 MOST, LEAST = ("max", "max_time"), ("min", "min_time")
 SUPERLATIVES = (*MOST, *LEAST)

@@ -6,12 +6,11 @@ from datetime import date
 
 from app.domain.knowledge import Language
 from app.tables.columns import LEAST, MOST, SUPERLATIVES, Columns
-from app.tables.phrases import keys, language_data
 from app.tables.query import Filter, How, TableQuery, Unclear, Unread
 from app.tables.reading import Reader
 from app.tables.sheet import Column, Sheet
 from app.tables.spans import NEAR
-from app.tables.words import Mention, is_flag
+from app.tables.words import Mention, is_flag, keys, language_data
 
 _ASKING = (
     "sum", "average", "median", "count", "howmuch", "share", "difference", "which", "who", "when", "where", "list",

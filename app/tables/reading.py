@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from datetime import date
 
 from app.domain.knowledge import Language
-from app.tables.phrases import keys, language_data, names_of
 from app.tables.query import Filter, Unread
 from app.tables.sheet import Column, Sheet, plain
 from app.tables.spans import GAP_END, MONTHS_OF, NEAR, Bound, Spans, Times, tells, time_values
-from app.tables.words import Lexicon, Mention, is_flag, one_owner
+from app.tables.words import Lexicon, Mention, is_flag, keys, language_data, names_of, one_owner
 
 _GAP_WORDS = 5
 _YES_NO = ("did", "is", "was", "ha", "has", "have", "are", "were", "doe", "does", "do", "can")
@@ -22,7 +21,7 @@ class Reader(Spans):
         self.sheet = sheet
         self.lexicon = Lexicon(sheet, names)
         first = self.lexicon.read(self.said)
-        known = [one for one in first if one.kind in ("value", "column") and one.words > 1]
+        known = [one for one in first if one.kind in ("value", "column") and one.end - one.start > 1]
         fixed = {at for one in (*known, *self._named(names)) for at in _places(one)}
         self.times = self.times_in(fixed)
         taken = {at for one in self.times for at in range(one.start, one.end)}

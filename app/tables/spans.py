@@ -6,10 +6,9 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from app.domain.knowledge import Language
-from app.tables.phrases import Token, names_of, tokens
 from app.tables.query import Unread
 from app.tables.sheet import Column
-from app.tables.words import Mention
+from app.tables.words import Mention, Token, names_of, tokens
 from app.text.dates import dates_in
 from app.text.language import normalise
 from app.text.numbers import numbers_in
