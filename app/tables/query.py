@@ -65,7 +65,6 @@ class Unread(Exception):
     """A question cannot be read; `unclear` says why."""
 
     def __init__(self, reason: str, *names: str, is_meant: bool = True):
-        super().__init__(reason)
         self.unclear = Unclear(reason, names, is_meant)
 
 
