@@ -39,8 +39,7 @@ from app.retrieval.search import Retriever
 from app.settings import Settings
 from app.storage.database import Database
 from app.storage.notifications import NotificationChannel, identity_of
-from app.storage.spool import Spool
-from app.storage.spool_file import SpoolLimits
+from app.storage.spool import Spool, SpoolLimits
 from app.tasks.outage import SpooledWrites
 from app.tasks.oversight import Oversight
 from app.tools.base import Tool, Toolbox
