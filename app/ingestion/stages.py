@@ -149,13 +149,12 @@ class Stages:
         title = draft.title or parsed.title or version.file_name.rpartition(".")[0] or version.file_name
         lang = draft.lang or guess_language(parsed.text)
         draft = tidy(draft.model_copy(update={"text": parsed.text, "title": title, "lang": lang}))
-        notes = tuple(ParseNote(code=str(one.code), advice=one.advice, count=one.count) for one in parsed.warnings)
         async with self._database.principal_scope(work.principal) as tx:
             await arrivals.save_parsed(
-                tx, version, draft, kind=parsed.kind.value, pages=parsed.pages, warnings=notes,
+                tx, version, draft, kind=parsed.kind.value, pages=parsed.pages, warnings=parsed.warnings,
                 is_partial=parsed.is_partial,
             )  # fmt: skip
-        return _Read(draft, parsed.pages, notes, parsed.is_partial)
+        return _Read(draft, parsed.pages, parsed.warnings, parsed.is_partial)
 
     async def _publish(self, work: _Work, read: _Read, passages: Sequence[Passage]) -> Published:
         draft, total = read.draft, len(passages)
