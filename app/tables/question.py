@@ -6,7 +6,7 @@ from datetime import date
 from functools import cached_property
 
 from app.domain.knowledge import Language
-from app.tables.query import Filter, How, TableQuery, Unclear, Unread
+from app.tables.query import Filter, How, TableQuery, Unclear
 from app.tables.reading import Reader
 from app.tables.sheet import Column, Sheet
 from app.tables.spans import NEAR
@@ -27,8 +27,8 @@ def read_question(
     """
     try:
         return _Shape(Reader(sheet, question, today, language, names)).query()
-    except Unread as unread:
-        return unread.unclear
+    except Unclear as unclear:
+        return unclear
 
 
 class _Shape:
@@ -48,12 +48,12 @@ class _Shape:
         self.days = [column for one in free for column in one.columns if column.kind == "day"]
 
     def query(self) -> TableQuery:
-        """The query. Raises `Unread`."""
+        """The query. Raises `Unclear`."""
         label = self._label_of_rows()
         base = TableQuery("rows", (), tuple(self.filters), self.group, self.grain, label=label)
         is_stated = self.filters and (self.measures or self.labels or self.days or self.reader.is_yes_no)
         if not (self.cues(*_ASKING, *_ENDS) or self._is_pinned or is_stated or self.group):
-            raise Unread("shape", is_meant=False)
+            raise Unclear("shape", is_meant=False)
         if self.cues("share"):
             return self._share(base)
         if self.cues("difference") or (self.cues("better") and self._pair()):
@@ -95,7 +95,7 @@ class _Shape:
         columns = [c for c in one.columns if c.kind != "number"] if one.kind in ("column", "concept") else []
         repeated = [c for c in columns if not c.is_unique] or columns
         if len(repeated) > 1:
-            raise Unread("columns", *(c.label for c in repeated))
+            raise Unclear("columns", *(c.label for c in repeated))
         return repeated[0] if repeated else None
 
     def _first_named(self, columns: Sequence[Column]) -> Column | None:
@@ -123,7 +123,7 @@ class _Shape:
         return self._first_named([c for c in texts if c.is_unique] or texts[:1])
 
     def _measure(self, *, needed: bool = True) -> tuple[Column, ...]:
-        """The column that is computed with. Raises `Unread` where several fit, and where none does but one must."""
+        """The column that is computed with. Raises `Unclear` where several fit, and where none does but one must."""
         named = list(dict.fromkeys(c for one in self.measures for c in one.numeric))
         best = [c for c in self.reader.best_named(named) if all(c in one.columns for one in self.measures)]
         named = best if len(best) == 1 else named
@@ -134,14 +134,14 @@ class _Shape:
         prices = [c for c in named if "price" in self.concepts[c.at] and c not in own]
         counted = [c for c in self.sheet.columns if c.kind == "number" and "quantity" in self.concepts[c.at]]
         if prices and counted and any(one.name == "money" for one in self.numbers):
-            raise Unread("columns", *(c.label for c in (*prices, *counted)))
+            raise Unclear("columns", *(c.label for c in (*prices, *counted)))
         if len(named) > 1:
-            raise Unread("columns", *(c.label for c in named))
+            raise Unclear("columns", *(c.label for c in named))
         numeric = [c for c in self.sheet.columns if c.kind == "number"]
         is_of_size = all(self.said[cue.start].key in language_data()["sizes"] for cue in self.cues("max", "min"))
         named = named or (numeric if len(numeric) == 1 and is_of_size else [])
         if not named and needed:
-            raise Unread("column")
+            raise Unclear("column")
         return tuple(named)
 
     def _quantity(self) -> tuple[Column, ...]:
@@ -167,11 +167,11 @@ class _Shape:
 
     @cached_property
     def _how(self) -> How:
-        """The one operation that is named; sums where none is. Raises `Unread` for two."""
+        """The one operation that is named; sums where none is. Raises `Unclear` for two."""
         operations: tuple[How, ...] = ("average", "median", "sum")
         found = [name for name in operations if self.cues(name)]
         if len(found) > 1:
-            raise Unread("several")
+            raise Unclear("several")
         return found[0] if found else "sum"
 
     def _counts(self) -> bool:
@@ -214,18 +214,18 @@ class _Shape:
             unique = tuple(one for one in self.filters if one.column.is_unique)
             pinned = unique or tuple(one for one in self.filters if not is_flag(one.column))
             if not pinned:
-                raise Unread("condition")
+                raise Unclear("condition")
             shown = tuple(one.column for one in self.filters)
             return replace(base, filters=pinned, shown=shown, label=self._row_name())
         if not self.filters:
             if base.label and self.cues("which", "list", "who") and not self.measures:
                 return replace(base, group=base.label, how="count")
-            raise Unread("condition", is_meant=bool(self.measures))
+            raise Unclear("condition", is_meant=bool(self.measures))
         shown = tuple(dict.fromkeys(c for one in self.reader.free() for c in one.columns))
         asks = self.cues("howmuch", "which", "who", "when", "where", "list", "rows")
         names_rows = base.label or self.cues("list", "who", "when", "where", "rows", "howmuch")
         if not shown and not (names_rows if asks else self._is_pinned):
-            raise Unread("column")
+            raise Unclear("column")
         is_amount = self.cues("howmuch", "which") and not any(map(self._is_asked, self.labels))
         measure = self._measure(needed=False) if self.measures and (is_amount or not asks) else ()
         if self.cues("howmuch") and not shown and not measure:
@@ -236,7 +236,7 @@ class _Shape:
         """The row or group at an end."""
         is_most, is_least = bool(self.cues(*_MOST)), bool(self.cues(*_LEAST))
         if is_most and is_least:
-            raise Unread("several")
+            raise Unclear("several")
         place = 2 if self.cues("second") else 1
         base = replace(base, order="most" if is_most else "least", limit=self.reader.limit, place=place)
         measure, label = self._extreme_measure(), base.label
@@ -245,7 +245,7 @@ class _Shape:
         is_grouped = self._how != "sum" or not measure or self.cues("sum") or is_added
         if self.group is None and (label is None or label.is_unique or not is_grouped):
             if not measure:
-                raise Unread("column")
+                raise Unclear("column")
             return replace(base, measure=measure, label=label or self._row_name(), shown=tuple(self.days))
         return replace(base, how=self._how if measure else "count", measure=measure, group=self.group or label)
 
@@ -254,7 +254,7 @@ class _Shape:
         if self.cues("max_time", "min_time"):
             days = self.days or [c for c in self.sheet.columns if c.kind in ("day", "year")]
             if len(set(days)) != 1:
-                raise Unread("columns" if days else "column", *(c.label for c in days))
+                raise Unclear("columns" if days else "column", *(c.label for c in days))
             return (days[0],)
         if (counted := self._quantity()) or (self.cues("count") and not self.measures):
             return counted
@@ -264,14 +264,14 @@ class _Shape:
         cues = [cue for cue in self.cues(*_ENDS) if self.said[cue.start].key in language_data()["many"]]
         ends = any(0 <= noun.start - cue.end <= 1 for cue in cues for noun in nouns)
         if cues and not ends:
-            raise Unread("column")
+            raise Unclear("column")
         return () if ends else self._measure(needed=False)
 
     def _share(self, base: TableQuery) -> TableQuery:
         """What part of the whole some rows are; times belong to the whole."""
         part = [one for one in self.filters if one.column.kind not in ("day", "month", "quarter", "year")]
         if len(part) != 1:
-            raise Unread("share")
+            raise Unclear("share")
         whole = tuple(one for one in self.filters if one is not part[0])
         measure = self._measure(needed=False) if self.measures else ()
         return replace(base, how="share", measure=measure, filters=whole, sides=(part[0],), group=None)
@@ -288,7 +288,7 @@ class _Shape:
         if how == "sum" and self._is_averaged(measure) and not self.cues("sum"):
             how = "average"
         if not pair or (how != "sum" and pair[0].said):
-            raise Unread("difference")
+            raise Unclear("difference")
         if how != "sum":
             return replace(base, how=how, measure=measure or self._measure(), group=pair[0].column, sides=pair)
         rest = tuple(one for one in self.filters if one.column is not pair[0].column)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import date
 
 from app.domain.knowledge import Language
-from app.tables.query import Filter, Unread
+from app.tables.query import Filter, Unclear
 from app.tables.sheet import Column, Sheet, plain
 from app.tables.spans import GAP_END, MONTHS_OF, NEAR, Bound, Spans, Times, tells, time_values
 from app.tables.words import Lexicon, Mention, is_flag, keys, language_data, names_of, one_owner
@@ -88,7 +88,7 @@ class Reader(Spans):
         return bool(behind or [c for c in before if c.name != "which" or self.key(c.start) in ("which", "what")])
 
     def filters(self) -> list[Filter]:
-        """Every condition the question states. Raises `Unread`, also for a word that has no reading."""
+        """Every condition the question states. Raises `Unclear`, also for a word that has no reading."""
         found = [self._by_time(self.times)] if self.times else []
         found += [self._by_bound(bound) for bound in self.bounds if bound.sign not in ("limit", "one")]
         found += self._by_values()
@@ -99,7 +99,7 @@ class Reader(Spans):
         lost += [self._text(one) for one in self.cues("not") if one not in self.used]
         if lost:
             knows = any(one.kind == "value" or one.columns for one in self.mentions)
-            raise Unread("words", *dict.fromkeys(lost), is_meant=knows)
+            raise Unclear("words", *dict.fromkeys(lost), is_meant=knows)
         return found
 
     def _text(self, one: Mention) -> str:
@@ -134,9 +134,9 @@ class Reader(Spans):
         else:
             self.used.update(one for one in named if len(one.columns) == 1)
         if len(fitting) > 1 and fitting[0].kind == "day":
-            raise Unread("columns", *(one.label for one in fitting))
+            raise Unclear("columns", *(one.label for one in fitting))
         if not fitting:
-            raise Unread("period", self.written(asked))
+            raise Unclear("period", self.written(asked))
         return fitting[0]
 
     def _by_bound(self, bound: Bound) -> Filter:
@@ -146,7 +146,7 @@ class Reader(Spans):
         near = inside or before or [one for one in numeric if 0 <= one.start - bound.end <= 1][:1]
         columns = self.best_named(near[0].numeric) if near else self._only_numeric(numeric)
         if len(columns) != 1:
-            raise Unread("columns" if columns else "column", *(column.label for column in columns))
+            raise Unclear("columns" if columns else "column", *(column.label for column in columns))
         self.used.update(near)
         return Filter(columns[0], bound.sign, tuple(format(value, "f") for value in bound.values))
 
@@ -184,7 +184,7 @@ class Reader(Spans):
         named = {column for m in beside for column in m.columns if column in one.columns}
         owner = one_owner(named or one.columns) if len(named) < 2 else None
         if owner is None:
-            raise Unread("value", self._text(one), *(column.label for column in one.columns))
+            raise Unclear("value", self._text(one), *(column.label for column in one.columns))
         return owner
 
     def _by_columns(self) -> list[Filter]:

@@ -6,7 +6,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from app.domain.knowledge import Language
-from app.tables.query import Unread
+from app.tables.query import Unclear
 from app.tables.sheet import Column
 from app.tables.words import Mention, names_of, tokens
 from app.text.dates import dates_in
@@ -138,7 +138,7 @@ class Spans:
         return "", 0
 
     def bounds_in(self, taken: set[int], first: Sequence[Mention]) -> list[Bound]:
-        """The numbers of the question with their signs. Raises `Unread` for one that has none."""
+        """The numbers of the question with their signs. Raises `Unclear` for one that has none."""
         numbers = [(self._places(one.start, one.end), one) for one in numbers_in(self.question, self.language)]
         free = [(at, one) for at, one in numbers if at and not taken.intersection(at) and not one.is_share]
         found: list[Bound] = []
@@ -156,7 +156,7 @@ class Spans:
             elif one.value == 1 and counted:
                 found.append(Bound(at.start, at.stop, "one", (one.value,)))
             elif not one.is_spelled:
-                raise Unread("number", self.said[at.start].written)
+                raise Unclear("number", self.said[at.start].written)
         return found
 
     def _between(self, at: range, low: Decimal, behind: range, high: Decimal) -> Bound | None:
@@ -201,7 +201,7 @@ def tells(column: Column, asked: Sequence[Times]) -> bool:
 
 
 def time_values(column: Column, asked: Sequence[Times]) -> tuple[str, tuple[str, ...]]:
-    """Sign and values of a condition on a column of times. Raises `Unread` where the year is not clear."""
+    """Sign and values of a condition on a column of times. Raises `Unclear` where the year is not clear."""
     if column.sql_type != "DATE":
         size = MONTHS_OF[column.kind]
         if column.kind == "year":
@@ -210,7 +210,7 @@ def time_values(column: Column, asked: Sequence[Times]) -> tuple[str, tuple[str,
         return "in", tuple(str(number) for a, b in spans for number in range(a, b + 1))
     years = column.years
     if any(not one.is_dated for one in asked) and len(years) != 1:
-        raise Unread("years", *map(str, years))
+        raise Unclear("years", *map(str, years))
     days = [one.in_year(years[0]) for one in asked]
     sign = asked[0].sign
     if len(days) == 1 and sign != "between":
