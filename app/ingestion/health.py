@@ -34,7 +34,7 @@ from app.ingestion.intake import demand_admin
 from app.storage import health
 from app.storage.database import Database
 from app.storage.encoding import cut_page, read_cursor
-from app.storage.health import FindingRow, ItemRow, Place, StaleRules
+from app.storage.health import FindingRow, ItemRow, Place
 from app.storage.neighbours import Neighbour, PassageRow, count_words, lengths, neighbours, passages_of
 from app.storage.tenants import own_day
 
@@ -46,7 +46,6 @@ _AT_ONCE = 50
 """Passages whose neighbours are read in one transaction."""
 _FINDINGS = 100
 """Of a document, the surest; more would not be read."""
-_STALE = StaleRules(soon_days=30, old_months=18)
 _ADVICE: dict[str, dict[str, list[str]]] = tomllib.loads(Path(__file__).with_name("advice.toml").read_text("utf-8"))
 """By kind of finding and by unit: Vietnamese, English."""
 _PLACE: TypeAdapter[Place] = TypeAdapter(tuple[Annotated[int, Field(ge=0, le=100)], FiniteFloat, UUID])
@@ -97,7 +96,7 @@ class Health:
         demand_admin(principal, "looks after documents")
         behind = read_cursor(_PLACE, cursor)
         async with self._database.principal_scope(principal, durable=False) as tx:
-            rows, counts = await health.page(tx, _STALE, await own_day(tx, self._today), behind, limit + 1)
+            rows, counts = await health.page(tx, await own_day(tx, self._today), behind, limit + 1)
         shown, next_cursor = cut_page(_PLACE, rows, limit, lambda last: (last["rank"], last["weight"], last["key"]))
         counts = {kind: counts[kind] for kind in HealthKind if kind in counts}
         return HealthReport(items=tuple(map(_item, shown)), counts=counts, next_cursor=next_cursor)

@@ -87,7 +87,9 @@ class Intake:
             original=upload.content,
             task_id=task_id,
         )
-        await note_arrival(tx, document_id, version, draft)
+        # The audit says who brought which version in, and for whom to read.
+        details = {"version": version, "department": draft.department, "scope": draft.scope}
+        await note(tx, "document_brought_in", str(document_id), details)
         return Arrival(document_id, version)
 
     async def changed(self, tx: Transaction, uploads: Sequence[Upload]) -> list[Upload]:
@@ -129,12 +131,6 @@ class Intake:
 def _check_days(begins: date | None, ends: date | None) -> None:
     if begins and ends and ends < begins:
         raise _rejected("effective_to: must not be before effective_from.")
-
-
-async def note_arrival(tx: Transaction, document_id: UUID, version: int, draft: DocumentDraft) -> None:
-    """Write to the audit who brought which version in, and for whom to read."""
-    details = {"version": version, "department": draft.department, "scope": draft.scope}
-    await note(tx, "document_brought_in", str(document_id), details)
 
 
 def _is_settled(known: KnownDocument | None, digest: str) -> bool:

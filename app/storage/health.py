@@ -36,13 +36,8 @@ Place = tuple[int, float, UUID]
 """(rank, weight, key) of the last item of a page."""
 
 
-class StaleRules(NamedTuple):
-    """When a document counts as stale."""
-
-    soon_days: int
-    old_months: int
-
-
+_SOON_DAYS, _OLD_MONTHS = 30, 18
+"""Before its last day, and after its first, a document counts as stale."""
 _FINDINGS_ONE_AT_A_TIME = "select pg_advisory_xact_lock(hashtextextended('findings ' || $1::uuid::text, 0))"
 _VERSION = "select current_version from documents where tenant_id = $1 and document_id = $2"
 _CLEAR = "delete from document_findings where tenant_id = $1 and (document_id = $2 or other_document_id = $2)"
@@ -146,12 +141,10 @@ async def pending(tx: Transaction, today: date, limit: int) -> list[UUID]:
     return [row["document_id"] for row in rows]
 
 
-async def page(
-    tx: Transaction, rules: StaleRules, today: date, behind: Place | None, limit: int
-) -> tuple[list[ItemRow], dict[str, int]]:
+async def page(tx: Transaction, today: date, behind: Place | None, limit: int) -> tuple[list[ItemRow], dict[str, int]]:
     """(items behind the given place, how many there are of each kind). The caller must be an administrator."""
     rank, weight, key = behind or (None, None, None)
-    asked = (*tx.reader, today, rules.soon_days, rules.old_months)
+    asked = (*tx.reader, today, _SOON_DAYS, _OLD_MONTHS)
     rows = await tx.driver.fetch(_PAGE, *asked, rank, weight, key, limit)
     counts = await tx.driver.fetch(_COUNTS, *asked)
     return [dict(row) for row in rows], {row["kind"]: row["items"] for row in counts}
