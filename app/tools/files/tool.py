@@ -23,6 +23,10 @@ _SUMMARY = re.compile(
     r"|(?:tep|file)(?: nay)? (?:co|gom|chua|noi) gi|what(?:'s| is)? in (?:this|the)(?: attached)? file)\b"
 )
 """Asks for the whole of a file, not for something in it."""
+_SHAPE = re.compile(
+    r"\b(?:how many|which|what|bao nhieu|nhung|cac) (?:columns|sheets|pages|entries|cot|trang(?: tinh)?|sheet)\b"
+)
+"""Asks how a file is built."""
 _MOST_SECTIONS = 24
 """Pieces of a file that are summarised, spread over its length."""
 _SUMMARY_TOKENS = 400
@@ -117,7 +121,8 @@ class FilesTool:
 
     async def _answer(self, call: ToolCall, index: int, query: str, files: Sequence[AttachedFile]) -> _Told:
         asked = _Asked(call, index, query, named_in(query, files))
-        if not any(file.content.sections or file.content.tables for file in asked.files):
+        is_silent = not any(file.content.sections or file.content.tables for file in asked.files)
+        if is_silent or _SHAPE.search(folded(query)):
             return asked.described()
         if _SUMMARY.search(folded(query)):
             return await self._summary(asked)
@@ -178,9 +183,11 @@ class FilesTool:
         lines = [line.removeprefix("- ").strip() for line in kept.text.split("\n")]
         quotes = [quote for at in kept.sources for quote in sources[at].quotes]
         telling = [quote for quote in quotes if any(line and line in quote.text for line in lines)]
-        finding = asked.finding(kept.text, _SUMMARY_CONFIDENCE, _as_file(evidence_of(telling))[:_MOST_EVIDENCE])
+        silent = [described(file, asked.call.language) for file in asked.files if not file.content.sections]
+        text = "\n\n".join([kept.text, *silent])
+        finding = asked.finding(text, _SUMMARY_CONFIDENCE, _as_file(evidence_of(telling))[:_MOST_EVIDENCE])
         trace = f"summary of {len(sources)} files: {kept.replaced} replaced, {kept.restored} restored"
-        return _Told(finding, kept.text, trace=trace)
+        return _Told(finding, text, trace=trace)
 
 
 def _computed(asked: _Asked, found: Computed) -> _Told:
