@@ -7,6 +7,7 @@ Both kinds are written the same way, ``name = "module:object [extra]"``: the bui
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from typing import Generic, TypeVar
 
 from app.errors import AppError, ErrorCode
@@ -14,6 +15,14 @@ from app.errors import AppError, ErrorCode
 TOOLS, FACES, PARSERS, EVALUATIONS = "conclave.tools", "conclave.faces", "conclave.parsers", "conclave.evaluations"
 READERS = "conclave.readers"
 """Reserved; nothing is loaded from it yet."""
+_BESIDE = {
+    TOOLS: {
+        "web": "extras.web.plugin:WEB [web]",
+        "wikipedia": "extras.web.plugin:WIKIPEDIA",
+        "transcript": "extras.web.plugin:TRANSCRIPT [web]",
+    }
+}
+"""Those of `extras`, for a checkout that was installed before they were: pyproject.toml names the same."""
 PluginT = TypeVar("PluginT")
 
 
@@ -57,8 +66,10 @@ class _LibraryMissing(Exception):
 
 def _entries(group: str, built_in: Mapping[str, str]) -> Iterable[EntryPoint]:
     yield from (EntryPoint(name, value, group) for name, value in built_in.items())
+    beside = _BESIDE.get(group, {}) if find_spec("extras") is not None else {}
     # A package that is installed twice (as a wheel and from its folder) names the same object twice.
-    installed = {(entry.name, entry.value): entry for entry in entry_points(group=group)}
+    installed = {(name, value): EntryPoint(name, value, group) for name, value in beside.items()}
+    installed |= {(entry.name, entry.value): entry for entry in entry_points(group=group)}
     yield from (installed[key] for key in sorted(installed))
 
 

@@ -11,35 +11,30 @@ from types import MappingProxyType
 from typing import Any
 
 from app.changes import Concepts
-from app.domain.plan import TRANSCRIPT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
+from app.embedding import Embedder
 from app.plugins import TOOLS, load_plugins
 from app.reasoning import Reasoner
 from app.storage.database import Database
 from app.tools.base import Searcher, Tool, Toolbox
 from app.tools.changes import ChangesTool
-from app.tools.dialling import Fetcher
 from app.tools.files import FileReader, FilesTool, Runner
 from app.tools.log import LogTool
 from app.tools.math import MathTool
 from app.tools.python import PythonTool
 from app.tools.rag import RagTool
-from app.tools.reading import Reading
+from app.tools.safe_http import Fetcher
 from app.tools.sandbox import Sandbox
 from app.tools.summary import SummaryTool
-from app.tools.transcript import TranscriptTool
 from app.tools.unit import UnitTool
-from app.tools.web import WebTool
-from app.tools.wikipedia import WikipediaTool
 
 
 @dataclass(frozen=True)
 class WebPorts:
-    """What the web tools share."""
+    """What tools that read the web are built from."""
 
-    available: tuple[str, ...]
-    """The web tools that the named hosts are enough for."""
     fetcher: Fetcher
-    reading: Reading
+    """Reaches the hosts the operator named and no others."""
+    embedder: Embedder | None
     wikipedia_base_url: str
 
 
@@ -77,15 +72,6 @@ def _files_tool(ports: ToolPorts) -> Tool | None:
     return FilesTool(ports.files, ports.reasoner, ports.min_relevance_score, ports.tables)
 
 
-def _on_the_web(name: str, make: Callable[[Reasoner, WebPorts], Tool]) -> Callable[[ToolPorts], Tool | None]:
-    """A factory of a web tool that is off unless its hosts were named."""
-
-    def made(ports: ToolPorts) -> Tool | None:
-        return make(ports.reasoner, ports.web) if ports.web is not None and name in ports.web.available else None
-
-    return made
-
-
 _CATALOGUE: tuple[tuple[type[Tool], Callable[[ToolPorts], Tool | None]], ...] = (
     (RagTool, lambda ports: RagTool(ports.retriever, ports.reasoner, ports.min_relevance_score)),
     (SummaryTool, lambda ports: SummaryTool(ports.reasoner)),
@@ -100,14 +86,6 @@ _CATALOGUE: tuple[tuple[type[Tool], Callable[[ToolPorts], Tool | None]], ...] = 
     (UnitTool, lambda ports: UnitTool(ports.reasoner)),
     (FilesTool, _files_tool),
     (PythonTool, lambda ports: PythonTool(ports.reasoner, ports.sandbox)),
-    (WebTool, _on_the_web(WEB_TOOL, lambda mind, web: WebTool(mind, web.fetcher, web.reading))),
-    (
-        WikipediaTool,
-        _on_the_web(
-            WIKIPEDIA_TOOL, lambda mind, web: WikipediaTool(mind, web.fetcher, web.reading, web.wikipedia_base_url)
-        ),
-    ),
-    (TranscriptTool, _on_the_web(TRANSCRIPT_TOOL, lambda mind, web: TranscriptTool(mind, web.fetcher, web.reading))),
 )
 """The built-in tools: one is added here, and nowhere else."""
 

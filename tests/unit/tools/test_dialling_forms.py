@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.tools.dialling import AllowedHosts, Fetcher, FetchLimits, FetchRefused, Refusal, is_public, read_address
+from app.tools.safe_http import AllowedHosts, Fetcher, FetchLimits, FetchRefused, Refusal, is_public, read_address
 from tests.fakes.web_server import SITE_ADDRESS, Asked, Names, Reply, Site, Wire, moved, page, trusting_tls, web_site
 from tests.unit.tools.lag import LoopLag
 from tests.unit.tools.url_forms import FORMS, LEADS, SITE

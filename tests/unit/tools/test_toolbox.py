@@ -66,7 +66,7 @@ PLUGIN = ToolPlugin(WeatherTool, lambda ports: WeatherTool())
     install(tmp_path, monkeypatch, module="conclave_weather", source=source, entry_points={TOOLS: line})
     catalogue.cache_clear()
     try:
-        assert tool_names()[-1] == "weather_tool" and known_tools()["weather_tool"] == "Tells the weather."
+        assert "weather_tool" in tool_names() and known_tools()["weather_tool"] == "Tells the weather."
         assert toolbox()["weather_tool"].name == "weather_tool"
     finally:
         catalogue.cache_clear()
