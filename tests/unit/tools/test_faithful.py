@@ -76,6 +76,8 @@ class TestFaithful:
         [
             ("Không được mang đồ ăn vào.", "Được mang đồ ăn vào.", "Không được mang đồ ăn vào."),
             ("You may not smoke here.", "You may smoke here.", "You may not smoke here."),
+            ("Không được chuyển phép và không được bán phép.", "Không được chuyển phép và được bán phép.",
+             "Không được chuyển phép và không được bán phép."),
             ("You can't smoke here.", "You can smoke here.", "You can't smoke here."),
             ("Phạt 200.000 đồng.", "Phạt 2.000.000 đồng.", "Phạt 200.000 đồng."),
             ("Phạt 5 ngày.", "Phạt 5 triệu.", "Phạt 5 ngày."),
