@@ -1,8 +1,8 @@
 """Read the names of units and convert amounts exactly: ``km/h``, ``mét vuông``, ``kg·m/s²``, ``dặm trên giờ``.
 
 The grammar is all there is: names, `*` and `/` (``per``, ``trên``, ``mỗi``), small whole powers. pint knows the
-factors, the arithmetic is of fractions, and no expression of anybody ever reaches pint. The names people give units are data
-(``measures.tsv``); where a word means several sizes, the first is taken and the others are told with it.
+factors, the arithmetic is of fractions, and no expression of anybody ever reaches pint. The names people give units are
+data (``measures.tsv``); where a word means several sizes, the first is taken and the others are told with it.
 """
 
 import re

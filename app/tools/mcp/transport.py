@@ -53,6 +53,11 @@ class Faults:
         """The end of what its process wrote to standard error, cleaned; for operators."""
         self.stderr_bytes = 0
 
+    @property
+    def fault(self) -> Fault:
+        """What ended it."""
+        return self.first or Fault.ENDED
+
     def note(self, fault: Fault, detail: str = "") -> None:
         """Keep the first fault; those that follow come from it."""
         if self.first is None:
