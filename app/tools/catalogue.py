@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from app.changes import Concepts
+from app.domain.plan import TRANSCRIPT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
 from app.embedding import Embedder
 from app.plugins import TOOLS, load_plugins
 from app.reasoning import Reasoner
@@ -97,8 +98,9 @@ def catalogue() -> tuple[ToolPlugin, ...]:
 
 
 def tool_names() -> tuple[str, ...]:
-    """Every tool of the catalogue: those an agent file may name besides tools of MCP servers."""
-    return tuple(plugin.kind.name for plugin in catalogue())
+    """Every tool an agent file may name besides those of MCP servers; without `extras/web` its tools are turned off."""
+    names = (*(plugin.kind.name for plugin in catalogue()), WEB_TOOL, WIKIPEDIA_TOOL, TRANSCRIPT_TOOL)
+    return tuple(dict.fromkeys(names))
 
 
 def build_toolbox(ports: ToolPorts, further: Iterable[Tool] = ()) -> Toolbox:
