@@ -73,20 +73,19 @@ def _files_tool(ports: ToolPorts) -> Tool | None:
     return FilesTool(ports.files, ports.reasoner, ports.min_relevance_score, ports.tables)
 
 
-_CATALOGUE: tuple[tuple[type[Tool], Callable[[ToolPorts], Tool | None]], ...] = (
-    (RagTool, lambda ports: RagTool(ports.retriever, ports.reasoner, ports.min_relevance_score)),
-    (SummaryTool, lambda ports: SummaryTool(ports.reasoner)),
-    (MathTool, lambda ports: MathTool(ports.reasoner)),
-    (LogTool, lambda ports: LogTool(ports.database, ports.reasoner)),
-    (
-        ChangesTool,
-        lambda ports: ChangesTool(
-            ports.retriever, ports.database, ports.reasoner, ports.min_relevance_score, ports.concepts
-        ),
-    ),
-    (UnitTool, lambda ports: UnitTool(ports.reasoner)),
-    (FilesTool, _files_tool),
-    (PythonTool, lambda ports: PythonTool(ports.reasoner, ports.sandbox)),
+def _changes_tool(ports: ToolPorts) -> Tool:
+    return ChangesTool(ports.retriever, ports.database, ports.reasoner, ports.min_relevance_score, ports.concepts)
+
+
+_CATALOGUE = (
+    ToolPlugin(RagTool, lambda ports: RagTool(ports.retriever, ports.reasoner, ports.min_relevance_score)),
+    ToolPlugin(SummaryTool, lambda ports: SummaryTool(ports.reasoner)),
+    ToolPlugin(MathTool, lambda ports: MathTool(ports.reasoner)),
+    ToolPlugin(LogTool, lambda ports: LogTool(ports.database, ports.reasoner)),
+    ToolPlugin(ChangesTool, _changes_tool),
+    ToolPlugin(UnitTool, lambda ports: UnitTool(ports.reasoner)),
+    ToolPlugin(FilesTool, _files_tool),
+    ToolPlugin(PythonTool, lambda ports: PythonTool(ports.reasoner, ports.sandbox)),
 )
 """The built-in tools: one is added here, and nowhere else."""
 
@@ -94,7 +93,7 @@ _CATALOGUE: tuple[tuple[type[Tool], Callable[[ToolPorts], Tool | None]], ...] = 
 @cache
 def catalogue() -> tuple[ToolPlugin, ...]:
     """Every tool there is: the built-in ones, then those of installed packages. Raises `PluginError`."""
-    return (*(ToolPlugin(*one) for one in _CATALOGUE), *load_plugins(TOOLS, {}, ToolPlugin).found.values())
+    return (*_CATALOGUE, *load_plugins(TOOLS, {}, ToolPlugin).found.values())
 
 
 def tool_names() -> tuple[str, ...]:
