@@ -13,7 +13,7 @@ from app.cli import app as command_line
 from app.cli.lazy_commands import PLACES, Commands
 
 HEAVY = {
-    "alembic", "langgraph", "langsmith", "mcp", "onnxruntime", "openai", "pgqueuer", "pint", "redis", "tokenizers",
+    "alembic", "langgraph", "langsmith", "mcp", "onnxruntime", "openai", "pgqueuer", "pint", "redis", "sentencepiece",
     "uvicorn", "app.agents.registry", "app.api.deps", "app.evaluation.running", "app.flow", "app.main.http",
     "app.main.services", "app.reasoning.local", "app.retrieval.search", "app.tasks.worker",
 }  # fmt: skip
