@@ -120,28 +120,24 @@ class TestTranscriptTool:
 
 
 class TestVideoOf:
-    @pytest.mark.parametrize(
-        "url",
-        [
+    def test_reads_the_ways_a_video_is_named(self) -> None:
+        rows: list[str] = [
             f"https://www.youtube.com/watch?v={VIDEO}", f"https://youtu.be/{VIDEO}", f"https://youtu.be/{VIDEO}?t=3",
             f"https://m.youtube.com/watch?t=3&v={VIDEO}&list=x", f"https://www.youtube.com/shorts/{VIDEO}",
             f"https://youtube.com/embed/{VIDEO}", f"https://www.youtube.com/live/{VIDEO}?feature=share",
-        ],
-    )  # fmt: skip
-    def test_reads_the_ways_a_video_is_named(self, url: str) -> None:
-        assert video_of(read_address(url)) == VIDEO
+        ]  # fmt: skip
+        for url in rows:
+            assert video_of(read_address(url)) == VIDEO
 
-    @pytest.mark.parametrize(
-        "url",
-        [
+    def test_and_nothing_else(self) -> None:
+        rows: list[str] = [
             f"https://evil.example/watch?v={VIDEO}", f"https://youtube.com.evil.example/watch?v={VIDEO}",
             "https://www.youtube.com/watch?v=short", f"https://www.youtube.com/watch?v={VIDEO}x",
             f"https://www.youtube.com/watch?v={VIDEO}&v=aaaaaaaaaaa", f"https://www.youtube.com/?v={VIDEO}",
             f"https://youtu.be/{VIDEO}/x", "https://www.youtube.com/@channel", "https://youtu.be/../../etc/pw",
-        ],
-    )  # fmt: skip
-    def test_and_nothing_else(self, url: str) -> None:
-        assert video_of(read_address(url)) == ""
+        ]  # fmt: skip
+        for url in rows:
+            assert video_of(read_address(url)) == ""
 
     @given(st.text(max_size=30))
     def test_gives_an_id_or_nothing(self, text: str) -> None:

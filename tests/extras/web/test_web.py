@@ -237,17 +237,15 @@ class TestAvailable:
     def test_nothing_is_on_by_default(self) -> None:
         assert offered() == ()
 
-    @pytest.mark.parametrize(
-        ("hosts", "tools"),
-        [
+    def test_each_needs_its_host(self) -> None:
+        rows: list[tuple[set[str], tuple[str, ...]]] = [
             ({"docs.example.com"}, ("web_tool",)),
             ({".wikipedia.org"}, ("web_tool", "wikipedia_tool")),
             ({"www.youtube.com"}, ("web_tool", "transcript_tool")),
             ({".youtube.com", "vi.wikipedia.org"}, ("web_tool", "wikipedia_tool", "transcript_tool")),
-        ],
-    )
-    def test_each_needs_its_host(self, hosts: set[str], tools: tuple[str, ...]) -> None:
-        assert offered(*hosts) == tools
+        ]
+        for hosts, tools in rows:
+            assert offered(*hosts) == tools
 
     async def test_a_missing_library_is_told_kindly(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("extras.web.fetching.find_spec", lambda _: None)
@@ -262,8 +260,8 @@ class TestAvailable:
         found = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
         assert not found.stdout.strip()
 
-    @pytest.mark.parametrize("reason", list(Refusal))
-    def test_every_refusal_has_a_sentence_in_both_languages(self, reason: Refusal) -> None:
-        said = {refusal_sentence(FetchRefused(reason, "site.example"), language) for language in ("vi", "en")}
-        assert len(said) == 2
-        assert all(sentence.endswith((".", "site.example")) for sentence in said)
+    def test_every_refusal_has_a_sentence_in_both_languages(self) -> None:
+        for reason in list(Refusal):
+            said = {refusal_sentence(FetchRefused(reason, "site.example"), language) for language in ("vi", "en")}
+            assert len(said) == 2
+            assert all(sentence.endswith((".", "site.example")) for sentence in said)
