@@ -66,11 +66,16 @@ class _LibraryMissing(Exception):
 
 def _entries(group: str, built_in: Mapping[str, str]) -> Iterable[EntryPoint]:
     yield from (EntryPoint(name, value, group) for name, value in built_in.items())
-    beside = _BESIDE.get(group, {}) if find_spec("extras") is not None else {}
     # A package that is installed twice (as a wheel and from its folder) names the same object twice.
-    installed = {(name, value): EntryPoint(name, value, group) for name, value in beside.items()}
+    installed = {(name, value): EntryPoint(name, value, group) for name, value in _BESIDE.get(group, {}).items()}
     installed |= {(entry.name, entry.value): entry for entry in entry_points(group=group)}
-    yield from (installed[key] for key in sorted(installed))
+    yield from (installed[key] for key in sorted(installed) if not _is_left_out(installed[key]))
+
+
+def _is_left_out(entry: EntryPoint) -> bool:
+    """Whether the entry is one of our extras, and this installation does not have it."""
+    package = entry.module.rpartition(".")[0]
+    return package.startswith("extras.") and (find_spec("extras") is None or find_spec(package) is None)
 
 
 def _load(entry: EntryPoint, kind: type[PluginT]) -> PluginT:
