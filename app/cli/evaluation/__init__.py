@@ -80,7 +80,13 @@ def run(
 
 @eval_commands.command("blind")
 def blind(
-    folder: Annotated[Path, typer.Option(help="Holds a folder for each set, and gates.toml.")] = BLIND_FOLDER,
+    folder: Annotated[
+        Path,
+        typer.Option(
+            help="Holds a folder for each set, and gates.toml.",
+            show_default="bench/blind beside the source",
+        ),
+    ] = BLIND_FOLDER,
     dataset: Annotated[str | None, typer.Option(help="Only the set in this folder.")] = None,
     seen: Annotated[bool, typer.Option("--seen", help="Ask seen.jsonl instead, and show what went wrong.")] = False,
     with_model: WithModel = False,
