@@ -6,8 +6,6 @@ Offline unless asked otherwise: no language model and no web, whatever the setti
 import json
 import time
 from collections.abc import Sequence
-from importlib.metadata import EntryPoint, entry_points
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -24,10 +22,9 @@ from app.evaluation.page import report_page
 from app.evaluation.report import SEED, Report, read_report, summarise
 from app.evaluation.running import Evaluation, Progress
 from app.evaluation.shelf import PAGE_NAME, REPORT_NAME, SHELF_FOLDER, Shelf
+from app.plugins import EVALUATIONS, entries_of
 from app.settings import Settings
 
-PLUGINS = "conclave.evaluations"
-"""The entry points that add commands: each is a function as typer takes it."""
 BLIND_FOLDER = Path(__file__).parents[3] / "bench" / "blind"
 eval_commands = typer.Typer(no_args_is_help=True, help="How good the answers are.")
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object a line; the last line is the result.")]
@@ -199,13 +196,5 @@ async def _ask(
         )  # fmt: skip
 
 
-def _add_plugins() -> None:
-    """Add the commands of installed extras, and of those that lie beside the program in a checkout."""
-    found = {entry.name: entry for entry in entry_points(group=PLUGINS)}
-    if "gaia" not in found and find_spec("extras") is not None:
-        found["gaia"] = EntryPoint("gaia", "extras.gaia.command:gaia", PLUGINS)
-    for name, entry in sorted(found.items()):
-        eval_commands.command(name)(entry.load())
-
-
-_add_plugins()
+for plugin in entries_of(EVALUATIONS):  # each is a function as typer takes it
+    eval_commands.command(plugin.name)(plugin.load())
