@@ -8,7 +8,7 @@ from rich.table import Table
 from app.cli.output import text
 from app.evaluation.comparison import Comparison, Moved
 from app.evaluation.figures import BY_NAME, LEADING
-from app.evaluation.report import GateResult, Group, Report, Score, median_wait, rows_of_rates
+from app.evaluation.report import GateResult, Group, Report, Score, median_wait, rows_of_groups, rows_of_rates, wrong_of
 
 _WORST = 5
 _STYLES = {"better": "green", "worse": "red", "even": "dim"}
@@ -26,16 +26,11 @@ def show_report(console: Console, report: Report) -> None:
     sets = ", ".join(one.name for one in report.datasets)
     title = f"{report.questions} questions from {sets}"
     console.print(_table(title, ("rate", "value", "95 % interval", "questions"), rows_of_rates(report)))
-    groups = (
-        (f"{group.kind} {group.name}", str(group.questions),
-         *(f"{group.scores[name].value:.2f}" if name in group.scores else "–" for name in LEADING))
-        for group in report.groups
-    )  # fmt: skip
-    console.print(_table("Groups", ("", "questions", *(BY_NAME[name].title for name in LEADING)), groups))
+    head = ("", "questions", *(BY_NAME[name].title for name in LEADING))
+    console.print(_table("Groups", head, rows_of_groups(report)))
     if report.to_review:
         console.print(text(f"{report.to_review} to review count nowhere", "dim"))
-    wrong = [one for one in report.asked if not one.right and not one.question.to_review]
-    wrong.sort(key=lambda one: (not one.leaks, -one.observation.confidence))
+    wrong = wrong_of(report)
     for one in wrong[:_WORST]:
         faults = "; ".join(fault.detail for fault in one.faults)
         console.print(text(f"✗ {one.key} {one.question.question}", "bold"))
