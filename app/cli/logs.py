@@ -142,7 +142,7 @@ async def prune(
 
 async def _deliver(logs: Connection, lines: list[bytes], first: int) -> Delivery:
     """Send lines, of which the first has the number `first` in its file."""
-    told = await logs.send_lines("/logs", b"".join(lines), content_type=JSON_LINES)
+    told = await logs.send("POST", "/logs", lines=b"".join(lines), content_type=JSON_LINES)
     delivery = Delivery.model_validate(told)
     refused = (RefusedLine(line=one.line + first - 1, problem=one.problem) for one in delivery.refused)
     return delivery.model_copy(update={"refused": tuple(refused)})
