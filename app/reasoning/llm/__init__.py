@@ -5,8 +5,8 @@ breaker, the next smaller model), `structured` (replies as records), `gate` (wha
 may go out), `reasoner` (the port). What no model does, and what a model could not do, is asked of the rules.
 """
 
-from app.reasoning.llm.endpoint import TimeLimits
 from app.reasoning.llm.ladder import Ladder, Rung
 from app.reasoning.llm.reasoner import ModelReasoner
+from app.reasoning.llm.request import TimeLimits
 
 __all__ = ["Ladder", "ModelReasoner", "Rung", "TimeLimits"]
