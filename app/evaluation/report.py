@@ -10,8 +10,7 @@ from pydantic import ValidationError
 
 from app.domain.evaluations import KeptGate, KeptRate
 from app.domain.record import Record
-from app.errors import AppError, ErrorCode
-from app.evaluation.dataset import Dataset
+from app.evaluation.dataset import Dataset, refusal
 from app.evaluation.figures import (
     BY_NAME,
     LEADING,
@@ -171,15 +170,11 @@ def read_report(path: Path) -> Report:
         # What an earlier release told besides is let pass.
         return Report.model_validate_json(path.read_bytes(), extra="ignore")
     except OSError as error:
-        raise _refused(path, f"cannot be read ({error.strerror or type(error).__name__})") from error
+        raise refusal([f"{path}: cannot be read ({error.strerror or type(error).__name__})."]) from error
     except ValidationError as error:
         fault = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, fault["loc"]))
-        raise _refused(path, f"is no report of shape {SHAPE} ({place}: {fault['msg']})") from error
-
-
-def _refused(path: Path, reason: str) -> AppError:
-    return AppError(ErrorCode.PAYLOAD_INVALID, f"{path}: {reason}.", status=422)
+        raise refusal([f"{path}: is no report of shape {SHAPE} ({place}: {fault['msg']})."]) from error
 
 
 def summarise(
