@@ -4,9 +4,10 @@ Both kinds are written the same way, ``name = "module:object [extra]"``: the bui
 `load_plugins`, the others as Python entry points of an installed package. docs/plugins.md says how to write one.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from typing import Generic, TypeVar
 
 from app.errors import AppError, ErrorCode
@@ -15,6 +16,20 @@ TOOLS, FACES, PARSERS, EVALUATIONS = "conclave.tools", "conclave.faces", "concla
 READERS = "conclave.readers"
 """Reserved; nothing is loaded from it yet."""
 PluginT = TypeVar("PluginT")
+BUNDLED: Mapping[str, Mapping[str, str]] = {
+    TOOLS: {
+        "web": "extras.web.plugin:WEB [web]",
+        "wikipedia": "extras.web.plugin:WIKIPEDIA",
+        "transcript": "extras.web.plugin:TRANSCRIPT [web]",
+    },
+    FACES: {
+        "ag-ui": "extras.faces.agui:FACE [faces]",
+        "ai-sdk": "extras.faces.ai_sdk:FACE",
+        "a2a": "extras.faces.a2a:FACE [faces]",
+    },
+    EVALUATIONS: {"gaia": "extras.gaia.command:gaia"},
+}
+"""What `extras` names as entry points in pyproject.toml, for a checkout that was never installed."""
 
 
 class PluginError(AppError):
@@ -41,7 +56,7 @@ def load_plugins(group: str, built_in: Mapping[str, str], kind: type[PluginT]) -
     """
     found: dict[str, PluginT] = {}
     missing: dict[str, str] = {}
-    for entry in _entries(group, built_in):
+    for entry in (*(EntryPoint(name, value, group) for name, value in built_in.items()), *entries_of(group)):
         if entry.name in found or entry.name in missing:
             raise PluginError(f"{group}: two plug-ins are called {entry.name}; the second comes from {_origin(entry)}.")
         try:
@@ -55,11 +70,19 @@ class _LibraryMissing(Exception):
     """A library that a plug-in imports is not installed."""
 
 
-def _entries(group: str, built_in: Mapping[str, str]) -> Iterable[EntryPoint]:
-    yield from (EntryPoint(name, value, group) for name, value in built_in.items())
+def entries_of(group: str) -> list[EntryPoint]:
+    """The entry points of `group` by name: those of installed packages, and of `extras` where it lies beside `app`."""
+    bundled = BUNDLED.get(group, {}) if find_spec("extras") is not None else {}
+    entries = (*(EntryPoint(name, value, group) for name, value in bundled.items()), *entry_points(group=group))
     # A package that is installed twice (as a wheel and from its folder) names the same object twice.
-    installed = {(entry.name, entry.value): entry for entry in entry_points(group=group)}
-    yield from (installed[key] for key in sorted(installed))
+    found = {(entry.name, entry.module, entry.attr): entry for entry in entries}
+    return [found[key] for key in sorted(found) if not _is_left_out(found[key])]
+
+
+def _is_left_out(entry: EntryPoint) -> bool:
+    """Whether the entry is one of our extras, and this installation does not have it."""
+    package = entry.module.rpartition(".")[0]
+    return package.startswith("extras.") and (find_spec("extras") is None or find_spec(package) is None)
 
 
 def _load(entry: EntryPoint, kind: type[PluginT]) -> PluginT:

@@ -1,1 +1,1 @@
-"""What an installation may leave out; each part is plugged in as docs/evaluation.md and docs/gaia.md say."""
+"""What an installation may leave out; each part is plugged in as docs/plugins.md and docs/gaia.md say."""

@@ -9,7 +9,7 @@ from rich.console import Console
 
 from app.cli.connecting import opened_storage
 from app.cli.library import id_of
-from app.cli.output import OK, finish, period, print_json, print_table, text
+from app.cli.output import OK, period, print_json, print_table, run_async, text
 from app.domain.documents import DocumentView, VersionView
 from app.domain.principal import GENERAL, Principal
 from app.domain.record import Record
@@ -43,21 +43,18 @@ class Explanation(Record):
     checks: tuple[Check, ...]
 
 
-def explain_access(
+@run_async
+async def explain_access(
     user: Annotated[str, typer.Argument(metavar="TENANT/USER")],
     document: Annotated[str, typer.Argument(metavar="DOC", help="Its id or external_id.")],
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object.")] = False,
-) -> None:
+) -> int:
     """Say whether a user may read a document today, and why."""
-    finish(_explain_access(user, document, as_json))
-
-
-async def _explain_access(user: str, name: str, as_json: bool) -> int:
     async with opened_storage() as storage:
         reader = (await storage.directory.claims_of(user)).principal()
         operator = (await storage.directory.operator_of(user.partition("/")[0])).principal()
         catalogue = Catalogue(storage.database)
-        view = await catalogue.find(operator, id_of(operator.tenant_id, name))
+        view = await catalogue.find(operator, id_of(operator.tenant_id, document))
         # Versions are shown only to whoever may read them; the operator belongs to every department there is.
         everywhere = operator.model_copy(update={"departments": operator.departments | {view.department}})
         versions = await catalogue.versions(everywhere, view.document_id, _VERSIONS)

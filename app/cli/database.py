@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from app.cli.connecting import opened, opened_storage
-from app.cli.output import FAILED, OK, AsJson, AsJsonResult, DocumentBar, finish, print_json
+from app.cli.output import FAILED, OK, AsJson, AsJsonResult, DocumentBar, print_json, run_async
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
 from app.ingestion.passages import ReembedReport
@@ -66,12 +66,9 @@ def db_check() -> None:
 
 
 @db_commands.command("balance")
-def balance(tenant: Tenant = "", as_json: AsJson = False) -> None:
+@run_async
+async def balance(tenant: Tenant = "", as_json: AsJson = False) -> int:
     """Give large tenants vector and word indexes of their own, and take them from those that shrank."""
-    finish(_balance(tenant, as_json))
-
-
-async def _balance(tenant: str, as_json: bool) -> int:
     out = Console()
     async with opened_storage() as storage:
         if not storage.addresses.owner:
@@ -90,12 +87,9 @@ async def _balance(tenant: str, as_json: bool) -> int:
 
 
 @db_commands.command("reembed")
-def reembed(tenant: Tenant = "", as_json: AsJson = False) -> None:
+@run_async
+async def reembed(tenant: Tenant = "", as_json: AsJson = False) -> int:
     """Make the configured model's vectors beside the old ones, then search by them; goes on where it was stopped."""
-    finish(_reembed(tenant, as_json))
-
-
-async def _reembed(tenant: str, as_json: bool) -> int:
     out, code = Console(), OK
     async with opened(Settings(), Console(stderr=True)) as services:
         for name in await _names(services.storage, tenant):
@@ -131,14 +125,11 @@ async def _reader_of_all(storage: "Storage", name: str) -> Principal:
     return operator.model_copy(update={"departments": operator.departments | every})
 
 
-def seed(as_json: AsJsonResult = False) -> None:
+@run_async
+async def seed(as_json: AsJsonResult = False) -> int:
     """Bring the demo tenants, users, documents and logs into the database; what is there already is skipped."""
-    finish(_seed(Settings(), as_json))
-
-
-async def _seed(settings: Settings, as_json: bool) -> int:
     console = Console(stderr=True)
-    async with opened(settings, console) as services:
+    async with opened(Settings(), console) as services:
         bar = DocumentBar(console, "seeding")
         try:
             report = await services.seed(bar)

@@ -10,6 +10,7 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
+from app.cli.output import text
 from app.domain.plan import Plan
 from app.text.language import clean
 
@@ -75,9 +76,9 @@ class RunView:
     def __rich__(self) -> RenderableType:
         bar = Table.grid(padding=(0, 1))
         bar.add_row(
-            ProgressBar(total=100, completed=self.percentage, width=24), f"{self.percentage:.0f} %", _text(self.message)
+            ProgressBar(total=100, completed=self.percentage, width=24), f"{self.percentage:.0f} %", text(self.message)
         )
-        return Group(bar, *([self.plan_table()] if self.plan else []), _text(self.text, "dim"))
+        return Group(bar, *([self.plan_table()] if self.plan else []), text(self.text, "dim"))
 
     def plan_table(self) -> Table:
         """The plan, one row a step."""
@@ -85,11 +86,11 @@ class RunView:
         for step in self.plan.steps if self.plan else ():
             mark, style = _MARKS.get(self.statuses.get(step.node_id, "pending"), ("?", ""))
             table.add_row(
-                _text(f"tier {step.tier}", "dim"),
-                _text(mark, style),
-                _text(step.step.agent, "bold"),
-                _text(step.step.tool),
-                _text(step.step.label),
+                text(f"tier {step.tier}", "dim"),
+                text(mark, style),
+                text(step.step.agent, "bold"),
+                text(step.step.tool),
+                text(step.step.label),
             )
         return table
 
@@ -104,9 +105,9 @@ def show_answer(console: Console, answer: Mapping[str, Any], view: RunView) -> N
         _show_success(console, answer, view.conflicts)
     _show_flow(console, answer.get("flow_action", ()))
     for note in answer.get("execution_metadata", {}).get("degraded", ()):
-        console.print(_text(f"  ↓ {note}", "yellow"))
+        console.print(text(f"  ↓ {note}", "yellow"))
     for question in answer.get("follow_up_questions", ()):
-        console.print(_text(f"  → {question}", "cyan"))
+        console.print(text(f"  → {question}", "cyan"))
     console.print(_closing_line(answer))
 
 
@@ -119,12 +120,12 @@ def _show_success(console: Console, answer: Mapping[str, Any], conflicts: Iterab
             table.add_column(column, overflow="fold", justify="right" if column == "relevance" else "left")
         for number, item in enumerate(evidence, 1):
             cells = (str(number), item["url"], item["scope"], str(item["created_at"])[:10])
-            table.add_row(*map(_text, cells), f"{item['relevance_score']:.2f}")
+            table.add_row(*map(text, cells), f"{item['relevance_score']:.2f}")
         console.print(table)
     for conflict in conflicts:
         console.print(_conflict_line(conflict))
     if answer.get("reasoning"):
-        console.print(_text(answer["reasoning"], "italic"))
+        console.print(text(answer["reasoning"], "italic"))
 
 
 def _conflict_line(conflict: Mapping[str, Any]) -> Text:
@@ -133,7 +134,7 @@ def _conflict_line(conflict: Mapping[str, Any]) -> Text:
     winner, loser = (_side(conflict[name]) for name in ("winner", "loser"))
     verb = "over" if conflict["decided"] else "against (undecided)"
     why = _WHY.get(conflict.get("rule", ""), "")
-    return _text(f"⚖ {winner} {verb} {loser}{why}", "yellow")
+    return text(f"⚖ {winner} {verb} {loser}{why}", "yellow")
 
 
 def _side(side: Mapping[str, Any]) -> str:
@@ -144,10 +145,10 @@ def _side(side: Mapping[str, Any]) -> str:
 
 def _show_failure(console: Console, answer: Mapping[str, Any]) -> None:
     told = f"{answer.get('error_message', '')} ({answer.get('error_code', '')})"
-    console.print(Panel(_text(told), title="Failed", title_align="left", border_style="red"))
+    console.print(Panel(text(told), title="Failed", title_align="left", border_style="red"))
     for agent, result in answer.get("partial_results", {}).items():
         said = result.get("answer") or result.get("error") or ""
-        console.print(_text(f"  {agent}: {result.get('status')} {said}"))
+        console.print(text(f"  {agent}: {result.get('status')} {said}"))
     if answer.get("fallback_answer"):
         console.print(Panel(_prose(answer["fallback_answer"]), title="What is known", title_align="left"))
 
@@ -159,7 +160,7 @@ def _show_flow(console: Console, actions: Iterable[Mapping[str, Any]]) -> None:
     for action in actions:
         duration = action.get("duration_ms")
         cells = (str(action["order"]), action["node_id"], action.get("tool") or "", action["status"])
-        table.add_row(*map(_text, cells), "" if duration is None else str(duration))
+        table.add_row(*map(text, cells), "" if duration is None else str(duration))
     if table.row_count:
         console.print(table)
 
@@ -172,11 +173,6 @@ def _closing_line(answer: Mapping[str, Any]) -> Text:
     return line.append(f" · session {answer.get('session_id')} · task {answer.get('task_id')}", style="dim")
 
 
-def _prose(text: object) -> Markdown:
+def _prose(written: object) -> Markdown:
     """An answer's own bold words and lists; links stay as they are written."""
-    return Markdown(clean(str(text)), hyperlinks=False)
-
-
-def _text(value: object, style: str = "") -> Text:
-    """Text as it is: no markup in it is obeyed, and no control character reaches the terminal."""
-    return Text(clean(str(value)), style=style)
+    return Markdown(clean(str(written)), hyperlinks=False)

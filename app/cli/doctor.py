@@ -7,7 +7,7 @@ from uuid import uuid4
 from rich.console import Console
 
 from app.cli.connecting import opened
-from app.cli.output import FAILED, OK, UNAVAILABLE, AsJsonResult, finish, print_json
+from app.cli.output import FAILED, OK, UNAVAILABLE, AsJsonResult, print_json, run_async
 from app.domain.principal import GENERAL, Principal, tenant_id_of
 from app.errors import AppError
 from app.faces.face import load_faces
@@ -22,13 +22,10 @@ _PROBE_TOKENS = 500
 """Models that think before they speak need room for both."""
 
 
-def doctor(as_json: AsJsonResult = False) -> None:
+@run_async
+async def doctor(as_json: AsJsonResult = False) -> int:
     """Print the settings (secrets hidden) and check that everything works."""
-    finish(_doctor(Settings(), as_json))
-
-
-async def _doctor(settings: Settings, as_json: bool) -> int:
-    """Print the settings, open everything and report each check. 3 when the service cannot be opened."""
+    settings = Settings()
     console, checks, problem = Console(), dict[str, bool](), ""
     try:
         async with opened(settings, Console(stderr=True)) as services:
@@ -50,13 +47,7 @@ async def _doctor(settings: Settings, as_json: bool) -> int:
     faces = load_faces()
     if as_json:
         mounted = {"mounted": list(faces.found), "missing": dict(faces.missing)}
-        told = {
-            "settings": shown,
-            "checks": checks,
-            "faces": mounted,
-            "spool": waiting._asdict(),
-            "problem": problem or None,
-        }
+        told = {"settings": shown, "checks": checks, "faces": mounted, "spool": waiting._asdict()}
         print_json(console, told | {"problem": problem or None})
     else:
         for name, value in shown.items():

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from app.cli.connecting import Server, Target, Tenant, Token, opened_storage
 from app.cli.library import open_library
-from app.cli.output import OK, AsJson, finish, period, print_json, print_table, text
+from app.cli.output import OK, AsJson, period, print_json, print_table, run_async, text
 from app.domain.documents import DocumentStatus, DocumentView
 from app.domain.health import HealthItem
 from app.ingestion.catalogue import Catalogue
@@ -19,7 +19,8 @@ Name = Annotated[str, typer.Argument(metavar="DOC", help="Its id or external_id.
 
 
 @document_commands.command("list")
-def document_list(
+@run_async
+async def document_list(
     tenant: Tenant = "",
     department: Annotated[str, typer.Option()] = "",
     status: Annotated[DocumentStatus | None, typer.Option(help="Of the newest version.")] = None,
@@ -27,19 +28,14 @@ def document_list(
     as_json: AsJson = False,
     server: Server = "",
     token: Token = "",
-) -> None:
-    """Documents, last changed first."""
-    finish(_list(Target(f"{tenant}/", server, token), department or None, status, limit, as_json))
-
-
-async def _list(
-    target: Target, department: str | None, status: DocumentStatus | None, limit: int, as_json: bool
 ) -> int:
-    if target.server:
+    """Documents, last changed first."""
+    if server:
+        target = Target(f"{tenant}/", server, token)
         async with open_library(target, Console(stderr=True), as_json=as_json) as library:
-            found = [view async for view in library.listing(department, status, limit)][:limit]
+            found = [view async for view in library.listing(department or None, status, limit)][:limit]
     else:
-        found = await _stored(target.acting.rstrip("/"), department, status, limit)
+        found = await _stored(tenant, department or None, status, limit)
     out = Console()
     if as_json:
         for view in found:
@@ -78,16 +74,13 @@ async def _stored(tenant: str, department: str | None, status: DocumentStatus | 
 
 
 @document_commands.command("show")
-def document_show(
+@run_async
+async def document_show(
     document: Name, tenant: Tenant = "", as_json: AsJson = False, server: Server = "", token: Token = ""
-) -> None:
+) -> int:
     """One document: its fields, how far its newest version is, and why it failed."""
-    finish(_show(Target(f"{tenant}/", server, token), document, as_json))
-
-
-async def _show(target: Target, name: str, as_json: bool) -> int:
-    async with open_library(target, Console(stderr=True), as_json=as_json) as library:
-        view = await library.find(name)
+    async with open_library(Target(f"{tenant}/", server, token), Console(stderr=True), as_json=as_json) as library:
+        view = await library.find(document)
     if as_json:
         print_json(Console(), view.model_dump(mode="json"))
     else:
@@ -96,22 +89,19 @@ async def _show(target: Target, name: str, as_json: bool) -> int:
 
 
 @document_commands.command("delete")
-def document_delete(
+@run_async
+async def document_delete(
     document: Name,
     tenant: Tenant = "",
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: AsJson = False,
     server: Server = "",
     token: Token = "",
-) -> None:
+) -> int:
     """Delete a document with its versions, chunks, vectors and original files."""
-    finish(_delete(Target(f"{tenant}/", server, token), document, yes or as_json, as_json))
-
-
-async def _delete(target: Target, name: str, is_sure: bool, as_json: bool) -> int:
-    async with open_library(target, Console(stderr=True), as_json=as_json) as library:
-        view = await library.find(name)
-        if not is_sure:
+    async with open_library(Target(f"{tenant}/", server, token), Console(stderr=True), as_json=as_json) as library:
+        view = await library.find(document)
+        if not (yes or as_json):
             typer.confirm(f"Delete {view.title!r} ({view.external_id}) for ever?", abort=True, err=True)
         await library.delete(view.document_id)
     if as_json:
@@ -122,20 +112,17 @@ async def _delete(target: Target, name: str, is_sure: bool, as_json: bool) -> in
 
 
 @document_commands.command("health")
-def document_health(
+@run_async
+async def document_health(
     tenant: Tenant = "",
     limit: Annotated[int, typer.Option(min=1)] = 50,
     as_json: AsJson = False,
     server: Server = "",
     token: Token = "",
-) -> None:
+) -> int:
     """What is wrong: contradictions, duplicates, failures, documents that are out of date; gravest first."""
-    finish(_health(Target(f"{tenant}/", server, token), limit, as_json))
-
-
-async def _health(target: Target, limit: int, as_json: bool) -> int:
     items: list[HealthItem] = []
-    async with open_library(target, Console(stderr=True), as_json=as_json) as library:
+    async with open_library(Target(f"{tenant}/", server, token), Console(stderr=True), as_json=as_json) as library:
         page = await library.health(min(limit, _PAGE), None)
         items += page.items
         while page.next_cursor and len(items) < limit:

@@ -18,7 +18,7 @@ from rich.progress import Progress as Bars
 from app.cli.bulk_ingest import Outcome, Said, Steps, bring_all, retire_all, steps_for, sync_steps
 from app.cli.connecting import Server, Target, Tenant, Token
 from app.cli.library import Library, open_library
-from app.cli.output import FAILED, OK, finish, print_json, print_table, text
+from app.cli.output import FAILED, OK, print_json, print_table, run_async, text
 from app.domain.documents import DocumentFields, DocumentStatus, Progress
 from app.domain.principal import GENERAL
 from app.ingestion.manifest import FolderRules, Manifest, read_manifest, sync_name
@@ -57,7 +57,8 @@ class Wanted:
     allow_retire_all: bool
 
 
-def ingest(
+@run_async
+async def ingest(
     paths: Annotated[list[Path], typer.Argument(exists=True, help=_FORMATS_TOLD)],
     tenant: Tenant = "",
     department: Annotated[str, typer.Option(help="For files that do not say theirs.")] = GENERAL,
@@ -76,7 +77,7 @@ def ingest(
     as_json: AsJson = False,
     server: Server = "",
     token: Token = "",
-) -> None:
+) -> int:
     """Bring documents in; what has not changed is skipped. The same external_id again makes a new version."""
     base = {
         "department": department, "scope": scope, "effective_from": effective_from and effective_from.date(),
@@ -86,7 +87,14 @@ def ingest(
     DocumentFields.model_validate({**said.base, **said.only})
     wanted = Wanted(paths, said, watch_once, dry_run, allow_retire_all)
     _check_usage(wanted)
-    finish(_ingest(Target(f"{tenant}/", server, token), wanted, as_json))
+    # A mistake in the manifest is told before anything is opened.
+    manifest = read_manifest(wanted.paths[0]) if wanted.is_sync else Manifest()
+    target, progress, out = Target(f"{tenant}/", server, token), Console(stderr=True), Console()
+    async with open_library(target, progress, as_json=as_json, work=True) as library:
+        steps, known = await prepare(library, wanted, manifest)
+        if wanted.is_dry:
+            return _show(steps, out, progress, as_json)
+        return await carry_out(library, steps, known, out, progress, as_json)
 
 
 def _set(fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -101,17 +109,6 @@ def _check_usage(wanted: Wanted) -> None:
         raise typer.BadParameter("--title and --external-id are for a single file")
     if wanted.allow_retire_all and not wanted.is_sync:
         raise typer.BadParameter("--allow-retire-all goes with --watch-once")
-
-
-async def _ingest(target: Target, wanted: Wanted, as_json: bool) -> int:
-    # A mistake in the manifest is told before anything is opened.
-    manifest = read_manifest(wanted.paths[0]) if wanted.is_sync else Manifest()
-    progress, out = Console(stderr=True), Console()
-    async with open_library(target, progress, as_json=as_json, work=True) as library:
-        steps, known = await prepare(library, wanted, manifest)
-        if wanted.is_dry:
-            return _show(steps, out, progress, as_json)
-        return await carry_out(library, steps, known, out, progress, as_json)
 
 
 async def prepare(library: Library, wanted: Wanted, manifest: Manifest) -> tuple[Steps, dict[str, UUID]]:

@@ -2,14 +2,13 @@
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from functools import partial
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from rich.console import Console
 
 from app.cli.connecting import Target, connected
-from app.client.connection import Connection, file_form, progress_of
+from app.client.connection import Connection, progress_of
 from app.domain.documents import DocumentStatus, DocumentView, Upload
 from app.domain.health import HealthReport
 from app.domain.principal import tenant_id_of
@@ -64,14 +63,9 @@ class Library:
 
     async def bring_in(self, upload: Upload, tell: Tell) -> Published:
         """Take a document in and through all its stages; how that ended. A lost connection is taken up again."""
-        key = str(uuid4())
-        if upload.content is None:
-            body = {**_fields_of(upload), "text": upload.text}
-            accepted = await self._connection.send("POST", "/documents", body=body, idempotency_key=key)
-        else:
-            form = partial(file_form, upload.content, upload.file_name, _fields_of(upload))
-            accepted = await self._connection.send("POST", "/documents", form=form, idempotency_key=key)
-        async for _, kind, event in self._connection.follow(str(accepted["task_id"])):
+        text, content = (upload.text, b"") if upload.content is None else (None, upload.content)
+        fields = upload.fields.model_dump(mode="json", exclude_none=True)
+        async for accepted, kind, event in self._connection.bring_in(fields, text, content, upload.file_name):
             if kind == "progress":
                 await tell(progress_of(event["output"]))
             elif (published := ending(accepted["document_id"], kind, event)) is not None:
@@ -109,10 +103,6 @@ class Library:
         """What is wrong with the documents, gravest first, a page at a time."""
         params = {"limit": str(limit), **({"cursor": cursor} if cursor else {})}
         return HealthReport.model_validate(await self._connection.send("GET", "/documents/health", params=params))
-
-
-def _fields_of(upload: Upload) -> dict[str, Any]:
-    return upload.fields.model_dump(mode="json", exclude_none=True)
 
 
 def ending(document_id: str, kind: str, event: Mapping[str, Any]) -> Published | None:

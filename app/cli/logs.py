@@ -3,11 +3,10 @@
 import re
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any, BinaryIO
+from typing import Annotated, BinaryIO
 
 import typer
 from rich.console import Console
@@ -15,12 +14,11 @@ from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeE
 
 from app.api.middleware import JSON_LINES
 from app.cli.connecting import Server, Target, Tenant, Token, connected, opened_storage
-from app.cli.output import FAILED, OK, AsJson, finish, print_json
+from app.cli.output import FAILED, OK, AsJson, print_json, run_async
 from app.client.connection import Connection
 from app.errors import AppError, ErrorCode
 from app.ingestion.logs import Delivery, LogPage, RefusedLine, words_of
-from app.storage.database import Database
-from app.storage.log_lines import LogFilter, count_older, make_months, prune_logs
+from app.storage.log_lines import count_older, make_months, prune_logs
 from app.text.dates import Period, period_in, read_moment
 
 log_commands = typer.Typer(no_args_is_help=True, help="System logs.")
@@ -29,28 +27,17 @@ _BATCH_LINES, _BATCH_BYTES = 2_000, 200_000
 _AGE = re.compile(r"(\d{1,5})\s?d(?:ays?)?")
 
 
-@dataclass(frozen=True)
-class _Wanted:
-    """What `search` looks for."""
-
-    wanted: LogFilter
-    regex: str
-    limit: int
-
-
 @log_commands.command("ingest")
-def ingest(
+@run_async
+async def ingest(
     files: Annotated[list[str], typer.Argument(help="Files of JSON lines; - is the standard input.")],
     tenant: Tenant = "",
     server: Server = "",
     token: Token = "",
     as_json: AsJson = False,
-) -> None:
+) -> int:
     """Bring log lines in; lines that are there already are kept once."""
-    finish(_ingest(files, Target(f"{tenant}/", server, token), as_json))
-
-
-async def _ingest(files: list[str], target: Target, as_json: bool) -> int:
+    target = Target(f"{tenant}/", server, token)
     out, console, whole = Console(), Console(stderr=True), Delivery()
     paths = [None if name == "-" else _readable(Path(name)) for name in files]
     async with connected(target, console, as_json=as_json, work=False) as logs:
@@ -79,7 +66,8 @@ async def _bring_in(logs: Connection, path: Path | None, console: Console) -> De
 
 
 @log_commands.command("search")
-def search(
+@run_async
+async def search(
     words: Annotated[str, typer.Argument(help="Beginnings of words of the messages.")] = "",
     tenant: Tenant = "",
     regex: Annotated[str, typer.Option(help="RE2, in either case.")] = "",
@@ -91,21 +79,16 @@ def search(
     server: Server = "",
     token: Token = "",
     as_json: AsJson = False,
-) -> None:
+) -> int:
     """Show log lines, newest first; secrets in them are hidden."""
     period = _period(since, until, datetime.now(UTC))
-    wanted = LogFilter(
-        terms=words_of(words),
-        levels=tuple(name.strip().upper() for name in level or ()),
-        source=source.strip(),
-        since=period.since,
-        until=period.until,
-    )
-    finish(_search(_Wanted(wanted, regex, limit), Target(f"{tenant}/", server, token), as_json))
-
-
-async def _search(asked: _Wanted, target: Target, as_json: bool) -> int:
-    out, cursor, left = Console(), None, asked.limit
+    params = {
+        "q": " ".join(words_of(words)), "regex": regex, "source": source.strip(),
+        "since": period.since and period.since.isoformat(), "until": period.until and period.until.isoformat(),
+    }  # fmt: skip
+    asked = [(name, value) for name, value in params.items() if value]
+    asked += [("level", name.strip().upper()) for name in level or ()]
+    out, cursor, left, target = Console(), "", limit, Target(f"{tenant}/", server, token)
     async with connected(target, Console(stderr=True), as_json=as_json, work=False) as logs:
         while left > 0:
             page = await _page(logs, asked, cursor, min(left, 500))
@@ -120,27 +103,24 @@ async def _search(asked: _Wanted, target: Target, as_json: bool) -> int:
                         markup=False,
                         soft_wrap=True,
                     )
-            left, cursor = left - len(page.lines), page.next_cursor
-            if cursor is None:
+            left, cursor = left - len(page.lines), page.next_cursor or ""
+            if not cursor:
                 break
     return OK
 
 
 @log_commands.command("prune")
-def prune(
+@run_async
+async def prune(
     older_than: Annotated[str, typer.Option(help="Days: 180d.")],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     as_json: AsJson = False,
-) -> None:
+) -> int:
     """Remove the lines of all tenants that are older; whole months are dropped at once."""
     age = _AGE.fullmatch(older_than.strip())
     if age is None or int(age[1]) < 1:
         raise typer.BadParameter("say how many days, for example 180d")
-    finish(_prune(timedelta(days=int(age[1])), yes, as_json))
-
-
-async def _prune(age: timedelta, yes: bool, as_json: bool) -> int:
-    before = datetime.now(UTC) - age
+    before = datetime.now(UTC) - timedelta(days=int(age[1]))
     async with opened_storage() as storage:
         operator = await storage.open_operator()
         async with operator.operator_scope() as tx:
@@ -149,7 +129,10 @@ async def _prune(age: timedelta, yes: bool, as_json: bool) -> int:
             count = await count_older(tx, before)
         if count and not yes:
             typer.confirm(f"Remove {count} lines from before {before:%Y-%m-%d} of all tenants?", abort=True, err=True)
-        removed = await _remove(operator, before) if count else 0
+        removed = 0
+        if count:
+            async with operator.operator_scope() as tx:
+                removed = await prune_logs(tx, before)
     if as_json:
         print_json(Console(), {"removed": removed, "before": before.isoformat()})
     else:
@@ -157,28 +140,17 @@ async def _prune(age: timedelta, yes: bool, as_json: bool) -> int:
     return OK
 
 
-async def _remove(operator: Database, before: datetime) -> int:
-    async with operator.operator_scope() as tx:
-        return await prune_logs(tx, before)
-
-
 async def _deliver(logs: Connection, lines: list[bytes], first: int) -> Delivery:
     """Send lines, of which the first has the number `first` in its file."""
-    told = await logs.send_lines("/logs", b"".join(lines), content_type=JSON_LINES)
+    told = await logs.send("POST", "/logs", lines=b"".join(lines), content_type=JSON_LINES)
     delivery = Delivery.model_validate(told)
     refused = (RefusedLine(line=one.line + first - 1, problem=one.problem) for one in delivery.refused)
     return delivery.model_copy(update={"refused": tuple(refused)})
 
 
-async def _page(logs: Connection, asked: _Wanted, cursor: str | None, limit: int) -> LogPage:
-    wanted = asked.wanted
-    params: list[tuple[str, Any]] = [
-        ("q", " ".join(wanted.terms)), ("regex", asked.regex), ("source", wanted.source),
-        ("since", wanted.since and wanted.since.isoformat()), ("until", wanted.until and wanted.until.isoformat()),
-        ("cursor", cursor), ("limit", str(limit)), *(("level", name) for name in wanted.levels),
-    ]  # fmt: skip
-    found = await logs.send("GET", "/logs", params=[(name, value) for name, value in params if value])
-    return LogPage.model_validate(found)
+async def _page(logs: Connection, asked: list[tuple[str, str]], cursor: str, limit: int) -> LogPage:
+    place = [("limit", str(limit)), *([("cursor", cursor)] if cursor else [])]
+    return LogPage.model_validate(await logs.send("GET", "/logs", params=[*asked, *place]))
 
 
 def _batches(source: BinaryIO) -> Iterator[list[bytes]]:

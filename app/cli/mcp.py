@@ -10,12 +10,12 @@ from rich.table import Table
 
 from app.agents.mcp_servers import McpServer, McpServers
 from app.agents.spec import FileRefused
-from app.cli.output import FAILED, OK, USAGE, finish, print_json
+from app.cli.output import FAILED, OK, USAGE, print_json, run_async
 from app.errors import ToolFailed, ToolRetry
 from app.settings import Settings
 from app.tools.mcp.adapter import MCPToolAdapter
-from app.tools.mcp.connections import offered_by
 from app.tools.mcp.result import SchemaRefused, check_schema, wrong_places
+from app.tools.mcp.session import offered_by
 from app.tools.mcp.spec import PinnedServer, ServerRefused, changes
 
 mcp_commands = typer.Typer(no_args_is_help=True, help="MCP servers and their approved tools.")
@@ -39,31 +39,28 @@ def list_servers(as_json: AsJson = False) -> None:
 
 
 @mcp_commands.command("pin")
-def pin(
+@run_async
+async def pin(
     name: Annotated[str, typer.Argument(help="The server.")] = "",
     every: Annotated[bool, typer.Option("--all", help="Every configured server.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Approve without asking.")] = False,
-) -> None:
+) -> int:
     """Connect, show what changed since the last approval, ask, and write the approved tools."""
     servers = _load()
     if every == bool(name) or (name and name not in servers.by_name):
         _refuse(f"Name one of {', '.join(servers.by_name)}, or say --all.", USAGE)
-    finish(_pin(servers, list(servers.by_name) if every else [name], yes))
-
-
-async def _pin(servers: McpServers, names: list[str], yes: bool) -> int:
     out, code = Console(highlight=False), OK
-    for name in names:
+    for one in list(servers.by_name) if every else [name]:
         try:
-            offered = await offered_by(servers.by_name[name].spec)
+            offered = await offered_by(servers.by_name[one].spec)
             _check(offered)
         except ServerRefused as refusal:
-            out.print(f"{name}: {refusal}", style="red", markup=False, soft_wrap=True)
+            out.print(f"{one}: {refusal}", style="red", markup=False, soft_wrap=True)
             code = FAILED
             continue
-        if _agreed(out, name, servers.by_name[name].approved, offered, yes):
-            servers.approve(name, offered)
-            out.print(f"{name}: {len(offered.tools)} tools approved ({offered.sha256[:12]})")
+        if _agreed(out, one, servers.by_name[one].approved, offered, yes):
+            servers.approve(one, offered)
+            out.print(f"{one}: {len(offered.tools)} tools approved ({offered.sha256[:12]})")
     return code
 
 
@@ -91,29 +88,26 @@ def _check(offered: PinnedServer) -> None:
 
 
 @mcp_commands.command("call")
-def call(
+@run_async
+async def call(
     name: Annotated[str, typer.Argument(help="The server.")],
     tool: Annotated[str, typer.Argument(help="Its tool.")],
     arguments: Annotated[str, typer.Argument(help="A JSON object.")] = "{}",
     as_json: AsJson = False,
-) -> None:
+) -> int:
     """Call one approved tool with arguments of your own and print what it answers."""
     servers = _load()
-    known = [one.name for one in _approved(servers.by_name.get(name))]
+    known = {one.name: one for one in _approved(servers.by_name.get(name))}
     if tool not in known:
         _refuse(f"There is no approved tool '{tool}' of '{name}'; there are: {', '.join(known) or 'none'}.", USAGE)
-    finish(_call(servers, name, tool, _object(arguments), as_json))
-
-
-async def _call(servers: McpServers, name: str, tool: str, arguments: dict[str, Any], as_json: bool) -> int:
+    values, pinned = _object(arguments), known[tool]
     server, connections = servers.by_name[name], servers.connections()
-    pinned = next(one for one in _approved(server) if one.name == tool)
-    if wrong := wrong_places(arguments, pinned.input_schema):
+    if wrong := wrong_places(values, pinned.input_schema):
         _refuse(f"These arguments do not fit: {', '.join(wrong)}.", USAGE)
     adapter = MCPToolAdapter(server.spec, pinned, connections, None)
     limits = server.spec.limits
     try:
-        reply = await adapter.invoke(arguments, limits.start_seconds + limits.call_seconds, "en")
+        reply = await adapter.invoke(values, limits.start_seconds + limits.call_seconds, "en")
     except (ToolFailed, ToolRetry) as failure:
         Console(stderr=True).print(str(failure), style="red", markup=False, soft_wrap=True)
         return FAILED

@@ -3,9 +3,10 @@
 import asyncio
 import json
 import time
-from collections.abc import Coroutine, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from datetime import date
-from typing import Annotated, Any, NoReturn
+from functools import wraps
+from typing import Annotated, Any, ParamSpec
 
 import aiohttp
 import typer
@@ -18,6 +19,7 @@ from rich.text import Text
 from app.errors import AppError, ErrorCode, describe_validation
 from app.text.language import clean
 
+P = ParamSpec("P")
 OK, FAILED, USAGE, UNAVAILABLE = 0, 1, 2, 3
 _EXIT_CODES = {
     ErrorCode.PAYLOAD_INVALID: USAGE, ErrorCode.VALIDATION_FAILED: USAGE,
@@ -28,9 +30,14 @@ AsJson = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
 AsJsonResult = Annotated[bool, typer.Option("--json", help="One JSON object a line; the last line is the result.")]
 
 
-def finish(work: Coroutine[Any, Any, int]) -> NoReturn:
-    """Run a command's work and leave with its exit code."""
-    raise typer.Exit(asyncio.run(work))
+def run_async(command: Callable[P, Coroutine[Any, Any, int]]) -> Callable[P, None]:
+    """Make a command of a coroutine function, which gives the exit code to leave with."""
+
+    @wraps(command)
+    def run(*args: P.args, **options: P.kwargs) -> None:
+        raise typer.Exit(asyncio.run(command(*args, **options)))
+
+    return run
 
 
 def print_json(out: Console, value: Mapping[str, Any]) -> None:

@@ -1,13 +1,12 @@
 """`conclave tenant`, `conclave user`, `conclave token`: who there is. They open the database and nothing else."""
 
-from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from app.api.auth import Claims
 from app.cli.connecting import Tenant, opened_storage
-from app.cli.output import OK, AsJson, finish, names, print_rows
+from app.cli.output import OK, AsJson, names, print_rows, run_async
 from app.domain.principal import GENERAL, tenant_id_of
 from app.domain.zones import HOME, zone_named
 from app.main.identity import shared_secret, sign_token
@@ -20,21 +19,18 @@ Permissions = Annotated[str, typer.Option(help="Comma separated: public,internal
 
 
 @tenant_commands.command("add")
-def tenant_add(
+@run_async
+async def tenant_add(
     name: Annotated[str, typer.Argument(help="Short name, as in tenant/user.")],
     display_name: Annotated[str, typer.Option("--name", help="Full name.")] = "",
     language: Annotated[str, typer.Option()] = "vi",
     time_zone: Annotated[str, typer.Option(help="Where its people work: Asia/Ho_Chi_Minh, Europe/London.")] = HOME,
-) -> None:
+) -> int:
     """Make a tenant, or change it."""
     try:
         zone_named(time_zone)
     except ValueError as unknown:
         raise typer.BadParameter(str(unknown), param_hint="--time-zone") from unknown
-    finish(_tenant_add(name, display_name, language, time_zone))
-
-
-async def _tenant_add(name: str, display_name: str, language: str, time_zone: str) -> int:
     async with opened_storage() as storage, (await storage.open_operator()).operator_scope() as tx:
         made = await tenants.add_tenant(tx, name, display_name=display_name, language=language, time_zone=time_zone)
     typer.echo(made.tenant_id)
@@ -42,12 +38,9 @@ async def _tenant_add(name: str, display_name: str, language: str, time_zone: st
 
 
 @tenant_commands.command("list")
-def tenant_list(as_json: AsJson = False) -> None:
+@run_async
+async def tenant_list(as_json: AsJson = False) -> int:
     """All tenants."""
-    finish(_tenant_list(as_json))
-
-
-async def _tenant_list(as_json: bool) -> int:
     async with opened_storage() as storage, (await storage.open_operator()).operator_scope() as tx:
         found = await tenants.tenants(tx)
     print_rows([tenant.model_dump(mode="json") for tenant in found], as_json)
@@ -55,14 +48,15 @@ async def _tenant_list(as_json: bool) -> int:
 
 
 @user_commands.command("add")
-def user_add(
+@run_async
+async def user_add(
     user: Annotated[str, typer.Argument(metavar="TENANT/USER")],
     department: Annotated[str, typer.Option()] = GENERAL,
     permissions: Permissions = "public",
     departments: Annotated[str, typer.Option(help="Further departments, comma separated.")] = "",
     role: Annotated[list[str] | None, typer.Option(help="May be given several times, for example admin.")] = None,
     display_name: Annotated[str, typer.Option("--name", help="Full name.")] = "",
-) -> None:
+) -> int:
     """Make a user, or replace the rights of one."""
     tenant, _, name = user.partition("/")
     claims = Claims(
@@ -74,10 +68,6 @@ def user_add(
         permissions=names(permissions),
         roles=tuple(role or ()),
     )
-    finish(_user_add(claims))
-
-
-async def _user_add(claims: Claims) -> int:
     principal = claims.principal()
     async with opened_storage() as storage, (await storage.open_operator()).operator_scope() as tx:
         made = await tenants.add_user(
@@ -95,28 +85,26 @@ async def _user_add(claims: Claims) -> int:
 
 
 @user_commands.command("list")
-def user_list(
+@run_async
+async def user_list(
     tenant: Annotated[str, typer.Argument(help="Default: CONCLAVE_DEFAULT_TENANT.")] = "", as_json: AsJson = False
-) -> None:
+) -> int:
     """The users of a tenant."""
-    finish(_user_list(tenant, as_json))
-
-
-async def _user_list(tenant: str, as_json: bool) -> int:
     async with opened_storage() as storage, (await storage.open_operator()).operator_scope() as tx:
         found = await tenants.users(tx, tenant_id_of(await storage.tenant_named(tenant)))
     print_rows([{**user.model_dump(mode="json"), "scopes": sorted(user.scopes)} for user in found], as_json)
     return OK
 
 
-def token(
+@run_async
+async def token(
     tenant: Tenant = "",
     user: Annotated[str, typer.Option(help="Default: CONCLAVE_DEFAULT_USER.")] = "",
     department: Annotated[str, typer.Option(help="Default: the stored user's.")] = "",
     permissions: Annotated[str, typer.Option(help="Comma separated; default: the stored user's.")] = "",
     role: Annotated[list[str] | None, typer.Option(help="May be given several times.")] = None,
     ttl: Annotated[int, typer.Option(min=1, help="Seconds.")] = 3600,
-) -> None:
+) -> int:
     """Print a bearer token, and nothing else."""
     changes: dict[str, object] = {"roles": tuple(role)} if role else {}
     if department:
@@ -126,12 +114,7 @@ def token(
     if tenant and user and department and permissions:
         claims = Claims.model_validate({"sub": user, "tenant_id": tenant, "name": user, **changes})
         typer.echo(sign_token(Settings(), claims, ttl))
-        return
-    finish(_print_stored_token(tenant, user, changes, ttl))
-
-
-async def _print_stored_token(tenant: str, user: str, changes: Mapping[str, object], ttl_seconds: int) -> int:
-    """Print a token for a user of the database, with the given claims changed."""
+        return OK
     shared_secret(Settings())  # what cannot be signed is said before a database is opened
     async with opened_storage() as storage:
         if user:
@@ -139,6 +122,6 @@ async def _print_stored_token(tenant: str, user: str, changes: Mapping[str, obje
         else:
             named = await storage.user_named("")
         stored = await storage.directory.claims_of(named)
-    claims: dict[str, Any] = {**stored.model_dump(), **changes}
-    typer.echo(sign_token(Settings(), Claims.model_validate(claims), ttl_seconds))
+    claims = Claims.model_validate({**stored.model_dump(), **changes})
+    typer.echo(sign_token(Settings(), claims, ttl))
     return OK

@@ -13,7 +13,7 @@ from rich.live import Live
 
 from app.cli.connecting import AsUser, Server, Target, Token, connected
 from app.cli.display import RunView, show_answer
-from app.cli.output import FAILED, OK, AsJsonResult, finish, print_json, print_problem
+from app.cli.output import FAILED, OK, AsJsonResult, print_json, print_problem, run_async
 from app.client.connection import Connection, file_form
 from app.domain.answer import in_seed_order
 from app.errors import AppError, ErrorCode
@@ -23,7 +23,8 @@ _YES = frozenset({"y", "yes", "c", "có"})
 _NO = frozenset({"n", "no", "k", "không"})
 
 
-def ask(
+@run_async
+async def ask(
     query: Annotated[str, typer.Argument(help="The question.")],
     user: AsUser = "",
     as_json: AsJsonResult = False,
@@ -35,29 +36,22 @@ def ask(
     file: Annotated[list[Path] | None, typer.Option(help="Attach a file; may be given several times.")] = None,
     server: Server = "",
     token: Token = "",
-) -> None:
+) -> int:
     """Ask one question and print the answer with its evidence."""
     body = body_of(query, deep=deep, approve=approve, as_of=as_of and as_of.date())
-    finish(_ask(body, file or [], Target(user, server, token), as_json))
-
-
-async def _ask(body: dict[str, Any], files: Sequence[Path], target: Target, as_json: bool) -> int:
     out, progress = Console(), Console(stderr=True)
-    async with connected(target, progress, as_json=as_json) as connection:
-        body = await with_files(connection, body, files)
+    async with connected(Target(user, server, token), progress, as_json=as_json) as connection:
+        body = await with_files(connection, body, file or ())
         answer = await (ask_as_json if as_json else ask_and_show)(connection, body, out, progress)
     return FAILED if answer.get("error", True) and answer.get("outcome") in (None, "failed") else OK
 
 
-def chat(user: AsUser = "", server: Server = "", token: Token = "") -> None:
+@run_async
+async def chat(user: AsUser = "", server: Server = "", token: Token = "") -> int:
     """Ask one question after another in one conversation; an empty line ends it."""
-    finish(_chat(Target(user, server, token)))
-
-
-async def _chat(target: Target) -> int:
     out, progress = Console(), Console(stderr=True)
     session_id: str | None = None
-    async with connected(target, progress) as connection:
+    async with connected(Target(user, server, token), progress) as connection:
         while query := (await asyncio.to_thread(_read_line, input, "? ", "")).strip():
             try:
                 body = body_of(query, session_id=session_id)

@@ -19,7 +19,7 @@ from rich.table import Table
 from app import main, telemetry
 from app.agents.spec import ALL_QUEUES
 from app.cli.connecting import opened
-from app.cli.output import FAILED, OK, UNAVAILABLE, AsJsonResult, StageLines, finish, names, print_json
+from app.cli.output import FAILED, OK, UNAVAILABLE, AsJsonResult, StageLines, names, print_json, run_async
 from app.ingestion.seed import read_demo
 from app.settings import Settings
 from app.storage.delivery import line_sizes
@@ -44,18 +44,19 @@ def serve(
     raise typer.Exit(_serve(Settings(), host, port, workers))
 
 
-def worker(
+@run_async
+async def worker(
     queues: Annotated[
         str,
         typer.Option(help="Comma separated: chat, ingest, and agents whose steps are done here; all = every one."),
     ] = ALL_QUEUES,
     show: Annotated[bool, typer.Option("--list", help="Print the queues and what waits in them, and leave.")] = False,
     as_json: AsJsonResult = False,
-) -> None:
+) -> int:
     """Run questions, documents and steps of remote agents from their queues, on this or any other machine."""
     if show:
-        finish(_list_queues(Settings(), as_json))
-    finish(_work(Settings(), names(queues)))
+        return await _list_queues(Settings(), as_json)
+    return await _work(Settings(), names(queues))
 
 
 def _serve(settings: Settings, host: str, port: int, workers: int) -> int:

@@ -6,7 +6,7 @@ from datetime import date
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Literal, Self
-from uuid import UUID, uuid4
+from uuid import UUID
 
 from app.client.connection import Connection, file_form, progress_of
 from app.client.records import (
@@ -215,17 +215,10 @@ class AsyncConclave:
             fields: Of `POST /documents`: title, url, created_at, effective_from, supersedes, external_id …
         """
         said = {name: _spelt(value) for name, value in {**fields, "department": department, "scope": scope}.items()}
-        key = str(uuid4())
+        text, content, name = (document, b"", "") if isinstance(document, str) else (None, b"", document.name)
         if isinstance(document, Path):
             content = await asyncio.to_thread(document.read_bytes)
-            accepted = await self._connection.send(
-                "POST", "/documents", form=lambda: file_form(content, document.name, said), idempotency_key=key
-            )
-        else:
-            accepted = await self._connection.send(
-                "POST", "/documents", body={**said, "text": document}, idempotency_key=key
-            )
-        async for _, kind, event in self._connection.follow(str(accepted["task_id"])):
+        async for accepted, kind, event in self._connection.bring_in(said, text, content, name):
             if kind == "progress" and on_progress is not None:
                 on_progress(progress_of(event["output"]))
             elif kind in ("final_report", "task_failed", "task_cancelled"):

@@ -7,12 +7,13 @@ import json
 import os
 import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from io import BytesIO
 from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 from urllib.parse import quote
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import aiohttp
 
@@ -123,57 +124,49 @@ class Connection:
         body: Mapping[str, Any] | None = None,
         form: Callable[[], aiohttp.FormData] | None = None,
         params: Params | None = None,
+        lines: bytes | None = None,
+        content_type: str = "",
         idempotency_key: str = "",
     ) -> dict[str, Any]:
-        """One request and its JSON answer, {} when there is none. With an idempotency key it is sent again when the
-        line breaks or the server is busy.
+        """One request and its JSON answer, {} when there is none. With an idempotency key, or `lines` (text that may be
+        sent twice without harm), it is sent again when the line breaks or the server is busy.
 
         Raises `AppError`, or `aiohttp.ClientError` when the server stays away.
         """
+        further = {"Idempotency-Key": idempotency_key, "Content-Type": content_type}
+        headers = {**self._headers, **{name: value for name, value in further.items() if value}}
 
         async def once() -> dict[str, Any]:
-            return await self._send(method, path, body, form, params, idempotency_key)
-
-        return await (_patiently(once) if idempotency_key else once())
-
-    async def send_lines(self, path: str, lines: bytes, *, content_type: str) -> dict[str, Any]:
-        """Post text that may be sent twice without harm, again and again when the line breaks or the server is busy."""
-
-        async def once() -> dict[str, Any]:
-            headers = {**self._headers, "Content-Type": content_type}
-            async with self._http.post(f"{self._base}{path}", data=lines, headers=headers) as response:
+            async with self._http.request(
+                method,
+                f"{self._base}{path}",
+                json=body,
+                data=form() if form else lines,
+                params=params,
+                headers=headers,
+                expect100=form is not None,  # a file that would be refused is not even sent
+            ) as response:
                 await _refuse_problem(response)
-                return dict(await response.json())
+                return {} if response.status == 204 else dict(await response.json())
 
-        return await _patiently(once)
+        return await (_patiently(once) if idempotency_key or lines is not None else once())
 
-    async def _send(
-        self,
-        method: str,
-        path: str,
-        body: Mapping[str, Any] | None,
-        form: Callable[[], aiohttp.FormData] | None,
-        params: Params | None,
-        idempotency_key: str,
-    ) -> dict[str, Any]:
-        headers = {**self._headers, **({"Idempotency-Key": idempotency_key} if idempotency_key else {})}
-        async with self._http.request(
-            method,
-            f"{self._base}{path}",
-            json=body,
-            data=form() if form else None,
-            params=params,
-            headers=headers,
-            expect100=form is not None,  # a file that would be refused is not even sent
-        ) as response:
-            await _refuse_problem(response)
-            return {} if response.status == 204 else dict(await response.json())
+    async def bring_in(
+        self, fields: Mapping[str, Any], text: str | None, content: bytes = b"", file_name: str = ""
+    ) -> AsyncIterator[tuple[dict[str, Any], str, dict[str, Any]]]:
+        """Send a document, a text or else a file, and yield what was accepted with the type and data of each event of
+        its task."""
+        key = str(uuid4())
+        if text is not None:
+            accepted = await self.send("POST", "/documents", body={**fields, "text": text}, idempotency_key=key)
+        else:
+            form = partial(file_form, content, file_name, fields)
+            accepted = await self.send("POST", "/documents", form=form, idempotency_key=key)
+        async for _, kind, event in self.follow(str(accepted["task_id"])):
+            yield accepted, kind, event
 
     def ask(self, body: Mapping[str, Any]) -> AsyncIterator[Told]:
-        """Ask and yield the run's events until its end; a lost line is taken up again where it broke.
-
-        Raises `AppError`, or `aiohttp.ClientError` when the server stays away.
-        """
+        """Ask and yield the run's events until its end; a lost line is taken up again. Raises as `send`."""
         return self._run(body, "")
 
     def follow(self, task_id: str) -> AsyncIterator[Told]:

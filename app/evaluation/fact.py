@@ -14,7 +14,7 @@ from app.text.amounts import DATE, DAY_OF_YEAR, UNIT_WORDS, amounts_in
 from app.text.language import fold, normalise
 from app.tools.regex import Regex, RegexRefused, compile_regex
 
-_MARKUP = re.compile(r"\*\*|__|`")
+MARKUP = re.compile(r"\*\*|__|`")
 """Marks of bold and code, which no reader sees."""
 
 
@@ -128,7 +128,7 @@ def _bare(text: str) -> str:
 
 
 def _readable(text: str) -> str:
-    return normalise(_MARKUP.sub("", text))
+    return normalise(MARKUP.sub("", text))
 
 
 def _stands(fact: Fact, shown: str) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from difflib import SequenceMatcher
 from typing import Literal, NamedTuple
 
-from app.evaluation.fact import Alternatives, missing_facts, without_words
+from app.evaluation.fact import MARKUP, Alternatives, missing_facts, without_words
 from app.evaluation.observed import Observation
 from app.evaluation.question import Expected
 from app.text.language import guess_language, words
@@ -19,7 +19,6 @@ BELONGS = 0.5
 """The overlap with a passage from which on a sentence belongs."""
 _RUN = 3
 """Words in a row that count as common; shorter runs stand in any two sentences of one company."""
-_MARKUP = re.compile(r"\*\*|__|`")
 _HEADING = re.compile(r"^(\*\*|__)[^*_]+\1$|^#+ ")
 _SOURCE = re.compile(r"^(?:Theo|According to) (?:[“\"][^”\"]*[”\"](?:, | và | and )?)+:\s*")
 _NOTE = re.compile(r"(?:^|(?<=[.!?…;”)] ))(?:Lưu ý|Note): ?", re.IGNORECASE)
@@ -66,7 +65,7 @@ def split_answer(answer: str) -> Parts:
 
 
 def _sentences(line: str) -> Iterator[str]:
-    text = _ITEM.sub("", _MARKUP.sub("", line))
+    text = _ITEM.sub("", MARKUP.sub("", line))
     text = _SOURCE.sub("", text).strip()
     if text.endswith(":") or _ABOUT_THE_SEARCH.match(text):
         return

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from app.domain.evidence import without_page
 from app.domain.record import Record
 from app.events import ConflictResolved, Event, FinalReport, TaskCancelled, TaskFailed, TextDelta
 
@@ -82,11 +83,6 @@ def cited_urls(observation: Observation) -> Iterator[tuple[str, str]]:
     yield from (("evidence", source.url) for source in observation.evidence)
     for conflict in observation.conflicts:
         yield from (("conflicts", url) for url in (conflict.winner, conflict.loser) if url)
-
-
-def without_page(url: str) -> str:
-    """A document's address without the page that was cited."""
-    return url.partition("#page=")[0]
 
 
 def _of_answer(answer: Mapping[str, Any], conflicts: tuple[Weighed, ...], seconds: float) -> Observation:

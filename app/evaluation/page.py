@@ -10,7 +10,7 @@ from pathlib import Path
 
 from app.evaluation.comparison import Comparison
 from app.evaluation.figures import BY_NAME, LEADING
-from app.evaluation.report import Asked, Circumstances, GateResult, Report, rows_of_rates
+from app.evaluation.report import Asked, Circumstances, GateResult, Report, rows_of_groups, rows_of_rates, wrong_of
 
 _STYLE = Path(__file__).parent / "page.css"
 _HEAD = """<!doctype html>
@@ -42,7 +42,7 @@ def report_page(report: Report, comparison: Comparison | None = None, *, left_ou
         section("Gates", gate_list(report.gates)) if report.gates else "",
         _changes(comparison) if comparison else "",
         section("Rates", table(("rate", "value", "95 % interval", "questions"), rows_of_rates(report))),
-        section("Groups", table(("", "questions", *(BY_NAME[name].title for name in LEADING)), _groups(report))),
+        section("Groups", table(("", "questions", *(BY_NAME[name].title for name in LEADING)), rows_of_groups(report))),
         section("Confidence", table(("confidence", "answers", "right"), _confidence(report))),
         section("Not shown", f"<p>{left_out} questions are {hidden}</p>") if left_out else "",
         section("Wrong answers", "".join(_wrong(report)) or "<p>None.</p>"),
@@ -120,21 +120,13 @@ def _changes(found: Comparison) -> str:
     return section("Since the earlier run", f"<p>{escape(told + unlike)}</p>{body}{''.join(moved)}") + gates
 
 
-def _groups(report: Report) -> Iterator[tuple[str, ...]]:
-    for group in report.groups:
-        scores = (f"{group.scores[name].value:.2f}" if name in group.scores else "–" for name in LEADING)
-        yield f"{group.kind} {group.name}", str(group.questions), *scores
-
-
 def _confidence(report: Report) -> Iterator[tuple[str, ...]]:
     for one in report.calibration.bins if report.calibration else ():
         yield f"{one.low:.1f} – {one.low + 0.1:.1f}", str(one.answers), f"{one.right:.2f}"
 
 
 def _wrong(report: Report) -> Iterator[str]:
-    """The wrong answers: leaks first, then failures, then the others, the most confident first."""
-    wrong = [one for one in report.asked if one.leaks or not (one.right or one.question.to_review)]
-    wrong.sort(key=lambda one: (not one.leaks, not one.observation.error, -one.observation.confidence, one.key))
+    wrong = wrong_of(report)
     yield from (_question(one) for one in wrong[:MOST])
     if wrong[MOST:]:
         yield f"<p>{len(wrong) - MOST} more stand in the JSON report.</p>"

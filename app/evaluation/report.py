@@ -8,11 +8,12 @@ from typing import Any, Literal
 
 from pydantic import ValidationError
 
+from app.domain.evaluations import KeptGate, KeptRate
 from app.domain.record import Record
-from app.errors import AppError, ErrorCode
-from app.evaluation.dataset import Dataset
+from app.evaluation.dataset import Dataset, refusal
 from app.evaluation.figures import (
     BY_NAME,
+    LEADING,
     METRICS,
     Bin,
     Pair,
@@ -34,12 +35,9 @@ SEED = 20_261_121
 Kind = Literal["dataset", "language", "department", "tag"]
 
 
-class Score(Record):
+class Score(KeptRate):
     """A figure with its bootstrap interval."""
 
-    value: float
-    low: float
-    high: float
     questions: int
     """Those that had a say in it."""
 
@@ -131,17 +129,8 @@ class Circumstances(Record):
     today: str
 
 
-class GateResult(Record):
+class GateResult(KeptGate):
     """One threshold, held against the run."""
-
-    metric: str
-    where: str = ""
-    """The group it is about; empty = everything."""
-    demand: str
-    """``≥ 0.80``."""
-    value: float | None
-    """None = nothing was asked that tells."""
-    holds: bool
 
     def __str__(self) -> str:
         value = "not asked" if self.value is None else f"{self.value:.3f}"
@@ -181,15 +170,11 @@ def read_report(path: Path) -> Report:
         # What an earlier release told besides is let pass.
         return Report.model_validate_json(path.read_bytes(), extra="ignore")
     except OSError as error:
-        raise _refused(path, f"cannot be read ({error.strerror or type(error).__name__})") from error
+        raise refusal([f"{path}: cannot be read ({error.strerror or type(error).__name__})."]) from error
     except ValidationError as error:
         fault = error.errors(include_url=False, include_input=False)[0]
         place = ".".join(map(str, fault["loc"]))
-        raise _refused(path, f"is no report of shape {SHAPE} ({place}: {fault['msg']})") from error
-
-
-def _refused(path: Path, reason: str) -> AppError:
-    return AppError(ErrorCode.PAYLOAD_INVALID, f"{path}: {reason}.", status=422)
+        raise refusal([f"{path}: is no report of shape {SHAPE} ({place}: {fault['msg']})."]) from error
 
 
 def summarise(
@@ -244,6 +229,21 @@ def median_wait(asked: Sequence[Asked], seed: int) -> Score | None:
     if value is None or ends is None:
         return None
     return Score(value=round(value, 4), low=round(ends.low, 4), high=round(ends.high, 4), questions=len(seconds))
+
+
+def rows_of_groups(report: Report) -> Iterator[tuple[str, ...]]:
+    """Write the leading figures of every group as texts: name, questions, figures."""
+    for group in report.groups:
+        scores = (f"{group.scores[name].value:.2f}" if name in group.scores else "–" for name in LEADING)
+        yield f"{group.kind} {group.name}", str(group.questions), *scores
+
+
+def wrong_of(report: Report) -> list[Asked]:
+    """List the wrong answers: leaks first, then failures, then the others, the most confident first."""
+    wrong = [one for one in report.asked if one.leaks or not (one.right or one.question.to_review)]
+    return sorted(
+        wrong, key=lambda one: (not one.leaks, not one.observation.error, -one.observation.confidence, one.key)
+    )
 
 
 def rows_of_rates(report: Report) -> Iterator[tuple[str, str, str, str]]:

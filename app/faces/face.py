@@ -16,9 +16,6 @@ from app.plugins import FACES, PluginError, Plugins, load_plugins
 BUILT_IN = {
     "openai": "app.faces.openai:FACE",
     "mcp": "app.faces.mcp:FACE",
-    "ag-ui": "app.faces.agui:FACE [faces]",
-    "ai-sdk": "app.faces.ai_sdk:FACE",
-    "a2a": "app.faces.a2a:FACE [faces]",
 }
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection
 from contextlib import AsyncExitStack
+from dataclasses import fields
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -250,7 +251,7 @@ class Services:
             conflicts=ConflictBook(self.database),
             oversight=oversight,
             evaluations=KeptEvaluations(settings.data_dir, oversight),
-            limits=_limits(settings),
+            limits=Limits(**{one.name: getattr(settings, one.name) for one in fields(Limits)}),
             readiness=Readiness(self.storage, lambda: self.embedder.dimensions > 0, self._is_worker_well),
             now=now,
         )
@@ -275,16 +276,6 @@ class Services:
 def now() -> datetime:
     """The clock of the process."""
     return datetime.now(UTC)
-
-
-def _limits(settings: Settings) -> Limits:
-    return Limits(
-        settings.max_body_bytes,
-        settings.max_upload_bytes,
-        settings.max_query_chars,
-        settings.task_deadline_ms,
-        settings.deep_deadline_ms,
-    )
 
 
 def _flow_limits(settings: Settings, trusted_link_hosts: frozenset[str] = frozenset()) -> FlowLimits:

@@ -101,15 +101,12 @@ def worker_of(
     )
 
 
-async def _is_deep(rooms: AppServices, run: TaskRun) -> bool:
-    """Whether a question was asked of the deep flow, or went there by itself in an earlier attempt."""
-    return run.task.request.get("mode") == "deep" or await rooms.deep.has_begun(run)
-
-
 def _handlers(rooms: AppServices, ingestion: Ingestion) -> dict[TaskKind, Handler]:
     async def run_chat(run: TaskRun) -> None:
         with log_context(task_id=run.task.task_id, session_id=run.task.session_id, attempt=run.attempt):
-            await (rooms.deep if await _is_deep(rooms, run) else rooms.flow).run(run)
+            # Asked of the deep flow, or gone there by itself in an earlier attempt.
+            is_deep = run.task.request.get("mode") == "deep" or await rooms.deep.has_begun(run)
+            await (rooms.deep if is_deep else rooms.flow).run(run)
 
     async def ingest(run: TaskRun) -> None:
         await run_ingestion(run, ingestion, rooms.registry)

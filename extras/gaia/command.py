@@ -10,7 +10,7 @@ from rich.console import Console
 
 from app.cli.connecting import opened
 from app.cli.evaluation.house import offline, write_owned
-from app.cli.output import FAILED, OK, DocumentBar, finish, print_json
+from app.cli.output import FAILED, OK, DocumentBar, print_json, run_async
 from app.evaluation.dataset import refusal
 from app.evaluation.report import DatasetTold
 from app.settings import Settings
@@ -42,7 +42,8 @@ class _Wanted:
         return self.out / "answers.jsonl"
 
 
-def gaia(
+@run_async
+async def gaia(
     questions: Annotated[str, typer.Argument(help=f"A JSON lines file, or one of: {', '.join(BUNDLED)}.")],
     files: Annotated[Path | None, typer.Option(help="Folder of the attached files; else beside the questions.")] = None,
     asker: Annotated[str, typer.Option("--as", help="tenant/user of questions that name nobody.")] = "",
@@ -55,7 +56,7 @@ def gaia(
     concurrency: Annotated[int, typer.Option(min=1, max=64, help="Questions at a time.")] = 1,
     minimum: Annotated[float | None, typer.Option("--min", min=0, max=1, help="Exit code 1 below this share.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line; the last is the result.")] = False,
-) -> None:
+) -> int:
     """Ask questions in GAIA's format of the deep flow, and score them by quasi-exact match."""
     settings = Settings() if with_model else offline(Settings())
     asked = open_set(questions, files).narrowed(level, limit)
@@ -66,7 +67,7 @@ def gaia(
         out=out or settings.data_dir / "evaluation" / f"gaia-{asked.name}",
         is_resumed=resume, demanded=minimum,
     )  # fmt: skip
-    finish(_run(wanted, as_json))
+    return await _run(wanted, as_json)
 
 
 def _mode(named: str) -> Mode:

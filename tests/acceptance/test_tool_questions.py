@@ -34,6 +34,8 @@ QUESTIONS: dict[str, tuple[str, str, str, str]] = {
     ),
 }  # fmt: skip
 """Question: who asks, the tool that answers, what the answer says, what its evidence is called."""
+GREETING = [{"role": "user", "content": "Xin chào"}]
+"""A question with a history is never answered from the answer cache, whoever asked it of the same services before."""
 REFUSED = {
     "tính 5 / 0": "chia cho 0",
     "tính 9**9**9**9": "quá lớn",
@@ -49,7 +51,7 @@ class TestQuestions:
     @pytest.mark.parametrize("question", QUESTIONS)
     async def test_are_answered_by_one_tool_with_evidence(self, services: Services, question: str) -> None:
         asker, tool, said, evidence = QUESTIONS[question]
-        told = await ask(services, asker, question)
+        told = await ask(services, asker, question, history_chat=GREETING)
         assert said in told.answer["answer"]
         assert told.answer["outcome"] == "answered"
         assert [step["tool"] for step in steps_of(told)] == [tool]
@@ -58,20 +60,20 @@ class TestQuestions:
 
     @pytest.mark.parametrize("question", REFUSED)
     async def test_what_cannot_be_computed_is_said_so_and_not_guessed(self, services: Services, question: str) -> None:
-        told = await ask(services, "acme/lan", question)
+        told = await ask(services, "acme/lan", question, history_chat=GREETING)
         assert REFUSED[question] in told.answer["answer"]
         assert told.answer["outcome"] == "not_found"
         assert told.answer["confidence_score"] <= 0.3
         assert told.answer["evidence"] == []
 
     async def test_a_sum_goes_through_the_agent_type_of_the_pool(self, services: Services) -> None:
-        told = await ask(services, "acme/lan", "tính 3+5 = ??")
+        told = await ask(services, "acme/lan", "tính 3+5 = ??", history_chat=GREETING)
         plan = next(event for event in told.events if event.type == "plan_ready").plan
         assert list(plan["agents"]) == ["math"]
         assert [event.agent for event in told.events if event.type == "agent_task"] == ["math"]
 
     async def test_a_question_beside_a_sum_is_answered_too(self, services: Services) -> None:
-        told = await ask(services, "acme/lan", "tính 4+9 và nhân viên đi muộn bị xử lý thế nào?")
+        told = await ask(services, "acme/lan", "tính 4+9 và nhân viên đi muộn bị xử lý thế nào?", history_chat=GREETING)
         tools = {step["tool"] for step in steps_of(told)}
         assert {"math.mcp_sum", "rag_tool"} <= tools
         assert "4 + 9 = 13" in told.answer["answer"]

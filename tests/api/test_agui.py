@@ -26,7 +26,7 @@ from app.events import (
     ToolRequest,
     VerificationDone,
 )
-from app.faces.agui_events import AguiStream, Run
+from extras.faces.agui_events import AguiStream, Run
 from tests.api import node
 from tests.api.test_chat import afresh
 from tests.api.test_deep_approval import QUESTION as DEEP

@@ -80,7 +80,7 @@ class TestAFaceOfAnInstalledPackage:
 
 
 def test_a_face_whose_library_is_missing_is_not_mounted(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [name for name in sys.modules if name.split(".")[0] == "ag_ui" or name.startswith("app.faces.agui")]:
+    for name in [name for name in sys.modules if name.split(".")[0] == "ag_ui" or name.startswith("extras.faces.agui")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "ag_ui", None)
     faces = load_faces()

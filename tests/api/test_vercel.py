@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from app.events import FinalReport, Handover, JournalEntry, Redispatched, TaskCancelled, TextDelta
-from app.faces.ai_sdk import UIMessageStream
+from extras.faces.ai_sdk import UIMessageStream
 from tests.api import node
 from tests.api.test_chat import Gate, afresh, gate
 

@@ -123,11 +123,11 @@ async def examples_of(cases: Iterable[Case], embedder: VectorsOnDisk, out: Conso
             rows = (await embedder.embed_passages([one.text for one in candidates])).astype(np.float64)
         gold, cosines = gold_of(case, candidates), rows @ vector
         chance_of = np.random.default_rng([SEED, zlib.crc32(case.text.encode())])
-        for text, other in ((case.text, False), (reworded(case.text, chance_of), True)):
-            if not other or (not folded and not case.kind.endswith("cross")):
+        for text, is_reworded in ((case.text, False), (reworded(case.text, chance_of), True)):
+            if not is_reworded or (not folded and not case.kind.endswith("cross")):
                 asked = Asked.of(text, case.language, candidates)
                 if asked.folded == folded:
-                    found.append(Example(case, asked, candidates, vector, gold, other, cosines))
+                    found.append(Example(case, asked, candidates, vector, gold, is_reworded, cosines))
     return found
 
 

@@ -6,8 +6,6 @@ Offline unless asked otherwise: no language model and no web, whatever the setti
 import json
 import time
 from collections.abc import Sequence
-from importlib.metadata import EntryPoint, entry_points
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -17,17 +15,16 @@ from rich.console import Console
 from app.cli.connecting import Tenant, opened
 from app.cli.evaluation.display import show_blind, show_comparison, show_report, show_wrong_rows
 from app.cli.evaluation.house import LocalHouse, circumstances_of, corrections_in, offline, write_owned
-from app.cli.output import FAILED, OK, DocumentBar, finish, print_json
+from app.cli.output import FAILED, OK, DocumentBar, print_json, run_async
 from app.evaluation.comparison import DEFAULT_GATES, compare, held, read_gates
 from app.evaluation.dataset import DEFAULT, Dataset, as_lines, cases_from, lines_of, open_dataset, read_dataset, refusal
 from app.evaluation.page import report_page
 from app.evaluation.report import SEED, Report, read_report, summarise
 from app.evaluation.running import Evaluation, Progress
 from app.evaluation.shelf import PAGE_NAME, REPORT_NAME, SHELF_FOLDER, Shelf
+from app.plugins import EVALUATIONS, entries_of
 from app.settings import Settings
 
-PLUGINS = "conclave.evaluations"
-"""The entry points that add commands: each is a function as typer takes it."""
 BLIND_FOLDER = Path(__file__).parents[3] / "bench" / "blind"
 eval_commands = typer.Typer(no_args_is_help=True, help="How good the answers are.")
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object a line; the last line is the result.")]
@@ -36,7 +33,8 @@ WithModel = Annotated[bool, typer.Option(help="Ask the configured models and the
 
 
 @eval_commands.command("run")
-def run(
+@run_async
+async def run(
     dataset: Annotated[list[str] | None, typer.Option(help="A file, or a name of those in bench/sets.")] = None,
     out: Annotated[Path | None, typer.Option(help="A folder for a copy of report.json and report.html.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Questions of each dataset.")] = None,
@@ -46,64 +44,63 @@ def run(
     with_model: WithModel = False,
     seed: Annotated[int, typer.Option(help="Of the intervals.")] = SEED,
     as_json: AsJson = False,
-) -> None:
+) -> int:
     """Ask datasets and report; exit code 1 when a gate is broken."""
     settings = Settings() if with_model else offline(Settings())
     sets = [open_dataset(name) for name in dict.fromkeys(dataset or DEFAULT)]
     limits = read_gates(gates or DEFAULT_GATES)
     before = read_report(compare_with) if compare_with else None
-
-    async def work() -> int:
-        report = await _ask(settings, sets, limit=limit, concurrency=concurrency, seed=seed)
-        report = report.model_copy(update={"gates": held(limits, report, before)})
-        found = compare(before, report) if before else None
-        kept = Shelf(settings.data_dir / SHELF_FOLDER).keep(report, found)
-        if out:
-            out.mkdir(parents=True, exist_ok=True)
-            write_owned(out / REPORT_NAME, report.model_dump_json(indent=1))
-            write_owned(out / PAGE_NAME, report_page(report, found))
-        if as_json:
-            for one in report.asked:
-                told = {"question": one.key, "right": one.right, "grade": one.grade, "outcome": one.observation.outcome}
-                print_json(Console(), {**told, "faults": [fault.model_dump() for fault in one.faults]})
-            print_json(Console(), report.model_dump(mode="json", exclude={"asked"}))
-            return OK if report.holds else FAILED
-        show_report(Console(), report)
-        if found:
-            show_comparison(Console(), found)
-        paths = "\n".join(str((out or kept) / name) for name in (REPORT_NAME, PAGE_NAME))
-        Console(stderr=True).print(paths, highlight=False, markup=False, soft_wrap=True)
+    report = await _ask(settings, sets, limit=limit, concurrency=concurrency, seed=seed)
+    report = report.model_copy(update={"gates": held(limits, report, before)})
+    found = compare(before, report) if before else None
+    kept = Shelf(settings.data_dir / SHELF_FOLDER).keep(report, found)
+    if out:
+        out.mkdir(parents=True, exist_ok=True)
+        write_owned(out / REPORT_NAME, report.model_dump_json(indent=1))
+        write_owned(out / PAGE_NAME, report_page(report, found))
+    if as_json:
+        for one in report.asked:
+            told = {"question": one.key, "right": one.right, "grade": one.grade, "outcome": one.observation.outcome}
+            print_json(Console(), {**told, "faults": [fault.model_dump() for fault in one.faults]})
+        print_json(Console(), report.model_dump(mode="json", exclude={"asked"}))
         return OK if report.holds else FAILED
-
-    finish(work())
+    show_report(Console(), report)
+    if found:
+        show_comparison(Console(), found)
+    paths = "\n".join(str((out or kept) / name) for name in (REPORT_NAME, PAGE_NAME))
+    Console(stderr=True).print(paths, highlight=False, markup=False, soft_wrap=True)
+    return OK if report.holds else FAILED
 
 
 @eval_commands.command("blind")
-def blind(
-    folder: Annotated[Path, typer.Option(help="Holds a folder for each set, and gates.toml.")] = BLIND_FOLDER,
+@run_async
+async def blind(
+    folder: Annotated[
+        Path,
+        typer.Option(
+            help="Holds a folder for each set, and gates.toml.",
+            show_default="bench/blind beside the source",
+        ),
+    ] = BLIND_FOLDER,
     dataset: Annotated[str | None, typer.Option(help="Only the set in this folder.")] = None,
     seen: Annotated[bool, typer.Option("--seen", help="Ask seen.jsonl instead, and show what went wrong.")] = False,
     with_model: WithModel = False,
     as_json: Annotated[bool, typer.Option("--json", help="The figures as one JSON object.")] = False,
-) -> None:
+) -> int:
     """Ask the blind sets and print figures, never a question; exit code 1 when a limit of gates.toml is broken."""
     settings = Settings() if with_model else offline(Settings())
     limits = folder / "gates.toml"
     gates = read_gates(limits) if limits.exists() and not seen else ()
     sets = _blind_sets(folder, f"{dataset or '*'}/{'seen' if seen else 'blind'}.jsonl")
-
-    async def work() -> int:
-        report = await _ask(settings, sets, is_blind=True)
-        report = report.model_copy(update={"gates": held(gates, report)})
-        if as_json:
-            print_json(Console(), report.model_dump(mode="json", exclude={"asked"}))
-            return OK if report.holds else FAILED
-        if seen:
-            show_wrong_rows(Console(), report)
-        show_blind(Console(), report)
+    report = await _ask(settings, sets, is_blind=True)
+    report = report.model_copy(update={"gates": held(gates, report)})
+    if as_json:
+        print_json(Console(), report.model_dump(mode="json", exclude={"asked"}))
         return OK if report.holds else FAILED
-
-    finish(work())
+    if seen:
+        show_wrong_rows(Console(), report)
+    show_blind(Console(), report)
+    return OK if report.holds else FAILED
 
 
 @eval_commands.command("compare")
@@ -136,28 +133,25 @@ def check(dataset: Annotated[list[str], typer.Argument(help="Files, or names of 
 
 
 @eval_commands.command("from-feedback")
-def from_feedback(
+@run_async
+async def from_feedback(
     tenant: Tenant = "",
     out: Annotated[Path | None, typer.Option(help="Write the cases here instead of printing them.")] = None,
-) -> None:
+) -> int:
     """Make cases of what users corrected: question, rights and correction, nobody's name and no answer.
 
     They wait for review: make a fact of each correction, then remove to_review.
     """
-
-    async def work() -> int:
-        async with opened(Settings(), Console(stderr=True)) as services:
-            name = await services.storage.tenant_named(tenant)
-            found = await corrections_in(services, name)
-        lines = as_lines(cases_from(name, found))
-        if out is None:
-            typer.echo(lines, nl=False)
-        else:
-            write_owned(out, lines)
-            typer.echo(f"{len(found)} cases to review in {out}")
-        return OK
-
-    finish(work())
+    async with opened(Settings(), Console(stderr=True)) as services:
+        name = await services.storage.tenant_named(tenant)
+        found = await corrections_in(services, name)
+    lines = as_lines(cases_from(name, found))
+    if out is None:
+        typer.echo(lines, nl=False)
+    else:
+        write_owned(out, lines)
+        typer.echo(f"{len(found)} cases to review in {out}")
+    return OK
 
 
 def _blind_sets(folder: Path, pattern: str) -> list[Dataset]:
@@ -193,13 +187,5 @@ async def _ask(
         )  # fmt: skip
 
 
-def _add_plugins() -> None:
-    """Add the commands of installed extras, and of those that lie beside the program in a checkout."""
-    found = {entry.name: entry for entry in entry_points(group=PLUGINS)}
-    if "gaia" not in found and find_spec("extras") is not None:
-        found["gaia"] = EntryPoint("gaia", "extras.gaia.command:gaia", PLUGINS)
-    for name, entry in sorted(found.items()):
-        eval_commands.command(name)(entry.load())
-
-
-_add_plugins()
+for plugin in entries_of(EVALUATIONS):  # each is a function as typer takes it
+    eval_commands.command(plugin.name)(plugin.load())

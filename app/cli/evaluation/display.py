@@ -4,12 +4,11 @@ from collections.abc import Iterable
 
 from rich.console import Console
 from rich.table import Table
-from rich.text import Text
 
+from app.cli.output import text
 from app.evaluation.comparison import Comparison, Moved
 from app.evaluation.figures import BY_NAME, LEADING
-from app.evaluation.report import GateResult, Group, Report, Score, median_wait, rows_of_rates
-from app.text.language import clean
+from app.evaluation.report import GateResult, Group, Report, Score, median_wait, rows_of_groups, rows_of_rates, wrong_of
 
 _WORST = 5
 _STYLES = {"better": "green", "worse": "red", "even": "dim"}
@@ -27,22 +26,17 @@ def show_report(console: Console, report: Report) -> None:
     sets = ", ".join(one.name for one in report.datasets)
     title = f"{report.questions} questions from {sets}"
     console.print(_table(title, ("rate", "value", "95 % interval", "questions"), rows_of_rates(report)))
-    groups = (
-        (f"{group.kind} {group.name}", str(group.questions),
-         *(f"{group.scores[name].value:.2f}" if name in group.scores else "–" for name in LEADING))
-        for group in report.groups
-    )  # fmt: skip
-    console.print(_table("Groups", ("", "questions", *(BY_NAME[name].title for name in LEADING)), groups))
+    head = ("", "questions", *(BY_NAME[name].title for name in LEADING))
+    console.print(_table("Groups", head, rows_of_groups(report)))
     if report.to_review:
-        console.print(_text(f"{report.to_review} to review count nowhere", "dim"))
-    wrong = [one for one in report.asked if not one.right and not one.question.to_review]
-    wrong.sort(key=lambda one: (not one.leaks, -one.observation.confidence))
+        console.print(text(f"{report.to_review} to review count nowhere", "dim"))
+    wrong = wrong_of(report)
     for one in wrong[:_WORST]:
         faults = "; ".join(fault.detail for fault in one.faults)
-        console.print(_text(f"✗ {one.key} {one.question.question}", "bold"))
-        console.print(_text(f"    {faults} (confidence {one.observation.confidence:.2f})", "dim"))
+        console.print(text(f"✗ {one.key} {one.question.question}", "bold"))
+        console.print(text(f"    {faults} (confidence {one.observation.confidence:.2f})", "dim"))
     if wrong[_WORST:]:
-        console.print(_text(f"  and {len(wrong) - _WORST} more wrong answers", "dim"))
+        console.print(text(f"  and {len(wrong) - _WORST} more wrong answers", "dim"))
     _show_gates(console, report.gates)
 
 
@@ -73,11 +67,11 @@ def show_wrong_rows(console: Console, report: Report) -> None:
     for one in report.asked:
         if one.grade in ("right", "rightly_refused") and not one.extra:
             continue
-        console.print(_text(f"{one.grade} · {one.key} ({', '.join(one.question.tags[:1])}) {one.question.question}"))
+        console.print(text(f"{one.grade} · {one.key} ({', '.join(one.question.tags[:1])}) {one.question.question}"))
         lines = [" ".join(one.observation.answer.split())[:400], *(fault.detail for fault in one.faults)]
         lines += [f"does not belong: {sentence[:160]}" for sentence in one.extra]
         for line in filter(None, lines):
-            console.print(_text(f"    {line}", "dim"))
+            console.print(text(f"    {line}", "dim"))
 
 
 def show_comparison(console: Console, found: Comparison) -> None:
@@ -91,9 +85,9 @@ def show_comparison(console: Console, found: Comparison) -> None:
     console.print(table)
     before, after = found.median_seconds
     leaks = f"leaks {found.leaks[0]} → {found.leaks[1]}"
-    console.print(_text(f"{leaks} · median wait {before * 1000:.0f} → {after * 1000:.0f} ms"))
+    console.print(text(f"{leaks} · median wait {before * 1000:.0f} → {after * 1000:.0f} ms"))
     if found.unlike:
-        console.print(_text(f"not alike: {'; '.join(found.unlike)}", "yellow"))
+        console.print(text(f"not alike: {'; '.join(found.unlike)}", "yellow"))
     _show_moved(console, "worse", found.worse)
     _show_moved(console, "better", found.better)
     _show_gates(console, found.gates)
@@ -102,12 +96,12 @@ def show_comparison(console: Console, found: Comparison) -> None:
 def _show_moved(console: Console, verdict: str, moved: Iterable[Moved]) -> None:
     for one in moved:
         faults = "; ".join(one.after or one.before)
-        console.print(_text(f"{verdict}: {one.key} {one.question} ({faults})", _STYLES[verdict]))
+        console.print(text(f"{verdict}: {one.key} {one.question} ({faults})", _STYLES[verdict]))
 
 
 def _show_gates(console: Console, gates: Iterable[GateResult]) -> None:
     for gate in sorted(gates, key=lambda gate: not gate.holds):
-        console.print(_text(str(gate), "green" if gate.holds else "bold red"))
+        console.print(text(str(gate), "green" if gate.holds else "bold red"))
 
 
 def _table(title: str, head: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
@@ -115,7 +109,7 @@ def _table(title: str, head: Iterable[str], rows: Iterable[Iterable[str]]) -> Ta
     for place, name in enumerate(head):
         table.add_column(name, justify="right" if place else "left", no_wrap=not place)
     for row in rows:
-        table.add_row(*(_text(cell) for cell in row))
+        table.add_row(*(text(cell) for cell in row))
     return table
 
 
@@ -132,7 +126,3 @@ def _interval(score: Score | None) -> str:
 def _two_digits(rate: float) -> str:
     """``.07``, ``.50``, ``1.0``: four signs at most."""
     return "1.0" if rate >= 0.995 else f"{rate:.2f}".removeprefix("0")
-
-
-def _text(value: str, style: str = "") -> Text:
-    return Text(clean(value), style=style)

@@ -9,7 +9,6 @@ from app.domain.knowledge import Finding
 from app.embedding import EmbeddingUnavailable, Vectors
 from app.reasoning.local import LocalReasoner
 from app.reasoning.local.review import review_finding
-from app.text.language import fold
 from tests import factories
 from tests.unit.reasoning.local.conftest import SEED, request, seed_passages
 
