@@ -162,6 +162,11 @@ class ModelFailed(Exception):
         self.learnt = learnt
 
     @property
+    def is_refusal(self) -> bool:
+        """Whether the model declined: nobody else is asked to get around it."""
+        return self.outcome is CallOutcome.REFUSAL
+
+    @property
     def is_worth_another_try(self) -> bool:
         """Whether the same endpoint may do better at once or soon."""
         return self.learnt or self.outcome in TRANSIENT

@@ -57,25 +57,31 @@ class SolvedShape(Shape):
     confidence: Annotated[float, Field(ge=0, le=1)]
 
 
-class ResearchShape(Shape):
+class ActionShape(Shape):
+    """What a researcher or expert does next."""
+
+    action: ToolShape | FoundShape | SolvedShape
+
+
+class ResearchShape(ActionShape):
     """``deep_research``."""
 
     action: Annotated[ToolShape | FoundShape, Field(discriminator="kind", json_schema_extra=_any_of)]
 
 
-class ResearchEndShape(Shape):
+class ResearchEndShape(ActionShape):
     """``deep_research`` when no calls are left."""
 
     action: FoundShape
 
 
-class SolveShape(Shape):
+class SolveShape(ActionShape):
     """``deep_solve``."""
 
     action: Annotated[ToolShape | SolvedShape, Field(discriminator="kind", json_schema_extra=_any_of)]
 
 
-class SolveEndShape(Shape):
+class SolveEndShape(ActionShape):
     """``deep_solve`` when no calls are left."""
 
     action: SolvedShape

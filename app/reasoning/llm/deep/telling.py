@@ -144,7 +144,7 @@ def tools(offers: Sequence[ToolOffer], language: Language, whose: str = "own") -
 def _offer(offer: ToolOffer) -> str:
     told: dict[str, Any] = {"tool": offer.name, "does": cut(offer.description, _DESCRIPTION_CHARS)}
     if offer.arguments is not None:
-        required = _listed(offer.arguments.get("required"))
+        required = listed(offer.arguments.get("required"))
         told["arguments"] = {
             cut(str(name), _LINE_CHARS): _argument(of, is_required=name in required)
             for name, of in list(properties_of(offer.arguments).items())[:_ARGUMENTS]
@@ -158,7 +158,8 @@ def properties_of(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     return properties if isinstance(properties, Mapping) else {}
 
 
-def _listed(value: Any) -> Sequence[Any]:
+def listed(value: Any) -> Sequence[Any]:
+    """A list of a schema; empty where it is of another make."""
     return value if isinstance(value, list | tuple) else ()
 
 
@@ -169,7 +170,7 @@ def _argument(of: Any, *, is_required: bool) -> dict[str, Any]:
         return told
     if isinstance(of.get("type"), str):
         told["type"] = cut(of["type"], _ARGUMENT_CHARS)
-    if choices := _listed(of.get("enum")):
+    if choices := listed(of.get("enum")):
         told["one_of"] = [cut(str(choice), _ARGUMENT_CHARS) for choice in choices[:_CHOICES]]
     if isinstance(of.get("description"), str):
         told["is"] = cut(of["description"], _ARGUMENT_CHARS)
