@@ -1,8 +1,7 @@
-"""The monitor: hears every ``tool_request`` and ``tool_response``; traces and performance metrics are what it heard.
+"""Account for tool calls: traces and performance metrics are what was heard of them.
 
-A run's own figures are committed with its end, and a bus may be late: a `RunMonitor` hears the run's events as they are
-appended to its journal, in the process that runs it, so that no call can be missing and none is counted twice. The
-process's `Monitor` hears the same events as messages of the bus, once they are committed.
+A `RunMonitor` hears a run's events as they are appended, so that none is missing or counted twice; the process's
+`Monitor` hears them as messages, once they are committed.
 """
 
 import logging

@@ -1,7 +1,6 @@
-"""Running one step of a plan: claim, call the tool within its limits, validate, report.
+"""Run one step of a plan: claim, call the tool within its limits, validate, report.
 
-A step is retried inside its own time limit, then its tool's alternative is tried once. It never raises for a failing
-tool: the outcome says what happened. It raises only for a lost claim on the run (`StaleAttempt`) and for cancellation.
+It never raises for a failing tool, only for a lost claim on the run (`StaleAttempt`) and for cancellation.
 """
 
 import asyncio

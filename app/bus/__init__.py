@@ -1,8 +1,7 @@
 """Port of the message bus: carries messages and wake-ups between agents and processes; the journal is the truth.
 
-A message is a hint: it may come twice, late, or not at all. Between processes it holds ids and names only, because
-everybody on the bus can read it. Adapters: `memory` (one process), `postgres` (NOTIFY, every process of one database),
-`redis`. Nobody waits for a bus longer than `PATIENCE_SECONDS`; then the database is asked.
+A message is a hint: it may come twice, late, or not at all, and between processes it holds ids and names only. Nobody
+waits for a bus longer than `PATIENCE_SECONDS`; then the database is asked.
 """
 
 from collections.abc import AsyncIterator

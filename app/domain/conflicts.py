@@ -158,10 +158,8 @@ def facts_of(
 
 
 def normalised(weights: Mapping[str, float]) -> dict[str, float]:
-    """Weights that sum to 1, in the order of `FACTORS`.
-
-    Raises ``ValueError`` unless there is one finite weight ≥ 0 for each factor and one of them is above 0.
-    """
+    """Weights that sum to 1, in the order of `FACTORS`. Raises ``ValueError`` unless all are finite, ≥ 0 and one is
+    above 0."""
     if weights.keys() != set(FACTORS):
         raise ValueError(f"give a weight to each of {', '.join(FACTORS)} and to nothing else")
     given = {name: float(weights[name]) for name in FACTORS}

@@ -1,7 +1,6 @@
 """AHP: what agents, leaders and processes say to one another, and what a listener wants to hear.
 
-A message carries ids and names only, because every process on a bus can read it; its payload is the event at `seq` of
-its task's journal. Inside the process that published it the payload comes along.
+Between processes a message carries ids and names only; its payload is the event at `seq` of its task's journal.
 """
 
 from collections.abc import Mapping

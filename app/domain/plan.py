@@ -162,11 +162,8 @@ def answers_a_query(tool: str) -> bool:
 
 
 def number_steps(plan: Plan) -> tuple[PlannedStep, ...]:
-    """Number the steps and give each its queries.
-
-    The n-th answering step of an agent takes the agent's n-th query; its last one takes all that remain, so no
-    query is lost when a plan names fewer steps than queries. Other tools see all queries of their agent.
-    """
+    """Number the steps and give each its queries: the n-th answering step of an agent takes its n-th query, the last
+    one all that remain; other tools see all."""
     answering = Counter(step.agent for tier in plan.tiers for step in tier if answers_a_query(step.tool))
     done: Counter[str] = Counter()
     numbered: list[PlannedStep] = []

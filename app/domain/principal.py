@@ -15,10 +15,7 @@ _NAMESPACE = uuid5(NAMESPACE_URL, "urn:conclave")
 
 
 def tenant_id_of(name: str) -> UUID:
-    """The id of the tenant called `name`: the name itself when it is a UUID, else a stable UUID made from it.
-
-    Stable ids let a token be issued, and a test be written, without asking the database.
-    """
+    """The id of the tenant called `name`: the name itself when it is a UUID, else a stable UUID made from it."""
     return _id_of(_NAMESPACE, name)
 
 

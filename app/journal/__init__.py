@@ -1,8 +1,7 @@
-"""The append-only log of every run: written by the one holder of the run, followed by whoever may see it.
+"""The append-only log of every run: written by the one holder of the run, followed by its owner alone.
 
-Truth is the table; the bus only says "look". An entry is seen by the owner of its task, by nobody else. Every
-batch waits for the disk before it can be followed, so that no crash takes back what somebody was shown; the run does
-not wait for it. The terminal entry is committed together with the task it ends.
+Truth is the table; the bus only says "look". Every batch waits for the disk before it can be followed, so that no crash
+takes back what somebody was shown.
 """
 
 import asyncio
@@ -51,12 +50,9 @@ class Journal:
             after = page[-1][0]
 
     async def follow(self, principal: Principal, task_id: UUID, after: int = 0) -> AsyncGenerator[JournalEntry, None]:
-        """The entries behind `after`, then new ones as they are committed; ends after the terminal entry.
-
-        Raises `AppError` (404) for unknown and foreign tasks, also when the task is erased meanwhile. Holds no
-        connection while its reader is slow. While the database is away the followers of a run of this process wait, and
-        are told its end from the spool.
-        """
+        """The entries behind `after`, then new ones as they are committed, until the terminal entry; holds no
+        connection while its reader is slow. Raises `AppError` (404) for unknown and foreign tasks, also when erased
+        meanwhile."""
         async with self.wake.subscribe(Wanted(root_task_id=task_id)) as hints:
             while True:
                 for entry in await self._visible(principal, task_id, after):
@@ -67,10 +63,7 @@ class Journal:
                 await _hint_behind(hints, after, _AWAY_POLL_SECONDS if self.outage.is_away else POLL_SECONDS)
 
     async def ending(self, principal: Principal, task_id: UUID) -> Event:
-        """The terminal event, waited for: a message of its topic wakes, and every half second the database is asked.
-
-        Raises `AppError` (404) as `follow` does.
-        """
+        """The terminal event, waited for. Raises `AppError` (404) as `follow` does."""
         return await self._last(principal, task_id, TERMINAL_EVENTS)
 
     async def resting(self, principal: Principal, task_id: UUID) -> Event:

@@ -1,10 +1,7 @@
 """What a score means: from a model's cosine and the words found to a relevance between 0 and 1.
 
-Embedding models of the e5 family put all text into a narrow cone (cosine 0.7 to 0.9), and text of one language into a
-narrower one inside it. `Calibration` takes the mean question and the mean passage of each language out of the vectors
-first ("centring"): unrelated text then lies around 0, and questions find passages in the other language as well as in
-their own. A logistic function of that cosine and of the share of the question's words found in the chunk gives the
-relevance. ``bench/calibrate.py`` fits both and writes ``calibration.json``; a model that is not in it gets `_UNFITTED`.
+The mean question and passage of each language are taken out of the vectors first ("centring"), so that unrelated text
+lies around 0 and questions find passages in the other language. ``bench/calibrate.py`` fits ``calibration.json``.
 """
 
 import hashlib

@@ -86,12 +86,8 @@ class Retriever:
         limit: int = 8,
         as_of: date | None = None,
     ) -> SearchResult:
-        """The passages `principal` may read that bear most on `query`, best first (`fusion`).
-
-        `departments` narrows the search (None = all that may be read; one the principal may not read finds nothing).
-        Documents in force today are searched; with `as_of` those in force on that day, also if superseded since.
-        Raises `EmbeddingUnavailable`.
-        """
+        """The passages `principal` may read that bear most on `query`, best first, of those in force today or on
+        `as_of`; `departments` narrows the search (None = all). Raises `EmbeddingUnavailable`."""
         started = time.perf_counter()
         asked = (await self._read([query]))[0]
         async with self._database.principal_scope(principal, durable=False) as tx:

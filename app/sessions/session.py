@@ -32,10 +32,7 @@ class SessionStore:
     async def list_sessions(
         self, principal: Principal, cursor: str | None, limit: int
     ) -> tuple[tuple[Session, ...], str | None]:
-        """A page of sessions, last used first, and the cursor of the next page (None at the end).
-
-        Raises `AppError` (422) for a cursor that was not given out here.
-        """
+        """A page of sessions, last used first, and the next cursor. Raises `AppError` (422) for a foreign cursor."""
         behind = read_cursor(_PLACE, cursor)
         async with self._database.principal_scope(principal) as tx:
             found = await sessions.page(tx, behind, limit + 1)

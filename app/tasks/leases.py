@@ -1,8 +1,6 @@
 """Keep the leases of what this process works on, stop what it no longer holds, and recover what nobody holds.
 
-A cancelled, taken over or erased task is noticed without any hint: about every half second one statement asks for all
-that is leased here, and work asks before anything that costs, unless somebody asked just now. Runs that nobody works on
-and that no job will bring to anybody get a job again; those that waited for a person in vain are ended.
+Every half second one statement asks which of them were lost; runs without a job get one again.
 """
 
 import asyncio

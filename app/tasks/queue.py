@@ -1,8 +1,5 @@
-"""Delivery: a job per root task, put into the database in the same transaction as the task's row, and one for every
-time a step of a remote agent is handed out, in the transaction that hands it out.
-
-A job holds ids only, because every process of the service may read it.
-"""
+"""Deliver tasks: a job is put into the database in the same transaction as the row of its root task, or as the handing
+out of a step. It holds ids only, because every process may read it."""
 
 import asyncio
 import json

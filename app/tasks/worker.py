@@ -1,9 +1,7 @@
 """The worker: takes jobs from the queue, runs their tasks, and sees every one of them to an end.
 
-A run that dies with its process is taken up by the next worker when its lease is over, under the next attempt number:
-from the start, or from what its handler kept. A run whose handler raises ends in exactly one ``task_failed``; one that
-waits for a person is left alone. A step of a remote agent is not given back: its leader watches the lease and hands it
-out again.
+A run whose process died is taken up under the next attempt number; one whose handler raises ends in one
+``task_failed``. A handed out step is not given back: its leader hands it out again.
 """
 
 import asyncio
@@ -59,22 +57,9 @@ class Worker:
         silence_seconds: float = _SILENCE_SECONDS,
         worker_id: str | None = None,
     ):
-        """A worker of some queues; `start` it.
-
-        Args:
-            database: Of the app role.
-            registry: Where tasks are claimed.
-            journal: Where their events are written.
-            handlers: What runs a root task, by kind.
-            queues: ``chat``, ``ingest``, and agents whose steps are done here.
-            step_handler: What does a step that was handed out; needed where `queues` names agents.
-            step_limits: Steps of an agent at a time over all workers; those it does not name have no limit.
-            max_concurrent_runs: Runs and documents, and as many steps, at a time in this worker.
-            max_ingestions: Documents at a time by all workers together, however many wait.
-            silence_seconds: A loop that gives no sign of life for so long is started anew; at least twice the pauses
-                the loops make.
-            worker_id: Written where a task is claimed.
-        """
+        """`queues`: ``chat``, ``ingest``, and agents whose steps `step_handler` does here; `step_limits` holds for an
+        agent over all workers, as `max_ingestions` does for documents. A loop silent for `silence_seconds` is started
+        anew."""
         self.worker_id = worker_id or f"{socket.gethostname()}:{uuid4().hex[:8]}"
         self.queues = tuple(queues)
         self._database = database

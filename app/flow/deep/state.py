@@ -172,11 +172,8 @@ class DeepState(Record):
 
 
 def decided(state: dict[str, Any], *, approved: bool, feedback: str = "") -> dict[str, Any]:
-    """A parked state with a person's decision in it, as it is to be stored.
-
-    Approved, the run goes on with the first step; refused, the planner plans again with the feedback, its tries anew,
-    and the next plan is asked about again. Raises `ValueError` for what is no dumped state, or has no plan.
-    """
+    """A parked state with a person's decision in it: approved, the run goes on; refused, the planner plans again with
+    the feedback. Raises `ValueError` for what is no dumped state with a plan."""
     parked = DeepState.load(state)
     if parked.plan is None:
         raise ValueError("there is no plan to decide about")

@@ -41,10 +41,8 @@ def carries_out(wish: ToolWish, state: DeepState) -> bool:
 
 
 async def use(context: DeepContext, role: Role, key: str, deep: DeepState, wish: ToolWish) -> DeepState:
-    """Call the tool that is wished for; the state with what it gave. A wish beyond what is on offer is only refused.
-
-    Raises `Stopped` when no time is left, `StaleAttempt` when the run was lost.
-    """
+    """Call the tool that is wished for; the state with what it gave, or that it was refused. Raises `Stopped`,
+    `StaleAttempt`."""
     tool = context.usable(role).get(wish.tool)
     if tool is None or carries_out(wish, deep):
         text = SENTENCES["refused_calls"][deep.asked.language]["unknown" if tool is None else "outside"]
@@ -96,10 +94,7 @@ async def _ordered(context: DeepContext, role: Role, tool: UsableTool, deep: Dee
 
 
 def _planned(context: DeepContext, role: Role, deep: DeepState, wish: ToolWish) -> PlannedStep:
-    """The call as a step: numbered over the run, named ``researcher#rag:1`` by its place among its agent's calls.
-
-    What is shown of it has no address that the asker did not name; the query itself stays as it was written.
-    """
+    """The call as a step named ``researcher#rag:1``; what is shown of it has no address that the asker did not name."""
     total, number = sum(deep.calls.values()), deep.calls[role]
     guard = context.guard(deep)
     return PlannedStep(

@@ -26,10 +26,7 @@ _AROUND_ADDRESS = ".,;:!?()[]<>\"'"
 async def classified(
     ladder: Ladder, query: str, history: Sequence[Message], agents: Sequence[AgentOffer], by_rule: Classification
 ) -> Classification:
-    """The model's classification; language and the day that is asked about stay as the rules read them.
-
-    Raises `ModelFailed`.
-    """
+    """The model's classification; language and day stay as the rules read them. Raises `ModelFailed`."""
     reply = await _proposed(ladder, telling.question(query, history), agents, by_rule)
     tidied = _tidier((query, *(message.content for message in history if message.role == "user")), by_rule.language)
     if reply.kind == "chitchat":

@@ -1,9 +1,7 @@
 """`ModelReasoner`: the port of everything that needs a mind, asked of a language model, with the rules behind it.
 
-Two calls on the way of a standard question: `classify` (which also says who is asked what) and `compose`. Between them
-the rules work (``extractive``), or the model answers every query, side by side (``model``), or it summarises and gives
-second opinions as well (``thorough``, several round trips more). Whatever a model fails to do, the rules do; each such
-downgrade is noted in the run's account.
+`classify` and `compose` are calls. Between them the rules work (``extractive``), or the model answers every query
+(``model``), or it summarises and gives second opinions as well (``thorough``).
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence

@@ -76,10 +76,7 @@ class Abilities:
         return options
 
     def learn(self, complaint: str, sent: Mapping[str, Any]) -> bool:
-        """Do without what a rejected request (its `options`) complained about; False when it was something else.
-
-        A request that was sent before the last lesson teaches nothing new, but may go out again as it would now.
-        """
+        """Do without what a rejected request (its `options`) complained about; False when it was something else."""
         complaint = complaint.lower()
         if "stream_options" in complaint and "stream_options" in sent:
             self.stream_usage = False

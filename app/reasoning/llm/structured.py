@@ -100,10 +100,8 @@ def _told(error: Mapping[str, Any]) -> str:
 
 
 def parse(text: str) -> Any:
-    """The one JSON object in a reply, whatever stands around it (a fence, a sentence).
-
-    Raises `ValueError` for duplicate keys, NaN and infinities, several objects, and none.
-    """
+    """The one JSON object in a reply, whatever stands around it. Raises `ValueError` for duplicate keys, NaN, several,
+    none."""
     start = _OBJECT.search(text)
     if start is None:
         raise ValueError("the reply holds no JSON object")

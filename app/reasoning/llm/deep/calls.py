@@ -1,7 +1,7 @@
-"""Which tool calls of a model are taken: tools on offer, arguments that fit their schema, and no more than may be told.
+"""Which tool calls of a model are taken.
 
-Untrusted text may fill values. It names no tool that was not on offer before it was read, no address that stands
-nowhere, and what company documents say does not leave the house inside a query.
+Untrusted text may fill values. It names no tool that was not on offer before, no address that stands nowhere, and what
+company documents say does not leave the house inside a query.
 """
 
 import re

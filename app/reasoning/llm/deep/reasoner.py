@@ -1,8 +1,5 @@
-"""`ModelDeepReasoner`: the minds of the deep flow, asked of a language model, with the rules behind them.
-
-Planner, critic and finalizer are one call each. Researcher and expert are asked for one action at a time; the flow
-carries it out. Whatever a model fails to do, the rules do; each such downgrade is noted in the run's account.
-"""
+"""`ModelDeepReasoner`: planner, critic, finalizer, and one action at a time of researcher and expert, by a language
+model; what it fails to do, the rules do, noted in the run's account."""
 
 from app.domain.deep import Critique, DeepPlan, Report
 from app.reasoning.deep import Action, ActRequest, CritiqueRequest, DecomposeRequest, DeepReasoner, TellRequest

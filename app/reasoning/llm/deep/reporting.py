@@ -1,7 +1,4 @@
-"""The finalizer: the answer as it was asked for and the reasoning trace, both held against what was handed over.
-
-Where there is no answer, the rules say so: there is nothing to write about.
-"""
+"""The finalizer: the answer as it was asked for and the reasoning trace, both held against what was handed over."""
 
 import re
 
@@ -32,11 +29,8 @@ _NO_QUANTITY = frozenset({CLOCK, DATE, DAY_OF_MONTH, DAY_OF_YEAR})
 
 
 def short_form(answer: str, language: Language, wanted: str = "") -> str:
-    """The answer on one line without quotes and full stop, its numbers without thousands separators and units.
-
-    `wanted`: the question and how it wants its answer; units stay where it asks for them. Numbers are read as
-    `language` writes them and written with a decimal point.
-    """
+    """The answer on one line, its numbers (as `language` writes them) without thousands separators, and without units
+    unless `wanted` asks for them."""
     text = _LEAD_MARK.sub("", " ".join(clean(answer).split()))
     while wrapped := _WRAPPED.match(text):
         text = wrapped["inside"].strip()
@@ -84,10 +78,7 @@ _MOST_TOLD = 3
 
 
 async def told(ladder: Ladder, request: TellRequest, working: Working, by_rule: Report) -> Report:
-    """The model's report on an answer that was found; the rules' trace where none of its own holds.
-
-    Raises `ModelFailed`.
-    """
+    """The model's report on an answer; the rules' trace where none of its own holds. Raises `ModelFailed`."""
     language = request.asked.language
     grounds = _grounds(request, working)
     question = Question(
