@@ -25,7 +25,6 @@ _Call = tuple[object, str, str]
 @dataclass
 class _Total:
     answered: int = 0
-    failed: int = 0
     spent_ms: int = 0
 
 
@@ -47,11 +46,6 @@ class Monitor:
             for tool, total in self._totals.items()
         }
 
-    @property
-    def failures(self) -> dict[str, int]:
-        """By tool: how many calls failed or took too long."""
-        return {tool: total.failed for tool, total in self._totals.items()}
-
     def hear(self, event: Event) -> None:
         """Account for one event; others than tool calls mean nothing here."""
         if isinstance(event, ToolRequest):
@@ -63,7 +57,6 @@ class Monitor:
             input_hash = self._open.pop((event.task_id, event.node_id, event.tool), "")
             total = self._totals.setdefault(event.tool, _Total())
             total.answered += 1
-            total.failed += event.status != "ok"
             total.spent_ms += event.duration_ms
             self.answered(event, input_hash)
 

@@ -24,7 +24,7 @@ class Subscription(Protocol):
 
 
 class Bus(Protocol):
-    """Publish, subscribe, request."""
+    """Publish and subscribe."""
 
     async def publish(self, *messages: Message) -> None:
         """Tell everybody who wants them, in this order. Never waits for a reader and never fails: a lost hint is made
@@ -32,9 +32,6 @@ class Bus(Protocol):
 
     def subscribe(self, wanted: Wanted) -> AbstractAsyncContextManager[Subscription]:
         """Receive what is wanted, from now until the context ends. What is not wanted is never queued."""
-
-    async def request(self, message: Message, reply: Wanted, seconds: float) -> Message | None:
-        """Publish, and wait for the first message that is wanted as its reply; None when none came in time."""
 
     async def aclose(self) -> None:
         """End every subscription; later messages go nowhere."""

@@ -54,18 +54,13 @@ class Wanted(Record):
     """A listener's filter; what it does not name it does not ask about. Held against a message before delivery."""
 
     topics: frozenset[str] | None = None
-    to_agent: str | None = None
-    """Messages to this receiver, and broadcasts."""
     agent_type: str | None = None
     root_task_id: UUID | None = None
-    task_id: UUID | None = None
 
     def takes(self, message: Message) -> bool:
         """Whether this listener hears the message."""
         return (
             (self.topics is None or message.topic in self.topics)
-            and (self.to_agent is None or message.to_agent in (self.to_agent, BROADCAST))
             and (self.agent_type is None or message.agent_type == self.agent_type)
             and (self.root_task_id is None or message.root_task_id == self.root_task_id)
-            and (self.task_id is None or message.task_id == self.task_id)
         )

@@ -144,11 +144,6 @@ class MemoryManager:
             self._room[chunk.role] -= len(piece)
             self._heard[chunk.role].append(piece)
 
-    @property
-    def answer_chars(self) -> int:
-        """How much of the answer is held."""
-        return sum(map(len, self._heard["assistant"]))
-
     def remember_turn(self, agent: str | None, meaning: str = "", *, found: bool = True) -> None:
         """Remember the turn, when its answer is committed. `meaning`: the question made complete; of a run that `found`
         nothing only the question is remembered."""

@@ -50,10 +50,6 @@ class StepNotifications:
         """See `Bus`."""
         return self._bus.subscribe(wanted)
 
-    async def request(self, message: Message, reply: Wanted, seconds: float) -> Message | None:
-        """See `Bus`."""
-        return await self._bus.request(message, reply, seconds)
-
     async def aclose(self) -> None:
         """The bus is another's to close."""
 
@@ -235,7 +231,7 @@ class Recovery:
             forgotten = await delivery.runs_without_job(tx, self._quiet_seconds, _MOST)
             for run in forgotten:
                 job = Job(tenant_id=run.tenant_id, user_id=run.user_id, task_id=run.task_id)
-                await self._queue.enqueue_again(tx, job, line_of("ingest" if run.kind == "ingest" else "chat"))
+                await self._queue.enqueue_job(tx, job, line_of("ingest" if run.kind == "ingest" else "chat"))
                 _log.warning("run_recovered", task_id=run.task_id, kind=run.kind)
             return len(forgotten)
 
