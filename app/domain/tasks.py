@@ -74,8 +74,8 @@ class ClaimedStep(Record):
     """Restored by the hash in the step's request; None when the session has forgotten it."""
 
 
-class Task(Record):
-    """A task row. `attempt` is the fence: a writer must name the attempt it was claimed with."""
+class TaskState(Record):
+    """What the row of a task and its owner's view of it have in common."""
 
     task_id: UUID
     session_id: UUID
@@ -85,24 +85,31 @@ class Task(Record):
     title: str
     description: str
     status: TaskStatus
-    assignee_agent_id: str | None
-    request: dict[str, Any]
+    attempt: int
     plan: dict[str, Any] | None
+    """§2.1 of the flow: agents, queries, tiers of steps."""
     result: dict[str, Any] | None
+    """The answer of §5 or the error answer of §6; None before the end, and of a run that was stopped."""
     flow_action: list[dict[str, Any]] | None
     metadata: dict[str, Any]
     error_message: str | None
-    attempt: int
-    claimed_by: str | None
-    lease_until: datetime | None
-    deadline: datetime | None
     created_at: datetime
     updated_at: datetime
     completed_at: datetime | None
     waiting_for: Literal["approval"] | None = None
-    """What a parked run waits for; nobody works on it."""
+    """What a parked run waits for (``POST /tasks/{task_id}/approve``); it is pending, and nobody works on it."""
     expires_at: datetime | None = None
     """When a parked run stops waiting, or the time of a handed out step is over."""
+
+
+class Task(TaskState):
+    """A task row. `attempt` is the fence: a writer must name the attempt it was claimed with."""
+
+    assignee_agent_id: str | None
+    request: dict[str, Any]
+    claimed_by: str | None
+    lease_until: datetime | None
+    deadline: datetime | None
     parked_attempt: int = 0
     """The attempt that parked the run last; 0 = none did."""
     principal: Principal | None
@@ -206,32 +213,9 @@ class ChatRequest(Record):
     """Whether a deep run waits for a person's approval before its plan runs."""
 
 
-class TaskView(Record):
+class TaskView(TaskState):
     """A task as its owner sees it."""
 
-    task_id: UUID
-    session_id: UUID
-    parent_task_id: UUID | None
-    root_task_id: UUID
-    kind: str
-    title: str
-    description: str
-    status: TaskStatus
     agent: str | None
-    attempt: int
-    plan: dict[str, Any] | None
-    """§2.1 of the flow: agents, queries, tiers of steps."""
-    result: dict[str, Any] | None
-    """The answer of §5 or the error answer of §6; None before the end, and of a run that was stopped."""
-    flow_action: list[dict[str, Any]] | None
-    metadata: dict[str, Any]
-    error_message: str | None
-    created_at: datetime
-    updated_at: datetime
-    completed_at: datetime | None
-    waiting_for: Literal["approval"] | None = None
-    """The plan waits for ``POST /tasks/{task_id}/approve``; the task is pending, and nobody works on it."""
-    expires_at: datetime | None = None
-    """When a task that waits is cancelled."""
     children: tuple["TaskView", ...] = ()
     """One task a plan step, in the order they were registered."""

@@ -87,7 +87,7 @@ _UNFITTED = Calibration(
 At half of the words found, relevance passes 0.7 at a cosine of about 0.5. Run ``bench/calibrate.py`` for the model.
 """
 
-_FITTED: TypeAdapter[list[Calibration]] = TypeAdapter(list[Calibration])
+FITTED: TypeAdapter[list[Calibration]] = TypeAdapter(list[Calibration])
 
 
 def load_calibration(model: str, path: Path = PATH) -> Calibration:
@@ -100,12 +100,7 @@ def load_calibration(model: str, path: Path = PATH) -> Calibration:
 
 def read_calibrations(path: Path = PATH) -> list[Calibration]:
     """Everything that was fitted so far."""
-    return _FITTED.validate_json(path.read_bytes()) if path.exists() else []
-
-
-def write_calibrations(calibrations: Sequence[Calibration], path: Path = PATH) -> None:
-    """Replace the file; for ``bench/calibrate.py``."""
-    path.write_bytes(_FITTED.dump_json(list(calibrations)) + b"\n")
+    return FITTED.validate_json(path.read_bytes()) if path.exists() else []
 
 
 def _centre(vectors: Vectors, languages: Sequence[str], means: dict[str, Mean]) -> Vectors:

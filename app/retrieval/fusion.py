@@ -8,10 +8,11 @@ measures that either alone is worse.
 import math
 from collections.abc import Sequence
 from itertools import combinations
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from app.domain.knowledge import Language
 from app.retrieval.text import Question, Term, TermStatistics
+from app.storage.search import Hit
 from app.storage.search.statements import MATCHES_RANKED, VectorLeg
 
 RANK_CONSTANT = 60
@@ -38,26 +39,6 @@ class Legs(NamedTuple):
         return {"vector": self.vector, "folded" if self.is_folded else "text": self.text}
 
 
-class Candidate(Protocol):
-    """A chunk as both legs found it."""
-
-    @property
-    def similarity(self) -> float:
-        """Cosine in the space searched."""
-
-    @property
-    def text_rank(self) -> float:
-        """0 when the words did not find it."""
-
-    @property
-    def coverage(self) -> float:
-        """Share of the question's words found in it (0–1)."""
-
-    @property
-    def language(self) -> str:
-        """Of its document."""
-
-
 def legs_of(question: Question) -> Legs:
     """The weights that were measured best for this kind of question."""
     if question.is_unaccented:
@@ -65,7 +46,7 @@ def legs_of(question: Question) -> Legs:
     return Legs(1.0, 1.0, "en" if question.language == "vi" else "vi", is_folded=False)
 
 
-def best_first(candidates: Sequence[Candidate], relevances: Sequence[float], legs: Legs) -> list[int]:
+def best_first(candidates: Sequence[Hit], relevances: Sequence[float], legs: Legs) -> list[int]:
     """Indices of `candidates` in the order they are shown; `relevances` belong to them. Equals stay as they are."""
     by_vector = _places([one.similarity for one in candidates])
     by_text = _places([one.text_rank for one in candidates])

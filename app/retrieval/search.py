@@ -154,16 +154,7 @@ class Retriever:
     def _key(self, principal: Principal, state: SearchState, asked: _Asked, area: Area, limit: int) -> CacheKey | None:
         if state.corpus_version is None:
             return None
-        return CacheKey(
-            rights=Rights.of(principal),
-            corpus_version=state.corpus_version,
-            space=self._calibration.space,
-            query=asked.text,
-            departments=area.departments,
-            on=area.on,
-            with_superseded=area.with_superseded,
-            limit=limit,
-        )
+        return CacheKey(Rights.of(principal), state.corpus_version, self._calibration.space, asked.text, area, limit)
 
     async def _chunk_query(
         self, tx: Transaction, state: SearchState, asked: _Asked, area: Area, visible: int

@@ -56,7 +56,7 @@ def next_stage(state: DeepState, limits: DeepLimits) -> Next:
         return "critic"
     if not state.is_plan_approved:
         return "planner"
-    if state.asks_approval and state.approval is None:
+    if state.asks_approval:
         return "approval"
     return "researcher" if state.step else "expert"
 

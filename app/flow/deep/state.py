@@ -43,14 +43,6 @@ Cause = Literal["plan", "research", "expert", "deadline", "budget"]
 """Why a run gives up: the tries of a stage are used up, or what all stages share is."""
 
 
-class Approval(Record):
-    """What a person decided about the plan."""
-
-    approved: bool
-    feedback: str = ""
-    """What to plan differently; empty when approved."""
-
-
 class Talk(Record):
     """The state a subgraph has of its own: its messages and its tool calls."""
 
@@ -85,9 +77,7 @@ class DeepState(Record):
     plan: DeepPlan | None = None
     is_plan_approved: bool = False
     asks_approval: bool = False
-    """Whether a person has to approve the plan before it runs."""
-    approval: Approval | None = None
-    """The person's decision; None = there is none yet."""
+    """Whether a person still has to approve the plan before it runs."""
 
     research: tuple[Research, ...] = ()
     """Approved, in the order of the plan."""
@@ -178,10 +168,10 @@ def decided(state: dict[str, Any], *, approved: bool, feedback: str = "") -> dic
     if parked.plan is None:
         raise ValueError("there is no plan to decide about")
     if approved:
-        return parked.but(approval=Approval(approved=True)).dump()
+        return parked.but(asks_approval=False).dump()
     critique = Critique(of="planner", approved=False, feedback=feedback)
     again = parked.but(
-        is_plan_approved=False, approval=None, plan_tries=0, critiques=(*parked.critiques, critique),
+        is_plan_approved=False, plan_tries=0, critiques=(*parked.critiques, critique),
         messages=(*parked.messages, DeepMessage(sender="orchestrator", receiver="planner", content=feedback)),
     )  # fmt: skip
     return again.dump()
