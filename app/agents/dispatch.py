@@ -79,7 +79,6 @@ class _Following:
     replaced: int = 0
     """The silent attempt another job was written for."""
     is_hopeless: bool = False
-    """It was given out as often as it may be."""
 
     @property
     def seconds_left(self) -> float:

@@ -214,7 +214,6 @@ class UsableTool(Record):
 
     offer: ToolOffer
     departments: tuple[str, ...] = ()
-    """Whose documents and logs it reads."""
 
 
 class Solvers:

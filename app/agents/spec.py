@@ -77,7 +77,6 @@ TYPE_PATTERN = r"^[a-z0-9_]{0,48}$"
 SERVER_TOOL_PATTERN = r"^[a-z][a-z0-9_]{0,48}\.[A-Za-z0-9_.-]{1,128}$"
 """A tool of an MCP server; whether there is one is known when the agents are loaded."""
 ALL_QUEUES = "all"
-"""What workers call every queue there is."""
 
 
 class Bilingual(Record):
@@ -138,7 +137,6 @@ class AgentSpec(Record):
     name: str = Field(pattern=NAME_PATTERN)
     """Unique among all agents; also what plans and answers call it."""
     description: Bilingual
-    """What the agent knows about, as planners and people read it."""
     tools: tuple[AgentTool, ...] = Field(min_length=1)
     departments: tuple[str, ...] = ()
     """Whose documents and logs it reads; empty = the department of its own name, for a pool none."""

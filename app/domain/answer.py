@@ -88,7 +88,6 @@ class ModelUsage(Record):
     """What was asked of language models."""
 
     calls: int
-    """Requests, failed ones included."""
     prompt_tokens: int
     completion_tokens: int
     cost: float
@@ -150,7 +149,6 @@ class ErrorAnswer(Record):
     fallback_answer: str
     flow_action: tuple[FlowAction, ...]
     durability: Durability | None = None
-    """As in the final answer."""
 
 
 class ToolUsage(Record):
@@ -195,7 +193,6 @@ class ResolutionRules(Record):
 
 
 _OWN_FIELDS = ("session_id", "task_id", "outcome")
-"""What the service adds to the seed's answers."""
 
 
 def in_seed_order(answer: Mapping[str, Any]) -> dict[str, Any]:

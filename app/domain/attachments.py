@@ -24,7 +24,6 @@ class AttachedTable(Record):
     units: tuple[str, ...] = ()
     """What the file says of the numbers of each column: ``%``, ``đ``, ``$`` … or nothing; empty = of none."""
     page: int | None = None
-    """1-based page, slide or sheet."""
     is_cut: bool = False
     """Whether further rows or columns were left out."""
 
@@ -95,11 +94,9 @@ class AttachmentLimits(Record):
     max_bytes: int = Field(10 * 2**20, ge=1)
     """Of one file."""
     max_files: int = Field(20, ge=1)
-    """Alive at a time."""
     max_total_bytes: int = Field(50 * 2**20, ge=1)
     """Of all files alive, as they were uploaded."""
     days: int = Field(7, ge=1)
-    """How long a file lives."""
 
 
 def escaped(name: str) -> str:

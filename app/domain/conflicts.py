@@ -16,7 +16,6 @@ from app.domain.principal import Scope
 from app.domain.record import Record
 
 FACTORS = ("domain", "scope", "recency", "relevance")
-"""What a source is weighed by."""
 Rule = Literal["weighted_scoring", "later_version", "validity"]
 """What decides: the weights, which version of one page is the later, or which side's validity has ended."""
 SourceKind = Literal["document", "attachment", "web"]
@@ -56,7 +55,6 @@ class Weighing(Record):
     """What two sources are weighed by."""
 
     weights: dict[str, float]
-    """Of the four `FACTORS`."""
     threshold: float
     """The margin from which the winner holds."""
     rules: ResolutionRules = ResolutionRules()

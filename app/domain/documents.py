@@ -56,7 +56,6 @@ class Upload(Record):
     file_name: str = ""
     """A hint only: the content decides what the file is."""
     text: str = ""
-    """Markdown or plain text of a document that is no file."""
 
 
 class ParseNote(Record):
@@ -132,7 +131,6 @@ class VersionView(Record):
     changes: tuple[TextChange, ...] = ()
     """Against the version before, in order; empty for the first one."""
     is_cut: bool = False
-    """Whether further changes were left out."""
 
 
 class DocumentText(Record):
@@ -151,7 +149,6 @@ class DocumentText(Record):
     text: str
     """Of the version that is found, as it was read; Markdown where the format had headings."""
     is_cut: bool
-    """Whether the end was left out."""
 
 
 class DocumentTitle(Record):

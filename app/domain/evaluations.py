@@ -33,7 +33,6 @@ class RunFigures(Record):
     run_id: str
     made_at: datetime
     version: str
-    """Of the program."""
     mind: str
     """Who answered: the rules of a release, or models with their prompts."""
     datasets: tuple[str, ...]
@@ -47,7 +46,6 @@ class RunFigures(Record):
     tokens_per_question: float
     gates: tuple[KeptGate, ...]
     holds: bool
-    """Whether no gate is broken."""
 
 
 class KeptRun(RunFigures):

@@ -8,7 +8,6 @@ from app.domain.documents import DocumentTitle
 from app.domain.knowledge import Evidence, Quote
 
 CITATION = re.compile(r"\s*(?:\[\^?(?P<one>\d{1,4}(?:\s*[,;]\s*\d{1,4})*)\](?!\()|【(?P<two>\d{1,4})[^】\n]{0,20}】)")
-"""A citation and the space before it."""
 
 
 def without_citations(text: str) -> str:

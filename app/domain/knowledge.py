@@ -66,7 +66,6 @@ class SearchPlan(Record):
     """Every visible chunk compared, or the tenant's own approximate index walked."""
     embedding_model: str
     legs: dict[str, float]
-    """Weight of each fused leg: ``vector``, ``text``, ``folded``."""
     unaccented: bool
     """Whether the query was taken as Vietnamese typed without diacritics."""
     by_words_alone: bool = False
@@ -74,9 +73,7 @@ class SearchPlan(Record):
     visible: int | None = None
     """Chunks the caller may see in what was searched, counted at this state of the corpus."""
     candidates: int
-    """How many passages were considered before cutting to the limit."""
     returned: int = 0
-    """How many were given back."""
     duration_ms: float
     cached: bool = False
 
@@ -106,7 +103,6 @@ class Quote(Record):
     text: str
     """Literally contained in ``passage.text`` (or in its section heading)."""
     score: float = Field(ge=0, le=1)
-    """How well the span answers the question."""
 
 
 class Finding(Record):
@@ -118,7 +114,6 @@ class Finding(Record):
     context: str
     """Where the answer comes from, one sentence in the asker's language (document titles)."""
     answer: str
-    """Empty when nothing was found."""
     found: bool
     confidence: float = Field(ge=0, le=1)
     quotes: tuple[Quote, ...] = ()
@@ -129,13 +124,17 @@ class Finding(Record):
     compares: bool = False
     """Whether the answer tells how its quotes differ from one another: that is no conflict then."""
 
+    def emptied(self) -> "Finding":
+        """The same question with nothing found."""
+        nothing = {"found": False, "answer": "", "confidence": 0.0, "quotes": (), "evidence": ()}
+        return self.model_copy(update=nothing)
+
 
 class DocumentDraft(Record):
     """A document as it is brought in (`POST /documents`, `conclave ingest`, `seed_data/`)."""
 
     title: str
     text: str
-    """Markdown or plain text."""
     url: str
     department: str
     scope: Scope

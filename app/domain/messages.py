@@ -38,7 +38,6 @@ class Message(Record):
     session_id: UUID
     root_task_id: UUID
     task_id: UUID
-    """The step, or the root task itself."""
     attempt: int = 0
     """The fence: a RESULT of an earlier attempt is late."""
     seq: int | None = None

@@ -37,7 +37,6 @@ class TaskFigures(Record):
     status: TaskStatus
     waiting_for: Literal["approval"] | None
     agent: str | None
-    """Of a step."""
     attempt: int
     holder: str | None
     """The worker that has, or had last, the task."""
@@ -55,7 +54,6 @@ class TaskFigures(Record):
     steps: int
     steps_done: int
     is_stopped_by_owner: bool
-    """The person who asked wanted no answer any more."""
 
     @property
     def is_run(self) -> bool:
@@ -138,4 +136,3 @@ class Spending(Record):
     users: tuple[UserSpent, ...]
     """Who took most first; at most 100."""
     user_count: int
-    """Everybody who took anything."""

@@ -141,7 +141,6 @@ class PlannedStep(Record):
     """A step with what its position in the plan says about it."""
 
     number: int = Field(ge=1)
-    """1-based position over the whole plan."""
     tier: int = Field(ge=1)
     step: Step
     queries: tuple[tuple[int, str], ...]

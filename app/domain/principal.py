@@ -9,7 +9,6 @@ from app.domain.record import Record
 Scope = Literal["public", "internal", "private"]
 SCOPES: tuple[Scope, ...] = ("public", "internal", "private")
 GENERAL = "general"
-"""The department that belongs to everyone."""
 
 _NAMESPACE = uuid5(NAMESPACE_URL, "urn:conclave")
 
@@ -37,7 +36,6 @@ class Principal(Record):
     tenant_id: UUID
     user_id: UUID
     department: str
-    """The caller's own department."""
     departments: frozenset[str]
     """Every department the caller belongs to; always contains `department`."""
     scopes: frozenset[Scope]

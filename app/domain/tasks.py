@@ -54,7 +54,6 @@ class PrivateContext(Record):
 
     message: str
     queries: tuple[tuple[int, str], ...]
-    """(1-based index, text)."""
     refined_query: str
     language: Literal["vi", "en"]
     as_of: date | None = None
@@ -150,7 +149,6 @@ class Message(Record):
     meaning: str = ""
     """What a question was understood as, complete on its own; empty where that is not known."""
     task_id: UUID | None = None
-    """The run it belongs to, where it is known."""
     is_recalled: bool = False
     """Brought back from further up the conversation, because it bears on what is asked now."""
 
@@ -167,7 +165,6 @@ class Session(Record):
     created_at: datetime
     updated_at: datetime
     messages: tuple[Message, ...] = ()
-    """Empty in listings."""
     speaking: tuple[str, ...] = ()
     """Agents that have the floor at this moment; empty when nothing runs, and in listings."""
 
@@ -186,7 +183,6 @@ class RememberedTurn(Record):
 
     task_id: UUID
     agent: str | None
-    """Whose answer counted."""
     question: str
     """Complete on its own where that is known."""
     gist: str
@@ -208,7 +204,6 @@ class ChatRequest(Record):
     language: Literal["vi", "en"] | None = None
     """Forces the language of the answer; None = the language of the question."""
     answer_style: AnswerStyle = "sentence"
-    """How a deep answer is told."""
     approve_plan: bool = False
     """Whether a deep run waits for a person's approval before its plan runs."""
 
@@ -218,4 +213,3 @@ class TaskView(TaskState):
 
     agent: str | None
     children: tuple["TaskView", ...] = ()
-    """One task a plan step, in the order they were registered."""

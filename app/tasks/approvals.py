@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 import structlog
@@ -38,11 +38,8 @@ class Decision(Record):
     """The `Interrupt` this answers; None = whichever there is."""
 
 
-class Decided(Protocol):
-    """Puts a decision into the state of a parked run."""
-
-    def __call__(self, state: dict[str, Any], *, approved: bool, feedback: str = "") -> dict[str, Any]:
-        """The state to go on from. Raises ``ValueError`` for a state this version cannot read."""
+Decided = Callable[..., dict[str, Any]]
+"""Puts a decision (`approved`, `feedback`) into a parked run's state. Raises ``ValueError`` for an unreadable one."""
 
 
 class Approvals:

@@ -34,7 +34,6 @@ class Retry(Record):
     """With the rights the run was asked with that the owner has to this day."""
     of: Task
     task_id: UUID
-    """Of the new run; the same however often it is asked for."""
 
     def new_task(self, deadline: datetime | None) -> NewTask:
         """The same request in the same conversation."""

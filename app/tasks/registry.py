@@ -138,10 +138,7 @@ class TaskRegistry:
                 done = await tasks.conclude(tx, task_id, attempt, status, result=result, error_message=error_message)
             demand(done, task_id, attempt)
 
-        kept = StepEnded(
-            task_id=task_id, attempt=attempt, status=status, result=None if result is None else dict(result),
-            error_message=error_message,
-        )  # fmt: skip
+        kept = StepEnded(task_id=task_id, attempt=attempt, status=status, result=result, error_message=error_message)
         await self._journal.outage.write_for(task_id, directly, lambda: [kept])
         if (known := self._journal.outage.active_step(task_id)) is not None:
             known.ended = kept
@@ -154,7 +151,7 @@ class TaskRegistry:
                 done = await tasks.save_plan(tx, task_id, attempt, plan)
             demand(done, task_id, attempt)
 
-        await self._journal.outage.write_for(task_id, directly, lambda: [PlanSaved(plan=dict(plan))])
+        await self._journal.outage.write_for(task_id, directly, lambda: [PlanSaved(plan=plan)])
 
     async def get_task(self, principal: Principal, task_id: UUID) -> Task:
         """A task the caller may see. Raises `AppError` (404) for unknown and foreign ids alike."""
@@ -186,10 +183,8 @@ class TaskRegistry:
         `StaleAttempt`, and nothing changes, when the attempt no longer holds it."""
         task = run.task
         ended = RunEnded(
-            status=status, result=None if result is None else dict(result),
-            flow_action=None if flow_action is None else [dict(action) for action in flow_action],
-            metadata=None if metadata is None else dict(metadata), error_message=error_message,
-            plan=None if plan is None else dict(plan), conflicts=tuple(conflicts),
+            status=status, result=result, flow_action=flow_action, metadata=metadata, error_message=error_message,
+            plan=plan, conflicts=conflicts,
         )  # fmt: skip
 
         async def conclude(tx: Transaction) -> None:

@@ -31,7 +31,6 @@ class _Watched:
     quiet: int = 0
     """Looks without a beat."""
     restarts: int = 0
-    """Since the last beat."""
     running: "asyncio.Task[None] | None" = None
     abandoned: "list[asyncio.Task[None]]" = field(default_factory=list)
 

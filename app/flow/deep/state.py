@@ -91,7 +91,6 @@ class DeepState(Record):
     under_review: Reviewed | None = None
     """Whose work the critic has to look at; None = nobody's."""
     critiques: tuple[Critique, ...] = ()
-    """All there were, in order."""
     plan_tries: int = 0
     research_tries: int = 0
     """Of the current research step."""
@@ -102,16 +101,13 @@ class DeepState(Record):
     talks: dict[str, Talk] = {}
     """Of the subgraphs: ``researcher:1`` …, ``expert``."""
     messages: tuple[DeepMessage, ...] = ()
-    """The shared channel, oldest first."""
     calls: dict[str, int] = {}
     """Tool calls so far, by agent: they number the steps."""
 
     actions: tuple[FlowAction, ...] = ()
-    """The trace so far."""
     outcomes: tuple[StepOutcome, ...] = ()
     """The tool calls as steps, for the run's figures; their quotes are in the observations only."""
     verdicts: tuple[Conflict, ...] = ()
-    """Sources that disagreed and were weighed."""
     points: tuple[ResolvedPoint, ...] = ()
     """The same as the answer tells it."""
 

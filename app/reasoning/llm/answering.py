@@ -193,7 +193,8 @@ async def composed(ladder: Ladder, rules: Reasoner, request: ComposeRequest) -> 
     if gate.left_out:
         note_downgrade(f"compose: {gate.left_out} statements without support left out")
     if nothing and not said.strip():
-        empty = await _by_rules(rules, request.model_copy(update={"findings": _emptied(request), "computations": ()}))
+        findings = tuple(finding.emptied() for finding in request.findings)
+        empty = await _by_rules(rules, request.model_copy(update={"findings": findings, "computations": ()}))
         yield empty.answer
         yield empty
     elif not said.strip():
@@ -234,8 +235,3 @@ async def _by_rules(rules: Reasoner, request: ComposeRequest) -> Composition:
     if not isinstance(last, Composition):
         raise RuntimeError("the composer ended without a composition")
     return last
-
-
-def _emptied(request: ComposeRequest) -> tuple[object, ...]:
-    emptied = {"found": False, "answer": "", "confidence": 0.0, "quotes": (), "evidence": ()}
-    return tuple(finding.model_copy(update=emptied) for finding in request.findings)

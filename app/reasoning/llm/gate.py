@@ -48,7 +48,6 @@ class AnswerGate:
         self._held = ""
         self._said = False
         self.left_out = 0
-        """Statements that did not go out."""
 
     @property
     def said_nothing_found(self) -> bool:

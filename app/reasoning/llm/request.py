@@ -10,7 +10,6 @@ from app.domain.tokens import estimated_tokens
 
 SchemaMode = Literal["json_schema", "json_object", "text"]
 _MESSAGE_TOKENS = 6
-"""Around each message."""
 _ABOUT_SCHEMAS = ("response_format", "schema", "json", "grammar", "guided", "structured")
 
 

@@ -1,13 +1,13 @@
 """What models are told in the deep flow: JSON lines, so that no text can pretend to be a heading of ours, each bounded,
 so that a prompt has the same size after the first step and after the last."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from app.domain.deep import Critique, DeepMessage, DeepPlan, Observation, Research, Working
 from app.domain.knowledge import Finding, Language
 from app.reasoning.deep import ActRequest, CritiqueRequest, DecomposeRequest, TellRequest, ToolOffer
+from app.reasoning.llm.telling import line
 from app.text.language import clean, content_words, fold
 
 _MOST_CHARS = 7_000
@@ -129,11 +129,6 @@ _TOOLS_OF: dict[Language, dict[str, str]] = {
     "vi": {"researcher": "Công cụ của người tìm kiếm:", "expert": "Công cụ của chuyên gia:", "own": "Công cụ:"},
     "en": {"researcher": "The researcher's tools:", "expert": "The expert's tools:", "own": "The tools:"},
 }
-
-
-def line(**fields: Any) -> str:
-    """One object on one line."""
-    return json.dumps(fields, ensure_ascii=False)
 
 
 def tools(offers: Sequence[ToolOffer], language: Language, whose: str = "own") -> str:
