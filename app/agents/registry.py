@@ -8,7 +8,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from app.agents.mcp_servers import McpServers
 from app.agents.spec import AgentSpec, FileRefused, parse_yaml, problems, read_text
-from app.domain.plan import FILES_TOOL, LOG_TOOL, RAG_TOOL, TRANSCRIPT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
+from app.domain.plan import FILES_TOOL, LOG_TOOL, OUTWARD_TOOLS, RAG_TOOL
 from app.domain.principal import SCOPES, Principal
 from app.domain.record import Record
 from app.errors import AppError, ErrorCode
@@ -205,7 +205,7 @@ def _may_read_any(principal: Principal, department: str) -> bool:
 Role = Literal["researcher", "expert"]
 ROLES: tuple[Role, ...] = ("researcher", "expert")
 FOLDER = Path(__file__).parent / "deep"
-_READING = frozenset({RAG_TOOL, LOG_TOOL, WEB_TOOL, WIKIPEDIA_TOOL, TRANSCRIPT_TOOL})
+_READING = OUTWARD_TOOLS | {RAG_TOOL, LOG_TOOL}
 """Tools that read what is not the asker's own: on offer as far as some agent of the registry offers them."""
 
 

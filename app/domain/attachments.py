@@ -1,6 +1,6 @@
 """Files attached to questions: what is known of one, and what it says."""
 
-from collections.abc import Iterator
+import re
 from datetime import datetime
 from uuid import UUID
 
@@ -9,6 +9,7 @@ from pydantic import Field
 from app.domain.documents import ParseNote
 from app.domain.record import Record
 
+_NOT_PLAIN = re.compile(r"[^\w.\-–()+,]")
 Cell = int | float | str
 """A number the file holds as a number, or a text as it is shown; dates are ISO texts, empty cells ``""``."""
 
@@ -101,10 +102,4 @@ class AttachmentLimits(Record):
 
 def escaped(name: str) -> str:
     """A name as a part of an address: letters of every language stay, signs that mean something there do not."""
-    return "".join(_escaped(name))
-
-
-def _escaped(name: str) -> Iterator[str]:
-    for char in name:
-        plain = char.isalnum() or char in "._-–()+,"
-        yield char if plain else "".join(f"%{byte:02X}" for byte in char.encode("utf-8", "replace"))
+    return _NOT_PLAIN.sub(lambda sign: "".join(f"%{byte:02X}" for byte in sign[0].encode("utf-8", "replace")), name)

@@ -170,14 +170,7 @@ class Progress(Record):
     @property
     def percentage(self) -> int:
         """0–100; embedding is what takes the time."""
-        match self.stage:
-            case DocumentStatus.RECEIVED:
-                return 0
-            case DocumentStatus.PARSING:
-                return 5
-            case DocumentStatus.CHUNKING:
-                return 15
-            case DocumentStatus.EMBEDDING:
-                return 20 + round(75 * self.chunks_embedded / max(self.chunks_total, 1))
-            case _:
-                return 100
+        if self.stage is DocumentStatus.EMBEDDING:
+            return 20 + round(75 * self.chunks_embedded / max(self.chunks_total, 1))
+        before = {DocumentStatus.RECEIVED: 0, DocumentStatus.PARSING: 5, DocumentStatus.CHUNKING: 15}
+        return before.get(self.stage, 100)

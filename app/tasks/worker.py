@@ -66,7 +66,7 @@ class Worker:
         self._registry = registry
         self._journal = journal
         self._step_journal = Journal(database, StepNotifications(journal.wake))
-        self._attempts = Attempts(registry, handlers)
+        self._handlers = handlers
         self._step_handler = step_handler
         self._holdings = Leases(database, registry, journal)
         runs = {line_of(one): max_ingestions if one == "ingest" else 0 for one in queues if one in IN_PROCESS}
@@ -156,7 +156,7 @@ class Worker:
             raise RetryRequested(timedelta(seconds=max(left + _LEASE_MARGIN_SECONDS, delay_seconds)))
 
     async def _run(self, principal: Principal, task: Task) -> bool:
-        return await self._attempts.carry_out(await self._begun(self._journal, principal, task))
+        return await self._carry_out(await self._begun(self._journal, principal, task))
 
     async def _take_step(self, queued: QueuedJob) -> None:
         """One handed out step's job. It always ends: a step that was not done is handed out again by its leader."""
@@ -193,23 +193,7 @@ class Worker:
         check = partial(self._holdings.check, task.task_id, task.attempt)
         return TaskRun(principal, task, task.attempt, writer, check)
 
-
-def _read(queued: QueuedJob) -> Job | None:
-    try:
-        return read_job(queued.payload)
-    except ValueError:
-        _log.error("job_unreadable", job_id=queued.id)
-        return None
-
-
-class Attempts:
-    """Takes claimed runs to their end, whatever their handlers do."""
-
-    def __init__(self, registry: TaskRegistry, handlers: Mapping[TaskKind, Handler]):
-        self._registry = registry
-        self._handlers = handlers
-
-    async def carry_out(self, run: TaskRun) -> bool:
+    async def _carry_out(self, run: TaskRun) -> bool:
         """Take a claimed task to its terminal event, or let it wait for a person; whether that was committed here. What
         goes wrong is told there, and raised only when it cannot be told."""
         try:
@@ -266,3 +250,11 @@ class Attempts:
             run, status=TaskStatus.FAILED, result=result, metadata={"outcome": "failed"}, error_message=message,
             event=TaskFailed(answer=result),
         )  # fmt: skip
+
+
+def _read(queued: QueuedJob) -> Job | None:
+    try:
+        return read_job(queued.payload)
+    except ValueError:
+        _log.error("job_unreadable", job_id=queued.id)
+        return None

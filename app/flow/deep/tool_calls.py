@@ -8,17 +8,7 @@ from app.agents.spec import new_step
 from app.agents.step import StepOrder, StepOutcome
 from app.domain.deep import Observation
 from app.domain.knowledge import Finding
-from app.domain.plan import (
-    FILES_TOOL,
-    LOG_TOOL,
-    RAG_TOOL,
-    RETRIEVAL_TOOLS,
-    TRANSCRIPT_TOOL,
-    WEB_TOOL,
-    WIKIPEDIA_TOOL,
-    PlannedStep,
-    Step,
-)
+from app.domain.plan import FILES_TOOL, LOG_TOOL, OUTWARD_TOOLS, RAG_TOOL, RETRIEVAL_TOOLS, PlannedStep, Step
 from app.domain.tasks import PrivateContext
 from app.flow.deep.context import DeepContext, Stopped
 from app.flow.deep.state import DeepState
@@ -27,13 +17,12 @@ from app.flow.wording import SENTENCES
 from app.reasoning.deep import ToolWish
 from app.text.language import words
 
-_OUTSIDE = frozenset({WEB_TOOL, WIKIPEDIA_TOOL, TRANSCRIPT_TOOL})
 _INSIDE = frozenset({RAG_TOOL, LOG_TOOL, FILES_TOOL})
 
 
 def carries_out(wish: ToolWish, state: DeepState) -> bool:
     """Whether a wish could tell somebody outside what was read inside."""
-    if wish.tool not in _OUTSIDE or not any(one.tool in _INSIDE for one in state.observations):
+    if wish.tool not in OUTWARD_TOOLS or not any(one.tool in _INSIDE for one in state.observations):
         return False
     plan = state.plan
     known = (state.said, *(plan.research + plan.logic if plan else ()))

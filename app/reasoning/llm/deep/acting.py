@@ -13,7 +13,10 @@ from app.reasoning.deep import Action, ActRequest, Found, Solved
 from app.reasoning.llm.deep import telling
 from app.reasoning.llm.deep.calls import grounds_of, wished, wrong_call
 from app.reasoning.llm.deep.planning import NOT_SOLVED
-from app.reasoning.llm.deep.shapes import (
+from app.reasoning.llm.deep.telling import findings_of
+from app.reasoning.llm.grounds import Grounds
+from app.reasoning.llm.ladder import Ladder
+from app.reasoning.llm.shapes import (
     ActionShape,
     FoundShape,
     ResearchEndShape,
@@ -23,9 +26,6 @@ from app.reasoning.llm.deep.shapes import (
     SolveShape,
     ToolShape,
 )
-from app.reasoning.llm.deep.telling import findings_of
-from app.reasoning.llm.grounds import Grounds
-from app.reasoning.llm.ladder import Ladder
 from app.reasoning.llm.structured import Question, ask
 from app.text.language import clean
 

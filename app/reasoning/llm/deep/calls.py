@@ -10,16 +10,14 @@ from decimal import Decimal
 
 from app.domain.deep import Observation
 from app.domain.knowledge import Finding
-from app.domain.plan import TRANSCRIPT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
+from app.domain.plan import OUTWARD_TOOLS
 from app.links import LinkGuard
 from app.reasoning.deep import ActRequest, ToolOffer, ToolWish
-from app.reasoning.llm.deep.shapes import ToolShape
 from app.reasoning.llm.deep.telling import listed, properties_of
 from app.reasoning.llm.grounds import Grounds, day, texts_of
+from app.reasoning.llm.shapes import ToolShape
 from app.text.language import clean, content_words, fold, normalise, words
 
-OUTWARD = frozenset({WEB_TOOL, WIKIPEDIA_TOOL, TRANSCRIPT_TOOL})
-"""Tools whose queries others may read."""
 _QUERY_CHARS, _VALUE_CHARS, _WHY_CHARS = 1_000, 4_000, 300
 _ADDRESS = re.compile(r"(?:\b[a-z][a-z0-9+.-]{0,20}:[/\\\\]{2}|\bwww\.)[^\s\"'<>`]+", re.IGNORECASE)
 _BEHIND_ADDRESS = ".,;:!?*_~)]}|”’"
@@ -46,10 +44,10 @@ def wrong_call(reply: ToolShape, request: ActRequest) -> list[str]:
     if not wish.arguments and _was_made(wish, request.observations):
         errors.append("this call was made already: use what it gave, or ask something else")
     said = [wish.query, *wish.arguments.values()]
-    errors += _wrong_addresses(said, request, is_outward=reply.tool in OUTWARD)
-    if request.role == "expert" and reply.tool not in OUTWARD:
+    errors += _wrong_addresses(said, request, is_outward=reply.tool in OUTWARD_TOOLS)
+    if request.role == "expert" and reply.tool not in OUTWARD_TOOLS:
         errors += _wrong_figures(said, request)
-    if reply.tool in OUTWARD:
+    if reply.tool in OUTWARD_TOOLS:
         errors += _carried_out(said, request)
     return errors
 
@@ -138,7 +136,7 @@ def _carried_out(said: Sequence[str], request: ActRequest) -> Iterator[str]:
     inside, outside = _told(request.observations)
     outside += [asked.question, plan.question, *plan.research]
     for step in request.research:
-        is_inner = any(one.tool not in OUTWARD for one in step.observations) or _is_inner(step.findings)
+        is_inner = any(one.tool not in OUTWARD_TOOLS for one in step.observations) or _is_inner(step.findings)
         further_inside, further_outside = _told(step.observations)
         inside += [*further_inside, *texts_of(findings=step.findings)] if is_inner else []
         outside += further_outside
@@ -152,8 +150,8 @@ def _carried_out(said: Sequence[str], request: ActRequest) -> Iterator[str]:
 
 def _told(calls: Sequence[Observation]) -> tuple[list[str], list[str]]:
     """What tools inside the house gave, and what came from outside."""
-    inside = texts_of([one for one in calls if one.tool not in OUTWARD])
-    return list(inside), list(texts_of([one for one in calls if one.tool in OUTWARD]))
+    inside = texts_of([one for one in calls if one.tool not in OUTWARD_TOOLS])
+    return list(inside), list(texts_of([one for one in calls if one.tool in OUTWARD_TOOLS]))
 
 
 def _is_inner(findings: Sequence[Finding]) -> bool:

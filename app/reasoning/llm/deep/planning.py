@@ -9,9 +9,9 @@ from app.domain.deep import Critique, DeepPlan
 from app.domain.knowledge import Language
 from app.reasoning.deep import CritiqueRequest, DecomposeRequest, DeepReasoner
 from app.reasoning.llm.deep import telling
-from app.reasoning.llm.deep.shapes import CritiqueShape, DeepPlanShape
 from app.reasoning.llm.grounds import Grounds
 from app.reasoning.llm.ladder import Ladder
+from app.reasoning.llm.shapes import CritiqueShape, DeepPlanShape
 from app.reasoning.llm.structured import Question, ask
 from app.text.language import clean, content_words, fold
 

@@ -7,9 +7,9 @@ from app.domain.evidence import without_citations
 from app.domain.knowledge import Language
 from app.reasoning.deep import TellRequest
 from app.reasoning.llm.deep import telling
-from app.reasoning.llm.deep.shapes import ReportShape
 from app.reasoning.llm.grounds import Grounds
 from app.reasoning.llm.ladder import Ladder
+from app.reasoning.llm.shapes import ReportShape
 from app.reasoning.llm.structured import Question, ask
 from app.text.amounts import CLOCK, DATE, DAY_OF_MONTH, DAY_OF_YEAR, amounts_in
 from app.text.language import clean, content_words, fold
