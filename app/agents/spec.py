@@ -137,6 +137,7 @@ class AgentSpec(Record):
     name: str = Field(pattern=NAME_PATTERN)
     """Unique among all agents; also what plans and answers call it."""
     description: Bilingual
+    """What the agent knows about, as planners and people read it."""
     tools: tuple[AgentTool, ...] = Field(min_length=1)
     departments: tuple[str, ...] = ()
     """Whose documents and logs it reads; empty = the department of its own name, for a pool none."""

@@ -88,6 +88,7 @@ class ModelUsage(Record):
     """What was asked of language models."""
 
     calls: int
+    """Requests, failed ones included."""
     prompt_tokens: int
     completion_tokens: int
     cost: float
@@ -149,6 +150,7 @@ class ErrorAnswer(Record):
     fallback_answer: str
     flow_action: tuple[FlowAction, ...]
     durability: Durability | None = None
+    """As in the final answer."""
 
 
 class ToolUsage(Record):

@@ -131,6 +131,7 @@ class VersionView(Record):
     changes: tuple[TextChange, ...] = ()
     """Against the version before, in order; empty for the first one."""
     is_cut: bool = False
+    """Whether further changes were left out."""
 
 
 class DocumentText(Record):
@@ -149,6 +150,7 @@ class DocumentText(Record):
     text: str
     """Of the version that is found, as it was read; Markdown where the format had headings."""
     is_cut: bool
+    """Whether the end was left out."""
 
 
 class DocumentTitle(Record):

@@ -33,6 +33,7 @@ class RunFigures(Record):
     run_id: str
     made_at: datetime
     version: str
+    """Of the program."""
     mind: str
     """Who answered: the rules of a release, or models with their prompts."""
     datasets: tuple[str, ...]
@@ -46,6 +47,7 @@ class RunFigures(Record):
     tokens_per_question: float
     gates: tuple[KeptGate, ...]
     holds: bool
+    """Whether no gate is broken."""
 
 
 class KeptRun(RunFigures):

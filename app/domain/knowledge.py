@@ -66,6 +66,7 @@ class SearchPlan(Record):
     """Every visible chunk compared, or the tenant's own approximate index walked."""
     embedding_model: str
     legs: dict[str, float]
+    """Weight of each fused leg: ``vector``, ``text``, ``folded``."""
     unaccented: bool
     """Whether the query was taken as Vietnamese typed without diacritics."""
     by_words_alone: bool = False
@@ -73,7 +74,9 @@ class SearchPlan(Record):
     visible: int | None = None
     """Chunks the caller may see in what was searched, counted at this state of the corpus."""
     candidates: int
+    """How many passages were considered before cutting to the limit."""
     returned: int = 0
+    """How many were given back."""
     duration_ms: float
     cached: bool = False
 

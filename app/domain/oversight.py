@@ -37,6 +37,7 @@ class TaskFigures(Record):
     status: TaskStatus
     waiting_for: Literal["approval"] | None
     agent: str | None
+    """Of a step."""
     attempt: int
     holder: str | None
     """The worker that has, or had last, the task."""
@@ -54,6 +55,7 @@ class TaskFigures(Record):
     steps: int
     steps_done: int
     is_stopped_by_owner: bool
+    """The person who asked wanted no answer any more."""
 
     @property
     def is_run(self) -> bool:
@@ -136,3 +138,4 @@ class Spending(Record):
     users: tuple[UserSpent, ...]
     """Who took most first; at most 100."""
     user_count: int
+    """Everybody who took anything."""

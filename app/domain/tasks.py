@@ -96,7 +96,7 @@ class TaskState(Record):
     updated_at: datetime
     completed_at: datetime | None
     waiting_for: Literal["approval"] | None = None
-    """What a parked run waits for (``POST /tasks/{task_id}/approve``); it is pending, and nobody works on it."""
+    """The plan waits for ``POST /tasks/{task_id}/approve``; the task is pending, and nobody works on it."""
     expires_at: datetime | None = None
     """When a parked run stops waiting, or the time of a handed out step is over."""
 
@@ -213,3 +213,4 @@ class TaskView(TaskState):
 
     agent: str | None
     children: tuple["TaskView", ...] = ()
+    """One task a plan step, in the order they were registered."""
