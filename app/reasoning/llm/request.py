@@ -166,3 +166,12 @@ class ModelFailed(Exception):
     def is_worth_another_try(self) -> bool:
         """Whether the same endpoint may do better at once or soon."""
         return self.learnt or self.outcome in TRANSIENT
+
+
+@dataclass(frozen=True)
+class TimeLimits:
+    """Seconds a call may wait: for its first token, for the next one, and in all."""
+
+    first_token: float = 20.0
+    between_tokens: float = 10.0
+    call: float = 60.0

@@ -1,15 +1,21 @@
 """Utterances with known kinds, and how near a new one is to them.
 
-The utterances are in ``exemplars.jsonl``; their vectors are kept between processes.
+The utterances are in ``exemplars.jsonl``; their vectors, and what was
+fitted to them, are kept between processes.
 """
 
 import asyncio
+import hashlib
 import json
+import os
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Literal, get_args
+from pathlib import Path
+from typing import Any, Literal, get_args
+from zipfile import BadZipFile
 
 import numpy as np
 
@@ -126,6 +132,33 @@ def fitted(
     return KindModel.fit(utterances, signs, groups, weights=weights, stiffness=stiffness)
 
 
+def _read_or_fit(folder: Path | None, embedder_model: str, vectors: Vectors | None) -> KindModel:
+    """The model an earlier process fitted and left in `folder`, or a new one, left there from now on; blocks, a second
+    for a new one. The file is named by all that the model follows from, the files of this room and of `text` too."""
+    if folder is None:
+        return fitted(exemplars(), vectors)
+    digest = hashlib.sha256(f"{embedder_model}\n{WEIGHTS}\n{STIFFNESS}".encode())
+    here = Path(__file__).parent
+    for path in sorted([*here.iterdir(), *(here.parents[1] / "text").iterdir()]):
+        digest.update(path.read_bytes() if path.is_file() else b"")
+    path = folder / f"kinds-{digest.hexdigest()[:24]}.npz"
+    try:
+        with path.open("rb") as file, np.load(file, allow_pickle=False) as stored:
+            middles = Middles({"vi": stored["vi"], "en": stored["en"]}) if "vi" in stored else None
+            return KindModel(Views(WEIGHTS, stored["rarity"], middles), stored["slopes"])
+    except (OSError, ValueError, EOFError, KeyError, BadZipFile):
+        model = fitted(exemplars(), vectors)
+    with suppress(OSError):  # where nothing can be written, the next process fits it again
+        folder.mkdir(parents=True, exist_ok=True)
+        draft = path.with_name(f"{path.stem}.{os.getpid()}.npz")
+        arrays: dict[str, Any] = {"slopes": model.slopes, "rarity": model.views.rarity}
+        if model.views.middles:
+            arrays |= {str(language): mean for language, mean in model.views.middles.means.items()}
+        np.savez(draft, **arrays)
+        draft.replace(path)
+    return model
+
+
 def read_scores(scores: Numbers) -> Nearness:
     """What the scores of a model made by `fitted` say."""
     return Nearness(float(scores[0]), TALKS[int(np.argmax(scores[1:]))])
@@ -162,7 +195,7 @@ class ExemplarBank:
     async def middles(self) -> Middles:
         """The mean vector of each language. Raises `EmbeddingUnavailable`."""
         if self._middles is None:
-            self._middles = Middles(Utterances([exemplar.text for exemplar in exemplars()], await self.vectors()))
+            self._middles = Middles.learn(Utterances([exemplar.text for exemplar in exemplars()], await self.vectors()))
         return self._middles
 
     async def elsewhere(self, *, by_meaning: bool) -> Utterances:
@@ -179,6 +212,6 @@ class ExemplarBank:
     async def _model(self, *, by_meaning: bool) -> KindModel:
         async with self._fitting:
             if by_meaning not in self._models:
-                vectors = await self.vectors() if by_meaning else None
-                self._models[by_meaning] = await asyncio.to_thread(fitted, exemplars(), vectors)
+                vectors, name = (await self.vectors(), self._embedder.model) if by_meaning else (None, "")
+                self._models[by_meaning] = await asyncio.to_thread(_read_or_fit, self._kept.folder, name, vectors)
             return self._models[by_meaning]

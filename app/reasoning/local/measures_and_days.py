@@ -8,7 +8,7 @@ ISO dates, others as they were said: only the calendar knows what day it is toda
 import re
 from collections.abc import Mapping, Sequence
 from datetime import date
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from app.domain.plan import UNIT_TOOL
 from app.reasoning.local.cues import alternatives, named_lines, named_patterns
@@ -39,15 +39,20 @@ _SLOTS = {
 _SLOT = re.compile(r"(?<![a-zA-Z\\])[DRYNUWLMQX](?![a-zA-Z])")
 _LEAD = rf"(?:(?:{alternatives('reckoning.lead')})[ ,:]+){{0,4}}"
 _TAIL = rf"(?: (?:{alternatives('reckoning.tail')})){{0,4}}[ ?!.=,]*"
-_FORMS = tuple(
-    (name, re.compile(rf"{_LEAD}(?:{_SLOT.sub(lambda mark: _SLOTS[mark[0]], written)}){_TAIL}"))
-    for name, written in (*named_lines("date_questions.form"), *named_lines("measure_questions.form"))
-)
 _KINDS = named_patterns("measure_questions.unit")
 _INCLUSIVE = re.compile(alternatives("date_questions.inclusive"))
 _BEFORE = re.compile(r"\b(?:truoc|before)\b")
 _SOME_DAY, _ANOTHER_DAY = date(2001, 1, 1), date(2012, 6, 6)
 """What both read alike does not depend on today."""
+
+
+@cache
+def _forms() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Every form a question may have, by name; compiled at the first question, for that takes a quarter of a second."""
+    return tuple(
+        (name, re.compile(rf"{_LEAD}(?:{_SLOT.sub(lambda mark: _SLOTS[mark[0]], written)}){_TAIL}"))
+        for name, written in (*named_lines("date_questions.form"), *named_lines("measure_questions.form"))
+    )
 
 
 @lru_cache(maxsize=512)
@@ -58,7 +63,7 @@ def measure_or_day_asked(query: str) -> Reckoning | None:
     if len(text) > _MAX_CHARS or len(said) != len(text):
         return None
     bare = _INCLUSIVE.sub("", said)
-    for name, form in _FORMS:
+    for name, form in _forms():
         match = form.fullmatch(bare)
         if match and "unit" not in form.groupindex:
             found = [group for group in match.groups() if group]

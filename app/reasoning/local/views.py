@@ -104,21 +104,28 @@ class Utterances:
 class Middles:
     """The mean vector of each language, to be taken out: what is left compares across languages."""
 
-    def __init__(self, known: Utterances):
+    def __init__(self, means: Mapping[Language, Vectors]):
+        """Use `learn`."""
+        self.means = means
+
+    @classmethod
+    def learn(cls, known: Utterances) -> "Middles":
         """Learn them from many texts with vectors."""
         if known.vectors is None:
             raise ValueError("means are learnt from vectors")
         spoken = np.array([guess_language(text) for text in known.texts])
         languages: tuple[Language, ...] = ("vi", "en")
-        self._of: Mapping[Language, Vectors] = {
-            language: (known.vectors[own] if own.sum() >= _FEWEST else known.vectors).mean(axis=0)
-            for language in languages
-            for own in [spoken == language]
-        }
+        return cls(
+            {
+                language: (known.vectors[own] if own.sum() >= _FEWEST else known.vectors).mean(axis=0)
+                for language in languages
+                for own in [spoken == language]
+            }
+        )
 
     def centred(self, texts: Sequence[str], vectors: Vectors) -> Numbers:
         """Unit rows without the mean of their text's language."""
-        return unit(vectors - np.stack([self._of[guess_language(text)] for text in texts]))
+        return unit(vectors - np.stack([self.means[guess_language(text)] for text in texts]))
 
 
 class Views:
@@ -137,7 +144,7 @@ class Views:
         spelling = spelling_of(known.texts)
         holders = (spelling > 0).sum(axis=0)
         rarity = np.log((len(known.texts) + 1) / (holders + 1)) + _COMMON
-        views = cls(weights, rarity, (middles or Middles(known)) if known.vectors is not None else None)
+        views = cls(weights, rarity, (middles or Middles.learn(known)) if known.vectors is not None else None)
         return views, views._rows(known, spelling)
 
     def of(self, asked: Utterances) -> Numbers:

@@ -13,7 +13,7 @@ from app.cli import app as command_line
 from app.cli.lazy_commands import PLACES, Commands
 
 HEAVY = {
-    "alembic", "langgraph", "langsmith", "mcp", "onnxruntime", "openai", "pgqueuer", "pint", "redis", "tokenizers",
+    "alembic", "langgraph", "langsmith", "mcp", "onnxruntime", "openai", "pgqueuer", "pint", "redis", "sentencepiece",
     "uvicorn", "app.agents.registry", "app.api.deps", "app.evaluation.running", "app.flow", "app.main.http",
     "app.main.services", "app.reasoning.local", "app.retrieval.search", "app.tasks.worker",
 }  # fmt: skip
@@ -83,3 +83,9 @@ class TestLoading:
             check=True, timeout=60,
         )  # fmt: skip
         assert HEAVY.intersection(done.stdout.split()) == set()
+
+
+def test_a_service_without_model_and_redis_loads_neither_library() -> None:
+    program = "import sys, app.main.services, app.main.http; print(*sys.modules)"
+    loaded = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert not {"openai", "redis"} & set(loaded.stdout.split())

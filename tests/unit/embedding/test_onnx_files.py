@@ -31,7 +31,7 @@ def vector(folder: Path) -> Vectors:
 
 
 def only_file(folder: Path) -> Path:
-    (path,) = folder.iterdir()
+    (path,) = folder.glob("*.onnx")
     return path
 
 
@@ -105,6 +105,6 @@ class TestWhenItCannotRun:
             OnnxEmbedder.open(tmp_path)
 
     def test_says_so_when_the_engine_refuses_the_model(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-        monkeypatch.setattr(onnx, "_stored_model", lambda folder, weights: b"no model")
+        monkeypatch.setattr(onnx, "_build_model", lambda: b"no model")
         with pytest.raises(EmbeddingUnavailable, match="cannot run"):
             OnnxEmbedder.open(tmp_path)

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.knowledge import ChunkDraft
-from app.embedding.weights import load_tokenizer
 from app.ingestion.chunk import SIZING, Sizing, chunk
 from app.text.language import clean
 from tests.cases import each_case
+from tests.factories import bundled_tokens
 
 SEED = Path(__file__).parents[3] / "seed_data"
 
@@ -272,7 +272,7 @@ class TestWhateverTheText:
 
 def bundled(texts: Sequence[str]) -> list[int]:
     """Tokens of the bundled model."""
-    return [len(load_tokenizer().encode(text, add_special_tokens=False)) for text in texts]
+    return [bundled_tokens(text) for text in texts]
 
 
 @pytest.mark.skipif(not SEED.is_dir(), reason="no demonstration documents")

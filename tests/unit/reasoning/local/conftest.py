@@ -7,11 +7,11 @@ import pytest
 
 from app.agents.registry import AgentRegistry
 from app.domain.knowledge import Passage
-from app.embedding.weights import load_tokenizer
 from app.ingestion.chunk import chunk
 from app.ingestion.seed import read_document
 from app.reasoning import AgentOffer, AnswerRequest
 from tests import factories
+from tests.factories import bundled_tokens
 
 SEED = Path(__file__).parents[4] / "seed_data"
 
@@ -23,7 +23,7 @@ def offers() -> tuple[AgentOffer, ...]:
 
 
 def _count_tokens(texts: Sequence[str]) -> list[int]:
-    return [len(load_tokenizer().encode(text, add_special_tokens=False)) for text in texts]
+    return [bundled_tokens(text) for text in texts]
 
 
 def seed_passages(*names: str) -> tuple[Passage, ...]:
