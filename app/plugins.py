@@ -7,6 +7,7 @@ Both kinds are written the same way, ``name = "module:object [extra]"``: the bui
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
+from importlib.util import find_spec
 from typing import Generic, TypeVar
 
 from app.errors import AppError, ErrorCode
@@ -14,6 +15,14 @@ from app.errors import AppError, ErrorCode
 TOOLS, FACES, PARSERS, EVALUATIONS = "conclave.tools", "conclave.faces", "conclave.parsers", "conclave.evaluations"
 READERS = "conclave.readers"
 """Reserved; nothing is loaded from it yet."""
+_BESIDE = {
+    TOOLS: {
+        "web": "extras.web.plugin:WEB [web]",
+        "wikipedia": "extras.web.plugin:WIKIPEDIA",
+        "transcript": "extras.web.plugin:TRANSCRIPT [web]",
+    }
+}
+"""Those of `extras`, for a checkout that was installed before they were: pyproject.toml names the same."""
 PluginT = TypeVar("PluginT")
 
 
@@ -58,8 +67,15 @@ class _LibraryMissing(Exception):
 def _entries(group: str, built_in: Mapping[str, str]) -> Iterable[EntryPoint]:
     yield from (EntryPoint(name, value, group) for name, value in built_in.items())
     # A package that is installed twice (as a wheel and from its folder) names the same object twice.
-    installed = {(entry.name, entry.value): entry for entry in entry_points(group=group)}
-    yield from (installed[key] for key in sorted(installed))
+    installed = {(name, value): EntryPoint(name, value, group) for name, value in _BESIDE.get(group, {}).items()}
+    installed |= {(entry.name, entry.value): entry for entry in entry_points(group=group)}
+    yield from (installed[key] for key in sorted(installed) if not _is_left_out(installed[key]))
+
+
+def _is_left_out(entry: EntryPoint) -> bool:
+    """Whether the entry is one of our extras, and this installation does not have it."""
+    package = entry.module.rpartition(".")[0]
+    return package.startswith("extras.") and (find_spec("extras") is None or find_spec(package) is None)
 
 
 def _load(entry: EntryPoint, kind: type[PluginT]) -> PluginT:

@@ -14,8 +14,8 @@ from app.cli.output import FAILED, OK, USAGE, finish, print_json
 from app.errors import ToolFailed, ToolRetry
 from app.settings import Settings
 from app.tools.mcp.adapter import MCPToolAdapter
-from app.tools.mcp.connections import offered_by
 from app.tools.mcp.result import SchemaRefused, check_schema, wrong_places
+from app.tools.mcp.session import offered_by
 from app.tools.mcp.spec import PinnedServer, ServerRefused, changes
 
 mcp_commands = typer.Typer(no_args_is_help=True, help="MCP servers and their approved tools.")

@@ -19,7 +19,6 @@ from app.domain.attachments import (
     FileContent,
     ListedEntry,
 )
-from app.domain.documents import ParseNote
 from app.domain.principal import Principal
 from app.domain.tokens import estimated_tokens
 from app.errors import AppError, ErrorCode
@@ -159,7 +158,7 @@ def content_of(parsed: ParsedFile | DescribedFile, name: str) -> FileContent:
         sections=tuple(
             AttachedSection(position=one.position, heading=one.section, text=one.text, page=one.page) for one in pieces
         ),
-        tables=tuple(_collected_tables(parsed)) or tuple(_tables_of_text(parsed, title)),
+        tables=parsed.tables or tuple(_tables_of_text(parsed, title)),
     )
 
 
@@ -171,7 +170,6 @@ def _attachment(
     created_at: datetime,
     expires_at: datetime,
 ) -> Attachment:
-    told = parsed.warnings if isinstance(parsed, ParsedFile) else ()
     pages = len(parsed.pages) if isinstance(parsed, ParsedFile) else 0
     return Attachment(
         file_id=uuid4(),
@@ -180,15 +178,10 @@ def _attachment(
         byte_count=size,
         pages=pages or None,
         tables=len(read.tables),
-        warnings=tuple(ParseNote(code=str(one.code), advice=one.advice, count=one.count) for one in told),
+        warnings=parsed.warnings if isinstance(parsed, ParsedFile) else (),
         created_at=created_at,
         expires_at=expires_at,
     )
-
-
-def _collected_tables(parsed: ParsedFile) -> Iterator[AttachedTable]:
-    for table in parsed.tables:
-        yield AttachedTable.model_validate(table.model_dump())
 
 
 def _tables_of_text(parsed: ParsedFile, title: str) -> Iterator[AttachedTable]:

@@ -228,40 +228,19 @@ class Copies:
 def _contradiction(
     mine: PassageRow, theirs: PassageRow, one: Claim, other: Claim, similarity: float, score: float
 ) -> FindingRow:
-    return FindingRow(
-        finding_id=_finding_id(mine.chunk_id, theirs.chunk_id, f"contradiction {one.unit}"),
-        kind="contradiction",
-        document_id=mine.document_id,
-        chunk_id=mine.chunk_id,
-        other_document_id=theirs.document_id,
-        other_chunk_id=theirs.chunk_id,
-        unit=one.unit,
-        value=", ".join(one.amounts)[:_QUOTED],
-        other_value=", ".join(other.amounts)[:_QUOTED],
-        sentence=one.sentence[:_QUOTED],
-        other_sentence=other.sentence[:_QUOTED],
-        similarity=similarity,
-        score=score,
-    )
+    values = ", ".join(one.amounts)[:_QUOTED], ", ".join(other.amounts)[:_QUOTED]
+    sentences = one.sentence[:_QUOTED], other.sentence[:_QUOTED]
+    finding_id = _finding_id(mine.chunk_id, theirs.chunk_id, f"contradiction {one.unit}")
+    pair = (mine.document_id, mine.chunk_id, theirs.document_id, theirs.chunk_id)
+    return FindingRow(finding_id, "contradiction", *pair, one.unit, *values, *sentences, similarity, score)
 
 
 def _duplicate(mine: PassageRow, near: Neighbour, share: float) -> FindingRow:
     theirs = near.passage
-    return FindingRow(
-        finding_id=_finding_id(mine.document_id, theirs.document_id, "duplicate"),
-        kind="duplicate",
-        document_id=mine.document_id,
-        chunk_id=mine.chunk_id,
-        other_document_id=theirs.document_id,
-        other_chunk_id=theirs.chunk_id,
-        unit="",
-        value="",
-        other_value="",
-        sentence=_first_line(mine.text),
-        other_sentence=_first_line(theirs.text),
-        similarity=near.similarity,
-        score=share,
-    )
+    lines = _first_line(mine.text), _first_line(theirs.text)
+    finding_id = _finding_id(mine.document_id, theirs.document_id, "duplicate")
+    pair = (mine.document_id, mine.chunk_id, theirs.document_id, theirs.chunk_id)
+    return FindingRow(finding_id, "duplicate", *pair, "", "", "", *lines, near.similarity, share)
 
 
 def _first_line(text: str) -> str:

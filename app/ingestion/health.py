@@ -34,7 +34,7 @@ from app.ingestion.intake import demand_admin
 from app.storage import health
 from app.storage.database import Database
 from app.storage.encoding import cut_page, read_cursor
-from app.storage.health import FindingRow, ItemRow, Place, StaleRules
+from app.storage.health import FindingRow, ItemRow, Place
 from app.storage.neighbours import Neighbour, PassageRow, count_words, lengths, neighbours, passages_of
 from app.storage.tenants import own_day
 
@@ -46,7 +46,6 @@ _AT_ONCE = 50
 """Passages whose neighbours are read in one transaction."""
 _FINDINGS = 100
 """Of a document, the surest; more would not be read."""
-_STALE = StaleRules(soon_days=30, old_months=18)
 _ADVICE: dict[str, dict[str, list[str]]] = tomllib.loads(Path(__file__).with_name("advice.toml").read_text("utf-8"))
 """By kind of finding and by unit: Vietnamese, English."""
 _PLACE: TypeAdapter[Place] = TypeAdapter(tuple[Annotated[int, Field(ge=0, le=100)], FiniteFloat, UUID])
@@ -97,8 +96,8 @@ class Health:
         demand_admin(principal, "looks after documents")
         behind = read_cursor(_PLACE, cursor)
         async with self._database.principal_scope(principal, durable=False) as tx:
-            rows, counts = await health.page(tx, _STALE, await own_day(tx, self._today), behind, limit + 1)
-        shown, next_cursor = cut_page(_PLACE, rows, limit, lambda last: (last.rank, last.weight, last.key))
+            rows, counts = await health.page(tx, await own_day(tx, self._today), behind, limit + 1)
+        shown, next_cursor = cut_page(_PLACE, rows, limit, lambda last: (last["rank"], last["weight"], last["key"]))
         counts = {kind: counts[kind] for kind in HealthKind if kind in counts}
         return HealthReport(items=tuple(map(_item, shown)), counts=counts, next_cursor=next_cursor)
 
@@ -138,22 +137,22 @@ class Health:
 
 
 def _item(row: ItemRow) -> HealthItem:
-    kind = HealthKind(row.kind)
+    kind = HealthKind(row["kind"])
     one = _side(row, "")
-    other = None if row.other_document_id is None else _side(row, "other_")
+    other = None if row["other_document_id"] is None else _side(row, "other_")
     told = advice(kind, row, one, other)
-    return HealthItem(kind=kind, document=one, other=other, unit=row.unit, score=min(row.score, 1.0), advice=told)
+    return HealthItem(kind=kind, document=one, other=other, unit=row["unit"], score=min(row["score"], 1.0), advice=told)
 
 
 def advice(kind: HealthKind, row: ItemRow, one: Side, other: Side | None) -> Advice:
     """Tell an administrator what is wrong and what to do about it, in both languages."""
-    units = _ADVICE["units"].get(row.unit, _ADVICE["units"]["other"])
-    detail = f" {row.detail}" if row.detail else ""
-    facts = {"title": one.title, "detail": detail, "day": row.day, "share": row.score, "one": one, "other": other}
+    units = _ADVICE["units"].get(row["unit"], _ADVICE["units"]["other"])
+    detail = f" {row['detail']}" if row["detail"] else ""
+    facts = {"title": one.title, "detail": detail, "day": row["day"], "share": row["score"], "one": one, "other": other}
     vi, en = (text.format(**facts, unit=unit) for text, unit in zip(_ADVICE["documents"][kind], units, strict=True))
     return Advice(vi=vi, en=en)
 
 
 def _side(row: ItemRow, prefix: str) -> Side:
-    fields = {name: getattr(row, prefix + name) for name in Side.model_fields}
+    fields = {name: row[prefix + name] for name in Side.model_fields}
     return Side.model_validate(fields | {"section": fields["section"] or ""})

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
@@ -71,10 +71,10 @@ class Intake:
         await changes_one_at_a_time(tx)
         name = external_id_of(upload)
         known = (await known_documents(tx, [name], self._space)).get(name)
-        document_id = known.document_id if known else document_id_of(tx.principal, name)
+        document_id = document_id_of(tx.principal, name)
         draft = self._draft(upload, name, document_id, known)
         digest = content_hash(upload, draft)
-        if known and known.content_hash == digest and _is_settled(known):
+        if _is_settled(known, digest):
             return Arrival(document_id, None)
         kind = kind_of(upload)
         version = await take_up(
@@ -87,8 +87,22 @@ class Intake:
             original=upload.content,
             task_id=task_id,
         )
-        await note_arrival(tx, document_id, version, draft)
+        # The audit says who brought which version in, and for whom to read.
+        details = {"version": version, "department": draft.department, "scope": draft.scope}
+        await note(tx, "document_brought_in", str(document_id), details)
         return Arrival(document_id, version)
+
+    async def changed(self, tx: Transaction, uploads: Sequence[Upload]) -> list[Upload]:
+        """Those of some uploads that are new or say something else than what is there."""
+        names = [external_id_of(upload) for upload in uploads]
+        known = await known_documents(tx, names, self._space)
+        drafts = [
+            self._draft(upload, name, document_id_of(tx.principal, name), known.get(name))
+            for upload, name in zip(uploads, names, strict=True)
+        ]
+        digests = map(content_hash, uploads, drafts)
+        pairs = zip(uploads, names, digests, strict=True)
+        return [upload for upload, name, digest in pairs if not _is_settled(known.get(name), digest)]
 
     def _draft(self, upload: Upload, name: str, document_id: UUID, known: KnownDocument | None) -> DocumentDraft:
         said = upload.fields
@@ -119,14 +133,10 @@ def _check_days(begins: date | None, ends: date | None) -> None:
         raise _rejected("effective_to: must not be before effective_from.")
 
 
-async def note_arrival(tx: Transaction, document_id: UUID, version: int, draft: DocumentDraft) -> None:
-    """Write to the audit who brought which version in, and for whom to read."""
-    details = {"version": version, "department": draft.department, "scope": draft.scope}
-    await note(tx, "document_brought_in", str(document_id), details)
-
-
-def _is_settled(known: KnownDocument) -> bool:
-    """Whether the same upload again would end as it did: published where it is searched, or not to be read at all."""
+def _is_settled(known: KnownDocument | None, digest: str) -> bool:
+    """Whether an upload would end as the same one did before: published where it is searched, or not to be read."""
+    if known is None or known.content_hash != digest:
+        return False
     return known.failed_with in _UNREADABLE if known.failed_with else known.has_vectors
 
 

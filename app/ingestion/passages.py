@@ -67,11 +67,7 @@ class Passages:
         return [as_passage(draft.title, draft.lang, piece) for piece in pieces]
 
     async def embed(
-        self,
-        principal: Principal,
-        passages: Sequence[Passage],
-        note: Note | None = None,
-        told: Embedded | None = None,
+        self, principal: Principal, passages: Sequence[Passage], note: Note | None = None, told: Embedded | None = None
     ) -> tuple[Vectors, int]:
         """(one vector a passage, in the stored space; how many the model was asked for).
 

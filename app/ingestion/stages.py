@@ -116,10 +116,7 @@ class Stages:
         if version.status is not DocumentStatus.FAILED:
             await self._look_at(principal, version.document_id)
         code = "PARTIAL" if version.status is DocumentStatus.PARTIAL else version.status_code
-        return Published(
-            document_id=version.document_id, version=version.version, status=version.status, code=code,
-            detail=version.status_detail, chunks=version.chunks_total,
-        )  # fmt: skip
+        return _published(version, version.status, code, version.status_detail, version.chunks_total)
 
     async def _through(self, work: _Work) -> Published:
         read = await self._read(work)
@@ -149,13 +146,12 @@ class Stages:
         title = draft.title or parsed.title or version.file_name.rpartition(".")[0] or version.file_name
         lang = draft.lang or guess_language(parsed.text)
         draft = tidy(draft.model_copy(update={"text": parsed.text, "title": title, "lang": lang}))
-        notes = tuple(ParseNote(code=str(one.code), advice=one.advice, count=one.count) for one in parsed.warnings)
         async with self._database.principal_scope(work.principal) as tx:
             await arrivals.save_parsed(
-                tx, version, draft, kind=parsed.kind.value, pages=parsed.pages, warnings=notes,
+                tx, version, draft, kind=parsed.kind.value, pages=parsed.pages, warnings=parsed.warnings,
                 is_partial=parsed.is_partial,
             )  # fmt: skip
-        return _Read(draft, parsed.pages, notes, parsed.is_partial)
+        return _Read(draft, parsed.pages, parsed.warnings, parsed.is_partial)
 
     async def _publish(self, work: _Work, read: _Read, passages: Sequence[Passage]) -> Published:
         draft, total = read.draft, len(passages)
@@ -178,10 +174,7 @@ class Stages:
             await publish(tx, [publication], embedding_model=self._passages.space, today=await own_day(tx, self._today))
         await work.tell(Progress(stage=status, chunks_total=total, chunks_embedded=total))
         await self._look_at(work.principal, version.document_id)
-        return Published(
-            document_id=version.document_id, version=version.version, status=status,
-            code="PARTIAL" if read.is_partial else "", detail=detail, chunks=total, embedded=fresh,
-        )  # fmt: skip
+        return _published(version, status, "PARTIAL" if read.is_partial else "", detail, total, fresh)
 
     async def _look_at(self, principal: Principal, document_id: UUID) -> None:
         try:
@@ -203,9 +196,14 @@ class Stages:
         status = DocumentStatus.FAILED
         async with self._database.principal_scope(principal) as tx:
             await arrivals.set_stage(tx, version.document_id, version.version, status, code=code, detail=detail)
-        return Published(
-            document_id=version.document_id, version=version.version, status=status, code=code, detail=detail
-        )
+        return _published(version, status, code, detail)
+
+
+def _published(
+    version: ArrivedVersion, status: DocumentStatus, code: str, detail: str, chunks: int = 0, embedded: int = 0
+) -> Published:
+    whose = {"document_id": version.document_id, "version": version.version, "status": status}
+    return Published(**whose, code=code, detail=detail, chunks=chunks, embedded=embedded)
 
 
 async def _as_amended(tx: Transaction, version: ArrivedVersion, draft: DocumentDraft) -> DocumentRow:

@@ -19,8 +19,7 @@ from app.events import JournalEntry
 from app.journal.messages import message_of
 from app.journal.spool_records import ActiveRun, ActiveStep, ClaimedRun, Fate, Replay, Write, entry_of
 from app.storage.database import Database
-from app.storage.spool import Spool
-from app.storage.spool_file import SpoolFull, Waiting
+from app.storage.spool import Spool, SpoolFull, Waiting
 
 RETRY_SECONDS: Final = 0.25
 """Between two looks whether the database is back."""

@@ -20,7 +20,7 @@ from app.errors import AppError, StaleAttempt
 from app.events import Event, JournalEntry, read_event
 from app.journal.messages import Place
 from app.storage.encoding import dump, storable
-from app.storage.spool_file import Entry, SpooledRun
+from app.storage.spool import Entry, SpooledRun
 
 
 class ClaimedRun(Record):

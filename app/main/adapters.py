@@ -39,16 +39,14 @@ from app.retrieval.search import Retriever
 from app.settings import Settings
 from app.storage.database import Database
 from app.storage.notifications import NotificationChannel, identity_of
-from app.storage.spool import Spool
-from app.storage.spool_file import SpoolLimits
+from app.storage.spool import Spool, SpoolLimits
 from app.tasks.outage import SpooledWrites
 from app.tasks.oversight import Oversight
 from app.tools.base import Tool, Toolbox
 from app.tools.catalogue import ToolPorts, WebPorts, build_toolbox
 from app.tools.files import FileReader
-from app.tools.reading import Reading
+from app.tools.safe_http import AllowedHosts, Fetcher, SystemResolver
 from app.tools.sandbox import Sandbox
-from app.tools.web_access import WebAccess, available_web_tools
 
 if TYPE_CHECKING:
     from app.bus.redis import RedisChannel
@@ -215,23 +213,18 @@ async def open_tools(
         connections = servers.connections()
         stack.push_async_callback(connections.aclose)
         further = servers.tools(connections, reasoner)
-    web = _web(settings, Reading(reasoner, embedder, settings.min_relevance_score))
+    web = _web(settings, embedder)
     ports = ToolPorts(
         retriever, reasoner, database, settings.min_relevance_score, sandbox, files, tables, web, concepts_in
     )
     return build_toolbox(ports, further=further)
 
 
-def _web(settings: Settings, reading: Reading) -> WebPorts | None:
+def _web(settings: Settings, embedder: Embedder) -> WebPorts | None:
     """What the web tools need; None where no host is named."""
-    access = WebAccess(
-        allowed_hosts=settings.web_allowed_hosts,
-        private_hosts=settings.web_private_hosts,
-        wikipedia_base_url=settings.wikipedia_base_url,
-    )
     try:
-        available = available_web_tools(access)
-        return WebPorts(available, access.fetcher(), reading, access.wikipedia_base_url) if available else None
+        hosts = AllowedHosts(settings.web_allowed_hosts, settings.web_private_hosts)
+        return WebPorts(Fetcher(hosts, SystemResolver()), embedder, settings.wikipedia_base_url) if hosts else None
     except ValueError as wrong:
         detail = f"CONCLAVE_WEB_ALLOWED_HOSTS or CONCLAVE_WEB_PRIVATE_HOSTS cannot be used: {wrong}"
         raise AppError(ErrorCode.VALIDATION_FAILED, detail) from wrong

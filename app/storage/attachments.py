@@ -5,7 +5,6 @@ from typing import NamedTuple
 from uuid import UUID
 
 from app.domain.attachments import AttachedFile, Attachment, FileContent
-from app.domain.documents import ParseNote
 from app.storage.database import Transaction
 from app.storage.encoding import dump, storable
 
@@ -45,7 +44,7 @@ async def renew(tx: Transaction, sha256: str, name: str, expires_at: datetime) -
         f"update attachments set expires_at = $5 where {_ALIVE} and sha256 = $3 and name = $4 returning {_COLUMNS}",
         *tx.whose, sha256, name, expires_at,
     )  # fmt: skip
-    return None if row is None else _attachment(dict(row))
+    return None if row is None else Attachment.model_validate(dict(row))
 
 
 async def add(tx: Transaction, file: AttachedFile, sha256: str) -> None:
@@ -65,7 +64,7 @@ async def listing(tx: Transaction) -> list[Attachment]:
     rows = await tx.driver.fetch(
         f"select {_COLUMNS} from attachments where {_ALIVE} order by created_at desc, file_id", *tx.whose
     )
-    return [_attachment(dict(row)) for row in rows]
+    return [Attachment.model_validate(dict(row)) for row in rows]
 
 
 async def find(tx: Transaction, file_id: UUID) -> Attachment | None:
@@ -73,7 +72,7 @@ async def find(tx: Transaction, file_id: UUID) -> Attachment | None:
     row = await tx.driver.fetchrow(
         f"select {_COLUMNS} from attachments where {_ALIVE} and file_id = $3", *tx.whose, file_id
     )
-    return None if row is None else _attachment(dict(row))
+    return None if row is None else Attachment.model_validate(dict(row))
 
 
 async def owned(tx: Transaction, file_ids: tuple[UUID, ...]) -> frozenset[UUID]:
@@ -93,7 +92,7 @@ async def read(tx: Transaction, file_id: UUID) -> tuple[Attachment, str] | None:
         return None
     fields = dict(row)
     content = fields.pop("content")
-    return _attachment(fields), content
+    return Attachment.model_validate(fields), content
 
 
 def content_of(written: str) -> FileContent:
@@ -107,9 +106,3 @@ async def delete(tx: Transaction, file_id: UUID) -> bool:
         "delete from attachments where tenant_id = $1 and user_id = $2 and file_id = $3", *tx.whose, file_id
     )
     return done == "DELETE 1"
-
-
-def _attachment(fields: dict[str, object]) -> Attachment:
-    warnings = fields.pop("warnings")
-    assert isinstance(warnings, list)
-    return Attachment.model_validate({**fields, "warnings": [ParseNote.model_validate(one) for one in warnings]})

@@ -71,19 +71,7 @@ order by v.version desc limit $3
 """
 
 
-_TEXTS = """
-select d.document_id, d.title, d.url, d.department, d.scope, d.created_at, d.effective_from, d.effective_to,
-    coalesce(v.kind, '') as kind, left(v.text, $3) as text, length(v.text) > $3 as is_cut
-from documents d
-join document_versions v
-    on v.tenant_id = d.tenant_id and v.document_id = d.document_id and v.version = d.current_version
-where d.tenant_id = $1 and d.url = $2 and app_may_read(d.scope, d.department) and app_may_read(v.scope, v.department)
-order by coalesce(d.effective_from, d.created_at::date) desc, d.document_id limit $4
-"""
-
-
-_TITLES = """
-select d.url, d.title, d.created_at
+_READABLE = """
 from documents d
 join document_versions v
     on v.tenant_id = d.tenant_id and v.document_id = d.document_id and v.version = d.current_version
@@ -91,6 +79,11 @@ where d.tenant_id = $1 and d.url = any($2::text[]) and app_may_read(d.scope, d.d
     and app_may_read(v.scope, v.department)
 order by coalesce(d.effective_from, d.created_at::date) desc, d.document_id limit $3
 """
+_TEXTS = f"""
+select d.document_id, d.title, d.url, d.department, d.scope, d.created_at, d.effective_from, d.effective_to,
+    coalesce(v.kind, '') as kind, left(v.text, $4) as text, length(v.text) > $4 as is_cut {_READABLE}
+"""
+_TITLES = f"select d.url, d.title, d.created_at {_READABLE}"
 
 
 class VersionText(NamedTuple):
@@ -153,7 +146,7 @@ async def versions(tx: Transaction, document_id: UUID, limit: int) -> list[Versi
 
 async def texts(tx: Transaction, url: str, *, most_chars: int, limit: int) -> list[DocumentText]:
     """The documents of one address whose text the caller may read, the latest in force first."""
-    rows = await tx.driver.fetch(_TEXTS, tx.tenant_id, url, most_chars, limit)
+    rows = await tx.driver.fetch(_TEXTS, tx.tenant_id, [url], limit, most_chars)
     return [DocumentText.model_validate(dict(row)) for row in rows]
 
 

@@ -3,12 +3,11 @@
 A finding is seen only by whoever may read both of its passages: the row policies say so, and every statement again.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
-from app.domain.principal import Scope
 from app.storage.database import Transaction
 from app.storage.neighbours import at_one_time, in_force, readable
 
@@ -31,54 +30,14 @@ class FindingRow(NamedTuple):
     score: float
 
 
-class ItemRow(NamedTuple):
-    """A finding, or something wrong with one document; field names are columns."""
-
-    kind: str
-    rank: int
-    """Place of the kind in the report."""
-    weight: float
-    """Order inside the kind, heaviest first."""
-    key: UUID
-    document_id: UUID
-    external_id: str
-    title: str
-    url: str
-    department: str
-    scope: Scope
-    chunk_id: UUID | None
-    section: str | None
-    value: str
-    sentence: str
-    other_document_id: UUID | None
-    other_external_id: str | None
-    other_title: str | None
-    other_url: str | None
-    other_department: str | None
-    other_scope: Scope | None
-    other_chunk_id: UUID | None
-    other_section: str | None
-    other_value: str
-    other_sentence: str
-    unit: str
-    score: float
-    detail: str
-    """What the pipeline said of a failed or partial document."""
-    day: date | None
-    """The last day of an expired document, the first of an old one."""
-
-
+ItemRow = Mapping[str, Any]
+"""A finding, or something wrong with one document, by the columns of `_PAGE`."""
 Place = tuple[int, float, UUID]
 """(rank, weight, key) of the last item of a page."""
 
 
-class StaleRules(NamedTuple):
-    """When a document counts as stale."""
-
-    soon_days: int
-    old_months: int
-
-
+_SOON_DAYS, _OLD_MONTHS = 30, 18
+"""Before its last day, and after its first, a document counts as stale."""
 _FINDINGS_ONE_AT_A_TIME = "select pg_advisory_xact_lock(hashtextextended('findings ' || $1::uuid::text, 0))"
 _VERSION = "select current_version from documents where tenant_id = $1 and document_id = $2"
 _CLEAR = "delete from document_findings where tenant_id = $1 and (document_id = $2 or other_document_id = $2)"
@@ -182,12 +141,10 @@ async def pending(tx: Transaction, today: date, limit: int) -> list[UUID]:
     return [row["document_id"] for row in rows]
 
 
-async def page(
-    tx: Transaction, rules: StaleRules, today: date, behind: Place | None, limit: int
-) -> tuple[list[ItemRow], dict[str, int]]:
+async def page(tx: Transaction, today: date, behind: Place | None, limit: int) -> tuple[list[ItemRow], dict[str, int]]:
     """(items behind the given place, how many there are of each kind). The caller must be an administrator."""
     rank, weight, key = behind or (None, None, None)
-    asked = (*tx.reader, today, rules.soon_days, rules.old_months)
+    asked = (*tx.reader, today, _SOON_DAYS, _OLD_MONTHS)
     rows = await tx.driver.fetch(_PAGE, *asked, rank, weight, key, limit)
     counts = await tx.driver.fetch(_COUNTS, *asked)
-    return [ItemRow(**row) for row in rows], {row["kind"]: row["items"] for row in counts}
+    return [dict(row) for row in rows], {row["kind"]: row["items"] for row in counts}

@@ -119,12 +119,9 @@ def _containing(stem: str) -> str:
 
 def filter_arguments(tx: Transaction, wanted: LogFilter) -> Sequence[Any]:
     """The parameters $1 to $12 of every statement."""
-    asker = tx.principal
     stems = [_PLURAL.sub("", term.lower()) for term in wanted.terms]
     return (
-        asker.tenant_id,
-        sorted(asker.scopes),
-        sorted(asker.departments),
+        *tx.reader,
         list(wanted.departments),
         wanted.since,
         wanted.until,

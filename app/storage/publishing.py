@@ -243,10 +243,7 @@ async def searched_space(tx: Transaction) -> str | None:
 
 async def chunks_without_vectors(tx: Transaction, space: str, limit: int, *, after: UUID = NO_CHUNK) -> list[ChunkText]:
     """The next readable chunks, in the order of their ids, that have no vector in `space`."""
-    asker = tx.principal
-    rows = await tx.driver.fetch(
-        _WITHOUT_VECTORS, asker.tenant_id, sorted(asker.scopes), sorted(asker.departments), after, space, limit
-    )
+    rows = await tx.driver.fetch(_WITHOUT_VECTORS, *tx.reader, after, space, limit)
     return [ChunkText(*row) for row in rows]
 
 

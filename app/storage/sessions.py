@@ -5,9 +5,12 @@ turns a session remembers a vector a turn (``semantic_vectors``) and a summary. 
 that stand in its task; a caller who has fewer now gets nothing of it, neither by nearness nor in a summary.
 """
 
+from collections.abc import Iterator
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
+import asyncpg
 import numpy as np
 import numpy.typing as npt
 
@@ -99,14 +102,16 @@ async def history(tx: Transaction, session_id: UUID, turns: int) -> tuple[Messag
     longer be read.
     """
     rows = await tx.driver.fetch(_HISTORY, *tx.whose, session_id, turns, *tx.rights)
-    messages: list[Message] = []
-    for row in reversed(rows):
-        asked, meaning, run = row["question"] or "", row["meaning"] or "", row["task_id"]
-        messages.append(Message(role="user", content=asked, meaning=meaning, timestamp=row["created_at"], task_id=run))
-        if row["answer"] is not None:
-            answer, ended_at = row["answer"], row["completed_at"]
-            messages.append(Message(role="assistant", content=answer, timestamp=ended_at, task_id=run))
-    return tuple(messages)
+    return tuple(message for row in reversed(rows) for message in _messages(row))
+
+
+def _messages(row: asyncpg.Record, **of_both: Any) -> Iterator[Message]:
+    """The question of a turn, and its answer when there is one."""
+    of_both["task_id"] = row["task_id"]
+    asked, meaning = row["question"] or "", row["meaning"] or ""
+    yield Message(role="user", content=asked, meaning=meaning, timestamp=row["created_at"], **of_both)
+    if row["answer"]:
+        yield Message(role="assistant", content=row["answer"], timestamp=row["completed_at"], **of_both)
 
 
 async def find(tx: Transaction, session_id: UUID) -> Session | None:
@@ -171,8 +176,8 @@ with latest as (
     where t.tenant_id = $1 and t.user_id = $2 and t.session_id = $3 and t.parent_task_id is null and t.kind = 'chat'
         and t.status in ('completed', 'failed') and {_MAY_READ}
     order by t.created_at desc limit $6)
-select t.request ->> 'query' as question, v.metadata ->> 'question' as meaning, v.metadata ->> 'gist' as gist,
-       t.created_at, t.completed_at
+select null::uuid as task_id, t.request ->> 'query' as question, v.metadata ->> 'question' as meaning,
+       v.metadata ->> 'gist' as answer, t.created_at, t.completed_at
 from semantic_vectors v join tasks t using (tenant_id, user_id, task_id)
 where v.tenant_id = $1 and v.user_id = $2 and v.session_id = $3 and v.embedding_model = $7 and {_MAY_READ}
     and v.task_id not in (select task_id from latest)
@@ -205,11 +210,8 @@ async def turns(tx: Transaction, session_id: UUID, limit: int) -> list[tuple[Rem
     """The last remembered turns the caller may still read, oldest first, each with its rights."""
     rows = await tx.driver.fetch(_TURNS, *tx.whose, session_id, *tx.rights, limit)
     return [
-        (
-            RememberedTurn(task_id=row["task_id"], agent=row["agent_id"], **row["metadata"]),
-            (row["scopes"], row["departments"]),
-        )
-        for row in reversed(rows)
+        (RememberedTurn(task_id=run, agent=agent, **told), (scopes, departments))
+        for run, agent, told, scopes, departments in reversed(rows)
     ]
 
 
@@ -224,14 +226,5 @@ async def nearest(
 ) -> tuple[Message, ...]:
     """The turns before the last `beyond` ones that lie nearest to a question, oldest first, as recalled messages."""
     rows = await tx.driver.fetch(_NEAREST, *tx.whose, session_id, *tx.rights, beyond, embedding_model, embedding, limit)
-    messages: list[Message] = []
-    for row in sorted(rows, key=lambda row: row["created_at"]):
-        asked, meaning = row["question"] or "", row["meaning"] or ""
-        messages.append(
-            Message(role="user", content=asked, meaning=meaning, timestamp=row["created_at"], is_recalled=True)
-        )
-        if row["gist"]:
-            messages.append(
-                Message(role="assistant", content=row["gist"], timestamp=row["completed_at"], is_recalled=True)
-            )
-    return tuple(messages)
+    ordered = sorted(rows, key=lambda row: row["created_at"])
+    return tuple(message for row in ordered for message in _messages(row, is_recalled=True))

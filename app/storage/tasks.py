@@ -103,23 +103,15 @@ returning true
 async def insert(tx: Transaction, tasks: Sequence[NewTask]) -> int:
     """Write pending rows in one statement; how many were new. A root row keeps the principal it will run as."""
     whose = tx.principal.model_dump_json()
-    rows = await tx.driver.fetch(
-        _INSERT,
-        *tx.whose,
-        [task.task_id for task in tasks],
-        [task.session_id for task in tasks],
-        [task.parent_task_id for task in tasks],
-        [task.root_task_id for task in tasks],
-        [task.kind for task in tasks],
-        [task.title for task in tasks],
-        [task.description for task in tasks],
-        [task.assignee_agent_id for task in tasks],
-        [dump(task.request) for task in tasks],
-        [task.deadline for task in tasks],
-        [whose if task.parent_task_id is None else None for task in tasks],
-        [task.token_limit for task in tasks],
-    )
-    return len(rows)
+    rows = [
+        (
+            one.task_id, one.session_id, one.parent_task_id, one.root_task_id, one.kind, one.title, one.description,
+            one.assignee_agent_id, dump(one.request), one.deadline, whose if one.parent_task_id is None else None,
+            one.token_limit,
+        )
+        for one in tasks
+    ]  # fmt: skip
+    return len(await tx.driver.fetch(_INSERT, *tx.whose, *map(list, zip(*rows, strict=True))))
 
 
 async def claim(tx: Transaction, task_id: UUID, claimant: str, lease_seconds: float) -> Task | None:

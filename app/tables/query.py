@@ -50,23 +50,12 @@ class TableQuery:
     """Columns the question asks for besides."""
 
 
-@dataclass(frozen=True)
-class Unclear:
-    """Why a question cannot be read."""
-
-    reason: str
-    """A key of the wording: ``words``, ``column``, ``columns``, ``value``, ``years``, ``period``, ``number``…"""
-    names: tuple[str, ...] = ()
-    is_meant: bool = True
-    """Whether the question is surely one to a table."""
-
-
-class Unread(Exception):
-    """A question cannot be read; `unclear` says why."""
+class Unclear(Exception):
+    """Why a question cannot be read: a key of the wording (``words``, ``column``, ``value``, ``years`` …) and names."""
 
     def __init__(self, reason: str, *names: str, is_meant: bool = True):
-        super().__init__(reason)
-        self.unclear = Unclear(reason, names, is_meant)
+        """`is_meant`: whether the question is surely one to a table."""
+        self.reason, self.names, self.is_meant = reason, names, is_meant
 
 
 class _Conditions:

@@ -186,12 +186,10 @@ def _column(at: int, name: str, cells: Sequence[Cell], unit: str, language: Lang
     texts = tuple(None if _is_blank(cell) else _shown(cell) for cell in cells)
     periods = _periods(filled, label)
     if periods and filled:
-        found = iter(periods)
-        values = tuple(None if _is_blank(cell) else next(found) for cell in cells)
-        kinds = {one.kind for one in periods}
         has_days = all(one.first for one in periods)
-        kept = tuple(one and (one.first if has_days else Decimal(one.number)) for one in values)
-        return Column(at, name, label, kinds.pop(), kept)
+        found = iter([one.first if has_days else Decimal(one.number) for one in periods])
+        kept = tuple(None if _is_blank(cell) else next(found) for cell in cells)
+        return Column(at, name, label, periods[0].kind, kept)
     numbers, is_assumed, units = read_numbers(cells, language)
     readable = sum(value is not None for value in numbers)
     if readable and readable >= _MOSTLY * len(filled) and not _CODE.search(plain(label)):
@@ -242,7 +240,7 @@ def _decimal_mark(digits: Sequence[str], language: Language) -> tuple[str, bool]
 def _value(match: re.Match[str], mark: str) -> Decimal | None:
     digits = _digits(match)
     marks = _MARK.findall(digits)
-    if marks and not mark and len(set(marks)) == 1 and _GROUPED.fullmatch(digits) and len(marks) == 1:
+    if not mark and len(marks) == 1 and _GROUPED.fullmatch(digits):
         return None
     point = mark or (marks[-1] if marks and not (len(set(marks)) == 1 and len(marks) > 1) else "\0")
     whole, _, rest = digits.partition(point)
@@ -251,10 +249,9 @@ def _value(match: re.Match[str], mark: str) -> Decimal | None:
     if bool(match["open"]) != bool(match["close"]):
         return None
     try:
-        value = Decimal(f"{_MARK.sub('', whole)}{f'.{rest}' if rest else ''}")
+        value = Decimal(f"{_MARK.sub('', whole)}.{rest}").scaleb(_SCALES.get(plain(match["scale"] or ""), 0))
     except InvalidOperation:
         return None
-    value = value.scaleb(_SCALES.get(plain(match["scale"] or ""), 0))
     is_negative = match["open"] or match["minus"] in ("-", "−") or match["minus2"] or match["behind"]
     return -value if is_negative else value
 

@@ -6,10 +6,9 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from app.domain.knowledge import Language
-from app.tables.phrases import Token, names_of, tokens
-from app.tables.query import Unread
+from app.tables.query import Unclear
 from app.tables.sheet import Column
-from app.tables.words import Mention
+from app.tables.words import Mention, names_of, tokens
 from app.text.dates import dates_in
 from app.text.language import normalise
 from app.text.numbers import numbers_in
@@ -21,7 +20,7 @@ GAP_END = "nhat"
 _EQUAL = ("bang", "=", "exactly", "equal", "dung", "to", "only", "just", "chi", "co")
 _OPENED = ("tu", "from", "between", "giua", "khoang")
 _JOINED = {"va": "and", "and": "and", "den": "to", "toi": "to", "to": "to", "until": "to", "through": "to"}
-_SIGNS = frozenset((">", ">=", "<", "<="))
+_SIGNS = (">", ">=", "<", "<=")
 
 
 class Times(NamedTuple):
@@ -34,7 +33,19 @@ class Times(NamedTuple):
     grain: str
     is_dated: bool
     sign: str = "between"
-    said: str = ""
+
+    @property
+    def months(self) -> int:
+        """How many months it touches."""
+        return (self.last.year - self.first.year) * 12 + self.last.month - self.first.month + 1
+
+    def in_year(self, year: int) -> tuple[date, date]:
+        """Its first and last day; in the given year where it names none."""
+        if self.is_dated:
+            return self.first, self.last
+        is_end = (self.last + timedelta(1)).day == 1
+        last = _end_of(date(year, self.last.month, 1), 1) if is_end else self.last.replace(year=year)
+        return self.first.replace(year=year), last
 
 
 class Bound(NamedTuple):
@@ -55,67 +66,67 @@ class Spans:
         self.limit = 0
         """How many rows are asked for: “top 3”."""
 
-    def times_in(self, fixed: set[int]) -> list[Times]:
-        """The times of the question; none at places that are fixed."""
-        found: list[Times] = []
-        for one in dates_in(self.question, self.today, "year"):
-            places = [at for at, token in enumerate(self.said) if one.start <= token.at < one.end]
-            is_other = _is_other_word([self.said[at] for at in places])
-            if places and not fixed.intersection(places) and one.grain != "hours" and not is_other:
-                found.append(Times(places[0], places[-1] + 1, one.first, one.last, one.grain, one.is_dated))
-        found = [more for one in found for more in self._continued(one, found)]
-        return self._signed_times(sorted(set(found)))
-
-    def _continued(self, one: Times, found: Sequence[Times]) -> list[Times]:
-        """“tháng 1, 2 và 5”, “tháng 2 đến 4”: numbers behind a month or quarter are further ones."""
-        all_of, at = [one], one.end
-        while one.grain in ("month", "quarter") and not one.is_dated and at < len(self.said):
-            step = 1 if self.said[at].key in _JOINED else 0
-            token = self.said[at + step] if at + step < len(self.said) else None
-            most = 12 // MONTHS_OF[one.grain]
-            if token is None or not token.key.isdigit() or not 1 <= int(token.key) <= most:
-                break
-            size = MONTHS_OF[one.grain]
-            first = date(one.first.year, int(token.key) * size - size + 1, 1)
-            all_of.append(Times(at + step, at + step + 1, first, _end_of(first, size), one.grain, one.is_dated))
-            at += step + 1
-        return all_of
-
-    def _signed_times(self, found: list[Times]) -> list[Times]:
-        """Two times of one range put together, and open ones with their sign."""
-        signed: list[Times] = []
-        for one in found:
-            before = self.said[one.start - 1].key if one.start else ""
-            last = signed[-1] if signed else None
-            is_range = (
-                last is not None
-                and last.sign in ("between", ">=")
-                and one.start - last.end == 1
-                and (_JOINED.get(before) == "to" or self.key(last.start - 1) in ("between", "giua"))
-            ) or (last is not None and one.start == last.end and "-" in self._gap(last, one))
-            if last is not None and is_range:
-                opened = last.sign == "between" and self.key(last.start - 1) in ("tu", "from", "between", "giua")
-                start = last.start - opened
-                first = last.first.replace(year=one.first.year) if one.is_dated and not last.is_dated else last.first
-                signed[-1] = Times(start, one.end, first, one.last, one.grain, one.is_dated)
-                continue
-            sign, size = self._sign_before(one.start, _SIGNS)
-            if not names_of("time_signs", self.said[one.start - size : one.start]):
-                sign, size = "", 0
-            signed.append(one._replace(start=one.start - size, sign=sign or "between"))
-        return signed
-
-    def _gap(self, one: Times, two: Times) -> str:
-        return self.question[self.said[one.end - 1].at + len(self.said[one.end - 1].written) : self.said[two.start].at]
-
     def key(self, at: int) -> str:
         """The word at a place; empty outside."""
         return self.said[at].key if 0 <= at < len(self.said) else ""
 
-    def _sign_before(self, start: int, wanted: frozenset[str]) -> tuple[str, int]:
-        for size in range(4, 0, -1):
-            names = names_of("signs", self.said[max(start - size, 0) : start])
-            if start >= size and (sign := next((name for name in names if name in wanted), "")):
+    def written(self, asked: Sequence[Times]) -> str:
+        """Times as the question writes them."""
+        ends = [(self.said[one.start], self.said[one.end - 1]) for one in asked]
+        return ", ".join(self.question[first.at : last.at + len(last.written)] for first, last in ends)
+
+    def times_in(self, fixed: set[int]) -> list[Times]:
+        """The times of the question, ranges put together and open ones with their sign; none at fixed places."""
+        found: set[Times] = set()
+        for day in dates_in(self.question, self.today, "year"):
+            places = self._places(day.start, day.end)
+            is_order = [token.written.lower() for token in self.said[places.start : places.stop]][:2] == ["thứ", "tự"]
+            if places and not fixed.intersection(places) and day.grain != "hours" and not is_order:
+                time = Times(places.start, places.stop, day.first, day.last, day.grain, day.is_dated)
+                found |= self._continued(time)
+        signed: list[Times] = []
+        for one in sorted(found):
+            sign, size = self._sign_before(one.start, _SIGNS)
+            if signed and self._is_range(signed[-1], one):
+                last = signed.pop()
+                is_opened = last.sign == "between" and self.key(last.start - 1) in _OPENED
+                first = last.first.replace(year=one.first.year) if one.is_dated > last.is_dated else last.first
+                signed.append(one._replace(start=last.start - is_opened, first=first))
+            elif names_of("time_signs", self.said[one.start - size : one.start]):
+                signed.append(one._replace(start=one.start - size, sign=sign))
+            else:
+                signed.append(one)
+        return signed
+
+    def _places(self, start: int, end: int) -> range:
+        """The words of a stretch of the text."""
+        places = [at for at, token in enumerate(self.said) if start <= token.at < end]
+        return range(places[0], places[-1] + 1) if places else range(0)
+
+    def _continued(self, one: Times) -> set[Times]:
+        """“tháng 1, 2 và 5”, “tháng 2 đến 4”: numbers behind a month or quarter are further ones."""
+        found, at, size = {one}, one.end, MONTHS_OF.get(one.grain, 0)
+        while one.grain in ("month", "quarter") and not one.is_dated:
+            at += self.key(at) in _JOINED
+            if not self.key(at).isdigit() or not 1 <= int(self.key(at)) <= 12 // size:
+                break
+            first = date(one.first.year, int(self.key(at)) * size - size + 1, 1)
+            found.add(Times(at, at + 1, first, _end_of(first, size), one.grain, one.is_dated))
+            at += 1
+        return found
+
+    def _is_range(self, last: Times, one: Times) -> bool:
+        """Whether two times are the ends of one."""
+        end = self.said[last.end - 1]
+        if one.start == last.end:
+            return "-" in self.question[end.at + len(end.written) : self.said[one.start].at]
+        is_joined = _JOINED.get(self.key(one.start - 1)) == "to" or self.key(last.start - 1) in ("between", "giua")
+        return one.start - last.end == 1 and last.sign in ("between", ">=") and is_joined
+
+    def _sign_before(self, start: int, wanted: Sequence[str]) -> tuple[str, int]:
+        for size in range(min(4, start), 0, -1):
+            names = names_of("signs", self.said[start - size : start])
+            if sign := next((name for name in names if name in wanted), ""):
                 return sign, size
         return "", 0
 
@@ -127,139 +138,89 @@ class Spans:
         return "", 0
 
     def bounds_in(self, taken: set[int], first: Sequence[Mention]) -> list[Bound]:
-        """The numbers of the question with their signs. Raises `Unread` for one that has none."""
+        """The numbers of the question with their signs. Raises `Unclear` for one that has none."""
+        numbers = [(self._places(one.start, one.end), one) for one in numbers_in(self.question, self.language)]
+        free = [(at, one) for at, one in numbers if at and not taken.intersection(at) and not one.is_share]
         found: list[Bound] = []
-        numbers: list[tuple[int, int, Decimal, bool]] = []
-        for one in numbers_in(self.question, self.language):
-            places = [at for at, token in enumerate(self.said) if one.start <= token.at < one.end]
-            if places and not taken.intersection(places) and not one.is_share:
-                numbers.append((places[0], places[-1] + 1, one.value, one.is_spelled))
-        skip = False
-        for at, (start, end, value, is_spelled) in enumerate(numbers):
-            if skip:
-                skip = False
+        for number, (at, one) in enumerate(free):
+            pair = free[number + 1] if number + 1 < len(free) else None
+            if found and at.start < found[-1].end:
                 continue
-            pair = numbers[at + 1] if at + 1 < len(numbers) else None
-            if pair and (bound := self._between(start, end, value, pair)):
+            counted = [m for m in first if m.start == at.stop and m.kind in ("noun", "value")]
+            bound = self._between(at, one.value, pair[0], pair[1].value) if pair else None
+            if bound or (bound := self._bound(at, one.value, [m for m in first if not counted and m.numeric])):
                 found.append(bound)
-                skip = True
-            elif bound := self._bound(start, end, value, first):
-                found.append(bound)
-            elif self._is_limit(start, end, value):
-                self.limit = int(value)
-                found.append(Bound(start, end, "limit", (value,)))
-            elif value == 1 and any(one.start == end and one.kind in ("noun", "value") for one in first):
-                found.append(Bound(start, end, "one", (value,)))
-            elif not is_spelled:
-                raise Unread("number", self.said[start].written)
+            elif self._is_limit(at, one.value):
+                self.limit = int(one.value)
+                found.append(Bound(at.start, at.stop, "limit", (one.value,)))
+            elif one.value == 1 and counted:
+                found.append(Bound(at.start, at.stop, "one", (one.value,)))
+            elif not one.is_spelled:
+                raise Unclear("number", self.said[at.start].written)
         return found
 
-    def _between(self, start: int, end: int, value: Decimal, pair: tuple[int, int, Decimal, bool]) -> Bound | None:
-        opened = self.key(start - 1) in ("tu", "from", "between", "giua", "khoang")
-        gap = [token.key for token in self.said[end : pair[0]]]
-        joined = [one for one in gap if one in _JOINED]
-        if not opened or len(gap) > NEAR or not joined:
+    def _between(self, at: range, low: Decimal, behind: range, high: Decimal) -> Bound | None:
+        """“từ 5 đến 10 triệu”: the unit of the second holds for the first."""
+        gap = [token.key for token in self.said[at.stop : behind.start]]
+        if self.key(at.start - 1) not in _OPENED or len(gap) > NEAR or not any(one in _JOINED for one in gap):
             return None
-        written = self.said[pair[0]].key
-        if value < pair[2] and pair[1] - pair[0] > 1 and end - start == 1 and written.isdigit():
-            value *= pair[2] / Decimal(written)
-        return Bound(start - 1, pair[1], "between", (value, pair[2]))
+        written = self.key(behind.start)
+        if low < high and len(behind) > 1 and len(at) == 1 and written.isdigit():
+            low *= high / Decimal(written)
+        return Bound(at.start - 1, behind.stop, "between", (low, high))
 
-    def _bound(self, start: int, end: int, value: Decimal, first: Sequence[Mention]) -> Bound | None:
-        sign, size = self._sign_behind(end)
-        opened = self.key(start - 1) in ("tu", "from")
+    def _bound(self, at: range, value: Decimal, numeric: Sequence[Mention]) -> Bound | None:
+        sign, size = self._sign_behind(at.stop)
         if sign:
-            return Bound(start - opened, end + size, sign, (value,))
-        sign, size = self._sign_before(start, _SIGNS)
-        if sign:
-            return Bound(start - size, end, sign, (value,))
-        sign, size = self._sign_before(start, frozenset("="))
-        counted = [one for one in first if one.start == end and one.kind in ("noun", "value")]
-        beside = [one for one in first if one.end == start - size and _is_numeric(one) and not counted]
-        is_strong = size and self.key(start - 1) in _EQUAL
-        return Bound(start - size, end, "=", (value,)) if beside or is_strong else None
+            return Bound(at.start - (self.key(at.start - 1) in ("tu", "from")), at.stop + size, sign, (value,))
+        sign, size = self._sign_before(at.start, _SIGNS)
+        if not sign:
+            _, size = self._sign_before(at.start, "=")
+            is_strong = size and self.key(at.start - 1) in _EQUAL
+            sign = "=" if is_strong or any(one.end == at.start - size for one in numeric) else ""
+        return Bound(at.start - size, at.stop, sign, (value,)) if sign else None
 
-    def _is_limit(self, start: int, end: int, value: Decimal) -> bool:
-        around = [self.said[max(at, 0) : at + 1] for at in (start - 1, *range(end, end + NEAR + 2))]
-        ends = any({"max", "min"} & set(names_of("cues", one)) for one in around)
-        before = self.key(start - 1) in ("top", "bottom", "first", "last")
-        behind = GAP_END in [token.key for one in around for token in one]
-        return value == int(value) and 0 < value <= 100 and (ends or before or behind)
-
-    def written(self, asked: Sequence[Times]) -> str:
-        """Times as the question writes them."""
-        text = self.question
-        return ", ".join(
-            text[self.said[one.start].at : self.said[one.end - 1].at + len(self.said[one.end - 1].written)]
-            for one in asked
-        )
-
-
-def _is_numeric(one: Mention) -> bool:
-    return one.kind in ("column", "concept") and any(column.kind == "number" for column in one.columns)
-
-
-def _is_other_word(said: Sequence[Token]) -> bool:
-    """Whether words look like “thứ tư” only without their marks: “thứ tự”, “thu từ”."""
-    written = " ".join(token.written.lower() for token in said)
-    return (
-        [token.key for token in said[:2]] == ["thu", "tu"]
-        and not written.isascii()
-        and not written.startswith("thứ tư")
-    )
+    def _is_limit(self, at: range, value: Decimal) -> bool:
+        behind = [self.said[place : place + 1] for place in range(at.stop, at.stop + NEAR + 2)]
+        around = [self.said[max(at.start - 1, 0) : at.start], *behind]
+        ends = any({"max", "min"} & {*names_of("cues", one)} or [t.key for t in one] == [GAP_END] for one in around)
+        is_first = self.key(at.start - 1) in ("top", "bottom", "first", "last")
+        return value == int(value) and 0 < value <= 100 and (ends or is_first)
 
 
 def tells(column: Column, asked: Sequence[Times]) -> bool:
     """Whether the cells of a column are fine enough for the times that are asked for."""
-    size = MONTHS_OF[column.kind]
     if column.kind == "day":
         return True
-    if column.sql_type != "DATE":
-        return (column.kind == "year" and all(one.grain == "year" for one in asked)) or (
-            column.kind != "year"
-            and not any(one.grain == "year" or one.is_dated or one.grain in ("day", "week") for one in asked)
-            and all(_months(one) % size == 0 for one in asked)
-        )
-    return all(one.grain not in ("day", "week") and _months(one) % size == 0 for one in asked)
-
-
-def _months(one: Times) -> int:
-    return (one.last.year - one.first.year) * 12 + one.last.month - one.first.month + 1
-
-
-def _end_of(first: date, months: int) -> date:
-    behind = first.month + months
-    return date(first.year + (behind - 1) // 12, (behind - 1) % 12 + 1, 1) - timedelta(days=1)
+    if column.kind == "year" and column.sql_type != "DATE":
+        return all(one.grain == "year" for one in asked)
+    is_coarse = any(one.grain in ("day", "week") or one.months % MONTHS_OF[column.kind] for one in asked)
+    return not is_coarse and (
+        column.sql_type == "DATE" or not any(one.grain == "year" or one.is_dated for one in asked)
+    )
 
 
 def time_values(column: Column, asked: Sequence[Times]) -> tuple[str, tuple[str, ...]]:
-    """Sign and values of a condition on a column of times. Raises `Unread` where the year is not clear."""
+    """Sign and values of a condition on a column of times. Raises `Unclear` where the year is not clear."""
     if column.sql_type != "DATE":
-        return "in", tuple(
-            str(one.first.year if column.kind == "year" else number)
-            for one in asked
-            for number in range((one.first.month + 2) // 3 if column.kind == "quarter" else one.first.month,
-                                ((one.last.month + 2) // 3 if column.kind == "quarter" else one.last.month) + 1)
-        )  # fmt: skip
+        size = MONTHS_OF[column.kind]
+        if column.kind == "year":
+            return "in", tuple(str(one.first.year) for one in asked)
+        spans = [((one.first.month - 1) // size + 1, (one.last.month - 1) // size + 1) for one in asked]
+        return "in", tuple(str(number) for a, b in spans for number in range(a, b + 1))
     years = column.years
     if any(not one.is_dated for one in asked) and len(years) != 1:
-        raise Unread("years", *map(str, years))
-    spans = [(_in_year(one.first, one, years), _in_year(one.last, one, years)) for one in asked]
+        raise Unclear("years", *map(str, years))
+    days = [one.in_year(years[0]) for one in asked]
     sign = asked[0].sign
-    if len(spans) == 1 and sign != "between":
-        edge = spans[0][0] if sign in ("<", ">=") else spans[0][1]
-        return sign, (edge.isoformat(),)
-    if len(spans) == 1:
-        return "between", (spans[0][0].isoformat(), spans[0][1].isoformat())
-    days = {value for value in column.values if isinstance(value, date)}
-    return "in", tuple(sorted(day.isoformat() for day in days if any(a <= day <= b for a, b in spans)))
+    if len(days) == 1 and sign != "between":
+        return sign, (days[0][sign not in ("<", ">=")].isoformat(),)
+    if len(days) == 1:
+        return "between", (days[0][0].isoformat(), days[0][1].isoformat())
+    held = {value for value in column.values if isinstance(value, date)}
+    return "in", tuple(sorted(day.isoformat() for day in held if any(a <= day <= b for a, b in days)))
 
 
-def _in_year(day: date, one: Times, years: Sequence[int]) -> date:
-    return (
-        day
-        if one.is_dated
-        else _end_of(day.replace(year=years[0], day=1), 1)
-        if (day + timedelta(1)).day == 1
-        else (day.replace(year=years[0]))
-    )
+def _end_of(first: date, months: int) -> date:
+    behind = first.month - 1 + months
+    return date(first.year + behind // 12, behind % 12 + 1, 1) - timedelta(days=1)

@@ -28,7 +28,7 @@ from app.journal.spool_records import (
 from app.storage import events, replay, steps, tasks
 from app.storage.database import Database, Transaction
 from app.storage.replay import RootState
-from app.storage.spool_file import SpooledRun
+from app.storage.spool import SpooledRun
 from app.tasks.steps import conclude_run
 
 

@@ -63,26 +63,18 @@ class CannotCalculate(ToolFailed):
 
 
 @dataclass(frozen=True)
-class Token:
-    """A number (`value` set), an operator, a parenthesis, or the percent sign behind a number (``%%``)."""
-
-    text: str
-    value: Fraction | None = None
-    decimal: Decimal = Decimal(0)
-
-
-@dataclass(frozen=True)
 class Calculation:
     """A computed expression."""
 
     value: Fraction
     """Exact."""
-    tokens: tuple[Token, ...]
+    tokens: tuple[str | Decimal, ...]
+    """Numbers, operators, parentheses, and the percent sign behind a number (``%%``)."""
 
     @property
     def operands(self) -> tuple[Decimal, ...]:
         """The numbers of the expression in order, each once, as written (``200%`` gives 200)."""
-        return tuple(dict.fromkeys(token.decimal for token in self.tokens if token.value is not None))
+        return tuple(dict.fromkeys(token for token in self.tokens if isinstance(token, Decimal)))
 
     def written(self, language: Language) -> str:
         """The expression for a person: ``15.000.000 / 26 × 3``."""
@@ -107,28 +99,24 @@ def rounded(value: Fraction, places: int) -> Decimal:
     return Decimal(f"{-whole if value < 0 else whole}e-{places}")
 
 
-def _tokens(expression: str) -> list[Token]:
-    tokens: list[Token] = []
+def _tokens(expression: str) -> list[str | Decimal]:
+    tokens: list[str | Decimal] = []
     text, position = expression.rstrip(), 0
     while position < len(text):
         match = _TOKEN.match(text, position)
         if match is None:
             raise CannotCalculate(Refusal.SYNTAX)
-        tokens.append(_number(match["number"]) if match["number"] else Token(_operator(match["operator"])))
+        sign = match["operator"]
+        tokens.append(_SPELLINGS.get(sign, sign) if sign else _number(match["number"]))
         position = match.end()
     return tokens
 
 
-def _operator(text: str) -> str:
-    return _SPELLINGS.get(text, text)
-
-
-def _number(text: str) -> Token:
+def _number(text: str) -> Decimal:
     mantissa, _, exponent = text.lower().partition("e")
     if sum(char.isdigit() for char in mantissa) > MAX_DIGITS or abs(int(exponent or 0)) > MAX_DIGITS:
         raise CannotCalculate(Refusal.TOO_BIG)
-    decimal = Decimal(f"{_ungrouped(mantissa)}e{exponent or 0}")
-    return Token(text, Fraction(decimal), decimal)
+    return Decimal(f"{_ungrouped(mantissa)}e{exponent or 0}")
 
 
 def _ungrouped(digits: str) -> str:
@@ -141,56 +129,55 @@ def _ungrouped(digits: str) -> str:
     return digits.replace(marks[0], "").replace(marks[-1], ".")
 
 
-def _mark_percentages(tokens: Sequence[Token]) -> list[Token]:
+def _mark_percentages(tokens: Sequence[str | Decimal]) -> list[str | Decimal]:
     """Tell ``200% * 3`` from ``17 % 5``: a sign that no operand follows is a percentage.
 
     ``10% - 3`` could be either and is refused.
     """
     marked = list(tokens)
-    for at, token in enumerate(marked):
-        if token.text != "%" or at == 0:
+    for at, (token, following) in enumerate(zip(tokens, (*tokens[1:], ")"), strict=False)):
+        if token != "%" or at == 0:
             continue
-        following = marked[at + 1].text if at + 1 < len(marked) else ")"
         if following == "-":
             raise CannotCalculate(Refusal.SYNTAX)
         if following in (")", "*", "/", "+", "**"):
-            marked[at] = Token("%%")
+            marked[at] = "%%"
     return marked
 
 
-def _written(tokens: Sequence[Token], at: int, language: Language) -> str:
-    token = tokens[at]
-    if token.value is not None:
-        return format_number(token.decimal, language)
-    unary = token.text == "-" and (at == 0 or (tokens[at - 1].value is None and tokens[at - 1].text not in (")", "%%")))
-    if unary or token.text in "()":
-        return token.text
-    return "%" if token.text == "%%" else _WRITTEN[token.text]
+def _written(tokens: Sequence[str | Decimal], at: int, language: Language) -> str:
+    token, before = tokens[at], tokens[at - 1] if at else "("
+    if isinstance(token, Decimal):
+        return format_number(token, language)
+    if token in "()" or (token == "-" and not isinstance(before, Decimal) and before not in (")", "%%")):
+        return token
+    return "%" if token == "%%" else _WRITTEN[token]
 
 
-def _tree(tokens: Sequence[Token]) -> ast.expr:
+def _tree(tokens: Sequence[str | Decimal]) -> ast.expr:
     """How the tokens hang together by Python's precedences: ``-2**2`` is -4, ``2**-1`` one half.
 
     A number stands as a name with its place; parentheses and percentages as attributes, which bind closest.
     """
-    nested = accumulate((token.text == "(") - (token.text == ")") for token in tokens)
+    nested = accumulate((token == "(") - (token == ")") for token in tokens)
     if max(nested, default=0) > MAX_DEPTH:
         raise CannotCalculate(Refusal.TOO_LONG)
-    names = (f"n{at}" if token.value is not None else _ATTRIBUTES.get(token.text, token.text)
-             for at, token in enumerate(tokens))  # fmt: skip
+    names = (
+        f"n{at}" if isinstance(token, Decimal) else _ATTRIBUTES.get(token, token) for at, token in enumerate(tokens)
+    )
     try:
         return ast.parse(" ".join(names), mode="eval").body
     except SyntaxError as broken:
         raise CannotCalculate(Refusal.SYNTAX) from broken
 
 
-def _value(node: ast.expr, tokens: Sequence[Token], depth: int) -> Fraction:
+def _value(node: ast.expr, tokens: Sequence[str | Decimal], depth: int) -> Fraction:
     """The value of an expression; `depth` counts what `MAX_DEPTH` limits."""
     if depth > MAX_DEPTH:
         raise CannotCalculate(Refusal.TOO_LONG)
     match node:
         case ast.Name(id=name):
-            return tokens[int(name[1:])].value or Fraction(0)
+            return Fraction(tokens[int(name[1:])])
         case ast.Attribute(value=inside, attr="group"):
             return _value(inside, tokens, depth + 1)
         case ast.Attribute(value=share):

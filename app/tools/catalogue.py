@@ -12,34 +12,30 @@ from typing import Any
 
 from app.changes import Concepts
 from app.domain.plan import TRANSCRIPT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
+from app.embedding import Embedder
 from app.plugins import TOOLS, load_plugins
 from app.reasoning import Reasoner
 from app.storage.database import Database
 from app.tools.base import Searcher, Tool, Toolbox
 from app.tools.changes import ChangesTool
-from app.tools.dialling import Fetcher
 from app.tools.files import FileReader, FilesTool, Runner
 from app.tools.log import LogTool
 from app.tools.math import MathTool
 from app.tools.python import PythonTool
 from app.tools.rag import RagTool
-from app.tools.reading import Reading
+from app.tools.safe_http import Fetcher
 from app.tools.sandbox import Sandbox
 from app.tools.summary import SummaryTool
-from app.tools.transcript import TranscriptTool
 from app.tools.unit import UnitTool
-from app.tools.web import WebTool
-from app.tools.wikipedia import WikipediaTool
 
 
 @dataclass(frozen=True)
 class WebPorts:
-    """What the web tools share."""
+    """What tools that read the web are built from."""
 
-    available: tuple[str, ...]
-    """The web tools that the named hosts are enough for."""
     fetcher: Fetcher
-    reading: Reading
+    """Reaches the hosts the operator named and no others."""
+    embedder: Embedder | None
     wikipedia_base_url: str
 
 
@@ -77,37 +73,19 @@ def _files_tool(ports: ToolPorts) -> Tool | None:
     return FilesTool(ports.files, ports.reasoner, ports.min_relevance_score, ports.tables)
 
 
-def _on_the_web(name: str, make: Callable[[Reasoner, WebPorts], Tool]) -> Callable[[ToolPorts], Tool | None]:
-    """A factory of a web tool that is off unless its hosts were named."""
-
-    def made(ports: ToolPorts) -> Tool | None:
-        return make(ports.reasoner, ports.web) if ports.web is not None and name in ports.web.available else None
-
-    return made
+def _changes_tool(ports: ToolPorts) -> Tool:
+    return ChangesTool(ports.retriever, ports.database, ports.reasoner, ports.min_relevance_score, ports.concepts)
 
 
-_CATALOGUE: tuple[tuple[type[Tool], Callable[[ToolPorts], Tool | None]], ...] = (
-    (RagTool, lambda ports: RagTool(ports.retriever, ports.reasoner, ports.min_relevance_score)),
-    (SummaryTool, lambda ports: SummaryTool(ports.reasoner)),
-    (MathTool, lambda ports: MathTool(ports.reasoner)),
-    (LogTool, lambda ports: LogTool(ports.database, ports.reasoner)),
-    (
-        ChangesTool,
-        lambda ports: ChangesTool(
-            ports.retriever, ports.database, ports.reasoner, ports.min_relevance_score, ports.concepts
-        ),
-    ),
-    (UnitTool, lambda ports: UnitTool(ports.reasoner)),
-    (FilesTool, _files_tool),
-    (PythonTool, lambda ports: PythonTool(ports.reasoner, ports.sandbox)),
-    (WebTool, _on_the_web(WEB_TOOL, lambda mind, web: WebTool(mind, web.fetcher, web.reading))),
-    (
-        WikipediaTool,
-        _on_the_web(
-            WIKIPEDIA_TOOL, lambda mind, web: WikipediaTool(mind, web.fetcher, web.reading, web.wikipedia_base_url)
-        ),
-    ),
-    (TranscriptTool, _on_the_web(TRANSCRIPT_TOOL, lambda mind, web: TranscriptTool(mind, web.fetcher, web.reading))),
+_CATALOGUE = (
+    ToolPlugin(RagTool, lambda ports: RagTool(ports.retriever, ports.reasoner, ports.min_relevance_score)),
+    ToolPlugin(SummaryTool, lambda ports: SummaryTool(ports.reasoner)),
+    ToolPlugin(MathTool, lambda ports: MathTool(ports.reasoner)),
+    ToolPlugin(LogTool, lambda ports: LogTool(ports.database, ports.reasoner)),
+    ToolPlugin(ChangesTool, _changes_tool),
+    ToolPlugin(UnitTool, lambda ports: UnitTool(ports.reasoner)),
+    ToolPlugin(FilesTool, _files_tool),
+    ToolPlugin(PythonTool, lambda ports: PythonTool(ports.reasoner, ports.sandbox)),
 )
 """The built-in tools: one is added here, and nowhere else."""
 
@@ -115,12 +93,13 @@ _CATALOGUE: tuple[tuple[type[Tool], Callable[[ToolPorts], Tool | None]], ...] = 
 @cache
 def catalogue() -> tuple[ToolPlugin, ...]:
     """Every tool there is: the built-in ones, then those of installed packages. Raises `PluginError`."""
-    return (*(ToolPlugin(*one) for one in _CATALOGUE), *load_plugins(TOOLS, {}, ToolPlugin).found.values())
+    return (*_CATALOGUE, *load_plugins(TOOLS, {}, ToolPlugin).found.values())
 
 
 def tool_names() -> tuple[str, ...]:
-    """Every tool of the catalogue: those an agent file may name besides tools of MCP servers."""
-    return tuple(plugin.kind.name for plugin in catalogue())
+    """Every tool an agent file may name besides those of MCP servers; without `extras/web` its tools are turned off."""
+    names = (*(plugin.kind.name for plugin in catalogue()), WEB_TOOL, WIKIPEDIA_TOOL, TRANSCRIPT_TOOL)
+    return tuple(dict.fromkeys(names))
 
 
 def build_toolbox(ports: ToolPorts, further: Iterable[Tool] = ()) -> Toolbox:

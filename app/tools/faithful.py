@@ -1,19 +1,17 @@
-"""What a summary may say: every number and every "not" of it stands so in its sources, and what limits a statement
-goes with it.
+"""Hold a summary against its sources: every number and every "not" of it stands so there, with what limits it.
 
-A summary is taken apart into statements, each held against the sentence of the sources it tells. One that states
-another number, or is negated otherwise, is replaced by that sentence as it stands; so is one whose sentence has a
-"however" or "except" behind it, together with that. The figures of the surest findings are put back where they were
-lost.
+Each statement of a summary is compared with the sentence of the sources it tells. One that states another number, or is
+negated otherwise, gives way to that sentence as it stands; so does one whose sentence is followed by a "however",
+together with that. The figures of the surest findings are put back where they were lost.
 """
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from decimal import Decimal
-from functools import cached_property
 from typing import NamedTuple
 
+from app.claims.record import Polarity, makes_exception, polarity_of
 from app.domain.tokens import estimated_tokens
 from app.text.language import content_words, fold, normalise, words
 from app.text.numbers import all_readings, read_number
@@ -23,19 +21,14 @@ _BULLET = re.compile(r"^\s*(?:[-*•+–]|\d{1,2}[.)]|[a-zđ]\))\s+")
 _FIGURE = re.compile(
     r"\d+(?:[.,]\d+)*(?:\s?(?:nghìn|ngàn|triệu|tỷ|tỉ|thousand|million|billion)\b)?(?:\s?%)?", re.IGNORECASE
 )
-_NEGATED = re.compile(
-    r"\b(?:không(?!\s(?:gian|khí|quân|lưu))|khong|chưa|chẳng|chả|đừng|cấm|miễn|vô hiệu|từ chối|hết hạn"
-    r"|not|no|never|none|nobody|nothing|neither|nor|cannot|without|prohibited|forbidden|banned|refused|denied)\b|n['’]t\b",
-    re.IGNORECASE,
-)
-_LIMITED = re.compile(
-    r"\b(?:ngoại trừ|trừ|ngoài|loại trừ|chỉ|except|excluding|unless|only|other than|apart from)\b", re.IGNORECASE
-)
 _TURNS = re.compile(
     r"^(?:tuy nhiên|tuy vậy|nhưng|song|ngoại trừ|trừ|riêng|mặt khác|ngược lại|điều này không|quy định này không"
     r"|however|but|except|unless|this does not|these do not|it does not|that does not|nevertheless|only)\b",
     re.IGNORECASE,
 )
+"""How a sentence begins that limits the one before it."""
+_CLAUSE_END = re.compile(r"[,;:]\s|\s(?:và|hoặc|nhưng|and|or|but)\s")
+_SAYS_YES = frozenset({"stated", "allowed", "required"})
 _TELLS, _LIKE = 0.6, 0.3
 """Share of a statement's words its sentence must hold to be what it tells, or at least to stand in for it."""
 _FEW_WORDS = 2
@@ -71,54 +64,17 @@ class Faithful(NamedTuple):
 
 @dataclass(frozen=True)
 class _Sentence:
-    number: int
     source: int
     text: str
-
-    @cached_property
-    def key(self) -> str:
-        return _key(self.text)
-
-    @cached_property
-    def words(self) -> frozenset[str]:
-        return frozenset(map(fold, words(self.text)))
-
-    @cached_property
-    def polarity(self) -> tuple[int, int]:
-        return polarity(self.text)
-
-    @cached_property
-    def numbers(self) -> frozenset[Decimal]:
-        return all_readings(self.text)
-
-
-@dataclass
-class _Sources:
-    sentences: list[_Sentence] = field(default_factory=list)
-    needs: dict[int, set[int]] = field(default_factory=dict)
-    """Sentence to those that must go with it."""
-
-    def closure(self, number: int) -> list[int]:
-        """A sentence with all that must go with it, in order."""
-        found, waiting = {number}, [number]
-        while waiting:
-            for other in self.needs.get(waiting.pop(), ()):
-                if other not in found:
-                    found.add(other)
-                    waiting.append(other)
-        return sorted(found)
-
-    def whole(self, number: int) -> Statement:
-        """A sentence with all that must go with it, as it stands."""
-        numbers = self.closure(number)
-        text = " ".join(self.sentences[one].text for one in numbers)
-        return Statement(text, (self.sentences[number].source,), frozenset(numbers))
+    words: frozenset[str]
+    together: frozenset[int]
+    """Numbers of the sentences that go out with it: itself, what limits it, the line a list stands under."""
 
 
 def faithful(
     summary: str, sources: Sequence[Sequence[str]], *, key_sources: Sequence[int] = (), max_tokens: int = 400
 ) -> Faithful:
-    """The summary as far as its sources hold it.
+    """Return the summary as far as its sources hold it.
 
     Args:
         summary: Sentences or lines, in any words.
@@ -126,10 +82,10 @@ def faithful(
         key_sources: Positions of the sources whose first figures must not be lost, the most important first.
         max_tokens: Of the text, estimated; what does not fit whole is left out.
     """
-    held = _read(sources)
+    known = _read(sources)
     own = list(sentences_of(summary))
-    checked = list(filter(None, (_checked(text, held) for text in own)))
-    restored = list(_lost_figures(checked, held, key_sources))
+    checked = list(filter(None, (_checked(text, known) for text in own)))
+    restored = list(_lost_figures(checked, known, key_sources))
     told: list[Statement] = []
     for one in (*checked, *restored):
         if not any(one.sentences <= other.sentences for other in (*told, *restored) if other is not one):
@@ -142,30 +98,22 @@ def faithful(
 
 
 def sentences_of(text: str) -> Iterator[str]:
-    """The sentences and lines of a text, without their bullets."""
+    """Cut a text into sentences and lines, without their bullets."""
     for piece in _END.split(text):
         bare = _BULLET.sub("", piece or "").strip()
         if any(map(str.isalnum, bare)):
             yield bare
 
 
-def polarity(text: str) -> tuple[int, int]:
-    """How often a text negates, and how often it makes an exception."""
+def polarity(text: str) -> tuple[tuple[Polarity, ...], bool]:
+    """Tell whether a text allows, requires, denies, …, how often it says no, and whether it makes an exception."""
     spelt = normalise(text)
-    return len(_NEGATED.findall(spelt)), len(_LIMITED.findall(spelt))
+    clauses = map(polarity_of, _CLAUSE_END.split(spelt))
+    return (polarity_of(spelt), *sorted(one for one in clauses if one not in _SAYS_YES)), makes_exception(spelt)
 
 
-def figures_hold(text: str, known: frozenset[Decimal]) -> bool:
-    """Whether every number of a text is among `known`, as it stands or with its scale."""
-    return all(_readings(found[0]) & known for found in _FIGURE.finditer(normalise(text)))
-
-
-def _readings(figure: str) -> frozenset[Decimal]:
-    return frozenset(value for value in (read_number(figure, "vi"), read_number(figure, "en")) if value is not None)
-
-
-def _read(sources: Sequence[Sequence[str]]) -> _Sources:
-    held = _Sources()
+def _read(sources: Sequence[Sequence[str]]) -> list[_Sentence]:
+    found: list[_Sentence] = []
     seen: set[tuple[int, str]] = set()
     for source, texts in enumerate(sources):
         for text in texts:
@@ -174,47 +122,69 @@ def _read(sources: Sequence[Sequence[str]]) -> _Sources:
                 is_item = _BULLET.match(line) is not None
                 lead = lead if is_item else -1
                 for sentence in sentences_of(line):
-                    if (source, _key(sentence)) in seen or len(held.sentences) >= _MOST_SENTENCES:
+                    if (source, _key(sentence)) in seen or len(found) >= _MOST_SENTENCES:
                         before = -1
                         continue
                     seen.add((source, _key(sentence)))
-                    number = len(held.sentences)
-                    held.sentences.append(_Sentence(number, source, sentence))
-                    if before >= 0 and _TURNS.match(sentence):
-                        held.needs.setdefault(before, set()).add(number)
-                        held.needs.setdefault(number, set()).add(before)
-                    if lead >= 0 and any(held.sentences[lead].polarity):
-                        held.needs.setdefault(number, set()).add(lead)
-                    before = number
+                    found.append(_sentence(found, source, sentence, lead, before))
+                    before = len(found) - 1
                     if sentence.rstrip("* ").endswith(":") and not is_item:
-                        lead = number
-    return held
+                        lead = before
+    return found
 
 
-def _checked(text: str, held: _Sources) -> Statement | None:
+def _sentence(found: list[_Sentence], source: int, text: str, lead: int, before: int) -> _Sentence:
+    """The next sentence; one that limits the sentence `before` it goes out with that from now on, and that with it."""
+    together = frozenset({len(found)})
+    if lead >= 0 and polarity(found[lead].text) != (("stated",), False):
+        together |= found[lead].together
+    if before >= 0 and _TURNS.match(text):
+        together |= found[before].together
+        for number in found[before].together:
+            found[number] = replace(found[number], together=found[number].together | together)
+    return _Sentence(source, text, frozenset(map(fold, words(text))), together)
+
+
+def _whole(number: int, known: Sequence[_Sentence]) -> Statement:
+    """A sentence with all that goes out with it, as they stand."""
+    text = " ".join(known[one].text for one in sorted(known[number].together))
+    return Statement(text, (known[number].source,), known[number].together)
+
+
+def _checked(text: str, known: Sequence[_Sentence]) -> Statement | None:
     """What goes out for a statement: itself, or the sentence it tells with all that limits it; None where no source
     holds anything like it."""
     key, telling = _key(text), _words(text)
-    same = next((one for one in held.sentences if one.key == key), None)
-    best = same or max(held.sentences, key=lambda one: _share(telling, one.words), default=None)
-    if best is None or (best is not same and _share(telling, best.words) < _LIKE):
+    if not known:
         return None
-    if len(held.closure(best.number)) > 1 or not (best is same or _tells(text, telling, best)):
-        return held.whole(best.number)
-    return Statement(text, (best.source,), frozenset({best.number}))
+    same = next((at for at, one in enumerate(known) if _key(one.text) == key), None)
+    best = same if same is not None else max(range(len(known)), key=lambda at: _share(telling, known[at].words))
+    if same is None and _share(telling, known[best].words) < _LIKE:
+        return None
+    if len(known[best].together) > 1 or not (same is not None or _tells(text, telling, known[best])):
+        return _whole(best, known)
+    return Statement(text, (known[best].source,), frozenset({best}))
 
 
 def _tells(text: str, telling: frozenset[str], sentence: _Sentence) -> bool:
-    is_alike = _share(telling, sentence.words) >= _TELLS and polarity(text) == sentence.polarity
-    return is_alike and figures_hold(text, sentence.numbers)
+    is_alike = _share(telling, sentence.words) >= _TELLS and polarity(text) == polarity(sentence.text)
+    known = all_readings(sentence.text)
+    return is_alike and all(_readings(found[0]) & known for found in _FIGURE.finditer(normalise(text)))
 
 
-def _lost_figures(statements: Sequence[Statement], held: _Sources, key_sources: Sequence[int]) -> Iterator[Statement]:
+def _readings(figure: str) -> frozenset[Decimal]:
+    return frozenset(value for value in (read_number(figure, "vi"), read_number(figure, "en")) if value is not None)
+
+
+def _lost_figures(
+    statements: Sequence[Statement], known: Sequence[_Sentence], key_sources: Sequence[int]
+) -> Iterator[Statement]:
     told = all_readings("\n".join(one.text for one in statements))
     for source in key_sources:
-        first = next((one for one in held.sentences if one.source == source and one.numbers), None)
-        if first is not None and not first.numbers & told:
-            whole = held.whole(first.number)
+        stated = ((at, all_readings(one.text)) for at, one in enumerate(known) if one.source == source)
+        first, figures = next(((at, figures) for at, figures in stated if figures), (-1, frozenset[Decimal]()))
+        if figures and not figures & told:
+            whole = _whole(first, known)
             told |= all_readings(whole.text)
             yield whole
 

@@ -1,7 +1,7 @@
 """`log_tool`: search the company's system logs and tell what they hold."""
 
 import asyncio
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from uuid import NAMESPACE_URL, uuid5
 
 from pydantic import Field
@@ -51,26 +51,6 @@ class LogArguments(Record):
     until: str = Field("", description="ISO date or time, instead of the period.")
 
 
-@dataclass(frozen=True)
-class _Search:
-    """One query's search: how it is told and how it is asked."""
-
-    asked: LogQuestion
-    wanted: LogFilter
-    regex: Regex | None
-
-    @property
-    def is_filtered(self) -> bool:
-        """Whether anything besides words narrows the lines."""
-        return bool(self.wanted.levels or self.wanted.source or self.wanted.since or self.wanted.until)
-
-    def by_word(self) -> "_Search":
-        """The same with the source as one more word of the message."""
-        terms = (*self.wanted.terms, self.wanted.source.lower())
-        wanted = self.wanted.model_copy(update={"terms": terms, "source": ""})
-        return replace(self, asked=replace(self.asked, terms=terms, source=""), wanted=wanted)
-
-
 class LogTool(TypedTool[LogArguments]):
     """Searches the company's system logs by words, level, source and time; counts, finds patterns, shows examples."""
 
@@ -96,7 +76,7 @@ class LogTool(TypedTool[LogArguments]):
                 readable = result.counts.total or result.examined or await _reads_any(tx, call.departments)
         if not readable:
             raise ToolFailed(sentence("log", "no_logs", call.language))
-        text = write_report(search.asked, result, call.language, call.zone)
+        text = write_report(search, result, call.language, call.zone)
         return ToolResult(
             text=text,
             findings=(_finding(call, index, query, text, search, result),),
@@ -105,17 +85,19 @@ class LogTool(TypedTool[LogArguments]):
         )
 
 
-async def _run_widened(tx: Transaction, search: _Search, call: ToolCall) -> tuple[_Search, LogResult]:
+async def _run_widened(tx: Transaction, search: LogQuestion, call: ToolCall) -> tuple[LogQuestion, LogResult]:
     """The search; when no source is called what was asked for, for that name in the messages."""
     result = await _run(tx, search, call)
     if result.counts.total or result.examined or not search.wanted.source:
         return search, result
-    named = search.by_word()
+    # The source as one more word of the message.
+    terms = (*search.wanted.terms, search.wanted.source.lower())
+    named = replace(search, wanted=search.wanted.model_copy(update={"terms": terms, "source": ""}))
     again = await _run(tx, named, call)
     return (named, again) if again.counts.total else (search, result)
 
 
-async def _run(tx: Transaction, search: _Search, call: ToolCall) -> LogResult:
+async def _run(tx: Transaction, search: LogQuestion, call: ToolCall) -> LogResult:
     """Lines with all the terms; when there are none, lines with any; when there are none, what was looked through."""
     if search.regex is not None:
         return await _run_regex(tx, search, search.regex, call)
@@ -129,7 +111,7 @@ async def _run(tx: Transaction, search: _Search, call: ToolCall) -> LogResult:
     return LogResult(found.counts, kinds=found.kinds, samples=choose_samples(found.kinds), partly=partly)
 
 
-async def _run_regex(tx: Transaction, search: _Search, regex: Regex, call: ToolCall) -> LogResult:
+async def _run_regex(tx: Transaction, search: LogQuestion, regex: Regex, call: ToolCall) -> LogResult:
     seconds = min(SECONDS, call.seconds_left - _SPARE_SECONDS)
     until = asyncio.get_running_loop().time() + seconds
     found, looked = await summarise_by_regex(tx, search.wanted, regex, until=until)
@@ -149,7 +131,7 @@ async def _reads_any(tx: Transaction, departments: tuple[str, ...]) -> bool:
     return bool(await search_logs(tx, LogFilter(departments=departments), limit=1))
 
 
-def _search(arguments: LogArguments, call: ToolCall) -> _Search:
+def _search(arguments: LogArguments, call: ToolCall) -> LogQuestion:
     """The search the arguments describe; what cannot be understood is left out and told. Raises `ToolFailed`."""
     values: dict[str, str] = {key: clean(value).strip() for key, value in arguments.model_dump().items()}
     terms = tuple(
@@ -164,7 +146,6 @@ def _search(arguments: LogArguments, call: ToolCall) -> _Search:
     levels = _LEVELS.get(fold(level).lower(), (level.upper(),)) if level else ()
     source = values["source"][:_MAX_SOURCE_CHARS]
     regex = _regex(clean(arguments.regex), call.language)
-    asked = LogQuestion(terms, levels[0] if levels else "", source, regex.text if regex else "", period, not_understood)
     wanted = LogFilter(
         terms=terms,
         levels=levels,
@@ -173,7 +154,7 @@ def _search(arguments: LogArguments, call: ToolCall) -> _Search:
         until=period.until,
         departments=call.departments,
     )
-    return _Search(asked, wanted, regex)
+    return LogQuestion(wanted, regex, levels[0] if levels else "", period, not_understood)
 
 
 def _regex(text: str, language: Language) -> Regex | None:
@@ -194,7 +175,7 @@ def _period(values: dict[str, str], call: ToolCall) -> tuple[Period, str]:
     return (found, "") if found else (Period(), phrase[:_MAX_TERM_CHARS])
 
 
-def _traced(search: _Search, result: LogResult) -> str:
+def _traced(search: LogQuestion, result: LogResult) -> str:
     """What was narrowed with and how much was found, without a word of the question or of a line."""
     wanted = search.wanted
     narrowed = {
@@ -206,14 +187,14 @@ def _traced(search: _Search, result: LogResult) -> str:
     return f"logs narrowed by {by}: {result.counts.total} lines{looked}"
 
 
-def _finding(call: ToolCall, index: int, query: str, text: str, search: _Search, result: LogResult) -> Finding:
+def _finding(call: ToolCall, index: int, query: str, text: str, search: LogQuestion, result: LogResult) -> Finding:
     """The report as a finding. "None" counts as found only where it was clear which lines were meant."""
     found = result.counts.total > 0 or (
         result.examined > 0 and search.is_filtered and not search.wanted.terms and not search.regex
     )
     confidence = _confidence(search, result) if found else 0.0
     samples = result.samples if found else ()
-    sources = ", ".join(result.counts.by_source) or search.asked.source
+    sources = ", ".join(result.counts.by_source) or search.wanted.source
     return Finding(
         agent=call.agent,
         index=index,
@@ -223,22 +204,21 @@ def _finding(call: ToolCall, index: int, query: str, text: str, search: _Search,
         found=found,
         confidence=confidence,
         quotes=tuple(_quote(call, line, confidence) for line in samples),
-        evidence=tuple(_evidence(line, confidence) for line in samples),
+        evidence=tuple(
+            Evidence(
+                url=_url(one), created_at=one.logged_at, source_type="log", scope=one.scope, relevance_score=confidence
+            )
+            for one in samples
+        ),
     )
 
 
-def _confidence(search: _Search, result: LogResult) -> float:
+def _confidence(search: LogQuestion, result: LogResult) -> float:
     if result.partly:
         return _SOME_TERMS
     if search.wanted.terms or search.regex:
         return _ALL_TERMS
     return _FILTERED if search.is_filtered else _UNFILTERED
-
-
-def _evidence(line: LogLine, relevance: float) -> Evidence:
-    return Evidence(
-        url=_url(line), created_at=line.logged_at, source_type="log", scope=line.scope, relevance_score=relevance
-    )
 
 
 def _quote(call: ToolCall, line: LogLine, relevance: float) -> Quote:

@@ -9,10 +9,11 @@ from decimal import Decimal
 
 from app.domain.knowledge import Language
 from app.domain.zones import VIETNAM
-from app.storage.log_lines import LogCounts, LogKind, LogLine
+from app.storage.log_lines import LogCounts, LogFilter, LogKind, LogLine
 from app.text.dates import Period, write_day, zone_of
 from app.text.numbers import format_number
 from app.tools.log_search import Looked
+from app.tools.regex import Regex
 from app.tools.sentences import sentence
 
 _SECRET_NAME = r"(?:pass(?:word|wd|phrase)?|pwd|secret|token|api[_-]?key|access[_-]?key|credential|authorization)"
@@ -65,15 +66,19 @@ _SEVERE = ("FATAL", "CRITICAL", "ERROR", "WARN", "WARNING")
 
 @dataclass(frozen=True)
 class LogQuestion:
-    """What was looked for, as it is told to the asker."""
+    """Which lines are looked for, and how that is told to the asker."""
 
-    terms: tuple[str, ...] = ()
+    wanted: LogFilter = field(default_factory=LogFilter)
+    regex: Regex | None = None
     level: str = ""
-    source: str = ""
-    regex: str = ""
     period: Period = field(default_factory=Period)
     not_understood: str = ""
     """A span of time nobody could make sense of; all times were searched instead."""
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether anything besides words narrows the lines."""
+        return bool(self.wanted.levels or self.wanted.source or self.wanted.since or self.wanted.until)
 
 
 @dataclass(frozen=True)
@@ -167,34 +172,26 @@ def _first_sentence(asked: LogQuestion, result: LogResult, language: Language, z
     counts = result.counts
     told = _asked(asked, language, zone, partly=result.partly)
     if not counts.total:
-        examined = (
-            sentence("log", "of_examined", language, examined=_number(result.examined, language))
-            if result.examined
-            else ""
-        )
-        return sentence("log", "none", language, asked=told) + examined
+        examined = _number(result.examined, language)
+        beside = sentence("log", "of_examined", language, examined=examined) if result.examined else ""
+        return sentence("log", "none", language, asked=told) + beside
     name = "one_line" if counts.total == 1 else "lines"
     text = sentence("log", name, language, total=_number(counts.total, language), asked=told)
     if counts.first and counts.last:
-        text += sentence(
-            "log",
-            "span",
-            language,
-            first=_moment(counts.first, language, zone),
-            last=_moment(counts.last, language, zone),
-        )
-        text += _zone_named(zone, language)
+        first, last = _moment(counts.first, language, zone), _moment(counts.last, language, zone)
+        name = sentence("log", "home_zone", language) if zone is VIETNAM else str(zone)
+        text += f"{sentence('log', 'span', language, first=first, last=last)} ({name})"
     return text
 
 
 def _asked(asked: LogQuestion, language: Language, zone: tzinfo, *, partly: bool) -> str:
     told = sentence("log", "level", language, level=asked.level) if asked.level else ""
-    if asked.terms:
-        told += sentence("log", "any_term" if partly else "term", language, terms=" ".join(asked.terms))
+    if asked.wanted.terms:
+        told += sentence("log", "any_term" if partly else "term", language, terms=" ".join(asked.wanted.terms))
     if asked.regex:
-        told += sentence("log", "regex", language, regex=shown_message(asked.regex))
-    if asked.source:
-        told += sentence("log", "source", language, source=asked.source)
+        told += sentence("log", "regex", language, regex=shown_message(asked.regex.text))
+    if asked.wanted.source:
+        told += sentence("log", "source", language, source=asked.wanted.source)
     if period := asked.period.written(language, zone):
         told += f" {period}"
     return told
@@ -214,11 +211,6 @@ def _counts(counts: dict[str, int], language: Language) -> str:
 
 def _number(count: int, language: Language) -> str:
     return format_number(Decimal(count), language)
-
-
-def _zone_named(zone: tzinfo, language: Language) -> str:
-    """`` (giờ Việt Nam)``, `` (UTC)``, `` (Europe/London)``."""
-    return f" ({sentence('log', 'home_zone', language)})" if zone is VIETNAM else f" ({zone})"
 
 
 def _moment(moment: datetime, language: Language, zone: tzinfo) -> str:

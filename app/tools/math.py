@@ -4,6 +4,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -14,14 +15,32 @@ from app.errors import ToolFailed
 from app.reasoning import Arguments, Reasoner
 from app.text.language import clean
 from app.text.numbers import all_readings, format_number
-from app.tools.arithmetic import Calculation, CannotCalculate, calculate
+from app.tools.arithmetic import Calculation, CannotCalculate, calculate, rounded
 from app.tools.base import ToolCall, ToolResult, outages_as_retry
-from app.tools.units import is_money, is_shown_exactly, write_amount
 
 _CONVERSIONS = frozenset(map(Decimal, (1, 2, 7, 12, 24, 30, 52, 60, 365, 10, 100, 1_000, 10_000, 1_000_000, 10**9)))
 """Numbers everybody knows (months of a year, hours of a day, per cent): they need no source."""
 _MAX_NAMES, _MAX_NAME_CHARS = 6, 60
 _TEXTS: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("math.toml").read_text("utf-8"))
+
+_CURRENCY_SIGNS = {
+    "gbp": "£", "£": "£", "pound": "£", "pounds": "£", "usd": "$", "$": "$", "dollar": "$", "dollars": "$",
+    "eur": "€", "€": "€", "euro": "€", "euros": "€", "cad": "C$",
+}  # fmt: skip
+_DONG = frozenset({"vnd", "vnđ", "đồng", "dong", "đ", "₫"})
+_PERCENT = frozenset({"%", "percent", "per cent", "phần trăm"})
+_WORDS: dict[str, tuple[str, str, str]] = {
+    "second": ("giây", "second", "seconds"), "minute": ("phút", "minute", "minutes"),
+    "hour": ("giờ", "hour", "hours"), "day": ("ngày", "day", "days"), "week": ("tuần", "week", "weeks"),
+    "month": ("tháng", "month", "months"), "year": ("năm", "year", "years"), "time": ("lần", "time", "times"),
+    "person": ("người", "person", "people"), "character": ("ký tự", "character", "characters"),
+    "point": ("điểm", "point", "points"),
+}  # fmt: skip
+"""Vietnamese, English singular, English plural; found by any of the three."""
+_UNITS = {spelling: words for words in _WORDS.values() for spelling in words}
+_CURRENCY_PLACES = 2
+_PLAIN_PLACES = 4
+MAX_UNIT_CHARS = 24
 
 
 class _Held:
@@ -175,3 +194,38 @@ def _answered_query(call: ToolCall) -> tuple[int, str]:
         if index not in answered:
             return index, query
     return call.queries[-1] if call.queries else (1, call.refined_query)
+
+
+def write_amount(value: Fraction, unit: str, language: Language) -> str:
+    """`value` with its unit: whole đồng, two decimals for other currencies, at most two for %, else at most four.
+
+    Rounds half up. An unknown unit is written as it was given; an over-long one is left out.
+    """
+    known = unit.strip().lower()
+    if sign := _CURRENCY_SIGNS.get(known):
+        amount = format_number(rounded(abs(value), _CURRENCY_PLACES), language, _CURRENCY_PLACES)
+        return f"{'-' if value < 0 else ''}{sign}{amount}"
+    number = format_number(rounded(value, _places(unit)), language)
+    if known in _DONG:
+        return f"{number} {'đồng' if language == 'vi' else 'VND'}"
+    if known in _PERCENT:
+        return f"{number}%"
+    vi, one, many = _UNITS.get(known, (unit.strip(),) * 3)
+    word = vi if language == "vi" else one if abs(value) == 1 else many
+    return f"{number} {word}" if 0 < len(word) <= MAX_UNIT_CHARS else number
+
+
+def is_money(unit: str) -> bool:
+    """Whether the unit is a currency, whose rounding needs no mention."""
+    return unit.strip().lower() in _DONG | _CURRENCY_SIGNS.keys()
+
+
+def is_shown_exactly(value: Fraction, unit: str) -> bool:
+    """Whether `write_amount` loses nothing of `value`."""
+    return Fraction(rounded(value, _places(unit))) == value
+
+
+def _places(unit: str) -> int:
+    """Decimals an amount of the unit is rounded to."""
+    known = unit.strip().lower()
+    return 0 if known in _DONG else _CURRENCY_PLACES if known in _PERCENT | _CURRENCY_SIGNS.keys() else _PLAIN_PLACES

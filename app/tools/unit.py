@@ -13,7 +13,6 @@ from pydantic import Field
 from app.domain.knowledge import Language
 from app.domain.record import Record
 from app.errors import ToolFailed
-from app.text.language import clean
 from app.text.numbers import all_readings, format_number, read_number
 from app.tools.arithmetic import rounded
 from app.tools.base import ToolCall, ToolResult, computed
@@ -69,7 +68,7 @@ class UnitTool(TypedTool[Amount]):
             target = read_measure(arguments.to_unit) if arguments.to_unit.strip() else counterpart(source)
             done = await asyncio.to_thread(_converted, Fraction(value), source, target)
         except CannotConvert as refused:
-            raise ConversionFailed(_with_labels(refused, arguments), call.language) from refused
+            raise ConversionFailed(refused, call.language) from refused
         text = _sentence(done, call.language)
         url = f"unit:{format(value, 'f')}+{_in_address(done[0].source)}+to+{_in_address(done[0].target)}"
         finding = computed(call, index, query, text, source_type="math", url=url)
@@ -168,10 +167,3 @@ def _in_address(measure: Measure) -> str:
     """``degree_Fahrenheit``, ``kilometer*hour^-1``; a difference is ``delta_degree_Celsius``."""
     names = "*".join(name if power == 1 else f"{name}^{power}" for name, power in measure.key)
     return f"delta_{names}" if measure.is_difference else names
-
-
-def _with_labels(refused: CannotConvert, arguments: Amount) -> CannotConvert:
-    """The refusal with the units as they were given, where it speaks of them."""
-    if refused.words or refused.refusal not in (Refusal.INCOMPATIBLE, Refusal.NO_TARGET):
-        return refused
-    return CannotConvert(refused.refusal, clean(arguments.from_unit) or arguments.value, clean(arguments.to_unit))

@@ -17,9 +17,9 @@ import pytest_asyncio
 from mcp.types import CallToolResult
 
 from app.agents.mcp_servers import McpServers
-from app.tools.mcp.connection import Disconnected
-from app.tools.mcp.connections import Connections, offered_by
+from app.tools.mcp.connections import Connections
 from app.tools.mcp.result import check_schema, wrong_places
+from app.tools.mcp.session import Disconnected, offered_by
 from app.tools.mcp.spec import PinnedServer, ServerSpec, changes
 from tests.unit.tools.mcp_lines import http_server
 

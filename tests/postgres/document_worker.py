@@ -20,7 +20,7 @@ from app.domain.documents import Progress
 from app.domain.knowledge import DocumentDraft
 from app.domain.principal import Principal
 from app.embedding import Vectors
-from app.ingestion import pipeline, stages
+from app.ingestion import stages
 from app.ingestion.passages import BATCH
 from app.ingestion.pipeline import Ingestion
 from app.ingestion.stages import Published, Tell
@@ -137,9 +137,8 @@ async def live(url: str, lease_seconds: float, asked: Path, moment: str, tenant:
     bulk = moment.removeprefix("bulk:")
     ingestion = MortalIngestion(database, MortalEmbedder(asked, bulk), parser=PlainParser(), today=today)
     ingestion.moment = bulk
-    room = pipeline if bulk != moment else stages
     mortal = publish_and_die if bulk == "uncommitted" else publish
-    with patch.object(room, "publish", mortal):
+    with patch.object(stages, "publish", mortal):
         if bulk == moment:
             await work(url, lease_seconds, ingestion, database)
         else:

@@ -9,8 +9,7 @@ from app.bus.memory import MemoryBus
 from app.journal import Journal
 from app.journal.outage import Outage
 from app.storage.database import Database
-from app.storage.spool import Spool
-from app.storage.spool_file import SpoolLimits
+from app.storage.spool import Spool, SpoolLimits
 from app.tasks.outage import SpooledWrites
 from app.tasks.queue import JobQueue
 from app.tasks.registry import TaskRegistry

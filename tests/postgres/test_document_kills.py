@@ -206,7 +206,9 @@ class TestManyDocuments:
         assert published > 0 if moment.startswith("progress") else published < len(whole)
         after = await desk.ingestion.ingest(desk.owner, bulk_drafts(2))
         assert (after.published, after.unchanged) == (len(whole) - published, published)
-        assert await self._state(superuser, desk.owner) == {name: {2: seen[1]} for name, seen in whole.items()}
+        state = await self._state(superuser, desk.owner)
+        assert all(1 not in seen and [*seen.values()] == [whole[name][1]] for name, seen in state.items())
+        assert state.keys() == whole.keys()
         asked = doomed.asked() + Counter(map(repr, desk.embedder.passages))
         assert len(asked) == before.chunks and asked.total() <= before.chunks + 3 * BATCH
 

@@ -10,8 +10,7 @@ import pytest
 from app.domain.tasks import TaskStatus
 from app.errors import AppError, ErrorCode, StaleAttempt
 from app.events import FinalReport, Redispatched
-from app.storage.spool import waiting_in
-from app.storage.spool_file import SpoolLimits
+from app.storage.spool import SpoolLimits, waiting_in
 from tests.postgres.fragile import FragileServer, LosingRelay, fragile_server, losing_relay
 from tests.postgres.running import JANE, LAN, Rooms, say, step_of, texts_of
 from tests.postgres.spooling import spooling_rooms

@@ -9,17 +9,15 @@ from app.ingestion.parsing.outcome import (
     DescribedKind,
     FileKind,
     ParsedFile,
-    ParsedTable,
     ParseFailed,
     ParseFailure,
     ParseLimits,
-    ParseWarning,
     WarningCode,
 )
 from app.ingestion.parsing.parser import Parser
 from app.ingestion.parsing.sniff import sniff
 
 __all__ = [
-    "DescribedFile", "DescribedKind", "FileKind", "ParseFailed", "ParseFailure", "ParseLimits", "ParseWarning",
-    "ParsedFile", "ParsedTable", "Parser", "WarningCode", "sniff",
+    "DescribedFile", "DescribedKind", "FileKind", "ParseFailed", "ParseFailure", "ParseLimits",
+    "ParsedFile", "Parser", "WarningCode", "sniff",
 ]  # fmt: skip

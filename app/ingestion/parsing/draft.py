@@ -220,7 +220,7 @@ class TableCollector:
 
     def __init__(self, cells: int):
         self.tables: list[dict[str, Any]] = []
-        """The fields of `ParsedTable`s."""
+        """The fields of `AttachedTable`s."""
         self._cells = cells
         self._left = cells
 

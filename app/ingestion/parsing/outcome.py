@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 from enum import StrEnum
 from pathlib import Path
 
+from app.domain.attachments import AttachedTable
+from app.domain.documents import ParseNote
 from app.domain.record import Record
 
 MEBIBYTE = 1024 * 1024
@@ -79,33 +81,6 @@ PARTIAL = frozenset(
 """With one of these, something that a person sees in the file is missing in the text."""
 
 
-class ParseWarning(Record):
-    """One remark on a file that was read."""
-
-    code: WarningCode
-    count: int
-    """How many times: pieces of text, pages, sheets, characters; see the advice."""
-    advice: str
-    """English: what happened and what can be done."""
-    advice_vi: str
-    """The same in Vietnamese."""
-
-
-class ParsedTable(Record):
-    """A table cell by cell, where numbers were not rounded for showing."""
-
-    name: str
-    page: int | None = None
-    """1-based sheet."""
-    header: tuple[str, ...]
-    rows: tuple[tuple[int | float | str, ...], ...]
-    """As wide as the header; dates are ISO texts."""
-    units: tuple[str, ...]
-    """Of the numbers of each column, by their format: ``%``, ``đ``, ``$`` or nothing."""
-    is_cut: bool = False
-    """Whether rows, columns or cells beyond a limit are missing."""
-
-
 class DescribedFile(Record):
     """What can be said of a file without reading it."""
 
@@ -125,10 +100,10 @@ class ParsedFile(Record):
     """Headings as ``#``, tables with their header row, lists; NFC, nothing invisible, lines up to 20,000 long."""
     pages: tuple[int, ...] = ()
     """Where in `text` page, slide or sheet 1, 2, … begins; never falling; empty for formats without pages."""
-    warnings: tuple[ParseWarning, ...] = ()
+    warnings: tuple[ParseNote, ...] = ()
     is_partial: bool = False
     """Whether something visible is missing: unreadable or scanned pages, a limit that was reached."""
-    tables: tuple[ParsedTable, ...] = ()
+    tables: tuple[AttachedTable, ...] = ()
     """Of CSV and XLSX files that were read with their tables."""
 
 
@@ -156,22 +131,18 @@ class ParseLimits:
         return json.dumps([kind, asdict(self)]).encode() + b"\n"
 
 
-_ADVICE: dict[str, dict[str, list[str]]] = tomllib.loads(Path(__file__).with_name("advice.toml").read_text("utf-8"))
-"""For every code the advice in English and Vietnamese."""
+_ADVICE: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("advice.toml").read_text("utf-8"))
 
 
 class ParseFailed(Exception):
-    """A file gave no text. `code` is for programs, `advice` (English) and `advice_vi` for the person who brought it."""
+    """A file gave no text. `code` is for programs, `advice` for the person who brought it."""
 
     def __init__(self, code: ParseFailure, detail: str = ""):
         """`detail` is for the log: what the reader stumbled on; never text of the file."""
-        self.code = code
-        self.detail = detail
-        self.advice, self.advice_vi = _ADVICE["failures"][code]
+        self.code, self.detail, self.advice = code, detail, _ADVICE["failures"][code]
         super().__init__(f"{code}: {self.advice}")
 
 
-def warning(code: WarningCode, count: int) -> ParseWarning:
-    """The remark in both languages."""
-    english, vietnamese = (text.format(count=count) for text in _ADVICE["warnings"][code])
-    return ParseWarning(code=code, count=count, advice=english, advice_vi=vietnamese)
+def warning(code: WarningCode, count: int) -> ParseNote:
+    """The remark with its advice: what happened and what can be done."""
+    return ParseNote(code=code, count=count, advice=_ADVICE["warnings"][code].format(count=count))

@@ -200,6 +200,4 @@ def _quoted(word: str) -> str:
 
 def _visibility(tx: Transaction, departments: Sequence[str] | None, on: date, *, with_superseded: bool) -> list[object]:
     """The parameters $1 to $6 of `statements.visible`."""
-    asker = tx.principal
-    wanted = None if departments is None else list(departments)
-    return [asker.tenant_id, sorted(asker.scopes), sorted(asker.departments), wanted, on, with_superseded]
+    return [*tx.reader, None if departments is None else list(departments), on, with_superseded]

@@ -1,24 +1,14 @@
 """Results of the calendar in a sentence, for people."""
 
-import tomllib
 from collections.abc import Sequence
 from datetime import date
-from pathlib import Path
-from typing import Any
 
 from app.domain.knowledge import Language
-from app.tools.calendar.days import Difference
-from app.tools.calendar.reading import Reading
+from app.tools.calendar.days import TEXTS, Difference, Reading, weekday_name
 from app.tools.calendar.working import Arrival, Holiday, WorkingDays
 
-_TEXTS: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_name("sentences.toml").read_text("utf-8"))
 _MAX_HOLIDAYS = 12
 """Named in one sentence."""
-
-
-def weekday_name(day: date, language: Language) -> str:
-    """``thứ Ba``, ``Tuesday``."""
-    return str(_TEXTS[language]["weekdays"][day.weekday()])
 
 
 def one_day(day: date, language: Language) -> str:
@@ -29,7 +19,7 @@ def one_day(day: date, language: Language) -> str:
 def apart(start: date, end: date, found: Difference, language: Language) -> str:
     """How far two days are apart."""
     parts = [
-        f"{amount} {_TEXTS[language][name]}{_s(amount) if language == 'en' else ''}"
+        f"{amount} {TEXTS[language][name]}{_s(amount) if language == 'en' else ''}"
         for name in ("years", "months", "rest_days")
         if (amount := getattr(found, name))
     ]
@@ -68,7 +58,7 @@ def read(found: Reading, language: Language) -> str:
 
 def _told(name: str, language: Language, **values: object) -> str:
     counted = values.get("steps", values.get("days", 0))
-    return str(_TEXTS[language][name].format(s=_s(counted) if isinstance(counted, int) else "", **values))
+    return str(TEXTS[language][name].format(s=_s(counted) if isinstance(counted, int) else "", **values))
 
 
 def _named(left_out: Sequence[Holiday]) -> str:

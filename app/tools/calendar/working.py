@@ -1,7 +1,6 @@
 """Working days: the days of the week people work on, without the public holidays of their country."""
 
 import re
-from collections.abc import Iterator
 from datetime import date, timedelta
 from functools import lru_cache
 
@@ -9,12 +8,15 @@ import holidays
 
 from app.domain.knowledge import Language
 from app.domain.record import Record
-from app.tools.calendar.days import LAST, MAX_STEPS, CannotReckon, Refusal, checked
+from app.tools.calendar.days import LAST, MAX_STEPS, CannotReckon, Refusal, checked, weekday_name
 
 VIETNAM = "VN"
+_NOTE = (
+    "Public holidays as announced or computed by the rules in force, with the days off given for holidays on weekends "
+    "where the country gives them; an employer's own days off are not known."
+)
 MAX_YEARS = 50
 """Of a span whose holidays are looked up."""
-_WEEK = 7
 _COUNTRY, _SUBDIVISION = re.compile("[A-Z]{2}"), re.compile("[A-Za-z0-9 .'-]{0,40}")
 """ISO 3166 codes; some countries also know their parts by name."""
 
@@ -31,6 +33,8 @@ class Holiday(Record):
 class WorkingDays(Record):
     """The working days of a span, both its ends included, and what was left out."""
 
+    result: int
+    """The count."""
     start: date
     end: date
     country: str
@@ -45,12 +49,15 @@ class WorkingDays(Record):
     """Holidays that fall on a weekend: they change nothing."""
     swapped: tuple[date, ...]
     """Weekend days the government declared working days, for another day off; they are **not** counted."""
+    note: str
 
 
 class Arrival(Record):
     """Where a number of working days leads to."""
 
+    result: date
     end: date
+    weekday: str
     left_out: tuple[Holiday, ...]
     """Holidays that were passed over."""
 
@@ -70,11 +77,17 @@ def _of_year(country: str, subdivision: str, year: int, language: Language) -> h
 def holidays_between(
     start: date, end: date, country: str = VIETNAM, subdivision: str = "", language: Language = "vi"
 ) -> tuple[Holiday, ...]:
-    """Public holidays of a span, in order. Raises `CannotReckon` for an unknown place and a span over `MAX_YEARS`."""
-    _check(start, end)
+    """List the public holidays of a span, in order.
+
+    Raises `CannotReckon` for an unknown place and a span over `MAX_YEARS`.
+    """
+    checked(start), checked(end)
+    if end < start or end.year - start.year > MAX_YEARS:
+        raise CannotReckon(Refusal.OUT_OF_RANGE, f"a span of at most {MAX_YEARS} years up to {LAST}")
+    years = [_of_year(country, subdivision, year, language) for year in range(start.year, end.year + 1)]
     found = {
         day: Holiday(day=day, name=name, is_weekend=day.weekday() in year.weekend)
-        for year in _years(start, end, country, subdivision, language)
+        for year in years
         for day, name in year.items()
         if start <= day <= end
     }
@@ -90,11 +103,13 @@ def working_days(
     """
     start, end = min(start, end), max(start, end)
     known = holidays_between(start, end, country, subdivision, language)
-    weekend = _weekend(start, country, subdivision, language)
-    days = (end - start).days + 1
-    resting = _count_weekdays(start, days, weekend)
     left_out = tuple(holiday for holiday in known if not holiday.is_weekend)
+    days = (end - start).days + 1
+    years = {year: _of_year(country, subdivision, year, language) for year in range(start.year, end.year + 1)}
+    span = [start + timedelta(days=at) for at in range(days)]
+    resting = sum(day.weekday() in years[day.year].weekend for day in span)
     return WorkingDays(
+        result=days - resting - len(left_out),
         start=start,
         end=end,
         country=country,
@@ -104,62 +119,28 @@ def working_days(
         weekend_days=resting,
         left_out=left_out,
         on_weekends=tuple(holiday for holiday in known if holiday.is_weekend),
-        swapped=tuple(_swapped(start, end, country, subdivision, language)),
+        swapped=tuple(day for day in span if day in getattr(years[day.year], "weekend_workdays", ())),
+        note=_NOTE,
     )
 
 
 def add_working_days(
     start: date, amount: int, country: str = VIETNAM, subdivision: str = "", language: Language = "vi"
 ) -> Arrival:
-    """The day `amount` working days after `start` (before it, when negative); 0 gives `start` itself.
+    """Find the day `amount` working days after `start` (before it, when negative); 0 gives `start` itself.
 
     Raises `CannotReckon` for an unknown place and beyond the calendar or `MAX_YEARS`.
     """
     if abs(amount) > min(MAX_STEPS, MAX_YEARS * 200):
         raise CannotReckon(Refusal.OUT_OF_RANGE, f"at most {MAX_YEARS * 200} working days")
-    checked(start)
-    step, day, left_out = 1 if amount >= 0 else -1, start, []
-    for _ in range(abs(amount)):
-        day = checked(day + timedelta(days=step))
-        while (free := _free(day, country, subdivision, language)) is not None:
-            if not free.is_weekend:
-                left_out.append(free)
-            day = checked(day + timedelta(days=step))
-    return Arrival(end=day, left_out=tuple(left_out))
-
-
-def _free(day: date, country: str, subdivision: str, language: Language) -> Holiday | None:
-    """Why nobody works on `day`; None when they do."""
-    year = _of_year(country, subdivision, day.year, language)
-    if day.weekday() in year.weekend:
-        return Holiday(day=day, name="", is_weekend=True)
-    name = year.get(day)
-    return None if name is None else Holiday(day=day, name=name, is_weekend=False)
-
-
-def _years(
-    start: date, end: date, country: str, subdivision: str, language: Language
-) -> Iterator[holidays.HolidayBase]:
-    return (_of_year(country, subdivision, year, language) for year in range(start.year, end.year + 1))
-
-
-def _weekend(day: date, country: str, subdivision: str, language: Language) -> frozenset[int]:
-    """Days of the week off, Monday is 0."""
-    return frozenset(_of_year(country, subdivision, day.year, language).weekend)
-
-
-def _swapped(start: date, end: date, country: str, subdivision: str, language: Language) -> Iterator[date]:
-    for year in _years(start, end, country, subdivision, language):
-        yield from sorted(day for day in getattr(year, "weekend_workdays", ()) if start <= day <= end)
-
-
-def _count_weekdays(start: date, days: int, wanted: frozenset[int]) -> int:
-    """How many of `days` days from `start` fall on the wanted days of the week."""
-    weeks, rest = divmod(days, _WEEK)
-    return weeks * len(wanted) + sum((start.weekday() + at) % _WEEK in wanted for at in range(rest))
-
-
-def _check(start: date, end: date) -> None:
-    checked(start), checked(end)
-    if end < start or end.year - start.year > MAX_YEARS:
-        raise CannotReckon(Refusal.OUT_OF_RANGE, f"a span of at most {MAX_YEARS} years up to {LAST}")
+    day, steps, left_out = checked(start), abs(amount), []
+    while steps:
+        day = checked(day + timedelta(days=1 if amount >= 0 else -1))
+        year = _of_year(country, subdivision, day.year, language)
+        if day.weekday() in year.weekend:
+            continue
+        if (name := year.get(day)) is None:
+            steps -= 1
+        else:
+            left_out.append(Holiday(day=day, name=name, is_weekend=False))
+    return Arrival(result=day, end=day, weekday=weekday_name(day, language), left_out=tuple(left_out))

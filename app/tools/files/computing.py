@@ -13,7 +13,7 @@ from app.domain.knowledge import Language
 from app.errors import ToolRetry
 from app.tables import TABLE, Answered, Sheet, TableQuery, Unclear, answered, job, quoted, read_question, statement
 from app.tools.files.reading import stem_of
-from app.tools.files.wording import Wording, refusal, result_of_sql, unclear
+from app.tools.files.wording import Wording, refusal, result_of_sql
 
 TABULAR = ("csv", "xlsx")
 """Files that are tables and nothing else."""
@@ -33,7 +33,7 @@ class Computed:
     text: str
     url: str
     """``file:chi_phi.csv#sheet=…&column=…``."""
-    value: JsonValue
+    value: dict[str, JsonValue]
     trace: str
 
 
@@ -113,18 +113,10 @@ def _sheet(file: AttachedFile, table: AttachedTable) -> Sheet:
 
 def _readings(query: str, files: Sequence[AttachedFile], now: datetime, language: Language) -> list[_Read]:
     """The question read for every table; CPU-bound."""
-    names = [
-        name
-        for file in files
-        for table in file.content.tables
-        for name in (file.attachment.name, stem_of(file), table.name)
-        if name
-    ]
-    found: list[_Read] = []
-    for file, table in _tables(files):
-        sheet = _sheet(file, table)
-        found.append(_Read(file, sheet, read_question(sheet, query, now.date(), language, tuple(dict.fromkeys(names)))))
-    return found
+    of_files = [(one.attachment.name, stem_of(one), *(table.name for table in one.content.tables)) for one in files]
+    names = tuple(dict.fromkeys(name for group in of_files for name in group if name))
+    sheets = [(file, _sheet(file, table)) for file, table in _tables(files)]
+    return [_Read(file, sheet, read_question(sheet, query, now.date(), language, names)) for file, sheet in sheets]
 
 
 def _tables(files: Sequence[AttachedFile]) -> list[tuple[AttachedFile, AttachedTable]]:
@@ -172,7 +164,7 @@ async def _run(run: Runner, sheet: Sheet, sql: str, parameters: Sequence[str]) -
         return None
 
 
-def _value(one: _Read, query: TableQuery, wording: Wording, found: Answered) -> JsonValue:
+def _value(one: _Read, query: TableQuery, wording: Wording, found: Answered) -> dict[str, JsonValue]:
     units = query.measure[0].units if query.measure and query.how not in ("count", "distinct") else ()
     value: dict[str, JsonValue] = {
         "result": wording.value,
@@ -196,7 +188,7 @@ def _refused(read: Sequence[_Read], language: Language) -> Refused | None:
     if nearest is None:
         return None
     assert isinstance(nearest.reading, Unclear)
-    return Refused(unclear(nearest.reading, language, nearest.sheet))
+    return Refused(refusal(nearest.reading.reason, nearest.reading.names, language, nearest.sheet))
 
 
 def _place(one: _Read) -> str:

@@ -1,28 +1,28 @@
-"""Where the tool gets files from, and which of them a question is about."""
+"""Where the tool gets files from, which of them a question is about, and their pieces as passages."""
 
 import json
+import math
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
 from importlib.resources import files as resources
 from pathlib import PurePosixPath
 from typing import Protocol
-from uuid import UUID
+from uuid import UUID, uuid5
 
-from app.domain.attachments import AttachedFile
-from app.domain.knowledge import Language
+from app.domain.attachments import AttachedFile, AttachedSection
+from app.domain.knowledge import Language, Passage
 from app.domain.principal import Principal
 from app.errors import ToolFailed
-from app.text.language import fold, words
+from app.text.language import content_words, fold, words
 from app.tools.base import ToolCall, outages_as_retry, side_by_side
 
-_NONE: dict[Language, str] = {
-    "vi": "Chưa có tệp nào được đính kèm vào câu hỏi.",
-    "en": "No file is attached to the question.",
-}
-_GONE: dict[Language, str] = {
-    "vi": "Tệp đính kèm không còn nữa (đã xoá hoặc hết hạn). Vui lòng tải lên lại.",
-    "en": "The attached file is not there any more (deleted or expired). Please upload it again.",
-}
+LIMIT = 8
+"""Pieces of all files that are read for an answer."""
+_K1, _B = 1.5, 0.75
+_HEADING_WEIGHT = 2
+_LEAST_RELEVANCE = 0.5
+"""The asker pointed at the file: even a piece that shares few words with the question is near."""
 
 
 class FileReader(Protocol):
@@ -34,20 +34,21 @@ class FileReader(Protocol):
 
 async def files_of(reader: FileReader, call: ToolCall) -> tuple[AttachedFile, ...]:
     """The files of a call, in order. Raises `ToolFailed` when there are none or one is gone, `ToolRetry` in outages."""
+    refusals = sentences("refusals")[call.language]
     if not call.files:
-        raise ToolFailed(_NONE[call.language])
+        raise ToolFailed(refusals["no_file"])
     with outages_as_retry("The store of attached files"):
-        found = await side_by_side([reader.read(call.principal, one) for one in dict.fromkeys(call.files)])
-    if any(one is None for one in found):
-        raise ToolFailed(_GONE[call.language])
-    return tuple(one for one in found if one is not None)
+        read = await side_by_side([reader.read(call.principal, one) for one in dict.fromkeys(call.files)])
+    found = tuple(one for one in read if one is not None)
+    if len(found) < len(read):
+        raise ToolFailed(refusals["gone"])
+    return found
 
 
 def named_in(query: str, files: Sequence[AttachedFile]) -> tuple[AttachedFile, ...]:
     """The files a question calls by name; all when it names none."""
-    said = fold(" ".join(words(query)))
-    named = [file for file in files if _is_named(file.attachment.name, said)]
-    return tuple(named or files)
+    said = f" {fold(' '.join(words(query)))} "
+    return tuple(one for one in files if f" {fold(' '.join(words(one.attachment.name)))} " in said) or tuple(files)
 
 
 @cache
@@ -64,5 +65,52 @@ def stem_of(file: AttachedFile) -> str:
     return PurePosixPath(file.attachment.name).stem
 
 
-def _is_named(name: str, said: str) -> bool:
-    return f" {fold(' '.join(words(name)))} " in f" {said} "
+def short(text: str, most: int = 80) -> str:
+    """A text cut to so many characters."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
+
+
+def best_passages(principal: Principal, query: str, files: Sequence[AttachedFile], limit: int = LIMIT) -> list[Passage]:
+    """The best pieces of all files by BM25, best first; none when they have no text. CPU-bound for large files."""
+    pieces = [(file, section, _counted(section)) for file in files for section in file.content.sections]
+    weights: dict[str, float] = {}
+    for word in _words(query):
+        held = sum(word in counts for _, _, counts in pieces)
+        weights[word] = math.log(1 + (len(pieces) - held + 0.5) / (held + 0.5))
+    mean = max(sum(counts.total() for _, _, counts in pieces) / max(len(pieces), 1), 1.0)
+
+    def score(counts: Counter[str]) -> float:
+        norm = _K1 * (1 - _B + _B * counts.total() / mean)
+        return sum(weight * counts[word] * (_K1 + 1) / (counts[word] + norm) for word, weight in weights.items())
+
+    total = sum(weights.values()) or 1.0
+    ranked = sorted(pieces, key=lambda piece: -score(piece[2]))[:limit]
+    coverages = [sum(weight for word, weight in weights.items() if word in piece[2]) / total for piece in ranked]
+    return [
+        passage_of(principal, file, section, coverage, 1 / rank)
+        for rank, ((file, section, _), coverage) in enumerate(zip(ranked, coverages, strict=True), 1)
+    ]
+
+
+def passage_of(
+    principal: Principal, file: AttachedFile, section: AttachedSection, coverage: float = 1.0, score: float = 1.0
+) -> Passage:
+    """A piece of a file as a passage that only its owner may read; `coverage` is the share of the question's words it
+    holds (0–1), `score` what it was ranked by."""
+    told = file.attachment
+    return Passage(
+        chunk_id=uuid5(told.file_id, str(section.position)), document_id=told.file_id, external_id=file.address,
+        title=told.name, section=section.heading, text=section.text, page=section.page, url=file.address,
+        department=principal.department, scope="private", language=file.content.language or "vi",
+        created_at=told.created_at, effective_from=None, effective_to=None, authority="attachment",
+        similarity=coverage / 2, text_rank=coverage, fused_score=score,
+        relevance_score=_LEAST_RELEVANCE + (1 - _LEAST_RELEVANCE) * coverage,
+    )  # fmt: skip
+
+
+def _counted(section: AttachedSection) -> Counter[str]:
+    return Counter(_words(section.text) + _words(section.heading) * _HEADING_WEIGHT)
+
+
+def _words(text: str) -> list[str]:
+    return [fold(word) for word in content_words(text)]

@@ -3,9 +3,8 @@
 import asyncio
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
 from app.domain.attachments import AttachedFile
 from app.domain.evidence import evidence_of
@@ -16,21 +15,24 @@ from app.tables import plain as folded
 from app.tools.base import ToolCall, ToolResult, computed, outages_as_retry, side_by_side
 from app.tools.faithful import faithful
 from app.tools.files.computing import TABULAR, Computed, Refused, Runner, compute, compute_sql, overview, sql_schema
-from app.tools.files.describing import asks_what_it_is, described
-from app.tools.files.passages import best_passages, passage_of
-from app.tools.files.reading import FileReader, files_of, named_in
+from app.tools.files.describing import described
+from app.tools.files.reading import FileReader, best_passages, files_of, named_in, passage_of
 
 _SUMMARY = re.compile(
-    r"\b(?:tom tat|tom luoc|tong hop noi dung|y chinh|noi dung chinh|summar(?:y|ise|ize)|key points|gist)\b"
+    r"\b(?:tom tat|tom luoc|tong hop noi dung|y chinh|noi dung chinh|summar(?:y|ise|ize)|key points|gist"
+    r"|(?:tep|file)(?: nay)? (?:co|gom|chua|noi) gi|what(?:'s| is)? in (?:this|the)(?: attached)? file)\b"
 )
+"""Asks for the whole of a file, not for something in it."""
+_SHAPE = re.compile(
+    r"\b(?:how many|which|what|bao nhieu|nhung|cac) (?:columns|sheets|pages|entries|cot|trang(?: tinh)?|sheet)\b"
+)
+"""Asks how a file is built."""
 _MOST_SECTIONS = 24
 """Pieces of a file that are summarised, spread over its length."""
 _SUMMARY_TOKENS = 400
 _MOST_EVIDENCE = 8
-_SURE = 1.0
 _SUMMARY_CONFIDENCE = 0.8
 _CONTEXT = {"vi": "Tệp đính kèm “{name}”", "en": "Attached file “{name}”"}
-_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,30 @@ class _Told:
     value: dict[str, object] | None = None
     trace: str = ""
     refusal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One query of a call, and the files it is about."""
+
+    call: ToolCall
+    index: int
+    query: str
+    files: tuple[AttachedFile, ...]
+
+    def finding(self, answer: str, confidence: float = 1.0, evidence: Sequence[Evidence] = ()) -> Finding:
+        """An answer from the files; the files themselves are its evidence where nothing else is."""
+        names = "; ".join(_CONTEXT[self.call.language].format(name=one.attachment.name) for one in self.files[:5])
+        return Finding(
+            agent=self.call.agent, index=self.index, query=self.query, context=names, answer=answer, found=True,
+            confidence=confidence, evidence=tuple(evidence) or tuple(map(_evidence, self.files)),
+        )  # fmt: skip
+
+    def described(self, further: Sequence[str] = ()) -> _Told:
+        """What the files are."""
+        text = "\n\n".join(described(file, self.call.language) for file in self.files)
+        text = "\n".join([text, *(f"- {line}" for line in further)])
+        return _Told(self.finding(text), text, trace=f"{len(self.files)} files described")
 
 
 class FilesTool:
@@ -90,158 +116,111 @@ class FilesTool:
         found = await self._answer(call, told[0].finding.index, whole, files)
         if found.refusal or found.value is None:
             return told
-        same = [
-            found.finding.model_copy(update={"index": one.finding.index, "query": one.finding.query}) for one in told
-        ]
+        same = [found.finding.model_copy(update=one.finding.model_dump(include={"index", "query"})) for one in told]
         return [replace(found, finding=same[0]), *(_Told(finding, "") for finding in same[1:])]
 
     async def _answer(self, call: ToolCall, index: int, query: str, files: Sequence[AttachedFile]) -> _Told:
-        meant = named_in(query, files)
-        if asks_what_it_is(query) or not any(file.content.sections or file.content.tables for file in meant):
-            return _description(call, index, query, meant)
+        asked = _Asked(call, index, query, named_in(query, files))
+        is_silent = not any(file.content.sections or file.content.tables for file in asked.files)
+        if is_silent or _SHAPE.search(folded(query)):
+            return asked.described()
         if _SUMMARY.search(folded(query)):
-            return await self._summary(call, index, query, meant)
-        found = await compute(self._run, query, meant, call.now.astimezone(call.zone), call.language)
-        if isinstance(found, Refused) and (written := await self._written_sql(call, query, meant)):
-            found = await compute_sql(self._run, written, meant, call.language)
+            return await self._summary(asked)
+        found = await compute(self._run, query, asked.files, call.now.astimezone(call.zone), call.language)
+        if isinstance(found, Refused) and (written := await self._written_sql(asked)):
+            found = await compute_sql(self._run, written, asked.files, call.language)
         match found:
             case Computed():
-                return _computed(call, index, query, found)
+                return _computed(asked, found)
             case Refused():
-                return _Told(_nothing(call, index, query), "", refusal=found.text)
+                nothing = Finding(
+                    agent=call.agent, index=index, query=query, context="", answer="", found=False, confidence=0.0
+                )
+                return _Told(nothing, "", refusal=found.text)
             case None:
-                return await self._quoted(call, index, query, meant)
+                return await self._quoted(asked)
 
-    async def _written_sql(self, call: ToolCall, query: str, files: Sequence[AttachedFile]) -> str:
+    async def _written_sql(self, asked: _Asked) -> str:
         """The SELECT a model writes for a question that rules cannot read; empty where there is no model."""
-        schema = await asyncio.to_thread(sql_schema, files)
+        schema = await asyncio.to_thread(sql_schema, asked.files)
         if schema is None:
             return ""
         with outages_as_retry("The reasoner"):
-            found = await self._reasoner.arguments(self.name, query, (), call.language, schema)
+            found = await self._reasoner.arguments(self.name, asked.query, (), asked.call.language, schema)
         return found.values.get("sql", "").strip().rstrip(";")
 
-    async def _quoted(self, call: ToolCall, index: int, query: str, files: Sequence[AttachedFile]) -> _Told:
+    async def _quoted(self, asked: _Asked) -> _Told:
         """An answer from the text, in its own words, with pages."""
-        passages = await _in_thread(call, lambda: best_passages(call.principal, query, files))
+        call, left = asked.call, asked.call.seconds_left
+        async with asyncio.timeout(None if math.isinf(left) else left):  # a large text takes a second
+            passages = await asyncio.to_thread(best_passages, call.principal, asked.query, asked.files)
         with outages_as_retry("The reasoner"):
             finding = await self._reasoner.answer(
                 AnswerRequest(
-                    query=query,
-                    language=call.language,
-                    agent=call.agent,
-                    index=index,
-                    passages=tuple(passages),
-                    min_relevance_score=self._min_relevance_score,
+                    query=asked.query, language=call.language, agent=call.agent, index=asked.index,
+                    passages=tuple(passages), min_relevance_score=self._min_relevance_score,
                     instructions=call.instructions,
                 )
-            )
+            )  # fmt: skip
         finding = finding.model_copy(update={"evidence": _as_file(finding.evidence)})
-        trace = f"{len(passages)} pieces of {len(files)} files read, {len(finding.quotes)} quoted"
+        trace = f"{len(passages)} pieces of {len(asked.files)} files read, {len(finding.quotes)} quoted"
         return _Told(finding, finding.answer if finding.found else "", trace=trace)
 
-    async def _summary(self, call: ToolCall, index: int, query: str, files: Sequence[AttachedFile]) -> _Told:
-        """The gist of each file, held against its text."""
-        tabular = [file for file in files if file.attachment.kind in TABULAR]
-        if len(tabular) == len(files):
-            totals = [line for file in tabular for line in await overview(self._run, file, call.language)]
-            return _description(call, index, query, files, totals)
-        sources = [source for file in files if (source := _source(call, query, file)) is not None]
+    async def _summary(self, asked: _Asked) -> _Told:
+        """The gist of each file, held against its text; of tables alone their totals."""
+        if all(file.attachment.kind in TABULAR for file in asked.files):
+            told = [await overview(self._run, file, asked.call.language) for file in asked.files]
+            return asked.described([line for lines in told for line in lines])
+        sources = [_source(asked, file) for file in asked.files if file.content.sections]
         with outages_as_retry("The reasoner"):
-            summary = await self._reasoner.summarise(query, sources, call.language)
-        texts = [[quote.text for quote in source.quotes] for source in sources]
-        kept = faithful(summary.text, texts, max_tokens=_SUMMARY_TOKENS)
-        if not kept.text:
-            return _description(call, index, query, files)
-        quotes = [quote for source in kept.sources for quote in _telling(sources[source].quotes, kept.text)]
-        finding = Finding(
-            agent=call.agent,
-            index=index,
-            query=query,
-            context=_context(call, [files[0]] if len(files) == 1 else files),
-            answer=kept.text,
-            found=True,
-            confidence=_SUMMARY_CONFIDENCE,
-            evidence=_as_file(evidence_of(quotes))[:_MOST_EVIDENCE] or (_evidence(call, files[0]),),
+            summary = await self._reasoner.summarise(asked.query, sources, asked.call.language)
+        kept = faithful(
+            summary.text, [[one.text for one in source.quotes] for source in sources], max_tokens=_SUMMARY_TOKENS
         )
-        trace = f"summary of {len(texts)} files: {kept.replaced} replaced, {kept.restored} restored"
-        return _Told(finding, kept.text, trace=trace)
+        if not kept.text:
+            return asked.described()
+        # The quotes a summary took lines from, for the pages they stand on.
+        lines = [line.removeprefix("- ").strip() for line in kept.text.split("\n")]
+        quotes = [quote for at in kept.sources for quote in sources[at].quotes]
+        telling = [quote for quote in quotes if any(line and line in quote.text for line in lines)]
+        silent = [described(file, asked.call.language) for file in asked.files if not file.content.sections]
+        text = "\n\n".join([kept.text, *silent])
+        finding = asked.finding(text, _SUMMARY_CONFIDENCE, _as_file(evidence_of(telling))[:_MOST_EVIDENCE])
+        trace = f"summary of {len(sources)} files: {kept.replaced} replaced, {kept.restored} restored"
+        return _Told(finding, text, trace=trace)
 
 
-def _computed(call: ToolCall, index: int, query: str, found: Computed) -> _Told:
+def _computed(asked: _Asked, found: Computed) -> _Told:
+    told = found.file.attachment
     finding = computed(
-        call, index, query, found.text, source_type="file", url=found.url, scope="private",
-        created_at=found.file.attachment.created_at, context=_context(call, [found.file]),
+        asked.call, asked.index, asked.query, found.text, source_type="file", url=found.url, scope="private",
+        created_at=told.created_at, context=_CONTEXT[asked.call.language].format(name=told.name),
     )  # fmt: skip
-    value = found.value if isinstance(found.value, dict) else None
-    return _Told(finding, found.text, {**value} if value else None, found.trace)
+    return _Told(finding, found.text, dict(found.value), found.trace)
 
 
-def _description(
-    call: ToolCall, index: int, query: str, files: Sequence[AttachedFile], further: Sequence[str] = ()
-) -> _Told:
-    text = "\n\n".join(described(file, call.language) for file in files)
-    text = "\n".join([text, *(f"- {line}" for line in further)])
-    finding = Finding(
-        agent=call.agent,
-        index=index,
-        query=query,
-        context=_context(call, files),
-        answer=text,
-        found=True,
-        confidence=_SURE,
-        evidence=tuple(_evidence(call, file) for file in files),
-    )
-    return _Told(finding, text, trace=f"{len(files)} files described")
-
-
-def _nothing(call: ToolCall, index: int, query: str) -> Finding:
-    return Finding(agent=call.agent, index=index, query=query, context="", answer="", found=False, confidence=0.0)
-
-
-def _source(call: ToolCall, query: str, file: AttachedFile) -> Finding | None:
+def _source(asked: _Asked, file: AttachedFile) -> Finding:
     """A file as something to summarise: pieces of it, the first ones weighing a little more."""
     sections = file.content.sections
-    if not sections:
-        return None
     step = max(len(sections) / _MOST_SECTIONS, 1.0)
     chosen = [sections[int(at * step)] for at in range(min(len(sections), _MOST_SECTIONS))]
     quotes = tuple(
-        Quote(passage=passage_of(call.principal, file, section), text=section.text, score=0.9 - 0.4 * at / len(chosen))
-        for at, section in enumerate(chosen)
+        Quote(passage=passage_of(asked.call.principal, file, one), text=one.text, score=0.9 - 0.4 * at / len(chosen))
+        for at, one in enumerate(chosen)
     )
     name = file.attachment.name
     return Finding(
-        agent=call.agent, index=1, query=query, context=name, answer=name, found=True, confidence=1.0, quotes=quotes
-    )
-
-
-def _telling(quotes: Sequence[Quote], text: str) -> list[Quote]:
-    """The quotes a summary took lines from, for the pages they stand on."""
-    lines = [line.removeprefix("- ").strip() for line in text.split("\n")]
-    return [quote for quote in quotes if any(line and line in quote.text for line in lines)]
+        agent=asked.call.agent, index=1, query=asked.query, context=name, answer=name, found=True, confidence=1.0,
+        quotes=quotes,
+    )  # fmt: skip
 
 
 def _as_file(evidence: Sequence[Evidence]) -> tuple[Evidence, ...]:
     return tuple(one.model_copy(update={"source_type": "file"}) for one in evidence)
 
 
-def _evidence(call: ToolCall, file: AttachedFile) -> Evidence:
+def _evidence(file: AttachedFile) -> Evidence:
     return Evidence(
-        url=file.address,
-        created_at=file.attachment.created_at,
-        source_type="file",
-        scope="private",
+        url=file.address, created_at=file.attachment.created_at, source_type="file", scope="private",
         relevance_score=1.0,
-    )
-
-
-def _context(call: ToolCall, files: Sequence[AttachedFile]) -> str:
-    return "; ".join(_CONTEXT[call.language].format(name=file.attachment.name) for file in files[:5])
-
-
-async def _in_thread(call: ToolCall, work: Callable[[], _Result]) -> _Result:
-    """Work on a table or a text, off the loop; large ones take a second."""
-    left = call.seconds_left
-    async with asyncio.timeout(None if math.isinf(left) else left):
-        return await asyncio.to_thread(work)
+    )  # fmt: skip

@@ -4,13 +4,15 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal, InvalidOperation
 
 from app.domain.knowledge import Language
-from app.tables import Answered, Column, Filter, Sheet, TableQuery, Unclear
+from app.tables import Answered, Column, Filter, Sheet, TableQuery
 from app.text.numbers import format_number
 from app.tools.files.reading import sentences
+from app.tools.files.reading import short as cut
 
 _WHOLE_ROWS, _SHOWN_ROWS, _SHOWN_GROUPS, _SHOWN_BAD, _CHARS, _MOST_CHARS = 3, 30, 30, 3, 60, 600
 _PLACES, _EXACT_PLACES = 2, 9
 """Of averages, which are rounded; and where a computed number ends."""
+_Row = tuple[str | None, ...]
 _TEXTS = sentences("answers")
 _REFUSALS = sentences("refusals")
 
@@ -25,21 +27,20 @@ def refusal(reason: str, names: Sequence[str], language: Language, sheet: Sheet 
     )  # fmt: skip
 
 
-def unclear(why: Unclear, language: Language, sheet: Sheet) -> str:
-    """Why a question to a table is not answered."""
-    return refusal(why.reason, why.names, language, sheet)
-
-
 def result_of_sql(found: Answered, sql: str, language: Language) -> str:
     """What a SELECT gave, a line a row, with the statement it comes from."""
     lines = [
         "; ".join(f"{_short(name)}: {_plain(value, language)}" for name, value in zip(found.columns, row, strict=True))
         for row in found.rows[:_SHOWN_ROWS]
     ]
-    more = (
-        [_TEXTS[language]["more"].format(count=len(found.rows) - _SHOWN_ROWS)] if len(found.rows) > _SHOWN_ROWS else []
-    )
-    return "\n".join([*(f"- {line}" for line in lines), *more, f"({' '.join(sql.split())[:_MOST_CHARS]})"])
+    return "\n".join([*_listed(lines, len(found.rows), language), f"({' '.join(sql.split())[:_MOST_CHARS]})"])
+
+
+def _listed(lines: Sequence[str], count: int, language: Language) -> list[str]:
+    """Lines of a list, and how many there are beyond them."""
+    left = count - len(lines)
+    more = [_TEXTS[language]["more"].format(count=left)] if left > 0 else []
+    return [*(f"- {line}" for line in lines), *more]
 
 
 def _plain(value: str | None, language: Language) -> str:
@@ -114,9 +115,7 @@ class Wording:
         by = self._texts["by"].format(column=query.group.name)
         head = self._texts[query.how].format(column=self.column, where=f"{by}{self.where}", value="").rstrip(": ")
         if query.order:
-            first = rows[query.place - 1 :]
-            ends = [row for row in first if row[1] == first[0][1]] if first else []
-            rows = tuple(first[: query.limit] if query.limit else [*ends, *first[len(ends) :]][: max(len(ends), 3)])
+            rows, ends = self._leading(at_least=3)
             leading = ", ".join(f"{self._key(row[0])}: {self._number(row[1])}" for row in (ends or rows)[:5])
             head = f"{head} — {leading}"
         elif query.how == "average":
@@ -125,11 +124,16 @@ class Wording:
                 total=self._number(str(total)), count=len(rows), value=self._number(str(total / len(rows)))
             )
         lines = [
-            f"- {self._texts['group'].format(label=self._key(key), value=self._number(value), rows=count)}"
+            self._texts["group"].format(label=self._key(key), value=self._number(value), rows=count)
             for key, value, count, _ in rows[:_SHOWN_GROUPS]
         ]
-        more = [self._texts["more"].format(count=len(rows) - _SHOWN_GROUPS)] if len(rows) > _SHOWN_GROUPS else []
-        return "\n".join([_sentence(head, list(self._notes())), *lines, *more])
+        return "\n".join([_sentence(head, list(self._notes())), *_listed(lines, len(rows), self._language)])
+
+    def _leading(self, *, at_least: int = 0) -> tuple[tuple[_Row, ...], list[_Row]]:
+        """The rows or groups at the end that is asked for, and those of them that share the first place."""
+        first = self._found.rows[self._query.place - 1 :]
+        ends = [row for row in first if row[1] == first[0][1]]
+        return first[: self._query.limit or max(len(ends), at_least)], ends
 
     def _key(self, key: str | None) -> str:
         """The name of a group; of a month or a quarter without its year what its number is."""
@@ -169,21 +173,16 @@ class Wording:
         return _sentence(f"{head} — {sides}{named}", list(self._notes()))
 
     def _rows(self) -> str:
-        query, found = self._query, list(self._found.rows)
+        query, found = self._query, self._found.rows
         title = self._texts["rows"].format(where=self.where, value=len(found))
         if query.order:
             title = self._texts[query.order].format(column=self.column, where=self.where)
-            found = found[query.place - 1 :]
-            ends = [row for row in found if row[1] == found[0][1]] if found else []
-            found = found[: query.limit] if query.limit else ends
+            found, _ = self._leading()
         added = self._added()
         if added is not None and len(found) > 1 and not query.order:
             title += self._texts["added"].format(column=self.column, rows=len(found), value=self._number(added))
-        numbers = [int(row[0] or 0) for row in found]
-        is_whole = len(numbers) <= _WHOLE_ROWS
-        lines = [f"- {self._row(number, is_whole=is_whole)}" for number in numbers[:_SHOWN_ROWS]]
-        more = [self._texts["more"].format(count=len(numbers) - _SHOWN_ROWS)] if len(numbers) > _SHOWN_ROWS else []
-        return "\n".join([_sentence(title, list(self._notes())), *lines, *more])
+        lines = [self._row(int(row[0] or 0), is_whole=len(found) <= _WHOLE_ROWS) for row in found[:_SHOWN_ROWS]]
+        return "\n".join([_sentence(title, list(self._notes())), *_listed(lines, len(found), self._language)])
 
     def _row(self, number: int, *, is_whole: bool) -> str:
         """A row by its name; few rows with all their cells, many with those the question speaks of."""
@@ -264,7 +263,7 @@ class Wording:
             bad = [cell for column in columns for cell in column.unreadable]
             lost = int(row[1] or 0) - int(row[2] or 0)
             unread = min(lost, len(bad))
-            if unread and (not query.filters or unread):
+            if unread:
                 cells = ", ".join(f"“{_short(cell)}”" for cell in dict.fromkeys(bad[:_SHOWN_BAD]))
                 yield texts["unreadable"].format(count=unread, cells=cells)
             if lost - unread > 0:
@@ -282,4 +281,4 @@ def _sentence(text: str, notes: Sequence[str]) -> str:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _CHARS else f"{text[: _CHARS - 1]}…"
+    return cut(text, _CHARS)

@@ -19,9 +19,9 @@ from app.errors import ToolFailed, ToolRetry
 from app.reasoning import Reasoner
 from app.text.language import clean
 from app.tools.base import ToolCall, ToolResult, computed
-from app.tools.mcp.connection import Disconnected
-from app.tools.mcp.connections import Busy, Connections, Unusable
+from app.tools.mcp.connections import Connections
 from app.tools.mcp.result import Reply, SchemaRefused, TooManySteps, WrongSchema, read_reply, text_of, wrong_places
+from app.tools.mcp.session import Disconnected
 from app.tools.mcp.spec import PinnedTool, ServerSpec
 from app.tools.mcp.transport import Fault
 from app.tools.sentences import sentence
@@ -31,7 +31,7 @@ _MAX_REASON_CHARS = 300
 _MAX_URL_CHARS = 400
 _LANGUAGE, _ZONE = "language", "zone"
 """Properties of these names are filled with the asker's language and time zone, where the tool offers them."""
-_SENTENCES: dict[Fault | None, str] = {
+_SENTENCES: dict[Fault, str] = {
     fault: fault.value for fault in (Fault.CHANGED, Fault.TOO_MUCH, Fault.NOT_MCP, Fault.UNUSABLE_LIST)
 }
 """What is said of a server that cannot be used; of all other faults, that it ended."""
@@ -83,10 +83,12 @@ class MCPToolAdapter(ArgumentTool[dict[str, Any]]):
         try:
             result = await self._connections.call(self._spec.name, self._tool.name, arguments, seconds, owner)
             return await self._read(result, language)
-        except (Busy, TimeoutError, Disconnected) as passing:
-            raise ToolRetry(self._sentence("no_answer", language)) from passing
-        except Unusable as unusable:
-            raise self._failed(_SENTENCES.get(unusable.faults.first, "ended"), language) from unusable
+        except TimeoutError as late:
+            raise ToolRetry(self._sentence("no_answer", language)) from late
+        except Disconnected as ended:
+            if ended.may_pass:
+                raise ToolRetry(self._sentence("no_answer", language)) from ended
+            raise self._failed(_SENTENCES.get(ended.faults.fault, "ended"), language) from ended
         except MCPError as refusal:
             raise self._failed("refused", language, refusal.message) from refusal
         except (WrongSchema, ValidationError, RuntimeError) as wrong:

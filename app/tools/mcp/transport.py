@@ -53,6 +53,11 @@ class Faults:
         """The end of what its process wrote to standard error, cleaned; for operators."""
         self.stderr_bytes = 0
 
+    @property
+    def fault(self) -> Fault:
+        """What ended it."""
+        return self.first or Fault.ENDED
+
     def note(self, fault: Fault, detail: str = "") -> None:
         """Keep the first fault; those that follow come from it."""
         if self.first is None:
@@ -167,10 +172,6 @@ _WAITING = 64
 """Messages kept for a server that does not read, so that nobody waits to tell it that a call is over."""
 
 
-class NotTheProtocol(Exception):
-    """What the process writes are no messages."""
-
-
 @asynccontextmanager
 async def stdio_streams(spec: ServerSpec, allowance: Allowance, faults: Faults) -> AsyncIterator[TransportStreams]:
     """Start the server's process and speak to it until the block is left; then no process of it is left either.
@@ -216,12 +217,11 @@ async def _receive(
                     continue
                 noise += 1
                 if noise > _MAX_NOISE_LINES or len(line) > _MAX_NOISE_BYTES:
-                    raise NotTheProtocol
+                    faults.note(Fault.NOT_MCP)
+                    return
             faults.note(Fault.ENDED)
         except TooMuch:
             faults.note(Fault.TOO_MUCH)
-        except NotTheProtocol:
-            faults.note(Fault.NOT_MCP)
 
 
 async def _lines(process: asyncio.subprocess.Process, allowance: Allowance) -> AsyncIterator[bytes]:

@@ -9,27 +9,76 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from pydantic import JsonValue, ValidationError
+from pydantic import Field, JsonValue, ValidationError
 
-from app.errors import ToolRetry
+from app.domain.record import Record
+from app.errors import ToolFailed, ToolRetry
 from app.text.language import clean
-from app.tools.sandbox.program import MAX_CODE_CHARS, Limits, ProgramStopped, Ran, Stop
 
+MAX_CODE_CHARS = 8000
+MAX_OUTPUT_BYTES = 64 * 1024
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[2]);from program_keeper import main; main(int(sys.argv[1]))"
 )
 _KEPT_ENVIRONMENT = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "TZ")
 """All else stays behind: keys and passwords are in the environment."""
-_MAX_INPUT_CHARS = 64 * 1024
-_MAX_DETAIL_CHARS = 400
-_START_SECONDS = 30.0
-_TRIES = 4
+_MAX_INPUT_CHARS, _MAX_DETAIL_CHARS = 64 * 1024, 400
+_START_SECONDS, _TRIES = 30.0, 4
 _BYTES_A_BYTE, _SPARE_BYTES = 16, 64 * 1024
 """An answer is the output twice, as text and for machines, in JSON's ASCII."""
 _READ_BYTES = 256 * 1024
+
+
+class Limits(Record):
+    """The costs at which a program is ended."""
+
+    wall_seconds: float = Field(default=10.0, gt=0, le=60)
+    """From handing the program over to having its result; sleeping counts."""
+    cpu_seconds: float = Field(default=5.0, gt=0, le=60)
+    """Of computing; sleeping does not count."""
+    memory_bytes: int = Field(default=64 * 2**20, ge=2**20, le=2**30)
+    output_bytes: int = Field(default=MAX_OUTPUT_BYTES, ge=1, le=MAX_OUTPUT_BYTES)
+    """UTF-8 of what is printed and of the last value written out, together."""
+
+
+class Ran(Record):
+    """A program that came to its end."""
+
+    printed: str
+    shown: str
+    """The value of the last line, when it is an expression, as Python writes it (a text as it is); else empty."""
+    value: JsonValue
+    """The same for machines: what JSON has no word for is text (whole numbers beyond 2^53, dates, exact decimals)."""
+    seconds: float
+    peak_bytes: int | None
+    """The most memory its process held, some 9 MB of it the interpreter's own; None where that is not told."""
+
+
+class Stop(StrEnum):
+    """Why a program gave no result."""
+
+    TOO_LONG = "too_long"
+    """The program or its inputs; it was not run."""
+    PROGRAM = "program"
+    """An error of its own: syntax, an unknown name, an exception it did not catch."""
+    TIME = "time"
+    MEMORY = "memory"
+    OUTPUT = "output"
+    CRASH = "crash"
+    """The process died under it; the next program gets another."""
+
+
+class ProgramStopped(ToolFailed):
+    """The program gave no result; `detail` is its own message, one bounded line, for `Stop.PROGRAM`."""
+
+    def __init__(self, stop: Stop, detail: str = ""):
+        super().__init__(f"{stop}: {detail}" if detail else stop)
+        self.stop = stop
+        self.detail = detail
 
 
 class _Gone(Exception):

@@ -10,17 +10,23 @@ from app.domain.knowledge import Language
 from app.domain.record import Record
 from app.domain.zones import VIETNAM
 from app.tools.calendar import sentences, working
-from app.tools.calendar.days import CannotReckon, Difference, Refusal, Unit, difference, shifted
-from app.tools.calendar.reading import Reading, is_yearless, read_date
+from app.tools.calendar.days import (
+    CannotReckon,
+    Difference,
+    Reading,
+    Refusal,
+    Unit,
+    difference,
+    is_yearless,
+    read_date,
+    shifted,
+    weekday_name,
+)
 from app.tools.servers.serving import Operation, serve
 
 Day = Annotated[str, Field(max_length=100, json_schema_extra={"format": "date"})]
 Asked = Annotated[Language, Field(description="Of names and of the sentence that tells the result")]
 _DAY = "A date: 2026-04-30 or 30/4/2026 (day first)"
-_NOTE = (
-    "Public holidays as announced or computed by the rules in force, with the days off given for holidays on weekends "
-    "where the country gives them; an employer's own days off are not known."
-)
 
 
 class Zone(Record):
@@ -94,33 +100,6 @@ class DayResult(Record):
     weekday: str
 
 
-class DifferenceResult(Difference):
-    """How far apart; `result` repeats the days."""
-
-    result: int
-
-
-class WorkingResult(working.WorkingDays):
-    """The count; `result` repeats it."""
-
-    result: int
-    note: str
-
-
-class ArrivalResult(working.Arrival):
-    """Where it leads to; `result` repeats the day."""
-
-    result: datetime.date
-    weekday: str
-
-
-class ReadResult(Reading):
-    """The day that was read; `result` repeats it."""
-
-    result: datetime.date
-    weekday: str
-
-
 def today_in(zone: str) -> datetime.date:
     """Today's date in a time zone. Raises `CannotReckon` for an unknown one."""
     try:
@@ -130,44 +109,20 @@ def today_in(zone: str) -> datetime.date:
     return datetime.datetime.now(tz).date()
 
 
-def _today(given: Zone) -> DayResult:
-    return _day_result(today_in(given.zone), given.language)
+def _working_days(span: WorkingSpan) -> working.WorkingDays:
+    return working.working_days(*_ends(span), span.country, span.subdivision, span.language)
 
 
-def _difference(span: CountedSpan) -> DifferenceResult:
-    start, end = _ends(span)
-    found = difference(start, end, inclusive=span.inclusive)
-    return DifferenceResult(result=found.days, **found.model_dump())
+def _add_working_days(given: WorkingShift) -> working.Arrival:
+    return working.add_working_days(_day(given.start), given.days, given.country, given.subdivision, given.language)
 
 
-def _working_days(span: WorkingSpan) -> WorkingResult:
-    found = working.working_days(*_ends(span), span.country, span.subdivision, span.language)
-    return WorkingResult(result=found.working_days, note=_NOTE, **found.model_dump())
-
-
-def _add_working_days(given: WorkingShift) -> ArrivalResult:
-    found = working.add_working_days(_day(given.start), given.days, given.country, given.subdivision, given.language)
-    return ArrivalResult(
-        result=found.end, weekday=sentences.weekday_name(found.end, given.language), **found.model_dump()
-    )
-
-
-def _add(given: Shift) -> DayResult:
-    return _day_result(shifted(_day(given.start), given.amount, given.unit), given.language)
-
-
-def _weekday(given: OneDay) -> DayResult:
-    return _day_result(_day(given.date), given.language)
-
-
-def _parse(given: Words) -> ReadResult:
-    today = _day(given.today) if given.today else today_in("Asia/Ho_Chi_Minh")
-    found = read_date(given.text, given.language, today)
-    return ReadResult(result=found.day, weekday=sentences.weekday_name(found.day, given.language), **found.model_dump())
+def _parse(given: Words) -> Reading:
+    return read_date(given.text, given.language, _day(given.today) if given.today else today_in("Asia/Ho_Chi_Minh"))
 
 
 def _day_result(day: datetime.date, language: Language) -> DayResult:
-    return DayResult(result=day, weekday=sentences.weekday_name(day, language))
+    return DayResult(result=day, weekday=weekday_name(day, language))
 
 
 def _ends(span: Span) -> tuple[datetime.date, datetime.date]:
@@ -189,21 +144,25 @@ def _day(written: str, beside: datetime.date | None = None) -> datetime.date:
 
 
 OPERATIONS: tuple[Operation[Any, Any], ...] = (
-    Operation("today", "Today", "Today's date in a time zone.", Zone, DayResult, _today,
+    Operation("today", "Today", "Today's date in a time zone.", Zone, DayResult,
+              lambda given: _day_result(today_in(given.zone), given.language),
               lambda given, found: sentences.one_day(found.result, given.language)),
-    Operation("difference", "Difference", "How many days lie between two dates.", CountedSpan, DifferenceResult,
-              _difference, lambda given, found: sentences.apart(*_ends(given), found, given.language)),
+    Operation("difference", "Difference", "How many days lie between two dates.", CountedSpan, Difference,
+              lambda span: difference(*_ends(span), inclusive=span.inclusive),
+              lambda given, found: sentences.apart(*_ends(given), found, given.language)),
     Operation("working_days", "Working days", "Count the working days from one date to another, both included, without "
-              "weekends and public holidays; lists the holidays left out.", WorkingSpan, WorkingResult, _working_days,
-              lambda given, found: sentences.working(found, given.language)),
+              "weekends and public holidays; lists the holidays left out.", WorkingSpan, working.WorkingDays,
+              _working_days, lambda given, found: sentences.working(found, given.language)),
     Operation("add_working_days", "Add working days", "The date a number of working days after another.", WorkingShift,
-              ArrivalResult, _add_working_days,
+              working.Arrival, _add_working_days,
               lambda given, found: sentences.arrival(_day(given.start), given.days, found, given.language)),
-    Operation("add", "Add", "The date some days, weeks, months or years after another.", Shift, DayResult, _add,
+    Operation("add", "Add", "The date some days, weeks, months or years after another.", Shift, DayResult,
+              lambda given: _day_result(shifted(_day(given.start), given.amount, given.unit), given.language),
               lambda given, found: sentences.one_day(found.result, given.language)),
-    Operation("weekday", "Weekday", "The day of the week of a date.", OneDay, DayResult, _weekday,
+    Operation("weekday", "Weekday", "The day of the week of a date.", OneDay, DayResult,
+              lambda given: _day_result(_day(given.date), given.language),
               lambda given, found: sentences.one_day(found.result, given.language)),
-    Operation("parse", "Read a date", "Read a date written in Vietnamese or English words.", Words, ReadResult, _parse,
+    Operation("parse", "Read a date", "Read a date written in Vietnamese or English words.", Words, Reading, _parse,
               lambda given, found: sentences.read(found, given.language)),
 )  # fmt: skip
 

@@ -20,7 +20,6 @@ from app.ingestion.comparison import (
 )
 from app.ingestion.health import advice
 from app.reasoning.local.terms import concepts_in
-from app.storage.health import ItemRow
 from app.storage.neighbours import Neighbour, PassageRow
 from tests.cases import each_case
 from tests.factories import stable_id
@@ -221,8 +220,7 @@ class TestFindings:
 
 
 class TestAdvice:
-    VALUES: dict[str, Any] = {"detail": "It is encrypted.", "day": date(2026, 3, 31), "score": 0.8, "unit": "day"}
-    ROW = ItemRow(**{**dict.fromkeys(ItemRow._fields), **VALUES})
+    ROW: dict[str, Any] = {"detail": "It is encrypted.", "day": date(2026, 3, 31), "score": 0.8, "unit": "day"}
     SIDE = Side(
         document_id=UUID(int=1), external_id="a", title="Nghỉ {phép} 2026", url="", department="hr", scope="public",
         value="14 ngày",

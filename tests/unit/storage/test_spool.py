@@ -12,8 +12,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from app.storage.spool import Spool, waiting_in
-from app.storage.spool_file import Entry, SpoolFile, SpoolFull, SpoolLimits
+from app.storage.spool import Entry, Spool, SpoolFile, SpoolFull, SpoolLimits, waiting_in
 
 TENANTS = [UUID(int=number) for number in (1, 2)]
 RUNS = [UUID(int=number) for number in range(10, 14)]

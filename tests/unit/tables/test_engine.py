@@ -10,6 +10,7 @@ import pytest
 from app.confinement.processes import Isolated, IsolationEnd, IsolationFailed, ProcessLimits
 from app.tables.engine import StatementRefused, checked_select, execute, fill, open_database, run
 from app.tables.jobs import Rows, answered, job
+from tests.cases import each_case
 from tests.unit.tables import unchecked
 
 ROWS = Rows(
@@ -28,7 +29,7 @@ async def isolated() -> AsyncIterator[Isolated]:
 
 
 class TestCheckedSelect:
-    @pytest.mark.parametrize(
+    @each_case(
         "sql",
         [
             'SELECT sum("Số tiền") FROM data',
@@ -42,7 +43,7 @@ class TestCheckedSelect:
     def test_plain_questions_pass(self, sql: str) -> None:
         assert not answered(execute(job(ROWS, sql))).error
 
-    @pytest.mark.parametrize(
+    @each_case(
         "sql",
         [
             "SELECT * FROM read_csv('/etc/passwd')",
@@ -106,7 +107,7 @@ class TestCheckedSelect:
 class TestDatabase:
     """The second guard: statements that nobody checked."""
 
-    @pytest.mark.parametrize(
+    @each_case(
         "sql",
         [
             "SELECT * FROM read_csv('/etc/passwd')",
@@ -153,7 +154,7 @@ class TestProcess:
     async def test_computes(self, isolated: Isolated) -> None:
         assert json.loads(await isolated(b"SELECT sum(n) FROM data"))["rows"] == [["3"]]
 
-    @pytest.mark.parametrize(
+    @each_case(
         "sql",
         [
             "SELECT count(*) FROM range(1000000) AS a, range(1000000) AS b",

@@ -3,12 +3,12 @@
 from decimal import Decimal
 from fractions import Fraction
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.domain.attachments import AttachedTable
 from app.text.language import fold
+from tests.cases import each_case
 from tests.unit.tables.asking import ask, table
 
 EXPENSES = table(
@@ -40,7 +40,7 @@ STAFF = table(
 
 
 class TestReadQuestion:
-    @pytest.mark.parametrize(
+    @each_case(
         ("question", "value"),
         [
             ("tổng cột chi phí quý 2", 32_000_500),
@@ -75,7 +75,7 @@ class TestReadQuestion:
         assert found.value is not None, found.reason
         assert Decimal(found.value) == value
 
-    @pytest.mark.parametrize(
+    @each_case(
         ("question", "value"),
         [
             ("tổng cột chi phí quý 2", 1500),
@@ -90,7 +90,7 @@ class TestReadQuestion:
     def test_a_column_that_states_the_time_is_asked(self, question: str, value: int) -> None:
         assert Decimal(ask(QUARTERS, question).value or 0) == value
 
-    @pytest.mark.parametrize(
+    @each_case(
         ("question", "said"),
         [
             ("dòng nào chi phí lớn nhất", "Laptop"),
@@ -110,7 +110,7 @@ class TestReadQuestion:
     def test_tells_rows_groups_shares_and_differences(self, question: str, said: str) -> None:
         assert said in ask(EXPENSES, question).text
 
-    @pytest.mark.parametrize(
+    @each_case(
         ("question", "said"),
         [
             ("Who has the top score?", "Ben Oak"),
@@ -135,7 +135,7 @@ class TestReadQuestion:
     def test_reads_english_and_mixed_questions(self, question: str, said: str) -> None:
         assert said in ask(STAFF, question, "en").text
 
-    @pytest.mark.parametrize(
+    @each_case(
         ("of", "question", "reason"),
         [
             (EXPENSES, "tổng doanh thu", "words"),

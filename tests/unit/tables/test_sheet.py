@@ -3,7 +3,6 @@
 from datetime import date
 from decimal import Decimal
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -11,10 +10,11 @@ from app.domain.attachments import AttachedTable
 from app.tables import Sheet
 from app.tables.sheet import Period, read_numbers, read_period
 from app.text.numbers import format_number
+from tests.cases import each_case
 
 
 class TestReadNumbers:
-    @pytest.mark.parametrize(
+    @each_case(
         ("cells", "values"),
         [
             (["1.000.000 đ", "2.500 đ"], ["1000000", "2500"]),
@@ -35,7 +35,7 @@ class TestReadNumbers:
     def test_the_column_decides_how_it_is_written(self, cells: list[str | int | float], values: list[str]) -> None:
         assert read_numbers(cells, "vi")[0] == tuple(map(Decimal, values))
 
-    @pytest.mark.parametrize("cell", ["chưa rõ", "1.2.3", "IT-15", "12/04/2026", "1,00,000", "=1+1", "9" * 50, "@cmd"])
+    @each_case("cell", ["chưa rõ", "1.2.3", "IT-15", "12/04/2026", "1,00,000", "=1+1", "9" * 50, "@cmd"])
     def test_what_is_no_number_is_none(self, cell: str) -> None:
         assert read_numbers([cell, "5"], "vi")[0] == (None, Decimal(5))
 
@@ -62,7 +62,7 @@ class TestReadNumbers:
 
 
 class TestSheet:
-    @pytest.mark.parametrize(
+    @each_case(
         ("cell", "kind", "first", "number"),
         [
             ("2026-04-03", "day", date(2026, 4, 3), 0),
@@ -81,7 +81,7 @@ class TestSheet:
     def test_reads_days_months_and_quarters(self, cell: str, kind: str, first: date | None, number: int) -> None:
         assert read_period(cell) == Period(kind, first, number)  # type: ignore[arg-type]
 
-    @pytest.mark.parametrize("cell", ["31/13/2026", "hello", "4", ""])
+    @each_case("cell", ["31/13/2026", "hello", "4", ""])
     def test_other_texts_tell_no_time(self, cell: str) -> None:
         assert read_period(cell) is None
 

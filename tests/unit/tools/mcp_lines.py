@@ -9,7 +9,8 @@ from typing import Any
 
 from app.reasoning import Arguments
 from app.tools.mcp.adapter import MCPToolAdapter
-from app.tools.mcp.connections import Connections, offered_by
+from app.tools.mcp.connections import Connections
+from app.tools.mcp.session import offered_by
 from app.tools.mcp.spec import PinnedServer, ServerLimits, ServerSpec
 from tests.unit.tools.recording import RecordingReasoner
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.tools.calendar import sentences
-from app.tools.calendar.days import FIRST, LAST, CannotReckon, Refusal, Unit, difference, shifted
+from app.tools.calendar.days import FIRST, LAST, CannotReckon, Refusal, Unit, difference, shifted, weekday_name
 from app.tools.calendar.working import add_working_days, holidays_between, working_days
 
 DAYS = st.dates(date(1990, 1, 1), date(2060, 12, 31))
@@ -118,5 +118,5 @@ class TestDays:
             shifted(START, amount, unit)
 
     def test_names_the_weekday(self) -> None:
-        assert sentences.weekday_name(date(2026, 9, 2), "vi") == "thứ Tư"
-        assert sentences.weekday_name(date(2026, 9, 2), "en") == "Wednesday"
+        assert weekday_name(date(2026, 9, 2), "vi") == "thứ Tư"
+        assert weekday_name(date(2026, 9, 2), "en") == "Wednesday"

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from httpcore2 import AsyncNetworkStream, ConnectError
 
-from app.tools.dialling import AllowedHosts, Fetched, Fetcher, FetchLimits, FetchRefused, Refusal, SystemResolver
+from app.tools.safe_http import AllowedHosts, Fetched, Fetcher, FetchLimits, FetchRefused, Refusal, SystemResolver
 from tests.fakes.web_server import (
     SITE_ADDRESS,
     Answer,
@@ -23,6 +23,7 @@ from tests.fakes.web_server import (
     web_site,
     zipped,
 )
+from tests.limits import limit
 from tests.unit.tools.lag import LoopLag
 
 pytestmark = pytest.mark.usefixtures("settled_heap")
@@ -61,7 +62,7 @@ async def refused(answers: dict[str, Answer | Reply], url: str = f"http://{SITE}
             with pytest.raises(FetchRefused) as told:
                 await client.fetch(url, media_types=HTML)
             assert time.monotonic() - began < client.limits.total_seconds + 1
-        assert lag.longest_seconds < 0.1
+        assert lag.longest_seconds < limit(0.1)
         return told.value.reason
 
 

@@ -1,6 +1,5 @@
 """What a summary may say, for any summary."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -71,11 +70,12 @@ class TestFaithful:
         first = next((rule for rule in sources[0] if all_readings(rule)), "")
         assert all_readings(first) <= all_readings(told.text)
 
-    @pytest.mark.parametrize(
-        ("source", "summary", "text"),
-        [
+    def test_gives_the_source_where_the_summary_says_something_else(self) -> None:
+        rows: list[tuple[str, str, str]] = [
             ("Không được mang đồ ăn vào.", "Được mang đồ ăn vào.", "Không được mang đồ ăn vào."),
             ("You may not smoke here.", "You may smoke here.", "You may not smoke here."),
+            ("Không được chuyển phép và không được bán phép.", "Không được chuyển phép và được bán phép.",
+             "Không được chuyển phép và không được bán phép."),
             ("You can't smoke here.", "You can smoke here.", "You can't smoke here."),
             ("Phạt 200.000 đồng.", "Phạt 2.000.000 đồng.", "Phạt 200.000 đồng."),
             ("Phạt 5 ngày.", "Phạt 5 triệu.", "Phạt 5 ngày."),
@@ -86,10 +86,9 @@ class TestFaithful:
             ("Cấm các việc sau:\n- Hút thuốc trong phòng\n- Uống rượu", "Hút thuốc trong phòng",
              "Cấm các việc sau: Hút thuốc trong phòng"),
             ("Phòng họp ở tầng hai.", "Bể bơi mở cửa cuối tuần.", ""),
-        ],
-    )  # fmt: skip
-    def test_gives_the_source_where_the_summary_says_something_else(self, source: str, summary: str, text: str) -> None:
-        assert faithful(summary, [[source]]).text == text
+        ]  # fmt: skip
+        for source, summary, text in rows:
+            assert faithful(summary, [[source]]).text == text
 
 
 class TestLocalSummaries:

@@ -1,7 +1,8 @@
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 from app.domain.zones import VIETNAM
-from app.storage.log_lines import LogCounts, LogKind, LogLine
+from app.storage.log_lines import LogCounts, LogFilter, LogKind, LogLine
 from app.text.dates import Period
 from app.tools.log_report import (
     LogQuestion,
@@ -13,6 +14,7 @@ from app.tools.log_report import (
     write_report,
 )
 from app.tools.log_search import Looked
+from app.tools.regex import compile_regex
 
 FIRST = datetime(2026, 11, 12, 2, 0, 12, tzinfo=UTC)
 DAY = Period(datetime(2026, 11, 12, tzinfo=VIETNAM), datetime(2026, 11, 13, tzinfo=VIETNAM))
@@ -28,6 +30,7 @@ COUNTS = LogCounts(
     by_level={"WARN": 1_189, "ERROR": 2},
 )
 NONE = LogCounts()
+EVER = Period()
 
 
 def kind(message: str, lines: int, level: str = "WARN") -> LogKind:
@@ -37,9 +40,13 @@ def kind(message: str, lines: int, level: str = "WARN") -> LogKind:
 KINDS = (kind("failed login for user lan from 203.0.113.9", 187), kind("block failed", 2, "ERROR"))
 
 
+def question(regex: str = "", level: str = "", period: Period = EVER, unclear: str = "", **wanted: Any) -> LogQuestion:
+    return LogQuestion(LogFilter(**wanted), compile_regex(regex) if regex else None, level, period, unclear)
+
+
 class TestWriteReport:
     def test_tells_count_span_levels_sources_patterns_and_an_example_in_vietnamese(self) -> None:
-        asked = LogQuestion(terms=("failed", "login"), source="vpn-gw-01", period=DAY)
+        asked = question(terms=("failed", "login"), source="vpn-gw-01", period=DAY)
         assert write_report(asked, LogResult(COUNTS, KINDS, (LINE,)), "vi") == (
             "Có 1.191 dòng log chứa “failed login” của vpn-gw-01 ngày 12/11/2026, "
             "dòng đầu lúc 12/11/2026 09:00:12, dòng cuối lúc 12/11/2026 09:59:12 (giờ Việt Nam). "
@@ -51,7 +58,7 @@ class TestWriteReport:
         )
 
     def test_tells_the_same_in_english_and_utc(self) -> None:
-        asked = LogQuestion(level="ERROR", period=Period(FIRST, None))
+        asked = question(level="ERROR", period=Period(FIRST, None))
         text = write_report(asked, LogResult(COUNTS, (), (LINE,)), "en")
         assert text.startswith(
             "1,191 log lines of level ERROR from 12 Nov 2026 02:00, "
@@ -62,14 +69,14 @@ class TestWriteReport:
 
     def test_counts_a_single_english_line_as_one(self) -> None:
         one = LogCounts(total=1, first=FIRST, last=FIRST, by_source={"a": 1}, by_level={"INFO": 1})
-        assert write_report(LogQuestion(), LogResult(one), "en").startswith("1 log line, the first")
+        assert write_report(question(), LogResult(one), "en").startswith("1 log line, the first")
 
     def test_says_when_only_some_words_match(self) -> None:
-        asked = LogQuestion(terms=("zebra", "login"))
+        asked = question(terms=("zebra", "login"))
         assert "chứa ít nhất một từ trong “zebra login”" in write_report(asked, LogResult(COUNTS, partly=True), "vi")
 
     def test_says_how_many_lines_hold_nothing(self) -> None:
-        asked = LogQuestion(level="CRITICAL", source="db-01", period=DAY)
+        asked = question(level="CRITICAL", source="db-01", period=DAY)
         assert write_report(asked, LogResult(NONE, examined=12), "vi") == (
             "Không có dòng log nào mức CRITICAL của db-01 ngày 12/11/2026 trong số 12 dòng đã xem."
         )
@@ -78,13 +85,13 @@ class TestWriteReport:
         )
 
     def test_owns_up_to_a_time_it_did_not_understand(self) -> None:
-        asked = LogQuestion(not_understood="độ nọ")
+        asked = question(unclear="độ nọ")
         assert write_report(asked, LogResult(COUNTS), "vi").endswith(
             "Không hiểu khoảng thời gian “độ nọ” nên đã xem log ở mọi thời điểm."
         )
 
     def test_tells_how_far_a_regular_expression_was_looked_for(self) -> None:
-        asked = LogQuestion(regex="time(d )?out")
+        asked = question(regex="time(d )?out")
         text = write_report(asked, LogResult(COUNTS, looked=Looked(50_000, 1_200_000)), "vi")
         assert text.startswith("Có 1.191 dòng log khớp mẫu /time(d )?out/, ")
         assert "Mới xem 50.000 trên 1.200.000 dòng" in text

@@ -1,6 +1,5 @@
 import time
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -36,33 +35,29 @@ class TestMaskSecrets:
             assert secret not in masked, line
             assert HIDDEN in masked, line
 
-    @pytest.mark.parametrize(
-        "line",
-        [
+    def test_leaves_ordinary_lines_alone(self) -> None:
+        rows: list[str] = [
             "failed login for user minh from 10.20.1.2: wrong password",
             "authentication: failed for user lan",
             "password expired for user lan",
             "GET https://intra.example:8443/path 200",
             "policy change committed by bao: rule 12 updated",
             "Máy in tầng 10 hết giấy khay 2",
-        ],
-    )
-    def test_leaves_ordinary_lines_alone(self, line: str) -> None:
-        assert mask_secrets(line) == line
+        ]
+        for line in rows:
+            assert mask_secrets(line) == line
 
-    @pytest.mark.parametrize(
-        "line", ["password" * 5_000, "a-" * 20_000, "://" + "x" * 40_000, "eyJ" * 10_000, "=" * 40_000]
-    )
-    def test_takes_no_long_time(self, line: str) -> None:
-        started = time.thread_time()
-        mask_variables(mask_secrets(line))
-        assert time.thread_time() - started < 2
+    def test_takes_no_long_time(self) -> None:
+        rows: list[str] = ["password" * 5_000, "a-" * 20_000, "://" + "x" * 40_000, "eyJ" * 10_000, "=" * 40_000]
+        for line in rows:
+            started = time.thread_time()
+            mask_variables(mask_secrets(line))
+            assert time.thread_time() - started < 2
 
 
 class TestMaskVariables:
-    @pytest.mark.parametrize(
-        ("one", "other", "kind"),
-        [
+    def test_lines_of_one_kind_become_the_same(self) -> None:
+        rows: list[tuple[str, str, str]] = [
             ("failed login for user lan from 10.20.1.2", "failed login for user ha from 198.51.100.7",
              "failed login for user # from #"),
             ("slow query: 1200 ms, 3 rows", "slow query: 9 ms, 12 rows", "slow query: # ms, # rows"),
@@ -71,10 +66,9 @@ class TestMaskVariables:
             ("commit deadbeef00112233 pushed", "commit 0123456789abcdef pushed", "commit # pushed"),
             ("mail to a.b@acme.example bounced", "mail to x@mail.globex.example bounced", "mail to # bounced"),
             ("at 12:30:01", "at 08:00:59", "at #"),
-        ],
-    )  # fmt: skip
-    def test_lines_of_one_kind_become_the_same(self, one: str, other: str, kind: str) -> None:
-        assert mask_variables(one) == mask_variables(other) == kind
+        ]  # fmt: skip
+        for one, other, kind in rows:
+            assert mask_variables(one) == mask_variables(other) == kind
 
     def test_numbers_may_be_masked_already(self) -> None:
         assert mask_variables("failed login for user lan from #.#.#.#") == "failed login for user # from #"

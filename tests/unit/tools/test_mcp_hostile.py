@@ -14,7 +14,8 @@ import pytest
 
 from app.errors import ToolFailed, ToolRetry
 from app.tools.base import ToolResult
-from app.tools.mcp.connections import Connections, offered_by
+from app.tools.mcp.connections import Connections
+from app.tools.mcp.session import offered_by
 from app.tools.mcp.spec import ServerLimits, ServerRefused, ServerSpec
 from tests.limits import limit
 from tests.unit.tools.lag import LoopLag
@@ -224,7 +225,8 @@ class TestHostileProcess:
     async def test_its_process_ends_with_the_service_even_when_that_is_killed(self) -> None:
         script = (
             "import asyncio, json\n"
-            "from app.tools.mcp.connections import Connections, offered_by\n"
+            "from app.tools.mcp.connections import Connections\n"
+            "from app.tools.mcp.session import offered_by\n"
             "from tests.unit.tools.mcp_lines import spec_of\n"
             "async def main():\n"
             "    spec = spec_of('stays')\n"

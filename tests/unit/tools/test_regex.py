@@ -22,9 +22,8 @@ PIECES = st.sampled_from(
 
 
 class TestCompileRegex:
-    @pytest.mark.parametrize(
-        ("text", "fault"),
-        [
+    def test_refuses_what_is_not_searched_for(self) -> None:
+        rows: list[tuple[str, str]] = [
             ("", "empty"),
             ("a" * (MAX_PATTERN_CHARS + 1), "long"),
             ("(", "syntax"),
@@ -34,12 +33,11 @@ class TestCompileRegex:
             ("x{1001}", "syntax"),
             (r"\pL{1,1000}", "large"),
             ("(?:" + "x{1000}" * 10 + ")", "large"),
-        ],
-    )
-    def test_refuses_what_is_not_searched_for(self, text: str, fault: str) -> None:
-        with pytest.raises(RegexRefused) as refusal:
-            compile_regex(text)
-        assert refusal.value.fault == fault
+        ]
+        for text, fault in rows:
+            with pytest.raises(RegexRefused) as refusal:
+                compile_regex(text)
+            assert refusal.value.fault == fault
 
     def test_finds_letters_in_either_case_anywhere(self) -> None:
         found = compile_regex("time(d )?out|REFUSED")
@@ -66,9 +64,8 @@ class TestHostileRegexes:
 
 
 class TestRequiredLiteral:
-    @pytest.mark.parametrize(
-        ("text", "literal"),
-        [
+    def test_is_the_longest_plain_piece(self) -> None:
+        rows: list[tuple[str, str]] = [
             ("time(d )?out", "time"),
             ("connection to db-0[12] timed", "connection to db-0"),
             ("ab{2}cdef", "cdef"),
@@ -80,10 +77,9 @@ class TestRequiredLiteral:
             ("[^]abc]x", ""),
             ("ab", ""),
             ("hết giấy khay", "y khay"),
-        ],
-    )
-    def test_is_the_longest_plain_piece(self, text: str, literal: str) -> None:
-        assert required_literal(text) == literal
+        ]
+        for text, literal in rows:
+            assert required_literal(text) == literal
 
     @given(pieces=st.lists(PIECES, max_size=6), line=st.text(alphabet="abcxyztimeou.(){}-]13 ", max_size=40))
     def test_stands_in_every_line_that_matches(self, pieces: list[str], line: str) -> None:

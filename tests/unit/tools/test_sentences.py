@@ -2,10 +2,11 @@
 
 from string import Formatter
 
-from app.tools.dialling import Refusal
 from app.tools.mcp.adapter import _SENTENCES
+from app.tools.safe_http import Refusal
 from app.tools.sandbox import Stop
-from app.tools.sentences import _TABLES, sentence
+from app.tools.sentences import sentence
+from extras.web.fetching import sentence as web_sentence
 
 
 def places(text: str) -> set[str]:
@@ -13,16 +14,16 @@ def places(text: str) -> set[str]:
 
 
 def test_both_languages_say_the_same_things() -> None:
-    for table, sentences in _TABLES.items():
+    for table, sentences in (sentence.tables | web_sentence.tables).items():
         for name, languages in sentences.items():
             assert set(languages) == {"vi", "en"}, f"{table}.{name}"
             assert places(languages["vi"]) == places(languages["en"]), f"{table}.{name}"
 
 
 def test_every_reason_has_its_sentence() -> None:
-    assert set(Refusal) <= set(_TABLES["fetch"])
-    assert set(Stop) <= set(_TABLES["program"])
-    assert {*_SENTENCES.values(), "ended"} <= set(_TABLES["mcp"])
+    assert set(Refusal) <= set(sentence.tables["fetch"])
+    assert set(Stop) <= set(sentence.tables["program"])
+    assert {*_SENTENCES.values(), "ended"} <= set(sentence.tables["mcp"])
 
 
 def test_a_value_is_not_filled_in_itself() -> None:

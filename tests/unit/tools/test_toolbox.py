@@ -42,11 +42,11 @@ class TestBuildToolbox:
 
 
 class TestDescriptions:
-    @pytest.mark.parametrize("name", tool_names())
-    def test_every_tool_says_what_it_does_in_one_sentence(self, name: str) -> None:
-        told = known_tools()[name]
-        assert told.endswith(".")
-        assert 20 < len(told) < 150
+    def test_every_tool_says_what_it_does_in_one_sentence(self) -> None:
+        for name in tool_names():
+            told = known_tools()[name]
+            assert told.endswith(".")
+            assert 20 < len(told) < 150
 
     def test_are_those_of_the_tools_themselves(self) -> None:
         assert descriptions(toolbox()) == {name: known_tools()[name] for name in toolbox()}
@@ -66,7 +66,7 @@ PLUGIN = ToolPlugin(WeatherTool, lambda ports: WeatherTool())
     install(tmp_path, monkeypatch, module="conclave_weather", source=source, entry_points={TOOLS: line})
     catalogue.cache_clear()
     try:
-        assert tool_names()[-1] == "weather_tool" and known_tools()["weather_tool"] == "Tells the weather."
+        assert "weather_tool" in tool_names() and known_tools()["weather_tool"] == "Tells the weather."
         assert toolbox()["weather_tool"].name == "weather_tool"
     finally:
         catalogue.cache_clear()

@@ -86,9 +86,8 @@ class TestTypedTool:
 
 
 class TestCoerced:
-    @pytest.mark.parametrize(
-        ("text", "schema", "value"),
-        [
+    def test_reads_a_text_as_its_schema_says(self) -> None:
+        rows: list[tuple[str, dict[str, Any], Any]] = [
             ("3", {"type": "integer"}, 3),
             ("3.5", {"type": "number"}, 3.5),
             ("3", {"type": "number"}, 3),
@@ -101,10 +100,9 @@ class TestCoerced:
             ("12", {"anyOf": [{"type": "integer"}, {"type": "null"}]}, 12),
             ("12", {"anyOf": [{"type": "string"}, {"type": "integer"}]}, "12"),
             ("null", {"type": ["integer", "null"]}, "null"),
-        ],
-    )
-    def test_reads_a_text_as_its_schema_says(self, text: str, schema: dict[str, Any], value: Any) -> None:
-        assert coerced({"a": text}, {"properties": {"a": schema}}) == {"a": value}
+        ]
+        for text, schema, value in rows:
+            assert coerced({"a": text}, {"properties": {"a": schema}}) == {"a": value}
 
     @given(
         st.text(max_size=200), st.sampled_from(["integer", "number", "boolean", "array", "object", "string", "null"])

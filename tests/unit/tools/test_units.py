@@ -1,6 +1,6 @@
 from fractions import Fraction
 
-from app.tools.units import is_money, is_shown_exactly, write_amount
+from app.tools.math import is_money, is_shown_exactly, write_amount
 
 
 class TestWriteAmount:

@@ -18,7 +18,7 @@ from app.reasoning.deep import (
     ToolWish,
 )
 from app.tools.base import ToolCall
-from app.tools.stated import stated_address
+from extras.web.addresses_in_question import stated_address
 from tests import factories
 from tests.fakes.deep_mind import ScriptedDeepMind, acted, approving, once_each, planned
 from tests.unit.flow.deep.house import House

@@ -12,7 +12,7 @@ SEEN = b"BT /F1 12 Tf 72 700 Td (A sentence everybody can read) Tj ET\n"
 
 
 def hidden(parsed: ParsedFile) -> int:
-    return sum(warning.count for warning in parsed.warnings if warning.code is WarningCode.HIDDEN_TEXT_DROPPED)
+    return sum(warning.count for warning in parsed.warnings if warning.code == WarningCode.HIDDEN_TEXT_DROPPED)
 
 
 class TestOffice:

@@ -122,6 +122,11 @@ class TestFilesTool:
         archive = await tool(asked("trong file có gì", ARCHIVE))
         assert "a/b.txt (300 byte)" in archive.text
 
+    async def test_says_what_is_in_every_file(self, tool: FilesTool) -> None:
+        result = await tool(asked("What is in this file?", RULES, IMAGE))
+        assert "350.000 đồng" in result.text and "640 × 480" in result.text
+        assert "“Chi phí”" in (await tool(asked("bảng có những cột nào", COSTS))).text
+
     async def test_answers_from_the_file_that_is_named(self, tool: FilesTool) -> None:
         result = await tool(asked("tóm tắt quy_che.pdf", COSTS, RULES))
         assert "350.000" in result.text and "Chi phí" not in result.text

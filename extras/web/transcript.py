@@ -16,11 +16,10 @@ from app.errors import ToolFailed
 from app.reasoning import Reasoner
 from app.text.language import clean
 from app.tools.base import ToolCall
-from app.tools.dialling import Fetched, Fetcher, FetchRefused, Refusal, WebAddress, read_address
-from app.tools.reading import Piece, Reading, ReadingTool, Source, Text
-from app.tools.sentences import sentence
-from app.tools.stated import asked_of, stated_address
-from app.tools.web_access import require_installed, run_confined, text_of, trace_of
+from app.tools.safe_http import Fetched, Fetcher, FetchRefused, Refusal, WebAddress, read_address
+from extras.web.addresses_in_question import asked_of, stated_address
+from extras.web.fetching import require_installed, run_confined, sentence, text_of, trace_of
+from extras.web.reading import Piece, Reading, ReadingTool, Source, Text
 
 HOST = "www.youtube.com"
 """The only host that is ever asked, whatever the library or a page would like."""
@@ -53,7 +52,7 @@ class TranscriptTool(ReadingTool[TranscriptArguments]):
     def __init__(self, reasoner: Reasoner, fetcher: Fetcher, reading: Reading, reader: Isolated | None = None):
         """`reader`: runs `captions.read_captions`; unset = one of its own."""
         super().__init__(reasoner, fetcher, reading)
-        self._reader = reader or Isolated("app.tools.captions:read_captions")
+        self._reader = reader or Isolated("extras.web.captions:read_captions")
 
     async def fetch(
         self, call: ToolCall, query: str, arguments: TranscriptArguments, trace: list[str]

@@ -21,7 +21,7 @@ from app.reasoning import AnswerRequest, Reasoner
 from app.retrieval.calibration import load_calibration
 from app.text.language import clean, content_words, fold, guess_language, is_unaccented_vietnamese, words
 from app.tools.base import ToolCall, ToolResult, computed, outages_as_retry
-from app.tools.dialling import Fetcher, FetchRefused, refusal_sentence
+from app.tools.safe_http import Fetcher, FetchRefused, refusal_sentence
 from app.tools.typed import R, TypedTool
 
 _COMPARED = 16

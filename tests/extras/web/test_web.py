@@ -3,6 +3,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
+from typing import cast
 
 import pytest
 
@@ -11,14 +12,18 @@ from app.embedding.cached import CachedEmbedder
 from app.errors import ToolFailed, ToolRetry
 from app.reasoning import Arguments
 from app.reasoning.local import LocalReasoner
-from app.tools.dialling import FetchRefused, Refusal, refusal_sentence
-from app.tools.web_access import WebAccess, available_web_tools
+from app.storage.database import Database
+from app.tools.catalogue import ToolPorts, WebPorts, tool_names
+from app.tools.safe_http import AllowedHosts, Fetcher, FetchRefused, Refusal, refusal_sentence
+from extras.web.plugin import TRANSCRIPT, WEB, WIKIPEDIA
+from extras.web.wikipedia import WIKIPEDIA as WIKIPEDIA_URL
+from tests.extras.web.web_pages import LEAVE_PAGE, PARKING_TEXT, SITE
+from tests.extras.web.web_tools import WebTools, web_tools
 from tests.factories import finding, passage
-from tests.fakes.web_server import Reply, begin, moved, page, zipped
+from tests.fakes.web_server import Names, Reply, begin, moved, page, zipped
+from tests.limits import limit
 from tests.unit.tools.lag import LoopLag
-from tests.unit.tools.recording import RecordingReasoner, call
-from tests.unit.tools.web_pages import LEAVE_PAGE, PARKING_TEXT, SITE
-from tests.unit.tools.web_tools import WebTools, web_tools
+from tests.unit.tools.recording import RecordingReasoner, RecordingSearcher, call
 
 pytestmark = pytest.mark.usefixtures("settled_heap")
 
@@ -204,7 +209,7 @@ class TestHostilePages:
                 with suppress(ToolFailed, ToolRetry):
                     async with LoopLag() as lag:
                         await made.web(call(f"https://{SITE}/bad nói gì?"))
-            assert lag.longest_seconds < 0.1
+            assert lag.longest_seconds < limit(0.1)
 
     async def test_an_endless_page_ends_at_the_limit(self, reasoner: LocalReasoner) -> None:
         async def talk(writer: asyncio.StreamWriter) -> None:
@@ -218,24 +223,32 @@ class TestHostilePages:
                 await made.web(call(f"{URL} nói gì?"))
 
 
-class TestAvailable:
-    def test_nothing_is_on_by_default(self) -> None:
-        assert available_web_tools(WebAccess()) == ()
+def offered(*hosts: str) -> tuple[str, ...]:
+    """The web tools that are made where these hosts are named."""
+    web = WebPorts(Fetcher(AllowedHosts(hosts), Names({})), None, WIKIPEDIA_URL)
+    ports = ToolPorts(RecordingSearcher(), RecordingReasoner(), cast("Database", object()), 0.7, web=web)
+    return tuple(tool.name for plugin in (WEB, WIKIPEDIA, TRANSCRIPT) if (tool := plugin.make(ports)) is not None)
 
-    @pytest.mark.parametrize(
-        ("hosts", "tools"),
-        [
+
+class TestAvailable:
+    def test_all_are_offered_to_agents(self) -> None:
+        assert {"web_tool", "wikipedia_tool", "transcript_tool"} <= set(tool_names())
+
+    def test_nothing_is_on_by_default(self) -> None:
+        assert offered() == ()
+
+    def test_each_needs_its_host(self) -> None:
+        rows: list[tuple[set[str], tuple[str, ...]]] = [
             ({"docs.example.com"}, ("web_tool",)),
             ({".wikipedia.org"}, ("web_tool", "wikipedia_tool")),
             ({"www.youtube.com"}, ("web_tool", "transcript_tool")),
             ({".youtube.com", "vi.wikipedia.org"}, ("web_tool", "wikipedia_tool", "transcript_tool")),
-        ],
-    )
-    def test_each_needs_its_host(self, hosts: set[str], tools: tuple[str, ...]) -> None:
-        assert available_web_tools(WebAccess(allowed_hosts=frozenset(hosts))) == tools
+        ]
+        for hosts, tools in rows:
+            assert offered(*hosts) == tools
 
     async def test_a_missing_library_is_told_kindly(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("app.tools.web_access.find_spec", lambda _: None)
+        monkeypatch.setattr("extras.web.fetching.find_spec", lambda _: None)
         async with web_tools({}, RecordingReasoner(arguments=Arguments(values={"url": URL}))) as made:
             for tool in (made.web, made.transcript):
                 with pytest.raises(ToolFailed, match="conclave\\[web\\]"):
@@ -247,8 +260,8 @@ class TestAvailable:
         found = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True, check=True)
         assert not found.stdout.strip()
 
-    @pytest.mark.parametrize("reason", list(Refusal))
-    def test_every_refusal_has_a_sentence_in_both_languages(self, reason: Refusal) -> None:
-        said = {refusal_sentence(FetchRefused(reason, "site.example"), language) for language in ("vi", "en")}
-        assert len(said) == 2
-        assert all(sentence.endswith((".", "site.example")) for sentence in said)
+    def test_every_refusal_has_a_sentence_in_both_languages(self) -> None:
+        for reason in list(Refusal):
+            said = {refusal_sentence(FetchRefused(reason, "site.example"), language) for language in ("vi", "en")}
+            assert len(said) == 2
+            assert all(sentence.endswith((".", "site.example")) for sentence in said)

@@ -14,11 +14,10 @@ from app.errors import ToolFailed
 from app.reasoning import Reasoner
 from app.text.language import clean, content_words
 from app.tools.base import ToolCall
-from app.tools.dialling import Fetcher
-from app.tools.reading import Reading, ReadingTool, Source, Text, pieces_of
-from app.tools.sentences import sentence
-from app.tools.stated import asked_of
-from app.tools.web_access import fetched_for, trace_of
+from app.tools.safe_http import Fetcher
+from extras.web.addresses_in_question import asked_of
+from extras.web.fetching import fetched_for, sentence, trace_of
+from extras.web.reading import Reading, ReadingTool, Source, Text, pieces_of
 
 WIKIPEDIA = "https://{lang}.wikipedia.org/w/api.php"
 _JSON = frozenset(("application/json",))

@@ -6,11 +6,10 @@ from app.embedding.cached import CachedEmbedder
 from app.errors import ToolFailed, ToolRetry
 from app.reasoning import Arguments
 from app.reasoning.local import LocalReasoner
-from app.tools.web_access import WebAccess
+from tests.extras.web.web_pages import wikipedia
+from tests.extras.web.web_tools import WebTools, web_tools
 from tests.fakes.web_server import Answer, Reply
 from tests.unit.tools.recording import RecordingReasoner, call
-from tests.unit.tools.web_pages import wikipedia
-from tests.unit.tools.web_tools import WebTools, web_tools
 
 
 @pytest.fixture(scope="module")
@@ -67,9 +66,8 @@ class TestWikipediaTool:
 
     async def test_another_encyclopedia_may_be_asked(self) -> None:
         """One address for both languages is asked once, and only where its host is listed."""
-        access = WebAccess(allowed_hosts=frozenset({"en.wikipedia.org"}))
         mind = RecordingReasoner(arguments=Arguments(values={"topic": "Hà Nội"}))
-        async with web_tools({"/w/api.php": wikipedia}, mind, access=access) as made:
+        async with web_tools({"/w/api.php": wikipedia}, mind, hosts=frozenset({"en.wikipedia.org"})) as made:
             with pytest.raises(ToolFailed, match=r"vi\.wikipedia\.org không có trong danh sách"):
                 await made.wikipedia(call("Hà Nội?"))
             assert made.wire.dialled == []

@@ -1,8 +1,8 @@
 """Fetching from the web without being led astray: only hosts the operator named, and what was checked is dialled."""
 
-from app.tools.dialling.dial import Connect, FetchRefused, Refusal, Resolve, SystemResolver, dial, refusal_sentence
-from app.tools.dialling.fetcher import Fetched, Fetcher, FetchLimits
-from app.tools.dialling.hosts import AllowedHosts, WebAddress, is_public, read_address
+from app.tools.safe_http.dial import Connect, FetchRefused, Refusal, Resolve, SystemResolver, dial, refusal_sentence
+from app.tools.safe_http.fetcher import Fetched, Fetcher, FetchLimits
+from app.tools.safe_http.hosts import AllowedHosts, WebAddress, is_public, read_address
 
 __all__ = [
     "AllowedHosts",

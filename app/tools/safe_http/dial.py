@@ -134,9 +134,10 @@ class Meter:
 
 
 class _MeteredStream(AsyncNetworkStream):
+    """Counts what is read from it; behind TLS these are HTTP's own bytes: the handshake reads the stream inside."""
+
     def __init__(self, stream: AsyncNetworkStream, meter: Meter):
-        self._stream = stream
-        self._meter = meter
+        self._stream, self._meter = stream, meter
 
     async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
         piece = await self._stream.read(min(max_bytes, self._meter.room, _READ_BYTES), timeout)
@@ -162,12 +163,8 @@ class _MeteredStream(AsyncNetworkStream):
 class PinnedBackend(AsyncNetworkBackend):
     """Dials the addresses that were checked, in their order, whatever name the request carries."""
 
-    def __init__(self, addresses: tuple[str, ...], connect: Connect, meter: Meter, *, secured: bool):
-        """`secured`: metering begins behind TLS, where the bytes of HTTP are."""
-        self._addresses = addresses
-        self._connect = connect
-        self._meter = meter
-        self._secured = secured
+    def __init__(self, addresses: tuple[str, ...], connect: Connect, meter: Meter):
+        self._addresses, self._connect, self._meter = addresses, connect, meter
 
     async def connect_tcp(
         self,
@@ -188,12 +185,5 @@ class PinnedBackend(AsyncNetworkBackend):
             except (ConnectError, ConnectTimeout) as error:
                 failure = error
             else:
-                return (_SecuredLater if self._secured else _MeteredStream)(stream, self._meter)
+                return _MeteredStream(stream, self._meter)
         raise failure
-
-
-class _SecuredLater(_MeteredStream):
-    """Passes the handshake unmetered: what it may take is bounded by the time to connect and by TLS itself."""
-
-    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        return await self._stream.read(max_bytes, timeout)

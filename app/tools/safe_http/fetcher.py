@@ -28,8 +28,8 @@ from pydantic import Field
 
 from app import __version__
 from app.domain.record import Record
-from app.tools.dialling.dial import Connect, FetchRefused, Meter, PinnedBackend, Refusal, Resolve, dial
-from app.tools.dialling.hosts import AllowedHosts, WebAddress, read_address
+from app.tools.safe_http.dial import Connect, FetchRefused, Meter, PinnedBackend, Refusal, Resolve, dial
+from app.tools.safe_http.hosts import AllowedHosts, WebAddress, read_address
 
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 _AGENT = f"Conclave/{__version__} (question answering; reads single pages on request)"
@@ -148,11 +148,10 @@ class Fetcher:
             raise FetchRefused(Refusal.UNRESOLVED, address.host) from error
         self.hosts.check_resolved(address.host, found)
         meter = Meter(self.limits.header_bytes, self.limits.wire_bytes)
-        is_secured = address.scheme == "https"
         connection = AsyncHTTPConnection(
             Origin(address.scheme.encode(), address.host.encode(), address.port),
-            ssl_context=self._tls if is_secured else None,
-            network_backend=PinnedBackend(found, self._connect, meter, secured=is_secured),
+            ssl_context=self._tls if address.scheme == "https" else None,
+            network_backend=PinnedBackend(found, self._connect, meter),
         )
         try:
             response = await connection.handle_async_request(self._request(address, wanted))
@@ -177,12 +176,8 @@ class Fetcher:
         if wanted.body is not None:
             headers |= {"Content-Type": "application/json", "Content-Length": str(len(wanted.body))}
         # The parts go in as they were read: no library takes the address apart once more.
-        url = URL(
-            scheme=address.scheme.encode(),
-            host=address.host.encode(),
-            port=address.port,
-            target=address.target.encode(),
-        )
+        scheme, host, target = address.scheme.encode(), address.host.encode(), address.target.encode()
+        url = URL(scheme=scheme, host=host, port=address.port, target=target)
         return Request(
             "GET" if wanted.body is None else "POST",
             url,

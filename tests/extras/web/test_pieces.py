@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.text.language import clean
-from app.tools.reading import MAX_TEXT_CHARS, Piece, pieces_of
+from extras.web.reading import MAX_TEXT_CHARS, Piece, pieces_of
 
 
 class TestPiecesOf:

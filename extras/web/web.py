@@ -11,11 +11,10 @@ from app.errors import ToolFailed
 from app.reasoning import Reasoner
 from app.text.language import clean
 from app.tools.base import ToolCall
-from app.tools.dialling import Fetched, Fetcher
-from app.tools.reading import Reading, ReadingTool, Source, Text, pieces_of
-from app.tools.sentences import sentence
-from app.tools.stated import asked_of, stated_address
-from app.tools.web_access import fetched_for, require_installed, run_confined, text_of, trace_of
+from app.tools.safe_http import Fetched, Fetcher
+from extras.web.addresses_in_question import asked_of, stated_address
+from extras.web.fetching import fetched_for, require_installed, run_confined, sentence, text_of, trace_of
+from extras.web.reading import Reading, ReadingTool, Source, Text, pieces_of
 
 _HTML = frozenset(("text/html", "application/xhtml+xml"))
 _PAGES = _HTML | {"text/plain"}
@@ -38,7 +37,7 @@ class WebTool(ReadingTool[WebArguments]):
     def __init__(self, reasoner: Reasoner, fetcher: Fetcher, reading: Reading, extractor: Isolated | None = None):
         """`extractor`: runs `page.read_page`; unset = one of its own."""
         super().__init__(reasoner, fetcher, reading)
-        self._extractor = extractor or Isolated("app.tools.page:read_page")
+        self._extractor = extractor or Isolated("extras.web.page:read_page")
 
     async def fetch(self, call: ToolCall, query: str, arguments: WebArguments, trace: list[str]) -> tuple[Text, str]:
         """The page, and the question without its address."""
