@@ -28,7 +28,7 @@ from app.domain.knowledge import Passage
 from app.embedding import Embedder, Vectors
 from app.embedding.cached import CachedEmbedder
 from app.embedding.onnx import OnnxEmbedder
-from app.retrieval.calibration import Calibration, Curve, read_calibrations, write_calibrations
+from app.retrieval.calibration import FITTED, PATH, Calibration, Curve, read_calibrations
 from app.retrieval.search import Retriever
 from app.text.language import guess_language, is_unaccented_vietnamese
 from bench.corpora import Asked, loaded, read_lines, seed_questions, xquad_documents, xquad_questions
@@ -267,7 +267,7 @@ def _say(line: str) -> None:
 
 def _store(calibration: Calibration) -> None:
     others = [one for one in read_calibrations() if one.model != calibration.model]
-    write_calibrations([*others, calibration])
+    PATH.write_bytes(FITTED.dump_json([*others, calibration]) + b"\n")
     _say(f"stored for {calibration.model}, space {calibration.space}")
 
 

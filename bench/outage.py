@@ -126,7 +126,7 @@ async def one_round(rooms: Rooms, server: EmbeddedServer) -> dict[str, float]:
     assert await rooms.outage.is_settled_within(30)
     found[f"back to {RUNS} runs brought in"] = (time.perf_counter() - clock) * 1000
     task_id = await rooms.register()
-    await rooms.journal.ending(WHO, task_id)
+    await rooms.journal.resting(WHO, task_id)
     found["back to a new task done by the worker"] = (time.perf_counter() - clock) * 1000
     await starting
     return found

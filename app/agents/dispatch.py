@@ -1,7 +1,6 @@
-"""Gives every step to whoever does it: this process, or the workers that serve a remote agent.
+"""Give every step to this process, or to the workers that serve a remote agent.
 
-Both ways end in the same outcome and the same events. A remote agent's events come from the journal of the step and are
-copied into the run's, in order, by the leader: a run's journal has one writer.
+A remote agent's events are copied from the step's journal into the run's by the leader: a journal has one writer.
 """
 
 import asyncio
@@ -80,7 +79,6 @@ class _Following:
     replaced: int = 0
     """The silent attempt another job was written for."""
     is_hopeless: bool = False
-    """It was given out as often as it may be."""
 
     @property
     def seconds_left(self) -> float:

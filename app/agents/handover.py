@@ -1,8 +1,5 @@
-"""Who has the floor, and when it passes on: an agent that finds a question outside its competence hands it over.
-
-What is decided here rests on scores and on whether anything was found, never on what a document says: nothing that was
-read can choose who is asked next.
-"""
+"""Who has the floor, and when it passes on: by scores and by whether anything was found, never by what a document
+says."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -48,10 +48,8 @@ class McpServers:
 
     @classmethod
     def load(cls, file: Path | None) -> "McpServers":
-        """Read our servers and those of `file`, with their lock files beside them; blocks shortly.
-
-        Raises `FileRefused` naming file and key, also for a name that is used twice and a damaged lock file.
-        """
+        """Read our servers and those of `file`, with their lock files; blocks shortly. Raises `FileRefused` naming file
+        and key."""
         servers: dict[str, McpServer] = {}
         for path in filter(None, (OURS, file)):
             for server in _servers(path):

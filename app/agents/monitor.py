@@ -1,8 +1,7 @@
-"""The monitor: hears every ``tool_request`` and ``tool_response``; traces and performance metrics are what it heard.
+"""Account for tool calls: traces and performance metrics are what was heard of them.
 
-A run's own figures are committed with its end, and a bus may be late: a `RunMonitor` hears the run's events as they are
-appended to its journal, in the process that runs it, so that no call can be missing and none is counted twice. The
-process's `Monitor` hears the same events as messages of the bus, once they are committed.
+A `RunMonitor` hears a run's events as they are appended, so that none is missing or counted twice; the process's
+`Monitor` hears them as messages, once they are committed.
 """
 
 import logging
@@ -26,7 +25,6 @@ _Call = tuple[object, str, str]
 @dataclass
 class _Total:
     answered: int = 0
-    failed: int = 0
     spent_ms: int = 0
 
 
@@ -48,11 +46,6 @@ class Monitor:
             for tool, total in self._totals.items()
         }
 
-    @property
-    def failures(self) -> dict[str, int]:
-        """By tool: how many calls failed or took too long."""
-        return {tool: total.failed for tool, total in self._totals.items()}
-
     def hear(self, event: Event) -> None:
         """Account for one event; others than tool calls mean nothing here."""
         if isinstance(event, ToolRequest):
@@ -64,7 +57,6 @@ class Monitor:
             input_hash = self._open.pop((event.task_id, event.node_id, event.tool), "")
             total = self._totals.setdefault(event.tool, _Total())
             total.answered += 1
-            total.failed += event.status != "ok"
             total.spent_ms += event.duration_ms
             self.answered(event, input_hash)
 

@@ -8,7 +8,7 @@ from pydantic import Field, TypeAdapter, ValidationError
 
 from app.agents.mcp_servers import McpServers
 from app.agents.spec import AgentSpec, FileRefused, parse_yaml, problems, read_text
-from app.domain.plan import FILES_TOOL, LOG_TOOL, RAG_TOOL, TRANSCRIPT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
+from app.domain.plan import FILES_TOOL, LOG_TOOL, OUTWARD_TOOLS, RAG_TOOL
 from app.domain.principal import SCOPES, Principal
 from app.domain.record import Record
 from app.errors import AppError, ErrorCode
@@ -66,17 +66,8 @@ class AgentRegistry:
     def load(
         cls, folder: Path | None, tools: Mapping[str, str] | None = None, remote: Collection[str] = ()
     ) -> "AgentRegistry":
-        """Read the built-in files and those of `folder` (``*.yaml``, ``*.yml``); blocks shortly.
-
-        Raises `FileRefused` for a missing folder, a file that is no agent, a name that is used twice, a tool of an MCP
-        server that nobody configured, and a remote agent that does not exist.
-
-        Args:
-            folder: The operator's own files.
-            tools: Name and description of every tool that works here; None = every tool there is. Agents keep others
-                of the catalogue without offering them: they are turned off.
-            remote: Agents that are remote whatever their file says.
-        """
+        """Read the built-in files and those of `folder`; blocks shortly. `tools`: every tool that works here with its
+        description (None = all); `remote`: agents that are remote whatever their file says. Raises `FileRefused`."""
         tools = every_tool() if tools is None else tools
         specs: dict[str, AgentSpec] = {}
         sources: dict[str, AgentSource] = {}
@@ -121,16 +112,8 @@ class AgentRegistry:
         return tuple(department for department in departments if _may_read_any(principal, department))
 
     def offers_for(self, principal: Principal, requested: Mapping[str, Any] | None) -> tuple[AgentOffer, ...]:
-        """The agents and tools this caller may use, narrowed to those requested; may be empty.
-
-        Args:
-            principal: Who asks. Agents and tools beyond the caller's rights are left out silently.
-            requested: ``{"hr": {"desc": …, "tools": [{"name": …, "description": …}]}}`` as sent; None or empty = all.
-                A given description replaces the agent's or the tool's own.
-
-        Raises:
-            AppError: ``VALIDATION_FAILED`` (422) for another shape and for unknown agents and tools, by name.
-        """
+        """The agents and tools this caller may use, narrowed to those `requested` (``{"hr": {"desc": …, "tools":
+        [{"name": …}]}}``; None or empty = all). Raises `AppError` (422) for another shape and for unknown names."""
         wanted = _read_request(requested) if requested else {name: _RequestedAgent() for name in self._specs}
         for name, asked in wanted.items():
             self._check_known(name, asked)
@@ -222,7 +205,7 @@ def _may_read_any(principal: Principal, department: str) -> bool:
 Role = Literal["researcher", "expert"]
 ROLES: tuple[Role, ...] = ("researcher", "expert")
 FOLDER = Path(__file__).parent / "deep"
-_READING = frozenset({RAG_TOOL, LOG_TOOL, WEB_TOOL, WIKIPEDIA_TOOL, TRANSCRIPT_TOOL})
+_READING = OUTWARD_TOOLS | {RAG_TOOL, LOG_TOOL}
 """Tools that read what is not the asker's own: on offer as far as some agent of the registry offers them."""
 
 
@@ -231,7 +214,6 @@ class UsableTool(Record):
 
     offer: ToolOffer
     departments: tuple[str, ...] = ()
-    """Whose documents and logs it reads."""
 
 
 class Solvers:
@@ -253,15 +235,8 @@ class Solvers:
     def usable(
         self, role: Role, principal: Principal, agents: Sequence[AgentOffer], *, has_files: bool
     ) -> dict[str, UsableTool]:
-        """The tools this caller may use, by name; settled before anything is read.
-
-        Args:
-            role: For whom.
-            principal: Who asks.
-            agents: The agents on offer to the caller, narrowed as the request asks. What none of them may read is not
-                read here either.
-            has_files: Whether files are attached to the question.
-        """
+        """The tools this caller may use, by name, settled before anything is read: what none of the `agents` on offer
+        may read is not read here either."""
         found: dict[str, UsableTool] = {}
         for own in self._specs[role].tools_for(principal):
             tool = self._toolbox.get(own.name)

@@ -1,8 +1,6 @@
 """Carry an order to a remote agent and its outcome back, and do such steps on the worker's side.
 
-An order travels as JSON text, so that nothing of it changes on the way. It says what the leader settled: the step, what
-the agent may read, what was found before, the clock. Who asks is no part of it: the worker reads that from the run's
-own row.
+Who asks is no part of the order: the worker reads that from the run's own row.
 """
 
 import asyncio

@@ -1,7 +1,6 @@
-"""Running one step of a plan: claim, call the tool within its limits, validate, report.
+"""Run one step of a plan: claim, call the tool within its limits, validate, report.
 
-A step is retried inside its own time limit, then its tool's alternative is tried once. It never raises for a failing
-tool: the outcome says what happened. It raises only for a lost claim on the run (`StaleAttempt`) and for cancellation.
+It never raises for a failing tool, only for a lost claim on the run (`StaleAttempt`) and for cancellation.
 """
 
 import asyncio
@@ -60,6 +59,8 @@ def _guard(findings: tuple[Finding, ...], language: Language, hosts: frozenset[s
     return LinkGuard(urls, language=language, known_text="\n".join(known), hosts=hosts)
 
 
+_Reviewed = tuple[ToolResult, tuple[str, ...]]
+"""A result without what its quotes do not support, and why that was left out."""
 _BACKOFF_SECONDS = 0.05
 _FIRST_SHARE = 0.7
 _log = logging.getLogger(__name__)
@@ -110,9 +111,10 @@ class StepRunner:
         """The planned tool with its tries, then its alternative once."""
         started_at, clock = self._now(), time.perf_counter()
         name, error, result = order.step.step.tool, None, None
+        rejections: tuple[str, ...] = ()
         doing = _Doing(order, call, [])
         try:
-            result = await self._tried(doing, name, _share(self.toolbox[name], order), order.max_retries)
+            result, rejections = await self._tried(doing, name, _share(self.toolbox[name], order), order.max_retries)
         except _Failed as failure:
             error, other = failure.error, self.toolbox[name].alternative
             if other in self.toolbox and doing.seconds_left > 0:
@@ -120,7 +122,7 @@ class StepRunner:
                 reason = f"{order.step.step.tool} failed, trying {name}"
                 order.run.writer.append(RenavigateRequest(node_id=order.step.node_id, reason=reason))
                 try:
-                    result = await self._tried(doing, name, doing.seconds_left, 0)
+                    result, rejections = await self._tried(doing, name, doing.seconds_left, 0)
                 except _Failed as second:
                     error = second.error
         return StepOutcome(
@@ -130,14 +132,14 @@ class StepRunner:
             ended_at=self._now(),
             duration_ms=_ms_since(clock),
             input_hash=_input_hash(call, order.step.step.tool),
-            output_hash=None if result is None else output_hash(result.result),
-            result=None if result is None else result.result,
+            output_hash=None if result is None else output_hash(result),
+            result=result,
             error=error,
             calls=tuple(doing.calls),
-            rejections=() if result is None else result.rejections,
+            rejections=rejections,
         )
 
-    async def _tried(self, doing: "_Doing", name: str, seconds: float, retries: int) -> "_Reviewed":
+    async def _tried(self, doing: "_Doing", name: str, seconds: float, retries: int) -> _Reviewed:
         """A tool within its time, however it ends: every failure but a lost claim becomes `_Failed`."""
         clock = time.perf_counter()
         try:
@@ -156,7 +158,7 @@ class StepRunner:
             self._respond(doing, name, "failed", clock, None)
         raise _Failed(error)
 
-    async def _with_retries(self, doing: "_Doing", tool: Tool, retries: int) -> "_Reviewed":
+    async def _with_retries(self, doing: "_Doing", tool: Tool, retries: int) -> _Reviewed:
         """Call a tool until it answers; `ToolRetry` is waited out with jittered, doubling pauses."""
         for tries_left in range(retries, -1, -1):
             try:
@@ -168,7 +170,7 @@ class StepRunner:
                 await asyncio.sleep(pause * self._rng.uniform(0.5, 1.5))
         raise AssertionError("unreachable: the last try returns or raises")
 
-    async def _call(self, doing: "_Doing", tool: Tool) -> "_Reviewed":
+    async def _call(self, doing: "_Doing", tool: Tool) -> _Reviewed:
         """One call, announced and answered in the journal, its findings reviewed."""
         order, call, clock = doing.order, doing.call, time.perf_counter()
         await order.run.check()
@@ -182,13 +184,13 @@ class StepRunner:
             result = await tool(call)
             if not isinstance(result, ToolResult):
                 raise ToolFailed(f"{tool.name} gave something that is no result")
-            reviewed = await self._review(order, call, result)
-            result = without_unknown_links(reviewed.result, call.language, self._trusted_link_hosts)
+            result, rejections = await self._review(order, call, result)
+            result = without_unknown_links(result, call.language, self._trusted_link_hosts)
         except (ToolRetry, ToolFailed):
             self._respond(doing, tool.name, "failed", clock, None)
             raise
         self._respond(doing, tool.name, "ok", clock, output_hash(result))
-        return _Reviewed(result, reviewed.rejections)
+        return result, rejections
 
     def _respond(
         self, doing: "_Doing", tool: str, status: Literal["ok", "failed", "timeout"], clock: float, output: str | None
@@ -203,7 +205,7 @@ class StepRunner:
             )
         )  # fmt: skip
 
-    async def _review(self, order: StepOrder, call: ToolCall, result: ToolResult) -> "_Reviewed":
+    async def _review(self, order: StepOrder, call: ToolCall, result: ToolResult) -> _Reviewed:
         """The result validator: a finding that its own quotes do not support counts as not found."""
         kept: list[Finding] = []
         rejections: list[str] = []
@@ -219,9 +221,8 @@ class StepRunner:
                 reason = reason_without_links(review.reason, call)
                 order.run.writer.append(RenavigateRequest(node_id=order.step.node_id, reason=reason))
                 rejections.append(reason)
-                emptied = {"found": False, "answer": "", "confidence": 0.0, "quotes": (), "evidence": ()}
-                kept.append(finding.model_copy(update=emptied))
-        return _Reviewed(result.model_copy(update={"findings": tuple(kept)}), tuple(rejections))
+                kept.append(finding.emptied())
+        return result.model_copy(update={"findings": tuple(kept)}), tuple(rejections)
 
     async def _record(self, order: StepOrder, attempt: int, outcome: StepOutcome) -> None:
         """Write the step's row and its last events."""
@@ -244,19 +245,10 @@ class _Doing:
     order: StepOrder
     call: ToolCall
     calls: list[ToolUse]
-    """What was called so far."""
 
     @property
     def seconds_left(self) -> float:
         return self.call.seconds_left
-
-
-@dataclass(frozen=True)
-class _Reviewed:
-    """A result without what its quotes do not support, and why that was left out."""
-
-    result: ToolResult
-    rejections: tuple[str, ...]
 
 
 class _Failed(Exception):

@@ -1,6 +1,5 @@
 """What an agent is: one record, read from one YAML file. ``docs/agents.schema.json`` describes the file to editors."""
 
-import json
 import re
 from collections.abc import Hashable, Iterator
 from pathlib import Path
@@ -78,8 +77,6 @@ TYPE_PATTERN = r"^[a-z0-9_]{0,48}$"
 SERVER_TOOL_PATTERN = r"^[a-z][a-z0-9_]{0,48}\.[A-Za-z0-9_.-]{1,128}$"
 """A tool of an MCP server; whether there is one is known when the agents are loaded."""
 ALL_QUEUES = "all"
-"""What workers call every queue there is."""
-SCHEMA_PATH = Path(__file__).parents[2] / "docs" / "agents.schema.json"
 
 
 class Bilingual(Record):
@@ -205,21 +202,6 @@ class AgentSpec(Record):
     def tools_for(self, principal: Principal) -> tuple[AgentTool, ...]:
         """The tools this caller may use through this agent, in the file's order."""
         return tuple(tool for tool in self.tools if tool.is_for(principal))
-
-
-def agent_schema() -> str:
-    """The JSON Schema of an agent file, short forms included, as it stands in `SCHEMA_PATH`."""
-    schema = AgentSpec.model_json_schema()
-    schema["title"] = "Conclave agent"
-    properties = schema["properties"]
-    text, texts = {"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string"}, "minItems": 1}
-    properties["description"] = {"anyOf": [text, properties["description"]]}
-    properties["exemplars"] = {"anyOf": [texts, properties["exemplars"]]}
-    server_tool = {"type": "string", "pattern": SERVER_TOOL_PATTERN}
-    tool_name = {"anyOf": [{"type": "string", "enum": list(tool_names())}, server_tool]}
-    properties["tools"]["items"] = {"anyOf": [tool_name, properties["tools"]["items"]]}
-    schema["$defs"]["AgentTool"]["properties"]["name"] = tool_name
-    return json.dumps(schema, ensure_ascii=False, indent=2) + "\n"
 
 
 def new_step(root: Task, task_id: UUID, step: PlannedStep, token_limit: int, needs: PrivateContext) -> NewTask:

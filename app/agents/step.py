@@ -54,7 +54,6 @@ class StepOutcome:
     calls: tuple[ToolUse, ...] = ()
     """Every call that was made, in order: tries, and the alternative."""
     rejections: tuple[str, ...] = ()
-    """Why findings of the result did not stand up to review."""
 
     @property
     def ok(self) -> bool:
@@ -71,15 +70,12 @@ class StepOrder:
     """The step's own task row."""
     step: PlannedStep
     departments: tuple[str, ...]
-    """Departments the agent reads."""
     findings: tuple[Finding, ...]
     """What earlier tiers found, as far as this agent may use it."""
     instructions: str
     """The agent's own, from its YAML file."""
     files: tuple[UUID, ...]
-    """Attached to the question."""
     time_zone: str
-    """Of the asker's tenant."""
     now: datetime
     timeout_seconds: float
     """For all tries together."""
@@ -89,7 +85,6 @@ class StepOrder:
     agent_type: str = ""
     """Which of the agent's types the planned tool makes it."""
     token_limit: int | None = None
-    """Of the instruction."""
     context_hash: str | None = None
     """Names what the agent restores besides the instruction."""
     given: Mapping[str, str] | None = None

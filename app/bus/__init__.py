@@ -1,8 +1,7 @@
 """Port of the message bus: carries messages and wake-ups between agents and processes; the journal is the truth.
 
-A message is a hint: it may come twice, late, or not at all. Between processes it holds ids and names only, because
-everybody on the bus can read it. Adapters: `memory` (one process), `postgres` (NOTIFY, every process of one database),
-`redis`. Nobody waits for a bus longer than `PATIENCE_SECONDS`; then the database is asked.
+A message is a hint: it may come twice, late, or not at all, and between processes it holds ids and names only. Nobody
+waits for a bus longer than `PATIENCE_SECONDS`; then the database is asked.
 """
 
 from collections.abc import AsyncIterator
@@ -25,7 +24,7 @@ class Subscription(Protocol):
 
 
 class Bus(Protocol):
-    """Publish, subscribe, request."""
+    """Publish and subscribe."""
 
     async def publish(self, *messages: Message) -> None:
         """Tell everybody who wants them, in this order. Never waits for a reader and never fails: a lost hint is made
@@ -33,9 +32,6 @@ class Bus(Protocol):
 
     def subscribe(self, wanted: Wanted) -> AbstractAsyncContextManager[Subscription]:
         """Receive what is wanted, from now until the context ends. What is not wanted is never queued."""
-
-    async def request(self, message: Message, reply: Wanted, seconds: float) -> Message | None:
-        """Publish, and wait for the first message that is wanted as its reply; None when none came in time."""
 
     async def aclose(self) -> None:
         """End every subscription; later messages go nowhere."""

@@ -23,16 +23,13 @@ class MemorySubscription:
         self._arrived = asyncio.Event()
         self._closed = False
 
-    def __aiter__(self) -> "MemorySubscription":
-        return self
-
-    async def __anext__(self) -> Message:
-        while not self._unread:
-            if self._closed:
-                raise StopAsyncIteration
-            self._arrived.clear()
-            await self._arrived.wait()
-        return self._unread.popleft()
+    async def __aiter__(self) -> AsyncIterator[Message]:
+        while self._unread or not self._closed:
+            if self._unread:
+                yield self._unread.popleft()
+            else:
+                self._arrived.clear()
+                await self._arrived.wait()
 
     async def next_within(self, seconds: float) -> Message | None:
         """The next message, or None when none came in time; a closed bus is as quiet as an idle one."""
@@ -94,12 +91,6 @@ class MemoryBus:
                 if not self._shelves[shelf]:
                     del self._shelves[shelf]
 
-    async def request(self, message: Message, reply: Wanted, seconds: float) -> Message | None:
-        """Publish, and wait for the first message that is wanted as its reply."""
-        async with self.subscribe(reply) as replies:
-            await self.publish(message)
-            return await replies.next_within(seconds)
-
     async def aclose(self) -> None:
         """End every subscription."""
         self.is_closed = True
@@ -107,19 +98,12 @@ class MemoryBus:
             subscription.close()
 
     def _concerned(self, message: Message) -> Iterator[MemorySubscription]:
-        shelves = (
-            ("task", message.task_id),
-            ("root", message.root_task_id),
-            ("topic", message.topic),
-            _EVERYTHING,
-        )
+        shelves = (("root", message.root_task_id), ("topic", message.topic), _EVERYTHING)
         return chain.from_iterable(self._shelves.get(shelf, ()) for shelf in shelves)
 
 
 def _shelves_of(wanted: Wanted) -> list[_Shelf]:
     """Where a message looks for this subscriber: one kind of shelf, the narrowest, so that it is found once."""
-    if wanted.task_id is not None:
-        return [("task", wanted.task_id)]
     if wanted.root_task_id is not None:
         return [("root", wanted.root_task_id)]
     if wanted.topics is not None:

@@ -1,7 +1,6 @@
 """The channel between processes that a Redis server carries: one name, PUBLISH and SUBSCRIBE, nothing kept there.
 
-A server that is away, slow, paused or back empty costs wake-ups and nothing else: every call ends within half a second,
-and the subscription is made anew as soon as it can be.
+A server that is away costs wake-ups and nothing else: every call ends within half a second.
 """
 
 import asyncio

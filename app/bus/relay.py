@@ -63,12 +63,6 @@ class RelayingBus:
         """Receive what is wanted, whichever process publishes it, from now on."""
         return self._local.subscribe(wanted)
 
-    async def request(self, message: Message, reply: Wanted, seconds: float) -> Message | None:
-        """Publish, and wait for the first message that is wanted as its reply, from whichever process."""
-        async with self.subscribe(reply) as replies:
-            await self.publish(message)
-            return await replies.next_within(seconds)
-
     async def aclose(self) -> None:
         """Send what is waiting, stop listening, end every subscription."""
         await self._local.aclose()

@@ -1,9 +1,7 @@
 """The process that others are forked from: what a function needs is loaded once, a call costs one fork.
 
-Started by `processes` as ``python -I -c …`` with one end of a socket pair. Every message on it is one call: two
-sockets. Through ``data`` the forked process gets the bytes, to their end, and answers. ``life`` stays here: when the
-other side closes it, the forked process is killed; when that one ends, how it ended is written to it. There is nothing
-else to agree upon, and no process id is ever given to anybody.
+A message on its socket pair is one call: two sockets. Through ``data`` the forked process gets the bytes and answers;
+when ``life`` is closed it is killed, and how it ended is written there.
 """
 
 import gc

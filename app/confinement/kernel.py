@@ -1,8 +1,7 @@
 """Taking power away from a process that works on untrusted bytes. Linux has more of it than others.
 
-Everything such a process needs is in memory before it starts. What it may still ask of the kernel is a short list:
-memory, time, random numbers, its open socket (by reading and writing only), its own end. `detach` is called by the
-process that forks (`forking`), `confine` by the forked ones.
+Everything it needs is in memory before it starts. `detach` is called by the process that forks, `confine` by the forked
+ones.
 """
 
 import ctypes

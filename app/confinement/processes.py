@@ -65,12 +65,8 @@ class _Lost(Exception):
 
 
 class Isolated:
-    """Runs a module-level function on untrusted bytes, at most `processes` calls at a time.
-
-    Each call has a process of its own: nothing is left over from one to the next, it can open and send nothing, and it
-    is killed at its limits and when the call is cancelled. Nothing is started before the first call. Belongs to one
-    event loop. `aclose` ends what was started; so does the end of this process.
-    """
+    """Runs a module-level function on untrusted bytes, each call in a process of its own that can open and send nothing
+    and is killed at its limits. Nothing is started before the first call. Belongs to one event loop."""
 
     def __init__(
         self,
@@ -81,14 +77,8 @@ class Isolated:
         hidden_modules: Sequence[str] = (),
         environment: Mapping[str, str] | None = None,
     ):
-        """Args:
-        function: ``package.module:name``, a function from bytes to bytes. Where the module has a ``SAMPLE`` (bytes), it
-            is run on that once at the start, so that libraries load all they load lazily.
-        limits: What one call may take; unset = the defaults.
-        processes: Calls at a time.
-        hidden_modules: Modules that libraries would load where they find them, and that are not wanted there.
-        environment: Variables the process gets; of this process's own it gets none but a few harmless ones.
-        """
+        """`function`: ``package.module:name``, from bytes to bytes; a ``SAMPLE`` of its module is run once at the
+        start. `processes` at a time, without `hidden_modules`, with `environment` alone."""
         self.limits = limits or ProcessLimits()
         confinement = {name: getattr(self.limits, name) for name in ("wall_seconds", "cpu_seconds", "memory_bytes")}
         self._order = json.dumps({"function": function, "limits": confinement, "hidden": list(hidden_modules)})

@@ -1,8 +1,5 @@
-"""What is said to the caller: agent outputs, the final answer, its trace and its metrics (§3–§7 of the flow).
-
-Optional fields are left out of the JSON unless they were given, as in the seed's own examples: write these records
-with ``to_json``.
-"""
+"""What is said to the caller: agent outputs, the final answer, its trace and its metrics (§3–§7 of the flow); written
+with ``to_json``, which leaves out what nobody set."""
 
 from collections.abc import Mapping
 from datetime import date, datetime
@@ -198,7 +195,6 @@ class ResolutionRules(Record):
 
 
 _OWN_FIELDS = ("session_id", "task_id", "outcome")
-"""What the service adds to the seed's answers."""
 
 
 def in_seed_order(answer: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Files attached to questions: what is known of one, and what it says."""
 
-from collections.abc import Iterator
+import re
 from datetime import datetime
 from uuid import UUID
 
@@ -9,6 +9,7 @@ from pydantic import Field
 from app.domain.documents import ParseNote
 from app.domain.record import Record
 
+_NOT_PLAIN = re.compile(r"[^\w.\-–()+,]")
 Cell = int | float | str
 """A number the file holds as a number, or a text as it is shown; dates are ISO texts, empty cells ``""``."""
 
@@ -24,7 +25,6 @@ class AttachedTable(Record):
     units: tuple[str, ...] = ()
     """What the file says of the numbers of each column: ``%``, ``đ``, ``$`` … or nothing; empty = of none."""
     page: int | None = None
-    """1-based page, slide or sheet."""
     is_cut: bool = False
     """Whether further rows or columns were left out."""
 
@@ -95,19 +95,11 @@ class AttachmentLimits(Record):
     max_bytes: int = Field(10 * 2**20, ge=1)
     """Of one file."""
     max_files: int = Field(20, ge=1)
-    """Alive at a time."""
     max_total_bytes: int = Field(50 * 2**20, ge=1)
     """Of all files alive, as they were uploaded."""
     days: int = Field(7, ge=1)
-    """How long a file lives."""
 
 
 def escaped(name: str) -> str:
     """A name as a part of an address: letters of every language stay, signs that mean something there do not."""
-    return "".join(_escaped(name))
-
-
-def _escaped(name: str) -> Iterator[str]:
-    for char in name:
-        plain = char.isalnum() or char in "._-–()+,"
-        yield char if plain else "".join(f"%{byte:02X}" for byte in char.encode("utf-8", "replace"))
+    return _NOT_PLAIN.sub(lambda sign: "".join(f"%{byte:02X}" for byte in sign[0].encode("utf-8", "replace")), name)

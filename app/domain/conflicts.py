@@ -16,7 +16,6 @@ from app.domain.principal import Scope
 from app.domain.record import Record
 
 FACTORS = ("domain", "scope", "recency", "relevance")
-"""What a source is weighed by."""
 Rule = Literal["weighted_scoring", "later_version", "validity"]
 """What decides: the weights, which version of one page is the later, or which side's validity has ended."""
 SourceKind = Literal["document", "attachment", "web"]
@@ -56,7 +55,6 @@ class Weighing(Record):
     """What two sources are weighed by."""
 
     weights: dict[str, float]
-    """Of the four `FACTORS`."""
     threshold: float
     """The margin from which the winner holds."""
     rules: ResolutionRules = ResolutionRules()
@@ -158,10 +156,8 @@ def facts_of(
 
 
 def normalised(weights: Mapping[str, float]) -> dict[str, float]:
-    """Weights that sum to 1, in the order of `FACTORS`.
-
-    Raises ``ValueError`` unless there is one finite weight ≥ 0 for each factor and one of them is above 0.
-    """
+    """Weights that sum to 1, in the order of `FACTORS`. Raises ``ValueError`` unless all are finite, ≥ 0 and one is
+    above 0."""
     if weights.keys() != set(FACTORS):
         raise ValueError(f"give a weight to each of {', '.join(FACTORS)} and to nothing else")
     given = {name: float(weights[name]) for name in FACTORS}

@@ -10,7 +10,6 @@ from app.domain.record import Record
 
 Stage = Literal["planner", "researcher", "expert", "critic", "finalizer"]
 Reviewed = Literal["planner", "researcher", "expert"]
-"""Stages whose work the critic looks at."""
 Party = Literal["orchestrator", "planner", "researcher", "expert", "critic", "finalizer"]
 AnswerStyle = Literal["sentence", "short"]
 """``short`` gives the bare answer, as exact-match scoring compares it: ``17``, ``Hà Nội``, ``12, 14``."""
@@ -20,7 +19,6 @@ class DeepPlan(Record):
     """Atomic steps: first what to find out, one piece of information each, then what to do with it, in order."""
 
     question: str
-    """The question, complete on its own."""
     research: tuple[str, ...] = ()
     """Each a request that can be carried out alone; empty when nothing has to be found out."""
     logic: tuple[str, ...] = Field(min_length=1)
@@ -52,7 +50,6 @@ class Research(Record):
     found: bool
     findings: tuple[Finding, ...] = ()
     observations: tuple[Observation, ...] = ()
-    """The tool calls of the step, in order."""
 
 
 class Working(Record):
@@ -99,7 +96,6 @@ class Asked(Record):
     language: Language
     style: AnswerStyle = "sentence"
     files: tuple[str, ...] = ()
-    """Names of the files the asker attached."""
 
 
 class Report(Record):
@@ -108,7 +104,6 @@ class Report(Record):
     answer: str
     """Told to the asker: the answer, or an honest message that it could not be found."""
     reasoning: str
-    """The reasoning trace, a line a step."""
     solved: bool
     follow_up_questions: tuple[str, ...] = ()
     """What may be asked next, from the documents the answer rests on."""

@@ -56,7 +56,6 @@ class Upload(Record):
     file_name: str = ""
     """A hint only: the content decides what the file is."""
     text: str = ""
-    """Markdown or plain text of a document that is no file."""
 
 
 class ParseNote(Record):
@@ -173,14 +172,7 @@ class Progress(Record):
     @property
     def percentage(self) -> int:
         """0–100; embedding is what takes the time."""
-        match self.stage:
-            case DocumentStatus.RECEIVED:
-                return 0
-            case DocumentStatus.PARSING:
-                return 5
-            case DocumentStatus.CHUNKING:
-                return 15
-            case DocumentStatus.EMBEDDING:
-                return 20 + round(75 * self.chunks_embedded / max(self.chunks_total, 1))
-            case _:
-                return 100
+        if self.stage is DocumentStatus.EMBEDDING:
+            return 20 + round(75 * self.chunks_embedded / max(self.chunks_total, 1))
+        before = {DocumentStatus.RECEIVED: 0, DocumentStatus.PARSING: 5, DocumentStatus.CHUNKING: 15}
+        return before.get(self.stage, 100)

@@ -8,7 +8,6 @@ from app.domain.documents import DocumentTitle
 from app.domain.knowledge import Evidence, Quote
 
 CITATION = re.compile(r"\s*(?:\[\^?(?P<one>\d{1,4}(?:\s*[,;]\s*\d{1,4})*)\](?!\()|【(?P<two>\d{1,4})[^】\n]{0,20}】)")
-"""A citation and the space before it."""
 
 
 def without_citations(text: str) -> str:
@@ -36,10 +35,8 @@ def without_page(url: str) -> str:
 
 
 def titles_by_url(evidence: Sequence[tuple[str, datetime]], documents: Sequence[DocumentTitle]) -> dict[str, str]:
-    """Titles of evidence, given as (address, when its document was made), by address; unknown ones are left out.
-
-    Versions that are kept as documents of their own share an address; their day tells which one is meant.
-    """
+    """Titles of evidence (address, day of its document) by address; the day tells versions that share an address
+    apart."""
     found: dict[str, str] = {}
     for url, made in evidence:
         named = [document for document in documents if document.url == without_page(url)]

@@ -106,7 +106,6 @@ class Quote(Record):
     text: str
     """Literally contained in ``passage.text`` (or in its section heading)."""
     score: float = Field(ge=0, le=1)
-    """How well the span answers the question."""
 
 
 class Finding(Record):
@@ -118,7 +117,6 @@ class Finding(Record):
     context: str
     """Where the answer comes from, one sentence in the asker's language (document titles)."""
     answer: str
-    """Empty when nothing was found."""
     found: bool
     confidence: float = Field(ge=0, le=1)
     quotes: tuple[Quote, ...] = ()
@@ -131,13 +129,17 @@ class Finding(Record):
     is_closest: bool = False
     """Whether it only shows the passage closest to the question, which may not answer it."""
 
+    def emptied(self) -> "Finding":
+        """The same question with nothing found."""
+        nothing = {"found": False, "answer": "", "confidence": 0.0, "quotes": (), "evidence": ()}
+        return self.model_copy(update=nothing)
+
 
 class DocumentDraft(Record):
     """A document as it is brought in (`POST /documents`, `conclave ingest`, `seed_data/`)."""
 
     title: str
     text: str
-    """Markdown or plain text."""
     url: str
     department: str
     scope: Scope

@@ -1,7 +1,6 @@
 """AHP: what agents, leaders and processes say to one another, and what a listener wants to hear.
 
-A message carries ids and names only, because every process on a bus can read it; its payload is the event at `seq` of
-its task's journal. Inside the process that published it the payload comes along.
+Between processes a message carries ids and names only; its payload is the event at `seq` of its task's journal.
 """
 
 from collections.abc import Mapping
@@ -39,7 +38,6 @@ class Message(Record):
     session_id: UUID
     root_task_id: UUID
     task_id: UUID
-    """The step, or the root task itself."""
     attempt: int = 0
     """The fence: a RESULT of an earlier attempt is late."""
     seq: int | None = None
@@ -55,18 +53,13 @@ class Wanted(Record):
     """A listener's filter; what it does not name it does not ask about. Held against a message before delivery."""
 
     topics: frozenset[str] | None = None
-    to_agent: str | None = None
-    """Messages to this receiver, and broadcasts."""
     agent_type: str | None = None
     root_task_id: UUID | None = None
-    task_id: UUID | None = None
 
     def takes(self, message: Message) -> bool:
         """Whether this listener hears the message."""
         return (
             (self.topics is None or message.topic in self.topics)
-            and (self.to_agent is None or message.to_agent in (self.to_agent, BROADCAST))
             and (self.agent_type is None or message.agent_type == self.agent_type)
             and (self.root_task_id is None or message.root_task_id == self.root_task_id)
-            and (self.task_id is None or message.task_id == self.task_id)
         )

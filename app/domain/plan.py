@@ -18,6 +18,8 @@ ORCHESTRATOR = "orchestrator"
 RAG_TOOL, SUMMARY_TOOL, MATH_TOOL, LOG_TOOL = "rag_tool", "summary_tool", "math_tool", "log_tool"
 UNIT_TOOL, FILES_TOOL, CHANGES_TOOL = "unit_tool", "files_tool", "changes_tool"
 WEB_TOOL, WIKIPEDIA_TOOL, TRANSCRIPT_TOOL = "web_tool", "wikipedia_tool", "transcript_tool"
+OUTWARD_TOOLS = frozenset({WEB_TOOL, WIKIPEDIA_TOOL, TRANSCRIPT_TOOL})
+"""Tools whose queries others may read."""
 
 
 class Step(Record):
@@ -141,7 +143,6 @@ class PlannedStep(Record):
     """A step with what its position in the plan says about it."""
 
     number: int = Field(ge=1)
-    """1-based position over the whole plan."""
     tier: int = Field(ge=1)
     step: Step
     queries: tuple[tuple[int, str], ...]
@@ -162,11 +163,8 @@ def answers_a_query(tool: str) -> bool:
 
 
 def number_steps(plan: Plan) -> tuple[PlannedStep, ...]:
-    """Number the steps and give each its queries.
-
-    The n-th answering step of an agent takes the agent's n-th query; its last one takes all that remain, so no
-    query is lost when a plan names fewer steps than queries. Other tools see all queries of their agent.
-    """
+    """Number the steps and give each its queries: the n-th answering step of an agent takes its n-th query, the last
+    one all that remain; other tools see all."""
     answering = Counter(step.agent for tier in plan.tiers for step in tier if answers_a_query(step.tool))
     done: Counter[str] = Counter()
     numbered: list[PlannedStep] = []

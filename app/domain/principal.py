@@ -9,16 +9,12 @@ from app.domain.record import Record
 Scope = Literal["public", "internal", "private"]
 SCOPES: tuple[Scope, ...] = ("public", "internal", "private")
 GENERAL = "general"
-"""The department that belongs to everyone."""
 
 _NAMESPACE = uuid5(NAMESPACE_URL, "urn:conclave")
 
 
 def tenant_id_of(name: str) -> UUID:
-    """The id of the tenant called `name`: the name itself when it is a UUID, else a stable UUID made from it.
-
-    Stable ids let a token be issued, and a test be written, without asking the database.
-    """
+    """The id of the tenant called `name`: the name itself when it is a UUID, else a stable UUID made from it."""
     return _id_of(_NAMESPACE, name)
 
 
@@ -40,7 +36,6 @@ class Principal(Record):
     tenant_id: UUID
     user_id: UUID
     department: str
-    """The caller's own department."""
     departments: frozenset[str]
     """Every department the caller belongs to; always contains `department`."""
     scopes: frozenset[Scope]

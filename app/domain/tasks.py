@@ -54,7 +54,6 @@ class PrivateContext(Record):
 
     message: str
     queries: tuple[tuple[int, str], ...]
-    """(1-based index, text)."""
     refined_query: str
     language: Literal["vi", "en"]
     as_of: date | None = None
@@ -74,8 +73,8 @@ class ClaimedStep(Record):
     """Restored by the hash in the step's request; None when the session has forgotten it."""
 
 
-class Task(Record):
-    """A task row. `attempt` is the fence: a writer must name the attempt it was claimed with."""
+class TaskState(Record):
+    """What the row of a task and its owner's view of it have in common."""
 
     task_id: UUID
     session_id: UUID
@@ -85,24 +84,31 @@ class Task(Record):
     title: str
     description: str
     status: TaskStatus
-    assignee_agent_id: str | None
-    request: dict[str, Any]
+    attempt: int
     plan: dict[str, Any] | None
+    """§2.1 of the flow: agents, queries, tiers of steps."""
     result: dict[str, Any] | None
+    """The answer of §5 or the error answer of §6; None before the end, and of a run that was stopped."""
     flow_action: list[dict[str, Any]] | None
     metadata: dict[str, Any]
     error_message: str | None
-    attempt: int
-    claimed_by: str | None
-    lease_until: datetime | None
-    deadline: datetime | None
     created_at: datetime
     updated_at: datetime
     completed_at: datetime | None
     waiting_for: Literal["approval"] | None = None
-    """What a parked run waits for; nobody works on it."""
+    """The plan waits for ``POST /tasks/{task_id}/approve``; the task is pending, and nobody works on it."""
     expires_at: datetime | None = None
     """When a parked run stops waiting, or the time of a handed out step is over."""
+
+
+class Task(TaskState):
+    """A task row. `attempt` is the fence: a writer must name the attempt it was claimed with."""
+
+    assignee_agent_id: str | None
+    request: dict[str, Any]
+    claimed_by: str | None
+    lease_until: datetime | None
+    deadline: datetime | None
     parked_attempt: int = 0
     """The attempt that parked the run last; 0 = none did."""
     principal: Principal | None
@@ -143,7 +149,6 @@ class Message(Record):
     meaning: str = ""
     """What a question was understood as, complete on its own; empty where that is not known."""
     task_id: UUID | None = None
-    """The run it belongs to, where it is known."""
     is_recalled: bool = False
     """Brought back from further up the conversation, because it bears on what is asked now."""
 
@@ -160,7 +165,6 @@ class Session(Record):
     created_at: datetime
     updated_at: datetime
     messages: tuple[Message, ...] = ()
-    """Empty in listings."""
     speaking: tuple[str, ...] = ()
     """Agents that have the floor at this moment; empty when nothing runs, and in listings."""
 
@@ -179,7 +183,6 @@ class RememberedTurn(Record):
 
     task_id: UUID
     agent: str | None
-    """Whose answer counted."""
     question: str
     """Complete on its own where that is known."""
     gist: str
@@ -201,37 +204,13 @@ class ChatRequest(Record):
     language: Literal["vi", "en"] | None = None
     """Forces the language of the answer; None = the language of the question."""
     answer_style: AnswerStyle = "sentence"
-    """How a deep answer is told."""
     approve_plan: bool = False
     """Whether a deep run waits for a person's approval before its plan runs."""
 
 
-class TaskView(Record):
+class TaskView(TaskState):
     """A task as its owner sees it."""
 
-    task_id: UUID
-    session_id: UUID
-    parent_task_id: UUID | None
-    root_task_id: UUID
-    kind: str
-    title: str
-    description: str
-    status: TaskStatus
     agent: str | None
-    attempt: int
-    plan: dict[str, Any] | None
-    """§2.1 of the flow: agents, queries, tiers of steps."""
-    result: dict[str, Any] | None
-    """The answer of §5 or the error answer of §6; None before the end, and of a run that was stopped."""
-    flow_action: list[dict[str, Any]] | None
-    metadata: dict[str, Any]
-    error_message: str | None
-    created_at: datetime
-    updated_at: datetime
-    completed_at: datetime | None
-    waiting_for: Literal["approval"] | None = None
-    """The plan waits for ``POST /tasks/{task_id}/approve``; the task is pending, and nobody works on it."""
-    expires_at: datetime | None = None
-    """When a task that waits is cancelled."""
     children: tuple["TaskView", ...] = ()
     """One task a plan step, in the order they were registered."""

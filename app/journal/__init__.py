@@ -1,8 +1,7 @@
-"""The append-only log of every run: written by the one holder of the run, followed by whoever may see it.
+"""The append-only log of every run: written by the one holder of the run, followed by its owner alone.
 
-Truth is the table; the bus only says "look". An entry is seen by the owner of its task, by nobody else. Every
-batch waits for the disk before it can be followed, so that no crash takes back what somebody was shown; the run does
-not wait for it. The terminal entry is committed together with the task it ends.
+Truth is the table; the bus only says "look". Every batch waits for the disk before it can be followed, so that no crash
+takes back what somebody was shown.
 """
 
 import asyncio
@@ -14,7 +13,7 @@ from app.bus import PATIENCE_SECONDS, Bus, Subscription
 from app.domain.messages import Wanted
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode, StaleAttempt
-from app.events import RESTING_EVENTS, TERMINAL_EVENTS, Event, JournalEntry, read_event
+from app.events import RESTING_EVENTS, Event, JournalEntry, read_event
 from app.journal.messages import Place, message_of
 from app.journal.outage import Outage
 from app.journal.spool_records import ClaimedRun
@@ -51,12 +50,9 @@ class Journal:
             after = page[-1][0]
 
     async def follow(self, principal: Principal, task_id: UUID, after: int = 0) -> AsyncGenerator[JournalEntry, None]:
-        """The entries behind `after`, then new ones as they are committed; ends after the terminal entry.
-
-        Raises `AppError` (404) for unknown and foreign tasks, also when the task is erased meanwhile. Holds no
-        connection while its reader is slow. While the database is away the followers of a run of this process wait, and
-        are told its end from the spool.
-        """
+        """The entries behind `after`, then new ones as they are committed, until the terminal entry; holds no
+        connection while its reader is slow. Raises `AppError` (404) for unknown and foreign tasks, also when erased
+        meanwhile."""
         async with self.wake.subscribe(Wanted(root_task_id=task_id)) as hints:
             while True:
                 for entry in await self._visible(principal, task_id, after):
@@ -66,26 +62,16 @@ class Journal:
                         return
                 await _hint_behind(hints, after, _AWAY_POLL_SECONDS if self.outage.is_away else POLL_SECONDS)
 
-    async def ending(self, principal: Principal, task_id: UUID) -> Event:
-        """The terminal event, waited for: a message of its topic wakes, and every half second the database is asked.
-
-        Raises `AppError` (404) as `follow` does.
-        """
-        return await self._last(principal, task_id, TERMINAL_EVENTS)
-
     async def resting(self, principal: Principal, task_id: UUID) -> Event:
-        """Like `ending`, or the event with which the run waits for a person, as long as it does."""
-        return await self._last(principal, task_id, RESTING_EVENTS)
-
-    async def _last(self, principal: Principal, task_id: UUID, kinds: frozenset[str]) -> Event:
-        async with self.wake.subscribe(Wanted(root_task_id=task_id, topics=kinds)) as hints:
-            while (found := await self._rest(principal, task_id, kinds)) is None:
+        """The terminal event, or the one with which the run waits for a person, waited for. Raises `AppError` (404) as
+        `follow` does."""
+        async with self.wake.subscribe(Wanted(root_task_id=task_id, topics=RESTING_EVENTS)) as hints:
+            while (found := await self._rest(principal, task_id)) is None:
                 await hints.next_within(_AWAY_POLL_SECONDS if self.outage.is_away else POLL_SECONDS)
             return found
 
-    async def _rest(self, principal: Principal, task_id: UUID, kinds: frozenset[str]) -> Event | None:
-        """The last event of a run, if it is of these kinds; the spool's, where that is known and the database's is
-        not."""
+    async def _rest(self, principal: Principal, task_id: UUID) -> Event | None:
+        """The last event of a run that rests; the spool's, where that is known and the database's is not."""
         run = self.outage.active_run(principal, task_id)
         if run is not None and run.told:
             return run.told[-1].event
@@ -95,7 +81,7 @@ class Journal:
             return None
         try:
             async with self._database.principal_scope(principal) as tx:
-                is_known, event = await rows.last_of(tx, task_id, kinds)
+                is_known, event = await rows.last_of(tx, task_id, RESTING_EVENTS)
         except AppError as error:
             if error.code is ErrorCode.DATABASE_UNAVAILABLE and run is not None:
                 self.outage.report_away()

@@ -1,8 +1,7 @@
 """While PostgreSQL is away: the writes of running tasks wait in the spool, and are brought in when it is back.
 
-A run whose write could not be made spools that write and every later one, so that they stay in order, until all of it
-was brought in, in one transaction. Nothing is shown of what waits, except a run's end with everything before it: that
-answer is kept through a crash of this process, and wins over any other attempt that has not ended (`app.tasks.outage`).
+A run spools every write behind one that could not be made. Nothing is shown of what waits, except a run's end with
+everything before it.
 """
 
 import asyncio
@@ -121,12 +120,9 @@ class Outage:
     async def write(
         self, run: ActiveRun, directly: Callable[[], Awaitable[object]], kept: Callable[[], Sequence[Write]]
     ) -> bool:
-        """Write `directly`, or keep what is `kept` in the spool where that is not possible now; whether it is written.
-
-        `directly` is tried at most once, and may be kept although it was done: bringing in looks first. Raises
-        `StaleAttempt` when the run was lost, `AppError` (503) when there is no spool or no room in it: then the run has
-        failed and nothing of it waits any more.
-        """
+        """Write `directly`, at most once, or keep what is `kept` in the spool; whether it is written. Raises
+        `StaleAttempt` when the run was lost, `AppError` (503) when there is no room in a spool: then the run has
+        failed."""
         is_tried = False
         while True:
             if run.failure is not None:

@@ -142,7 +142,6 @@ class ReplayResult(Record):
     fate: Fate
     place: Place
     entries: tuple[JournalEntry, ...] = ()
-    """What stands in the journal now."""
 
 
 Replay = Callable[[SpooledRun, bool], Awaitable[ReplayResult]]
@@ -159,13 +158,11 @@ class ActiveRun:
     is_live: bool = True
     """Somebody works on it; else it only waits to be brought in."""
     is_spooled: bool = False
-    """Writes go to the spool."""
     has_events: bool = False
     """The spool holds every event of this attempt up to now."""
     told: tuple[JournalEntry, ...] = ()
     """The whole run, when its end waits in the spool."""
     steps: dict[UUID, "ActiveStep"] = field(default_factory=dict)
-    """The steps it registered."""
     failure: StaleAttempt | AppError | None = None
     """Nothing can be written any more."""
     lock: asyncio.Lock = field(default_factory=asyncio.Lock)

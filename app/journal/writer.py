@@ -156,10 +156,8 @@ class JournalWriter:
 
     @asynccontextmanager
     async def ending(self) -> AsyncIterator[None]:
-        """Surround the transaction that ends or parks the run with this: nothing else is committed meanwhile.
-
-        When the body succeeds the journal is closed and followers are told; when it raises, the events wait as before.
-        """
+        """Surround the transaction that ends or parks the run with this: when it succeeds the journal is closed and
+        followers are told, when it raises the events wait as before."""
         async with self._flushing:
             yield
             self._closed = self._ended = True
@@ -169,10 +167,8 @@ class JournalWriter:
         await self._stop_flushing()
 
     async def append_in(self, tx: Transaction, event: Event) -> None:
-        """Inside `ending`: write what is waiting and the last event in the caller's transaction.
-
-        The task must still be in progress there. Raises `StaleAttempt`.
-        """
+        """Inside `ending`: write what is waiting and the last event in the caller's transaction. Raises
+        `StaleAttempt`."""
         self._last = [JournalEntry(seq=self._last_seq + 1, event=event)]
         await self._append(tx, [*self._waiting, *self._last])
 

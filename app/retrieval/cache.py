@@ -50,6 +50,15 @@ class Corpus:
 
 
 @dataclass(frozen=True)
+class Area:
+    """Which of the visible documents are searched."""
+
+    departments: tuple[str, ...] | None
+    on: date
+    with_superseded: bool
+
+
+@dataclass(frozen=True)
 class CacheKey:
     """All a result depends on. Anything new that may change a result must become a field."""
 
@@ -59,9 +68,7 @@ class CacheKey:
     """Model and centring of the vectors."""
     query: str
     """Normalised."""
-    departments: tuple[str, ...] | None
-    on: date
-    with_superseded: bool
+    area: Area
     limit: int
 
 
@@ -87,15 +94,6 @@ _MOVES_LITTLE = 0.05
 """Share of a large corpus that may come or go before its words are counted again."""
 _LARGE = 2_000
 """Chunks from which counting words anew after every change costs more than it tells."""
-
-
-@dataclass(frozen=True)
-class Area:
-    """Which of the visible documents are searched."""
-
-    departments: tuple[str, ...] | None
-    on: date
-    with_superseded: bool
 
 
 class _Counted(NamedTuple):

@@ -1,10 +1,7 @@
 """What a score means: from a model's cosine and the words found to a relevance between 0 and 1.
 
-Embedding models of the e5 family put all text into a narrow cone (cosine 0.7 to 0.9), and text of one language into a
-narrower one inside it. `Calibration` takes the mean question and the mean passage of each language out of the vectors
-first ("centring"): unrelated text then lies around 0, and questions find passages in the other language as well as in
-their own. A logistic function of that cosine and of the share of the question's words found in the chunk gives the
-relevance. ``bench/calibrate.py`` fits both and writes ``calibration.json``; a model that is not in it gets `_UNFITTED`.
+The mean question and passage of each language are taken out of the vectors first ("centring"), so that unrelated text
+lies around 0 and questions find passages in the other language. ``bench/calibrate.py`` fits ``calibration.json``.
 """
 
 import hashlib
@@ -90,7 +87,7 @@ _UNFITTED = Calibration(
 At half of the words found, relevance passes 0.7 at a cosine of about 0.5. Run ``bench/calibrate.py`` for the model.
 """
 
-_FITTED: TypeAdapter[list[Calibration]] = TypeAdapter(list[Calibration])
+FITTED: TypeAdapter[list[Calibration]] = TypeAdapter(list[Calibration])
 
 
 def load_calibration(model: str, path: Path = PATH) -> Calibration:
@@ -103,12 +100,7 @@ def load_calibration(model: str, path: Path = PATH) -> Calibration:
 
 def read_calibrations(path: Path = PATH) -> list[Calibration]:
     """Everything that was fitted so far."""
-    return _FITTED.validate_json(path.read_bytes()) if path.exists() else []
-
-
-def write_calibrations(calibrations: Sequence[Calibration], path: Path = PATH) -> None:
-    """Replace the file; for ``bench/calibrate.py``."""
-    path.write_bytes(_FITTED.dump_json(list(calibrations)) + b"\n")
+    return FITTED.validate_json(path.read_bytes()) if path.exists() else []
 
 
 def _centre(vectors: Vectors, languages: Sequence[str], means: dict[str, Mean]) -> Vectors:

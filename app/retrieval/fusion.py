@@ -1,21 +1,18 @@
 """How much each leg of a search counts, and in which order the service shows what both found.
 
-Candidates are fused in the database by weighted reciprocal rank: sum of weight / (60 + place). Without diacritics the
-vector of a question points anywhere, so folded words lead; between languages words do not meet, so the vector's place
-counts for both legs there, and a chunk is not pushed down for being in the other language.
-
-What is shown is ordered by relevance, which compares values, and by places, which forgive a leg that is off by the same
-for all. Measured on the development questions (``bench/retrieval.py`` prints the table): relevance alone loses to the
-better leg at five passages, places alone at one.
+Without diacritics the vector of a question points anywhere, so folded words lead; between languages words do not meet,
+so the vector's place counts for both legs. What is shown is ordered by relevance and places: ``bench/retrieval.py``
+measures that either alone is worse.
 """
 
 import math
 from collections.abc import Sequence
 from itertools import combinations
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from app.domain.knowledge import Language
 from app.retrieval.text import Question, Term, TermStatistics
+from app.storage.search import Hit
 from app.storage.search.statements import MATCHES_RANKED, VectorLeg
 
 RANK_CONSTANT = 60
@@ -42,26 +39,6 @@ class Legs(NamedTuple):
         return {"vector": self.vector, "folded" if self.is_folded else "text": self.text}
 
 
-class Candidate(Protocol):
-    """A chunk as both legs found it."""
-
-    @property
-    def similarity(self) -> float:
-        """Cosine in the space searched."""
-
-    @property
-    def text_rank(self) -> float:
-        """0 when the words did not find it."""
-
-    @property
-    def coverage(self) -> float:
-        """Share of the question's words found in it (0–1)."""
-
-    @property
-    def language(self) -> str:
-        """Of its document."""
-
-
 def legs_of(question: Question) -> Legs:
     """The weights that were measured best for this kind of question."""
     if question.is_unaccented:
@@ -69,7 +46,7 @@ def legs_of(question: Question) -> Legs:
     return Legs(1.0, 1.0, "en" if question.language == "vi" else "vi", is_folded=False)
 
 
-def best_first(candidates: Sequence[Candidate], relevances: Sequence[float], legs: Legs) -> list[int]:
+def best_first(candidates: Sequence[Hit], relevances: Sequence[float], legs: Legs) -> list[int]:
     """Indices of `candidates` in the order they are shown; `relevances` belong to them. Equals stay as they are."""
     by_vector = _places([one.similarity for one in candidates])
     by_text = _places([one.text_rank for one in candidates])
@@ -115,10 +92,8 @@ Clause = tuple[str, ...]
 
 
 def vector_leg(visible: int, indexed_chunks: int | None, candidates: int) -> VectorLeg:
-    """The cheaper way to the nearest `candidates` of `visible` chunks; always the exact one where there is no index.
-
-    A caller who may see few of the many chunks an index holds would walk past all the others.
-    """
+    """The cheaper way to the nearest `candidates` of `visible` chunks: who may see few of an index would walk past the
+    others."""
     if indexed_chunks is None or not visible:
         return "exact"
     walked = candidates * max(1.0, indexed_chunks / visible)
@@ -127,11 +102,8 @@ def vector_leg(visible: int, indexed_chunks: int | None, candidates: int) -> Vec
 
 
 def telling_clauses(terms: Sequence[tuple[Term, float]], statistics: TermStatistics, visible: int) -> list[Clause]:
-    """What to find chunks by: any word of `terms`, where they stand in about five hundred of `visible` chunks at most.
-
-    Where they stand in more, the heaviest words and pairs of words, as far as that; a chunk with none of them would
-    come behind those that have one. There is always one clause, unless there is no word.
-    """
+    """What to find chunks by: any word of `terms`, or the heaviest words and pairs where they stand in too many
+    chunks."""
     words = [(term.words[0], weight) for term, weight in terms if len(term.words) == 1]
     expected = {word: statistics.share(word) * visible for word, _ in words}
     if visible <= MATCHES_RANKED or sum(expected.values()) <= _WORD_MATCHES:

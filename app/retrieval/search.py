@@ -86,12 +86,8 @@ class Retriever:
         limit: int = 8,
         as_of: date | None = None,
     ) -> SearchResult:
-        """The passages `principal` may read that bear most on `query`, best first (`fusion`).
-
-        `departments` narrows the search (None = all that may be read; one the principal may not read finds nothing).
-        Documents in force today are searched; with `as_of` those in force on that day, also if superseded since.
-        Raises `EmbeddingUnavailable`.
-        """
+        """The passages `principal` may read that bear most on `query`, best first, of those in force today or on
+        `as_of`; `departments` narrows the search (None = all). Raises `EmbeddingUnavailable`."""
         started = time.perf_counter()
         asked = (await self._read([query]))[0]
         async with self._database.principal_scope(principal, durable=False) as tx:
@@ -158,16 +154,7 @@ class Retriever:
     def _key(self, principal: Principal, state: SearchState, asked: _Asked, area: Area, limit: int) -> CacheKey | None:
         if state.corpus_version is None:
             return None
-        return CacheKey(
-            rights=Rights.of(principal),
-            corpus_version=state.corpus_version,
-            space=self._calibration.space,
-            query=asked.text,
-            departments=area.departments,
-            on=area.on,
-            with_superseded=area.with_superseded,
-            limit=limit,
-        )
+        return CacheKey(Rights.of(principal), state.corpus_version, self._calibration.space, asked.text, area, limit)
 
     async def _chunk_query(
         self, tx: Transaction, state: SearchState, asked: _Asked, area: Area, visible: int

@@ -63,10 +63,8 @@ class TermStatistics(NamedTuple):
 
 
 def index_text(text: str, *, folded: bool = False) -> str:
-    """The words of `text` with their places, as the text form of a ``tsvector``.
-
-    Made here and not by PostgreSQL's parser, so that a question's words and a passage's are the same by construction.
-    """
+    """The words of `text` with their places, as a ``tsvector``'s text: made here, so that question and passage
+    agree."""
     places: dict[str, list[int]] = {}
     for place, word in enumerate(map(_indexed, words(fold(text) if folded else text)), 1):
         places.setdefault(word, []).append(min(place, _LAST_PLACE))

@@ -1,8 +1,6 @@
 """The memory of conversations: what is recalled when a question comes, and what is kept when its run has ended.
 
-The last turns stand in the tasks themselves. What is kept here is for the questions that come later: a vector a turn
-(``semantic_vectors``) and a rolling summary (``sessions.summary``), in the owner's rows, each with the rights its turns
-were answered under. Both are bounded, and both go with the session.
+Kept are a vector a turn and a rolling summary, in the owner's rows, with the rights the turns were answered under.
 """
 
 import asyncio
@@ -62,12 +60,8 @@ class SessionMemory:
     async def recall(
         self, principal: Principal, session_id: UUID, question: str, given: tuple[Message, ...] = ()
     ) -> Recollection:
-        """The conversation a question stands in: its last turns, and of a longer one the summary and the earlier turns
-        that lie nearest to the question; empty for an unknown session.
-
-        Nothing that was answered with wider rights than the caller has now. Does I/O; in a longer conversation the
-        question is embedded. A history the caller has `given` takes the place of ours.
-        """
+        """The conversation a question stands in: its last turns (or those `given`), and of a longer one the summary and
+        the nearest earlier turns; nothing that was answered with wider rights than the caller has now. Does I/O."""
         async with self._database.principal_scope(principal, durable=False) as tx:
             history = given or await sessions.history(tx, session_id, HISTORY_TURNS)
             session = await sessions.find(tx, session_id) if history else None
@@ -96,11 +90,8 @@ class SessionMemory:
         return MemoryManager(self, principal, session_id, task_id)
 
     def store_soon(self, principal: Principal, session_id: UUID, turn: RememberedTurn, answer: str) -> None:
-        """Remember a turn in the background: its run has ended, and nobody waits. Never raises.
-
-        A failure costs this memory and nothing else, as does a crash before it is written; so does a process that has
-        `_MAX_WAITING` turns to write.
-        """
+        """Remember a turn in the background. Never raises; a failure, or more than `_MAX_WAITING` turns, costs the
+        memory only."""
         if len(self._writing) >= _MAX_WAITING:
             _log.warning("turn_not_remembered", extra={"task_id": str(turn.task_id)})
             return
@@ -118,10 +109,7 @@ class SessionMemory:
             _log.exception("turn_not_remembered", extra={"task_id": str(turn.task_id)})
 
     async def store_turn(self, principal: Principal, session_id: UUID, turn: RememberedTurn, answer: str) -> None:
-        """Remember a turn and renew the summary, without asking a model. Does I/O.
-
-        Raises `EmbeddingUnavailable`, and `AppError` when the database is away.
-        """
+        """Remember a turn and renew the summary, without a model. Raises `EmbeddingUnavailable`, `AppError`."""
         turn = turn.model_copy(update={"question": clean(turn.question), "gist": clean(gist_of(answer))})
         content = normalise(f"{turn.question}\n{turn.gist}")
         [vector] = await self._embedder.embed_passages([content])
@@ -156,19 +144,9 @@ class MemoryManager:
             self._room[chunk.role] -= len(piece)
             self._heard[chunk.role].append(piece)
 
-    @property
-    def answer_chars(self) -> int:
-        """How much of the answer is held."""
-        return sum(map(len, self._heard["assistant"]))
-
     def remember_turn(self, agent: str | None, meaning: str = "", *, found: bool = True) -> None:
-        """Remember the turn, when its answer is committed; a run that told nothing leaves nothing. Does not wait.
-
-        Args:
-            agent: Whose answer counted.
-            meaning: The question made complete, where it was.
-            found: Whether anything was; else only the question is remembered.
-        """
+        """Remember the turn, when its answer is committed. `meaning`: the question made complete; of a run that `found`
+        nothing only the question is remembered."""
         question, answer = meaning or "".join(self._heard["user"]), "".join(self._heard["assistant"])
         if not question or not answer:
             return
@@ -189,10 +167,7 @@ _DRESSING = re.compile(r"^\s*(?:[-*#>]+|\d+[.)])\s+|\*\*", re.MULTILINE)
 
 
 def summary_of(turns: Sequence[RememberedTurn]) -> tuple[str, int]:
-    """The summary of turns (oldest first), at most `MAX_SUMMARY_CHARS`, and how many of the last turns are in it.
-
-    What does not fit is left out from the oldest on.
-    """
+    """The summary of turns (oldest first), at most `MAX_SUMMARY_CHARS`, and how many of the last turns are in it."""
     lines: list[str] = []
     left = MAX_SUMMARY_CHARS
     for age, turn in enumerate(reversed(turns)):

@@ -6,7 +6,7 @@ from uuid import UUID
 from pydantic import AwareDatetime, TypeAdapter
 
 from app.domain.principal import Principal
-from app.domain.tasks import Message, Session
+from app.domain.tasks import Session
 from app.errors import AppError, ErrorCode
 from app.storage import sessions, tenants
 from app.storage.database import Database
@@ -24,18 +24,10 @@ class SessionStore:
     def __init__(self, database: Database):
         self._database = database
 
-    async def history(self, principal: Principal, session_id: UUID, limit: int = 10) -> tuple[Message, ...]:
-        """Questions and answers of the last `limit` finished turns, oldest first; empty for an unknown session."""
-        async with self._database.principal_scope(principal) as tx:
-            return await sessions.history(tx, session_id, limit)
-
     async def list_sessions(
         self, principal: Principal, cursor: str | None, limit: int
     ) -> tuple[tuple[Session, ...], str | None]:
-        """A page of sessions, last used first, and the cursor of the next page (None at the end).
-
-        Raises `AppError` (422) for a cursor that was not given out here.
-        """
+        """A page of sessions, last used first, and the next cursor. Raises `AppError` (422) for a foreign cursor."""
         behind = read_cursor(_PLACE, cursor)
         async with self._database.principal_scope(principal) as tx:
             found = await sessions.page(tx, behind, limit + 1)

@@ -1,12 +1,8 @@
-"""Keep how far deep runs have come, and let people decide what parked runs wait for.
-
-The next attempt at a run goes on from its kept state. A run whose plan waits for a person is worked on by nobody: the
-plan is approved or refused, or nobody decides in time.
-"""
+"""Keep how far deep runs have come, and let people decide what parked runs, on which nobody works, wait for."""
 
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 import structlog
@@ -42,11 +38,8 @@ class Decision(Record):
     """The `Interrupt` this answers; None = whichever there is."""
 
 
-class Decided(Protocol):
-    """Puts a decision into the state of a parked run."""
-
-    def __call__(self, state: dict[str, Any], *, approved: bool, feedback: str = "") -> dict[str, Any]:
-        """The state to go on from. Raises ``ValueError`` for a state this version cannot read."""
+Decided = Callable[..., dict[str, Any]]
+"""Puts a decision (`approved`, `feedback`) into a parked run's state. Raises ``ValueError`` for an unreadable one."""
 
 
 class Approvals:
@@ -59,11 +52,8 @@ class Approvals:
         self._decided = decided
 
     async def decide(self, principal: Principal, task_id: UUID, decision: Decision) -> None:
-        """Let a parked run go on, plan again, or end; the same decision again changes nothing.
-
-        Raises `AppError`: 404 for what is no run of the caller, CONFLICT_IN_FLIGHT (409) when it waits for no such
-        decision.
-        """
+        """Let a parked run go on, plan again, or end. Raises `AppError`: 404 for what is no run of the caller, 409 when
+        it waits for no such decision."""
         async with self._database.principal_scope(principal) as tx:
             parked = await deep_runs.lock_parked(tx, task_id)
             if parked is None:
@@ -145,12 +135,8 @@ class DeepStates:
         self._approval = timedelta(seconds=approval_seconds)
 
     async def store(self, run: TaskRun, state: dict[str, Any]) -> None:
-        """Keep the state of a run in the place of the one before, in one transaction with the events that tell how it
-        came to it.
-
-        While the database is away nothing is kept: the run goes on, and an attempt after it would begin where the last
-        kept state ends. Raises `StaleAttempt` when the run was given to somebody else.
-        """
+        """Keep the state in the place of the one before, with the events that led to it; nothing while the database is
+        away. Raises `StaleAttempt`."""
         outage = self._journal.outage
         if outage.is_away or outage.is_spooled(run.task.task_id):
             self._leave_out(run)
@@ -165,11 +151,8 @@ class DeepStates:
             self._leave_out(run)
 
     async def last(self, run: TaskRun) -> dict[str, Any] | None:
-        """The state that was kept last, by whichever attempt; None when there is none.
-
-        A state with a passage the asker may not read any more, or that was changed since, is forgotten: the run begins
-        anew, with what may be read today. Raises `AppError` (503).
-        """
+        """The state that was kept last, by whichever attempt; one with a passage the asker may not read any more is
+        forgotten. Raises `AppError` (503)."""
         async with self._database.principal_scope(run.principal) as tx:
             state = await deep_runs.last_state(tx, run.task.task_id)
             if state is None:
@@ -182,12 +165,8 @@ class DeepStates:
         return None
 
     async def park(self, run: TaskRun, state: dict[str, Any], plan: dict[str, Any]) -> None:
-        """Keep the state, tell `interrupt` and let the run wait for a person, in one durable transaction; the attempt
-        ends with it. See `Approvals` for what follows.
-
-        Raises `StaleAttempt` when the run was given to somebody else, `AppError` (503) when the database stays away:
-        then the next attempt parks it.
-        """
+        """Keep the state, tell `interrupt` and let the run wait for a person, in one durable transaction that ends the
+        attempt. Raises `StaleAttempt`, or `AppError` (503) when the database stays away: the next attempt parks it."""
         await self._settle(run)
         expires_at = self._clock() + self._approval
         async with run.writer.ending(), self._database.principal_scope(run.principal) as tx:

@@ -1,8 +1,6 @@
 """Keep the leases of what this process works on, stop what it no longer holds, and recover what nobody holds.
 
-A cancelled, taken over or erased task is noticed without any hint: about every half second one statement asks for all
-that is leased here, and work asks before anything that costs, unless somebody asked just now. Runs that nobody works on
-and that no job will bring to anybody get a job again; those that waited for a person in vain are ended.
+Every half second one statement asks which of them were lost; runs without a job get one again.
 """
 
 import asyncio
@@ -51,10 +49,6 @@ class StepNotifications:
     def subscribe(self, wanted: Wanted) -> AbstractAsyncContextManager[Subscription]:
         """See `Bus`."""
         return self._bus.subscribe(wanted)
-
-    async def request(self, message: Message, reply: Wanted, seconds: float) -> Message | None:
-        """See `Bus`."""
-        return await self._bus.request(message, reply, seconds)
 
     async def aclose(self) -> None:
         """The bus is another's to close."""
@@ -237,7 +231,7 @@ class Recovery:
             forgotten = await delivery.runs_without_job(tx, self._quiet_seconds, _MOST)
             for run in forgotten:
                 job = Job(tenant_id=run.tenant_id, user_id=run.user_id, task_id=run.task_id)
-                await self._queue.enqueue_again(tx, job, line_of("ingest" if run.kind == "ingest" else "chat"))
+                await self._queue.enqueue_job(tx, job, line_of("ingest" if run.kind == "ingest" else "chat"))
                 _log.warning("run_recovered", task_id=run.task_id, kind=run.kind)
             return len(forgotten)
 

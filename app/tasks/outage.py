@@ -1,9 +1,7 @@
-"""Bringing the spooled writes of a run into the database: all of them in one transaction, exactly once, in order.
+"""Bring the spooled writes of a run into the database: all of them in one transaction, exactly once, in order.
 
-What is found there decides. The task is held by the spooled attempt: the writes are made. Another
-attempt holds it and has not ended: an answer that was spooled may have been shown to somebody, so it wins under a
-higher attempt number and the other attempt is fenced off; writes without an end are dropped, the other attempt does the
-work. The task has ended otherwise: a spooled answer is kept as late, not used. It was erased: nothing is written.
+An answer that was spooled may have been shown to somebody, so it wins over an attempt that has not ended, under a
+higher number; after another end it is kept as late. Writes without an end give way to the other attempt.
 """
 
 from collections.abc import Sequence
@@ -130,11 +128,8 @@ def _last(writes: Sequence[Write], kind: type[ClaimedRun]) -> ClaimedRun:
 
 
 def _retold(entries: Sequence[JournalEntry], *, behind: int, attempt: int) -> list[JournalEntry]:
-    """The run told again behind what another attempt wrote meanwhile.
-
-    Whoever followed it here, and comes back with the last number seen, finds the word that makes void what was told
-    before: heartbeats stand at the numbers in between.
-    """
+    """The run told again behind what another attempt wrote; heartbeats fill the numbers its followers here have seen,
+    so that they find the word that makes void what was told before."""
     last = entries[-1].seq
     told = [Heartbeat(attempt=attempt)] * max(last - 1 - behind, 0)
     events_again = [entry.event for entry in entries if not isinstance(entry.event, TaskAvailable)]

@@ -1,7 +1,6 @@
 """What administrators do with the tasks of their tenant: look at figures, stop a run, register one anew.
 
-An administrator lends nobody rights. A run is stopped in its owner's name without any right to knowledge, and
-registered anew with the rights it was asked with, as far as its owner still has them: never with the administrator's.
+A run keeps its owner's rights of both days; an administrator lends nobody any.
 """
 
 from datetime import datetime, timedelta
@@ -35,7 +34,6 @@ class Retry(Record):
     """With the rights the run was asked with that the owner has to this day."""
     of: Task
     task_id: UUID
-    """Of the new run; the same however often it is asked for."""
 
     def new_task(self, deadline: datetime | None) -> NewTask:
         """The same request in the same conversation."""
@@ -56,10 +54,8 @@ class Oversight:
     async def page(
         self, principal: Principal, wanted: Wanted, cursor: str | None, limit: int
     ) -> tuple[tuple[TaskFigures, ...], str | None]:
-        """The tenant's tasks, newest first, and the cursor of the next page (None at the end).
-
-        Raises `AppError` (422) for a cursor that was not given out here.
-        """
+        """The tenant's tasks, newest first, and the cursor of the next page. Raises `AppError` (422) for a foreign
+        cursor."""
         behind = read_cursor(_PLACE, cursor)
         async with self._database.principal_scope(principal) as tx:
             found = await oversight.page(tx, wanted, behind, limit + 1)
@@ -102,10 +98,7 @@ class Oversight:
             return await tenants.users(tx, principal.tenant_id)
 
     async def stop(self, principal: Principal, task_id: UUID) -> TaskFigures:
-        """Stop the run a task belongs to; one that has ended stays as it is. Idempotent.
-
-        Raises `AppError` (404) for what is no task of the tenant.
-        """
+        """Stop the run a task belongs to. Idempotent. Raises `AppError` (404) for what is no task of the tenant."""
         found = await self.find(principal, task_id)
         run = found if found.is_run else await self.find(principal, found.root_task_id)
         if not run.status.is_terminal:
@@ -114,12 +107,8 @@ class Oversight:
         return await self.find(principal, task_id)
 
     async def retry(self, principal: Principal, task_id: UUID) -> Retry:
-        """What to register so that a run is done anew.
-
-        Raises `AppError`: 404 for what is no task of the tenant, CONFLICT_IN_FLIGHT (409) for a run that has not ended,
-        was answered, or was stopped by its owner, and for a step; PERMISSION_DENIED (403) when its owner has lost the
-        rights it was asked with.
-        """
+        """What to register so that a run is done anew. Raises `AppError`: 404 for what is no task of the tenant, 409
+        for a run that cannot be retried, 403 when its owner has lost the rights it was asked with."""
         found = await self.find(principal, task_id)
         if not found.can_be_retried_by(principal.user_id):
             detail = "Only a run that failed or was stopped by somebody else than its owner can be run anew."

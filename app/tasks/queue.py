@@ -1,8 +1,5 @@
-"""Delivery: a job per root task, put into the database in the same transaction as the task's row, and one for every
-time a step of a remote agent is handed out, in the transaction that hands it out.
-
-A job holds ids only, because every process of the service may read it.
-"""
+"""Deliver tasks: a job is put into the database in the same transaction as the row of its root task, or as the handing
+out of a step. It holds ids only, because every process may read it."""
 
 import asyncio
 import json
@@ -63,19 +60,14 @@ class Job(Record):
 class JobQueue:
     """Puts jobs into PgQueuer's table."""
 
-    async def enqueue(self, tx: Transaction, task_id: UUID, line: str = CHAT, *, delay_seconds: float = 0) -> JobId:
+    async def enqueue(self, tx: Transaction, task_id: UUID, line: str = CHAT) -> JobId:
         """Add a job in the caller's transaction; a worker sees it when (and only if) that is committed."""
         job = Job(tenant_id=tx.principal.tenant_id, user_id=tx.principal.user_id, task_id=task_id)
-        return await self._put(tx, job, line, delay_seconds)
+        return await self.enqueue_job(tx, job, line)
 
-    async def enqueue_again(self, tx: OperatorTransaction, job: Job, line: str) -> JobId:
-        """Add a job for a task that has lost its own."""
-        return await self._put(tx, job, line, 0)
-
-    async def _put(self, tx: Transaction | OperatorTransaction, job: Job, line: str, delay_seconds: float) -> JobId:
-        queries = Queries(AsyncpgDriver(tx.driver))
-        delay = timedelta(seconds=delay_seconds) if delay_seconds else None
-        [job_id] = await queries.enqueue(line, job.model_dump_json().encode(), execute_after=delay)
+    async def enqueue_job(self, tx: Transaction | OperatorTransaction, job: Job, line: str) -> JobId:
+        """Add a job, also for a task that has lost its own."""
+        [job_id] = await Queries(AsyncpgDriver(tx.driver)).enqueue(line, job.model_dump_json().encode())
         return job_id
 
 

@@ -1,8 +1,7 @@
-"""The registry owns the states of tasks: registering, claiming, finishing, cancelling.
+"""Register, claim, finish and cancel tasks.
 
-A person registers, changes and sees only own tasks (an administrator may look at every task of the tenant). Whoever
-works on a task holds it by a lease and an attempt number; a write of an earlier attempt raises `StaleAttempt` and
-changes nothing.
+Whoever works on a task holds it by a lease and an attempt number; a write of an earlier attempt raises `StaleAttempt`
+and changes nothing.
 """
 
 import json
@@ -60,13 +59,9 @@ class TaskRegistry:
         request_hash: str = "",
         within: Callable[[Transaction], Awaitable[object]] | None = None,
     ) -> Task:
-        """Register a root task, its session, its first event and its job in one transaction, and in the same one do
-        what is `within` (once: not again for a request that was registered before).
-
-        The same idempotency key with the same hash, or the same task id with the same request, gives the task that was
-        registered first. Raises `AppError`: IDEMPOTENCY_MISMATCH (422) for a key used with another hash,
-        CONFLICT_IN_FLIGHT (409) for a task id that is taken by another request.
-        """
+        """Register a root task, its session, first event and job, and do what is `within`, once, in one transaction.
+        The same key and hash, or id and request, give the task registered first. Raises `AppError`: 422 for a key used
+        with another hash, 409 for a task id taken by another request."""
         try:
             async with self._database.principal_scope(principal) as tx:
                 if idempotency_key is not None:
@@ -102,10 +97,8 @@ class TaskRegistry:
         return found
 
     async def claim_task(self, principal: Principal, task_id: UUID, agent_id: str) -> Task | None:
-        """Take a task for `agent_id` under the next attempt number; None when somebody holds it or it has ended.
-
-        Durable: a crash of PostgreSQL that took the claim back would give the same number out twice.
-        """
+        """Take a task under the next attempt number, durably: a lost claim would give the number out twice; None when
+        somebody holds it or it has ended."""
         async with self._database.principal_scope(principal) as tx:
             return await tasks.claim(tx, task_id, agent_id, self.lease_seconds)
 
@@ -145,10 +138,7 @@ class TaskRegistry:
                 done = await tasks.conclude(tx, task_id, attempt, status, result=result, error_message=error_message)
             demand(done, task_id, attempt)
 
-        kept = StepEnded(
-            task_id=task_id, attempt=attempt, status=status, result=None if result is None else dict(result),
-            error_message=error_message,
-        )  # fmt: skip
+        kept = StepEnded(task_id=task_id, attempt=attempt, status=status, result=result, error_message=error_message)
         await self._journal.outage.write_for(task_id, directly, lambda: [kept])
         if (known := self._journal.outage.active_step(task_id)) is not None:
             known.ended = kept
@@ -161,7 +151,7 @@ class TaskRegistry:
                 done = await tasks.save_plan(tx, task_id, attempt, plan)
             demand(done, task_id, attempt)
 
-        await self._journal.outage.write_for(task_id, directly, lambda: [PlanSaved(plan=dict(plan))])
+        await self._journal.outage.write_for(task_id, directly, lambda: [PlanSaved(plan=plan)])
 
     async def get_task(self, principal: Principal, task_id: UUID) -> Task:
         """A task the caller may see. Raises `AppError` (404) for unknown and foreign ids alike."""
@@ -189,17 +179,12 @@ class TaskRegistry:
         plan: Mapping[str, Any] | None = None,
         conflicts: Sequence[Conflict] = (),
     ) -> None:
-        """End a run: waiting events, terminal event, task row, leftover steps, session and what was weighed in one
-        durable transaction, or in the spool while the database is away.
-
-        Raises `StaleAttempt`, and nothing changes, when the run was given to another attempt, cancelled or erased.
-        """
+        """End a run with its events, steps, session and conflicts in one durable transaction, or in the spool. Raises
+        `StaleAttempt`, and nothing changes, when the attempt no longer holds it."""
         task = run.task
         ended = RunEnded(
-            status=status, result=None if result is None else dict(result),
-            flow_action=None if flow_action is None else [dict(action) for action in flow_action],
-            metadata=None if metadata is None else dict(metadata), error_message=error_message,
-            plan=None if plan is None else dict(plan), conflicts=tuple(conflicts),
+            status=status, result=result, flow_action=flow_action, metadata=metadata, error_message=error_message,
+            plan=plan, conflicts=conflicts,
         )  # fmt: skip
 
         async def conclude(tx: Transaction) -> None:
@@ -208,10 +193,8 @@ class TaskRegistry:
         await run.writer.end(event, conclude, ended)
 
     async def cancel(self, principal: Principal, task_id: UUID, reason: str = OWNER_STOPPED) -> Task:
-        """Stop the run a task belongs to; one that has ended stays as it is. Idempotent.
-
-        Raises `AppError` (404) for unknown and foreign ids alike, also for an administrator who may only look.
-        """
+        """Stop the run a task belongs to. Idempotent. Raises `AppError` (404) for unknown and foreign ids alike, also
+        for an administrator."""
         root_task_id = (await self.get_task(principal, task_id)).root_task_id
         async with self._database.principal_scope(principal) as tx:
             stopped = await stop_run(tx, root_task_id, reason)

@@ -1,7 +1,4 @@
-"""Look at runs that have ended: what people think of them, what they weighed, and how they went, over many of them.
-
-The ledger of conflicts is looked at and weighed again; no model is asked for that, no document is read.
-"""
+"""Look at runs that have ended: feedback, what they weighed, and their figures, without a model or a document."""
 
 from datetime import datetime
 from uuid import UUID
@@ -81,21 +78,15 @@ class ConflictBook:
         self._database = database
 
     async def resolve(self, principal: Principal, task_id: UUID, wanted: Wanted) -> tuple[Again, ...]:
-        """The conflicts of an own run by other weights; nothing is stored.
-
-        A conflict one of whose sources the caller may not read now is left out. Empty for a run without conflicts and
-        for foreign and unknown ids. Raises ``ValueError`` for weights that are none (see `normalised`).
-        """
+        """The conflicts of an own run by other weights; nothing is stored. Left out are those with a source the caller
+        may not read now. Raises `ValueError` for weights that are none."""
         async with self._database.principal_scope(principal) as tx:
             found = await conflicts.of_run(tx, task_id)
         return tuple(Again(before=one, after=one.weighed_by(wanted.instead_of(one.weighing))) for one in found)
 
     async def page(self, principal: Principal, cursor: str | None, limit: int) -> tuple[tuple[Entry, ...], str | None]:
-        """A page of the caller's conflicts, newest first, or of the tenant's without their texts for an administrator;
-        and the cursor of the next page (None at the end).
-
-        Raises `AppError` (422) for a cursor that was not given out here.
-        """
+        """A page of the caller's conflicts, or of the tenant's without texts for an administrator, newest first, and
+        the next cursor. Raises `AppError` (422) for a foreign cursor."""
         behind = read_cursor(_PLACE, cursor)
         async with self._database.principal_scope(principal) as tx:
             listing = conflicts.figures if principal.is_admin else conflicts.page

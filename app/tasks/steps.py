@@ -1,8 +1,6 @@
-"""The states of steps: claimed in the leader's own process, or handed out to a remote agent and followed.
+"""Claim steps in the leader's own process, or hand them out to a remote agent and follow them.
 
-A handed out step has a job in its agent's line, a lease and an attempt number like a root task, and a journal of its
-own. Its leader is the attempt at the run that handed it out; once that no longer holds the run nobody can claim or keep
-the step.
+Once its leader no longer holds the run, nobody can claim or keep a handed out step.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -48,9 +46,8 @@ class StepRegistry:
         new_tasks: Sequence[NewTask],
         agent_contexts: Mapping[str, list[PrivateContext]] | None = None,
     ) -> None:
-        """Register the steps of a plan and what its agents need for them (by agent), in one transaction; steps that are
-        registered already stay as they are. Raises `StaleAttempt`, and nothing changes, when the leader no longer holds
-        the run: nobody would ever end them."""
+        """Register the steps of a plan, once, with what its agents need. Raises `StaleAttempt` when the leader no
+        longer holds the run."""
         if not new_tasks:
             return
         root_task_id = leader.task.task_id
@@ -134,9 +131,8 @@ class StepRegistry:
         self, run: TaskRun, status: TaskStatus, *, result: Mapping[str, Any], error_message: str | None, outcome: str,
         event: Event,
     ) -> None:  # fmt: skip
-        """End a handed out step: waiting events, last event, its row and the outcome for its leader, in one
-        transaction. Raises `StaleAttempt`, and nothing changes but a count of late results, when the step was given to
-        another attempt, given up or cancelled."""
+        """End a handed out step with its events and outcome in one transaction. Raises `StaleAttempt`, and only counts
+        a late result, when the step is no longer held."""
         task_id = run.task.task_id
         try:
             async with run.writer.ending(), self._database.principal_scope(run.principal, durable=False) as tx:
@@ -159,10 +155,8 @@ def demand(done: bool, task_id: UUID, attempt: int) -> None:
 
 
 async def conclude_run(tx: Transaction, session_id: UUID, task_id: UUID, attempt: int, ended: RunEnded) -> None:
-    """Task row, leftover steps, session and ledger of conflicts.
-
-    Raises `StaleAttempt` when the attempt no longer holds the task.
-    """
+    """Write task row, leftover steps, session and conflicts. Raises `StaleAttempt` when the attempt no longer holds the
+    task."""
     done = await tasks.conclude(
         tx, task_id, attempt, ended.status, result=ended.result, error_message=ended.error_message,
         flow_action=ended.flow_action, metadata=ended.metadata, plan=ended.plan,

@@ -1,8 +1,6 @@
-"""Watches the loops of a worker: one that gives no sign of life is started anew, and when that does not help the
-process is said to be beyond help.
+"""Watch the loops of a worker: a silent one is started anew, then the process is said to be beyond help.
 
-Silence is counted in looks of the watchdog itself, not by a clock: a process that was paused as a whole, or a machine
-that slept, is not taken for one whose loops hang.
+Silence is counted in own looks, not by a clock: a machine that slept is not taken for one whose loops hang.
 """
 
 import asyncio
@@ -33,7 +31,6 @@ class _Watched:
     quiet: int = 0
     """Looks without a beat."""
     restarts: int = 0
-    """Since the last beat."""
     running: "asyncio.Task[None] | None" = None
     abandoned: "list[asyncio.Task[None]]" = field(default_factory=list)
 

@@ -1,9 +1,7 @@
 """The worker: takes jobs from the queue, runs their tasks, and sees every one of them to an end.
 
-A run that dies with its process is taken up by the next worker when its lease is over, under the next attempt number:
-from the start, or from what its handler kept. A run whose handler raises ends in exactly one ``task_failed``; one that
-waits for a person is left alone. A step of a remote agent is not given back: its leader watches the lease and hands it
-out again.
+A run whose process died is taken up under the next attempt number; one whose handler raises ends in one
+``task_failed``. A handed out step is not given back: its leader hands it out again.
 """
 
 import asyncio
@@ -59,29 +57,16 @@ class Worker:
         silence_seconds: float = _SILENCE_SECONDS,
         worker_id: str | None = None,
     ):
-        """A worker of some queues; `start` it.
-
-        Args:
-            database: Of the app role.
-            registry: Where tasks are claimed.
-            journal: Where their events are written.
-            handlers: What runs a root task, by kind.
-            queues: ``chat``, ``ingest``, and agents whose steps are done here.
-            step_handler: What does a step that was handed out; needed where `queues` names agents.
-            step_limits: Steps of an agent at a time over all workers; those it does not name have no limit.
-            max_concurrent_runs: Runs and documents, and as many steps, at a time in this worker.
-            max_ingestions: Documents at a time by all workers together, however many wait.
-            silence_seconds: A loop that gives no sign of life for so long is started anew; at least twice the pauses
-                the loops make.
-            worker_id: Written where a task is claimed.
-        """
+        """`queues`: ``chat``, ``ingest``, and agents whose steps `step_handler` does here; `step_limits` holds for an
+        agent over all workers, as `max_ingestions` does for documents. A loop silent for `silence_seconds` is started
+        anew."""
         self.worker_id = worker_id or f"{socket.gethostname()}:{uuid4().hex[:8]}"
         self.queues = tuple(queues)
         self._database = database
         self._registry = registry
         self._journal = journal
         self._step_journal = Journal(database, StepNotifications(journal.wake))
-        self._attempts = Attempts(registry, handlers)
+        self._handlers = handlers
         self._step_handler = step_handler
         self._holdings = Leases(database, registry, journal)
         runs = {line_of(one): max_ingestions if one == "ingest" else 0 for one in queues if one in IN_PROCESS}
@@ -171,7 +156,7 @@ class Worker:
             raise RetryRequested(timedelta(seconds=max(left + _LEASE_MARGIN_SECONDS, delay_seconds)))
 
     async def _run(self, principal: Principal, task: Task) -> bool:
-        return await self._attempts.carry_out(await self._begun(self._journal, principal, task))
+        return await self._carry_out(await self._begun(self._journal, principal, task))
 
     async def _take_step(self, queued: QueuedJob) -> None:
         """One handed out step's job. It always ends: a step that was not done is handed out again by its leader."""
@@ -208,23 +193,7 @@ class Worker:
         check = partial(self._holdings.check, task.task_id, task.attempt)
         return TaskRun(principal, task, task.attempt, writer, check)
 
-
-def _read(queued: QueuedJob) -> Job | None:
-    try:
-        return read_job(queued.payload)
-    except ValueError:
-        _log.error("job_unreadable", job_id=queued.id)
-        return None
-
-
-class Attempts:
-    """Takes claimed runs to their end, whatever their handlers do."""
-
-    def __init__(self, registry: TaskRegistry, handlers: Mapping[TaskKind, Handler]):
-        self._registry = registry
-        self._handlers = handlers
-
-    async def carry_out(self, run: TaskRun) -> bool:
+    async def _carry_out(self, run: TaskRun) -> bool:
         """Take a claimed task to its terminal event, or let it wait for a person; whether that was committed here. What
         goes wrong is told there, and raised only when it cannot be told."""
         try:
@@ -281,3 +250,11 @@ class Attempts:
             run, status=TaskStatus.FAILED, result=result, metadata={"outcome": "failed"}, error_message=message,
             event=TaskFailed(answer=result),
         )  # fmt: skip
+
+
+def _read(queued: QueuedJob) -> Job | None:
+    try:
+        return read_job(queued.payload)
+    except ValueError:
+        _log.error("job_unreadable", job_id=queued.id)
+        return None

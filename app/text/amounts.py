@@ -85,11 +85,8 @@ class Amount(NamedTuple):
 
 
 def amounts_in(text: str, language: Language | None = None) -> Iterator[Amount]:
-    """All amounts of `text` in order; both ends of a range (``3 đến 5 ngày``) are amounts.
-
-    With `language` one group of three digits is read by it: ``1.500`` is 1500 in Vietnamese and 1.5 in English,
-    ``1,500`` the reverse; without, and beside a currency, both are thousands.
-    """
+    """All amounts of `text` in order. With `language` one group of three digits is read by it (``1.500``); without, and
+    beside a currency, it is thousands."""
     found: list[Amount] = []
     taken = [0]
     for match in _PLACED.finditer(text):
@@ -108,10 +105,8 @@ def amounts_in(text: str, language: Language | None = None) -> Iterator[Amount]:
 
 
 def length_of_time(unit: str, value: Decimal) -> tuple[str, Decimal] | None:
-    """A duration in seconds or, from a month on, in months: ``2 tuần`` is ``14 ngày``, ``one year`` is ``12 months``.
-
-    None for what is no duration. A month has no length in days, and none is made up.
-    """
+    """A duration in seconds or, from a month on, in months, since a month has no length in days; None for what is no
+    duration."""
     if unit in _SECONDS:
         return "second", value * _SECONDS[unit]
     return ("month", value * _MONTHS_IN[unit]) if unit in _MONTHS_IN else None

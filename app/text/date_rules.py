@@ -1,8 +1,7 @@
 """What each way to name a day or a span of days means, as a table of patterns and rules.
 
-Vietnamese patterns read folded text, English ones lower case as it is written: “máy 12” is no 12th of May. A rule gets
-its match and the asker's clock. Names of days and months without their year lean the way the asker looks: to the last
-one that has come (``past``), to this year's (``year``) or to the next (``coming``).
+Vietnamese patterns read folded text, English ones lower case. Names of days and months without their year lean the way
+the asker looks (`Lean`).
 """
 
 import calendar

@@ -57,10 +57,7 @@ _SLOT = re.compile("@([A-Z]+)")
 
 @cache
 def patterns(section: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
-    """Name of the rule and pattern of each line of ``date_patterns.txt`` in ``vi`` or ``en``.
-
-    Read and compiled when the first text is read, not at import: that takes a twentieth of a second.
-    """
+    """Name of the rule and pattern of each line of ``date_patterns.txt``, compiled when the first text is read."""
     return tuple((rule, re.compile(_filled(pattern))) for rule, pattern in _sections()[section])
 
 

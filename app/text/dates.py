@@ -1,9 +1,7 @@
 """Days, times and spans of time as people write them, Vietnamese and English: ``hôm qua``, ``quý 2``, ``since March``.
 
-Dates are written day first in both languages. A day, week, month, quarter or year is the calendar's; ``7 ngày qua`` and
-``last 24 hours`` end now. Everything is read for an asker's day or moment that the caller gives (the tenant's, never
-the machine's own); names without a year lean as `Lean` says. ``mùng 3 tháng 2`` is read by the solar calendar; dates of
-the lunar one (``mùng 2 Tết``) are none, they are not computed here.
+Dates are written day first in both languages and read for the moment the caller gives; ``last 24 hours`` end now. Dates
+of the lunar calendar are none.
 """
 
 import re
@@ -89,10 +87,8 @@ class Period:
 
 
 def dates_in(text: str, today: date, lean: Lean = "past") -> list[Mention]:
-    """The times `text` (in NFC) names, in order; of overlapping ones the first, then the longest.
-
-    Days that do not exist are left out, and so are dates of the lunar calendar.
-    """
+    """The times `text` (in NFC) names, in order; of overlapping ones the first, then the longest; none that do not
+    exist."""
     found = _found_in(text, datetime.combine(today, time(12), UTC), lean)
     return [
         Mention(start, end, one.since.date(), (one.until - timedelta(microseconds=1)).date(),
@@ -117,10 +113,8 @@ def date_in(text: str, today: date, lean: Lean = "year") -> date | None:
 def period_in(
     phrase: str, now: datetime, language: Language = "vi", zone: tzinfo | None = None, lean: Lean = "past"
 ) -> Period | None:
-    """The span `phrase` means at `now` (aware) in `zone` (or the language's); None for none that is known.
-
-    Reads ranges (“từ A đến B”, “A-B”), open spans (“since A”, “trước A”), hours and parts of a day. Never raises.
-    """
+    """The span `phrase` means at `now` (aware): ranges, open spans, hours, parts of a day; None for none. Never
+    raises."""
     spelt = normalise(phrase[:MAX_PHRASE_CHARS])
     local = now.astimezone(zone or zone_of(language))
     try:
@@ -130,14 +124,8 @@ def period_in(
 
 
 def read_moment(text: str, language: Language, *, end: bool = False, zone: tzinfo | None = None) -> datetime | None:
-    """An ISO date or time, in `zone` (or the language's) when it names none; None when it is neither.
-
-    Args:
-        text: ``2026-11-12`` or ``2026-11-12T08:30:00+07:00``.
-        language: Whose time zone a bare time is meant in.
-        end: A date without a time means the end of that day.
-        zone: Where a bare time is meant, where that is known.
-    """
+    """An ISO date or time, in `zone` (or the language's) when it names none; with `end` a bare date means its end. None
+    when it is neither."""
     written = text.strip()
     try:
         moment = datetime.fromisoformat(written)

@@ -1,8 +1,7 @@
 """Vietnamese and English text: cleaning, canonical spelling, folding, words, and which of the two it is.
 
-Two spellings of one Vietnamese word are the rule, not the exception: composed or decomposed (NFC, NFD), the tone on
-either vowel (hoà, hòa), or no diacritics at all (hoa). Everything that compares text goes through `normalise` or
-`fold` on both sides.
+One Vietnamese word has several spellings (NFC or NFD, hoà or hòa, or hoa): what compares text goes through `normalise`
+or `fold` on both sides.
 """
 
 import re
@@ -59,10 +58,7 @@ _EARLY_TONE = re.compile(
 
 
 def clean(text: str) -> str:
-    """`text` in NFC, without anything invisible (NUL, controls, zero-width, lone surrogates); lines end in ``\\n``.
-
-    What is left can be stored in PostgreSQL and encoded as UTF-8. Spelling, spaces and lines stay as they are.
-    """
+    """`text` in NFC, without anything invisible (NUL, controls, zero-width, lone surrogates); lines end in ``\\n``."""
     return unicodedata.normalize("NFC", _INVISIBLE.sub("", _LINE_ENDS.sub("\n", text)))
 
 
@@ -110,10 +106,7 @@ def guess_language(text: str) -> Language:
 
 
 def is_unaccented_vietnamese(text: str) -> bool:
-    """Whether `text` is Vietnamese typed without diacritics ("nghi phep nam duoc bao nhieu ngay").
-
-    One accented word in five is let pass: people mix. English, names and acronyms alone are not taken for it.
-    """
+    """Whether `text` is Vietnamese typed without diacritics; one accented word in five is let pass."""
     tokens = [token for token in _WORD.findall(normalise(text)) if not any(map(str.isdigit, token))]
     if not tokens:
         return False

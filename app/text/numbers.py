@@ -29,20 +29,15 @@ _OTHER_WORDS["quarter"] = Decimal("0.25")
 
 @lru_cache(maxsize=2048)
 def numbers_in(text: str, language: Language | None = None, *, groups_first: bool = False) -> tuple[Number, ...]:
-    """Every number of `text` in order; without `language` the text's own decides how ``1.500`` is read.
-
-    With `groups_first` one group of three digits is thousands in both, as beside a currency. Names (``A4``), impossible
-    rows (``1.2.3``), ordinals and months in words (“thứ hai”, “tháng ba”) are none.
-    """
+    """Every number of `text` in order; without `language` the text's own decides how ``1.500`` is read, `groups_first`
+    makes it thousands. Names (``A4``), ordinals and months in words are none."""
     known = language or ("vi" if groups_first else guess_language(text))
     return tuple(Reader(text, known, groups_first=groups_first).numbers())
 
 
 def read_number(text: str, language: Language) -> Decimal | None:
-    """The value of a text that is one number and nothing else; None of any other.
-
-    ``5 triệu`` is 5000000, ``12,5 %`` is 0.125, ``-1e6`` is -1000000, ``£39,000.50`` is 39000.50, “mười lăm” is 15.
-    """
+    """The value of a text that is one number and nothing else (``5 triệu``, ``12,5 %``, “mười lăm”); None of any
+    other."""
     match = _WHOLE.fullmatch(normalise(text[:400])) if len(text) <= 400 else None
     if match is None:
         return None
@@ -70,11 +65,8 @@ def _scientific(match: re.Match[str], language: Language) -> Decimal | None:
 
 
 def all_readings(text: str) -> frozenset[Decimal]:
-    """Every number `text` states, without sign, in every way it can be read.
-
-    ``1.500`` gives 1500 and 1.5, ``5 triệu`` 5 and 5000000, ``12%`` 12 and 0.12, ``three days`` 3: what somebody who
-    copied a number from the text may have written.
-    """
+    """Every number `text` states, without sign, in every way it can be read: ``1.500`` gives 1500 and 1.5, ``12%`` 12
+    and 0.12."""
     spelt = clean(text)
     found: set[Decimal] = set()
     languages: tuple[Language, ...] = ("vi", "en")

@@ -69,10 +69,8 @@ NOT_FIVE_BEFORE = word_set("nay truoc do khi toi ngoai")
 
 
 def read_digits(digits: str, language: Language, *, groups_first: bool = False) -> Decimal | None:
-    """The value of digits with separators, or None when they are no number (``1.2.3``, ``12,34,567``).
-
-    With `groups_first` one group of three digits is thousands whatever the language says, as beside a currency.
-    """
+    """The value of digits with separators, None when they are no number (``1.2.3``); `groups_first`: one group is
+    thousands."""
     if (
         not _DIGITS.issuperset(digits[:1])
         or len(digits) > MAX_DIGITS * 2

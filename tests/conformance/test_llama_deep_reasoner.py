@@ -7,9 +7,9 @@ import pytest
 
 from app.domain.deep import Asked
 from app.reasoning.llm import TimeLimits
-from app.reasoning.llm.deep.shapes import CritiqueShape, DeepPlanShape, ResearchShape
 from app.reasoning.llm.prompts import load
 from app.reasoning.llm.request import CallOutcome, ModelFailed, Request
+from app.reasoning.llm.shapes import CritiqueShape, DeepPlanShape, ResearchShape
 from app.reasoning.llm.structured import Shape, parse, schema_of
 from tests.conformance import deep_calls as calls
 from tests.conformance.asking_models import ladder_to, paid

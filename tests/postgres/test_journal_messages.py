@@ -97,7 +97,7 @@ class TestEnding:
         run = await rooms.begin()
         say(run, *map(str, range(50)))
         async with asyncio.TaskGroup() as group:
-            waiting = group.create_task(rooms.journal.ending(LAN, run.task.task_id))
+            waiting = group.create_task(rooms.journal.resting(LAN, run.task.task_id))
             await asyncio.sleep(0.05)
             assert not waiting.done()
 
@@ -107,13 +107,13 @@ class TestEnding:
             monkeypatch.setattr(events, "read", read)
             await rooms.complete(run)
         assert waiting.result().type == "final_report"
-        assert (await rooms.journal.ending(LAN, run.task.task_id)).type == "final_report"
+        assert (await rooms.journal.resting(LAN, run.task.task_id)).type == "final_report"
 
     async def test_comes_without_the_bus(self, rooms: Rooms, database: Database) -> None:
         elsewhere = rooms_on(database)
         run = await rooms.begin()
         async with asyncio.timeout(PATIENCE), asyncio.TaskGroup() as group:
-            waiting = group.create_task(elsewhere.journal.ending(LAN, run.task.task_id))
+            waiting = group.create_task(elsewhere.journal.resting(LAN, run.task.task_id))
             await rooms.complete(run)
         assert waiting.result().type == "final_report"
 
@@ -122,5 +122,5 @@ class TestEnding:
         await rooms.complete(run)
         for stranger, task_id in ((MINH, run.task.task_id), (JANE, run.task.task_id), (LAN, uuid4())):
             with pytest.raises(AppError) as refused:
-                await rooms.journal.ending(stranger, task_id)
+                await rooms.journal.resting(stranger, task_id)
             assert refused.value.status == 404

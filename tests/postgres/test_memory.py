@@ -263,7 +263,7 @@ class TestBounds:
         listener = memory.listener(LAN, uuid4(), uuid4())
         for _ in range(100):
             listener.on_message(Message(role="assistant", content="x" * 1_000))
-        assert listener.answer_chars == MAX_HEARD_CHARS
+        assert sum(map(len, listener.__dict__["_heard"]["assistant"])) == MAX_HEARD_CHARS
 
 
 class TestErasure:

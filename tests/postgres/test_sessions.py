@@ -1,11 +1,14 @@
 """Conversations: listed, remembered and erased by their owner alone."""
 
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
 
+from app.domain.principal import Principal
+from app.domain.tasks import Message
 from app.errors import AppError, ErrorCode
 from app.sessions.session import SessionStore
+from app.storage import sessions
 from app.storage.database import Database
 from tests.factories import principal
 from tests.postgres.running import LAN, MINH, Rooms, new_task, rooms_on
@@ -21,37 +24,40 @@ def store(database: Database) -> SessionStore:
     return SessionStore(database)
 
 
+async def history(rooms: Rooms, who: Principal, session_id: UUID, limit: int = 10) -> tuple[Message, ...]:
+    async with rooms.database.principal_scope(who) as tx:
+        return await sessions.history(tx, session_id, limit)
+
+
 class TestHistory:
-    async def test_gives_the_last_turns_oldest_first(self, rooms: Rooms, store: SessionStore) -> None:
+    async def test_gives_the_last_turns_oldest_first(self, rooms: Rooms) -> None:
         session_id = uuid4()
         for number in range(4):
             task = await rooms.register(query=f"q{number}", session_id=session_id)
             await rooms.complete(await rooms.resume(task.task_id), f"a{number}")
-        messages = await store.history(LAN, session_id, limit=2)
+        messages = await history(rooms, LAN, session_id, limit=2)
         assert [(message.role, message.content) for message in messages] == [
             ("user", "q2"), ("assistant", "a2"), ("user", "q3"), ("assistant", "a3"),
         ]  # fmt: skip
 
-    async def test_leaves_out_the_turn_that_is_going_on(self, rooms: Rooms, store: SessionStore) -> None:
+    async def test_leaves_out_the_turn_that_is_going_on(self, rooms: Rooms) -> None:
         task = await rooms.register(query="now")
-        assert await store.history(LAN, task.session_id) == ()
+        assert await history(rooms, LAN, task.session_id) == ()
 
     async def test_leaves_out_what_was_answered_with_wider_rights(self, rooms: Rooms, store: SessionStore) -> None:
         run = await rooms.begin()
         await rooms.complete(run, "something private")
         narrowed = LAN.narrowed(scopes=("public", "internal"), department="hr")
-        assert await store.history(narrowed, run.task.session_id) == ()
+        assert await history(rooms, narrowed, run.task.session_id) == ()
         assert (await store.get(narrowed, run.task.session_id)).messages == ()
-        assert len(await store.history(LAN, run.task.session_id)) == 2
+        assert len(await history(rooms, LAN, run.task.session_id)) == 2
 
-    async def test_is_empty_for_somebody_elses_and_for_unknown_sessions(
-        self, rooms: Rooms, store: SessionStore
-    ) -> None:
+    async def test_is_empty_for_somebody_elses_and_for_unknown_sessions(self, rooms: Rooms) -> None:
         run = await rooms.begin()
         await rooms.complete(run)
-        assert await store.history(LAN, run.task.session_id) != ()
-        assert await store.history(MINH, run.task.session_id) == ()
-        assert await store.history(LAN, uuid4()) == ()
+        assert await history(rooms, LAN, run.task.session_id) != ()
+        assert await history(rooms, MINH, run.task.session_id) == ()
+        assert await history(rooms, LAN, uuid4()) == ()
 
 
 class TestSession:

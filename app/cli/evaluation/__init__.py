@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from pydantic import SecretStr
 from rich.console import Console
 
 from app.cli.connecting import Tenant, opened
@@ -85,22 +86,31 @@ async def blind(
     dataset: Annotated[str | None, typer.Option(help="Only the set in this folder.")] = None,
     seen: Annotated[bool, typer.Option("--seen", help="Ask seen.jsonl instead, and show what went wrong.")] = False,
     with_model: WithModel = False,
-    as_json: Annotated[bool, typer.Option("--json", help="The figures as one JSON object.")] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="The figures as a JSON object for each organisation.")
+    ] = False,
 ) -> int:
-    """Ask the blind sets and print figures, never a question; exit code 1 when a limit of gates.toml is broken."""
-    settings = Settings() if with_model else offline(Settings())
+    """Ask the blind sets and print figures, never a question; exit code 1 when a limit of gates.toml is broken.
+
+    A set with the name of an organisation in bench/companies is asked over that organisation's documents, with its
+    agents; the first time brings them in.
+    """
+    base = Settings() if with_model else offline(Settings())
     limits = folder / "gates.toml"
     gates = read_gates(limits) if limits.exists() and not seen else ()
     sets = _blind_sets(folder, f"{dataset or '*'}/{'seen' if seen else 'blind'}.jsonl")
-    report = await _ask(settings, sets, is_blind=True)
-    report = report.model_copy(update={"gates": held(gates, report)})
-    if as_json:
-        print_json(Console(), report.model_dump(mode="json", exclude={"asked"}))
-        return OK if report.holds else FAILED
-    if seen:
-        show_wrong_rows(Console(), report)
-    show_blind(Console(), report)
-    return OK if report.holds else FAILED
+    held_all = True
+    for settings, one_company in _by_company(base, folder.parent / "companies", sets):
+        report = await _ask(settings, one_company, is_blind=True)
+        report = report.model_copy(update={"gates": held(gates, report)})
+        held_all &= report.holds
+        if as_json:
+            print_json(Console(), report.model_dump(mode="json", exclude={"asked"}))
+            continue
+        if seen:
+            show_wrong_rows(Console(), report)
+        show_blind(Console(), report)
+    return OK if held_all else FAILED
 
 
 @eval_commands.command("compare")
@@ -160,6 +170,21 @@ def _blind_sets(folder: Path, pattern: str) -> list[Dataset]:
     if not paths:
         raise refusal([f"{folder}: holds no {pattern}"])
     return [read_dataset(path, path.parent.name) for path in paths]
+
+
+def _by_company(settings: Settings, companies: Path, sets: Sequence[Dataset]) -> list[tuple[Settings, list[Dataset]]]:
+    """The sets about the demo companies together, then each organisation with an embedded database of its own."""
+    own = {one.name for one in sets if (companies / one.name / "demo.toml").is_file()}
+    found = [(settings, [one for one in sets if one.name not in own])]
+    for one in sets:
+        if one.name in own:
+            changed: dict[str, object] = {
+                "seed_dir": companies / one.name, "agents_dir": companies / "agents" / one.name,
+                "data_dir": settings.data_dir / "companies" / one.name, "database_url": SecretStr(""),
+                "database_owner_url": SecretStr(""),
+            }  # fmt: skip
+            found.append((settings.model_copy(update=changed), [one]))
+    return [(settings, sets) for settings, sets in found if sets]
 
 
 async def _ask(

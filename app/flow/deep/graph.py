@@ -103,10 +103,8 @@ class DeepFlow:
         return await self._last(run) is not None
 
     async def go_on(self, context: RunContext, classification: Classification | None = None) -> None:
-        """Take an opened run on, from the state that was kept last if there is one.
-
-        `classification` is the question's, where it is known already.
-        """
+        """Take an opened run on, from the state that was kept last; `classification`, where the question's is known
+        already."""
         deep = DeepContext(
             run=context, ports=self.deep, limits=self.deep_limits, classification=classification,
             offers=offers_for(self.ports, context.asking),

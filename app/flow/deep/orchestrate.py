@@ -12,11 +12,8 @@ from app.flow.deep.state import Cause, DeepLimits, DeepState
 
 
 def visible_to(messages: tuple[DeepMessage, ...], party: Party, step: int = 0) -> tuple[DeepMessage, ...]:
-    """The messages that concern an agent in its present work, in order.
-
-    The orchestrator sees all, the finalizer what was reported and judged; everybody else only what it said and was told
-    itself, and of research steps the one in hand: `step`, 0 = none.
-    """
+    """The messages that concern an agent in its present work: all for the orchestrator, what was reported for the
+    finalizer, for others what they said and were told themselves in this `step` (0 = none)."""
     match party:
         case "orchestrator":
             return messages
@@ -59,7 +56,7 @@ def next_stage(state: DeepState, limits: DeepLimits) -> Next:
         return "critic"
     if not state.is_plan_approved:
         return "planner"
-    if state.asks_approval and state.approval is None:
+    if state.asks_approval:
         return "approval"
     return "researcher" if state.step else "expert"
 

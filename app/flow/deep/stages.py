@@ -25,10 +25,8 @@ Dependence = Callable[[str, Language], bool]
 
 
 def needs_deep(classification: Classification, query: str, is_dependent: Dependence) -> bool:
-    """Whether a classified question needs steps that depend on one another; in doubt it does not.
-
-    A follow-up stays where its conversation is, and what asks for nothing is answered at once.
-    """
+    """Whether a classified question needs steps that depend on one another; in doubt, and for a follow-up, it does
+    not."""
     if classification.kind not in ("simple", "task") or classification.is_follow_up:
         return False
     language = classification.language
@@ -36,10 +34,7 @@ def needs_deep(classification: Classification, query: str, is_dependent: Depende
 
 
 def planned_question(classification: Classification, query: str) -> str:
-    """The question that is planned: as it was asked, unless it needs its conversation to be understood.
-
-    Refining joins sentences; what is given, what is asked and how the answer is wanted are read one by one here.
-    """
+    """The question that is planned: as it was asked, unless it needs its conversation to be understood."""
     return classification.refined_query if classification.is_follow_up and classification.refined_query else query
 
 

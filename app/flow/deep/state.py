@@ -43,14 +43,6 @@ Cause = Literal["plan", "research", "expert", "deadline", "budget"]
 """Why a run gives up: the tries of a stage are used up, or what all stages share is."""
 
 
-class Approval(Record):
-    """What a person decided about the plan."""
-
-    approved: bool
-    feedback: str = ""
-    """What to plan differently; empty when approved."""
-
-
 class Talk(Record):
     """The state a subgraph has of its own: its messages and its tool calls."""
 
@@ -85,9 +77,7 @@ class DeepState(Record):
     plan: DeepPlan | None = None
     is_plan_approved: bool = False
     asks_approval: bool = False
-    """Whether a person has to approve the plan before it runs."""
-    approval: Approval | None = None
-    """The person's decision; None = there is none yet."""
+    """Whether a person still has to approve the plan before it runs."""
 
     research: tuple[Research, ...] = ()
     """Approved, in the order of the plan."""
@@ -101,7 +91,6 @@ class DeepState(Record):
     under_review: Reviewed | None = None
     """Whose work the critic has to look at; None = nobody's."""
     critiques: tuple[Critique, ...] = ()
-    """All there were, in order."""
     plan_tries: int = 0
     research_tries: int = 0
     """Of the current research step."""
@@ -112,16 +101,13 @@ class DeepState(Record):
     talks: dict[str, Talk] = {}
     """Of the subgraphs: ``researcher:1`` …, ``expert``."""
     messages: tuple[DeepMessage, ...] = ()
-    """The shared channel, oldest first."""
     calls: dict[str, int] = {}
     """Tool calls so far, by agent: they number the steps."""
 
     actions: tuple[FlowAction, ...] = ()
-    """The trace so far."""
     outcomes: tuple[StepOutcome, ...] = ()
     """The tool calls as steps, for the run's figures; their quotes are in the observations only."""
     verdicts: tuple[Conflict, ...] = ()
-    """Sources that disagreed and were weighed."""
     points: tuple[ResolvedPoint, ...] = ()
     """The same as the answer tells it."""
 
@@ -172,19 +158,16 @@ class DeepState(Record):
 
 
 def decided(state: dict[str, Any], *, approved: bool, feedback: str = "") -> dict[str, Any]:
-    """A parked state with a person's decision in it, as it is to be stored.
-
-    Approved, the run goes on with the first step; refused, the planner plans again with the feedback, its tries anew,
-    and the next plan is asked about again. Raises `ValueError` for what is no dumped state, or has no plan.
-    """
+    """A parked state with a person's decision in it: approved, the run goes on; refused, the planner plans again with
+    the feedback. Raises `ValueError` for what is no dumped state with a plan."""
     parked = DeepState.load(state)
     if parked.plan is None:
         raise ValueError("there is no plan to decide about")
     if approved:
-        return parked.but(approval=Approval(approved=True)).dump()
+        return parked.but(asks_approval=False).dump()
     critique = Critique(of="planner", approved=False, feedback=feedback)
     again = parked.but(
-        is_plan_approved=False, approval=None, plan_tries=0, critiques=(*parked.critiques, critique),
+        is_plan_approved=False, plan_tries=0, critiques=(*parked.critiques, critique),
         messages=(*parked.messages, DeepMessage(sender="orchestrator", receiver="planner", content=feedback)),
     )  # fmt: skip
     return again.dump()

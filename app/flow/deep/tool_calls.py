@@ -8,17 +8,7 @@ from app.agents.spec import new_step
 from app.agents.step import StepOrder, StepOutcome
 from app.domain.deep import Observation
 from app.domain.knowledge import Finding
-from app.domain.plan import (
-    FILES_TOOL,
-    LOG_TOOL,
-    RAG_TOOL,
-    RETRIEVAL_TOOLS,
-    TRANSCRIPT_TOOL,
-    WEB_TOOL,
-    WIKIPEDIA_TOOL,
-    PlannedStep,
-    Step,
-)
+from app.domain.plan import FILES_TOOL, LOG_TOOL, OUTWARD_TOOLS, RAG_TOOL, RETRIEVAL_TOOLS, PlannedStep, Step
 from app.domain.tasks import PrivateContext
 from app.flow.deep.context import DeepContext, Stopped
 from app.flow.deep.state import DeepState
@@ -27,13 +17,12 @@ from app.flow.wording import SENTENCES
 from app.reasoning.deep import ToolWish
 from app.text.language import words
 
-_OUTSIDE = frozenset({WEB_TOOL, WIKIPEDIA_TOOL, TRANSCRIPT_TOOL})
 _INSIDE = frozenset({RAG_TOOL, LOG_TOOL, FILES_TOOL})
 
 
 def carries_out(wish: ToolWish, state: DeepState) -> bool:
     """Whether a wish could tell somebody outside what was read inside."""
-    if wish.tool not in _OUTSIDE or not any(one.tool in _INSIDE for one in state.observations):
+    if wish.tool not in OUTWARD_TOOLS or not any(one.tool in _INSIDE for one in state.observations):
         return False
     plan = state.plan
     known = (state.said, *(plan.research + plan.logic if plan else ()))
@@ -41,10 +30,8 @@ def carries_out(wish: ToolWish, state: DeepState) -> bool:
 
 
 async def use(context: DeepContext, role: Role, key: str, deep: DeepState, wish: ToolWish) -> DeepState:
-    """Call the tool that is wished for; the state with what it gave. A wish beyond what is on offer is only refused.
-
-    Raises `Stopped` when no time is left, `StaleAttempt` when the run was lost.
-    """
+    """Call the tool that is wished for; the state with what it gave, or that it was refused. Raises `Stopped`,
+    `StaleAttempt`."""
     tool = context.usable(role).get(wish.tool)
     if tool is None or carries_out(wish, deep):
         text = SENTENCES["refused_calls"][deep.asked.language]["unknown" if tool is None else "outside"]
@@ -96,10 +83,7 @@ async def _ordered(context: DeepContext, role: Role, tool: UsableTool, deep: Dee
 
 
 def _planned(context: DeepContext, role: Role, deep: DeepState, wish: ToolWish) -> PlannedStep:
-    """The call as a step: numbered over the run, named ``researcher#rag:1`` by its place among its agent's calls.
-
-    What is shown of it has no address that the asker did not name; the query itself stays as it was written.
-    """
+    """The call as a step named ``researcher#rag:1``; what is shown of it has no address that the asker did not name."""
     total, number = sum(deep.calls.values()), deep.calls[role]
     guard = context.guard(deep)
     return PlannedStep(

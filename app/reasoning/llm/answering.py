@@ -4,7 +4,6 @@ import json
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
-from decimal import Decimal
 from typing import Any
 
 from app.domain.evidence import evidence_of
@@ -12,7 +11,8 @@ from app.domain.knowledge import Finding, Language, Passage, Quote
 from app.reasoning import AnswerRequest, Arguments, ComposeRequest, Composition, Reasoner, Summary
 from app.reasoning.budget import note_downgrade
 from app.reasoning.llm import telling
-from app.reasoning.llm.gate import AnswerGate, Grounds, figures_of, states_only
+from app.reasoning.llm.gate import AnswerGate
+from app.reasoning.llm.grounds import Grounds, quote_texts
 from app.reasoning.llm.ladder import Ladder
 from app.reasoning.llm.prompts import load
 from app.reasoning.llm.request import CallOutcome, ModelFailed, Request
@@ -62,15 +62,15 @@ _SPACE = re.compile(r"\s+")
 async def answered(ladder: Ladder, request: AnswerRequest) -> Finding:
     """The model's answer with those of its quotes that are literal; none of them, or a figure out of nowhere, is a
     failure. Raises `ModelFailed`."""
-    prompt = load("answer", request.language).with_instructions(request.instructions)
     told = telling.passages(request)
-    question = Question("answer", prompt, told, AnswerShape, _ANSWER_TOKENS, request.language, share=_SHARE)
+    question = Question("answer", request.language, told, AnswerShape, _ANSWER_TOKENS, _SHARE, request.instructions)
     reply = await ask(ladder, question)
     if not reply.found:
         return nothing_found(request)
     quotes = _quotes(reply, request.passages)
     answer = clean(reply.answer).strip()
-    if not quotes or not answer or not states_only(answer, _stated(quotes, request.query)):
+    grounds = Grounds([request.query, *quote_texts(quotes)], may_round=False)
+    if not quotes or not answer or grounds.unknown(answer):
         raise ModelFailed(CallOutcome.MALFORMED)
     share = len(quotes) / max(len(reply.quotes), 1)
     return Finding(
@@ -92,11 +92,6 @@ def nothing_found(request: AnswerRequest) -> Finding:
         agent=request.agent, index=request.index, query=request.query, context=NOTHING[request.language], answer="",
         found=False, confidence=0.0,
     )  # fmt: skip
-
-
-def _stated(quotes: Sequence[Quote], query: str) -> frozenset[Decimal]:
-    held = [f"{q.passage.text}\n{q.passage.section}\n{q.passage.title}" for q in quotes]
-    return figures_of("\n".join([query, *held]))
 
 
 def _quotes(reply: AnswerShape, passages: Sequence[Passage]) -> tuple[Quote, ...]:
@@ -126,12 +121,9 @@ async def summarised(
 ) -> Summary:
     """The model's summary; the rules' when it says nothing or states a figure of its own. Raises `ModelFailed`."""
     told = telling.findings(query, findings)
-    question = Question(
-        "summarise", load("summarise", language), told, SummaryShape, _SUMMARY_TOKENS, language, share=_SHARE
-    )
-    reply = await ask(ladder, question)
+    reply = await ask(ladder, Question("summarise", language, told, SummaryShape, _SUMMARY_TOKENS, _SHARE))
     text = clean(reply.text).strip()
-    if not text or not states_only(text, figures_of(told)):
+    if not text or Grounds(told.splitlines(), may_round=False).unknown(text):
         return by_rule
     sources = tuple(dict.fromkeys(n - 1 for n in reply.sources if 1 <= n <= len(findings)))
     return Summary(text=text, sources=sources or by_rule.sources)
@@ -147,10 +139,7 @@ async def arguments_read(
 ) -> Arguments:
     """The model's arguments; tools check every operand against its source themselves. Raises `ModelFailed`."""
     told = telling.findings(query, findings, tool=tool, **_told_schema(schema))
-    question = Question(
-        "arguments", load("arguments", language), told, ArgumentsShape, _ARGUMENT_TOKENS, language, share=_SHARE
-    )
-    reply = await ask(ladder, question)
+    reply = await ask(ladder, Question("arguments", language, told, ArgumentsShape, _ARGUMENT_TOKENS, _SHARE))
     values = {name: clean(value).strip() for name, value in _read_for(tool, reply, schema).items() if value.strip()}
     grounds = tuple(text for text in map(clean, reply.grounds) if _SPACE.sub(" ", text).strip() and text in told)
     return Arguments(values=values, missing=tuple(map(clean, reply.missing)), grounds=grounds)
@@ -186,7 +175,7 @@ async def composed(ladder: Ladder, rules: Reasoner, request: ComposeRequest) -> 
         return
     prompt = load("compose", request.language)
     wanted = Request(prompt.messages(telling.answer_material(request)), _MAX_TOKENS)
-    gate, said = AnswerGate(Grounds.of(request)), ""
+    gate, said = AnswerGate(request), ""
     try:
         async with aclosing(ladder.stream("compose", wanted)) as pieces:
             async for piece in pieces:
@@ -204,7 +193,8 @@ async def composed(ladder: Ladder, rules: Reasoner, request: ComposeRequest) -> 
     if gate.left_out:
         note_downgrade(f"compose: {gate.left_out} statements without support left out")
     if nothing and not said.strip():
-        empty = await _by_rules(rules, request.model_copy(update={"findings": _emptied(request), "computations": ()}))
+        findings = tuple(finding.emptied() for finding in request.findings)
+        empty = await _by_rules(rules, request.model_copy(update={"findings": findings, "computations": ()}))
         yield empty.answer
         yield empty
     elif not said.strip():
@@ -245,8 +235,3 @@ async def _by_rules(rules: Reasoner, request: ComposeRequest) -> Composition:
     if not isinstance(last, Composition):
         raise RuntimeError("the composer ended without a composition")
     return last
-
-
-def _emptied(request: ComposeRequest) -> tuple[object, ...]:
-    emptied = {"found": False, "answer": "", "confidence": 0.0, "quotes": (), "evidence": ()}
-    return tuple(finding.model_copy(update=emptied) for finding in request.findings)

@@ -38,10 +38,8 @@ _MAX_BYTES = 4_000_000
 
 
 def open_client(base_url: str, api_key: str, timeout_seconds: float) -> AsyncOpenAI:
-    """A client; empty address = OpenAI's own. Sends nothing yet.
-
-    One layer retries, and it is not the client. A redirect would carry the key and the question elsewhere.
-    """
+    """A client; empty address = OpenAI's own. It neither retries nor follows redirects, which would carry the key
+    elsewhere."""
     http_client = httpx2.AsyncClient(
         timeout=timeout_seconds, follow_redirects=False, event_hooks={"response": [_bound]}
     )
@@ -145,11 +143,8 @@ class Endpoint:
         await self.client.close()
 
     async def stream(self, request: Request, usage: Usage, deadline: float) -> AsyncGenerator[str, None]:
-        """The reply's text, piece by piece; ends only after a finish reason of success.
-
-        `usage` is filled on the way. `deadline` is event-loop time. Raises `ModelFailed`; close the iterator to stop
-        the model (its connection is closed at once).
-        """
+        """The reply's text, piece by piece, until `deadline` (event-loop time); fills `usage`. Raises `ModelFailed`
+        unless it ends well; close the iterator to stop the model."""
         clock, spoken, finish = CallClock(self.limits, deadline), 0, None
         blank: str | None = ""
         usage.prompt_tokens = request.estimated_prompt_tokens

@@ -6,62 +6,48 @@ the evidence whose words it shares. One with a figure that stands in no source, 
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from collections.abc import Iterator, Sequence
 
 from app.domain.evidence import CITATION, without_citations
 from app.reasoning import ComposeRequest
-from app.text.amounts import amounts_in
-from app.text.language import clean, content_words, normalise
+from app.reasoning.llm.grounds import Grounds, texts_of
+from app.text.language import clean, content_words
 
 _END = re.compile(r"\n+|(?<=[^\s\d][.!?…])(?=\s)|(?<=[.!?…][\]”\"')])(?=\s)")
 """Where a statement ends; a full stop behind a digit may belong to a number or a list."""
 _STOP = re.compile(r"(?P<stop>[.!?…:;]*)(?P<space>\s*)$")
-_LIST_NUMBER = re.compile(r"^\s*(?:[-*•]\s+)?\d{1,2}[.)]\s")
-_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _ALIKE = 0.5
 """Share of a statement's words an evidence must hold to be placed behind it."""
 _LEAST_WORDS = 4
 NOTHING = "NOT_FOUND"
 
 
-@dataclass(frozen=True)
-class Grounds:
-    """What a statement may rest on."""
+def grounds_of(request: ComposeRequest) -> Grounds:
+    """Everything the composer was given; here a figure is not even rounded."""
+    texts = [request.query, *request.computations, *request.summaries, *(one.query for one in request.findings)]
+    for point in request.conflicts:
+        texts += [point.winner, point.loser, point.reason, point.winner_title, point.loser_title]
+    return Grounds([*texts, *texts_of(findings=request.findings)], may_round=False)
 
-    figures: frozenset[Decimal]
-    words: Mapping[int, frozenset[str]]
-    """Number of each evidence to the words of its quotes."""
 
-    @classmethod
-    def of(cls, request: ComposeRequest) -> "Grounds":
-        """Of everything the composer was given."""
-        numbers = {evidence.url: number for number, evidence in enumerate(request.evidence, 1)}
-        words: dict[int, set[str]] = {number: set() for number in numbers.values()}
-        texts = [request.query, *request.computations, *request.summaries]
-        for finding in request.findings:
-            texts += [finding.query, finding.answer]
-            for quote in finding.quotes:
-                texts += [quote.passage.text, quote.passage.section, quote.passage.title]
-                if (number := numbers.get(quote.passage.address)) is not None:
-                    words[number].update(content_words(f"{quote.passage.title} {quote.text}"))
-        texts += [text for point in request.conflicts for text in (point.winner, point.loser, point.reason)]
-        texts += [text for point in request.conflicts for text in (point.winner_title, point.loser_title)]
-        return cls(figures_of("\n".join(texts)), {number: frozenset(held) for number, held in words.items()})
+def _words_of(request: ComposeRequest) -> dict[int, frozenset[str]]:
+    """The words of each evidence's quotes, by its number."""
+    numbers = {evidence.url: number for number, evidence in enumerate(request.evidence, 1)}
+    words: dict[int, set[str]] = {number: set() for number in numbers.values()}
+    for quote in (quote for finding in request.findings for quote in finding.quotes):
+        if (number := numbers.get(quote.passage.address)) is not None:
+            words[number].update(content_words(f"{quote.passage.title} {quote.text}"))
+    return {number: frozenset(held) for number, held in words.items()}
 
 
 class AnswerGate:
     """Takes pieces of a stream, gives out statements. `finish` gives the rest."""
 
-    def __init__(self, grounds: Grounds):
-        self._grounds = grounds
+    def __init__(self, request: ComposeRequest):
+        self._grounds, self._words = grounds_of(request), _words_of(request)
         self._held = ""
         self._said = False
         self.left_out = 0
-        """Statements that did not go out."""
-        self.cited: set[int] = set()
-        """Evidence that is cited in what went out."""
 
     @property
     def said_nothing_found(self) -> bool:
@@ -95,26 +81,25 @@ class AnswerGate:
         bare = without_citations(statement)
         if not bare.strip():
             return bare
-        if not states_only(_LIST_NUMBER.sub("", bare), self._grounds.figures):
+        if self._grounds.unknown(bare):
             self.left_out += 1
             return ""
         cited = self._valid(statement)
         if not cited and (best := self._alike(bare)) is not None:
             cited = [best]
-        self.cited.update(cited)
         return _marked(bare, cited)
 
     def _valid(self, statement: str) -> list[int]:
         named = (mark["one"] or mark["two"] for mark in CITATION.finditer(statement))
         numbers = [int(number) for group in named for number in re.split(r"\s*[,;]\s*", group)]
-        return [number for number in dict.fromkeys(numbers) if number in self._grounds.words]
+        return [number for number in dict.fromkeys(numbers) if number in self._words]
 
     def _alike(self, statement: str) -> int | None:
         words = frozenset(content_words(statement))
-        if len(words) < _LEAST_WORDS or not self._grounds.words:
+        if len(words) < _LEAST_WORDS or not self._words:
             return None
-        best = max(self._grounds.words, key=lambda number: len(words & self._grounds.words[number]))
-        return best if len(words & self._grounds.words[best]) >= _ALIKE * len(words) else None
+        best = max(self._words, key=lambda number: len(words & self._words[number]))
+        return best if len(words & self._words[best]) >= _ALIKE * len(words) else None
 
 
 def _statements(text: str) -> Iterator[str]:
@@ -134,34 +119,3 @@ def _marked(statement: str, cited: Sequence[int]) -> str:
     end = _STOP.search(statement)
     assert end is not None
     return f"{statement[: end.start()]} {marks}{end['stop']}{end['space']}"
-
-
-def figures_of(text: str) -> frozenset[Decimal]:
-    """Values of the numbers and amounts in a text. ``1.500`` may mean 1500 or 1.5 and counts as both."""
-    text = normalise(text)
-    stated = {amount.value for amount in amounts_in(text)}
-    for number in _NUMBER.finditer(text):
-        stated |= _readings(number[0])
-    return frozenset(stated)
-
-
-def states_only(text: str, known: frozenset[Decimal]) -> bool:
-    """Whether each number of a text is known, as it stands or with its scale (``5 triệu``)."""
-    text = normalise(text)
-    amounts = [amount for amount in amounts_in(text) if amount.value in known]
-    return all(
-        _readings(number[0]) & known or any(a.start <= number.start() and number.end() <= a.end for a in amounts)
-        for number in _NUMBER.finditer(text)
-    )
-
-
-def _readings(number: str) -> set[Decimal]:
-    texts = (re.sub("[.,]", "", number), number.replace(",", "."), number.replace(".", "").replace(",", "."))
-    return {value for text in texts if (value := _decimal(text)) is not None}
-
-
-def _decimal(text: str) -> Decimal | None:
-    try:
-        return Decimal(text)
-    except InvalidOperation:
-        return None

@@ -1,9 +1,5 @@
-"""Asking a model with patience: the one layer that retries, pays, leaves a broken endpoint alone for a while, and goes
-down to the next smaller model.
-
-At most `max_tries` requests a call over all rungs. Text that went out is never repeated: after the first piece a
-failure is final.
-"""
+"""Ask a model with patience: the one layer that retries, pays, leaves a broken endpoint alone, and goes down to the
+next smaller model. Text that went out is never repeated."""
 
 import asyncio
 import random
@@ -22,10 +18,8 @@ from app.reasoning.llm.request import FINAL, OUTAGES, CallOutcome, ModelFailed, 
 
 
 class Breaker:
-    """Opens after `threshold` outages in a row; lets one call through after `pause_seconds`.
-
-    The pause doubles while that one call fails, up to `longest_seconds`. One instance an endpoint and process.
-    """
+    """Opens after `threshold` outages in a row; lets one call through after a pause, which doubles while that call
+    fails."""
 
     def __init__(
         self,

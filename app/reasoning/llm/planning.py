@@ -12,7 +12,6 @@ from app.links import LinkGuard
 from app.reasoning import AgentOffer, Assignment, Classification, PlanRequest
 from app.reasoning.llm import telling
 from app.reasoning.llm.ladder import Ladder
-from app.reasoning.llm.prompts import load
 from app.reasoning.llm.shapes import PlanShape
 from app.reasoning.llm.structured import Question, ask
 from app.text.language import clean
@@ -27,10 +26,7 @@ _AROUND_ADDRESS = ".,;:!?()[]<>\"'"
 async def classified(
     ladder: Ladder, query: str, history: Sequence[Message], agents: Sequence[AgentOffer], by_rule: Classification
 ) -> Classification:
-    """The model's classification; language and the day that is asked about stay as the rules read them.
-
-    Raises `ModelFailed`.
-    """
+    """The model's classification; language and day stay as the rules read them. Raises `ModelFailed`."""
     reply = await _proposed(ladder, telling.question(query, history), agents, by_rule)
     tidied = _tidier((query, *(message.content for message in history if message.role == "user")), by_rule.language)
     if reply.kind == "chitchat":
@@ -51,11 +47,6 @@ async def classified(
     )  # fmt: skip
 
 
-def refused(by_rule: Classification) -> Classification:
-    """The model declined."""
-    return by_rule.model_copy(update={"kind": "refused"})
-
-
 async def proposed_again(ladder: Ladder, request: PlanRequest) -> Classification:
     """The question's assignments after a plan was refused. Raises `ModelFailed`."""
     known = request.classification
@@ -70,11 +61,10 @@ async def _proposed(
 ) -> PlanShape:
     offered = {agent.name: frozenset(agent.tools) for agent in agents}
 
-    def wrong(reply: PlanShape) -> list[str]:
-        return _wrong(reply, offered, must_ask=must_ask)
-
-    prompt = load("plan", by_rule.language).with_instructions(telling.offers(agents, by_rule.language))
-    question = Question("plan", prompt, told, PlanShape, _MAX_TOKENS, by_rule.language, wrong, _SHARE)
+    question = Question(
+        "plan", by_rule.language, told, PlanShape, _MAX_TOKENS, _SHARE, telling.offers(agents, by_rule.language),
+        lambda reply: _wrong(reply, offered, must_ask=must_ask),
+    )  # fmt: skip
     return await ask(ladder, question)
 
 

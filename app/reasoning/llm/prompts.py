@@ -21,16 +21,10 @@ class Prompt:
     name: str
     version: int
     text: str
-    instructions: str = ""
-    """Further instructions that stay the same over many questions: an agent's own, the agents on offer."""
 
-    def with_instructions(self, instructions: str) -> "Prompt":
-        """The same prompt with further instructions."""
-        return Prompt(self.name, self.version, self.text, instructions)
-
-    def messages(self, told: str) -> tuple[Mapping[str, str], ...]:
-        """The system's word, then what this question is about."""
-        system = f"{self.text}\n\n{self.instructions}" if self.instructions else self.text
+    def messages(self, told: str, instructions: str = "") -> tuple[Mapping[str, str], ...]:
+        """The system's word with `instructions` (an agent's, the offers), then what this question is about."""
+        system = f"{self.text}\n\n{instructions}" if instructions else self.text
         return ({"role": "system", "content": system}, {"role": "user", "content": told})
 
 

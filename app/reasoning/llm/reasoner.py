@@ -1,14 +1,12 @@
 """`ModelReasoner`: the port of everything that needs a mind, asked of a language model, with the rules behind it.
 
-Two calls on the way of a standard question: `classify` (which also says who is asked what) and `compose`. Between them
-the rules work (``extractive``), or the model answers every query, side by side (``model``), or it summarises and gives
-second opinions as well (``thorough``, several round trips more). Whatever a model fails to do, the rules do; each such
-downgrade is noted in the run's account.
+`classify` and `compose` are calls. Between them the rules work (``extractive``), or the model answers every query
+(``model``), or it summarises and gives second opinions as well (``thorough``).
 """
 
-from collections.abc import AsyncIterator, Awaitable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import date
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 from app.claims.proposed import ProposedClaim
 from app.domain.knowledge import Finding, Language, Quote
@@ -26,14 +24,12 @@ from app.reasoning import (
     Review,
     Summary,
 )
-from app.reasoning.budget import note_downgrade
 from app.reasoning.llm import answering, planning, prompts, reviewing
 from app.reasoning.llm.ladder import Ladder
-from app.reasoning.llm.request import CallOutcome, ModelFailed
+from app.reasoning.llm.structured import or_else
 
 AnswerMode = Literal["extractive", "model", "thorough"]
 _TO_COMPARE = 2
-_Result = TypeVar("_Result")
 
 
 class ModelReasoner:
@@ -55,14 +51,15 @@ class ModelReasoner:
         """One call: small talk or question, the question made complete, and who is asked what."""
         by_rule = await self._rules.classify(query, history, agents, today=today)
         asked = planning.classified(self._ladder, query, history, agents, by_rule)
-        return await self._or_rules("plan", asked, by_rule, planning.refused(by_rule))
+        refused = by_rule.model_copy(update={"kind": "refused"})
+        return await or_else("plan", asked, lambda failure: refused if failure.is_refusal else by_rule)
 
     async def plan(self, request: PlanRequest) -> Plan:
         """Tiers by rule over the assignments of `classify`; a plan that was refused is proposed anew by the model."""
         if request.feedback and request.classification.assignments:
             again = planning.proposed_again(self._ladder, request)
             unassigned = request.classification.model_copy(update={"assignments": ()})
-            classification = await self._or_rules("plan", again, unassigned, unassigned)
+            classification = await or_else("plan", again, lambda _: unassigned)
             request = request.model_copy(update={"classification": classification})
         return await self._rules.plan(request)
 
@@ -72,7 +69,7 @@ class ModelReasoner:
         if not review.approved or self.answer_mode != "thorough":
             return review
         asked = reviewing.plan_reviewed(self._ladder, plan, request)
-        return await self._or_rules("review", asked, review, review)
+        return await or_else("review", asked, lambda _: review)
 
     async def review_finding(self, finding: Finding, language: Language) -> Review:
         """The same for a finding; exact quotes chosen by rule need no second opinion."""
@@ -80,19 +77,17 @@ class ModelReasoner:
         if not review.approved or self.answer_mode != "thorough" or not finding.found:
             return review
         asked = reviewing.finding_reviewed(self._ladder, finding, language)
-        return await self._or_rules("review", asked, review, review)
+        return await or_else("review", asked, lambda _: review)
 
     async def answer(self, request: AnswerRequest) -> Finding:
         """An answer with literal quotes, or that nothing was found."""
         if self.answer_mode == "extractive" or not request.passages:
             return await self._rules.answer(request)
-        try:
-            return await answering.answered(self._ladder, request)
-        except ModelFailed as failure:
-            _note("answer", failure)
-            if failure.outcome is CallOutcome.REFUSAL:
-                return answering.nothing_found(request)
-            return await self._rules.answer(request)
+        return await or_else(
+            "answer",
+            answering.answered(self._ladder, request),
+            lambda failure: answering.nothing_found(request) if failure.is_refusal else self._rules.answer(request),
+        )
 
     async def claims(
         self, quotes: Sequence[tuple[str, Quote]], language: Language
@@ -101,7 +96,7 @@ class ModelReasoner:
         documents = {quote.passage.document_id for _, quote in quotes}
         if self.answer_mode == "extractive" or len(documents) < _TO_COMPARE:
             return ()
-        return await self._or_rules("claims", reviewing.claimed(self._ladder, quotes, language), (), ())
+        return await or_else("claims", reviewing.claimed(self._ladder, quotes, language), lambda _: ())
 
     async def summarise(self, query: str, findings: Sequence[Finding], language: Language) -> Summary:
         """The gist of findings; figures that no finding states make it the rules' own."""
@@ -109,7 +104,7 @@ class ModelReasoner:
         if self.answer_mode != "thorough" or not any(finding.found for finding in findings):
             return by_rule
         asked = answering.summarised(self._ladder, query, findings, language, by_rule)
-        return await self._or_rules("summarise", asked, by_rule, by_rule)
+        return await or_else("summarise", asked, lambda _: by_rule)
 
     async def arguments(
         self,
@@ -125,21 +120,9 @@ class ModelReasoner:
         if complete or (schema is None and self.answer_mode == "extractive"):
             return by_rule
         asked = answering.arguments_read(self._ladder, tool, query, findings, language, schema)
-        return await self._or_rules("arguments", asked, by_rule, by_rule)
+        return await or_else("arguments", asked, lambda _: by_rule)
 
     async def compose(self, request: ComposeRequest) -> AsyncIterator[str | Composition]:
         """The model's text as it comes, in whole statements; outcome, confidence and further questions by rule."""
         async for piece in answering.composed(self._ladder, self._rules, request):
             yield piece
-
-    async def _or_rules(self, purpose: str, asked: Awaitable[_Result], instead: _Result, refused: _Result) -> _Result:
-        """What the model says; `instead` when it fails, `refused` when it declines. Both are noted."""
-        try:
-            return await asked
-        except ModelFailed as failure:
-            _note(purpose, failure)
-            return refused if failure.outcome is CallOutcome.REFUSAL else instead
-
-
-def _note(purpose: str, failure: ModelFailed) -> None:
-    note_downgrade(f"{purpose}: {failure.outcome}, done by rules")

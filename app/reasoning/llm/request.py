@@ -10,7 +10,6 @@ from app.domain.tokens import estimated_tokens
 
 SchemaMode = Literal["json_schema", "json_object", "text"]
 _MESSAGE_TOKENS = 6
-"""Around each message."""
 _ABOUT_SCHEMAS = ("response_format", "schema", "json", "grammar", "guided", "structured")
 
 
@@ -76,10 +75,7 @@ class Abilities:
         return options
 
     def learn(self, complaint: str, sent: Mapping[str, Any]) -> bool:
-        """Do without what a rejected request (its `options`) complained about; False when it was something else.
-
-        A request that was sent before the last lesson teaches nothing new, but may go out again as it would now.
-        """
+        """Do without what a rejected request (its `options`) complained about; False when it was something else."""
         complaint = complaint.lower()
         if "stream_options" in complaint and "stream_options" in sent:
             self.stream_usage = False
@@ -160,6 +156,11 @@ class ModelFailed(Exception):
         self.outcome = outcome
         self.retry_after_seconds = retry_after_seconds
         self.learnt = learnt
+
+    @property
+    def is_refusal(self) -> bool:
+        """Whether the model declined: nobody else is asked to get around it."""
+        return self.outcome is CallOutcome.REFUSAL
 
     @property
     def is_worth_another_try(self) -> bool:

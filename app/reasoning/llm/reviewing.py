@@ -10,7 +10,6 @@ from app.domain.plan import Plan
 from app.reasoning import PlanRequest, Review
 from app.reasoning.llm import telling
 from app.reasoning.llm.ladder import Ladder
-from app.reasoning.llm.prompts import load
 from app.reasoning.llm.shapes import ClaimsShape, ReviewShape
 from app.reasoning.llm.structured import Question, ask
 from app.text.language import clean
@@ -31,13 +30,11 @@ async def finding_reviewed(ladder: Ladder, finding: Finding, language: Language)
 
 
 async def _reviewed(ladder: Ladder, told: str, language: Language) -> Review:
-    question = Question("review", load("review", language), told, ReviewShape, _MAX_TOKENS, language, share=_SHARE)
-    reply = await ask(ladder, question)
+    reply = await ask(ladder, Question("review", language, told, ReviewShape, _MAX_TOKENS, _SHARE))
     return Review(approved=reply.approved, reason="" if reply.approved else clean(reply.reason).strip())
 
 
 _CLAIMING_MAX_TOKENS = 900
-_CLAIMING_SHARE = 0.3
 _QUOTES = 16
 """Told to the model; what lies behind them is left to the rules."""
 
@@ -47,10 +44,7 @@ async def claimed(
 ) -> tuple[tuple[ProposedClaim, ...], ...]:
     """The claims of each quote, in the quotes' order. Raises `ModelFailed`."""
     told = telling.quotes(quotes[:_QUOTES])
-    question = Question(
-        "claims", load("claims", language), told, ClaimsShape, _CLAIMING_MAX_TOKENS, language, share=_CLAIMING_SHARE
-    )
-    reply = await ask(ladder, question)
+    reply = await ask(ladder, Question("claims", language, told, ClaimsShape, _CLAIMING_MAX_TOKENS, _SHARE))
     found: list[list[ProposedClaim]] = [[] for _ in quotes]
     for one in reply.claims:
         if 1 <= one.n <= min(len(quotes), _QUOTES):

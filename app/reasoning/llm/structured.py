@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Generic, TypeVar
@@ -11,8 +11,9 @@ from typing import Any, Generic, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from app.domain.knowledge import Language
+from app.reasoning.budget import note_downgrade
 from app.reasoning.llm.ladder import Ladder
-from app.reasoning.llm.prompts import Prompt, load
+from app.reasoning.llm.prompts import load
 from app.reasoning.llm.request import CallOutcome, ModelFailed, Request
 
 _OBJECT = re.compile(r"\{\s*[\"}]")
@@ -28,28 +29,30 @@ class Shape(BaseModel):
 
 
 Reply = TypeVar("Reply", bound=Shape)
+_Result = TypeVar("_Result")
 
 
 @dataclass(frozen=True)
 class Question(Generic[Reply]):
-    """One structured question."""
+    """One structured question; its prompt is named as its purpose is."""
 
     purpose: str
-    prompt: Prompt
+    language: Language
     told: str
     """What the prompt is about this time: the asker's words and data."""
     shape: type[Reply]
     max_tokens: int
-    language: Language
+    share: float
+    """Of the time that is left."""
+    instructions: str = ""
+    """Of the prompt, the same over many questions."""
     check: Callable[[Reply], Sequence[str]] = lambda reply: ()
     """What is wrong beyond the schema, each as a sentence for the model."""
-    share: float = 1.0
-    """Of the time that is left."""
 
 
 async def ask(ladder: Ladder, question: Question[Reply]) -> Reply:
     """The reply. A wrong one is shown its errors once. Raises `ModelFailed`."""
-    messages = [*question.prompt.messages(question.told)]
+    messages = [*load(question.purpose, question.language).messages(question.told, question.instructions)]
     first = await _said(ladder, question, messages)
     reply, errors = _read(first, question)
     if reply is not None:
@@ -65,6 +68,18 @@ async def ask(ladder: Ladder, question: Question[Reply]) -> Reply:
 async def _said(ladder: Ladder, question: Question[Reply], messages: Sequence[Mapping[str, str]]) -> str:
     request = Request(messages, question.max_tokens, schema_of(question.shape), question.purpose)
     return await ladder.text(question.purpose, request, share=question.share)
+
+
+async def or_else(
+    purpose: str, asked: Awaitable[_Result], instead: Callable[[ModelFailed], _Result | Awaitable[_Result]]
+) -> _Result:
+    """What the model says; what comes `instead` when it fails or declines, which is noted in the run's account."""
+    try:
+        return await asked
+    except ModelFailed as failure:
+        note_downgrade(f"{purpose}: {failure.outcome}, done by rules")
+        other = instead(failure)
+        return await other if isinstance(other, Awaitable) else other
 
 
 def _read(text: str, question: Question[Reply]) -> tuple[Reply | None, Sequence[str]]:
@@ -85,10 +100,8 @@ def _told(error: Mapping[str, Any]) -> str:
 
 
 def parse(text: str) -> Any:
-    """The one JSON object in a reply, whatever stands around it (a fence, a sentence).
-
-    Raises `ValueError` for duplicate keys, NaN and infinities, several objects, and none.
-    """
+    """The one JSON object in a reply, whatever stands around it. Raises `ValueError` for duplicate keys, NaN, several,
+    none."""
     start = _OBJECT.search(text)
     if start is None:
         raise ValueError("the reply holds no JSON object")

@@ -21,7 +21,8 @@ _AROUND_CHARS = 900
 _EXEMPLARS = 3
 
 
-def _line(**fields: Any) -> str:
+def line(**fields: Any) -> str:
+    """One object on one line."""
     return json.dumps(fields, ensure_ascii=False)
 
 
@@ -32,7 +33,7 @@ def offers(agents: Sequence[AgentOffer], language: Language) -> str:
 
 
 def _offer(agent: AgentOffer) -> str:
-    return _line(
+    return line(
         agent=agent.name, about=agent.description, tools=list(agent.tools), examples=list(agent.exemplars[:_EXEMPLARS])
     )
 
@@ -46,32 +47,32 @@ def question(query: str, history: Sequence[Message], feedback: str = "") -> str:
     told: dict[str, Any] = {"earlier_questions": asked} if asked else {}
     if feedback:
         told["previous_plan_was_refused"] = feedback
-    return _line(**told, question=query)
+    return line(**told, question=query)
 
 
 def passages(request: AnswerRequest) -> str:
     """Passages numbered from 1, then the question."""
     lines = [_passage(number, passage) for number, passage in enumerate(request.passages, 1)]
-    return "\n".join([*lines, _line(question=request.query)])
+    return "\n".join([*lines, line(question=request.query)])
 
 
 def _passage(number: int, passage: Passage) -> str:
-    return _line(n=number, title=passage.title, section=passage.section, text=passage.text[:_PASSAGE_CHARS])
+    return line(n=number, title=passage.title, section=passage.section, text=passage.text[:_PASSAGE_CHARS])
 
 
 def findings(query: str, found: Sequence[Finding], **further: str) -> str:
     """Findings numbered from 1, then the question."""
     lines = [
-        _line(n=number, query=finding.query, answer=finding.answer, quotes=[quote.text for quote in finding.quotes])
+        line(n=number, query=finding.query, answer=finding.answer, quotes=[quote.text for quote in finding.quotes])
         for number, finding in enumerate(found, 1)
     ]
-    return "\n".join([*lines, _line(question=query, **further)])
+    return "\n".join([*lines, line(question=query, **further)])
 
 
 def quotes(quoted: Sequence[tuple[str, Quote]]) -> str:
     """Quotes numbered from 1, each with the question it was found for."""
     return "\n".join(
-        _line(n=number, question=query, title=quote.passage.title, quote=quote.text[:_PASSAGE_CHARS])
+        line(n=number, question=query, title=quote.passage.title, quote=quote.text[:_PASSAGE_CHARS])
         for number, (query, quote) in enumerate(quoted, 1)
     )
 
@@ -79,7 +80,7 @@ def quotes(quoted: Sequence[tuple[str, Quote]]) -> str:
 def plan(made: Plan, query: str) -> str:
     """A plan to be checked."""
     asked = {name: list(agent.queries) for name, agent in made.agents.items()}
-    return _line(question=query, plan=asked)
+    return line(question=query, plan=asked)
 
 
 def answer_material(request: ComposeRequest) -> str:
@@ -89,19 +90,19 @@ def answer_material(request: ComposeRequest) -> str:
     for finding in request.findings:
         if finding.found:
             cited = sorted({numbers[q.passage.address] for q in finding.quotes if q.passage.address in numbers})
-            lines.append(_line(finding=finding.answer, query=finding.query, sources=cited))
+            lines.append(line(finding=finding.answer, query=finding.query, sources=cited))
         else:
-            lines.append(_line(finding="", query=finding.query))
-    lines += [_line(computation=text) for text in request.computations]
-    lines += [_line(could_not=text) for text in request.refusals]
+            lines.append(line(finding="", query=finding.query))
+    lines += [line(computation=text) for text in request.computations]
+    lines += [line(could_not=text) for text in request.refusals]
     lines += [
-        _line(holds=point.winner, title=point.winner_title, against=point.loser, title_against=point.loser_title,
+        line(holds=point.winner, title=point.winner_title, against=point.loser, title_against=point.loser_title,
               why=point.reason, decided=point.decided)
         for point in request.conflicts
     ]  # fmt: skip
     if request.failed_agents:
-        lines.append(_line(agents_without_answer=list(request.failed_agents)))
-    return "\n".join([*lines, _line(question=request.query)])
+        lines.append(line(agents_without_answer=list(request.failed_agents)))
+    return "\n".join([*lines, line(question=request.query)])
 
 
 def _sources(request: ComposeRequest, numbers: dict[str, int]) -> list[str]:
@@ -114,7 +115,7 @@ def _sources(request: ComposeRequest, numbers: dict[str, int]) -> list[str]:
             if number is None or key in lines:
                 continue
             text = _around(passage.text, quote.text)
-            lines[key] = _line(n=number, title=passage.title, section=passage.section, text=text)
+            lines[key] = line(n=number, title=passage.title, section=passage.section, text=text)
     return list(lines.values())
 
 

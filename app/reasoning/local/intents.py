@@ -11,8 +11,8 @@ from app.reasoning import AgentOffer
 from app.reasoning.local.changes import asks_changes
 from app.reasoning.local.cues import alternatives
 from app.reasoning.local.numbers import amounts_in
-from app.reasoning.local.question import compares
 from app.reasoning.local.sums import reckoning_asked
+from app.reasoning.local.wording import compares
 from app.text.language import fold, guess_language, normalise
 
 Intent = Literal["calculation", "comparison", "summary", "log"]

@@ -3,9 +3,8 @@
 import re
 from dataclasses import dataclass
 
-from app.reasoning.local.cues import alternatives, lines
+from app.reasoning.local.cues import alternatives, cue, lines
 from app.reasoning.local.glossary import glossary, stemmed
-from app.reasoning.local.question import asks
 from app.reasoning.local.terms import Term, terms_of
 from app.text.language import fold, guess_language, is_unaccented_vietnamese, normalise
 
@@ -141,3 +140,25 @@ def _is_vietnamese(text: str) -> bool:
     return any(char.isalpha() and not char.isascii() for char in text) or (
         any(map(str.isalpha, rest)) and guess_language(rest) == "vi"
     )
+
+
+_KINDS = (
+    "compare", "formula", "enumeration", "how_to", "consequence", "quantity", "when", "who", "where", "why", "list",
+    "yes_no", "definition", "asking",
+)  # fmt: skip
+_COMPARES, *_OTHERS = (cue(f"question.{kind}") for kind in _KINDS)
+
+
+def asks(text: str) -> bool:
+    """Whether the text holds any asking word or a question mark."""
+    spelt = normalise(text)
+    folded = is_unaccented_vietnamese(spelt)
+    return "?" in spelt or any(pattern[folded].search(spelt) for pattern in (_COMPARES, *_OTHERS))
+
+
+def compares(text: str) -> bool:
+    """Whether what is asked behind any “scene: ” is how things differ."""
+    spelt = normalise(text)
+    frame, colon, rest = spelt.partition(": ")
+    asked = rest if colon and rest and not asks(frame) else spelt
+    return bool(_COMPARES[is_unaccented_vietnamese(spelt)].search(asked))

@@ -32,7 +32,6 @@ class TestMonitor:
         for event in (request(), response(status="failed", ms=30), request(), response(ms=11)):
             monitor.hear(event)
         assert monitor.usage == {"rag_tool": ToolUsage(calls=2, avg_time_ms=20)}
-        assert monitor.failures == {"rag_tool": 1}
 
     def test_counts_a_call_that_was_never_answered(self) -> None:
         monitor = Monitor()

@@ -4,8 +4,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from app.agents.spec import SCHEMA_PATH, SERVER_TOOL_PATTERN, AgentSpec, AgentTool, agent_schema
+from app.agents.spec import SERVER_TOOL_PATTERN, AgentSpec, AgentTool
 from app.tools.catalogue import tool_names
+from bench.agent_schema import SCHEMA_PATH, agent_schema
 from tests.factories import principal
 
 FINANCE: dict[str, Any] = {
@@ -100,9 +101,7 @@ class TestAgentTool:
 
 class TestAgentSchema:
     def test_the_written_file_is_up_to_date(self) -> None:
-        assert SCHEMA_PATH.read_text("utf-8") == agent_schema(), (
-            'run: python -c "from app.agents.spec import *; SCHEMA_PATH.write_text(agent_schema())"'
-        )
+        assert SCHEMA_PATH.read_text("utf-8") == agent_schema(), "run python -m bench.agent_schema"
 
     def test_asks_for_the_four_keys_and_knows_the_tools_and_short_forms(self) -> None:
         schema = json.loads(agent_schema())

@@ -29,11 +29,6 @@ class TestPack:
         assert read == [one.model_copy(update={"payload": None}) for one in told]
         assert {unpack(text)[0] for text in texts} <= {"here"}
 
-    def test_writes_the_ids_of_a_batch_once(self) -> None:
-        [text] = pack("here", [message(seq=number) for number in range(100)])
-        assert text.count(message().root_task_id.hex) == 1
-        assert len(text) < 4_000
-
     def test_leaves_out_what_fits_in_no_text(self) -> None:
         told = [message(seq=1), message("x" * 8_000, seq=2), message(seq=3)]
         assert [one.seq for text in pack("here", told) for one in unpack(text)[1]] == [1, 3]
@@ -45,9 +40,7 @@ class TestUnpack:
         with pytest.raises(Unreadable):
             unpack(text)
 
-    @pytest.mark.parametrize(
-        "text", ['[2,"o",[],[]]', '[1,"o",[],[[0]]]', '[1,"o",["x"],[[0,0,0,0,0,0,0,0,0,0,1,1,1,1]]]', "[" * 9_000]
-    )
+    @pytest.mark.parametrize("text", ['[1,"o",[],[]]', '["o",[[0]]]', '["o",[{"method":"TASK"}]]', "[" * 9_000])
     def test_refuses_other_versions_and_nonsense(self, text: str) -> None:
         with pytest.raises(Unreadable):
             unpack(text)

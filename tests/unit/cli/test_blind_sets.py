@@ -15,6 +15,7 @@ from app.cli import evaluation
 from app.errors import AppError
 from app.evaluation.report import Circumstances
 from app.events import Event
+from app.settings import Settings
 from tests.unit.evaluation.runs import LEAVE, NOON, PaperHouse, events
 from tests.unit.evaluation.test_running import SHELF
 
@@ -22,6 +23,8 @@ SECRET = "Bao nhiêu ngày phép?"
 LEARNT = "How long is my leave?"
 OUTCOMES = ["answered", "partial", "conflict"]
 Call = Callable[..., Result]
+OPENED: list[Settings] = []
+"""The settings services were opened with."""
 
 
 def row(number: int, question: str, **expected: Any) -> str:
@@ -33,6 +36,8 @@ def row(number: int, question: str, **expected: Any) -> str:
 @pytest.fixture
 def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
     """Calls the command over a folder with two sets and a set of tables."""
+    tmp_path = tmp_path / "blind"
+    tmp_path.mkdir()
     for folder in ("demo", "tables"):
         (tmp_path / folder).mkdir()
     (tmp_path / "demo" / "blind.jsonl").write_text(row(1, SECRET) + row(2, "Ai?", outcome="not_found", facts=[]))
@@ -44,7 +49,8 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
     }  # fmt: skip
 
     @asynccontextmanager
-    async def opened(*_: object, **__: object) -> AsyncIterator[SimpleNamespace]:
+    async def opened(settings: Settings, *_: object, **__: object) -> AsyncIterator[SimpleNamespace]:
+        OPENED.append(settings)
         yield SimpleNamespace(rooms=SimpleNamespace(now=lambda: NOON))
 
     def circumstances(*_: object) -> Circumstances:
@@ -78,8 +84,21 @@ class TestBlind:
         told = call("--seen").output
         assert LEARNT in told and "wrong_answered" in told and "does not belong" in told and SECRET not in told
 
+    def test_an_organisation_is_asked_over_its_own_documents(self, call: Call, tmp_path: Path) -> None:
+        (tmp_path / "companies" / "clinic").mkdir(parents=True)
+        (tmp_path / "companies" / "clinic" / "demo.toml").touch()
+        (tmp_path / "blind" / "clinic").mkdir()
+        (tmp_path / "blind" / "clinic" / "blind.jsonl").write_text(row(1, SECRET))
+        OPENED.clear()
+        told = [json.loads(line)["datasets"] for line in call("--json").stdout.splitlines()]
+        assert [[one["name"] for one in sets] for sets in told] == [["demo"], ["clinic"]]
+        demo, clinic = OPENED
+        assert clinic.seed_dir == tmp_path / "companies" / "clinic" and clinic.is_embedded
+        assert clinic.agents_dir == tmp_path / "companies" / "agents" / "clinic"
+        assert demo.data_dir in clinic.data_dir.parents and demo.seed_dir != clinic.seed_dir
+
     def test_a_broken_limit_is_exit_code_1(self, call: Call, tmp_path: Path) -> None:
-        gates = tmp_path / "gates.toml"
+        gates = tmp_path / "blind" / "gates.toml"
         gates.write_text("[[gate]]\nmetric = 'wrong_answered'\ntag = 'number'\nmax = 0.5\n")
         assert call().exit_code == 1
         gates.write_text("[[gate]]\nmetric = 'wrong_answered'\nmax = 1.0\n")

@@ -3,8 +3,7 @@
 What they read is untrusted. It may fill the values of a call, never choose what may be called.
 """
 
-from collections.abc import Callable, Sequence
-from typing import TypeVar
+from collections.abc import Sequence
 
 from app.domain.deep import Working
 from app.domain.knowledge import Finding
@@ -12,10 +11,13 @@ from app.links import LinkGuard
 from app.reasoning.budget import note_downgrade
 from app.reasoning.deep import Action, ActRequest, Found, Solved
 from app.reasoning.llm.deep import telling
-from app.reasoning.llm.deep.calls import grounds_of, guard_of, wished, wrong_call
-from app.reasoning.llm.deep.grounds import Grounds
+from app.reasoning.llm.deep.calls import grounds_of, wished, wrong_call
 from app.reasoning.llm.deep.planning import NOT_SOLVED
-from app.reasoning.llm.deep.shapes import (
+from app.reasoning.llm.deep.telling import findings_of
+from app.reasoning.llm.grounds import Grounds
+from app.reasoning.llm.ladder import Ladder
+from app.reasoning.llm.shapes import (
+    ActionShape,
     FoundShape,
     ResearchEndShape,
     ResearchShape,
@@ -24,18 +26,19 @@ from app.reasoning.llm.deep.shapes import (
     SolveShape,
     ToolShape,
 )
-from app.reasoning.llm.deep.telling import findings_of
-from app.reasoning.llm.ladder import Ladder
-from app.reasoning.llm.prompts import load
-from app.reasoning.llm.structured import Question, Shape, ask
+from app.reasoning.llm.structured import Question, ask
 from app.text.language import clean
 
 RESEARCH, SOLVE = "deep_research", "deep_solve"
-_RESEARCH_TOKENS, _SOLVE_TOKENS = 700, 1_100
+_TOKENS = {"researcher": 700, "expert": 1_100}
+_SHAPES: dict[tuple[str, bool], type[ActionShape]] = {
+    ("researcher", True): ResearchShape, ("researcher", False): ResearchEndShape,
+    ("expert", True): SolveShape, ("expert", False): SolveEndShape,
+}  # fmt: skip
+"""What is asked of each role, by whether it may still call a tool."""
 _SHARE = 0.25
 _MOST_SURE = 0.95
 _MOST_TOLD = 3
-_Reply = TypeVar("_Reply", bound=Shape)
 
 
 def purpose_of(request: ActRequest) -> str:
@@ -45,37 +48,19 @@ def purpose_of(request: ActRequest) -> str:
 
 async def acted(ladder: Ladder, request: ActRequest) -> Action:
     """The model's next action. Raises `ModelFailed`."""
-    may_call = request.calls_left > 0 and bool(request.tools)
-    if request.role == "researcher":
-        return await _researched(ladder, request, may_call=may_call)
-    return await _worked(ladder, request, may_call=may_call)
-
-
-async def _researched(ladder: Ladder, request: ActRequest, *, may_call: bool) -> Action:
-    reply: ToolShape | FoundShape
-    if may_call:
-        reply = (await _asked(ladder, request, ResearchShape, lambda said: _wrong(said.action, request))).action
-    else:
-        reply = (await _asked(ladder, request, ResearchEndShape, lambda said: _wrong(said.action, request))).action
-    return wished(reply, request) if isinstance(reply, ToolShape) else _found(reply, request)
-
-
-async def _worked(ladder: Ladder, request: ActRequest, *, may_call: bool) -> Action:
-    reply: ToolShape | SolvedShape
-    if may_call:
-        reply = (await _asked(ladder, request, SolveShape, lambda said: _wrong(said.action, request))).action
-    else:
-        reply = (await _asked(ladder, request, SolveEndShape, lambda said: _wrong(said.action, request))).action
-    return wished(reply, request) if isinstance(reply, ToolShape) else _solved(reply, request)
-
-
-async def _asked(
-    ladder: Ladder, request: ActRequest, shape: type[_Reply], check: Callable[[_Reply], Sequence[str]]
-) -> _Reply:
     purpose, language = purpose_of(request), request.asked.language
-    prompt = load(purpose, language).with_instructions(telling.tools(request.tools, language))
-    tokens = _RESEARCH_TOKENS if purpose == RESEARCH else _SOLVE_TOKENS
-    return await ask(ladder, Question(purpose, prompt, telling.act(request), shape, tokens, language, check, _SHARE))
+    shape = _SHAPES[request.role, request.calls_left > 0 and bool(request.tools)]
+    question = Question(
+        purpose, language, telling.act(request), shape, _TOKENS[request.role], _SHARE,
+        telling.tools(request.tools, language), lambda reply: _wrong(reply.action, request),
+    )  # fmt: skip
+    match (await ask(ladder, question)).action:
+        case ToolShape() as call:
+            return wished(call, request)
+        case FoundShape() as end:
+            return _found(end, request)
+        case SolvedShape() as answer:
+            return _solved(answer, request)
 
 
 def _wrong(reply: ToolShape | FoundShape | SolvedShape, request: ActRequest) -> Sequence[str]:
@@ -109,9 +94,8 @@ def _wrong_answer(reply: SolvedShape, request: ActRequest) -> list[str]:
               if not clean(text).strip()]  # fmt: skip
     errors += _wrong_sources(reply.sources, _known_findings(request))
     grounds = grounds_of(request)
-    guard = guard_of(request)
-    guard.clean(clean(reply.answer))
-    if guard.removed:
+    grounds.guard.clean(clean(reply.answer))
+    if grounds.guard.removed:
         errors.append("answer: holds an address that stands nowhere")
     return [*errors, *_ungrounded(f"{reply.answer}\n{reply.text}", grounds)]
 
@@ -134,7 +118,7 @@ def _known_findings(request: ActRequest) -> tuple[Finding, ...]:
 def _found(reply: FoundShape, request: ActRequest) -> Found:
     own = findings_of(request.observations)
     grounds = grounds_of(request)
-    text = guard_of(request).clean(clean(reply.text)).strip()
+    text = grounds.guard.clean(clean(reply.text)).strip()
     if not reply.found and grounds.unknown(text):
         text = ""  # why nothing was found is no place for figures of its own
     places = dict.fromkeys(number - 1 for number in reply.sources if 1 <= number <= len(own))
@@ -143,7 +127,7 @@ def _found(reply: FoundShape, request: ActRequest) -> Found:
 
 def _solved(reply: SolvedShape, request: ActRequest) -> Solved:
     grounds = grounds_of(request)
-    guard, findings = guard_of(request), _known_findings(request)
+    guard, findings = grounds.guard, _known_findings(request)
     text = guard.clean(clean(reply.text)).strip()
     if not reply.solved and (not text or grounds.unknown(text)):
         text = NOT_SOLVED[request.asked.language]

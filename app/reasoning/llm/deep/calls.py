@@ -1,28 +1,23 @@
-"""Which tool calls of a model are taken: tools on offer, arguments that fit their schema, and no more than may be told.
+"""Which tool calls of a model are taken.
 
-Untrusted text may fill values. It names no tool that was not on offer before it was read, no address that stands
-nowhere, and what company documents say does not leave the house inside a query.
+Untrusted text may fill values. It names no tool that was not on offer before, no address that stands nowhere, and what
+company documents say does not leave the house inside a query.
 """
 
-import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
-from math import isfinite
-from typing import Any
 
 from app.domain.deep import Observation
 from app.domain.knowledge import Finding
-from app.domain.plan import TRANSCRIPT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
+from app.domain.plan import OUTWARD_TOOLS
 from app.links import LinkGuard
 from app.reasoning.deep import ActRequest, ToolOffer, ToolWish
-from app.reasoning.llm.deep.grounds import Grounds, addresses_of, day, texts_of
-from app.reasoning.llm.deep.shapes import ToolShape
-from app.reasoning.llm.deep.telling import properties_of
+from app.reasoning.llm.deep.telling import listed, properties_of
+from app.reasoning.llm.grounds import Grounds, day, texts_of
+from app.reasoning.llm.shapes import ToolShape
 from app.text.language import clean, content_words, fold, normalise, words
 
-OUTWARD = frozenset({WEB_TOOL, WIKIPEDIA_TOOL, TRANSCRIPT_TOOL})
-"""Tools whose queries others may read."""
 _QUERY_CHARS, _VALUE_CHARS, _WHY_CHARS = 1_000, 4_000, 300
 _ADDRESS = re.compile(r"(?:\b[a-z][a-z0-9+.-]{0,20}:[/\\\\]{2}|\bwww\.)[^\s\"'<>`]+", re.IGNORECASE)
 _BEHIND_ADDRESS = ".,;:!?*_~)]}|”’"
@@ -30,7 +25,6 @@ _PROGRAM = re.compile(r"\n|\b(?:print|import|def|for|while|return|lambda)\b\s*[(
 _SMALL = 100
 _COMMON = frozenset(map(Decimal, (360, 365, 366, 1000, 1024, 1440, 3600, 86400, 10**6, 10**9)))
 """Numbers that are stated by nobody and known to everybody."""
-_TRUTHS = frozenset({"true", "false", "yes", "no", "1", "0", "có", "không", "đúng", "sai"})
 _MOST_TOLD = 3
 
 
@@ -50,10 +44,10 @@ def wrong_call(reply: ToolShape, request: ActRequest) -> list[str]:
     if not wish.arguments and _was_made(wish, request.observations):
         errors.append("this call was made already: use what it gave, or ask something else")
     said = [wish.query, *wish.arguments.values()]
-    errors += _wrong_addresses(said, request, is_outward=reply.tool in OUTWARD)
-    if request.role == "expert" and reply.tool not in OUTWARD:
+    errors += _wrong_addresses(said, request, is_outward=reply.tool in OUTWARD_TOOLS)
+    if request.role == "expert" and reply.tool not in OUTWARD_TOOLS:
         errors += _wrong_figures(said, request)
-    if reply.tool in OUTWARD:
+    if reply.tool in OUTWARD_TOOLS:
         errors += _carried_out(said, request)
     return errors
 
@@ -75,7 +69,7 @@ def _values(reply: ToolShape) -> dict[str, str]:
 
 
 def _wrong_arguments(reply: ToolShape, wish: ToolWish, offer: ToolOffer) -> Iterator[str]:
-    """Names, required ones, types and limits; the tool itself knows the rest of its schema."""
+    """Names, required ones and lengths; the tool itself checks the values and says what is wrong with them."""
     if offer.arguments is None or not wish.arguments:
         return
     named = [clean(one.name).strip() for one in reply.arguments]
@@ -84,62 +78,13 @@ def _wrong_arguments(reply: ToolShape, wish: ToolWish, offer: ToolOffer) -> Iter
     for name, value in wish.arguments.items():
         if name not in properties:
             yield f"{offer.name} has no argument {name!r}"
-        elif fault := _fault(value, properties[name]):
-            yield f"argument {name!r}: {fault}"
-    required = offer.arguments.get("required")
-    for name in required if isinstance(required, list | tuple) else ():
-        if name not in wish.arguments:
-            yield f"argument {name!r} is missing"
-
-
-def _fault(value: str, of: Any) -> str:
-    """What keeps a text from being the value a property takes."""
-    if len(value) > _VALUE_CHARS:
-        return f"is longer than {_VALUE_CHARS} characters"
-    if not isinstance(of, Mapping):
-        return ""
-    choices = of.get("enum")
-    if isinstance(choices, list | tuple) and value not in map(str, choices):
-        return "is none of the choices"
-    most = of.get("maxLength")
-    if isinstance(most, int) and len(value) > most:
-        return f"is longer than {most} characters"
-    kinds = _kinds(of)
-    return "" if not kinds or any(_is(value, kind) for kind in kinds) else f"is no {' or '.join(sorted(kinds))}"
-
-
-def _kinds(of: Mapping[str, Any]) -> set[str]:
-    own = of.get("type")
-    kinds = {own} if isinstance(own, str) else {kind for kind in own or () if isinstance(kind, str)}
-    for key in ("anyOf", "oneOf"):
-        choices = of.get(key)
-        for choice in choices if isinstance(choices, list | tuple) else ():
-            named = choice.get("type") if isinstance(choice, Mapping) else None
-            kinds |= {named} if isinstance(named, str) else set()
-    return kinds
-
-
-def _is(value: str, kind: str) -> bool:
-    match kind:
-        case "integer":
-            return re.fullmatch(r"[+-]?\d{1,30}", value, re.ASCII) is not None
-        case "number":
-            return re.fullmatch(r"[+-]?\d{1,30}(?:\.\d{1,30})?(?:[eE][+-]?\d{1,3})?", value, re.ASCII) is not None and (
-                isfinite(float(value))
-            )
-        case "boolean":
-            return value.lower() in _TRUTHS
-        case "array" | "object":
-            return _is_json(value, list if kind == "array" else dict)
-        case _:
-            return True
-
-
-def _is_json(value: str, kind: type[list[Any]] | type[dict[str, Any]]) -> bool:
-    try:
-        return isinstance(json.loads(value), kind)
-    except (ValueError, RecursionError):
-        return False
+        elif len(value) > _VALUE_CHARS:
+            yield f"argument {name!r}: is longer than {_VALUE_CHARS} characters"
+    yield from (
+        f"argument {name!r} is missing"
+        for name in listed(offer.arguments.get("required"))
+        if name not in wish.arguments
+    )
 
 
 def _was_made(wish: ToolWish, observations: Sequence[Observation]) -> bool:
@@ -155,7 +100,7 @@ def _wrong_addresses(said: Sequence[str], request: ActRequest, *, is_outward: bo
         known = _addresses("\n".join([request.asked.question, *texts_of(request.observations, request.research)]))
         yield from (f"address {address[:80]!r} stands nowhere" for address in sorted(named - known)[:_MOST_TOLD])
     if is_outward and not named:
-        guard = guard_of(request)
+        guard = grounds_of(request).guard
         guard.clean("\n".join(said))
         if guard.removed:
             yield "query: holds an address that stands nowhere"
@@ -180,18 +125,9 @@ def _is_common(number: str) -> bool:
 
 def grounds_of(request: ActRequest) -> Grounds:
     """All that a researcher or expert may rest on."""
-    texts = [request.asked.question, request.plan.question, *request.asked.files, day(request.today)]
-    if request.role == "researcher":
-        texts.append(request.task)
-    texts += texts_of(request.observations, request.research)
-    return Grounds(texts, request.plan.question)
-
-
-def guard_of(request: ActRequest) -> LinkGuard:
-    """For what a researcher or expert says."""
-    asked = request.asked
-    allowed = tuple(addresses_of(asked.question, request.observations, request.research))
-    return grounds_of(request).guard(asked.language, allowed)
+    asked, task = request.asked, (request.task,) if request.role == "researcher" else ()
+    texts = (request.plan.question, *asked.files, day(request.today), *task)
+    return Grounds.of(asked, texts, request.plan.question, request.observations, request.research)
 
 
 def _carried_out(said: Sequence[str], request: ActRequest) -> Iterator[str]:
@@ -200,7 +136,7 @@ def _carried_out(said: Sequence[str], request: ActRequest) -> Iterator[str]:
     inside, outside = _told(request.observations)
     outside += [asked.question, plan.question, *plan.research]
     for step in request.research:
-        is_inner = any(one.tool not in OUTWARD for one in step.observations) or _is_inner(step.findings)
+        is_inner = any(one.tool not in OUTWARD_TOOLS for one in step.observations) or _is_inner(step.findings)
         further_inside, further_outside = _told(step.observations)
         inside += [*further_inside, *texts_of(findings=step.findings)] if is_inner else []
         outside += further_outside
@@ -214,8 +150,8 @@ def _carried_out(said: Sequence[str], request: ActRequest) -> Iterator[str]:
 
 def _told(calls: Sequence[Observation]) -> tuple[list[str], list[str]]:
     """What tools inside the house gave, and what came from outside."""
-    inside = texts_of([one for one in calls if one.tool not in OUTWARD])
-    return list(inside), list(texts_of([one for one in calls if one.tool in OUTWARD]))
+    inside = texts_of([one for one in calls if one.tool not in OUTWARD_TOOLS])
+    return list(inside), list(texts_of([one for one in calls if one.tool in OUTWARD_TOOLS]))
 
 
 def _is_inner(findings: Sequence[Finding]) -> bool:

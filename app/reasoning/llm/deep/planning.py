@@ -7,13 +7,11 @@ import re
 
 from app.domain.deep import Critique, DeepPlan
 from app.domain.knowledge import Language
-from app.links import LinkGuard
 from app.reasoning.deep import CritiqueRequest, DecomposeRequest, DeepReasoner
 from app.reasoning.llm.deep import telling
-from app.reasoning.llm.deep.grounds import Grounds, addresses_of, texts_of
-from app.reasoning.llm.deep.shapes import CritiqueShape, DeepPlanShape
+from app.reasoning.llm.grounds import Grounds
 from app.reasoning.llm.ladder import Ladder
-from app.reasoning.llm.prompts import load
+from app.reasoning.llm.shapes import CritiqueShape, DeepPlanShape
 from app.reasoning.llm.structured import Question, ask
 from app.text.language import clean, content_words, fold
 
@@ -30,17 +28,16 @@ _NUMBERED = re.compile(r"^\s*(?:\d{1,2}[.)]|[-*•])\s+")
 async def decomposed(ladder: Ladder, request: DecomposeRequest) -> DeepPlan:
     """The model's plan. Raises `ModelFailed`."""
     language = request.asked.language
-    offered = [
+    offered = (
         telling.tools(request.researcher, language, "researcher"),
         telling.tools(request.expert, language, "expert"),
-    ]
-    prompt = load(PURPOSE, language).with_instructions("\n".join(offered))
+    )
     question = Question(
-        PURPOSE, prompt, telling.decompose(request), DeepPlanShape, _MAX_TOKENS, language,
-        lambda reply: _wrong(reply, request), _SHARE,
+        PURPOSE, language, telling.decompose(request), DeepPlanShape, _MAX_TOKENS, _SHARE, "\n".join(offered),
+        lambda reply: _wrong(reply, request),
     )  # fmt: skip
     reply = await ask(ladder, question)
-    guard = LinkGuard(tuple(addresses_of(request.asked.question)), language=language, known_text=request.asked.question)
+    guard = Grounds.of(request.asked, (), "").guard
     return DeepPlan(
         question=request.asked.question,
         research=tuple(guard.clean(step) for step in _steps(reply.research)),
@@ -91,7 +88,6 @@ UNGROUNDED: dict[Language, str] = {
 
 REVIEW_PURPOSE = "deep_review"
 _REVIEW_MAX_TOKENS = 250
-_REVIEW_SHARE = 0.2
 _MOST_TOLD = 5
 
 
@@ -104,17 +100,11 @@ async def criticised(ladder: Ladder, rules: DeepReasoner, request: CritiqueReque
         told = ", ".join(list(dict.fromkeys(unknown))[:_MOST_TOLD])
         return Critique(of=request.of, approved=False, feedback=UNGROUNDED[language].format(figures=told), step=step)
     question = Question(
-        REVIEW_PURPOSE,
-        load(REVIEW_PURPOSE, language),
-        telling.criticise(request),
-        CritiqueShape,
-        _REVIEW_MAX_TOKENS,
-        language,
-        _wrong_review,
-        _REVIEW_SHARE,
-    )
+        REVIEW_PURPOSE, language, telling.criticise(request), CritiqueShape, _REVIEW_MAX_TOKENS, _SHARE,
+        check=_wrong_review,
+    )  # fmt: skip
     reply = await ask(ladder, question)
-    feedback = "" if reply.approved else _guard(request, grounds).clean(clean(reply.feedback)).strip()
+    feedback = "" if reply.approved else grounds.guard.clean(clean(reply.feedback)).strip()
     return Critique(of=request.of, approved=reply.approved, feedback=feedback, step=step)
 
 
@@ -125,19 +115,11 @@ def _wrong_review(reply: CritiqueShape) -> list[str]:
 
 
 def _grounds(request: CritiqueRequest) -> Grounds:
-    texts = [request.asked.question, request.plan.question, *request.asked.files, *texts_of(research=request.earlier)]
-    if request.research is not None:
-        texts += [request.research.task, *texts_of(request.research.observations, (), request.research.findings)]
-    if request.working is not None:
-        texts += texts_of(request.working.observations, (), request.working.findings)
-    return Grounds(texts, request.plan.question)
-
-
-def _guard(request: CritiqueRequest, grounds: Grounds) -> LinkGuard:
-    steps = request.earlier if request.research is None else (*request.earlier, request.research)
-    observations = request.working.observations if request.working is not None else ()
-    allowed = tuple(addresses_of(request.asked.question, observations, steps))
-    return grounds.guard(request.asked.language, allowed)
+    """What the work may rest on: what it was given and looked up, never its own words."""
+    work = request.research or request.working
+    texts = [request.plan.question, *request.asked.files, *([request.research.task] if request.research else ())]
+    given = (work.observations, request.earlier, work.findings) if work else ((), request.earlier, ())
+    return Grounds.of(request.asked, texts, request.plan.question, *given)
 
 
 def _unknown(request: CritiqueRequest, grounds: Grounds) -> list[str]:

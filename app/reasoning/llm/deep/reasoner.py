@@ -1,21 +1,12 @@
-"""`ModelDeepReasoner`: the minds of the deep flow, asked of a language model, with the rules behind them.
-
-Planner, critic and finalizer are one call each. Researcher and expert are asked for one action at a time; the flow
-carries it out. Whatever a model fails to do, the rules do; each such downgrade is noted in the run's account.
-"""
-
-from collections.abc import Awaitable, Callable
-from typing import TypeVar
+"""`ModelDeepReasoner`: planner, critic, finalizer, and one action at a time of researcher and expert, by a language
+model; what it fails to do, the rules do, noted in the run's account."""
 
 from app.domain.deep import Critique, DeepPlan, Report
-from app.reasoning.budget import note_downgrade
 from app.reasoning.deep import Action, ActRequest, CritiqueRequest, DecomposeRequest, DeepReasoner, TellRequest
 from app.reasoning.llm import prompts
 from app.reasoning.llm.deep import acting, planning, reporting
 from app.reasoning.llm.ladder import Ladder
-from app.reasoning.llm.request import ModelFailed
-
-_Result = TypeVar("_Result")
+from app.reasoning.llm.structured import or_else
 
 
 class ModelDeepReasoner:
@@ -34,17 +25,17 @@ class ModelDeepReasoner:
     async def decompose(self, request: DecomposeRequest) -> DeepPlan:
         """One call; no document is read."""
         asked = planning.decomposed(self._ladder, request)
-        return await _or_rules(planning.PURPOSE, asked, lambda: self._rules.decompose(request))
+        return await or_else(planning.PURPOSE, asked, lambda _: self._rules.decompose(request))
 
     async def next_action(self, request: ActRequest) -> Action:
         """One call; a tool that is on offer, or the end of the work."""
         asked = acting.acted(self._ladder, request)
-        return await _or_rules(acting.purpose_of(request), asked, lambda: self._rules.next_action(request))
+        return await or_else(acting.purpose_of(request), asked, lambda _: self._rules.next_action(request))
 
     async def criticise(self, request: CritiqueRequest) -> Critique:
         """One call; none for work that states figures from nowhere."""
         asked = planning.criticised(self._ladder, self._rules, request)
-        return await _or_rules(planning.REVIEW_PURPOSE, asked, lambda: self._rules.criticise(request))
+        return await or_else(planning.REVIEW_PURPOSE, asked, lambda _: self._rules.criticise(request))
 
     async def tell(self, request: TellRequest) -> Report:
         """One call for an answer that was found; that there is none is said by rule."""
@@ -52,18 +43,5 @@ class ModelDeepReasoner:
         working = request.working
         if request.failure or working is None or not working.solved:
             return by_rule
-
-        async def same() -> Report:
-            return by_rule
-
         asked = reporting.told(self._ladder, request, working, by_rule)
-        return await _or_rules(reporting.PURPOSE, asked, same)
-
-
-async def _or_rules(purpose: str, asked: Awaitable[_Result], rules: Callable[[], Awaitable[_Result]]) -> _Result:
-    """What the model says; the rules' result when it fails or declines, which is noted."""
-    try:
-        return await asked
-    except ModelFailed as failure:
-        note_downgrade(f"{purpose}: {failure.outcome}, done by rules")
-    return await rules()
+        return await or_else(reporting.PURPOSE, asked, lambda _: by_rule)

@@ -1,21 +1,15 @@
-"""The finalizer: the answer as it was asked for and the reasoning trace, both held against what was handed over.
-
-Where there is no answer, the rules say so: there is nothing to write about.
-"""
+"""The finalizer: the answer as it was asked for and the reasoning trace, both held against what was handed over."""
 
 import re
-from collections.abc import Sequence
 
 from app.domain.deep import Report, Working
 from app.domain.evidence import without_citations
 from app.domain.knowledge import Language
-from app.links import LinkGuard
 from app.reasoning.deep import TellRequest
 from app.reasoning.llm.deep import telling
-from app.reasoning.llm.deep.grounds import Grounds, addresses_of, texts_of
-from app.reasoning.llm.deep.shapes import ReportShape
+from app.reasoning.llm.grounds import Grounds
 from app.reasoning.llm.ladder import Ladder
-from app.reasoning.llm.prompts import load
+from app.reasoning.llm.shapes import ReportShape
 from app.reasoning.llm.structured import Question, ask
 from app.text.amounts import CLOCK, DATE, DAY_OF_MONTH, DAY_OF_YEAR, amounts_in
 from app.text.language import clean, content_words, fold
@@ -35,11 +29,8 @@ _NO_QUANTITY = frozenset({CLOCK, DATE, DAY_OF_MONTH, DAY_OF_YEAR})
 
 
 def short_form(answer: str, language: Language, wanted: str = "") -> str:
-    """The answer on one line without quotes and full stop, its numbers without thousands separators and units.
-
-    `wanted`: the question and how it wants its answer; units stay where it asks for them. Numbers are read as
-    `language` writes them and written with a decimal point.
-    """
+    """The answer on one line, its numbers (as `language` writes them) without thousands separators, and without units
+    unless `wanted` asks for them."""
     text = _LEAD_MARK.sub("", " ".join(clean(answer).split()))
     while wrapped := _WRAPPED.match(text):
         text = wrapped["inside"].strip()
@@ -87,32 +78,24 @@ _MOST_TOLD = 3
 
 
 async def told(ladder: Ladder, request: TellRequest, working: Working, by_rule: Report) -> Report:
-    """The model's report on an answer that was found; the rules' trace where none of its own holds.
-
-    Raises `ModelFailed`.
-    """
+    """The model's report on an answer; the rules' trace where none of its own holds. Raises `ModelFailed`."""
     language = request.asked.language
     grounds = _grounds(request, working)
     question = Question(
-        PURPOSE, load(PURPOSE, language), telling.tell(request, working), ReportShape, _MAX_TOKENS, language,
-        lambda reply: _wrong(reply, request, working, grounds), _SHARE,
+        PURPOSE, language, telling.tell(request, working), ReportShape, _MAX_TOKENS, _SHARE,
+        check=lambda reply: _wrong(reply, request, working, grounds),
     )  # fmt: skip
     reply = await ask(ladder, question)
-    reasoning = _trace(reply, request, grounds) or by_rule.reasoning
+    reasoning = _trace(reply, grounds) or by_rule.reasoning
     answer = _answer(reply, request, grounds)
     return by_rule.model_copy(update={"answer": answer, "reasoning": reasoning, "solved": True})
 
 
 def _grounds(request: TellRequest, working: Working) -> Grounds:
-    texts = [request.asked.question, working.answer, working.text, *working.steps]
-    texts += texts_of(working.observations, request.research, working.findings)
-    return Grounds(texts, request.asked.question)
-
-
-def _guard(request: TellRequest, grounds: Grounds) -> LinkGuard:
-    observations = request.working.observations if request.working is not None else ()
-    allowed = tuple(addresses_of(request.asked.question, observations, request.research))
-    return grounds.guard(request.asked.language, allowed)
+    texts = (working.answer, working.text, *working.steps)
+    return Grounds.of(
+        request.asked, texts, request.asked.question, working.observations, request.research, working.findings
+    )
 
 
 def _wrong(reply: ReportShape, request: TellRequest, working: Working, grounds: Grounds) -> list[str]:
@@ -143,19 +126,14 @@ def _is_same(answer: str, working: Working, handed: Grounds, *, is_short: bool) 
 
 def _answer(reply: ReportShape, request: TellRequest, grounds: Grounds) -> str:
     asked = request.asked
-    text = _guard(request, grounds).clean(without_citations(clean(reply.answer))).strip()
+    text = grounds.guard.clean(without_citations(clean(reply.answer))).strip()
     if asked.style != "short":
         return text
     wanted = f"{asked.question} {request.plan.answer_format if request.plan else ''}"
     return short_form(text, asked.language, wanted)
 
 
-def _trace(reply: ReportShape, request: TellRequest, grounds: Grounds) -> str:
+def _trace(reply: ReportShape, grounds: Grounds) -> str:
     """The lines that state nothing of their own."""
-    guard = _guard(request, grounds)
-    lines = (" ".join(guard.clean(clean(line)).split())[:_LINE_CHARS] for line in reply.reasoning)
-    return "\n".join(_grounded(list(lines), grounds)[:_LINES])
-
-
-def _grounded(lines: Sequence[str], grounds: Grounds) -> list[str]:
-    return [line for line in lines if line and not grounds.unknown(line)]
+    lines = (" ".join(grounds.guard.clean(clean(line)).split())[:_LINE_CHARS] for line in reply.reasoning)
+    return "\n".join([line for line in lines if line and not grounds.unknown(line)][:_LINES])

@@ -1,13 +1,13 @@
 """What models are told in the deep flow: JSON lines, so that no text can pretend to be a heading of ours, each bounded,
 so that a prompt has the same size after the first step and after the last."""
 
-import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from app.domain.deep import Critique, DeepMessage, DeepPlan, Observation, Research, Working
 from app.domain.knowledge import Finding, Language
 from app.reasoning.deep import ActRequest, CritiqueRequest, DecomposeRequest, TellRequest, ToolOffer
+from app.reasoning.llm.telling import line
 from app.text.language import clean, content_words, fold
 
 _MOST_CHARS = 7_000
@@ -131,11 +131,6 @@ _TOOLS_OF: dict[Language, dict[str, str]] = {
 }
 
 
-def line(**fields: Any) -> str:
-    """One object on one line."""
-    return json.dumps(fields, ensure_ascii=False)
-
-
 def tools(offers: Sequence[ToolOffer], language: Language, whose: str = "own") -> str:
     """The tools on offer, with their arguments; the same for every step of a run."""
     return "\n".join([_TOOLS_OF[language][whose], *(_offer(offer) for offer in offers[:_TOOLS])])
@@ -144,7 +139,7 @@ def tools(offers: Sequence[ToolOffer], language: Language, whose: str = "own") -
 def _offer(offer: ToolOffer) -> str:
     told: dict[str, Any] = {"tool": offer.name, "does": cut(offer.description, _DESCRIPTION_CHARS)}
     if offer.arguments is not None:
-        required = _listed(offer.arguments.get("required"))
+        required = listed(offer.arguments.get("required"))
         told["arguments"] = {
             cut(str(name), _LINE_CHARS): _argument(of, is_required=name in required)
             for name, of in list(properties_of(offer.arguments).items())[:_ARGUMENTS]
@@ -158,7 +153,8 @@ def properties_of(schema: Mapping[str, Any]) -> Mapping[str, Any]:
     return properties if isinstance(properties, Mapping) else {}
 
 
-def _listed(value: Any) -> Sequence[Any]:
+def listed(value: Any) -> Sequence[Any]:
+    """A list of a schema; empty where it is of another make."""
     return value if isinstance(value, list | tuple) else ()
 
 
@@ -169,7 +165,7 @@ def _argument(of: Any, *, is_required: bool) -> dict[str, Any]:
         return told
     if isinstance(of.get("type"), str):
         told["type"] = cut(of["type"], _ARGUMENT_CHARS)
-    if choices := _listed(of.get("enum")):
+    if choices := listed(of.get("enum")):
         told["one_of"] = [cut(str(choice), _ARGUMENT_CHARS) for choice in choices[:_CHOICES]]
     if isinstance(of.get("description"), str):
         told["is"] = cut(of["description"], _ARGUMENT_CHARS)

@@ -5,7 +5,7 @@ import pytest
 from app.domain.deep import Asked, Critique, DeepMessage, DeepPlan, Party, Research, Working
 from app.flow.deep.orchestrate import Next, delegated, next_stage, stop_cause, visible_to
 from app.flow.deep.stages import judged
-from app.flow.deep.state import Approval, Cause, DeepLimits, DeepState, Reply, decided
+from app.flow.deep.state import Cause, DeepLimits, DeepState, Reply, decided
 
 LIMITS = DeepLimits(max_plan_tries=2, max_research_tries=2, max_expert_tries=2)
 PLAN = DeepPlan(question="q", research=("a", "b"), logic=("add",))
@@ -35,7 +35,7 @@ CASES: dict[str, tuple[DeepState, Next]] = {
     "an approved plan": (READY, "researcher"),
     "an approved plan without research": (READY.but(plan=BARE), "expert"),
     "a plan a person has to approve": (READY.but(asks_approval=True), "approval"),
-    "a plan a person approved": (READY.but(asks_approval=True, approval=Approval(approved=True)), "researcher"),
+    "a plan a person approved": (READY.but(asks_approval=False), "researcher"),
     "new research": (READY.but(draft=research(1), research_tries=1, under_review="researcher"), "critic"),
     "refused research": (READY.but(draft=research(1), research_tries=1), "researcher"),
     "research refused too often": (READY.but(draft=research(1), research_tries=2), "finalizer"),

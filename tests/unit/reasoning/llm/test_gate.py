@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.reasoning import ComposeRequest
-from app.reasoning.llm.gate import AnswerGate, Grounds
+from app.reasoning.llm.gate import AnswerGate
 from tests import factories
 
 LEAVE = factories.passage("Nhân viên có 12 ngày phép năm. Tối đa 5 ngày được chuyển sang quý 1.", document="leave")
@@ -14,11 +14,10 @@ REQUEST = ComposeRequest(
     query="Có 3 năm thâm niên thì được nghỉ mấy ngày?", language="vi", findings=(FOUND,), evidence=FOUND.evidence,
     computations=("15.000.000 / 26 × 3 = 1.730.769 đồng",),
 )  # fmt: skip
-GROUNDS = Grounds.of(REQUEST)
 
 
 def let_out(text: str, *cuts: int) -> str:
-    gate, start, out = AnswerGate(GROUNDS), 0, ""
+    gate, start, out = AnswerGate(REQUEST), 0, ""
     for cut in sorted({min(cut, len(text)) for cut in cuts}):
         out += gate.feed(text[start:cut])
         start = cut
@@ -27,7 +26,7 @@ def let_out(text: str, *cuts: int) -> str:
 
 class TestFigures:
     def test_statements_without_support_are_left_out(self) -> None:
-        gate = AnswerGate(GROUNDS)
+        gate = AnswerGate(REQUEST)
         out = gate.feed("Bạn có 12 ngày phép. Sau đó thêm 9 ngày nữa. Lương trả ngày 28.") + gate.finish()
         assert "9" not in out
         assert "12 ngày" in out
@@ -68,7 +67,7 @@ class TestNothing:
     def test_the_word_for_nothing_never_goes_out(self) -> None:
         for text in ("NOT_FOUND", "NOT_FOUND.", "**NOT_FOUND**", " NOT_FOUND\n"):
             for cut in range(len(text)):
-                gate = AnswerGate(GROUNDS)
+                gate = AnswerGate(REQUEST)
                 out = gate.feed(text[:cut]) + gate.feed(text[cut:])
                 assert gate.said_nothing_found, text
                 assert out + gate.finish() == "", text

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.reasoning.local.question import asks, compares
+from app.reasoning.local.wording import asks, compares
 
 
 @pytest.mark.parametrize(

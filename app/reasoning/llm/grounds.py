@@ -1,4 +1,4 @@
-"""What a result of the deep flow may state: figures that the question, research or a tool stated, and nothing else.
+"""What an answer may state: figures and addresses that the question, a source or a tool stated, and nothing else.
 
 A figure is known as it stands, with its scale (``5 triệu``), as a share (``12 %`` of 0.12), rounded to the places it is
 written with, and in thousands or millions where the question speaks of them.
@@ -10,9 +10,9 @@ from datetime import date
 from decimal import ROUND_HALF_UP, Context, Decimal, InvalidOperation
 from functools import cached_property, lru_cache
 
-from app.domain.deep import Observation, Research
+from app.domain.deep import Asked, Observation, Research
 from app.domain.evidence import without_citations
-from app.domain.knowledge import Finding, Language
+from app.domain.knowledge import Finding, Quote
 from app.links import LinkGuard
 from app.text.amounts import amounts_in
 from app.text.language import clean, normalise, words
@@ -41,11 +41,24 @@ _AROUND_ADDRESS = ".,;:!?*_~"
 class Grounds:
     """Texts that results may rest on."""
 
-    def __init__(self, texts: Iterable[str], question: str = ""):
+    def __init__(self, texts: Iterable[str], question: str = "", *, may_round: bool = True):
         """`question` is no ground by itself: it says in what scale its answer is wanted."""
         self._texts = tuple(_read(texts))
+        self._may_round = may_round
         asked = set(words(question))
         self._powers = [power for power, names in _SCALES.items() if names & asked]
+        self.guard = LinkGuard((), language="vi")
+
+    @classmethod
+    def of(
+        cls, asked: Asked, texts: Sequence[str], question: str, observations: Sequence[Observation] = (),
+        research: Sequence[Research] = (), findings: Sequence[Finding] = (),
+    ) -> "Grounds":  # fmt: skip
+        """What a stage of the deep flow may rest on; its `guard` takes addresses out that stand nowhere."""
+        grounds = cls([asked.question, *texts, *texts_of(observations, research, findings)], question)
+        allowed = tuple(addresses_of(asked.question, observations, research, findings))
+        grounds.guard = LinkGuard(allowed, language=asked.language, known_text="\n".join(grounds._texts))
+        return grounds
 
     @cached_property
     def figures(self) -> frozenset[Decimal]:
@@ -82,7 +95,7 @@ class Grounds:
             readings & self.figures
             or (is_share and {reading.scaleb(-2) for reading in readings} & self.figures)
             or any({reading.scaleb(power) for reading in readings} & self.figures for power in self._powers)
-            or any(self._is_rounded(reading) for reading in readings)
+            or (self._may_round and any(self._is_rounded(reading) for reading in readings))
         )
 
     def _is_rounded(self, reading: Decimal) -> bool:
@@ -90,10 +103,6 @@ class Grounds:
         step = Decimal(1).scaleb(min(_exponent(reading), 0))
         steps = [step, *(Decimal(1).scaleb(power) for power in self._powers)]
         return any(_rounded(figure, to) == reading for figure in self.figures for to in steps if _is_finer(figure, to))
-
-    def guard(self, language: Language, allowed: Iterable[str] = ()) -> LinkGuard:
-        """Takes addresses out of a text but the allowed ones, and those on their hosts that the grounds hold."""
-        return LinkGuard(allowed, language=language, known_text="\n".join(self._texts))
 
 
 def _read(texts: Iterable[str]) -> Iterator[str]:
@@ -163,21 +172,27 @@ def texts_of(
 
 
 def addresses_of(
-    question: str, observations: Sequence[Observation] = (), research: Sequence[Research] = ()
-) -> Iterator[str]:
+    question: str, observations: Sequence[Observation] = (), research: Sequence[Research] = (),
+    findings: Sequence[Finding] = (),
+) -> Iterator[str]:  # fmt: skip
     """The addresses a result may name: those the asker named, and those of what was found."""
     yield from (found.rstrip(_AROUND_ADDRESS) for found in _ADDRESS.findall(question))
     calls = (*observations, *(one for step in research for one in step.observations))
-    findings = (*(one for call in calls for one in call.findings), *(one for step in research for one in step.findings))
-    yield from (quote.passage.address for finding in findings for quote in finding.quotes)
+    found = (*(one for call in calls for one in call.findings), *(one for step in research for one in step.findings))
+    yield from (quote.passage.address for finding in (*found, *findings) for quote in finding.quotes)
 
 
 def _of_findings(findings: Sequence[Finding]) -> Iterator[str]:
     for finding in findings:
         yield finding.answer
-        for quote in finding.quotes:
-            passage = quote.passage
-            yield from (quote.text, passage.text, passage.section, passage.title, passage.address)
+        yield from quote_texts(finding.quotes)
+
+
+def quote_texts(quotes: Sequence[Quote]) -> Iterator[str]:
+    """Each quote, and what it is quoted from."""
+    for quote in quotes:
+        passage = quote.passage
+        yield from (quote.text, passage.text, passage.section, passage.title)
 
 
 def day(today: date) -> str:

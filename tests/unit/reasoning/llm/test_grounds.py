@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.deep import Observation
-from app.reasoning.llm.deep.grounds import Grounds, addresses_of, texts_of
+from app.reasoning.llm.grounds import Grounds, addresses_of, texts_of
 from tests.conformance.deep_calls import finding
 
 
@@ -56,7 +56,6 @@ class TestFigures:
         grounds = Grounds(stated, question)
         assert all(any(map(str.isdigit, number)) for number in grounds.unknown(told))
         assert grounds.knows_one(told) in (True, False)
-        grounds.guard("vi").clean(told)
 
     @given(st.decimals(allow_nan=False, allow_infinity=False, min_value=0, max_value=10**9, places=4))
     def test_a_figure_is_known_as_it_stands(self, figure: Decimal) -> None:
