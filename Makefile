@@ -10,7 +10,7 @@ APT := -qq -o Acquire::Retries=0 -o Acquire::http::Timeout=10 -o Acquire::https:
 export Q ASKER
 
 .DEFAULT_GOAL := help
-.PHONY: chromium help run ask test test-browser screenshots check lint format docs reference bench eval chaos lock clean
+.PHONY: chromium help run ask test test-fast test-browser screenshots check lint format docs reference bench eval chaos lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -43,6 +43,9 @@ chromium:
 
 test: $(VENV)/.dev chromium ## install what tests need and run all of them
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup --durations 25
+
+test-fast: $(VENV)/.dev ## a minute's worth, for every commit: no service, no model, no process of its own
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup -q --fast tests/unit
 
 test-browser: $(VENV)/.dev chromium ## the chat page in this machine's Chromium
 	@$(BIN)/python -m pytest tests/browser

@@ -48,7 +48,7 @@ MISSES_LIMITS = frozenset({"bench.arithmetic", "bench.retrieval"})
 """They end with 1 when a limit is missed, which over so few rows some are."""
 _SECONDS = 120
 """Each takes one to four on a quiet machine."""
-pytestmark = pytest.mark.timeout(_SECONDS + 20)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(_SECONDS + 20)]
 
 
 @pytest.fixture(scope="module")
