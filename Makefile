@@ -93,7 +93,7 @@ eval: $(VENV)/.dev ## how well passages are found, questions understood and answ
 
 chaos: $(VENV)/.dev ## a storm over many processes (11 minutes), limits in seconds, then every fault of a model at every stage (40)
 	@$(BIN)/python -m tests.chaos
-	@CONCLAVE_EXACT_LIMITS=1 $(BIN)/python -m pytest tests/unit/tools/test_isolation.py tests/unit/tools/test_mcp_hostile.py tests/unit/tools/test_python.py tests/unit/tools/test_python_hostile.py tests/unit/tools/test_regex.py
+	@CONCLAVE_EXACT_LIMITS=1 $(BIN)/python -m pytest $$(grep -rlE '^from tests.limits' tests)
 	@CONCLAVE_FAULT_SEEDS=20 $(BIN)/python -m pytest --timeout 3600 tests/conformance/test_model_faults.py tests/conformance/test_deep_model_faults.py tests/acceptance/test_language_model.py
 
 lock: ## write both lock files anew (needs uv)
