@@ -1,8 +1,9 @@
 """What is measured on the pieces of passages for one question; nothing is decided here."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date
 from functools import lru_cache
 
 import numpy as np
@@ -19,11 +20,14 @@ Numbers = npt.NDArray[np.float64]
 WORD_FEATURES = (
     "own", "own_folded", "context", "near", "pairs", "concepts", "heading", "title", "names_missing", "label",
     "similarity", "relevance", "rank", "opens", "place", "length", "item", "step", "row", "introduces", "holds",
-    "fails", "number", "number_wanted", "foreign", "own_department",
+    "fails", "number", "number_wanted", "foreign", "own_department", "outdated", "age", "not_in_force",
+    "guideline", "faq", "notice",
 )  # fmt: skip
 """Names of the columns of `word_features`."""
 MEANING_FEATURES = ("cosine", "cosine_below_best", "cosine_foreign")
 """Names of the columns that vectors of pieces add."""
+_SAME_TIME = 30
+"""Days between two documents of which neither is the newer one."""
 _FULL_LENGTH = math.log(400)
 _LABEL_WORDS = 6
 
@@ -152,7 +156,9 @@ def _whole_bag(candidate: Candidate, folded: bool) -> Bag:
     return _bag_of_parts((candidate.unit.text, *candidate.context), folded)
 
 
-def word_features(asked: Asked, candidates: Sequence[Candidate], wants_number: float, department: str) -> Numbers:
+def word_features(
+    asked: Asked, candidates: Sequence[Candidate], wants_number: float, department: str, today: date | None = None
+) -> Numbers:
     """Shape (pieces, `WORD_FEATURES`).
 
     Args:
@@ -160,8 +166,10 @@ def word_features(asked: Asked, candidates: Sequence[Candidate], wants_number: f
         candidates: The pieces.
         wants_number: How likely a figure answers the question, 0–1.
         department: The asker's.
+        today: The day the answer is for; none = nothing is too old or too early.
     """
-    rows = [_row(asked, candidate, wants_number, department) for candidate in candidates]
+    validity = _validity_of({one.passage.chunk_id: one.passage for one in candidates}.values(), today)
+    rows = [(*_row(asked, one, wants_number, department), *validity[one.passage.chunk_id]) for one in candidates]
     return np.array(rows, dtype=np.float64).reshape(len(rows), len(WORD_FEATURES))
 
 
@@ -199,6 +207,27 @@ def _row(asked: Asked, candidate: Candidate, wants_number: float, department: st
         float(passage.language != asked.language),
         float(bool(department) and passage.department == department),
     )
+
+
+def _validity_of(passages: Iterable[Passage], today: date | None) -> dict[object, tuple[float, ...]]:
+    """By chunk: how much of it newer passages of other documents are about, years behind them (0–1, of three),
+    whether it is not in force, and what kind of document it stands in."""
+    held = [
+        (one, one.effective_from or one.created_at.date(), bag_of(f"{one.title} {one.text}", True)) for one in passages
+    ]
+    found: dict[object, tuple[float, ...]] = {}
+    for passage, day, bag in held:
+        newer = [
+            (len(bag.stems & other.stems) / (len(bag.stems) + 1), (later - day).days)
+            for one, later, other in held
+            if (later - day).days > _SAME_TIME and one.document_id != passage.document_id
+        ]
+        shared, days = max(newer, default=(0.0, 0))
+        ended = today is not None and passage.effective_to is not None and passage.effective_to < today
+        early = today is not None and day > today
+        kinds = (float(passage.authority == kind) for kind in ("guideline", "faq", "notice"))
+        found[passage.chunk_id] = (shared, min(days / 1095, 1.0) * shared, float(ended or early), *kinds)
+    return found
 
 
 def meaning_features(cosines: Numbers, foreign: Numbers) -> Numbers:

@@ -131,7 +131,7 @@ class PlainReader:
         asked = Asked.of(text, request.language, candidates)
         vector = await self._question_vector(text)
         wants = 0.5 if vector is None else float(chance(self._weights.number, vector[None, :].astype(np.float64))[0])
-        words = word_features(asked, candidates, wants, request.department)
+        words = word_features(asked, candidates, wants, request.department, request.today)
         answers = chance(self._weights.words, words)
         order = np.argsort(-answers, kind="stable")
         chosen = order[:COMPARED]

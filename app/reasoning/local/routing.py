@@ -74,12 +74,10 @@ _EVIDENCE, _BELONGING, _WORDS = 0.8, 1.0, 0.15
 _TELLING, _CERTAIN = 0.7, 0.995
 """Relevance below the limit of what may be answered from tells nothing. Above, it is weighed as log odds: between 0.9
 and 0.99 lies as much as between 0.5 and 0.9."""
-_PLAUSIBLE, _PLAUSIBLE_SHARE, _PLAUSIBLE_EVIDENCE = 0.3, 0.85, 0.5
-"""A second agent is asked when it is this likely beside the best and its evidence comes this near the best's."""
-_EQUAL_SHARE, _EQUAL_EVIDENCE, _CLEAR_OWNER = 0.95, 0.9, 0.97
-"""Or when its documents bear on the question just as much, unless the question is clearly the best agent's own."""
-_STRONGER = 0.1
-"""Or when its documents say this much more."""
+_NEAR = 0.7
+"""Share of the best department's relevance from which another one's agent is asked as well: of 265 questions about
+invented organisations (training) the department that answers was asked in .95 with it, in .81 with one or two agents
+chosen by their exemplars; 2.3 agents a question."""
 _FITTED = 16
 """Sets of agents whose exemplars are kept compared; callers may narrow and describe agents as they like."""
 
@@ -150,7 +148,7 @@ def _fallback(agents: Sequence[AgentOffer]) -> str:
 def _ranked(
     query: str, agents: Sequence[AgentOffer], evidence: Mapping[str, float], shares: Mapping[str, float]
 ) -> tuple[str, ...]:
-    """The best agent, and a second whose documents bear on the query about as much."""
+    """The best agent, and all others whose documents bear on the query nearly as much as any."""
     reading = {agent.name: max((evidence.get(d, 0.0) for d in agent.departments), default=0.0) for agent in agents}
     scores = {
         agent.name: _EVIDENCE * _strength(reading[agent.name])
@@ -160,8 +158,8 @@ def _ranked(
     }
     fallback = _fallback(agents)
     best, *others = sorted(scores, key=lambda name: (-scores[name], name == fallback))
-    second = [name for name in others if _may_know(name, best, reading, shares)]
-    return (best, *second[:1])
+    least = _NEAR * max(reading.values())
+    return (best, *(name for name in others if reading[name] and reading[name] >= least))
 
 
 def _strength(relevance: float) -> float:
@@ -172,16 +170,6 @@ def _strength(relevance: float) -> float:
 
 def _log_odds(chance: float) -> float:
     return math.log(chance / (1 - chance))
-
-
-def _may_know(name: str, best: str, reading: Mapping[str, float], shares: Mapping[str, float]) -> bool:
-    """Whether another agent's documents may hold the answer, or contradict it."""
-    if _strength(reading[name]) >= _strength(reading[best]) + _STRONGER:
-        return True
-    share = reading[name] / max(reading[best], _PLAUSIBLE_EVIDENCE)
-    if shares[name] >= _PLAUSIBLE * shares[best] and share >= _PLAUSIBLE_SHARE:
-        return True
-    return share >= _EQUAL_SHARE and reading[name] >= _EQUAL_EVIDENCE and shares[best] < _CLEAR_OWNER
 
 
 def _word_match(query: str, agent: AgentOffer) -> float:
