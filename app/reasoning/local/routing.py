@@ -74,10 +74,12 @@ _EVIDENCE, _BELONGING, _WORDS = 0.8, 1.0, 0.15
 _TELLING, _CERTAIN = 0.7, 0.995
 """Relevance below the limit of what may be answered from tells nothing. Above, it is weighed as log odds: between 0.9
 and 0.99 lies as much as between 0.5 and 0.9."""
-_NEAR = 0.7
-"""Share of the best department's relevance from which another one's agent is asked as well: of 265 questions about
-invented organisations (training) the department that answers was asked in .95 with it, in .81 with one or two agents
-chosen by their exemplars; 2.3 agents a question."""
+_NEAR, _FAINT = 0.7, 0.25
+"""Share of the best department's relevance from which another one's agent is asked as well, and the least relevance: of
+265 questions about invented organisations (training) the department that answers was asked in .94 with it, in .81 with
+the one or two agents chosen by their exemplars; 2.3 agents a question."""
+_OWNER, _LEADING = 0.9, 0.95
+"""Nobody else is asked what is so clearly an agent's own, where its documents bear on it about as much as any."""
 _FITTED = 16
 """Sets of agents whose exemplars are kept compared; callers may narrow and describe agents as they like."""
 
@@ -158,8 +160,10 @@ def _ranked(
     }
     fallback = _fallback(agents)
     best, *others = sorted(scores, key=lambda name: (-scores[name], name == fallback))
-    least = _NEAR * max(reading.values())
-    return (best, *(name for name in others if reading[name] and reading[name] >= least))
+    most = max(reading.values())
+    if shares[best] >= _OWNER and reading[best] >= _LEADING * most:
+        return (best,)
+    return (best, *(name for name in others if reading[name] >= max(_FAINT, _NEAR * most)))
 
 
 def _strength(relevance: float) -> float:

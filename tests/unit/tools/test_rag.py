@@ -48,12 +48,14 @@ class TestRagTool:
 
     async def test_hands_passages_and_threshold_to_the_reasoner(self) -> None:
         reasoner = RecordingReasoner()
-        await tool(RecordingSearcher({"Đi muộn?": (LATE,)}), reasoner)(call("Đi muộn?", language="en", agent="hr"))
+        asked = call("Đi muộn?", language="en", agent="hr")
+        await tool(RecordingSearcher({"Đi muộn?": (LATE,)}), reasoner)(asked)
         assert reasoner.answered == [
             AnswerRequest(
-                query="Đi muộn?", language="en", agent="hr", index=1, passages=(LATE,), min_relevance_score=0.7
+                query="Đi muộn?", language="en", agent="hr", index=1, passages=(LATE,), min_relevance_score=0.7,
+                today=asked.now.date(), department=asked.principal.department,
             )
-        ]
+        ]  # fmt: skip
 
     async def test_reports_what_was_not_found_as_a_finding(self) -> None:
         result = await tool(RecordingSearcher())(call("unknown"))
