@@ -10,7 +10,7 @@ APT := -qq -o Acquire::Retries=0 -o Acquire::http::Timeout=10 -o Acquire::https:
 export Q ASKER
 
 .DEFAULT_GOAL := help
-.PHONY: chromium help run ask test test-browser screenshots check lint format docs reference bench eval chaos lock clean
+.PHONY: chromium help run ask test test-fast test-browser screenshots check lint format docs reference bench eval chaos lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -43,6 +43,9 @@ chromium:
 
 test: $(VENV)/.dev chromium ## install what tests need and run all of them
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup --durations 25
+
+test-fast: $(VENV)/.dev ## a minute's worth, for every commit: no service, no model, no process of its own
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup -q --fast tests/unit
 
 test-browser: $(VENV)/.dev chromium ## the chat page in this machine's Chromium
 	@$(BIN)/python -m pytest tests/browser
@@ -90,7 +93,7 @@ eval: $(VENV)/.dev ## how well passages are found, questions understood and answ
 
 chaos: $(VENV)/.dev ## a storm over many processes (11 minutes), limits in seconds, then every fault of a model at every stage (40)
 	@$(BIN)/python -m tests.chaos
-	@CONCLAVE_EXACT_LIMITS=1 $(BIN)/python -m pytest tests/unit/tools/test_isolation.py tests/unit/tools/test_mcp_hostile.py tests/unit/tools/test_python.py tests/unit/tools/test_python_hostile.py tests/unit/tools/test_regex.py
+	@CONCLAVE_EXACT_LIMITS=1 $(BIN)/python -m pytest $$(grep -rlE '^from tests.limits' tests)
 	@CONCLAVE_FAULT_SEEDS=20 $(BIN)/python -m pytest --timeout 3600 tests/conformance/test_model_faults.py tests/conformance/test_deep_model_faults.py tests/acceptance/test_language_model.py
 
 lock: ## write both lock files anew (needs uv)

@@ -25,6 +25,7 @@ from tests.warm import warm
 
 # CI judges a change by the same examples every time; other runs look for new ones and print what repeats them.
 settings.register_profile("ci", derandomize=True)
+settings.register_profile("fast", max_examples=10)
 if os.environ.get("CI"):
     settings.load_profile("ci")
 
@@ -77,7 +78,29 @@ class LongRun:
             terminalreporter.write_line(f"{seconds:6.0f} {file}")
 
 
+_NEEDS_TIME = {"embedded_server", "bundled"}
+"""Fixtures that start a database or load the model."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--fast", action="store_true", help="only what needs no service, no model and no process")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With `--fast`, leave out what is marked slow or stands on a slow fixture."""
+    if not config.getoption("--fast"):
+        return
+    slow = [
+        item for item in items if item.get_closest_marker("slow") or _NEEDS_TIME & {*getattr(item, "fixturenames", ())}
+    ]
+    config.hook.pytest_deselected(items=slow)
+    left_out = {id(item) for item in slow}
+    items[:] = [item for item in items if id(item) not in left_out]
+
+
 def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--fast"):
+        settings.load_profile("fast")
     if config.getoption("numprocesses", None):
         config.pluginmanager.register(LongRun(config))
 

@@ -1,5 +1,6 @@
 """The door for documents: what is refused at once, what has not changed, and what becomes a new version."""
 
+import asyncio
 import hashlib
 import re
 from collections.abc import Callable, Sequence
@@ -92,17 +93,17 @@ class Intake:
         await note(tx, "document_brought_in", str(document_id), details)
         return Arrival(document_id, version)
 
-    async def changed(self, tx: Transaction, uploads: Sequence[Upload]) -> list[Upload]:
-        """Those of some uploads that are new or say something else than what is there."""
-        names = [external_id_of(upload) for upload in uploads]
-        known = await known_documents(tx, names, self._space)
-        drafts = [
-            self._draft(upload, name, document_id_of(tx.principal, name), known.get(name))
-            for upload, name in zip(uploads, names, strict=True)
-        ]
-        digests = map(content_hash, uploads, drafts)
-        pairs = zip(uploads, names, digests, strict=True)
-        return [upload for upload, name, digest in pairs if not _is_settled(known.get(name), digest)]
+    async def changed(self, tx: Transaction, uploads: Sequence[Upload]) -> frozenset[str]:
+        """The external ids of those uploads that are new or say something else than what is there."""
+        known = await known_documents(tx, [external_id_of(upload) for upload in uploads], self._space)
+
+        def settled(upload: Upload) -> bool:
+            name = external_id_of(upload)
+            draft = self._draft(upload, name, document_id_of(tx.principal, name), known.get(name))
+            return _is_settled(known.get(name), content_hash(upload, draft))
+
+        # Beside the event loop: thousands of texts are read and hashed.
+        return await asyncio.to_thread(lambda: frozenset(external_id_of(one) for one in uploads if not settled(one)))
 
     def _draft(self, upload: Upload, name: str, document_id: UUID, known: KnownDocument | None) -> DocumentDraft:
         said = upload.fields

@@ -14,10 +14,10 @@ from app.domain.record import Record
 from app.domain.zones import today_in
 from app.embedding import Embedder
 from app.errors import AppError, ErrorCode
-from app.ingestion.intake import Intake, as_upload, demand_admin
+from app.ingestion.intake import Intake, as_upload, demand_admin, external_id_of
 from app.ingestion.parsing import Parser
 from app.ingestion.passages import Passages
-from app.ingestion.stages import Examine, Published, Stages, Tell
+from app.ingestion.stages import SUPERSEDED, Examine, Published, Stages, Tell
 from app.retrieval.calibration import Calibration, load_calibration
 from app.storage.database import Database
 
@@ -87,15 +87,16 @@ class Ingestion:
     ) -> IngestReport:
         """Publish the drafts that are new or have changed. Nothing is written when one of them cannot be accepted.
 
-        Raises `AppError`: `DOCUMENT_REJECTED` for a draft without text or an external id that comes twice,
+        Raises `AppError`: `DOCUMENT_REJECTED` for a draft that cannot be published or an external id that comes twice,
         `PERMISSION_DENIED` for a caller who does not administer the tenant; and `EmbeddingUnavailable`. Documents
         published before such a failure stay, so the same call again does what is left.
         """
         started = time.perf_counter()
         uploads = _checked(principal, drafts)
         async with self._database.principal_scope(principal) as tx:
-            pending = await self.intake.changed(tx, uploads)
-        known = [upload for upload in uploads if upload not in pending]
+            changed = await self.intake.changed(tx, uploads)
+        known = [upload for upload in uploads if external_id_of(upload) not in changed]
+        waiting = iter([upload for upload in uploads if external_id_of(upload) in changed])
         done: list[Published] = []
 
         def tell(upload: Upload, finished: int) -> None:
@@ -104,12 +105,15 @@ class Ingestion:
 
         async def work() -> None:
             for upload in waiting:
-                done.append(await self._through(self._many, principal, upload, _tell_nobody))
+                ended = await self._through(self._many, principal, upload, _tell_nobody)
+                if ended.status is DocumentStatus.FAILED and ended.code != SUPERSEDED:
+                    detail = f"The document {external_id_of(upload)!r} cannot be published: {ended.detail}"
+                    raise AppError(ErrorCode.DOCUMENT_REJECTED, detail)
+                done.append(ended)
                 tell(upload, len(known) + len(done))
 
         for number, upload in enumerate(known, 1):
             tell(upload, number)
-        waiting = iter(pending)
         workers = [asyncio.create_task(work()) for _ in range(_AT_ONCE)]
         try:
             await asyncio.gather(*workers)
@@ -117,10 +121,14 @@ class Ingestion:
             for worker in workers:
                 worker.cancel()
             await asyncio.gather(*workers, return_exceptions=True)
-        chunks, embedded = sum(one.chunks for one in done), sum(one.embedded for one in done)
-        seconds = time.perf_counter() - started
+        # A version that a newer one overtook meanwhile, or that somebody else brought in too, is none of ours.
+        published = [one for one in done if one.version is not None and one.status is not DocumentStatus.FAILED]
         return IngestReport(
-            published=len(done), unchanged=len(known), chunks=chunks, embedded=embedded, seconds=seconds
+            published=len(published),
+            unchanged=len(uploads) - len(published),
+            chunks=sum(one.chunks for one in published),
+            embedded=sum(one.embedded for one in published),
+            seconds=time.perf_counter() - started,
         )
 
     async def _through(self, stages: Stages, principal: Principal, upload: Upload, tell: Tell) -> Published:

@@ -54,6 +54,10 @@ class _Stopped(Exception):
     """The version must not go on: deleted, or a newer one arrived."""
 
 
+SUPERSEDED = "SUPERSEDED"
+"""Why a version failed that a newer one overtook, or whose document was deleted meanwhile."""
+
+
 @dataclass(frozen=True)
 class _Read:
     """What a version says."""
@@ -98,7 +102,7 @@ class Stages:
             return await self._failed(principal, version, str(failure.code), failure.advice)
         except _Stopped:
             detail = "A newer version arrived, or the document was deleted, before this one was published."
-            return await self._failed(principal, version, "SUPERSEDED", detail)
+            return await self._failed(principal, version, SUPERSEDED, detail)
 
     async def _unchanged(self, principal: Principal, document_id: UUID) -> Published:
         """The same came again: it stands as it stood, also when it could not be read."""

@@ -4,12 +4,12 @@ Silence is counted in own looks, not by a clock: a machine that slept is not tak
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 
 import structlog
 
-Loop = Callable[[Callable[[], None]], Awaitable[None]]
+Loop = Callable[[Callable[[], None]], Coroutine[None, None, None]]
 """Runs for ever, calling what it is given as a sign of life whenever it has done something, or has failed to: to begin
 is none."""
 LONGEST_PAUSE_SECONDS = 5.0
@@ -36,16 +36,16 @@ class _Watched:
 
     def beat(self) -> None:
         self.beats += 1
-
-    async def run(self) -> None:
-        await self.loop(self.beat)
+        task = asyncio.current_task()
+        if task is not None and task.cancelling():  # what it called failed while it ended, and hid that it was told to
+            raise asyncio.CancelledError
 
     def start(self) -> None:
         if self.running is not None:
             self.running.cancel()
             self.abandoned = [*(task for task in self.abandoned if not task.done()), self.running]
         self.quiet = 0
-        self.running = asyncio.create_task(self.run(), name=self.name)
+        self.running = asyncio.create_task(self.loop(self.beat), name=self.name)
 
 
 class Watchdog:

@@ -21,6 +21,7 @@ async def serve(app: ASGIApp, *, lifespan: str = "on") -> AsyncIterator[str]:
         access_log=False,
         lifespan="on" if lifespan == "on" else "off",
         timeout_graceful_shutdown=5,
+        timeout_keep_alive=75,
         ws="none",
     )
     server = uvicorn.Server(config)

@@ -199,6 +199,12 @@ class TestToolCalls:
             (a_call("search_documents", "xem https://evil.example/?q=luong"), "stands nowhere"),
             (a_call("search_documents", "đi muộn BỊ trừ bao nhiêu?"), "made already"),
             (a_call("unit_tool", "", value="1"), "'unit' is missing"),
+            (a_call("unit_tool", "", value="một", unit="km"), "is no number"),
+            (a_call("unit_tool", "", value="1", unit="furlong"), "none of the choices"),
+            (a_call("unit_tool", "", value="1", unit="km", places="1.5"), "is no integer"),
+            (a_call("unit_tool", "", value="1", unit="km", list="{}"), "is no array"),
+            (a_call("unit_tool", "", value="1", unit="km", exact="perhaps"), "is no boolean"),
+            (a_call("unit_tool", "", value="1", unit="km", note="too long"), "longer than 5"),
             (a_call("unit_tool", "", value="1", unit="km", user="root"), "no argument 'user'"),
         ],
     )

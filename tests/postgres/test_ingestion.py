@@ -14,6 +14,7 @@ from app.domain.principal import Principal
 from app.embedding import EmbeddingUnavailable
 from app.embedding.onnx import OnnxEmbedder
 from app.errors import AppError, ErrorCode
+from app.ingestion.passages import Passages
 from app.ingestion.pipeline import Ingestion
 from app.retrieval.calibration import load_calibration
 from app.retrieval.search import Retriever
@@ -204,6 +205,28 @@ class TestFailure:
         assert await found(retriever, owner, "giờ làm") == {"hours": "Văn phòng mở cửa lúc 8:00."}
         embedder.failure = None
         assert (await ingestion.ingest(owner, [changed, LATENESS])).published == 2
+
+    async def test_of_one_document_is_not_told_as_published(
+        self, ingestion: Ingestion, owner: Principal, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        cut = Passages.cut
+        monkeypatch.setattr(
+            Passages, "cut", lambda self, one, *rest: [] if one.external_id == "hours" else cut(self, one, *rest)
+        )
+        with pytest.raises(AppError, match="'hours' cannot be published") as caught:
+            await ingestion.ingest(owner, [draft("hours", "Giờ làm", "Văn phòng mở cửa lúc 8:00."), LATENESS])
+        assert caught.value.code is ErrorCode.DOCUMENT_REJECTED
+
+    async def test_of_a_version_that_another_run_overtook_is_not_counted(
+        self, ingestion: Ingestion, retriever: Retriever, owner: Principal
+    ) -> None:
+        texts = ("Văn phòng mở cửa lúc 8:00.", "Văn phòng mở cửa lúc 9:30.")
+        runs = [ingestion.ingest(owner, [draft("hours", "Giờ làm", text)]) for text in texts]
+        reports = await asyncio.gather(*runs)
+        assert all(one.published + one.unchanged == 1 for one in reports)
+        assert any(one.published for one in reports)
+        [told] = (await found(retriever, owner, "giờ làm")).values()
+        assert told in texts
 
 
 class TestAdministratorWithFewRights:

@@ -11,6 +11,8 @@ import pytest
 
 from app.confinement.kernel import _ARCHITECTURES, _GRANTED, granted_numbers
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[2]
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="these powers are taken away by means of Linux")
 HEADERS = {

@@ -55,6 +55,15 @@ class TestMakefile:
         brought_along = set(re.findall(r"[a-z-]+", " ".join(re.findall(r"^[a-z-]+:([^#\n]*)", text, re.MULTILINE))))
         assert described <= set(phony[1].split()) <= described | brought_along
 
+    def test_every_test_and_module_named_exists(self) -> None:
+        text = (ROOT / "Makefile").read_text("utf-8")
+        named = set(re.findall(r"(?<=\s)tests/[\w/]+(?:\.py)?(?=\s)", text))
+        modules = {name.replace(".", "/") for name in re.findall(r"-m ((?:bench|tests|reference)[\w.]*)", text)}
+        assert [name for name in named if not (ROOT / name).exists()] == []
+        assert [
+            name for name in modules if not any((ROOT / f"{name}{end}").exists() for end in (".py", "/__main__.py"))
+        ] == []
+
     def test_ask_hands_over_question_and_asker(self, tmp_path: Path) -> None:
         """Run by make itself, with a command of the same name that prints what it is given."""
         told = tmp_path / "bin" / "conclave"

@@ -5,6 +5,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -48,7 +49,7 @@ MISSES_LIMITS = frozenset({"bench.arithmetic", "bench.retrieval"})
 """They end with 1 when a limit is missed, which over so few rows some are."""
 _SECONDS = 120
 """Each takes one to four on a quiet machine."""
-pytestmark = pytest.mark.timeout(_SECONDS + 20)
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(_SECONDS + 20)]
 
 
 @pytest.fixture(scope="module")
@@ -102,32 +103,49 @@ def _copy_some(path: Path, target: Path) -> None:
     target.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in kept), "utf-8")
 
 
+class Runner:
+    """One process for all benches, apart from that of the tests: a bench may watch and replace what it measures. One
+    that hangs is killed with its process, and the next has a new one."""
+
+    def __init__(self) -> None:
+        self._pool: ProcessPoolExecutor | None = None
+
+    def run(self, module: str, arguments: list[str]) -> Outcome:
+        self._pool = self._pool or ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=prepare)
+        try:
+            return self._pool.submit(run, module, arguments).result(_SECONDS)
+        except (TimeoutError, BrokenProcessPool):
+            for child in (self._pool._processes or {}).values():
+                child.kill()
+            self.close()
+            raise
+
+    def close(self) -> None:
+        if self._pool is not None:
+            self._pool.shutdown()
+        self._pool = None
+
+
 @pytest.fixture(scope="module")
-def process() -> Iterator[ProcessPoolExecutor]:
-    """One process for all of them, apart from that of the tests: a bench may watch and replace what it measures."""
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=prepare) as pool:
-        yield pool
+def runner() -> Iterator[Runner]:
+    kept = Runner()
+    yield kept
+    kept.close()
 
 
-def check(module: str, arguments: str, expected: str, places: dict[str, str], process: ProcessPoolExecutor) -> None:
-    waiting = process.submit(run, module, arguments.format(**places).split())
-    try:
-        outcome: Outcome = waiting.result(_SECONDS)
-    except TimeoutError:
-        for child in process._processes.values():  # nothing behind it in the line would come to its turn
-            child.kill()
-        raise
+def check(module: str, arguments: str, expected: str, places: dict[str, str], runner: Runner) -> None:
+    outcome = runner.run(module, arguments.format(**places).split())
     assert not outcome.error, outcome.error
     assert outcome.code in ((0, 1) if module in MISSES_LIMITS else (0,)), outcome.printed
     assert expected in outcome.printed
 
 
 @pytest.mark.parametrize("module", OWN)
-def test_runs(module: str, places: dict[str, str], process: ProcessPoolExecutor) -> None:
-    check(module, *OWN[module], places, process)
+def test_runs(module: str, places: dict[str, str], runner: Runner) -> None:
+    check(module, *OWN[module], places, runner)
 
 
 @pytest.mark.parametrize("module", OVER_SHARED)
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the shared development data is not on this machine")
-def test_runs_over_shared_data(module: str, places: dict[str, str], process: ProcessPoolExecutor) -> None:
-    check(module, *OVER_SHARED[module], places, process)
+def test_runs_over_shared_data(module: str, places: dict[str, str], runner: Runner) -> None:
+    check(module, *OVER_SHARED[module], places, runner)

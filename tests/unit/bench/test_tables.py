@@ -9,6 +9,8 @@ from rich.console import Console
 
 from bench.tables import Expected, Judged, Row, judge, read_rows, report
 
+pytestmark = pytest.mark.slow
+
 ROW = Row(id="1", file="a.csv", question="Tổng tiền?", kind="sum", answer=Expected(facts=[["1.500", "1500"], ["An"]]))
 NONE = ROW.model_copy(update={"answer": Expected(decline=True)})
 

@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 from app.cli import app as command_line
 from app.cli.lazy_commands import PLACES, Commands
 
+pytestmark = pytest.mark.slow
+
 HEAVY = {
     "alembic", "langgraph", "langsmith", "mcp", "onnxruntime", "openai", "pgqueuer", "pint", "redis", "sentencepiece",
     "uvicorn", "app.agents.registry", "app.api.deps", "app.evaluation.running", "app.flow", "app.main.http",

@@ -13,6 +13,8 @@ import pytest
 from app.embedding import EmbeddingUnavailable, Vectors, onnx
 from app.embedding.onnx import OnnxEmbedder
 
+pytestmark = pytest.mark.slow
+
 TEXT = "Nhân viên được nghỉ 12 ngày phép mỗi năm."
 
 

@@ -13,6 +13,8 @@ from app.embedding.tokenizer import Tokenizer, sentencepiece_model
 from app.embedding.weights import Weights
 from app.text.language import normalise
 
+pytestmark = pytest.mark.slow
+
 UNKNOWN = 3
 ANY_TEXT = st.text(st.characters(codec="utf-8", exclude_categories=["Cn"]), max_size=80)
 VIETNAMESE = st.text(

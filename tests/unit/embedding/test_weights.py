@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from app.embedding.weights import BUNDLED, BadWeights, Weights
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def weights() -> Weights:

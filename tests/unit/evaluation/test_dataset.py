@@ -179,6 +179,7 @@ class TestWhatComesAlong:
         assert some == every
         assert len(open_dataset("smoke").cases) == len((SETS_FOLDER / "smoke.txt").read_text().split())
 
+    @pytest.mark.slow
     def test_a_canary_stands_only_where_its_asker_may_not_read(self) -> None:
         users: dict[str, Principal] = {f"{user.tenant}/{user.name}": user.principal for user in SEED_USERS}
         documents = [

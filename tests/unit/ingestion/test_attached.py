@@ -18,6 +18,8 @@ from app.ingestion.parsing.image import image_facts
 from app.storage.attachments import content_of as stored
 from tests.cases import each_case
 
+pytestmark = pytest.mark.slow
+
 CSV = "Phòng;Chi phí (đ)\nIT;1.000.000\nKế toán;2.500.000\n"
 
 

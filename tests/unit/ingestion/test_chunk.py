@@ -16,6 +16,8 @@ from app.text.language import clean
 from tests.cases import each_case
 from tests.factories import bundled_tokens
 
+pytestmark = pytest.mark.slow
+
 SEED = Path(__file__).parents[3] / "seed_data"
 
 LEAVE = """# Chính sách nghỉ phép

@@ -13,6 +13,8 @@ from app.tables.jobs import Rows, answered, job
 from tests.cases import each_case
 from tests.unit.tables import unchecked
 
+pytestmark = pytest.mark.slow
+
 ROWS = Rows(
     (("Mục", "VARCHAR"), ("Số tiền", "DECIMAL(38,10)"), ("Ngày", "DATE")),
     (("a", "1.5", "2026-01-02"), ("b", "2", "2026-02-03"), ("c", None, None)),

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
 
 import pytest
 
@@ -106,3 +107,20 @@ class TestWatchdog:
         await watchdog.stop(patience_seconds=0.01)
         let_go.set()
         await asyncio.sleep(0)
+
+    async def test_ends_a_loop_whose_cancellation_got_lost_in_an_error(self) -> None:
+        async def loses_it(beat: Callable[[], None]) -> None:
+            while True:
+                with suppress(ConnectionError):
+                    try:
+                        await asyncio.sleep(0.001)
+                    finally:
+                        raise ConnectionError("the database went away")
+                beat()
+
+        watchdog = Watchdog({"loop": loses_it}, 3600)
+        watchdog.start()
+        await asyncio.sleep(0)
+        running = {task for task in asyncio.all_tasks() if task.get_name() == "loop"}
+        await watchdog.stop()
+        assert running and all(task.cancelled() for task in running)

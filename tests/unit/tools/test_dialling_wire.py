@@ -26,7 +26,7 @@ from tests.fakes.web_server import (
 from tests.limits import limit
 from tests.unit.tools.lag import LoopLag
 
-pytestmark = pytest.mark.usefixtures("settled_heap")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("settled_heap")]
 
 HTML = frozenset(("text/html",))
 SITE, OTHER = "site.example", "other.example"

@@ -32,7 +32,7 @@ from tests.unit.tools.mcp_lines import (
 )
 from tests.unit.tools.recording import call
 
-pytestmark = pytest.mark.usefixtures("settled_heap")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("settled_heap")]
 
 MAX_LAG_SECONDS = 0.1
 CANARY = "canary-7f3a"

@@ -13,7 +13,7 @@ from app.confinement.processes import Isolated, IsolationEnd, IsolationFailed, P
 from tests.limits import limit
 from tests.unit.tools.lag import LoopLag
 
-pytestmark = pytest.mark.usefixtures("settled_heap")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("settled_heap")]
 
 LIMITS = ProcessLimits(wall_seconds=1.0, cpu_seconds=1, memory_bytes=64 * 1024 * 1024, output_bytes=1_000_000)
 Start = Callable[[str], Awaitable[Isolated]]

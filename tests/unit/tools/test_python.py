@@ -23,7 +23,7 @@ from app.tools.sandbox.program_keeper import _json
 from tests.limits import limit
 from tests.unit.tools.recording import RecordingReasoner, call
 
-pytestmark = pytest.mark.usefixtures("settled_heap")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("settled_heap")]
 
 SHORT = Limits(wall_seconds=1.0, cpu_seconds=0.5, memory_bytes=32 * 2**20)
 LONG = Limits(wall_seconds=30.0, cpu_seconds=30.0)

@@ -14,7 +14,7 @@ from tests.limits import limit
 from tests.unit.tools.hostile_programs import HOSTILE
 from tests.unit.tools.lag import LoopLag
 
-pytestmark = pytest.mark.usefixtures("settled_heap")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("settled_heap")]
 
 LIMITS = Limits(wall_seconds=1.0, cpu_seconds=0.4, memory_bytes=32 * 2**20)
 _LATE_SECONDS, _MOST_LAG_SECONDS = 1.0, 0.1

@@ -12,7 +12,7 @@ from tests.limits import limit
 from tests.unit.tools.hostile_regexes import HOSTILE
 from tests.unit.tools.lag import LoopLag
 
-pytestmark = pytest.mark.usefixtures("settled_heap")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("settled_heap")]
 
 LINE_CHARS = 8_000
 PIECES = st.sampled_from(

@@ -4,9 +4,12 @@ Untrusted text may fill values. It names no tool that was not on offer before, n
 company documents say does not leave the house inside a query.
 """
 
+import json
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
+from math import isfinite
+from typing import Any
 
 from app.domain.deep import Observation
 from app.domain.knowledge import Finding
@@ -25,6 +28,7 @@ _PROGRAM = re.compile(r"\n|\b(?:print|import|def|for|while|return|lambda)\b\s*[(
 _SMALL = 100
 _COMMON = frozenset(map(Decimal, (360, 365, 366, 1000, 1024, 1440, 3600, 86400, 10**6, 10**9)))
 """Numbers that are stated by nobody and known to everybody."""
+_TRUTHS = frozenset({"true", "false", "yes", "no", "1", "0", "có", "không", "đúng", "sai"})
 _MOST_TOLD = 3
 
 
@@ -69,7 +73,7 @@ def _values(reply: ToolShape) -> dict[str, str]:
 
 
 def _wrong_arguments(reply: ToolShape, wish: ToolWish, offer: ToolOffer) -> Iterator[str]:
-    """Names, required ones and lengths; the tool itself checks the values and says what is wrong with them."""
+    """Names, required ones, types and limits; the tool itself knows the rest of its schema."""
     if offer.arguments is None or not wish.arguments:
         return
     named = [clean(one.name).strip() for one in reply.arguments]
@@ -78,13 +82,62 @@ def _wrong_arguments(reply: ToolShape, wish: ToolWish, offer: ToolOffer) -> Iter
     for name, value in wish.arguments.items():
         if name not in properties:
             yield f"{offer.name} has no argument {name!r}"
-        elif len(value) > _VALUE_CHARS:
-            yield f"argument {name!r}: is longer than {_VALUE_CHARS} characters"
+        elif fault := _fault(value, properties[name]):
+            yield f"argument {name!r}: {fault}"
     yield from (
         f"argument {name!r} is missing"
         for name in listed(offer.arguments.get("required"))
         if name not in wish.arguments
     )
+
+
+def _fault(value: str, of: Any) -> str:
+    """What keeps a text from being the value a property takes."""
+    if len(value) > _VALUE_CHARS:
+        return f"is longer than {_VALUE_CHARS} characters"
+    if not isinstance(of, Mapping):
+        return ""
+    choices = of.get("enum")
+    if isinstance(choices, list | tuple) and value not in map(str, choices):
+        return "is none of the choices"
+    most = of.get("maxLength")
+    if isinstance(most, int) and len(value) > most:
+        return f"is longer than {most} characters"
+    kinds = _kinds(of)
+    return "" if not kinds or any(_is(value, kind) for kind in kinds) else f"is no {' or '.join(sorted(kinds))}"
+
+
+def _kinds(of: Mapping[str, Any]) -> set[str]:
+    own = of.get("type")
+    kinds = {own} if isinstance(own, str) else {kind for kind in own or () if isinstance(kind, str)}
+    for key in ("anyOf", "oneOf"):
+        for choice in listed(of.get(key)):
+            named = choice.get("type") if isinstance(choice, Mapping) else None
+            kinds |= {named} if isinstance(named, str) else set()
+    return kinds
+
+
+def _is(value: str, kind: str) -> bool:
+    match kind:
+        case "integer":
+            return re.fullmatch(r"[+-]?\d{1,30}", value, re.ASCII) is not None
+        case "number":
+            return re.fullmatch(r"[+-]?\d{1,30}(?:\.\d{1,30})?(?:[eE][+-]?\d{1,3})?", value, re.ASCII) is not None and (
+                isfinite(float(value))
+            )
+        case "boolean":
+            return value.lower() in _TRUTHS
+        case "array" | "object":
+            return _is_json(value, list if kind == "array" else dict)
+        case _:
+            return True
+
+
+def _is_json(value: str, kind: type[list[Any]] | type[dict[str, Any]]) -> bool:
+    try:
+        return isinstance(json.loads(value), kind)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _was_made(wish: ToolWish, observations: Sequence[Observation]) -> bool:

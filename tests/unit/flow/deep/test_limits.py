@@ -144,6 +144,7 @@ def hanging_at(stage: str) -> ScriptedDeepMind:
     return Slow()
 
 
+@pytest.mark.slow
 class TestDeadline:
     @pytest.mark.parametrize("stage", ["planner", "critic", "researcher", "expert"])
     async def test_leaves_the_finalizer_time_to_speak(self, stage: str) -> None:

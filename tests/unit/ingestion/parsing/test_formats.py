@@ -11,6 +11,8 @@ from tests.cases import each_case
 from tests.unit.ingestion.parsing import samples
 from tests.unit.ingestion.parsing.rawpdf import page_with, pages_with, text_at
 
+pytestmark = pytest.mark.slow
+
 SHARED = Path(__file__).parents[5] / "shared" / "eval" / "files"
 MANIFEST = SHARED / "manifest.jsonl"
 

@@ -13,6 +13,8 @@ from tests.unit.ingestion.parsing.hostile_office import OFFICE, XXE_FILE, Case, 
 from tests.unit.ingestion.parsing.hostile_pdf import PDF
 from tests.unit.ingestion.parsing.hostile_text import TEXT
 
+pytestmark = pytest.mark.slow
+
 FAMILIES = {"office": OFFICE, "pdf": PDF, "text": TEXT}
 
 

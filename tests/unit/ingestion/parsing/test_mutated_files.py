@@ -15,6 +15,8 @@ from app.ingestion.parsing import ParseFailed, ParseFailure, Parser
 from tests.unit.ingestion.parsing import samples
 from tests.unit.ingestion.parsing.hostile_office import changed
 
+pytestmark = pytest.mark.slow
+
 SEED = int(
     os.environ.get("CONCLAVE_SEED", "20261121" if os.environ.get("CI") else random.SystemRandom().randrange(10**9))
 )

@@ -21,6 +21,8 @@ from app.ingestion.parsing.outcome import MEBIBYTE
 from app.ingestion.parsing.parser import parsed_answer
 from tests.unit.ingestion.parsing import samples
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[4]
 on_linux = pytest.mark.skipif(sys.platform != "linux", reason="these powers are taken away by means of Linux")
 Make = Callable[..., Parser]

@@ -8,6 +8,8 @@ import pytest
 from app.reasoning.local import exemplars
 from app.reasoning.local.exemplars import KindModel
 
+pytestmark = pytest.mark.slow
+
 TEXT = "cảm ơn bạn nhiều"
 
 
