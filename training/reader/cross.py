@@ -176,7 +176,10 @@ def auroc(rights: Sequence[float], wrongs: Sequence[float]) -> float:
     """Share of pairs in order."""
     if not rights or not wrongs:
         return float("nan")
-    return float(np.mean(np.array(rights)[:, None] > np.array(wrongs)) + 0.5 * np.mean(np.array(rights)[:, None] == np.array(wrongs)))
+    return float(
+        np.mean(np.array(rights)[:, None] > np.array(wrongs))
+        + 0.5 * np.mean(np.array(rights)[:, None] == np.array(wrongs))
+    )
 
 
 def check(score: Any, data: Data, groups: Sequence[dict[str, Any]], most: int) -> None:
@@ -191,7 +194,9 @@ def check(score: Any, data: Data, groups: Sequence[dict[str, Any]], most: int) -
         both = np.log(np.array(values["plain"]) + 1e-6) / 2 + np.array(logits)
         values["both"] = list(both)
         row = [float(right[int(np.argmax(value))]) for value in values.values()]
-        told[group["kind"]].append((group["answerable"], any(right), [*row, *(max(value) for value in values.values())]))
+        told[group["kind"]].append(
+            (group["answerable"], any(right), [*row, *(max(value) for value in values.values())])
+        )
     for kind in [*sorted(told), "all"]:
         rows = [row for name, of in told.items() if kind in (name, "all") for row in of]
         known = np.array([row[2][:4] for row in rows if row[1]])
@@ -271,7 +276,11 @@ def train(given: argparse.Namespace) -> None:
         losses.append(float(loss))
         if (step + 1) % 20 == 0:
             each = (time.monotonic() - began) / (step + 1 - start)
-            print(f"{step + 1} loss {np.mean(losses[-60:]):.4f}, {each:.2f} s a step", time.strftime("%H:%M:%S"), flush=True)
+            print(
+                f"{step + 1} loss {np.mean(losses[-60:]):.4f}, {each:.2f} s a step",
+                time.strftime("%H:%M:%S"),
+                flush=True,
+            )
         if time.monotonic() - seen > given.minutes * 60 or step + 1 == given.steps:
             save(given.keep, params, state, step + 1)
             export(given.out, params, given.layers)

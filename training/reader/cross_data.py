@@ -161,7 +161,9 @@ def company_questions(corpus: Corpus, rows: Sequence[dict[str, Any]], trains: bo
             continue
         facts = [bare(fact) for ways in row["facts"] for fact in ways if len(bare(fact)) > 2]
         states = frozenset(
-            at for at, one in enumerate(corpus.candidates) if any(f" {fact} " in f" {bare(one.unit.text)} " for fact in facts)
+            at
+            for at, one in enumerate(corpus.candidates)
+            if any(f" {fact} " in f" {bare(one.unit.text)} " for fact in facts)
         )
         near = sorted(set(near) - set(right))
         for number, text in enumerate(row["wordings"]):
@@ -175,7 +177,8 @@ def xquad_questions(folder: Path, corpora: dict[str, Corpus]) -> Iterator[Questi
     """Each question of its own passage and of the parallel one; half of them, too, with the passage taken out."""
     rows = [json.loads(line) for line in (folder / "queries.jsonl").open(encoding="utf-8")]
     articles = {
-        row["id"]: row["article"] for row in (json.loads(line) for line in (folder / "corpus.jsonl").open("r", encoding="utf-8"))
+        row["id"]: row["article"]
+        for row in (json.loads(line) for line in (folder / "corpus.jsonl").open("r", encoding="utf-8"))
     }
     spans = {(row["lang"], row["parallel"]): row["answers"] for row in rows}
     for row in rows:
@@ -301,7 +304,17 @@ def questions_of(given: argparse.Namespace, corpora: dict[str, Corpus]) -> list[
                 rows += [json.loads(line) for line in path.open(encoding="utf-8") if line.strip()]
         own = list(company_questions(corpora[name], rows, name != HELD_OUT))
         answerable = sum(3 for row in rows if row["answerable"])
-        print(name, len(rows), "rows", len(own), "questions", sum(one.answerable for one in own), "of", answerable, flush=True)
+        print(
+            name,
+            len(rows),
+            "rows",
+            len(own),
+            "questions",
+            sum(one.answerable for one in own),
+            "of",
+            answerable,
+            flush=True,
+        )
         found += own
     xquad = list(xquad_questions(given.eval / "xquad", corpora))
     return found + [one for at, one in enumerate(xquad) if one.trains or at % 4 == 0]

@@ -109,7 +109,7 @@ def _head(graph: Graph, held: dict[str, Any], state: str, asks: str, own: str, p
     whole = node("Cast", piece, to=TensorProto.INT32)
     place = node("ArgMax", whole, axis=1, keepdims=1)
     first = node("GatherND", state, place, batch_dims=1)
-    opening = node("Gather", state, constant("first token", np.array(0)), axis=1)
+    opening = node("Squeeze", node("Gather", state, constant("first token", np.array([0])), axis=1), tokens)
     joined = node("Concat", opening, first, axis=1)
     inner = node("Gemm", joined, constant("inner.w", held["head.inner.w"]), constant("inner.b", held["head.inner.b"]), transB=1)  # fmt: skip
     outer = constant("outer.w", held["head.outer.w"].reshape(-1, 1))

@@ -67,7 +67,7 @@ def encoded_piece(tokenizer: Tokenizer, weights: Weights, candidate: Candidate) 
     return Encoded(ids, [CONTEXT] * around + [OWN] * len(own) + [CONTEXT] * (1 + len(below)))
 
 
-DIGEST = ""
+DIGEST = "2f14859990cdc4d7cd3274a7eca4b055518f40b45137314f31791ed69453d0d8"
 """SHA-256 of the weights of the package."""
 FAMILY = "conclave-reader"
 _REMEMBERED = 2_000
