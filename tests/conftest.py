@@ -23,6 +23,7 @@ from app.storage.embedded import EmbeddedServer, start_embedded
 from app.storage.migrate import upgrade
 from tests import factories
 from tests.nursery import Nursery, open_nursery
+from tests.samples import TOLD
 from tests.warm import warm
 
 # CI judges a change by the same examples every time; other runs look for new ones and print what repeats them.
@@ -114,6 +115,10 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.load_profile("fast")
     if config.getoption("numprocesses", None):
         config.pluginmanager.register(LongRun(config))
+
+
+def pytest_report_header() -> str:
+    return TOLD
 
 
 @pytest.fixture(scope="session")

@@ -22,6 +22,7 @@ import httpx
 import pytest
 
 from tests.api.sse_reader import TERMINAL, Seen, events_of
+from tests.limits import limit
 from tests.nursery import Child, Nursery, Terminal
 from tests.warm import warm
 
@@ -117,7 +118,7 @@ class TestServe:
             await self.check_the_command_line_is_a_client(terminal, port)
             await stream
             process.send_signal(signal.SIGTERM)
-            told = (await asyncio.wait_for(process.communicate(), 15))[1].decode()
+            told = (await asyncio.wait_for(process.communicate(), limit(15)))[1].decode()
         assert process.returncode == 0
         assert f"http://127.0.0.1:{port}/?as=acme/lan" in told
         logged = [json.loads(line) for line in told.splitlines() if line.startswith("{")]
@@ -212,7 +213,7 @@ class TestWorker:
             working = await terminal.start("worker")
             seen = await asyncio.wait_for(journal(http, accepted.data["task_id"]), 60)
             working.send_signal(signal.SIGTERM)
-            told = (await asyncio.wait_for(working.communicate(), 15))[1].decode()
+            told = (await asyncio.wait_for(working.communicate(), limit(15)))[1].decode()
         assert seen[-1].type == "final_report" and working.returncode == 0
         assert told.startswith("worker ") and "Traceback" not in told
 

@@ -10,6 +10,7 @@ import asyncpg
 import pytest
 
 from app.storage.embedded import EmbeddedServer
+from tests.limits import limit
 from tests.nursery import Child, Nursery, Terminal
 from tests.warm import warm
 
@@ -56,7 +57,7 @@ class TestQueues:
             assert (await first_line(process)).strip().endswith("serves chat, it, math")
         finally:
             process.send_signal(signal.SIGTERM)
-            _, told = await asyncio.wait_for(process.communicate(), 15)
+            _, told = await asyncio.wait_for(process.communicate(), limit(15))
         assert process.returncode == 0
         assert "it is not remote here" in told.decode()
 

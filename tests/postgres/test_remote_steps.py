@@ -21,6 +21,7 @@ from app.events import AgentTask, RenavigateRequest
 from app.storage.database import Database
 from app.tasks.run import TaskRun
 from app.tools.base import ToolCall
+from tests.limits import limit
 from tests.nursery import Child, Nursery
 from tests.postgres.remote_steps import PLANNED, Scripted, elsewhere, leading, order_of, runner_of, taking
 from tests.postgres.running import LAN, Rooms, rooms_on
@@ -166,7 +167,7 @@ class TestSilence:
             async with worker_process(nursery, app_url, 0):
                 outcome = await running
         assert outcome.ok
-        assert asyncio.get_running_loop().time() - clock < LEASE_SECONDS + 10
+        assert asyncio.get_running_loop().time() - clock < limit(LEASE_SECONDS + 10)
         await leader.writer.flush()
         events = [entry.event for entry in await here.journal.read(LAN, leader.task.task_id)]
         assert [event.attempt for event in events if isinstance(event, AgentTask)] == [1, 2]
@@ -217,7 +218,7 @@ class TestSilence:
         order = replace(await order_of(here, leader, seconds=0.6), deadline_binds=True)
         clock = asyncio.get_running_loop().time()
         outcome = await leading(here).run(order)
-        assert asyncio.get_running_loop().time() - clock < 1.2
+        assert asyncio.get_running_loop().time() - clock < limit(1.2)
         assert (outcome.error, outcome.calls) == (StepError("deadline", "Tool timeout"), ())
         assert await told(here, leader) == ["agent_task", "navigation_error", "agent_result"]
         assert (await here.registry.get_task(LAN, order.task_id)).status is TaskStatus.CANCELLED
