@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from app.agents.mcp_servers import McpServers
+from app.agents.mcp_servers import McpServers, McpTools
 from app.agents.monitor import Monitor
 from app.agents.registry import Solvers
 from app.agents.run import StepRunner
@@ -42,7 +42,7 @@ from app.storage.notifications import NotificationChannel, identity_of
 from app.storage.spool import Spool, SpoolLimits
 from app.tasks.outage import SpooledWrites
 from app.tasks.oversight import Oversight
-from app.tools.base import Tool, Toolbox
+from app.tools.base import Toolbox
 from app.tools.catalogue import ToolPorts, WebPorts, build_toolbox
 from app.tools.files import FileReader
 from app.tools.safe_http import AllowedHosts, Fetcher, SystemResolver
@@ -208,16 +208,13 @@ async def open_tools(
     )
     stack.push_async_callback(tables.aclose)
     servers = McpServers.load(settings.mcp_servers)
-    further: tuple[Tool, ...] = ()
-    if servers.by_name:
-        connections = servers.connections()
-        stack.push_async_callback(connections.aclose)
-        further = servers.tools(connections, reasoner)
+    of_servers = McpTools(servers, reasoner)
+    stack.push_async_callback(of_servers.aclose)
     web = _web(settings, embedder)
     ports = ToolPorts(
         retriever, reasoner, database, settings.min_relevance_score, sandbox, files, tables, web, concepts_in
     )
-    return build_toolbox(ports, further=further)
+    return build_toolbox(ports, further=of_servers.all)
 
 
 def _web(settings: Settings, embedder: Embedder) -> WebPorts | None:

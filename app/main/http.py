@@ -40,7 +40,7 @@ from app.api import (
 from app.api.auth import Claims
 from app.api.middleware import API_ROOT, AuthenticationMiddleware, BodyLimitMiddleware, RequestMiddleware
 from app.api.problem import install_problem_handlers, problem_of
-from app.client.connection import ADDRESS_FILE, AS_HEADER, WHO_PATH
+from app.client.local import ADDRESS_FILE, AS_HEADER, WHO_PATH
 from app.domain.principal import Principal
 from app.errors import AppError
 from app.faces.face import RefusalMiddleware, load_faces
