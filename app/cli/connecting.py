@@ -66,6 +66,7 @@ async def opened(
 ) -> AsyncIterator["Services"]:
     """The services of this process; shows the first loading of the demo data. `queues` = those its worker serves;
     None = those of a server."""
+    main.load_model_ahead(settings)
     served = {} if queues is None else {"queues": queues}
     services = await main.Services.open(settings, work=work, on_stage=StageLines(console, only="documents"), **served)
     try:
@@ -88,7 +89,7 @@ async def _in_process(settings: Settings, console: Console, work: bool) -> Async
     async with opened(settings, console, work=work) as services:
         with TemporaryDirectory(prefix="conclave-") as folder:
             path = Path(folder) / "server.sock"
-            async with main.private_socket(main.create_app(services=services), services, path):
+            async with main.private_socket(main.create_app(services=services, faces=()), services, path):
                 yield path
 
 
