@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from app.agents.spec import FileRefused, problems, read_yaml
 from app.domain.record import Record
+from app.plugins import SERVERS, load_plugins
 from app.reasoning import Reasoner
 from app.tools.base import ToolCall, ToolResult
 from app.tools.mcp.spec import PinnedServer, PinnedTool, ServerRefused, ServerSpec, read_lock, write_lock
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from app.tools.mcp.adapter import MCPToolAdapter
     from app.tools.mcp.connections import Connections
 
-OURS = Path(__file__).parents[1] / "tools" / "servers" / "servers.yaml"
 LOCK_NAME = "mcp_servers.lock.json"
 
 
@@ -51,10 +51,10 @@ class McpServers:
 
     @classmethod
     def load(cls, file: Path | None) -> "McpServers":
-        """Read our servers and those of `file`, with their lock files; blocks shortly. Raises `FileRefused` naming file
-        and key."""
+        """Read the servers of plug-ins (ours: `extras/servers`) and those of `file`, with their lock files; blocks
+        shortly. Raises `FileRefused` naming file and key."""
         servers: dict[str, McpServer] = {}
-        for path in filter(None, (OURS, file)):
+        for path in (*load_plugins(SERVERS, {}, Path).found.values(), *([file] if file else ())):
             for server in _servers(path):
                 if server.spec.name in servers:
                     raise FileRefused(f"{path}: servers.{server.spec.name}: this name is already taken")

@@ -46,7 +46,6 @@ from app.tools.base import Toolbox
 from app.tools.catalogue import ToolPorts, WebPorts, build_toolbox
 from app.tools.files import FileReader
 from app.tools.safe_http import AllowedHosts, Fetcher, SystemResolver
-from app.tools.sandbox import Sandbox
 
 if TYPE_CHECKING:
     from app.bus.redis import RedisChannel
@@ -201,8 +200,6 @@ async def open_tools(
     What they stand on is closed with `stack`. Raises `AppError` for hosts that are none, `FileRefused` for a file of
     MCP servers that cannot be used.
     """
-    sandbox = Sandbox()
-    stack.push_async_callback(sandbox.aclose)
     tables = Isolated(
         "app.tables.engine:execute", ProcessLimits(wall_seconds=8.0, cpu_seconds=6, memory_bytes=384 * 1024 * 1024)
     )
@@ -211,10 +208,12 @@ async def open_tools(
     of_servers = McpTools(servers, reasoner)
     stack.push_async_callback(of_servers.aclose)
     web = _web(settings, embedder)
-    ports = ToolPorts(
-        retriever, reasoner, database, settings.min_relevance_score, sandbox, files, tables, web, concepts_in
-    )
-    return build_toolbox(ports, further=of_servers.all)
+    ports = ToolPorts(retriever, reasoner, database, settings.min_relevance_score, files, tables, web, concepts_in)
+    toolbox = build_toolbox(ports, further=of_servers.all)
+    for tool in toolbox.values():
+        if (aclose := getattr(tool, "aclose", None)) is not None:
+            stack.push_async_callback(aclose)
+    return toolbox
 
 
 def _web(settings: Settings, embedder: Embedder) -> WebPorts | None:
