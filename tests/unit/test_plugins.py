@@ -58,5 +58,5 @@ class TestPlugins:
 
     def test_of_an_extra_that_is_left_out_are_not_looked_for(self, monkeypatch: pytest.MonkeyPatch) -> None:
         left_out = {"python": "extras.nothing.tool:PYTHON", "own": "extras.nowhere:SERVERS"}
-        monkeypatch.setitem(BUNDLED, GROUP, left_out)  # type: ignore[arg-type]
+        monkeypatch.setitem(BUNDLED, GROUP, left_out)
         assert entries_of(GROUP) == []
