@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -21,7 +23,6 @@ from app.embedding import Embedder
 from app.embedding.cached import CachedEmbedder
 from app.embedding.onnx import OnnxEmbedder
 from app.errors import AppError, ErrorCode
-from app.evaluation.shelf import SHELF_FOLDER, Shelf, Viewer
 from app.flow.deep.context import DeepPorts, Files
 from app.flow.deep.graph import DeepFlow
 from app.flow.deep.state import Checkpoints, DeepLimits
@@ -49,6 +50,7 @@ from app.tools.safe_http import AllowedHosts, Fetcher, SystemResolver
 
 if TYPE_CHECKING:
     from app.bus.redis import RedisChannel
+    from app.evaluation.shelf import Shelf
 
 _BUS_SCHEMES = ("redis", "rediss", "unix")
 
@@ -257,11 +259,22 @@ def deep_limits(settings: Settings) -> DeepLimits:
 
 
 class KeptEvaluations:
-    """What `conclave eval run` left in the data folder; every method reads files."""
+    """What `conclave eval run` left in the data folder; every method reads files. The room is imported when an
+    administrator first asks for one of them."""
 
     def __init__(self, data_dir: Path, oversight: Oversight):
-        self._shelf, self._oversight = Shelf(data_dir / SHELF_FOLDER), oversight
-        self.page_style_hash = self._shelf.page_style_hash
+        self._data_dir, self._oversight = data_dir, oversight
+
+    @property
+    def page_style_hash(self) -> str:
+        """See `Shelf.page_style_hash`."""
+        return self._shelf.page_style_hash
+
+    @cached_property
+    def _shelf(self) -> "Shelf":
+        room = import_module("app.evaluation.shelf")
+        shelf: Shelf = room.Shelf(self._data_dir / room.SHELF_FOLDER)
+        return shelf
 
     async def runs(self, principal: Principal) -> Sequence[KeptRun]:
         """See `Shelf.runs`."""
@@ -270,4 +283,5 @@ class KeptEvaluations:
     async def page(self, principal: Principal, run_id: str, before: str | None) -> str:
         """See `Shelf.page`."""
         people = {one.name: one.principal() for one in await self._oversight.people(principal)}
-        return await self._shelf.page(Viewer(principal, people), run_id, before)
+        viewer = import_module("app.evaluation.shelf").Viewer(principal, people)
+        return await self._shelf.page(viewer, run_id, before)
