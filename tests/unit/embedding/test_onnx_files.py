@@ -20,6 +20,7 @@ TEXT = "Nhân viên được nghỉ 12 ngày phép mỗi năm."
 
 @contextmanager
 def opened(folder: Path) -> Iterator[OnnxEmbedder]:
+    OnnxEmbedder.open_ahead(folder, threads=1)
     embedder = OnnxEmbedder.open(folder, threads=1)
     try:
         yield embedder
