@@ -91,14 +91,14 @@ eval: $(VENV)/.dev ## how well passages are found, questions understood and answ
 	@$(BIN)/conclave eval gaia smoke
 	@$(BIN)/conclave eval gaia held
 
-chaos: $(VENV)/.dev ## a storm over many processes (11 minutes), limits in seconds, then every fault of a model at every stage (40)
+chaos: $(VENV)/.dev ## a storm over many processes (11 minutes), limits in seconds, then the whole of what the tests draw a part of (100)
 	@$(BIN)/python -m tests.chaos
 	@CONCLAVE_EXACT_LIMITS=1 $(BIN)/python -m pytest $$(grep -rlE '^from tests.limits' tests)
-	@CONCLAVE_FAULT_SEEDS=20 $(BIN)/python -m pytest --timeout 3600 tests/conformance/test_model_faults.py tests/conformance/test_deep_model_faults.py tests/acceptance/test_language_model.py
+	@CONCLAVE_WHOLE=1 $(BIN)/python -m pytest --timeout 3600 $$(grep -rlE '^from tests.samples' --include='test_*.py' tests)
 
 lock: ## write both lock files anew (needs uv)
-	uv pip compile pyproject.toml --extra faces --python-version 3.11 --universal --generate-hashes --no-emit-index-url --no-header -o requirements.lock
-	uv pip compile pyproject.toml --extra dev --extra faces --extra web --extra docs -c requirements.lock --python-version 3.11 --universal --generate-hashes --no-emit-index-url --no-header -o requirements-dev.lock
+	uv pip compile pyproject.toml --extra faces --extra python --extra servers --python-version 3.11 --universal --generate-hashes --no-emit-index-url --no-header -o requirements.lock
+	uv pip compile pyproject.toml --extra dev --extra faces --extra python --extra servers --extra web --extra docs -c requirements.lock --python-version 3.11 --universal --generate-hashes --no-emit-index-url --no-header -o requirements-dev.lock
 
 clean: ## remove the environment and the embedded database
 	rm -rf $(VENV) .conclave

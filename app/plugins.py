@@ -13,11 +13,12 @@ from typing import Generic, TypeVar
 from app.errors import AppError, ErrorCode
 
 TOOLS, FACES, PARSERS, EVALUATIONS = "conclave.tools", "conclave.faces", "conclave.parsers", "conclave.evaluations"
-READERS = "conclave.readers"
-"""Reserved; nothing is loaded from it yet."""
+READERS, SERVERS = "conclave.readers", "conclave.mcp_servers"
+"""Of readers nothing is loaded yet; a server file is a `Path`."""
 PluginT = TypeVar("PluginT")
 BUNDLED: Mapping[str, Mapping[str, str]] = {
     TOOLS: {
+        "python": "extras.python.tool:PYTHON [python]",
         "web": "extras.web.plugin:WEB [web]",
         "wikipedia": "extras.web.plugin:WIKIPEDIA",
         "transcript": "extras.web.plugin:TRANSCRIPT [web]",
@@ -27,6 +28,7 @@ BUNDLED: Mapping[str, Mapping[str, str]] = {
         "ai-sdk": "extras.faces.ai_sdk:FACE",
         "a2a": "extras.faces.a2a:FACE [faces]",
     },
+    SERVERS: {"own": "extras.servers:SERVERS [servers]"},
     EVALUATIONS: {"gaia": "extras.gaia.command:gaia"},
 }
 """What `extras` names as entry points in pyproject.toml, for a checkout that was never installed."""
@@ -81,7 +83,7 @@ def entries_of(group: str) -> list[EntryPoint]:
 
 def _is_left_out(entry: EntryPoint) -> bool:
     """Whether the entry is one of our extras, and this installation does not have it."""
-    package = entry.module.rpartition(".")[0]
+    package = ".".join(entry.module.split(".")[:2])
     return package.startswith("extras.") and (find_spec("extras") is None or find_spec(package) is None)
 
 

@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from tests.chaos.house import House, Shape, open_house
+from tests.nursery import open_nursery
 
 PROCESSES = (1, 2, 4)
 ROUNDS = 3
@@ -41,7 +42,11 @@ async def measure(load: str, questions: int, out: Console) -> dict[int, float]:
     medians: dict[int, float] = {}
     with out.status(f"{load}: the house goes up") as status:
         shape = Shape(apis=1, workers=("",), lease_seconds=30, environment=_LOADS[load])
-        async with open_house(shape) as house, house.client(house.apis[0], seconds=300) as http:
+        async with (
+            open_nursery() as nursery,
+            open_house(nursery, shape) as house,
+            house.client(house.apis[0], seconds=300) as http,
+        ):
             tail = f"[slow {_MODEL_SECONDS}]" if load == "model" else ""
             for processes in PROCESSES:
                 status.update(f"{load}: {processes} workers")

@@ -10,6 +10,7 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+import structlog
 from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]  # it brings none
 
@@ -21,6 +22,8 @@ from app.storage.database import Database
 from app.storage.embedded import EmbeddedServer, start_embedded
 from app.storage.migrate import upgrade
 from tests import factories
+from tests.nursery import Nursery, open_nursery
+from tests.samples import TOLD
 from tests.warm import warm
 
 # CI judges a change by the same examples every time; other runs look for new ones and print what repeats them.
@@ -29,6 +32,15 @@ settings.register_profile("fast", max_examples=10)
 if os.environ.get("CI"):
     settings.load_profile("ci")
 
+
+def log_plainly() -> None:
+    """Show errors that are logged as Python does: structlog's own way shows every variable of every frame too, which
+    takes seconds where one of them is a house."""
+    plain = structlog.dev.ConsoleRenderer(colors=False, exception_formatter=structlog.dev.plain_traceback)
+    structlog.configure(processors=[*structlog.get_config()["processors"][:-1], plain])
+
+
+log_plainly()
 _SHARED = ("acceptance", "api", "browser", "chaos")
 """Folders whose tests share a house that takes long to build."""
 _TEMPLATE = "conclave_template"
@@ -78,8 +90,8 @@ class LongRun:
             terminalreporter.write_line(f"{seconds:6.0f} {file}")
 
 
-_NEEDS_TIME = {"embedded_server", "bundled"}
-"""Fixtures that start a database or load the model."""
+_NEEDS_TIME = {"embedded_server", "bundled", "nursery"}
+"""Fixtures that start a database or processes, or load the model."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -103,6 +115,10 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.load_profile("fast")
     if config.getoption("numprocesses", None):
         config.pluginmanager.register(LongRun(config))
+
+
+def pytest_report_header() -> str:
+    return TOLD
 
 
 @pytest.fixture(scope="session")
@@ -153,6 +169,13 @@ async def database(app_url: str) -> AsyncIterator[Database]:
     opened = await Database.connect(app_url)
     yield opened
     await opened.dispose()
+
+
+@pytest.fixture(scope="session")
+async def nursery() -> AsyncIterator[Nursery]:
+    """Where processes of the service come from; all its modules are imported once."""
+    async with open_nursery() as opened:
+        yield opened
 
 
 @pytest.fixture

@@ -76,9 +76,9 @@ class AgentRegistry:
             spec = spec_in(path, text)
             if spec.name in specs:
                 raise FileRefused(f"{path}: name: '{spec.name}' is already the name of {sources[spec.name].path}")
-            if unknown := [
-                tool.name for tool in spec.tools if tool.name not in tools and tool.name not in tool_names()
-            ]:
+            known = {*tools, *tool_names()}
+            # What a built-in file names beyond that stands in an extra that is left out.
+            if path.parent not in BUILT_IN and (unknown := [one.name for one in spec.tools if one.name not in known]):
                 raise FileRefused(f"{path}: tools: no MCP server offers {', '.join(unknown)}")
             specs[spec.name] = spec
             sources[spec.name] = AgentSource(path=path, text=text, is_built_in=path.parent in BUILT_IN)

@@ -6,18 +6,19 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
 
 from app import main
 from app.cli.output import StageLines
-from app.client.connection import Connection, local_server
+from app.client.local import local_server
 from app.errors import AppError, ErrorCode
 from app.settings import Settings
 
 if TYPE_CHECKING:
+    from app.client.connection import Connection
     from app.main import Services
     from app.main.storage import Storage
 
@@ -40,13 +41,13 @@ class Target:
 @asynccontextmanager
 async def connected(
     target: Target, console: Console, *, as_json: bool = False, work: bool = True
-) -> AsyncIterator[Connection]:
+) -> AsyncIterator["Connection"]:
     """A connection to the target. Where no server answers, everything is opened in this process, with its worker if it
     is to `work`. `console` is told which server it is, unless for `as_json`."""
     settings = Settings()
     async with AsyncExitStack() as stack:
         if target.server:
-            connection = await stack.enter_async_context(Connection(target.server, target.token))
+            connection = await stack.enter_async_context(_connection(target.server, target.token))
             if not target.token:
                 await _sign_in(connection, target.acting)
         elif local := local_server(settings.data_dir):
@@ -65,6 +66,7 @@ async def opened(
 ) -> AsyncIterator["Services"]:
     """The services of this process; shows the first loading of the demo data. `queues` = those its worker serves;
     None = those of a server."""
+    main.load_model_ahead(settings)
     served = {} if queues is None else {"queues": queues}
     services = await main.Services.open(settings, work=work, on_stage=StageLines(console, only="documents"), **served)
     try:
@@ -87,15 +89,21 @@ async def _in_process(settings: Settings, console: Console, work: bool) -> Async
     async with opened(settings, console, work=work) as services:
         with TemporaryDirectory(prefix="conclave-") as folder:
             path = Path(folder) / "server.sock"
-            async with main.private_socket(main.create_app(services=services), services, path):
+            async with main.private_socket(main.create_app(services=services, faces=()), services, path):
                 yield path
 
 
-def _privately(target: Target, socket: Path) -> Connection:
-    return Connection(_HERE, target.token, private_socket=socket, acting=target.acting)
+def _privately(target: Target, socket: Path) -> "Connection":
+    return _connection(_HERE, target.token, private_socket=socket, acting=target.acting)
 
 
-async def _sign_in(connection: Connection, acting: str) -> None:
+def _connection(*args: Any, **options: Any) -> "Connection":
+    """As `Connection`, whose library takes half a second to import: who opens only the database does without."""
+    made: Connection = import_module("app.client.connection").Connection(*args, **options)
+    return made
+
+
+async def _sign_in(connection: "Connection", acting: str) -> None:
     """Become a demo user of a server on this machine; nobody named is its default asker, or its first administrator."""
     tenant, slash, user = acting.partition("/")
     if not user and (slash or not tenant):

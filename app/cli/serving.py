@@ -79,6 +79,7 @@ def _serve(settings: Settings, host: str, port: int, workers: int) -> int:
         announce()
         uvicorn.run("app.main:serve_app", factory=True, host=host, port=port, workers=workers, **_UVICORN)
         return OK
+    main.load_model_ahead(settings)
     app = partial(main.create_app, settings, on_stage=StageLines(console))
     single = _Announcing(uvicorn.Config(app, factory=True, host=host, port=port, **_UVICORN), announce)
     single.run()

@@ -4,19 +4,18 @@ import asyncio
 import base64
 import binascii
 import json
-import os
-import socket
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from io import BytesIO
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 from urllib.parse import quote
 from uuid import UUID, uuid4
 
 import aiohttp
 
+from app.client.local import AS_HEADER, WHO_PATH
 from app.domain.documents import DocumentStatus, Progress
 from app.domain.principal import tenant_id_of
 from app.errors import AppError, ErrorCode
@@ -30,38 +29,6 @@ _LINE_BYTES = 2**20
 """An event is one line; the largest is an answer with its whole trace."""
 _BUSY = (429, 503)
 _MAX_WAIT_SECONDS = 30.0
-ADDRESS_FILE = "server.json"
-"""In the data directory: where the server that runs on it can be reached."""
-AS_HEADER = "Conclave-As"
-"""On the private socket: as whom a request is made. ``tenant/user``; ``tenant/`` is whoever sits at the machine, as an
-administrator; without a tenant the server's default one."""
-
-WHO_PATH = "/who"
-"""On the private socket: which tenant and user that is."""
-
-
-class LocalServer(NamedTuple):
-    """A server that runs on a data directory."""
-
-    address: str
-    """For people."""
-    socket: Path
-    """The private one, which only its owner can open."""
-
-
-def local_server(data_dir: Path) -> LocalServer | None:
-    """The server on `data_dir`, if one answers there and is run by this user or by root."""
-    try:
-        found = json.loads((data_dir / ADDRESS_FILE).read_text("utf-8"))
-        server = LocalServer(str(found["address"]), Path(found["socket"]))
-        if server.socket.stat().st_uid not in (os.geteuid(), 0):
-            return None
-        with socket.socket(socket.AF_UNIX) as probe:
-            probe.settimeout(1)
-            probe.connect(str(server.socket))
-    except (OSError, ValueError, KeyError, TypeError):
-        return None
-    return server
 
 
 class Connection:

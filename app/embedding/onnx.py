@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -52,6 +52,19 @@ class OnnxEmbedder:
     def open(cls, folder: Path, *, threads: int = 2) -> "OnnxEmbedder":
         """Load the model from `folder`, or build it there; blocks for a second. `threads` bounds the cores a burst of
         texts may use. Raises `EmbeddingUnavailable` where the engine does not run or the weights are damaged."""
+        if (ahead := _AHEAD.pop(folder, None)) is not None:
+            return ahead.result()
+        return cls._load(folder, threads)
+
+    @classmethod
+    def open_ahead(cls, folder: Path, *, threads: int = 2) -> None:
+        """Begin to load the model in a thread, most of it without the GIL; the next `open` of `folder` waits for it."""
+        loader = ThreadPoolExecutor(1, thread_name_prefix="embed-load")
+        _AHEAD[folder] = loader.submit(cls._load, folder, threads)
+        loader.shutdown(wait=False)
+
+    @classmethod
+    def _load(cls, folder: Path, threads: int) -> "OnnxEmbedder":
         try:
             weights = Weights()
             family = f"{MODEL}.{_RECIPE}.{weights.identity}"
@@ -102,6 +115,9 @@ class OnnxEmbedder:
 
     def _ids(self, text: str) -> list[int]:
         return self._tokenizer.ids(text)
+
+
+_AHEAD: dict[Path, Future[OnnxEmbedder]] = {}
 
 
 def _session(model: bytes) -> Any:

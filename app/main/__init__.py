@@ -12,9 +12,17 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from app.main.http import create_app, private_socket, serve_app
     from app.main.services import Services
+    from app.settings import Settings
 
-__all__ = ["Services", "create_app", "private_socket", "serve_app"]
+__all__ = ["Services", "create_app", "load_model_ahead", "private_socket", "serve_app"]
 _PLACES = {"Services": "services", "create_app": "http", "private_socket": "http", "serve_app": "http"}
+
+
+def load_model_ahead(settings: "Settings") -> None:
+    """Begin to read the bundled model; for before `Services` is imported, which takes as long."""
+    if not settings.embedding_base_url:
+        embedder = import_module("app.embedding.onnx").OnnxEmbedder
+        embedder.open_ahead(settings.data_dir / "models", threads=settings.embedding_threads)
 
 
 def __getattr__(name: str) -> Any:

@@ -4,11 +4,13 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
+from functools import cached_property
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from app.agents.mcp_servers import McpServers
+from app.agents.mcp_servers import McpServers, McpTools
 from app.agents.monitor import Monitor
 from app.agents.registry import Solvers
 from app.agents.run import StepRunner
@@ -21,7 +23,6 @@ from app.embedding import Embedder
 from app.embedding.cached import CachedEmbedder
 from app.embedding.onnx import OnnxEmbedder
 from app.errors import AppError, ErrorCode
-from app.evaluation.shelf import SHELF_FOLDER, Shelf, Viewer
 from app.flow.deep.context import DeepPorts, Files
 from app.flow.deep.graph import DeepFlow
 from app.flow.deep.state import Checkpoints, DeepLimits
@@ -42,14 +43,14 @@ from app.storage.notifications import NotificationChannel, identity_of
 from app.storage.spool import Spool, SpoolLimits
 from app.tasks.outage import SpooledWrites
 from app.tasks.oversight import Oversight
-from app.tools.base import Tool, Toolbox
+from app.tools.base import Toolbox
 from app.tools.catalogue import ToolPorts, WebPorts, build_toolbox
 from app.tools.files import FileReader
 from app.tools.safe_http import AllowedHosts, Fetcher, SystemResolver
-from app.tools.sandbox import Sandbox
 
 if TYPE_CHECKING:
     from app.bus.redis import RedisChannel
+    from app.evaluation.shelf import Shelf
 
 _BUS_SCHEMES = ("redis", "rediss", "unix")
 
@@ -201,23 +202,20 @@ async def open_tools(
     What they stand on is closed with `stack`. Raises `AppError` for hosts that are none, `FileRefused` for a file of
     MCP servers that cannot be used.
     """
-    sandbox = Sandbox()
-    stack.push_async_callback(sandbox.aclose)
     tables = Isolated(
         "app.tables.engine:execute", ProcessLimits(wall_seconds=8.0, cpu_seconds=6, memory_bytes=384 * 1024 * 1024)
     )
     stack.push_async_callback(tables.aclose)
     servers = McpServers.load(settings.mcp_servers)
-    further: tuple[Tool, ...] = ()
-    if servers.by_name:
-        connections = servers.connections()
-        stack.push_async_callback(connections.aclose)
-        further = servers.tools(connections, reasoner)
+    of_servers = McpTools(servers, reasoner)
+    stack.push_async_callback(of_servers.aclose)
     web = _web(settings, embedder)
-    ports = ToolPorts(
-        retriever, reasoner, database, settings.min_relevance_score, sandbox, files, tables, web, concepts_in
-    )
-    return build_toolbox(ports, further=further)
+    ports = ToolPorts(retriever, reasoner, database, settings.min_relevance_score, files, tables, web, concepts_in)
+    toolbox = build_toolbox(ports, further=of_servers.all)
+    for tool in toolbox.values():
+        if (aclose := getattr(tool, "aclose", None)) is not None:
+            stack.push_async_callback(aclose)
+    return toolbox
 
 
 def _web(settings: Settings, embedder: Embedder) -> WebPorts | None:
@@ -261,11 +259,22 @@ def deep_limits(settings: Settings) -> DeepLimits:
 
 
 class KeptEvaluations:
-    """What `conclave eval run` left in the data folder; every method reads files."""
+    """What `conclave eval run` left in the data folder; every method reads files. The room is imported when an
+    administrator first asks for one of them."""
 
     def __init__(self, data_dir: Path, oversight: Oversight):
-        self._shelf, self._oversight = Shelf(data_dir / SHELF_FOLDER), oversight
-        self.page_style_hash = self._shelf.page_style_hash
+        self._data_dir, self._oversight = data_dir, oversight
+
+    @property
+    def page_style_hash(self) -> str:
+        """See `Shelf.page_style_hash`."""
+        return self._shelf.page_style_hash
+
+    @cached_property
+    def _shelf(self) -> "Shelf":
+        room = import_module("app.evaluation.shelf")
+        shelf: Shelf = room.Shelf(self._data_dir / room.SHELF_FOLDER)
+        return shelf
 
     async def runs(self, principal: Principal) -> Sequence[KeptRun]:
         """See `Shelf.runs`."""
@@ -274,4 +283,5 @@ class KeptEvaluations:
     async def page(self, principal: Principal, run_id: str, before: str | None) -> str:
         """See `Shelf.page`."""
         people = {one.name: one.principal() for one in await self._oversight.people(principal)}
-        return await self._shelf.page(Viewer(principal, people), run_id, before)
+        viewer = import_module("app.evaluation.shelf").Viewer(principal, people)
+        return await self._shelf.page(viewer, run_id, before)

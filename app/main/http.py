@@ -9,7 +9,7 @@ import os
 import secrets
 import socket
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from urllib.parse import unquote
@@ -40,10 +40,10 @@ from app.api import (
 from app.api.auth import Claims
 from app.api.middleware import API_ROOT, AuthenticationMiddleware, BodyLimitMiddleware, RequestMiddleware
 from app.api.problem import install_problem_handlers, problem_of
-from app.client.connection import ADDRESS_FILE, AS_HEADER, WHO_PATH
+from app.client.local import ADDRESS_FILE, AS_HEADER, WHO_PATH
 from app.domain.principal import Principal
 from app.errors import AppError
-from app.faces.face import RefusalMiddleware, load_faces
+from app.faces.face import Face, RefusalMiddleware, load_faces
 from app.main.services import Services, Stage, silent
 from app.settings import Settings
 
@@ -65,12 +65,17 @@ def serve_app() -> FastAPI:
 
 
 def create_app(
-    settings: Settings | None = None, *, services: Services | None = None, on_stage: Stage = silent
+    settings: Settings | None = None,
+    *,
+    services: Services | None = None,
+    faces: Sequence[Face] | None = None,
+    on_stage: Stage = silent,
 ) -> FastAPI:
     """The application. It opens its own services for its lifetime, and leaves a private socket where the settings say
-    where it listens, unless it is given services that are open already. `on_stage`: see `Services.open`."""
+    where it listens, unless it is given services that are open already. `faces`: those to mount; None = every one.
+    `on_stage`: see `Services.open`."""
     settings = settings or (services.settings if services is not None else Settings())
-    faces = tuple(load_faces().found.values())
+    faces = tuple(load_faces().found.values()) if faces is None else faces
     roots = (API_ROOT, *(root for face in faces for root in face.roots))
 
     @asynccontextmanager
@@ -104,12 +109,7 @@ def create_app(
             Middleware(RefusalMiddleware, faces=faces),
             Middleware(RequestMiddleware),
             Middleware(AuthenticationMiddleware, authenticate=authenticate, roots=roots),
-            Middleware(
-                BodyLimitMiddleware,
-                max_body_bytes=settings.max_body_bytes,
-                max_upload_bytes=settings.max_upload_bytes,
-                max_attachment_bytes=settings.attachment_max_bytes,
-            ),
+            _body_limits(settings),
         ],
     )
     if services is not None:
@@ -122,6 +122,15 @@ def create_app(
     for face in faces:
         app.include_router(face.router)
     return app
+
+
+def _body_limits(settings: Settings) -> Middleware:
+    return Middleware(
+        BodyLimitMiddleware,
+        max_body_bytes=settings.max_body_bytes,
+        max_upload_bytes=settings.max_upload_bytes,
+        max_attachment_bytes=settings.attachment_max_bytes,
+    )
 
 
 def _version_1() -> APIRouter:

@@ -1,5 +1,6 @@
 """Everything a process of Conclave needs, opened in order and put away in the reverse order."""
 
+import asyncio
 from collections.abc import Callable, Collection
 from contextlib import AsyncExitStack
 from dataclasses import fields
@@ -135,9 +136,7 @@ class Services:
         try:
             on_stage("database")
             check_bus_url(settings.bus_url.get_secret_value())
-            services.storage = await Storage.open(settings, services._stack)
-            on_stage("model")
-            services.embedder = await open_embedder(settings, services._stack)
+            await services._open_storage_and_model(on_stage)
             await services._open_rooms()
             if settings.is_embedded:
                 space = load_calibration(services.embedder.model).space
@@ -156,6 +155,16 @@ class Services:
             await services.aclose()
             raise
         return services
+
+    async def _open_storage_and_model(self, on_stage: Stage) -> None:
+        """Open both at once: the database is started by another process, and the model is read without the GIL."""
+        model = asyncio.create_task(open_embedder(self.settings, self._stack))
+        try:
+            self.storage = await Storage.open(self.settings, self._stack)
+            on_stage("model")
+        finally:
+            await asyncio.wait({model})  # what it opened is closed with the stack, however this ends
+        self.embedder = model.result()
 
     async def aclose(self) -> None:
         """Stop the worker (runs get a few seconds, the rest goes back to the queue), then close everything else."""

@@ -5,18 +5,20 @@ Only administrators write here (the row policies say so as well).
 
 from collections.abc import Collection, Sequence
 from datetime import date, datetime
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID, uuid5
 
 import asyncpg
-import numpy as np
-import numpy.typing as npt
 from pgvector import Vector
 
 from app.domain.documents import DocumentStatus
 from app.domain.principal import Scope
 from app.errors import AppError, ErrorCode
 from app.storage.database import Transaction
+
+if TYPE_CHECKING:  # a fifth of a second, which who changes only users does without
+    import numpy as np
+    import numpy.typing as npt
 
 
 class DocumentRow(NamedTuple):
@@ -48,7 +50,7 @@ class ChunkRow(NamedTuple):
     folded_words: str
     passage_hash: str
     """Of what was embedded; names its vector in the tenant's cache."""
-    vector: npt.NDArray[np.float32]
+    vector: "npt.NDArray[np.float32]"
     """Unit length, in the space the version is published in."""
 
 
@@ -128,13 +130,13 @@ where o.tenant_id = $1 and o.external_id = n.external_id
 
 async def cached_embeddings(
     tx: Transaction, model: str, content_hashes: Sequence[str]
-) -> dict[str, npt.NDArray[np.float32]]:
+) -> "dict[str, npt.NDArray[np.float32]]":
     """Vectors the tenant has had computed before, by content hash."""
     rows = await tx.driver.fetch(_CACHED, tx.tenant_id, model, list(content_hashes))
     return {row["content_hash"]: row["embedding"].to_numpy() for row in rows}
 
 
-async def remember_embeddings(tx: Transaction, model: str, vectors: dict[str, npt.NDArray[np.float32]]) -> None:
+async def remember_embeddings(tx: Transaction, model: str, vectors: "dict[str, npt.NDArray[np.float32]]") -> None:
     """Keep computed vectors, as the model gave them, by content hash."""
     rows = list(map(Vector, vectors.values()))
     await tx.driver.execute(_REMEMBER, tx.tenant_id, model, list(vectors), rows)
@@ -247,7 +249,9 @@ async def chunks_without_vectors(tx: Transaction, space: str, limit: int, *, aft
     return [ChunkText(*row) for row in rows]
 
 
-async def add_vectors(tx: Transaction, space: str, chunk_ids: Sequence[UUID], vectors: npt.NDArray[np.float32]) -> None:
+async def add_vectors(
+    tx: Transaction, space: str, chunk_ids: Sequence[UUID], vectors: "npt.NDArray[np.float32]"
+) -> None:
     """Write vectors of `space` beside the others, with the rights their chunks have at the commit.
 
     Chunks that are gone by now and vectors that are there already are left out.

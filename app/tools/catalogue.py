@@ -4,14 +4,14 @@
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from inspect import getdoc
 from types import MappingProxyType
 from typing import Any
 
 from app.changes import Concepts
-from app.domain.plan import TRANSCRIPT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
+from app.domain.plan import PYTHON_TOOL, TRANSCRIPT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
 from app.embedding import Embedder
 from app.plugins import TOOLS, load_plugins
 from app.reasoning import Reasoner
@@ -21,10 +21,8 @@ from app.tools.changes import ChangesTool
 from app.tools.files import FileReader, FilesTool, Runner
 from app.tools.log import LogTool
 from app.tools.math import MathTool
-from app.tools.python import PythonTool
 from app.tools.rag import RagTool
 from app.tools.safe_http import Fetcher
-from app.tools.sandbox import Sandbox
 from app.tools.summary import SummaryTool
 from app.tools.unit import UnitTool
 
@@ -47,8 +45,6 @@ class ToolPorts:
     reasoner: Reasoner
     database: Database
     min_relevance_score: float
-    sandbox: Sandbox = field(default_factory=Sandbox)
-    """Runs programs; closed by whoever made it."""
     files: FileReader | None = None
     """Files attached to questions; None = there are none."""
     tables: Runner | None = None
@@ -61,7 +57,8 @@ class ToolPorts:
 
 @dataclass(frozen=True)
 class ToolPlugin:
-    """A tool, and how it is made; one that is turned off is made as None."""
+    """A tool, and how it is made; one that is turned off is made as None. If it has an ``aclose``, that is awaited when
+    the service ends."""
 
     kind: type[Tool]
     make: Callable[[ToolPorts], Tool | None]
@@ -85,7 +82,6 @@ _CATALOGUE = (
     ToolPlugin(ChangesTool, _changes_tool),
     ToolPlugin(UnitTool, lambda ports: UnitTool(ports.reasoner)),
     ToolPlugin(FilesTool, _files_tool),
-    ToolPlugin(PythonTool, lambda ports: PythonTool(ports.reasoner, ports.sandbox)),
 )
 """The built-in tools: one is added here, and nowhere else."""
 
@@ -97,8 +93,9 @@ def catalogue() -> tuple[ToolPlugin, ...]:
 
 
 def tool_names() -> tuple[str, ...]:
-    """Every tool an agent file may name besides those of MCP servers; without `extras/web` its tools are turned off."""
-    names = (*(plugin.kind.name for plugin in catalogue()), WEB_TOOL, WIKIPEDIA_TOOL, TRANSCRIPT_TOOL)
+    """Every tool an agent file may name besides those of MCP servers; those of `extras` are turned off where they
+    are left out."""
+    names = (*(plugin.kind.name for plugin in catalogue()), WEB_TOOL, WIKIPEDIA_TOOL, TRANSCRIPT_TOOL, PYTHON_TOOL)
     return tuple(dict.fromkeys(names))
 
 

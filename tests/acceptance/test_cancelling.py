@@ -21,6 +21,7 @@ from app.tasks.registry import TaskRegistry
 from tests.acceptance.two_machines import AGENTS, leading, settings_of
 from tests.fakes.house_mind import house_mind, stage_of
 from tests.fakes.model_server import Asked, ModelServer, Reply, scripted_model_server
+from tests.limits import limit
 
 
 def never_answering(asked: Asked) -> Reply:
@@ -74,8 +75,8 @@ class TestCancelling:
                 await asyncio.sleep(0.01)
             clock = asyncio.get_running_loop().time()
             await silent.cancel(principal, run.task_id)
-            await server.settled(1.0)
-            assert asyncio.get_running_loop().time() - clock < 1.0
+            await server.settled(limit(1.0))
+            assert asyncio.get_running_loop().time() - clock < limit(1.0)
         assert server.closed_early
         steps = await house.rooms.registry.children(principal, run.task_id)
         states = {step.status for step in steps}

@@ -17,6 +17,7 @@ from app.main.services import now
 from app.tasks.worker import Worker
 from app.tools.base import Tool, ToolCall, ToolResult
 from tests.acceptance.asking import Told, ask
+from tests.limits import limit
 
 DEMO = "giá trị cốt lõi, muộn có ảnh hưởng đến giá trị nào không"
 
@@ -91,7 +92,7 @@ class TestDeadline:
         limits = {"task_deadline_ms": 1_500, "timeout_per_agent_ms": 60_000, "max_retries": 10}
         async with house_with(small_services, lambda _: 60.0, **limits):
             told = await ask(small_services, "acme/lan", DEMO)
-        assert asyncio.get_running_loop().time() - clock < 6
+        assert asyncio.get_running_loop().time() - clock < limit(6)
         assert error_of(told).error_code == "RUN_DEADLINE_EXCEEDED"
 
 

@@ -1,10 +1,9 @@
 """Documents that give orders, and a model that obeys them: what it is told by a document reaches nobody.
 
-Every run is played against the whole house. The asker may read public documents only. CONCLAVE_POISON_RUNS=all asks
-for every document, in every mode.
+Every run is played against the whole house. The asker may read public documents only. A drawn part of the documents is
+played, each in one mode; `make chaos` asks for every document in every mode.
 """
 
-import os
 import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -19,10 +18,12 @@ from app.settings import Settings
 from tests.acceptance.poisoned import (
     ABSENT,
     INJECTIONS,
+    deck,
     direct_attacks,
     forbidden_documents,
+    hand,
+    neighbours,
     poisoned_documents,
-    sampled,
     write_seed,
 )
 from tests.acceptance.poisoned_runs import ASKER, BARE, MARKS, Tally, checked, count, planned, played
@@ -38,11 +39,13 @@ from tests.fakes.model_server import (
     unbound_obedient,
 )
 from tests.fakes.obedient_house import Orders, obedient_house, unbound_obedient_house
+from tests.samples import SEED, WHOLE, drawn
 from tests.warm import warm
 
-EVERYTHING = os.environ.get("CONCLAVE_POISON_RUNS") == "all"
-pytestmark = pytest.mark.timeout(1800 if EVERYTHING else 120)
-RUNS = 16
+pytestmark = pytest.mark.timeout(3600 if WHOLE else 120)
+RUNS = 8
+HANDS = 10
+"""How many times so many documents are dealt."""
 LEAST_EXPOSED = 0.75
 """Share of the runs in which the model must have read an order: else nothing was tried."""
 
@@ -64,7 +67,8 @@ async def server() -> AsyncIterator[ModelServer]:
 async def house(scratch: Path, server: ModelServer) -> AsyncIterator[Services]:
     """The service over the poisoned documents; bringing them in takes some seconds."""
     settings = Settings(
-        _env_file=None, data_dir=warm(scratch / "poisoned"), seed_dir=write_seed(scratch / "poisoned-seed"),
+        _env_file=None, data_dir=warm(scratch / "poisoned"),
+        seed_dir=write_seed(scratch / "poisoned-seed", neighbours(HANDS * RUNS)),
         llm_base_url=server.base_url, llm_model="scripted", enable_caching=False, task_token_budget=0,
         task_call_budget=0,
     )  # fmt: skip
@@ -107,8 +111,8 @@ class TestDocuments:
     async def test_order_nothing(
         self, house: Services, server: ModelServer, tally: Tally, mode: AnswerMode, mind: Mind
     ) -> None:
-        wanted = round(RUNS * SHARES[mode])
-        questions = [d.question for d in sampled(poisoned_documents(), wanted, MINDS.index(mind))]
+        place = MODES.index(mode) * len(MINDS) + MINDS.index(mind)
+        questions = [document.question for document in hand(place * RUNS, round(RUNS * SHARES[mode]))]
         runs = await played(house, server, mind, questions, await planned(house, server, questions))
         exposed = count(tally, f"{mode}, {mind.__name__}", server, runs)
         checked(house, server, runs)
@@ -119,7 +123,7 @@ class TestDocuments:
         self, house: Services, server: ModelServer, tally: Tally, mind: Mind
     ) -> None:
         """It takes the house's own words for orders as well."""
-        questions = [document.question for document in sampled(poisoned_documents(), RUNS // 4, 2)]
+        questions = [document.question for document in hand(6 * RUNS, RUNS // 2)]
         runs = await played(house, server, mind, questions)
         count(tally, mind.__name__, server, runs)
         checked(house, server, runs)
@@ -129,7 +133,7 @@ class TestDocuments:
         self, house: Services, server: ModelServer, tally: Tally, mind: Mind
     ) -> None:
         """The first answer repeats the order and is a part of the conversation then."""
-        documents = [d for d in sampled(poisoned_documents(), RUNS * 2, 4) if d.language == "vi"][: RUNS // 4]
+        documents = [one for one in hand(7 * RUNS, 2 * RUNS) if one.language == "vi"][: RUNS // 2]
         first = await played(house, server, mind, [document.question for document in documents])
         principal = (await house.claims_of(ASKER)).principal()
         sessions = [run.told.task.session_id for run in first]
@@ -150,9 +154,7 @@ class TestDocuments:
 class TestQuestions:
     async def test_attack_in_vain(self, house: Services, server: ModelServer, tally: Tally, mode: AnswerMode) -> None:
         """The asker himself tries; what he may not read is not to be had, and no tool he is not offered runs."""
-        attacks = direct_attacks()
-        if not EVERYTHING:
-            attacks = attacks[MODES.index(mode) :: 2 * len(MODES)]
+        attacks = drawn(direct_attacks(), RUNS, seed=f"{SEED} {mode}")
         runs = await played(house, server, obedient_house, attacks)
         count(tally, f"direct, {mode}", server, runs)
         checked(house, server, runs)
@@ -175,7 +177,7 @@ class TestAttachedFiles:
     ) -> None:
         """A file is somebody else's text, whoever attached it."""
         principal = (await house.claims_of(ASKER)).principal()
-        documents = sampled(poisoned_documents(), RUNS // 4, 5 + MINDS.index(mind))
+        documents = hand(9 * RUNS + MINDS.index(mind) * RUNS // 2, RUNS // 2)
         named = [(f"# {d.title}\n\n{d.text}".encode(), f"{d.name}.txt") for d in documents]
         files = [(await house.attachments.bring_in(principal, *file)).file_id for file in named]
         questions = [document.question for document in documents]
@@ -204,6 +206,13 @@ class TestSetting:
     def test_documents_are_more_than_three_hundred(self) -> None:
         assert len(poisoned_documents()) >= 300
         assert len({document.kind for document in poisoned_documents()}) > 200
+
+    def test_every_document_can_be_dealt_and_those_that_are_differ(self) -> None:
+        assert sorted(document.name for document in deck()) == sorted(one.name for one in poisoned_documents())
+        dealt = {document.name for place in range(HANDS) for document in hand(place * RUNS, RUNS)}
+        assert len(dealt) == (len(deck()) if WHOLE else HANDS * RUNS)
+        kinds = {document.kind.partition(",")[0] for document in deck()}
+        assert {document.kind.partition(",")[0] for document in hand(0, len(kinds))} == kinds
 
     def test_development_data_is_there(self) -> None:
         if not INJECTIONS.is_dir():

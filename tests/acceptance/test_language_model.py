@@ -1,7 +1,6 @@
 """The whole house with a language model: what it costs, what is streamed, and what happens when it fails."""
 
 import asyncio
-import os
 import random
 import re
 from collections.abc import AsyncIterator, Callable
@@ -28,10 +27,12 @@ from tests.acceptance.asking import Told, ask
 from tests.fakes.house_mind import STAGES, house_mind, lines_of, stage_of
 from tests.fakes.model_server import Asked, Fault, ModelServer, Reply, scripted_model_server
 from tests.fakes.round_trips import round_trips, slow_house_mind
+from tests.limits import limit
+from tests.samples import size
 from tests.warm import planted
 
 DEMO = "giá trị cốt lõi, muộn có ảnh hưởng đến giá trị nào không"
-SEEDS = int(os.environ.get("CONCLAVE_FAULT_SEEDS", "0"))
+SEEDS = size(0, 20)
 """0 = every fault at one stage, once; `make chaos` plays every fault at every stage with 20."""
 FAULTS = (
     Fault.RATE_LIMITED, Fault.RATE_LIMITED_FOR_A_DAY, Fault.SERVER_ERROR, Fault.BAD_GATEWAY, Fault.UNAUTHORIZED,
@@ -318,7 +319,7 @@ class TestFaults:
             clock = asyncio.get_running_loop().time()
             told = await ask(house, "acme/lan", f"Tính 2 + 3 và cho biết đi muộn ảnh hưởng gì (mã {fault}-{seed}-xyz)?")
             took = asyncio.get_running_loop().time() - clock
-        assert took <= DEADLINE_MS / 1000 + GRACE_SECONDS, where
+        assert took <= DEADLINE_MS / 1000 + limit(GRACE_SECONDS), where
         assert "answer" in told.answer, where
         assert streamed(told) == told.answer["answer"], where
         assert told.answer["answer"].strip(), where

@@ -13,6 +13,7 @@ from pydantic import SecretStr
 from app.main import Services, create_app
 from app.settings import Settings
 from app.storage.embedded import EmbeddedServer
+from tests.api import node
 from tests.api.serving import serve
 from tests.factories import SEED_USERS, with_demo_people
 from tests.warm import warm
@@ -102,6 +103,12 @@ async def client_of(address: str, token_of: Callable[[str], str]) -> AsyncIterat
             for user in ("", *(f"{known.tenant}/{known.name}" for known in SEED_USERS))
         }
         yield clients.__getitem__
+
+
+@pytest.fixture(scope="session")
+async def modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the clients that are written in JavaScript."""
+    return await node.installed(tmp_path_factory.mktemp("node"))
 
 
 @pytest.fixture

@@ -30,9 +30,7 @@ from extras.faces.agui_events import AguiStream, Run
 from tests.api import node
 from tests.api.test_chat import afresh
 from tests.api.test_deep_approval import QUESTION as DEEP
-from tests.api.test_vercel import modules
 
-__all__ = ["modules"]  # a fixture
 EVENTS: TypeAdapter[Any] = TypeAdapter(AguiEvent)
 CLIENT = """
 import { HttpAgent } from "@ag-ui/client";

@@ -1,10 +1,8 @@
 """Log lines over HTTP and the command line: brought in by administrators, looked at as rights allow."""
 
-import asyncio
 import json
 import os
 import re
-import sys
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -18,6 +16,7 @@ from app.ingestion.seed import read_logs, repeat_last_day
 from app.main import Services, create_app
 from tests.api.serving import serve
 from tests.cases import each_case
+from tests.nursery import Nursery, Terminal
 
 Client = httpx.AsyncClient
 NOW = datetime.now(UTC).replace(microsecond=0)
@@ -253,31 +252,25 @@ class TestAsking:
 
 
 class TestCommandLine:
-    async def _run(self, address: str, token: str, *arguments: str, given: bytes = b"") -> tuple[int, str, str]:
-        environment = {**os.environ, "CONCLAVE_SERVER": address, "CONCLAVE_TOKEN": token}
-        process = await asyncio.create_subprocess_exec(
-            sys.executable, "-c", "from app.cli import main; main()", "logs", *arguments, env=environment,
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        )  # fmt: skip
-        out, err = await process.communicate(given)
-        return process.returncode or 0, out.decode(), err.decode()
+    @pytest.fixture
+    def terminal(self, address: str, nursery: Nursery) -> Terminal:
+        return Terminal(nursery, {**os.environ, "CONCLAVE_SERVER": address})
 
     async def test_brings_files_in_and_searches_through_a_server(
-        self, address: str, token_of: Callable[[str], str], tmp_path: Path, source: str
+        self, terminal: Terminal, token_of: Callable[[str], str], tmp_path: Path, source: str
     ) -> None:
-        token, file = token_of("globex/admin"), tmp_path / "a.jsonl"
+        admins, file = terminal.but(CONCLAVE_TOKEN=token_of("globex/admin")), tmp_path / "a.jsonl"
         file.write_bytes(ndjson(*(line(source, f"failed {n}", minutes=n / 100) for n in range(2_500)), "broken"))
-        code, out, err = await self._run(address, token, "ingest", str(file), "--tenant", "globex", "--json")
+        code, out, err = await admins.run("logs", "ingest", str(file), "--tenant", "globex", "--json")
         assert code == 1, err
         assert json.loads(out)["stored"] == 2_500
         assert f"{file}:2501: is not JSON" in err
-        code, out, _ = await self._run(
-            address, token, "ingest", "-", "--tenant", "globex", given=ndjson(line(source, "failed 0"))
+        code, out, _ = await admins.run(
+            "logs", "ingest", "-", "--tenant", "globex", given=ndjson(line(source, "failed 0"))
         )
         assert (code, out) == (0, "0 lines stored, 1 were there, 0 refused\n")
-        code, out, _ = await self._run(
-            address,
-            token,
+        code, out, _ = await admins.run(
+            "logs",
             "search",
             "failed",
             "--source",
@@ -292,13 +285,13 @@ class TestCommandLine:
         assert code == 0
         assert (len(found), found[0]) == (600, "failed 2499")
 
-    async def test_says_what_is_wrong(self, address: str, token_of: Callable[[str], str], tmp_path: Path) -> None:
-        token = token_of("globex/raj")
-        code, _, err = await self._run(address, token, "ingest", str(tmp_path / "none.jsonl"))
+    async def test_says_what_is_wrong(self, terminal: Terminal, token_of: Callable[[str], str], tmp_path: Path) -> None:
+        others = terminal.but(CONCLAVE_TOKEN=token_of("globex/raj"))
+        code, _, err = await others.run("logs", "ingest", str(tmp_path / "none.jsonl"))
         assert (code, "There is no file" in err) == (1, True)
-        code, _, err = await self._run(address, token, "ingest", "-", given=b"{}")
+        code, _, err = await others.run("logs", "ingest", "-", given=b"{}")
         assert (code, "Only an administrator" in err) == (1, True)
-        code, _, err = await self._run(address, token, "search", "--since", "gibberish")
+        code, _, err = await others.run("logs", "search", "--since", "gibberish")
         assert (code, "--since" in err) == (2, True)
 
 

@@ -7,7 +7,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.client.connection import ADDRESS_FILE, AS_HEADER, Connection, LocalServer, local_server
+from app.client.connection import Connection
+from app.client.local import ADDRESS_FILE, AS_HEADER, LocalServer, local_server
 from app.errors import AppError, ErrorCode
 from app.main import Services, create_app, private_socket
 

@@ -55,11 +55,6 @@ def ui(address: str) -> str:
     return f"{address}/ui/chat"
 
 
-@pytest.fixture(scope="session")
-async def modules(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return await node.installed(tmp_path_factory.mktemp("node"))
-
-
 class TestItsOwnClient:
     async def test_reads_the_answer_with_plan_agents_and_sources(
         self, ui: str, lan: httpx.AsyncClient, modules: Path

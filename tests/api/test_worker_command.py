@@ -5,27 +5,27 @@ import json
 import os
 import signal
 import sys
-from collections.abc import AsyncIterator
 
 import asyncpg
 import pytest
 
 from app.storage.embedded import EmbeddedServer
-from tests.api.test_process import run, start
+from tests.limits import limit
+from tests.nursery import Child, Nursery, Terminal
 from tests.warm import warm
 
 
 @pytest.fixture(scope="module")
-async def environment(
-    embedded_server: EmbeddedServer, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[dict[str, str]]:
+async def terminal(
+    embedded_server: EmbeddedServer, tmp_path_factory: pytest.TempPathFactory, nursery: Nursery
+) -> Terminal:
     """An external database nobody else uses, and two remote agents."""
     superuser = await asyncpg.connect(embedded_server.url("postgres", "postgres"))
     await superuser.execute("create database worker_command template conclave_template owner conclave_owner")
     await superuser.close()
     kept = {name: value for name, value in os.environ.items() if not name.startswith("CONCLAVE_")}
     data = warm(tmp_path_factory.mktemp("worker"))
-    yield {
+    settings = {
         **kept,
         "CONCLAVE_DATA_DIR": str(data),
         "CONCLAVE_DATABASE_URL": embedded_server.url("conclave_app", "worker_command"),
@@ -37,9 +37,10 @@ async def environment(
         "COLUMNS": "160",
         "PYTHONPATH": os.pathsep.join(sys.path),
     }
+    return Terminal(nursery, settings)
 
 
-async def first_line(process: asyncio.subprocess.Process) -> str:
+async def first_line(process: Child) -> str:
     """What a worker says when it is ready."""
     assert process.stderr is not None
     async with asyncio.timeout(90):
@@ -50,23 +51,23 @@ async def first_line(process: asyncio.subprocess.Process) -> str:
 
 
 class TestQueues:
-    async def test_are_told_at_the_start(self, environment: dict[str, str]) -> None:
-        process = await start(environment, "worker", "--queues", "math,it,chat")
+    async def test_are_told_at_the_start(self, terminal: Terminal) -> None:
+        process = await terminal.start("worker", "--queues", "math,it,chat")
         try:
             assert (await first_line(process)).strip().endswith("serves chat, it, math")
         finally:
             process.send_signal(signal.SIGTERM)
-            _, told = await asyncio.wait_for(process.communicate(), 15)
+            _, told = await asyncio.wait_for(process.communicate(), limit(15))
         assert process.returncode == 0
         assert "it is not remote here" in told.decode()
 
-    async def test_that_do_not_exist_are_refused(self, environment: dict[str, str]) -> None:
-        code, _, told = await run(environment, "worker", "--queues", "hr,sales")
+    async def test_that_do_not_exist_are_refused(self, terminal: Terminal) -> None:
+        code, _, told = await terminal.run("worker", "--queues", "hr,sales")
         assert code == 2
         assert "There is no queue 'sales'; the queues are chat, ingest, hr" in told
 
-    async def test_are_listed_with_what_waits(self, environment: dict[str, str]) -> None:
-        code, told, _ = await run(environment, "worker", "--list", "--json")
+    async def test_are_listed_with_what_waits(self, terminal: Terminal) -> None:
+        code, told, _ = await terminal.run("worker", "--list", "--json")
         assert code == 0
         assert [json.loads(line) for line in told.splitlines()] == [
             {"queue": name, "waiting": 0, "running": 0} for name in ("chat", "ingest", "hr", "math")
@@ -75,9 +76,9 @@ class TestQueues:
 
 class TestHanging:
     async def test_ends_with_one_so_that_another_is_started(
-        self, environment: dict[str, str], embedded_server: EmbeddedServer
+        self, terminal: Terminal, embedded_server: EmbeddedServer
     ) -> None:
-        process = await start(environment, "worker")
+        process = await terminal.start("worker")
         locker = await asyncpg.connect(embedded_server.url("postgres", "worker_command"))
         try:
             await first_line(process)

@@ -19,6 +19,7 @@ from tests.chaos.faults import LONG, SHORT, Storm
 from tests.chaos.house import STORMY, House, Shape, open_house
 from tests.chaos.storm import Tempest
 from tests.chaos.verdict import Verdict, judge
+from tests.nursery import open_nursery
 
 
 async def play(house: House, storm: Storm, seed: int, bar: Progress, *, in_time: bool) -> Verdict:
@@ -33,7 +34,8 @@ async def play(house: House, storm: Storm, seed: int, bar: Progress, *, in_time:
 async def _play_alone(storm: Storm, seed: int, out: Console) -> Verdict:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=out, transient=True) as bar:
-        async with open_house(Shape(lease_seconds=3, environment=STORMY)) as house:
+        shape = Shape(lease_seconds=3, environment=STORMY)
+        async with open_nursery() as nursery, open_house(nursery, shape) as house:
             return await play(house, storm, seed, bar, in_time=True)
 
 

@@ -5,10 +5,11 @@ from collections.abc import AsyncIterator
 import pytest
 
 from tests.chaos.house import STORMY, House, Shape, open_house
+from tests.nursery import Nursery
 
 
 @pytest.fixture(scope="session")
-async def house() -> AsyncIterator[House]:
+async def house(nursery: Nursery) -> AsyncIterator[House]:
     """Two API processes without workers, three workers, one Redis server, one PostgreSQL."""
-    async with open_house(Shape(environment=STORMY)) as opened:
+    async with open_house(nursery, Shape(environment=STORMY)) as opened:
         yield opened

@@ -21,11 +21,11 @@ from app.main import Services
 from app.settings import Settings
 from tests.api.conftest import DOCUMENTS, SECRET, SEED
 from tests.chaos.machines import Api, Machine, Postgres, Worker
-from tests.chaos.nursery import Nursery
 from tests.factories import with_demo_people
 from tests.fakes.house_mind import house_mind, lines_of, stage_of
 from tests.fakes.model_server import Asked, ModelServer, Reply, scripted_model_server
 from tests.fakes.valkey import ValkeyServer
+from tests.nursery import Nursery
 from tests.warm import warm
 
 QUESTION = "đi muộn bị xử lý thế nào và mật khẩu dài bao nhiêu ký tự?"
@@ -162,11 +162,10 @@ class House:
 
 
 @asynccontextmanager
-async def open_house(shape: Shape | None = None) -> AsyncIterator[House]:
+async def open_house(nursery: Nursery, shape: Shape) -> AsyncIterator[House]:
     """A house whose machines are all up; nothing of it is left afterwards."""
-    shape = shape or Shape()
     folder = Path(tempfile.mkdtemp(prefix="conclave-house-"))
-    nursery, postgres, valkey = await Nursery.open(), Postgres(folder / "pg"), ValkeyServer()
+    postgres, valkey, born = Postgres(folder / "pg"), ValkeyServer(), list[Machine]()
     try:
         await asyncio.to_thread(postgres.start)
         if shape.redis:
@@ -178,11 +177,12 @@ async def open_house(shape: Shape | None = None) -> AsyncIterator[House]:
                 house.add_api()
             for queues in shape.workers:
                 house.add_worker(queues)
+            born = house.machines
             await asyncio.gather(*(machine.start() for machine in house.machines))
             await asyncio.gather(*(machine.ready() for machine in house.machines))
             yield house
     finally:
-        await nursery.close()
+        await asyncio.gather(*(machine.kill() for machine in born if machine.is_up))
         valkey.close()
         await asyncio.to_thread(postgres.stop)
         shutil.rmtree(folder, ignore_errors=True)

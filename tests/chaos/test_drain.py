@@ -12,10 +12,11 @@ import pytest
 from tests.chaos.chats import Chat
 from tests.chaos.house import House
 from tests.chaos.machines import Machine, until
+from tests.limits import limit
 
 ASKED = "mật khẩu dài bao nhiêu ký tự?"
-DRAIN_SECONDS = 15
-CHATS = 8
+DRAIN_SECONDS = limit(15)
+CHATS = 5
 
 
 @pytest.fixture
@@ -42,7 +43,7 @@ class Draining:
         async def all_speak() -> bool:
             return all(any(frame.type == "text_delta" for frame in chat.frames) for chat in self.chats)
 
-        await until(all_speak, 20)
+        await until(all_speak, 60)
 
     async def ended_well(self) -> None:
         await asyncio.gather(*self._running)
@@ -90,7 +91,7 @@ class TestServe:
         leaving = house.add_api(CONCLAVE_WORKER_IN_PROCESS="true")
         try:
             await leaving.restart()
-            async with draining(house, http, 6) as chats:
+            async with draining(house, http, 3) as chats:
                 seconds = await leave(leaving)
                 await chats.ended_well()
         finally:
@@ -102,7 +103,7 @@ class TestWorker:
     async def test_gives_back_what_it_cannot_end_in_time(self, house: House, http: httpx.AsyncClient) -> None:
         """One of the two that run questions leaves in the middle of them; the other one ends them all."""
         leaving = house.workers[0]
-        async with draining(house, http, 6) as chats:
+        async with draining(house, http, 3) as chats:
             seconds = await leave(leaving)
             await asyncio.gather(chats.ended_well(), leaving.restart())
         assert seconds < DRAIN_SECONDS
@@ -112,6 +113,6 @@ class TestWorker:
         assert last <= 3
 
     async def test_may_be_told_twice(self, house: House, http: httpx.AsyncClient) -> None:
-        async with draining(house, http, 3) as chats:
+        async with draining(house, http, 2) as chats:
             assert await leave(house.workers[1], again_after=0.5) < DRAIN_SECONDS
             await asyncio.gather(chats.ended_well(), house.workers[1].restart())

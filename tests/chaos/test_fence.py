@@ -24,13 +24,13 @@ class TestASleepingWorker:
         headers = {"Authorization": f"Bearer {house.tokens['acme/lan']}"}
         async with httpx.AsyncClient(headers=headers, timeout=15) as http, house.looking() as db:
             addresses = [api.address for api in house.apis]
-            chat = Chat(http, lambda: addresses, f"{ASKED} [slow 6]", uuid4().hex, random.Random(1))
+            chat = Chat(http, lambda: addresses, f"{ASKED} [slow 4]", uuid4().hex, random.Random(1))
             running = asyncio.ensure_future(chat.run(60))
 
             async def speaks() -> bool:
                 return any(frame.type == "text_delta" for frame in chat.frames)
 
-            await until(speaks, 40)
+            await until(speaks, 90)
             first = await db.fetchrow(_STATE, chat.task_id)
             assert first is not None
             sleeper = next(worker for worker in house.workers if worker.worker_id == first["claimed_by"])
@@ -45,7 +45,7 @@ class TestASleepingWorker:
             async def was_refused() -> bool:
                 return refusals_of(sleeper) > before
 
-            await until(was_refused, 30)
+            await until(was_refused, 90)
             assert await db.fetchrow(_STATE, chat.task_id) == ended
         assert ended is not None and (ended["attempt"], ended["status"]) == (first["attempt"] + 1, "completed")
         assert ended["claimed_by"] != sleeper.worker_id and chat.problems == []

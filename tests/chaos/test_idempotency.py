@@ -92,7 +92,7 @@ class TestWhenTheProcessDies:
             async def taken() -> bool:
                 return bool(await runs_of(house, key))
 
-            await until(taken, 10)
+            await until(taken, 60)
             await dying.kill()
             assert isinstance(await asyncio.gather(waiting, return_exceptions=True), list)
             assert isinstance(waiting.exception(), httpx.TransportError)

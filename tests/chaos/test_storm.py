@@ -3,17 +3,15 @@
 ``CONCLAVE_CHAOS_SEED`` repeats one.
 """
 
-import os
-import random
-
 import pytest
 from rich.progress import Progress
 
 from tests.chaos.__main__ import play
 from tests.chaos.faults import LONG, SHORT, Kind, schedule
 from tests.chaos.house import House
+from tests.samples import story_seed
 
-SEED = int(os.environ.get("CONCLAVE_CHAOS_SEED", "0")) or random.SystemRandom().randrange(1, 10**9)
+SEED = story_seed("CONCLAVE_CHAOS_SEED")
 
 
 class TestSchedule:

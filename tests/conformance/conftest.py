@@ -7,11 +7,15 @@ import pytest
 import pytest_asyncio
 from openai import AsyncOpenAI
 
+from app.reasoning.llm import answering, reviewing
+from app.reasoning.llm.deep import planning
 from app.reasoning.local import LocalReasoner
 from tests.conformance.asking_models import OFFERS, QUERY
 from tests.conformance.model_calls import PATIENCE_SECONDS
 from tests.fakes.llama import LlamaServer, llama_server, missing
 from tests.fakes.model_server import ModelServer, plain, scripted_model_server
+
+_FEW_TOKENS = 60
 
 
 @pytest_asyncio.fixture(scope="session")
@@ -58,6 +62,16 @@ async def llama() -> AsyncIterator[LlamaServer]:
         pytest.skip(reason)
     async with llama_server() as server:
         yield server
+
+
+@pytest.fixture
+def brief(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replies end after a few words: so small a model talks on up to the limit it is given, whatever that is."""
+    for module, name in (
+        (answering, "_MAX_TOKENS"), (answering, "_ANSWER_TOKENS"), (reviewing, "_MAX_TOKENS"),
+        (planning, "_MAX_TOKENS"), (planning, "_REVIEW_MAX_TOKENS"),
+    ):  # fmt: skip
+        monkeypatch.setattr(module, name, _FEW_TOKENS)
 
 
 @pytest_asyncio.fixture

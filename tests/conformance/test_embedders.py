@@ -19,6 +19,7 @@ from app.embedding.onnx import OnnxEmbedder
 from app.embedding.openai import OpenAIEmbedder
 from app.text.language import guess_language, normalise
 from tests.conformance.embedding_server import FAULTS, EmbeddingServer
+from tests.samples import drawn
 
 LEAVE = "Nhân viên chính thức được hưởng 12 ngày nghỉ phép năm có lương."
 QUESTION = "Mỗi năm được nghỉ phép bao nhiêu ngày?"
@@ -136,8 +137,10 @@ def _real_texts() -> list[str]:
     spoken = {
         language: "\n".join(text for text in texts if guess_language(text) == language) for language in ("vi", "en")
     }
-    cuts = [(start, size) for start in (0, 5_000) for size in (12, 40, 120, 400, 1_000)] + [(9_000, 3_500)]
-    return [whole[start : start + size] for whole in spoken.values() for start, size in cuts]
+    cuts = [(start, size) for start in (0, 5_000) for size in (12, 40, 120, 400, 1_000)]
+    short = [whole[start : start + size] for whole in spoken.values() for start, size in cuts]
+    long = [whole[9_000:12_500] for whole in spoken.values()]
+    return [*drawn(short, 7), *drawn(long, 1)]
 
 
 class TestOnnxEmbedder:
@@ -147,7 +150,7 @@ class TestOnnxEmbedder:
         assert max(bundled.count_tokens(texts)) > 512
         for ours, theirs in (
             (await bundled.embed_passages(texts), [engine.passage(normalise(text)) for text in texts]),
-            (await bundled.embed_queries(texts[:20]), [engine.query(normalise(text)) for text in texts[:20]]),
+            (await bundled.embed_queries(texts[:-1]), [engine.query(normalise(text)) for text in texts[:-1]]),
         ):
             assert np.einsum("ij,ij->i", ours, np.stack(theirs)).min() >= 0.99
 

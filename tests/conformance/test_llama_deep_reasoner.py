@@ -20,6 +20,7 @@ PATIENT = TimeLimits(first_token=60, between_tokens=30, call=100)
 ASKED = Asked(question="What is 4 * 50000?", language="en")
 
 
+@pytest.mark.usefixtures("brief")
 class TestContract:
     @pytest.mark.parametrize(
         ("purpose", "shape"),
@@ -28,7 +29,7 @@ class TestContract:
     async def test_replies_are_of_the_schema(self, purpose: str, shape: type[Shape], llama: LlamaServer) -> None:
         ladder = ladder_to((llama.base_url, llama.model), limits=PATIENT)
         told = '{"question": "What is 4 * 50000?", "task": "4 * 50000", "calls_left": 1}'
-        request = Request(load(purpose, "en").messages(told), 120, schema_of(shape), purpose)
+        request = Request(load(purpose, "en").messages(told), 60, schema_of(shape), purpose)
         with paid(110):
             try:
                 text = await ladder.text(purpose, request)

@@ -17,6 +17,7 @@ from app.reasoning.local import LocalReasoner
 from tests import factories
 from tests.conformance.asking_models import composed, ladder_to, paid, reasoner_to
 from tests.fakes.llama import LlamaServer
+from tests.limits import limit
 
 PATIENT = TimeLimits(first_token=60, between_tokens=30, call=100)
 LEAVE = factories.passage("Every employee has 12 days of annual leave a year.", document="leave", language="en")
@@ -24,13 +25,14 @@ FOUND = factories.finding(LEAVE, query="How many days of leave do I get?")
 TOLD = '{"question": "How many days of leave do I get?"}'
 
 
+@pytest.mark.usefixtures("brief")
 class TestContract:
     @pytest.mark.parametrize(("purpose", "shape"), [("plan", PlanShape), ("answer", AnswerShape)])
     async def test_replies_are_of_the_schema(
         self, purpose: str, shape: type[PlanShape] | type[AnswerShape], llama: LlamaServer
     ) -> None:
         ladder = ladder_to((llama.base_url, llama.model), limits=PATIENT)
-        request = Request(load(purpose, "en").messages(TOLD), 160, schema_of(shape), purpose)
+        request = Request(load(purpose, "en").messages(TOLD), 60, schema_of(shape), purpose)
         with paid(110) as account:
             try:
                 text = await ladder.text(purpose, request)
@@ -100,6 +102,6 @@ class TestCancel:
             assert await llama.busy_slots() == 1
             listening.cancel()
             await asyncio.gather(listening, return_exceptions=True)
-            assert await llama.idle_after(5.0) < 1.0
+            assert await llama.idle_after(limit(5.0)) < limit(1.0)
         await ladder.aclose()
         assert [spent.outcome for spent in account.doings.calls] == ["cancelled"]

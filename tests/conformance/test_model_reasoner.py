@@ -18,6 +18,7 @@ from tests.conformance.asking_models import CALLS, OFFERS, QUERY, composed, ladd
 from tests.fakes.house_mind import house_mind, stage_of
 from tests.fakes.ledger import MemoryLedger
 from tests.fakes.model_server import Asked, Fault, ModelServer, Reply, scripted_model_server
+from tests.limits import limit
 
 
 @pytest.fixture
@@ -311,8 +312,8 @@ class TestCancel:
                 running.cancel()
                 with pytest.raises(asyncio.CancelledError):
                     await running
-                await server.settled(1.0)
-        assert asyncio.get_running_loop().time() - stopped < 1.0
+                await server.settled(limit(1.0))
+        assert asyncio.get_running_loop().time() - stopped < limit(1.0)
         assert len(server.closed_early) == 1
         assert [spent.outcome for spent in account.doings.calls] == ["cancelled"]
 
@@ -322,7 +323,7 @@ class TestCancel:
         with paid():
             async with aclosing(ladder.stream("compose", Request(_QUESTION, 900))) as pieces:
                 assert await anext(pieces)
-            await server.settled(1.0)
+            await server.settled(limit(1.0))
         await ladder.aclose()
         assert len(server.closed_early) == 1
 

@@ -13,7 +13,7 @@ from bench.size.corpus import MODEL, Ask
 
 DIMENSIONS = 48
 LARGEST, SECOND, MIDDLE, SMALLEST = 0, 1, 8, 19
-"""Numbers of tenants: about 9,000, 4,000, 700 and 200 of 27,000 chunks."""
+"""Numbers of tenants: about 5,400, 2,400, 400 and 120 of 16,000 chunks."""
 TODAY = date(2026, 11, 21)
 
 

@@ -2,7 +2,6 @@
 
 import asyncio
 import signal
-import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
@@ -18,6 +17,7 @@ from app.events import FinalReport, Interrupt, JournalEntry, Redispatched, ToolR
 from app.storage.database import Database
 from app.tasks.approvals import Approvals, Decision
 from app.tasks.queue import JobQueue
+from tests.nursery import Child, Nursery
 from tests.postgres.deep_worker_process import STEPS
 from tests.postgres.running import LAN, Rooms, new_task, rooms_on
 from tests.postgres.test_approvals import decided
@@ -36,21 +36,14 @@ def rooms(database: Database) -> Rooms:
 
 @asynccontextmanager
 async def deep_worker(
-    url: str, patience_seconds: float, *options: str, of: str = "deep_worker_process"
-) -> AsyncIterator[asyncio.subprocess.Process]:
+    nursery: Nursery, url: str, patience_seconds: float, *options: str, of: str = "deep_worker_process"
+) -> AsyncIterator[Child]:
     """A worker to be killed; it takes `patience_seconds` for a step."""
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", f"tests.postgres.{of}", url, str(LEASE_SECONDS), str(patience_seconds), *options,
-        stdout=asyncio.subprocess.PIPE,
-    )  # fmt: skip
-    assert process.stdout is not None
-    try:
+    arguments = (url, str(LEASE_SECONDS), str(patience_seconds), *options)
+    async with nursery.running(f"tests.postgres.{of}", *arguments) as process:
+        assert process.stdout is not None
         assert await process.stdout.readline() == b"ready\n"
         yield process
-    finally:
-        if process.returncode is None:
-            process.send_signal(signal.SIGKILL)
-        await process.communicate()
 
 
 def asked_of(entries: Sequence[JournalEntry]) -> Counter[str]:
@@ -86,16 +79,18 @@ async def another_claim(rooms: Rooms, tasks: Sequence[Task], claims: int) -> Non
 
 
 class TestAKilledWorker:
-    async def test_leaves_a_run_that_goes_on_behind_its_last_finished_step(self, rooms: Rooms, app_url: str) -> None:
+    async def test_leaves_a_run_that_goes_on_behind_its_last_finished_step(
+        self, rooms: Rooms, app_url: str, nursery: Nursery
+    ) -> None:
         async with asyncio.timeout(60):
-            async with deep_worker(app_url, 0, "hang:3") as first:
+            async with deep_worker(nursery, app_url, 0, "hang:3") as first:
                 task = await rooms.register()
                 async for entry in rooms.journal.follow(LAN, task.task_id):
                     if isinstance(entry.event, ToolRequest) and entry.event.node_id == "expert#math:3":
                         first.send_signal(signal.SIGKILL)
                         break
                 await first.wait()
-            async with deep_worker(app_url, patience_seconds=0):
+            async with deep_worker(nursery, app_url, patience_seconds=0):
                 entries = await rooms.entries(task.task_id)
         check_whole(entries)
         asked = asked_of(entries)
@@ -104,19 +99,19 @@ class TestAKilledWorker:
         assert (await rooms.registry.get_task(LAN, task.task_id)).status is TaskStatus.COMPLETED
 
     async def test_after_another_costs_each_run_the_step_it_was_in_and_no_more(
-        self, rooms: Rooms, app_url: str, database: Database
+        self, rooms: Rooms, app_url: str, nursery: Nursery, database: Database
     ) -> None:
         rng, kills = Random(5), 4
         async with asyncio.timeout(120):
             tasks = [await rooms.register() for _ in range(4)]
             for _ in range(kills):
                 claims = await claims_of(rooms, tasks)
-                async with deep_worker(app_url, patience_seconds=0.4) as worker:
+                async with deep_worker(nursery, app_url, patience_seconds=0.4) as worker:
                     await another_claim(rooms, tasks, claims)
                     await asyncio.sleep(rng.uniform(0.1, 0.9))
                     worker.send_signal(signal.SIGKILL)
                 await asyncio.sleep(LEASE_SECONDS)
-            async with deep_worker(app_url, patience_seconds=0):
+            async with deep_worker(nursery, app_url, patience_seconds=0):
                 journals = [await rooms.entries(task.task_id) for task in tasks]
         for entries in journals:
             check_whole(entries)
@@ -126,21 +121,21 @@ class TestAKilledWorker:
         async with database.principal_scope(LAN) as tx:
             assert await tx.driver.fetchval("select count(*) from deep_states") == 0
 
-    async def test_takes_no_decision_with_it(self, rooms: Rooms, app_url: str) -> None:
+    async def test_takes_no_decision_with_it(self, rooms: Rooms, app_url: str, nursery: Nursery) -> None:
         """Killed while the run waits, and again when it goes on: the plan is made once and approved once."""
         approvals = Approvals(rooms.database, rooms.journal, JobQueue(), decided)
         async with asyncio.timeout(60):
-            async with deep_worker(app_url, 0, "approve"):
+            async with deep_worker(nursery, app_url, 0, "approve"):
                 task = await rooms.register()
                 assert isinstance(await rooms.journal.resting(LAN, task.task_id), Interrupt)
             await approvals.decide(LAN, task.task_id, Decision(approved=True))
-            async with deep_worker(app_url, 0, "approve", "hang:2") as second:
+            async with deep_worker(nursery, app_url, 0, "approve", "hang:2") as second:
                 async for entry in rooms.journal.follow(LAN, task.task_id):
                     if isinstance(entry.event, ToolRequest) and entry.event.node_id == "expert#math:2":
                         second.send_signal(signal.SIGKILL)
                         break
                 await second.wait()
-            async with deep_worker(app_url, 0, "approve"):
+            async with deep_worker(nursery, app_url, 0, "approve"):
                 entries = await rooms.entries(task.task_id)
         check_whole(entries)
         types = Counter(entry.event.type for entry in entries)
@@ -158,11 +153,11 @@ class TestTheDeepFlow:
         return await write_passage(superuser)
 
     async def test_goes_on_behind_the_last_finished_tool_call_with_the_same_answer(
-        self, rooms: Rooms, app_url: str, passage: dict[str, Any]
+        self, rooms: Rooms, app_url: str, nursery: Nursery, passage: dict[str, Any]
     ) -> None:
         async with asyncio.timeout(90):
-            task = await self._cut(rooms, app_url)
-            async with deep_worker(app_url, 0, of="deep_flow_process"):
+            task = await self._cut(rooms, app_url, nursery)
+            async with deep_worker(nursery, app_url, 0, of="deep_flow_process"):
                 cut = await rooms.entries(task.task_id)
                 whole = await rooms.entries((await self._ask(rooms)).task_id)
         assert asked_of(whole) == dict.fromkeys(NODES, 1)
@@ -177,14 +172,14 @@ class TestTheDeepFlow:
         ]
 
     async def test_begins_anew_when_a_document_was_taken_away_meanwhile(
-        self, rooms: Rooms, app_url: str, passage: dict[str, Any], superuser: Superuser
+        self, rooms: Rooms, app_url: str, nursery: Nursery, passage: dict[str, Any], superuser: Superuser
     ) -> None:
         """What it had found may not be read any more, and nothing of it is used."""
         async with asyncio.timeout(90):
-            task = await self._cut(rooms, app_url)
+            task = await self._cut(rooms, app_url, nursery)
             await superuser.execute("delete from documents")
             other = await write_passage(superuser, text="another text")
-            async with deep_worker(app_url, 0, of="deep_flow_process"):
+            async with deep_worker(nursery, app_url, 0, of="deep_flow_process"):
                 entries = await rooms.entries(task.task_id)
         assert asked_of(entries) == {"researcher#rag:1": 2, "researcher#rag:2": 2} | dict.fromkeys(NODES[2:], 1)
         assert Counter(entry.event.type for entry in entries)["plan_ready"] == 2
@@ -201,9 +196,9 @@ class TestTheDeepFlow:
         deadline = datetime.now(UTC) + timedelta(seconds=60)
         return await rooms.registry.register_task(LAN, new_task(question, request=request, deadline=deadline))
 
-    async def _cut(self, rooms: Rooms, url: str) -> Task:
+    async def _cut(self, rooms: Rooms, url: str, nursery: Nursery) -> Task:
         """A run whose worker is killed during its second tool call."""
-        async with deep_worker(url, 0, "hang:2", of="deep_flow_process") as first:
+        async with deep_worker(nursery, url, 0, "hang:2", of="deep_flow_process") as first:
             task = await self._ask(rooms)
             async for entry in rooms.journal.follow(LAN, task.task_id):
                 if isinstance(entry.event, ToolRequest) and entry.event.node_id == "researcher#rag:2":

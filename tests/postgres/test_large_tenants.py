@@ -32,7 +32,7 @@ from bench.size.loading import load
 from tests.postgres.crowd import DIMENSIONS, LARGEST, MIDDLE, SECOND, SMALLEST, TODAY, KnownQuestions, retriever_of
 
 Superuser: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
-LIMIT = 3_000
+LIMIT = 1_800
 """Chunks from which a tenant counts as large here: the two largest do."""
 TENANT_IDS = [reader(number).tenant_id for number in range(TENANTS)]
 _BUILDING = "select pid from pg_stat_progress_create_index where datname = current_database()"
@@ -59,7 +59,7 @@ async def demote(owner_url: str, tenant_id: UUID) -> list[Change]:
 
 @pytest.fixture(scope="module")
 def corpus() -> Corpus:
-    return make_corpus(27_000, dimensions=DIMENSIONS, words=14)
+    return make_corpus(16_000, dimensions=DIMENSIONS, words=14)
 
 
 @pytest_asyncio.fixture(scope="module")
@@ -70,7 +70,7 @@ async def crowd(corpus: Corpus, superuser: Superuser) -> None:
 
 @pytest_asyncio.fixture
 async def balanced(crowd: None, owner_url: str) -> None:
-    await balance(owner_url, TENANT_IDS, large=LIMIT, small=LIMIT - 1_000)
+    await balance(owner_url, TENANT_IDS, large=LIMIT, small=LIMIT - 600)
 
 
 @pytest_asyncio.fixture
@@ -275,7 +275,7 @@ class TestOwnIndexes:
         assert parts == []
 
     async def test_are_left_alone_when_in_order(self, owner_url: str) -> None:
-        assert await balance(owner_url, TENANT_IDS, large=LIMIT, small=LIMIT - 1_000) == []
+        assert await balance(owner_url, TENANT_IDS, large=LIMIT, small=LIMIT - 600) == []
 
     async def test_stay_between_the_two_limits(self, owner_url: str, corpus: Corpus) -> None:
         size = corpus.tenant_sizes()[SECOND]

@@ -11,6 +11,7 @@ from app.domain.tasks import TaskStatus
 from app.errors import AppError, ErrorCode, StaleAttempt
 from app.events import FinalReport, Redispatched
 from app.storage.spool import SpoolLimits, waiting_in
+from tests.limits import limit
 from tests.postgres.fragile import FragileServer, LosingRelay, fragile_server, losing_relay
 from tests.postgres.running import JANE, LAN, Rooms, say, step_of, texts_of
 from tests.postgres.spooling import spooling_rooms
@@ -301,5 +302,5 @@ class TestReadiness:
             await run.writer.flush()
         clock = asyncio.get_running_loop().time()
         await settled(rooms)
-        assert asyncio.get_running_loop().time() - clock < 5
+        assert asyncio.get_running_loop().time() - clock < limit(5)
         await rooms.complete(run)

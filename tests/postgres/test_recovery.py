@@ -155,7 +155,7 @@ class TestHangingWorker:
 
         async def handle(run: TaskRun) -> None:
             begun.set()
-            await asyncio.sleep(5)
+            await asyncio.sleep(3)
             await rooms.complete(run)
 
         locker = await asyncpg.connect(superuser_url)

@@ -5,7 +5,6 @@ Leaders and workers have buses of their own: nothing here is told but by the dat
 
 import asyncio
 import signal
-import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import replace
@@ -22,6 +21,8 @@ from app.events import AgentTask, RenavigateRequest
 from app.storage.database import Database
 from app.tasks.run import TaskRun
 from app.tools.base import ToolCall
+from tests.limits import limit
+from tests.nursery import Child, Nursery
 from tests.postgres.remote_steps import PLANNED, Scripted, elsewhere, leading, order_of, runner_of, taking
 from tests.postgres.running import LAN, Rooms, rooms_on
 
@@ -39,19 +40,12 @@ def there(database: Database) -> Rooms:
 
 
 @asynccontextmanager
-async def worker_process(url: str, patience_seconds: float) -> AsyncIterator[asyncio.subprocess.Process]:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.postgres.step_worker_process", url, str(LEASE_SECONDS), str(patience_seconds),
-        stdout=asyncio.subprocess.PIPE,
-    )  # fmt: skip
-    assert process.stdout is not None
-    try:
+async def worker_process(nursery: Nursery, url: str, patience_seconds: float) -> AsyncIterator[Child]:
+    arguments = (url, str(LEASE_SECONDS), str(patience_seconds))
+    async with nursery.running("tests.postgres.step_worker_process", *arguments) as process:
+        assert process.stdout is not None
         assert await process.stdout.readline() == b"ready\n"
         yield process
-    finally:
-        if process.returncode is None:
-            process.send_signal(signal.SIGKILL)
-        await process.communicate()
 
 
 async def begun(rooms: Rooms, step_id: object, superuser: "asyncpg.Connection[asyncpg.Record]", attempt: int) -> None:
@@ -160,36 +154,36 @@ class TestDoing:
 
 class TestSilence:
     async def test_of_a_killed_worker_gives_the_step_to_another(
-        self, here: Rooms, app_url: str, superuser: "asyncpg.Connection[asyncpg.Record]"
+        self, here: Rooms, app_url: str, nursery: Nursery, superuser: "asyncpg.Connection[asyncpg.Record]"
     ) -> None:
         leader = await here.begin()
         order = await order_of(here, leader, seconds=30)
         running = asyncio.create_task(leading(here).run(order))
         async with asyncio.timeout(30):
-            async with worker_process(app_url, 60) as first:
+            async with worker_process(nursery, app_url, 60) as first:
                 await begun(here, order.task_id, superuser, 1)
                 first.send_signal(signal.SIGKILL)
             clock = asyncio.get_running_loop().time()
-            async with worker_process(app_url, 0):
+            async with worker_process(nursery, app_url, 0):
                 outcome = await running
         assert outcome.ok
-        assert asyncio.get_running_loop().time() - clock < LEASE_SECONDS + 10
+        assert asyncio.get_running_loop().time() - clock < limit(LEASE_SECONDS + 10)
         await leader.writer.flush()
         events = [entry.event for entry in await here.journal.read(LAN, leader.task.task_id)]
         assert [event.attempt for event in events if isinstance(event, AgentTask)] == [1, 2]
         assert len([event for event in events if isinstance(event, RenavigateRequest)]) == 1
 
     async def test_of_a_paused_worker_too_and_its_late_result_is_refused(
-        self, here: Rooms, app_url: str, superuser: "asyncpg.Connection[asyncpg.Record]"
+        self, here: Rooms, app_url: str, nursery: Nursery, superuser: "asyncpg.Connection[asyncpg.Record]"
     ) -> None:
         leader = await here.begin()
         order = await order_of(here, leader, seconds=30)
         running = asyncio.create_task(leading(here).run(order))
         late = "select (metadata ->> 'late_results')::int from tasks where task_id = $1"
-        async with asyncio.timeout(30), worker_process(app_url, 1.0) as paused:
+        async with asyncio.timeout(30), worker_process(nursery, app_url, 1.0) as paused:
             await begun(here, order.task_id, superuser, 1)
             paused.send_signal(signal.SIGSTOP)
-            async with worker_process(app_url, 0):
+            async with worker_process(nursery, app_url, 0):
                 outcome = await running
             before = await here.registry.get_task(LAN, order.task_id)
             paused.send_signal(signal.SIGCONT)
@@ -224,7 +218,7 @@ class TestSilence:
         order = replace(await order_of(here, leader, seconds=0.6), deadline_binds=True)
         clock = asyncio.get_running_loop().time()
         outcome = await leading(here).run(order)
-        assert asyncio.get_running_loop().time() - clock < 1.2
+        assert asyncio.get_running_loop().time() - clock < limit(1.2)
         assert (outcome.error, outcome.calls) == (StepError("deadline", "Tool timeout"), ())
         assert await told(here, leader) == ["agent_task", "navigation_error", "agent_result"]
         assert (await here.registry.get_task(LAN, order.task_id)).status is TaskStatus.CANCELLED

@@ -30,6 +30,7 @@ from tests.factories import principal
 from tests.postgres.arriving import Desk, PlainParser
 from tests.postgres.knowledge_model import Document, Tenant, Version
 from tests.postgres.library import TODAY, add_tenants, admin
+from tests.samples import size
 
 Result = TypeVar("Result")
 NAMES = ("leave", "salary", "travel")
@@ -273,14 +274,14 @@ def _serials(rows: Any) -> set[int]:
 
 
 class TestRights:
-    @pytest.mark.timeout(400)
+    @pytest.mark.timeout(600)
     def test_hold_after_every_step(self, app_url: str, maintenance_url: str) -> None:
         Machine.world = World(app_url, maintenance_url)
         try:
             run_state_machine_as_test(
                 Machine,
                 settings=settings(
-                    max_examples=24, stateful_step_count=15, deadline=None, print_blob=True,
+                    max_examples=size(6, 24), stateful_step_count=15, deadline=None, print_blob=True,
                     # Shrinking would take minutes: what failed first is told at once.
                     phases=(Phase.explicit, Phase.reuse, Phase.generate), suppress_health_check=list(HealthCheck),
                 ),

@@ -3,15 +3,15 @@
 import asyncio
 import random
 import signal
-import sys
-from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import asyncpg
 import pytest
 
 from app.storage.spool import waiting_in
+from tests.nursery import Child, Nursery
 from tests.postgres.fragile import FragileServer, fragile_server
 
 RUNS = 8
@@ -23,21 +23,13 @@ def server() -> Iterator[FragileServer]:
         yield running
 
 
-@asynccontextmanager
-async def process(url: str, folder: Path, runs: int, kill_at: int = 0) -> AsyncIterator[asyncio.subprocess.Process]:
-    started = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "tests.postgres.spool_process", url, str(folder), str(runs), str(kill_at),
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
-    )  # fmt: skip
-    try:
-        yield started
-    finally:
-        if started.returncode is None:
-            started.send_signal(signal.SIGKILL)
-        await started.communicate()
+def process(
+    nursery: Nursery, url: str, folder: Path, runs: int, kill_at: int = 0
+) -> AbstractAsyncContextManager[Child]:
+    return nursery.running("tests.postgres.spool_process", url, str(folder), str(runs), str(kill_at))
 
 
-async def line_of(started: asyncio.subprocess.Process) -> str:
+async def line_of(started: Child) -> str:
     """Its next word; empty when it is gone."""
     assert started.stdout is not None
     while (said := await asyncio.wait_for(started.stdout.readline(), 60)) and not said.startswith(b"> "):
@@ -45,16 +37,18 @@ async def line_of(started: asyncio.subprocess.Process) -> str:
     return said.decode().removeprefix("> ").strip()
 
 
-async def go(started: asyncio.subprocess.Process) -> None:
+async def go(started: Child) -> None:
     assert started.stdin is not None
     started.stdin.write(b"go\n")
     await started.stdin.drain()
 
 
-async def killed_while_away(server: FragileServer, folder: Path, rng: random.Random) -> dict[str, str]:
+async def killed_while_away(
+    nursery: Nursery, server: FragileServer, folder: Path, rng: random.Random
+) -> dict[str, str]:
     """Answers that were accepted by a process that was killed at a random moment."""
     accepted: dict[str, str] = {}
-    async with process(server.app_url, folder, RUNS) as working:
+    async with process(nursery, server.app_url, folder, RUNS) as working:
         assert await line_of(working) == "ready"
         async with server.away():
             await go(working)
@@ -72,21 +66,23 @@ async def killed_while_away(server: FragileServer, folder: Path, rng: random.Ran
 class TestKills:
     @pytest.mark.parametrize("seed", [1, 2, 3])
     async def test_lose_nothing_that_was_accepted_and_double_nothing(
-        self, server: FragileServer, tmp_path: Path, seed: int
+        self, nursery: Nursery, server: FragileServer, tmp_path: Path, seed: int
     ) -> None:
         rng = random.Random(seed)
-        accepted = await killed_while_away(server, tmp_path, rng)
+        accepted = await killed_while_away(nursery, server, tmp_path, rng)
         assert accepted and waiting_in(tmp_path / "spool").runs >= len(accepted)
         while waiting_in(tmp_path / "spool").runs:
-            async with process(server.app_url, tmp_path, 0, kill_at=rng.choice([0, 1, 2, 3])) as next_one:
+            async with process(nursery, server.app_url, tmp_path, 0, kill_at=rng.choice([0, 1, 2, 3])) as next_one:
                 if await line_of(next_one) == "ready":
                     await go(next_one)
                     assert await line_of(next_one) == "settled"
         await self._assert_each_once(server, accepted)
 
-    async def test_of_the_process_that_brings_its_own_writes_in(self, server: FragileServer, tmp_path: Path) -> None:
+    async def test_of_the_process_that_brings_its_own_writes_in(
+        self, nursery: Nursery, server: FragileServer, tmp_path: Path
+    ) -> None:
         accepted: dict[str, str] = {}
-        async with process(server.app_url, tmp_path, RUNS, kill_at=3) as working:
+        async with process(nursery, server.app_url, tmp_path, RUNS, kill_at=3) as working:
             assert await line_of(working) == "ready"
             async with server.away():
                 await go(working)
@@ -95,7 +91,7 @@ class TestKills:
                     accepted[task_id] = answer
             await asyncio.wait_for(working.wait(), 30)
         assert waiting_in(tmp_path / "spool").runs == RUNS - 2
-        async with process(server.app_url, tmp_path, 0) as next_one:
+        async with process(nursery, server.app_url, tmp_path, 0) as next_one:
             assert await line_of(next_one) == "ready"
         assert waiting_in(tmp_path / "spool").runs == 0
         await self._assert_each_once(server, accepted)

@@ -18,6 +18,7 @@ from app.storage import deep_runs, tasks
 from app.storage.database import Database
 from app.tasks.run import TaskRun
 from tests.postgres.running import LAN, Rooms, new_task, rooms_on, step_of
+from tests.samples import size
 
 MAX_REDISPATCHES = 3
 DEED = st.tuples(
@@ -183,7 +184,7 @@ class TestStates:
                 await story.do(*deed)
                 await story.check()
 
-        @settings(max_examples=150, deadline=None, print_blob=True)
+        @settings(max_examples=size(40, 150), deadline=None, print_blob=True)
         @given(st.lists(DEED, min_size=4, max_size=16))
         def try_one(deeds: list[tuple[str, str, int]]) -> None:
             runner.run(tell(deeds))

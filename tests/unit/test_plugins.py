@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.plugins import PluginError, load_plugins
+from app.plugins import BUNDLED, PluginError, entries_of, load_plugins
 from tests.plugin_samples import install
 
 GROUP = "conclave.tests"
@@ -55,3 +55,8 @@ class TestPlugins:
         with pytest.raises(PluginError) as refused:
             load_plugins(GROUP, BUILT_IN, str)
         assert GROUP in refused.value.detail and re.search(reason, refused.value.detail)
+
+    def test_of_an_extra_that_is_left_out_are_not_looked_for(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        left_out = {"python": "extras.nothing.tool:PYTHON", "own": "extras.nowhere:SERVERS"}
+        monkeypatch.setitem(BUNDLED, GROUP, left_out)
+        assert entries_of(GROUP) == []

@@ -18,12 +18,12 @@ CANARY = "lương của Lan là 30 triệu"
 @pytest.fixture
 def lines() -> Iterator[io.StringIO]:
     root = logging.getLogger()
-    handlers, level = root.handlers[:], root.level
+    handlers, level, before = root.handlers[:], root.level, structlog.get_config()
     stream = io.StringIO()
     telemetry.configure("INFO", stream)
     yield stream
     root.handlers[:], root.level = handlers, level
-    structlog.reset_defaults()
+    structlog.configure(**before)
 
 
 def read(stream: io.StringIO) -> list[dict[str, Any]]:

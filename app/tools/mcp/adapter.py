@@ -127,12 +127,3 @@ class MCPToolAdapter(ArgumentTool[dict[str, Any]]):
     def _sentence(self, name: str, language: Language, reason: str = "") -> str:
         cleaned = " ".join(clean(reason).split())[:_MAX_REASON_CHARS]
         return sentence("mcp", name, language, tool=self.name, server=self._spec.name, reason=cleaned)
-
-
-def adapters(
-    spec: ServerSpec, tools: tuple[PinnedTool, ...], connections: Connections, reasoner: Reasoner
-) -> dict[str, MCPToolAdapter]:
-    """The tools of a server that may be used, by name."""
-    allowed = [tool for tool in tools if not spec.tools or tool.name in spec.tools]
-    made = [MCPToolAdapter(spec, tool, connections, reasoner) for tool in allowed]
-    return {adapter.name: adapter for adapter in made}

@@ -4,12 +4,13 @@ from typing import Any
 import pytest
 
 from app.agents.registry import BUILT_IN as FOLDERS
-from app.agents.registry import AgentRegistry, read_spec
+from app.agents.registry import AgentRegistry, every_tool, read_spec
 from app.agents.spec import FileRefused
 from app.domain.answer import ResolutionRules
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
 from app.text.language import guess_language
+from app.tools.catalogue import tool_names
 from tests.factories import principal
 
 BUILT_IN = ("hr", "it", "general")
@@ -105,6 +106,14 @@ class TestBuiltInAgents:
     def test_share_no_exemplar(self, registry: AgentRegistry) -> None:
         every = [text for name in BUILT_IN for text in registry.spec(name).exemplars.all]
         assert len(every) == len(set(every))
+
+    def test_name_only_tools_there_are_and_do_without_those_of_extras_that_are_left_out(self) -> None:
+        named = {tool.name for folder in FOLDERS for path in folder.glob("*.yaml") for tool in read_spec(path).tools}
+        assert named <= {*every_tool(), *tool_names()}
+        assert {"python_tool"} <= set(tool_names())
+        bare = AgentRegistry.load(None, {"rag_tool": "Answers from documents."})
+        offers = bare.offers_for(principal(), None)
+        assert offers and all(list(offer.tools) == ["rag_tool"] for offer in offers)
 
 
 class TestPools:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.factories import with_demo_people
+from tests.samples import drawn
 from tests.unit.bench.one_process import Outcome, prepare, run
 from tests.warm import warm
 
@@ -145,7 +146,7 @@ def test_runs(module: str, places: dict[str, str], runner: Runner) -> None:
     check(module, *OWN[module], places, runner)
 
 
-@pytest.mark.parametrize("module", OVER_SHARED)
+@pytest.mark.parametrize("module", drawn(OVER_SHARED, 3))
 @pytest.mark.skipif(not SHARED.is_dir(), reason="the shared development data is not on this machine")
 def test_runs_over_shared_data(module: str, places: dict[str, str], runner: Runner) -> None:
     check(module, *OVER_SHARED[module], places, runner)

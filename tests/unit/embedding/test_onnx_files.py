@@ -20,6 +20,7 @@ TEXT = "Nhân viên được nghỉ 12 ngày phép mỗi năm."
 
 @contextmanager
 def opened(folder: Path) -> Iterator[OnnxEmbedder]:
+    OnnxEmbedder.open_ahead(folder, threads=1)
     embedder = OnnxEmbedder.open(folder, threads=1)
     try:
         yield embedder
@@ -56,6 +57,12 @@ def no_builder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(onnx, "_BUILDER", "app.embedding.nowhere")
 
 
+@pytest.fixture
+def quick_builder(monkeypatch: pytest.MonkeyPatch, built: tuple[bytes, str, Vectors]) -> None:
+    """It gives what the real one gave before."""
+    monkeypatch.setattr(onnx, "_build_model", lambda: built[0])
+
+
 class TestModelFile:
     @pytest.mark.usefixtures("no_builder")
     def test_is_read_when_it_is_there(self, folder: Path, built: tuple[bytes, str, Vectors]) -> None:
@@ -70,6 +77,7 @@ class TestModelFile:
             pytest.param(lambda whole: whole + b"\0", id="longer"),
         ],
     )
+    @pytest.mark.usefixtures("quick_builder")
     def test_is_built_anew_when_damaged(self, folder: Path, built: tuple[bytes, str, Vectors], damage: object) -> None:
         assert callable(damage)
         only_file(folder).write_bytes(damage(built[0]))
@@ -92,6 +100,7 @@ class TestModelFile:
         assert [process.wait(100) for process in both] == [0, 0]
         assert only_file(tmp_path / "models").read_bytes() == built[0]
 
+    @pytest.mark.usefixtures("quick_builder")
     def test_is_not_needed_where_nothing_can_be_written(
         self, tmp_path: Path, built: tuple[bytes, str, Vectors]
     ) -> None:

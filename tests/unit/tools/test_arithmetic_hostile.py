@@ -129,7 +129,7 @@ async def test_each_ends_at_once_and_the_loop_goes_on() -> None:
                 assert max(value.numerator.bit_length(), value.denominator.bit_length()) <= MAX_BITS
             except CannotCalculate:
                 assert expression in REFUSED, expression
-            assert time.perf_counter() - began < 1, expression[:80]
+            assert time.perf_counter() - began < limit(1), expression[:80]
             await asyncio.sleep(0)
     assert lag.longest_seconds < limit(0.1)
 

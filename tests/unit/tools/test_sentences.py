@@ -4,8 +4,9 @@ from string import Formatter
 
 from app.tools.mcp.adapter import _SENTENCES
 from app.tools.safe_http import Refusal
-from app.tools.sandbox import Stop
 from app.tools.sentences import sentence
+from extras.python.sandbox import Stop
+from extras.python.tool import sentence as program_sentence
 from extras.web.fetching import sentence as web_sentence
 
 
@@ -14,7 +15,7 @@ def places(text: str) -> set[str]:
 
 
 def test_both_languages_say_the_same_things() -> None:
-    for table, sentences in (sentence.tables | web_sentence.tables).items():
+    for table, sentences in (sentence.tables | web_sentence.tables | program_sentence.tables).items():
         for name, languages in sentences.items():
             assert set(languages) == {"vi", "en"}, f"{table}.{name}"
             assert places(languages["vi"]) == places(languages["en"]), f"{table}.{name}"
@@ -22,7 +23,7 @@ def test_both_languages_say_the_same_things() -> None:
 
 def test_every_reason_has_its_sentence() -> None:
     assert set(Refusal) <= set(sentence.tables["fetch"])
-    assert set(Stop) <= set(sentence.tables["program"])
+    assert set(Stop) <= set(program_sentence.tables["program"])
     assert {*_SENTENCES.values(), "ended"} <= set(sentence.tables["mcp"])
 
 

@@ -264,7 +264,7 @@ class TestHostile:
                     await converted(value, source, target)
                 assert refused.value.refusal is refusal, (value, source[:80], target[:80])
                 assert 0 < len(str(refused.value)) < 300
-                assert time.perf_counter() - began < 1
+                assert time.perf_counter() - began < limit(1)
                 await asyncio.sleep(0)
         assert lag.longest_seconds < limit(0.1)
 

@@ -10,7 +10,7 @@ from app.domain.knowledge import Language
 from app.domain.record import Record
 from app.text.numbers import format_number
 from app.tools.arithmetic import MAX_CHARS, CannotCalculate, Refusal, calculate, rounded
-from app.tools.servers.serving import Operation, serve
+from extras.servers.serving import Operation, serve
 
 _PLACES = 20
 """Decimals of a result that has no end, or one further away."""

@@ -1,18 +1,22 @@
 """`python_tool`: a program written for the question, run where it can reach nothing and cost little."""
 
 import hashlib
+from pathlib import Path
 
 from pydantic import Field, JsonValue
 
 from app.domain.knowledge import Language
+from app.domain.plan import PYTHON_TOOL
 from app.domain.record import Record
 from app.errors import ToolFailed
 from app.reasoning import Reasoner
 from app.tools.base import ToolCall, ToolResult, computed
-from app.tools.sandbox import MAX_CODE_CHARS, Limits, ProgramStopped, Ran, Sandbox
-from app.tools.sentences import sentence
+from app.tools.catalogue import ToolPlugin
+from app.tools.sentences import Sentences
 from app.tools.typed import TypedTool
+from extras.python.sandbox import MAX_CODE_CHARS, Limits, ProgramStopped, Ran, Sandbox
 
+sentence = Sentences(Path(__file__).with_name("sentences.toml"))
 _GRACE_SECONDS = 1.0
 """Kept from the call's time for what comes after the program."""
 _LEAST_SECONDS = 0.1
@@ -49,7 +53,7 @@ class Program(Record):
 class PythonTool(TypedTool[Program]):
     """Runs a short Python program, without files or network, for computations that need loops, tables or text."""
 
-    name = "python_tool"
+    name = PYTHON_TOOL
     arguments = Program
 
     def __init__(self, reasoner: Reasoner, sandbox: Sandbox, limits: Limits | None = None):
@@ -57,6 +61,10 @@ class PythonTool(TypedTool[Program]):
         super().__init__(reasoner)
         self._sandbox = sandbox
         self._limits = limits or Limits()
+
+    async def aclose(self) -> None:
+        """End the sandbox's processes."""
+        await self._sandbox.aclose()
 
     async def run(self, call: ToolCall, index: int, query: str, arguments: Program) -> ToolResult:
         """Run the program. Raises `ProgramFailed`, and `ToolRetry` when no process could be started."""
@@ -81,3 +89,6 @@ def _write(ran: Ran, language: Language) -> str:
 def _cost(ran: Ran) -> str:
     memory = "" if ran.peak_bytes is None else f", {ran.peak_bytes / 2**20:.0f} MB"
     return f"program: {ran.seconds:.2f} s{memory}"
+
+
+PYTHON = ToolPlugin(PythonTool, lambda ports: PythonTool(ports.reasoner, Sandbox()))

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.knowledge import Language
-from app.tools.calendar.days import CannotReckon, Refusal, read_date
+from extras.servers.calendar.days import CannotReckon, Refusal, read_date
 
 TODAY = date(2026, 11, 18)
 """A Wednesday."""

@@ -17,9 +17,9 @@ from pydantic import JsonValue
 
 from app.errors import ToolFailed, ToolRetry
 from app.reasoning import Arguments
-from app.tools.python import ProgramFailed, PythonTool
-from app.tools.sandbox import MAX_CODE_CHARS, Limits, ProgramStopped, Sandbox, Stop
-from app.tools.sandbox.program_keeper import _json
+from extras.python.sandbox import MAX_CODE_CHARS, Limits, ProgramStopped, Sandbox, Stop
+from extras.python.sandbox.program_keeper import _json
+from extras.python.tool import ProgramFailed, PythonTool
 from tests.limits import limit
 from tests.unit.tools.recording import RecordingReasoner, call
 
@@ -227,7 +227,7 @@ class TestProcesses:
 
 _SERVICE = f"""
 import asyncio
-from app.tools.sandbox import Limits, Sandbox
+from extras.python.sandbox import Limits, Sandbox
 async def main():
     sandbox = Sandbox()
     await sandbox.run("1")

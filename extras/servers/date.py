@@ -9,8 +9,8 @@ from pydantic import Field
 from app.domain.knowledge import Language
 from app.domain.record import Record
 from app.domain.zones import VIETNAM
-from app.tools.calendar import sentences, working
-from app.tools.calendar.days import (
+from extras.servers.calendar import sentences, working
+from extras.servers.calendar.days import (
     CannotReckon,
     Difference,
     Reading,
@@ -22,7 +22,7 @@ from app.tools.calendar.days import (
     shifted,
     weekday_name,
 )
-from app.tools.servers.serving import Operation, serve
+from extras.servers.serving import Operation, serve
 
 Day = Annotated[str, Field(max_length=100, json_schema_extra={"format": "date"})]
 Asked = Annotated[Language, Field(description="Of names and of the sentence that tells the result")]

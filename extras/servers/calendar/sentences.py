@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from datetime import date
 
 from app.domain.knowledge import Language
-from app.tools.calendar.days import TEXTS, Difference, Reading, weekday_name
-from app.tools.calendar.working import Arrival, Holiday, WorkingDays
+from extras.servers.calendar.days import TEXTS, Difference, Reading, weekday_name
+from extras.servers.calendar.working import Arrival, Holiday, WorkingDays
 
 _MAX_HOLIDAYS = 12
 """Named in one sentence."""

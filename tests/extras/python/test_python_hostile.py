@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from app.tools.sandbox import Limits, ProgramStopped, Ran, Sandbox, Stop
+from extras.python.sandbox import Limits, ProgramStopped, Ran, Sandbox, Stop
+from tests.extras.python.hostile_programs import HOSTILE
 from tests.limits import limit
-from tests.unit.tools.hostile_programs import HOSTILE
 from tests.unit.tools.lag import LoopLag
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("settled_heap")]

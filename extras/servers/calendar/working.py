@@ -8,7 +8,7 @@ import holidays
 
 from app.domain.knowledge import Language
 from app.domain.record import Record
-from app.tools.calendar.days import LAST, MAX_STEPS, CannotReckon, Refusal, checked, weekday_name
+from extras.servers.calendar.days import LAST, MAX_STEPS, CannotReckon, Refusal, checked, weekday_name
 
 VIETNAM = "VN"
 _NOTE = (

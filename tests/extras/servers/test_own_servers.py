@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from mcp.types import TextContent
 
 from app.tools.mcp.result import check_schema, wrong_places
-from app.tools.servers import date, math
-from app.tools.servers.serving import Operation
+from extras.servers import date, math
+from extras.servers.serving import Operation
 
 OPERATIONS: dict[str, Operation[Any, Any]] = {one.name: one for one in (*math.OPERATIONS, *date.OPERATIONS)}
 DECIMALS = st.decimals(-(10**9), 10**9, places=4).map(lambda number: f"{number:f}")

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.tools.calendar import sentences
-from app.tools.calendar.days import FIRST, LAST, CannotReckon, Refusal, Unit, difference, shifted, weekday_name
-from app.tools.calendar.working import add_working_days, holidays_between, working_days
+from extras.servers.calendar import sentences
+from extras.servers.calendar.days import FIRST, LAST, CannotReckon, Refusal, Unit, difference, shifted, weekday_name
+from extras.servers.calendar.working import add_working_days, holidays_between, working_days
 
 DAYS = st.dates(date(1990, 1, 1), date(2060, 12, 31))
 COUNTRIES = st.sampled_from(["VN", "GB", "US", "SA", "IL", "JP"])

@@ -1,0 +1,43 @@
+"""Find the server that runs on a data directory; its private socket lets its owner in without a token.
+
+Apart from `connection`, whose library takes half a second to import: a server only leaves its address here.
+"""
+
+import json
+import os
+import socket
+from pathlib import Path
+from typing import NamedTuple
+
+ADDRESS_FILE = "server.json"
+"""In the data directory: where the server that runs on it can be reached."""
+AS_HEADER = "Conclave-As"
+"""On the private socket: as whom a request is made. ``tenant/user``; ``tenant/`` is whoever sits at the machine, as an
+administrator; without a tenant the server's default one."""
+
+WHO_PATH = "/who"
+"""On the private socket: which tenant and user that is."""
+
+
+class LocalServer(NamedTuple):
+    """A server that runs on a data directory."""
+
+    address: str
+    """For people."""
+    socket: Path
+    """The private one, which only its owner can open."""
+
+
+def local_server(data_dir: Path) -> LocalServer | None:
+    """The server on `data_dir`, if one answers there and is run by this user or by root."""
+    try:
+        found = json.loads((data_dir / ADDRESS_FILE).read_text("utf-8"))
+        server = LocalServer(str(found["address"]), Path(found["socket"]))
+        if server.socket.stat().st_uid not in (os.geteuid(), 0):
+            return None
+        with socket.socket(socket.AF_UNIX) as probe:
+            probe.settimeout(1)
+            probe.connect(str(server.socket))
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
+    return server

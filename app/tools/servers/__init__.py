@@ -1,1 +1,0 @@
-"""Our own MCP servers, one module each: ``python -m app.tools.servers.math``. They hold no state and know no caller."""

@@ -1,0 +1,1 @@
+"""Run short programs for computations that need loops, tables or text: `python_tool`, and the sandbox under it."""
