@@ -25,7 +25,7 @@ SEED = 20_261_123
 QUESTION, OWN, PADDING = 0, 2, 3
 _GROUP, _GROUPS = 6, 4
 _LENGTHS = (40, 56, 72, 96)
-_DAMPED = -1.5
+_DAMPED = 0.0
 _HEAD, _BIAS = 10.0, 50.0
 """Learning rates of the head and of the damping, in those of the layers."""
 _COMPANIES = 0.65
