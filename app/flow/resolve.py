@@ -93,12 +93,8 @@ def trace_resolution(context: RunContext, conflicts: Sequence[Conflict], duratio
 def surest(findings: Sequence[Finding]) -> tuple[Finding, ...]:
     """For each query the best of all agents' readings of documents: they are on one scale. Of the others stays what
     stands against it."""
-    best: dict[str, Finding] = {}
-    for finding in findings:
-        if _is_reading(finding) and finding.confidence > (
-            best[finding.query].confidence if finding.query in best else 0
-        ):
-            best[finding.query] = finding
+    order = sorted(filter(_is_reading, findings), key=lambda finding: (not finding.is_closest, finding.confidence))
+    best = {finding.query: finding for finding in order}
     sure = [finding for finding in findings if not _is_reading(finding) or finding is best.get(finding.query)]
     return tuple(kept for f in findings if (kept := f if f in sure else _against(f, sure)))
 

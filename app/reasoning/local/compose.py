@@ -133,8 +133,18 @@ def _without_repetition(told: Sequence[_Told], language: Language) -> Iterator[t
             elif own or not finding.quotes:
                 texts.append(finding.answer)
         told_text = "\n\n".join(filter(None, [_attributed(fresh, language), *dict.fromkeys(texts)]))
-        lead = sentences("composed", language)["closest"] if group.is_closest and told_text else ""
+        lead = _caution(group, language) if told_text else ""
         yield group, f"{lead}\n\n{told_text}" if lead else told_text
+
+
+def _caution(group: _Told, language: Language) -> str:
+    """What stands before text that may not answer, or does not hold today."""
+    texts = sentences("composed", language)
+    stale = [quote.passage for finding in group.found if finding.not_in_force for quote in finding.quotes]
+    if not stale:
+        return texts["closest"] if group.is_closest else ""
+    days = [f"{one.effective_from or '…'} – {one.effective_to or '…'}" for one in stale]
+    return texts["not_in_force"].format(periods="; ".join(dict.fromkeys(days)))
 
 
 def _key(quote: Quote) -> tuple[str, str]:

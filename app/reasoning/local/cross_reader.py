@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-import onnxruntime
 from cachetools import LRUCache
 
 from app.embedding import EmbeddingUnavailable

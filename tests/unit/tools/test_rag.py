@@ -62,6 +62,19 @@ class TestRagTool:
         assert result.text == ""
         assert [found.found for found in result.findings] == [False]
 
+    async def test_looks_at_what_is_not_in_force_where_nothing_that_is_answers(self) -> None:
+        searcher = RecordingSearcher()
+        searcher.not_in_force = (LATE,)
+        [found] = (await tool(searcher)(call("Đi muộn?"))).findings
+        assert (found.found, found.is_closest, found.not_in_force) == (True, True, True)
+
+    async def test_looks_at_nothing_else_where_a_day_was_asked_for(self) -> None:
+        searcher = RecordingSearcher()
+        searcher.not_in_force = (LATE,)
+        asked = call("Đi muộn?").model_copy(update={"as_of": date(2025, 1, 1)})
+        [found] = (await tool(searcher)(asked)).findings
+        assert not found.found
+
     async def test_tells_which_searches_were_remembered(self) -> None:
         result = await tool(RecordingSearcher(cached=frozenset({"a"})))(call("a", "b"))
         assert [plan.cached for plan in result.searches] == [True, False]
@@ -82,6 +95,7 @@ class TestRagTool:
                 departments: tuple[str, ...] | None,
                 limit: int = 8,
                 as_of: date | None = None,
+                in_force: bool = True,
             ) -> SearchResult:
                 await both_inside.wait()
                 return await super().search(principal, query, departments=departments, limit=limit, as_of=as_of)
