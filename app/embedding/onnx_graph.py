@@ -96,8 +96,8 @@ def build(weights: Weights) -> bytes:
     """A model from word rows (1, tokens, hidden) to the mean of the last layer (1, hidden), neither normalised."""
     graph = Graph(weights, [], [])
     state = graph.norm(positioned(graph), "emb.ln")
-    for layer in range(weights.shape.layers):
-        state = layer(graph, state, f"l{layer}")
+    for number in range(weights.shape.layers):
+        state = layer(graph, state, f"l{number}")
     pooled = graph.node("ReduceMean", state, graph.constant("pooled axis", np.array([1])), keepdims=0)
     graph.node("Identity", pooled)
     graph.nodes[-1].output[0] = OUTPUT
