@@ -47,8 +47,7 @@ class Limits:
 class Evaluations(Protocol):
     """Evaluations that were kept on this machine, as far as an administrator may see them."""
 
-    @property
-    def page_style_hash(self) -> str:
+    async def page_style_hash(self) -> str:
         """``sha256-…`` of the style sheet inside every page."""
 
     async def runs(self, principal: Principal) -> Sequence[KeptRun]:

@@ -63,7 +63,7 @@ async def admin_page(services: Services, request: Request) -> Response:
     Their policy also lets in the style sheet of evaluations, which they show in a frame without any right.
     """
     page = page_file("admin.html", request.headers)
-    own = f"style-src 'self' '{services.evaluations.page_style_hash}'"
+    own = f"style-src 'self' '{await services.evaluations.page_style_hash()}'"
     page.headers["Content-Security-Policy"] = SECURITY_HEADERS["Content-Security-Policy"].replace(
         "style-src 'self'", own
     )

@@ -259,29 +259,32 @@ def deep_limits(settings: Settings) -> DeepLimits:
 
 
 class KeptEvaluations:
-    """What `conclave eval run` left in the data folder; every method reads files. The room is imported when an
-    administrator first asks for one of them."""
+    """What `conclave eval run` left in the data folder; every method reads files. The room is imported, beside the
+    event loop, when somebody first opens the pages for administrators."""
 
     def __init__(self, data_dir: Path, oversight: Oversight):
         self._data_dir, self._oversight = data_dir, oversight
 
-    @property
-    def page_style_hash(self) -> str:
+    async def page_style_hash(self) -> str:
         """See `Shelf.page_style_hash`."""
-        return self._shelf.page_style_hash
+        return (await self._shelf()).page_style_hash
+
+    async def _shelf(self) -> "Shelf":
+        return await asyncio.to_thread(lambda: self._imported_shelf)
 
     @cached_property
-    def _shelf(self) -> "Shelf":
+    def _imported_shelf(self) -> "Shelf":
         room = import_module("app.evaluation.shelf")
         shelf: Shelf = room.Shelf(self._data_dir / room.SHELF_FOLDER)
         return shelf
 
     async def runs(self, principal: Principal) -> Sequence[KeptRun]:
         """See `Shelf.runs`."""
-        return await self._shelf.runs(principal)
+        return await (await self._shelf()).runs(principal)
 
     async def page(self, principal: Principal, run_id: str, before: str | None) -> str:
         """See `Shelf.page`."""
         people = {one.name: one.principal() for one in await self._oversight.people(principal)}
-        viewer = import_module("app.evaluation.shelf").Viewer(principal, people)
-        return await self._shelf.page(viewer, run_id, before)
+        shelf = await self._shelf()
+        viewer = import_module("app.evaluation.shelf").Viewer(principal, people)  # imported by now
+        return await shelf.page(viewer, run_id, before)
