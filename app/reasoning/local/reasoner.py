@@ -27,11 +27,10 @@ from app.reasoning.local.answer import answer
 from app.reasoning.local.arguments import arguments
 from app.reasoning.local.classify import Classifier
 from app.reasoning.local.compose import compose
-from app.reasoning.local.exemplars import ExemplarBank
 from app.reasoning.local.plain_reader import PlainReader
 from app.reasoning.local.plan import Planner
 from app.reasoning.local.review import review_finding, review_plan
-from app.reasoning.local.routing import Router
+from app.reasoning.local.routing import Router, elsewhere
 from app.reasoning.local.summarise import summarise
 
 
@@ -43,18 +42,16 @@ class LocalReasoner:
         self._embedder = embedder
         self._kept = StoredVectors(embedder, cache_dir)
         self._reader = PlainReader(embedder)
-        self._bank = ExemplarBank(embedder, self._kept)
-        self._classifier = Classifier(self._bank)
-        self._planner = Planner(Router(embedder, self._kept, self._bank))
+        self._classifier = Classifier(embedder)
+        self._planner = Planner(Router(embedder, self._kept))
 
     async def warm(self, agents: Iterable[Sequence[str]] = ()) -> None:
-        """Make the exemplars' vectors now (some 4 s once, half a second when kept) instead of at the first question.
+        """Make the exemplars' vectors now (a second or two, nothing when kept) instead of at the first question.
 
         Args:
             agents: The exemplars of each agent.
         """
-        await self._bank.warm()
-        for exemplars in agents:
+        for exemplars in (elsewhere(), *agents):
             await self._kept.of(exemplars)
 
     @property

@@ -1,9 +1,12 @@
 """Which agent answers which question: by what the agents are for, and by where the evidence lives."""
 
 import asyncio
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
 
 import numpy as np
 from cachetools import LRUCache
@@ -11,7 +14,7 @@ from cachetools import LRUCache
 from app.embedding import Embedder, EmbeddingUnavailable, Vectors
 from app.embedding.cached import StoredVectors
 from app.reasoning import AgentOffer, Probe
-from app.reasoning.local.exemplars import ExemplarBank
+from app.reasoning.local.chitchat import stored_heads
 from app.reasoning.local.terms import bag_of, coverage, terms_of
 from app.reasoning.local.views import Middles, Numbers, Utterances, Views, Weights
 from app.text.language import is_unaccented_vietnamese
@@ -23,6 +26,13 @@ _LEAD, _SPELT_LEAD = 0.05, 0.02
 """What belongs nowhere is so varied that its exemplars lie thin."""
 _TEMPERATURE = 0.05
 """How a difference in density becomes a share: 0.05 means 2.7 times as likely."""
+
+
+@cache
+def elsewhere() -> tuple[str, ...]:
+    """Questions and requests that belong to no department: of the world, of the asker's own day."""
+    lines = files(__package__).joinpath("elsewhere.jsonl").read_text("utf-8").splitlines()
+    return tuple(json.loads(line)["text"] for line in lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,13 +47,13 @@ class Domain:
 class Belonging:
     """Which agent questions belong to."""
 
-    def __init__(self, domains: Sequence[Domain], middles: Middles | None):
-        """Exemplars of all domains have vectors or none has; `middles` are needed for vectors."""
+    def __init__(self, domains: Sequence[Domain], middles: Middles | None = None):
+        """Exemplars of all domains have vectors or none has; their own `middles` are taken where none are given."""
         texts = [text for domain in domains for text in domain.known.texts]
         rows = [domain.known.vectors for domain in domains if domain.known.vectors is not None]
         vectors = np.concatenate(rows) if rows else None
         self._reach, self._lead = (_REACH, _LEAD) if rows else (_SPELT_REACH, _SPELT_LEAD)
-        self._views, learnt = Views.learn(Utterances(texts, vectors), WEIGHTS, middles=middles)
+        self._views, learnt = Views.learn(Utterances(texts, vectors), WEIGHTS, middles)
         self._columns = np.ascontiguousarray(learnt.T)
         self._domains = domains
         self._owner = np.repeat(np.arange(len(domains)), [len(domain.known.texts) for domain in domains])
@@ -95,11 +105,10 @@ class Route:
 class Router:
     """Routes queries among offered agents."""
 
-    def __init__(self, embedder: Embedder, kept: StoredVectors, bank: ExemplarBank):
-        """`kept` holds the vectors of the agents' exemplars, `bank` what belongs to no department."""
+    def __init__(self, embedder: Embedder, kept: StoredVectors):
+        """`kept` holds the vectors of the agents' exemplars, and of what belongs to no department."""
         self._embedder = embedder
         self._kept = kept
-        self._bank = bank
         self._fitted: LRUCache[tuple[object, ...], Belonging] = LRUCache(_FITTED)
 
     async def route(self, queries: Sequence[str], agents: Sequence[AgentOffer], probes: Sequence[Probe]) -> list[Route]:
@@ -128,9 +137,11 @@ class Router:
         found = self._fitted.get(key)
         if found is None:
             domains = [Domain(agent.name, await self._exemplars(agent, by_meaning=by_meaning)) for agent in agents]
-            elsewhere = await self._bank.elsewhere(by_meaning=by_meaning)
-            middles = await self._bank.middles() if by_meaning else None
-            domains.append(Domain(_fallback(agents), elsewhere, is_elsewhere=True))
+            texts = elsewhere()
+            nowhere = Utterances(texts, await self._kept.of(texts) if by_meaning else None)
+            domains.append(Domain(_fallback(agents), nowhere, is_elsewhere=True))
+            known = stored_heads()
+            middles = Middles(known.middles) if known.model == self._embedder.model else None
             self._fitted[key] = found = await asyncio.to_thread(Belonging, domains, middles)
         return found
 

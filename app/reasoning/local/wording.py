@@ -27,7 +27,6 @@ _YES_NO_EN = re.compile(rf"^(?:{alternatives('wording.yes_no_en')})\b", re.IGNOR
 _SUBJECT_WORDS = 3
 _FUNCTION_EN = re.compile(rf"^(?:{alternatives('wording.function_en')})\b\s*", re.IGNORECASE)
 _SUBJECT_END_EN = re.compile(rf"\s+(?:{alternatives('wording.subject_end_en')})\b", re.IGNORECASE)
-_LATE_ALONE = re.compile(r"^(muộn|trễ)(?=\s)", re.IGNORECASE)
 _TRAILING = re.compile(r"[\s?!.,;:…]+$")
 
 
@@ -67,7 +66,6 @@ def _worth(term: Term, is_vietnamese: bool) -> float:
 def tidy(text: str, *, question: bool) -> str:
     """A sentence with a capital letter and, when it asks, exactly one question mark at its end."""
     bare = _TRAILING.sub("", normalise(text))
-    bare = _LATE_ALONE.sub(lambda mark: f"đi {mark[1].lower()}", bare)
     if not bare:
         return ""
     ends_asking = question and not (_IMPERATIVE.match(bare) and not text.rstrip().endswith("?"))
@@ -146,6 +144,7 @@ _KINDS = (
     "compare", "formula", "enumeration", "how_to", "consequence", "quantity", "when", "who", "where", "why", "list",
     "yes_no", "definition", "asking",
 )  # fmt: skip
+_QUESTION_WORD = re.compile(rf"\b(?:{alternatives('question.word')})(?!\w)", re.IGNORECASE)
 _COMPARES, *_OTHERS = (cue(f"question.{kind}") for kind in _KINDS)
 
 
@@ -154,6 +153,15 @@ def asks(text: str) -> bool:
     spelt = normalise(text)
     folded = is_unaccented_vietnamese(spelt)
     return "?" in spelt or any(pattern[folded].search(spelt) for pattern in (_COMPARES, *_OTHERS))
+
+
+def asks_surely(text: str) -> bool:
+    """Whether a Vietnamese text holds a question word; “quy trình …” may only begin a list. Without diacritics two
+    words that ask: one may be any (“may” is “mấy” or “máy”)."""
+    spelt = normalise(text)
+    if not is_unaccented_vietnamese(spelt):
+        return bool(_QUESTION_WORD.search(spelt))
+    return any(" " in mark[0] for _, folded in (_COMPARES, *_OTHERS) for mark in folded.finditer(spelt))
 
 
 def compares(text: str) -> bool:

@@ -6,9 +6,8 @@ import pytest
 
 from app.embedding.cached import CachedEmbedder, StoredVectors
 from app.reasoning import AgentOffer, Probe
-from app.reasoning.local.exemplars import ExemplarBank
 from app.reasoning.local.routing import Router
-from tests.unit.reasoning.local.test_kinds import Broken
+from tests.unit.reasoning.local.test_chitchat import Broken
 
 LEGAL = AgentOffer(
     name="legal",
@@ -28,7 +27,7 @@ LEGAL = AgentOffer(
 @pytest.fixture(scope="session")
 def router(embedder: CachedEmbedder, tmp_path_factory: pytest.TempPathFactory) -> Router:
     kept = StoredVectors(embedder, tmp_path_factory.mktemp("routing"))
-    return Router(embedder, kept, ExemplarBank(embedder, kept))
+    return Router(embedder, kept)
 
 
 async def routed(
@@ -112,11 +111,11 @@ class TestByEvidence:
 class TestWithoutModel:
     async def test_spelling_alone_still_routes(self, offers: tuple[AgentOffer, ...]) -> None:
         kept = StoredVectors(Broken())
-        router = Router(Broken(), kept, ExemplarBank(Broken(), kept))
+        router = Router(Broken(), kept)
         assert (await routed(router, offers, "Quên mật khẩu VPN"))[0] == "it"
         assert (await routed(router, offers, "How many days of annual leave are left?"))[0] == "hr"
 
     async def test_one_agent_needs_no_comparing(self, offers: tuple[AgentOffer, ...]) -> None:
         kept = StoredVectors(Broken())
-        router = Router(Broken(), kept, ExemplarBank(Broken(), kept))
+        router = Router(Broken(), kept)
         assert await routed(router, (LEGAL,), "anything") == ("legal",)
