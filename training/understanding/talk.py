@@ -24,7 +24,7 @@ from app.reasoning.local.chitchat import TALKS, Head, meant_rows, spelt_rows
 from app.reasoning.local.routing import elsewhere
 from app.reasoning.local.views import Middles, Numbers, Utterances, spelling_of
 from app.reasoning.local.wording import spelt_out
-from app.text.language import fold, is_unaccented_vietnamese, normalise
+from app.text.language import fold, normalise
 from bench.cases import VectorsOnDisk
 from bench.corpora import read_lines
 
@@ -53,10 +53,15 @@ class Row(NamedTuple):
     """Company, or part of the utterances; what is said in two ways is in one part."""
 
 
+def told() -> list[tuple[str, str]]:
+    """The utterances, and what belongs nowhere, with their kinds."""
+    rows = read_lines(Path(__file__).with_name("utterances.jsonl"))
+    return [*((row["text"], row["kind"]) for row in rows), *((text, "question") for text in elsewhere())]
+
+
 def utterances() -> Iterator[Row]:
-    """The utterances, and what belongs nowhere; spelt as the reasoner spells them, and without diacritics."""
-    told = [(row["text"], row["kind"]) for row in read_lines(Path(__file__).with_name("utterances.jsonl"))]
-    for text, kind in [*told, *((text, "question") for text in elsewhere())]:
+    """The same spelt as the reasoner spells it, and without diacritics."""
+    for text, kind in told():
         part = f"part {zlib.crc32(fold(text).lower().encode()) % _PARTS}"
         yield from (Row(spelt, kind, "own", part) for spelt in _both(text))
 
@@ -170,10 +175,10 @@ def stored(name: str, head: Head) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _report(name: str, told: Fit, chances: Numbers, limit: float, out: Console) -> None:
+def _report(name: str, fitted: Fit, chances: Numbers, limit: float, out: Console) -> None:
     for source in ("own", "company", "opened"):
         for asks in (True, False):
-            own = [row.source == source and (row.kind == "question") == asks for row in told.rows]
+            own = [row.source == source and (row.kind == "question") == asks for row in fitted.rows]
             seen = chances[own & ~np.isnan(chances)]
             if len(seen):
                 kind = "questions" if asks else "small talk"
@@ -191,28 +196,28 @@ async def run(given: argparse.Namespace, out: Console) -> None:
         talk = [row for row in said if row.group == f"part {part}" and row.kind != "question"]
         own = [row for row in asked if row.group in [*given.train, given.held_out][part::_PARTS]]
         rows += opened(own, talk, np.random.default_rng([SEED, part]))
+    written = [text for text, _ in told()]
     embedder = VectorsOnDisk(await asyncio.to_thread(OnnxEmbedder.open, given.models), given.cache)
     try:
-        vectors = await embedder.embed_queries([row.text for row in rows])
+        vectors = await embedder.embed_queries([*(row.text for row in rows), *written])
     finally:
         embedder.keep()
         await embedder.aclose()
-    written = [at for at, row in enumerate(rows) if row.source == "own" and not is_unaccented_vietnamese(row.text)]
-    middles = Middles.learn(Utterances([rows[at].text for at in written], vectors[written])).means
-    told, arrays = Fit(rows, vectors), dict[str, Any](model=embedder.model)
+    fitted, arrays = Fit(rows, vectors[: len(rows)]), dict[str, Any](model=embedder.model)
+    middles = Middles.learn(Utterances(written, vectors[len(rows) :])).means
     arrays |= {language: middle.astype(np.float16) for language, middle in middles.items()}
-    for name in told.features:
-        chances = told.left_out(name, given.train, given.held_out)
+    for name in fitted.features:
+        chances = fitted.left_out(name, given.train, given.held_out)
         is_asked = np.array([row.source == "company" and row.group in given.train for row in rows])
         limit = float(np.quantile(chances[is_asked], 1 - FALSE_TALK))
-        _report(f"{name}, left out", told, chances, limit, out)
-        head = told.head(name, [row.group != given.held_out for row in rows], limit)
+        _report(f"{name}, left out", fitted, chances, limit, out)
+        head = fitted.head(name, [row.group != given.held_out for row in rows], limit)
         last = np.full(len(rows), np.nan)
         held = [row.group == given.held_out for row in rows]
-        last[held] = told.chances(name, head, held)
-        _report(f"{name}, {given.held_out}", told, last, limit, out)
+        last[held] = fitted.chances(name, head, held)
+        _report(f"{name}, {given.held_out}", fitted, last, limit, out)
         arrays |= stored(name, head)
-    arrays |= {"rarity": told.rarity.astype(np.float16), "middle": told.middle.astype(np.float16)}
+    arrays |= {"rarity": fitted.rarity.astype(np.float16), "middle": fitted.middle.astype(np.float16)}
     np.savez_compressed(given.out, **arrays)
     out.print(json.dumps({name: list(np.shape(array)) for name, array in arrays.items()}))
 
