@@ -1,78 +1,65 @@
 """`python -m training.reader.plain`: fits the weights of `app.reasoning.local.plain_reader`.
 
-Data: the articles of XQuAD with an even number (both languages, across them, without diacritics) and the bundled
-questions; the articles with an odd number only check. Everything goes through the real ingestion and retriever, so
-passages, ranks and near misses are those of the service. A question is seen as it is written; with half of its
-words left out of everything but its vector, as if it were asked in other words; and of another name, which nothing
-answers.
+Data: the questions about the training companies, the articles of XQuAD with an even number (both languages, across
+them, without diacritics) and the bundled questions; the articles with an odd number and the company held out only
+check.
+Everything goes through the real ingestion and retriever, so passages, ranks and near misses are those of the service.
+A question is seen as it is written, and asked of another name, which nothing answers; with the vectors of its most
+promising pieces and without.
 
-Seeded; the same data give the same weights. Needs numpy only.
+Seeded; the same data give the same weights. Needs LightGBM (extra ``training``).
 """
 
 import argparse
 import asyncio
-import json
 import re
 import zlib
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import date
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import lightgbm
 import numpy as np
-import numpy.typing as npt
 from rich.console import Console
 from rich.progress import track
+from rich.table import Table
 
 from app.embedding.onnx import OnnxEmbedder
-from app.reasoning.local.features import (
-    MEANING_FEATURES,
-    WORD_FEATURES,
-    Asked,
-    Candidate,
-    Numbers,
-    candidates_of,
-    meaning_features,
-    word_features,
-)
-from app.reasoning.local.plain_reader import COMPARED, CONFIDENCE_FEATURES, Measured, chance, confidence_features
-from app.text.language import content_words, normalise, words
+from app.reasoning.local.features import FEATURES, Asked, Candidate, Numbers, candidates_of, features_of, with_cosines
+from app.reasoning.local.plain_reader import COMPARED
+from app.reasoning.local.trees import Trees
+from app.text.language import normalise, words
 from bench.cases import COMPANY, Case, VectorsOnDisk, collect
 
 SEED = 20_261_122
 TODAY = date(2026, 11, 22)
 """The day the questions were written for."""
-VERSION = "1"
-_LEFT_OUT = 0.5
+VERSION = "3"
 _NAME = re.compile(r"(?<=\w )[A-ZĐ][^\W\d_]+(?: [A-ZĐ][^\W\d_]+)*")
 _PART_CHARS = 12
-_RIDGE = 1.0
-_NUMBER_RIDGE = 3.0
-_MASS = {
-    "vi same": 1.0, "en same": 1.0, "vi unaccented": 0.6, "vi cross": 0.5, "en cross": 0.5, "seed": 0.3,
-    COMPANY: 1.0, "seed vi cross": 0.1, "seed en cross": 0.1, "seed vi unaccented": 0.1,
+_FOLDS = 3
+_SETTINGS = {
+    "objective": "binary", "num_leaves": 15, "learning_rate": 0.05, "min_data_in_leaf": 40, "feature_fraction": 0.4,
+    "bagging_fraction": 0.7, "bagging_freq": 1, "lambda_l2": 10.0, "seed": SEED, "num_threads": 1, "verbose": -1,
+    "deterministic": True, "force_row_wise": True,
 }  # fmt: skip
-"""What each set of questions weighs, by the longest name that begins its kind."""
+_OTHERS = 0.4
+"""What a question weighs that is not about a company."""
 
 
 class Example(NamedTuple):
     """A case as the fit sees it."""
 
     case: Case
-    asked: Asked
-    candidates: list[Candidate]
-    vector: Numbers
+    folded: bool
+    features: Numbers
+    """Without vectors."""
     gold: Numbers
     """1 for pieces that answer."""
-    reworded: bool
     cosines: Numbers
     """Of all pieces; only those of the pieces compared are used."""
-
-
-def weight_of(kind: str) -> float:
-    """The mass of a kind of questions."""
-    return next(mass for name, mass in sorted(_MASS.items(), key=lambda pair: -len(pair[0])) if kind.startswith(name))
 
 
 def gold_of(case: Case, candidates: Sequence[Candidate]) -> Numbers:
@@ -98,12 +85,6 @@ def _is_quoted(case: Case, candidate: Candidate) -> bool:
     )
 
 
-def reworded(text: str, chance_of: np.random.Generator) -> str:
-    """The text without half of its content words."""
-    dropped = {word for word in dict.fromkeys(content_words(text)) if chance_of.random() < _LEFT_OUT}
-    return " ".join(word for word in normalise(text).split() if word.lower().strip(".,?!") not in dropped)
-
-
 def renamed(case: Case, others: Sequence[Case]) -> Case | None:
     """The question asked of another name: nothing answers it then. None where it has no name, and across languages."""
     if not case.answerable or "cross" in case.kind:
@@ -123,7 +104,7 @@ def names_of(text: str) -> list[str]:
 
 
 async def examples_of(cases: Iterable[Case], embedder: VectorsOnDisk, out: Console) -> list[Example]:
-    """Every case as it is, and reworded."""
+    """Every case, and asked of another name."""
     found: list[Example] = []
     cases = list(cases)
     cases += [other for case in cases if (other := renamed(case, cases)) is not None]
@@ -131,176 +112,170 @@ async def examples_of(cases: Iterable[Case], embedder: VectorsOnDisk, out: Conso
         candidates = candidates_of(case.passages)
         if not candidates:
             continue
-        vector = (await embedder.embed_queries([case.text]))[0].astype(np.float64)
-        folded = Asked.of(case.text, case.language, candidates).folded
-        rows = np.zeros((len(candidates), len(vector)))
-        if not folded:
-            rows = (await embedder.embed_passages([one.text for one in candidates])).astype(np.float64)
-        gold, cosines = gold_of(case, candidates), rows @ vector
-        chance_of = np.random.default_rng([SEED, zlib.crc32(case.text.encode())])
-        for text, is_reworded in ((case.text, False), (reworded(case.text, chance_of), True)):
-            if not is_reworded or (not folded and not case.kind.endswith("cross")):
-                asked = Asked.of(text, case.language, candidates)
-                if asked.folded == folded:
-                    found.append(Example(case, asked, candidates, vector, gold, is_reworded, cosines))
+        asked = Asked.of(case.text, case.language, candidates)
+        cosines = np.full(len(candidates), np.nan)
+        features = features_of(asked, candidates, cosines, "", TODAY)
+        if not asked.folded:
+            vector = (await embedder.embed_queries([case.text]))[0].astype(np.float64)
+            cosines = (await embedder.embed_passages([one.text for one in candidates])).astype(np.float64) @ vector
+        found.append(Example(case, asked.folded, features, gold_of(case, candidates), cosines))
     return found
 
 
-def fit(rows: Numbers, labels: Numbers, weights: Numbers, ridge: float = _RIDGE) -> Numbers:
-    """Weighted logistic regression by Newton's method, features scaled; the constant first."""
-    middle = np.average(rows, axis=0, weights=weights)
-    spread = np.sqrt(np.average((rows - middle) ** 2, axis=0, weights=weights)) + 1e-9
-    inputs = np.column_stack([np.ones(len(rows)), (rows - middle) / spread])
-    penalty = np.diag([1e-9, *[ridge] * rows.shape[1]])
-    slope = np.zeros(inputs.shape[1])
-    for _ in range(40):
-        odds = 1 / (1 + np.exp(-np.clip(inputs @ slope, -30, 30)))
-        gradient = inputs.T @ (weights * (odds - labels)) + penalty @ slope
-        bend = (inputs.T * (weights * odds * (1 - odds))) @ inputs + penalty
-        slope -= np.linalg.solve(bend, gradient)
-    scaled = slope[1:] / spread
-    return np.array([slope[0] - scaled @ middle, *scaled])
-
-
-def fit_order(rows: Sequence[Numbers], golds: Sequence[Numbers], mass: Numbers) -> Numbers:
-    """Weights under which the pieces that answer take most of each question's softmax; damped Newton."""
-    longest, width = max(map(len, rows)), rows[0].shape[1]
-    spread = np.concatenate(rows).std(axis=0) + 1e-6
-    inputs = np.zeros((len(rows), longest, width))
-    there, right = np.zeros((len(rows), longest), bool), np.zeros((len(rows), longest), bool)
-    for at, (row, gold) in enumerate(zip(rows, golds, strict=True)):
-        inputs[at, : len(row)], there[at, : len(row)], right[at, : len(row)] = row / spread, True, gold > 0
-    heavy = mass / mass.mean()
-
-    def state(slope: Numbers) -> tuple[float, Numbers, Numbers]:
-        score = np.where(there, inputs @ slope, -1e9)
-        powers = np.exp(score - score.max(axis=1, keepdims=True))
-        whole, part = powers.sum(axis=1), np.where(right, powers, 0.0).sum(axis=1) + 1e-300
-        share = powers / whole[:, None]
-        pull = share - np.where(right, powers, 0.0) / part[:, None]
-        loss = float((heavy * (np.log(whole) - np.log(part))).sum() + _RIDGE / 2 * slope @ slope)
-        return loss, np.einsum("k,kl,kld->d", heavy, pull, inputs) + _RIDGE * slope, share
-
-    slope = np.zeros(width)
-    loss, gradient, share = state(slope)
-    for _ in range(30):
-        mean = np.einsum("kl,kld->kd", share, inputs)
-        bend = np.einsum("kl,kld,kle->de", share * heavy[:, None], inputs, inputs, optimize=True)
-        step = np.linalg.solve(bend - (mean * heavy[:, None]).T @ mean + np.eye(width) * _RIDGE, gradient)
-        size = next((1 / 2**n for n in range(12) if state(slope - step / 2**n)[0] < loss), 0.0)
-        before = loss
-        slope = slope - size * step
-        loss, gradient, share = state(slope)
-        if before - loss < 1e-4 * abs(before):
-            break
-    return np.asarray(slope / spread)
-
-
-def calibrated(
-    slope: Numbers, rows: Sequence[Numbers], golds: Sequence[Numbers], mass: Numbers
-) -> tuple[Numbers, float]:
-    """The order's weights as a logistic function of the chance that a piece answers, the constant first; and by how
-    much the order is sharper than that."""
-    scores, labels = np.concatenate([row @ slope for row in rows]), np.concatenate(golds)
-    constant, scale = fit(scores[:, None], labels, np.repeat(mass, [len(row) for row in rows]))
-    return np.array([constant, *(scale * slope)]), 1 / float(scale)
-
-
 def masses(examples: Sequence[Example]) -> Numbers:
-    """What each example weighs: sets by `_MASS`, in them answerable and other questions alike."""
-    sizes: dict[tuple[str, bool, bool], int] = defaultdict(int)
-    keys = [(one.case.kind, bool(one.gold.any()), one.reworded) for one in examples]
-    for key in keys:
-        sizes[key] += 1
-    total = {key: weight_of(key[0]) * 400 for key in sizes}
-    return np.array([total[key] / sizes[key] for key in keys])
+    """What each example weighs."""
+    return np.array([1.0 if one.case.kind.startswith(COMPANY) else _OTHERS for one in examples])
 
 
-def with_number(examples: Sequence[Example]) -> Numbers:
-    """Weights on a question's vector: whether a figure stands in what answers it."""
-    asked = {one.case.text: one for one in examples if one.case.answerable and not one.reworded and one.case.gold}
-    rows = np.stack([one.vector for one in asked.values()])
-    labels = np.array([
-        float(any(any(map(str.isdigit, phrase)) for phrases in one.case.gold for phrase in phrases))
-        for one in asked.values()
-    ])  # fmt: skip
-    return fit(rows, labels, np.ones(len(rows)), _NUMBER_RIDGE * 10)
+def scored(trees: lightgbm.Booster, rows: Sequence[Numbers]) -> list[Numbers]:
+    """The score of every piece, by example."""
+    told = np.asarray(trees.predict(np.concatenate(rows), raw_score=True))
+    return np.split(told, np.cumsum([len(row) for row in rows])[:-1])
 
 
-class Fitted(NamedTuple):
-    """All weights, and the word features of examples in their order."""
+def compared(examples: Sequence[Example], trees: lightgbm.Booster) -> list[Numbers]:
+    """The features of each example with the cosines of the pieces that words put first."""
+    found = []
+    for one, scores in zip(examples, scored(trees, [one.features for one in examples]), strict=True):
+        chosen = np.argsort(-scores, kind="stable")[:COMPARED]
+        cosines = np.full(len(one.gold), np.nan)
+        cosines[chosen] = one.cosines[chosen]
+        found.append(with_cosines(one.features, cosines))
+    return found
 
-    number: Numbers
-    words: Numbers
-    meaning: Numbers
-    sharpness: dict[str, float]
+
+def grown(rows: Sequence[Numbers], golds: Sequence[Numbers], mass: Sequence[float], trees: int) -> lightgbm.Booster:
+    """Trees that give the odds that a piece answers."""
+    weights = np.repeat(mass, [len(gold) for gold in golds])
+    data = lightgbm.Dataset(np.concatenate(rows), np.concatenate(golds), weight=weights)
+    return lightgbm.train(_SETTINGS, data, trees)
 
 
-def word_rows(examples: Sequence[Example], number: Numbers) -> list[Numbers]:
-    """Word features of every piece of every example."""
-    wants = chance(number, np.stack([one.vector for one in examples]))
-    return [
-        word_features(one.asked, one.candidates, float(want), "", TODAY)
-        for one, want in zip(examples, wants, strict=True)
+def fit_trees(examples: Sequence[Example], trees: int) -> lightgbm.Booster:
+    """First by words alone; then again with the vectors of what words put first."""
+    mass = masses(examples)
+    alone = grown([one.features for one in examples], [one.gold for one in examples], mass.tolist(), trees // 2)
+    near = [at for at, one in enumerate(examples) if not one.folded]
+    rows = [one.features for one in examples] + compared([examples[at] for at in near], alone)
+    golds = [one.gold for one in examples] + [examples[at].gold for at in near]
+    return grown(rows, golds, [*(mass / 2), *mass[near]], trees)
+
+
+def trees_of(told: Sequence[dict[str, Any]]) -> Trees:
+    """LightGBM's trees as arrays."""
+    nodes: dict[str, list[float]] = {name: [] for name in Trees.__dataclass_fields__}
+
+    def add(node: dict[str, Any]) -> int:
+        at = len(nodes["values"])
+        inner = "split_feature" in node
+        for name, value in (
+            ("columns", node["split_feature"] if inner else -1), ("limits", node["threshold"] if inner else 0.0),
+            ("below", at), ("above", at), ("missing_below", node["default_left"] if inner else False),
+            ("values", 0.0 if inner else node["leaf_value"]),
+        ):  # fmt: skip
+            nodes[name].append(value)
+        if inner:
+            nodes["below"][at], nodes["above"][at] = add(node["left_child"]), add(node["right_child"])
+        return at
+
+    nodes["roots"] = [add(tree["tree_structure"]) for tree in told]
+    return Trees.read({name: np.array(values) for name, values in nodes.items()})
+
+
+class Judged(NamedTuple):
+    """The first piece of one example, as the reader would choose it."""
+
+    score: float
+    right: float
+
+
+def judged(examples: Sequence[Example], trees: lightgbm.Booster, *, with_vectors: bool) -> list[Judged]:
+    """The score of each first piece, and whether it answers."""
+    found = []
+    rows = compared(examples, trees) if with_vectors else [one.features for one in examples]
+    for one, row, scores in zip(examples, rows, scored(trees, rows), strict=True):
+        there = ~np.isnan(row[:, FEATURES.index("cosine")]) | (not with_vectors)
+        first = int(np.where(there, scores, -np.inf).argmax())
+        found.append(Judged(float(scores[first]), float(one.gold[first])))
+    return found
+
+
+def logistic(told: Sequence[Judged], mass: Numbers) -> Numbers:
+    """(constant, factor) that make log odds of scores, by Newton's method."""
+    scores, labels = np.array([one.score for one in told]), np.array([one.right for one in told])
+    inputs, slope = np.column_stack([np.ones(len(scores)), scores]), np.array([0.0, 1.0])
+    for _ in range(30):
+        odds = 1 / (1 + np.exp(-inputs @ slope))
+        bend = (inputs.T * (mass * odds * (1 - odds))) @ inputs + np.eye(2) * 1e-6
+        slope -= np.linalg.solve(bend, inputs.T @ (mass * (odds - labels)))
+    return slope
+
+
+def calibrated(examples: Sequence[Example], trees: int) -> tuple[Numbers, Numbers]:
+    """With vectors and by words alone: how sure a first piece is, each group scored by trees that have not seen it."""
+    groups = sorted({one.case.group for one in examples})
+    fold = {group: at % _FOLDS for at, group in enumerate(groups)}
+    near: list[Judged] = []
+    alone: list[Judged] = []
+    near_mass: list[float] = []
+    alone_mass: list[float] = []
+    for own in range(_FOLDS):
+        seen = fit_trees([one for one in examples if fold[one.case.group] != own], trees)
+        rest = [one for one in examples if fold[one.case.group] == own and one.case.why != "hidden"]
+        plain = [one for one in rest if not one.folded]
+        near += judged(plain, seen, with_vectors=True)
+        alone += judged(rest, seen, with_vectors=False)
+        near_mass += masses(plain).tolist()
+        alone_mass += masses(rest).tolist()
+    return logistic(near, np.array(near_mass)), logistic(alone, np.array(alone_mass))
+
+
+def auroc(rights: Numbers, wrongs: Numbers) -> float:
+    """Share of pairs in order; nan without pairs."""
+    if not len(rights) or not len(wrongs):
+        return float("nan")
+    return float(((rights[:, None] > wrongs).mean() + (rights[:, None] >= wrongs).mean()) / 2)
+
+
+def firsts_of(examples: Sequence[Example], trees: lightgbm.Booster) -> list[Judged]:
+    """Of every example, with vectors where the reader uses them."""
+    told = [
+        iter(judged([one for one in examples if one.folded is folded], trees, with_vectors=not folded))
+        for folded in (False, True)
     ]
+    return [next(told[one.folded]) for one in examples]
 
 
-def compared(example: Example, words: Numbers, weights: Numbers) -> tuple[npt.NDArray[np.intp], Numbers]:
-    """Places of the pieces that are compared, and their features with the vectors'."""
-    chosen = np.argsort(-chance(weights, words), kind="stable")[:COMPARED]
-    meaning = meaning_features(example.cosines[chosen], words[chosen, WORD_FEATURES.index("foreign")])
-    return chosen, np.column_stack([words[chosen], meaning])
-
-
-def fit_pieces(examples: Sequence[Example], rows: Sequence[Numbers], number: Numbers) -> Fitted:
-    """Both scorers of pieces."""
-    mass, golds = masses(examples), [one.gold for one in examples]
-    words, of_words = _fitted(rows, golds, mass)
-    near = [
-        (*compared(one, row, words), heavy)
-        for one, row, heavy in zip(examples, rows, mass, strict=True)
-        if not one.asked.folded
-    ]
-    kept = [one.gold for one in examples if not one.asked.folded]
-    golds_near = [gold[chosen] for gold, (chosen, _, _) in zip(kept, near, strict=True)]
-    meaning, of_meaning = _fitted([row for _, row, _ in near], golds_near, np.array([heavy for _, _, heavy in near]))
-    return Fitted(number, words, meaning, {"words": of_words, "meaning": of_meaning})
-
-
-def _fitted(rows: Sequence[Numbers], golds: Sequence[Numbers], mass: Numbers) -> tuple[Numbers, float]:
-    known = [at for at, gold in enumerate(golds) if gold.any()]
-    slope = fit_order([rows[at] for at in known], [golds[at] for at in known], mass[known])
-    return calibrated(slope, rows, golds, mass)
-
-
-def measured(example: Example, rows: Numbers, fitted: Fitted) -> tuple[Measured, float]:
-    """What the reader would make of an example, and whether its first piece answers."""
-    answers = chance(fitted.words, rows)
-    if not example.asked.folded:
-        chosen, features = compared(example, rows, fitted.words)
-        near = chance(fitted.meaning, features)
-        answers = np.minimum(answers, near.min())
-        answers[chosen] = near
-    order = np.argsort(-answers, kind="stable")
-    cosine = 0.0 if example.asked.folded else float(features[near.argmax(), len(WORD_FEATURES)])
-    ranked = [example.candidates[at] for at in order]
-    told = Measured(example.asked, ranked, rows[order], not example.asked.folded, answers[order], cosine)
-    return told, float(example.gold[order[0]])
-
-
-def report(examples: Sequence[Example], judged: Sequence[tuple[float, float]], out: Console) -> None:
+def report(
+    title: str, examples: Sequence[Example], trees: lightgbm.Booster, sure: tuple[Numbers, Numbers], out: Console
+) -> None:
     """By kind: is the first piece right where the passages hold one, and does the confidence tell right from not."""
+    table = Table(
+        "questions", "n", "held", "first right", "AUROC", "right / wrong from .65", "from .5", "from .35", title=title
+    )
     groups: dict[str, list[tuple[Example, float, float]]] = defaultdict(list)
-    for one, (sure, right) in zip(examples, judged, strict=True):
-        groups[f"{one.case.kind}{' reworded' if one.reworded else ''}"].append((one, sure, right))
+    for one, told in zip(examples, firsts_of(examples, trees), strict=True):
+        constant, factor = sure[int(one.folded)]
+        chance = float(1 / (1 + np.exp(-(constant + factor * told.score))))
+        for kind in (one.case.kind + (" unaccented" if one.folded else ""), f"all {one.case.why}", "all"):
+            groups[kind].append((one, chance, told.right))
     for kind, members in sorted(groups.items()):
-        known = [(sure, right) for one, sure, right in members if one.gold.any()]
-        rights, wrongs = ([sure for _, sure, right in members if right == wanted] for wanted in (1.0, 0.0))
-        order = float(np.mean([a > b for a in rights for b in wrongs])) if rights and wrongs else float("nan")
-        share = float(np.mean([right for _, right in known])) if known else float("nan")
-        out.print(
-            f"{kind:32} {len(known):5} answerable: first piece right {share:.3f}; AUROC of confidence {order:.3f}"
+        chances, rights = np.array([c for _, c, _ in members]), np.array([r for _, _, r in members])
+        held = np.array([bool(one.gold.any()) for one, _, _ in members])
+        shown = [
+            f"{(rights * (chances >= n)).mean():.3f} / {((1 - rights) * (chances >= n)).mean():.3f}"
+            for n in (0.65, 0.5, 0.35)
+        ]
+        first = f"{rights[held].mean():.3f}" if held.any() else "–"
+        table.add_row(
+            kind,
+            str(len(members)),
+            str(held.sum()),
+            first,
+            f"{auroc(chances[rights > 0], chances[rights == 0]):.3f}",
+            *shown,
         )
+    out.print(table)
 
 
 async def run(given: argparse.Namespace, out: Console) -> None:
@@ -313,63 +288,29 @@ async def run(given: argparse.Namespace, out: Console) -> None:
     finally:
         embedder.keep()
         await embedder.aclose()
-    held_out = f"company {given.held_out}"
-    own = [
-        one for one in examples
-        if one.case.group != held_out and (not one.case.group.startswith("article ") or not int(one.case.group[8:]) % 2)
-    ]  # fmt: skip
-    number = with_number(own)
-    rows = word_rows(own, number)
-    fitted = fit_pieces(own, rows, number)
-    told = [measured(one, row, fitted) for one, row in zip(own, rows, strict=True)]
-    signals = np.stack([confidence_features(one) for one, _ in told])
-    labels, mass = np.array([right for _, right in told]), masses(own)
-    near = np.array([one.compared for one, _ in told])
-    sure = {
-        name: fit(signals[which], labels[which], mass[which])
-        for name, which in (("confidence", near), ("confidence_words", ~near))
-    }
-    _check(examples, own, fitted, sure, out)
-    named = {
-        "words": _named(fitted.words, WORD_FEATURES),
-        "meaning": _named(fitted.meaning, (*WORD_FEATURES, *MEANING_FEATURES)),
-        **{name: _named(weights, CONFIDENCE_FEATURES) for name, weights in sure.items()},
-    }
-    stored = {
-        "version": VERSION,
-        "model": embedder.model,
-        **named,
-        "sharpness": fitted.sharpness,
-        "number": [round(float(w), 3) for w in number],
-    }
-    given.out.write_text(json.dumps(stored, indent=1) + "\n", "utf-8")
-    out.print(named)
+    fit_and_write(examples, given, embedder.model, out)
 
 
-def _named(weights: Numbers, features: Sequence[str]) -> dict[str, float]:
-    return dict(zip(("constant", *features), (round(float(weight), 3) for weight in weights), strict=True))
+def fit_and_write(examples: Sequence[Example], given: argparse.Namespace, model: str, out: Console) -> None:
+    """Fit what is not held out, report both, write the weights."""
+    own = [one for one in examples if not _only_checks(one.case, given.held_out)]
+    trees, sure = fit_trees(own, given.trees), calibrated(own, given.trees)
+    report("trained on", own, trees, sure, out)
+    checks = [one for one in examples if _only_checks(one.case, given.held_out)]
+    report("not trained on: odd articles, the company held out", checks, trees, sure, out)
+    told = trees_of(trees.dump_model()["tree_info"])
+    narrow = {"roots": np.uint16, "columns": np.int8, "below": np.uint16, "above": np.uint16}
+    arrays = {name: getattr(told, name) for name in Trees.__dataclass_fields__}
+    small = {name: array.astype(narrow.get(name, array.dtype)) for name, array in arrays.items()}
+    np.savez_compressed(
+        given.out, **small, with_vectors=sure[0], words_alone=sure[1], model=np.array(model), version=np.array(VERSION)
+    )
+    out.print(f"{given.out}: {given.out.stat().st_size / 1024:.0f} KiB, {len(told.roots)} trees, calibration {sure}")
 
 
-def _check(
-    examples: Sequence[Example], own: Sequence[Example], fitted: Fitted, sure: dict[str, Numbers], out: Console
-) -> None:
-    trained = {id(one) for one in own}
-    for title, members in (
-        ("trained on", list(own)),
-        ("not trained on (odd articles, the company left out)", [one for one in examples if id(one) not in trained]),
-    ):
-        out.print(f"[bold]{title}[/bold]")
-        told = [measured(one, row, fitted) for one, row in zip(members, word_rows(members, fitted.number), strict=True)]
-        judged = [
-            (
-                float(
-                    chance(sure["confidence" if m.compared else "confidence_words"], confidence_features(m)[None])[0]
-                ),
-                r,
-            )
-            for m, r in told
-        ]
-        report(members, judged, out)
+def _only_checks(case: Case, held_out: str) -> bool:
+    odd = case.group.startswith("article ") and int(case.group.removeprefix("article ")) % 2 == 1
+    return odd or case.group == f"{COMPANY}{held_out}"
 
 
 def main() -> None:
@@ -380,9 +321,10 @@ def main() -> None:
     parser.add_argument("--companies", type=Path, default=Path("bench/companies"))
     parser.add_argument("--train", nargs="*", default=["bank", "factory", "school", "shops", "studio"])
     parser.add_argument("--held-out", default="", help="a company that only checks")
+    parser.add_argument("--trees", type=int, default=250)
     parser.add_argument("--models", type=Path, default=Path(".conclave/models"))
     parser.add_argument("--cache", type=Path, default=Path(".conclave/bench"))
-    parser.add_argument("--out", type=Path, default=Path("app/reasoning/local/plain_reader.json"))
+    parser.add_argument("--out", type=Path, default=Path("app/reasoning/local/plain_reader.npz"))
     asyncio.run(run(parser.parse_args(), Console(width=170)))
 
 

@@ -7,7 +7,7 @@ from app.domain.knowledge import Quote
 from app.reasoning.local.pieces import Unit, units_of
 from app.reasoning.reader import Piece, Reading
 
-SURE, CLOSE = 0.65, 0.2
+SURE, CLOSE = 0.65, 0.25
 """Least confidence of an answer, and of what is shown as the closest passage; below, nothing was found."""
 _LISTED = 0.4
 """Share of the best piece's probability that its list or table must have on average to be told whole."""

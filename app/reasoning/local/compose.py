@@ -78,12 +78,15 @@ def _uncited(request: ComposeRequest, text: str) -> str:
 
 
 def _by_query(request: ComposeRequest) -> list[_Told]:
-    """Findings grouped by what was asked, in plan order; a computation told elsewhere is left out."""
+    """Findings grouped by what was asked, in plan order; a computation told elsewhere is left out. What may not answer
+    counts as nothing found beside the reason why a calculation is refused."""
     groups: dict[str, list[Finding]] = {}
     for finding in request.findings:
         if finding.answer and finding.answer in request.computations:
             continue
-        groups.setdefault(finding.query, []).append(finding)
+        is_refused = bool(request.refusals) and finding.is_closest
+        own = finding.model_copy(update={"found": False}) if is_refused else finding
+        groups.setdefault(finding.query, []).append(own)
     return [_Told(query, tuple(findings)) for query, findings in groups.items()]
 
 

@@ -20,12 +20,19 @@ Numbers = npt.NDArray[np.float64]
 WORD_FEATURES = (
     "own", "own_folded", "context", "near", "pairs", "concepts", "heading", "title", "names_missing", "label",
     "similarity", "relevance", "rank", "opens", "place", "length", "item", "step", "row", "introduces", "holds",
-    "fails", "number", "number_wanted", "foreign", "own_department", "outdated", "age", "not_in_force",
+    "fails", "number", "foreign", "own_department", "outdated", "age", "not_in_force",
     "guideline", "faq", "notice",
 )  # fmt: skip
-"""Names of the columns of `word_features`."""
-MEANING_FEATURES = ("cosine", "cosine_below_best", "cosine_foreign")
-"""Names of the columns that vectors of pieces add."""
+"""What words and places tell of a piece."""
+FEATURES = (
+    *WORD_FEATURES,
+    *(f"{name}_below_best" for name in WORD_FEATURES),
+    "unseen",
+    "folded",
+    "cosine",
+    "cosine_below_best",
+)
+"""Names of the columns of `features_of`: the piece, how far it is below the best one, the question, vectors."""
 _SAME_TIME = 30
 """Days between two documents of which neither is the newer one."""
 _FULL_LENGTH = math.log(400)
@@ -156,24 +163,33 @@ def _whole_bag(candidate: Candidate, folded: bool) -> Bag:
     return _bag_of_parts((candidate.unit.text, *candidate.context), folded)
 
 
-def word_features(
-    asked: Asked, candidates: Sequence[Candidate], wants_number: float, department: str, today: date | None = None
+def features_of(
+    asked: Asked, candidates: Sequence[Candidate], cosines: Numbers, department: str, today: date | None = None
 ) -> Numbers:
-    """Shape (pieces, `WORD_FEATURES`).
+    """Shape (pieces, `FEATURES`).
 
     Args:
         asked: The question.
-        candidates: The pieces.
-        wants_number: How likely a figure answers the question, 0–1.
+        candidates: The pieces, at least one.
+        cosines: Of question and pieces; nan where they were not compared.
         department: The asker's.
         today: The day the answer is for; none = nothing is too old or too early.
     """
     validity = _validity_of({one.passage.chunk_id: one.passage for one in candidates}.values(), today)
-    rows = [(*_row(asked, one, wants_number, department), *validity[one.passage.chunk_id]) for one in candidates]
-    return np.array(rows, dtype=np.float64).reshape(len(rows), len(WORD_FEATURES))
+    rows = np.array(
+        [(*_row(asked, one, department), *validity[one.passage.chunk_id]) for one in candidates], np.float64
+    )
+    whole = np.tile([asked.unseen, float(asked.folded), np.nan, np.nan], (len(rows), 1))
+    return with_cosines(np.column_stack([rows, rows - rows.max(axis=0), whole]), cosines)
 
 
-def _row(asked: Asked, candidate: Candidate, wants_number: float, department: str) -> tuple[float, ...]:
+def with_cosines(features: Numbers, cosines: Numbers) -> Numbers:
+    """The same features with other cosines."""
+    best = np.nan if np.isnan(cosines).all() else np.nanmax(cosines)
+    return np.column_stack([features[:, :-2], cosines, cosines - best])
+
+
+def _row(asked: Asked, candidate: Candidate, department: str) -> tuple[float, ...]:
     passage, unit = candidate.passage, candidate.unit
     own, whole = bag_of(unit.text, asked.folded), _whole_bag(candidate, asked.folded)
     number = float(any(map(str.isdigit, unit.text)))
@@ -203,7 +219,6 @@ def _row(asked: Asked, candidate: Candidate, wants_number: float, department: st
         holds,
         fails,
         number,
-        number * wants_number,
         float(passage.language != asked.language),
         float(bool(department) and passage.department == department),
     )
@@ -228,12 +243,6 @@ def _validity_of(passages: Iterable[Passage], today: date | None) -> dict[object
         kinds = (float(passage.authority == kind) for kind in ("guideline", "faq", "notice"))
         found[passage.chunk_id] = (shared, min(days / 1095, 1.0) * shared, float(ended or early), *kinds)
     return found
-
-
-def meaning_features(cosines: Numbers, foreign: Numbers) -> Numbers:
-    """Shape (pieces, `MEANING_FEATURES`), of the cosines of question and pieces."""
-    best = cosines.max() if len(cosines) else 0.0
-    return np.column_stack([(cosines - 0.8) * 10, (best - cosines) * 10, (cosines - 0.8) * 10 * foreign])
 
 
 def _concept_share(asked: Asked, bag: Bag) -> float:
