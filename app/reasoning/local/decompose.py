@@ -21,11 +21,13 @@ _NAMED, _PHRASE, _ASKED = 1.0, 1.3, 0.8
 """Weight of one thing named, of one named by a phrase, and of what a question in front is about."""
 _SUBJECT = 0.9
 _SHORT_TOPIC_WORDS = 5
+_WHAT_IS_IT = " của công ty là gì"
+"""Behind a Vietnamese topic that is asked about by itself, which asks nothing as it stands: the only words added."""
 _LONGEST_LIST = 6
 
 
 def sub_queries_of(query: str, language: Language) -> tuple[str, ...]:
-    """The questions of a query in order, at least one, each in its own words; lists of nouns stay together.
+    """The questions of a query in order, at least one, in its own words; lists of nouns stay together.
 
     It is split where both sides ask by themselves. What it tells before the first question goes in front of each.
     """
@@ -66,6 +68,8 @@ def _clauses(sentence: str, language: Language) -> list[str]:
     for mark in (*_JOINTS.finditer(sentence), None):
         text = sentence[at : mark.start() if mark else len(sentence)]
         if clauses[-1] and _begins_question(clauses[-1], before, text, language):
+            if language == "vi" and not _asks(clauses[-1], language):
+                clauses[-1] += _WHAT_IS_IT
             clauses.append(text)
         else:
             clauses[-1] += f"{before}{text}"

@@ -27,6 +27,8 @@ _YES_NO_EN = re.compile(rf"^(?:{alternatives('wording.yes_no_en')})\b", re.IGNOR
 _SUBJECT_WORDS = 3
 _FUNCTION_EN = re.compile(rf"^(?:{alternatives('wording.function_en')})\b\s*", re.IGNORECASE)
 _SUBJECT_END_EN = re.compile(rf"\s+(?:{alternatives('wording.subject_end_en')})\b", re.IGNORECASE)
+_LATE_ALONE = re.compile(r"^(muộn|trễ)(?=\s(?!nhất|hơn))", re.IGNORECASE)
+"""Spoken short for “đi muộn”, which the rules say."""
 _TRAILING = re.compile(r"[\s?!.,;:…]+$")
 
 
@@ -65,7 +67,7 @@ def _worth(term: Term, is_vietnamese: bool) -> float:
 
 def tidy(text: str, *, question: bool) -> str:
     """A sentence with a capital letter and, when it asks, exactly one question mark at its end."""
-    bare = _TRAILING.sub("", normalise(text))
+    bare = _LATE_ALONE.sub(lambda mark: f"đi {mark[1].lower()}", _TRAILING.sub("", normalise(text)))
     if not bare:
         return ""
     ends_asking = question and not (_IMPERATIVE.match(bare) and not text.rstrip().endswith("?"))

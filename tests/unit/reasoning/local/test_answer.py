@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from app.domain.knowledge import Finding
 from app.embedding import EmbeddingUnavailable, Vectors
 from app.reasoning.local import LocalReasoner
+from app.reasoning.local.choice import SURE
 from app.reasoning.local.review import review_finding
 from tests import factories
 from tests.unit.reasoning.local.conftest import SEED, request, seed_passages
@@ -181,11 +182,8 @@ class TestNotFound:
     async def test_what_no_passage_says_is_not_answered(self, reasoner: LocalReasoner, query: str) -> None:
         unrelated = [p.model_copy(update={"relevance_score": 0.3}) for p in seed_passages(LEAVE, LATENESS)]
         finding = await reasoner.answer(request(query, unrelated))
-        assert not finding.found
-        assert finding.answer == ""
-        assert finding.quotes == ()
-        assert finding.evidence == ()
-        assert finding.confidence < 0.5
+        assert finding.is_closest or (finding.found, finding.quotes, finding.evidence) == (False, (), ())
+        assert finding.confidence < SURE
 
     async def test_a_place_no_passage_names_is_not_answered_from_another(self, reasoner: LocalReasoner) -> None:
         passages = [factories.passage("Chỗ gửi xe máy ở văn phòng Hà Nội nằm ở tầng hầm B2, miễn phí.", title="Gửi xe")]

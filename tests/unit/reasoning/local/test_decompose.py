@@ -14,7 +14,7 @@ class TestSubQueries:
             (
                 "giá trị cốt lõi, muộn có ảnh hưởng đến giá trị nào không",
                 "vi",
-                ["Giá trị cốt lõi", "Muộn có ảnh hưởng đến giá trị nào không?"],
+                ["Giá trị cốt lõi của công ty là gì?", "Đi muộn có ảnh hưởng đến giá trị nào không?"],
             ),
             (
                 "How are visitors announced and where is the reception?",

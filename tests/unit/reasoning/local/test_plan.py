@@ -54,8 +54,8 @@ class TestDemoQuestion:
             ["general#rag", "hr#rag"],
             ["orchestrator#summary"],
         ]
-        assert plan.agents["general"].queries == ("Giá trị cốt lõi",)
-        assert plan.agents["hr"].queries == ("Muộn có ảnh hưởng đến giá trị nào không?",)
+        assert plan.agents["general"].queries == ("Giá trị cốt lõi của công ty là gì?",)
+        assert plan.agents["hr"].queries == ("Đi muộn có ảnh hưởng đến giá trị nào không?",)
         assert {step.step.status for step in plan.steps} == {"pending"}
         assert (await reasoner.review_plan(plan, request)).approved
 
@@ -65,7 +65,7 @@ class TestDemoQuestion:
         plan, _ = await planned(reasoner, offers, DEMO, {"general": 0.9, "hr": 0.6})
         written = plan.model_dump(mode="json")
         assert written["permission"] == {"user_access": ["public", "private"]}
-        assert written["agents"]["general"]["queries"][0] == {"1": "Giá trị cốt lõi"}
+        assert written["agents"]["general"]["queries"][0] == {"1": "Giá trị cốt lõi của công ty là gì?"}
         assert set(written["execution_flow"]["planning"]["tasks"][0]) == {"1", "2", "3"}
         assert Plan.model_validate(written) == plan
 
@@ -177,7 +177,7 @@ class TestReviewPlan:
         cut = plan.model_copy(update={"agents": {"general": plan.agents["general"]}})
         verdict = await reasoner.review_plan(cut, request)
         assert not verdict.approved
-        assert "Muộn" in verdict.reason
+        assert "Đi muộn" in verdict.reason
 
     async def test_a_tool_that_is_not_on_offer_is_refused(
         self, reasoner: LocalReasoner, offers: tuple[AgentOffer, ...]
