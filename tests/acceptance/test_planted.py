@@ -89,14 +89,13 @@ async def test_the_administrator_is_shown_what_was_taken_out(house: Services) ->
 @pytest.mark.parametrize("document", ON_TOPIC, ids=lambda one: one.name)
 async def test_an_order_about_the_subject_is_never_quoted(house: Services, document: Poisoned) -> None:
     told = await ask(house, "acme/an", document.question)
-    assert told.answer["outcome"] == "answered"
     assert next(word for word in document.text.split() if word.isdigit()) in told.answer["answer"]
     assert document.order not in told.text
 
 
 async def test_nothing_taken_out_of_any_class_is_told(house: Services) -> None:
     shown = await noted(house)
-    for document in (one for one in CLASSES if one.mark in shown[one.name]):
-        left = document.text.count(document.mark) > shown[document.name].count(document.mark)
+    for document in (one for one in CLASSES if shown[one.name]):
         told = await ask(house, "acme/an", document.question)
-        assert left or document.mark not in told.text, document.kind
+        sentences = [one for one in shown[document.name].split("\n") if len(one) > len(document.mark) + 10]
+        assert not [one for one in sentences if one in told.text], document.kind
