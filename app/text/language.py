@@ -98,7 +98,7 @@ def guess_language(text: str) -> Language:
             vietnamese += weight
         elif word in ENGLISH_STOP_WORDS:
             english += 1.0
-        elif word.isascii() and word.isalpha() and not _SYLLABLE.fullmatch(word):
+        elif word.isascii() and word.isalpha() and not is_syllable(word):
             english += 0.4 * weight
     if vietnamese > english or (not english and vietnamese):
         return "vi"
@@ -126,14 +126,19 @@ def _unaccented_evidence(token: str) -> float:
         return 0.0
     if word in ENGLISH_LOOKALIKES or word in _SHARED_WORDS:
         return 0.1
-    if not _SYLLABLE.fullmatch(word):
+    if not is_syllable(word):
         # Acronyms and product names stand in questions of both languages.
         return -0.2 if token.isupper() else -0.8
     return 1.5 if word in FOLDED_STOP_WORDS or _DISTINCTIVE.search(word) else 0.7
 
 
+def is_syllable(word: str) -> bool:
+    """Whether a word in lower case without diacritics is spelt as a Vietnamese syllable may be."""
+    return bool(_SYLLABLE.fullmatch(word))
+
+
 def _is_marked_syllable(word: str) -> bool:
-    return not word.isascii() and bool(_SYLLABLE.fullmatch(fold(word)))
+    return not word.isascii() and is_syllable(fold(word))
 
 
 def _tone_to_first(match: re.Match[str]) -> str:

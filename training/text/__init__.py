@@ -1,0 +1,1 @@
+"""Scripts that train what `app.text` holds."""
