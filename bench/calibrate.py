@@ -72,6 +72,7 @@ async def calibrate(bundled: Embedder, eval_folder: Path, seed_folder: Path, eve
         model=embedder.model,
         accented=shown,
         unaccented=shown,
+        words=shown,
         assumed_coverage=0,
         query_means=query_means,
         passage_means=passage_means,
@@ -139,7 +140,8 @@ def _is_unclear(asked: Asked, passage: Passage) -> bool:
 
 def _fit(bare: Calibration, cases: Sequence[Case]) -> Calibration:
     own = [_in_own_language(case) for case in cases if not case.unaccented]
-    curves = {"accented": _curve(own), "unaccented": _curve([case for case in cases if case.unaccented])}
+    bare_cases = [case for case in cases if case.unaccented]
+    curves = {"accented": _curve(own), "unaccented": _curve(bare_cases), "words": _curve(list(map(_blind, bare_cases)))}
     fitted = bare.model_copy(update=curves)
     assumed = max((step / 20 for step in range(21)), key=lambda share: _ranking(_assuming(fitted, share), cases))
     return _assuming(fitted, assumed).model_copy(
@@ -148,6 +150,10 @@ def _fit(bare: Calibration, cases: Sequence[Case]) -> Calibration:
             "sources": f"XQuAD vi and en (CC BY-SA 4.0) and seed_data; {len(cases)} questions",
         }
     )
+
+
+def _blind(case: Case) -> Case:
+    return case._replace(found=tuple(one._replace(similarity=0.0) for one in case.found))
 
 
 def _in_own_language(case: Case) -> Case:
@@ -281,6 +287,6 @@ if __name__ == "__main__":
     given = parser.parse_args()
     engine = OnnxEmbedder.open(given.models)
     result = asyncio.run(calibrate(engine, given.eval, given.seed, given.every))
-    _say(result.model_dump_json(include={"accented", "unaccented", "assumed_coverage"}))
+    _say(result.model_dump_json(include={"accented", "unaccented", "words", "assumed_coverage"}))
     if given.write:
         _store(result)

@@ -1,7 +1,8 @@
 """Remembers vectors: of questions in memory, as embedding one costs twenty times the search that follows it, and of
-texts that never change (exemplars) on disk between processes.
+texts that never change (exemplars) on disk between processes. Questions typed without accents are embedded with them.
 
-A file is named by model and content, so a changed text or another model makes a new one; a broken file is made anew.
+A file is named by model, accents and content, so a changed text or another model makes a new one; a broken file is made
+anew.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ from cachetools import LRUCache
 
 from app.embedding import Embedder, EmbeddingUnavailable, Vectors
 from app.telemetry import count_lookups, count_outage
+from app.text.diacritics import DIGEST, restored
 from app.text.language import normalise
 
 _Row = Vectors
@@ -34,8 +36,9 @@ class CachedEmbedder:
         self._rows: LRUCache[tuple[str, str], _Row] = LRUCache(max_entries)
 
     async def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """Vectors of questions; only those not seen before are computed, each once."""
-        keys = [(normalise(text), self.model) for text in texts]
+        """Vectors of questions, of Vietnamese ones with their accents; only those not seen before are computed, each
+        once."""
+        keys = [(normalise(restored(text)), self.model) for text in texts]
         found = {key: row for key in keys if (row := self._rows.get(key)) is not None}
         missing = [key for key in dict.fromkeys(keys) if key not in found]
         count_lookups(sum(key in found for key in keys), len(keys))
@@ -108,7 +111,7 @@ class StoredVectors:
     def _path(self, texts: tuple[str, ...]) -> Path | None:
         if self.folder is None:
             return None
-        content = "\n".join((self._embedder.model, *texts))
+        content = "\n".join((self._embedder.model, DIGEST, *texts))
         return self.folder / f"{hashlib.sha256(content.encode('utf-8', 'replace')).hexdigest()[:24]}.npy"
 
 

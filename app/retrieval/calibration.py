@@ -41,7 +41,9 @@ class Calibration(Record):
     model: str
     accented: Curve
     unaccented: Curve
-    """For questions without diacritics, whose words are compared folded."""
+    """For questions without diacritics, whose words are compared folded and whose accents are guessed."""
+    words: Curve
+    """Where a vector cannot be compared: its cosine says nothing."""
     assumed_coverage: float = Field(ge=0, le=1)
     """Share of words taken as found when question and passage are in different languages."""
     query_means: dict[str, Mean] = {}
@@ -69,17 +71,27 @@ class Calibration(Record):
         """Passage vectors, one language each, moved into this space; text in a third language uses the mean of both."""
         return _centre(vectors, languages, self.passage_means)
 
-    def relevance(self, similarity: float, coverage: float, *, same_language: bool, unaccented: bool) -> float:
+    def relevance(
+        self,
+        similarity: float,
+        coverage: float,
+        *,
+        same_language: bool,
+        unaccented: bool,
+        by_words_alone: bool = False,
+    ) -> float:
         """How likely a passage bears on the question (0–1). `coverage` is the weighted share of its words found."""
-        if unaccented:
-            return self.unaccented.at(similarity, coverage)
-        return self.accented.at(similarity, coverage if same_language else max(coverage, self.assumed_coverage))
+        if by_words_alone:
+            return self.words.at(0.0, coverage)
+        curve = self.unaccented if unaccented else self.accented
+        return curve.at(similarity, coverage if same_language else max(coverage, self.assumed_coverage))
 
 
 _UNFITTED = Calibration(
     model="",
     accented=Curve(cosine=8.0, coverage=6.0, constant=-6.0),
-    unaccented=Curve(cosine=2.0, coverage=10.0, constant=-5.0),
+    unaccented=Curve(cosine=8.0, coverage=6.0, constant=-6.0),
+    words=Curve(cosine=0.0, coverage=10.0, constant=-4.5),
     assumed_coverage=0.5,
 )
 """For a model nobody calibrated: right for models whose unrelated texts lie near cosine 0.1 and related ones near 0.6.

@@ -1,7 +1,7 @@
 """How much each leg of a search counts, and in which order the service shows what both found.
 
-Without diacritics the vector of a question points anywhere, so folded words lead; between languages words do not meet,
-so the vector's place counts for both legs. What is shown is ordered by relevance and places: ``bench/retrieval.py``
+Words of a question without diacritics are compared folded; between languages words do not meet, so the vector's place
+counts for both legs. What is shown is ordered by relevance and places: ``bench/retrieval.py``
 measures that either alone is worse.
 """
 
@@ -41,9 +41,7 @@ class Legs(NamedTuple):
 
 def legs_of(question: Question) -> Legs:
     """The weights that were measured best for this kind of question."""
-    if question.is_unaccented:
-        return Legs(0.1, 1.0, None, is_folded=True)
-    return Legs(1.0, 1.0, "en" if question.language == "vi" else "vi", is_folded=False)
+    return Legs(1.0, 1.0, "en" if question.language == "vi" else "vi", question.is_unaccented)
 
 
 def best_first(candidates: Sequence[Hit], relevances: Sequence[float], legs: Legs) -> list[int]:

@@ -200,8 +200,8 @@ class Retriever:
             hit.similarity,
             hit.coverage,
             same_language=hit.language == question.language,
-            # Where the vector says nothing, the words decide as they do for questions without diacritics.
-            unaccented=question.is_unaccented or asked.by_words_alone,
+            unaccented=question.is_unaccented,
+            by_words_alone=asked.by_words_alone,
         )
 
 

@@ -24,7 +24,6 @@ from app.embedding import Embedder, EmbeddingUnavailable, Vectors
 from app.embedding.cached import StoredVectors
 from app.reasoning.local.chitchat import Talk
 from app.reasoning.local.views import Middles, Numbers, Utterances, Views, Weights
-from app.text.language import is_unaccented_vietnamese
 
 Asking = Literal["task", "world", "request"]
 TALKS: tuple[Talk, ...] = get_args(Talk)
@@ -178,14 +177,13 @@ class ExemplarBank:
     async def nearness(self, text: str) -> Nearness:
         """Compare a text with the exemplars; embeds the text, and the exemplars the first time ever.
 
-        By spelling and manner alone where the vector would say nothing: without diacritics, or without a model.
+        By spelling and manner alone where there is no vector.
         """
-        if not is_unaccented_vietnamese(text):
-            try:
-                model = await self._model(by_meaning=True)
-                return read_scores(model.scores(text, (await self._embedder.embed_queries([text]))[0]))
-            except EmbeddingUnavailable:
-                pass
+        try:
+            model = await self._model(by_meaning=True)
+            return read_scores(model.scores(text, (await self._embedder.embed_queries([text]))[0]))
+        except EmbeddingUnavailable:
+            pass
         return read_scores((await self._model(by_meaning=False)).scores(text, None))
 
     async def vectors(self) -> Vectors:

@@ -115,12 +115,11 @@ class Router:
 
     async def _shares(self, query: str, agents: Sequence[AgentOffer]) -> Mapping[str, float]:
         """How likely the question is each agent's own; by spelling alone where vectors would say nothing."""
-        if not is_unaccented_vietnamese(query):
-            try:
-                belonging = await self._belonging(agents, by_meaning=True)
-                return belonging.shares(query, (await self._embedder.embed_queries([query]))[0])
-            except EmbeddingUnavailable:
-                pass
+        try:
+            belonging = await self._belonging(agents, by_meaning=True)
+            return belonging.shares(query, (await self._embedder.embed_queries([query]))[0])
+        except EmbeddingUnavailable:
+            pass
         return (await self._belonging(agents, by_meaning=False)).shares(query, None)
 
     async def _belonging(self, agents: Sequence[AgentOffer], *, by_meaning: bool) -> Belonging:

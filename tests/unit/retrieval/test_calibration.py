@@ -1,5 +1,6 @@
 """What a score means, and that stored means and curves are what they claim to be."""
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,8 @@ def calibration(**changes: object) -> Calibration:
     values: dict[str, object] = {
         "model": "m",
         "accented": Curve(cosine=8, coverage=6, constant=-6),
-        "unaccented": Curve(cosine=1, coverage=10, constant=-5),
+        "unaccented": Curve(cosine=7, coverage=7, constant=-6),
+        "words": Curve(cosine=0, coverage=10, constant=-5),
         "assumed_coverage": 0.5,
         "query_means": {"vi": (1.0, 0.0), "en": (0.0, 1.0)},
         "passage_means": {"vi": (0.5, 0.0), "en": (0.0, 0.5)},
@@ -42,10 +44,17 @@ class TestRelevance:
         assert across == calibration().relevance(0.4, 0.5, same_language=True, unaccented=False)
         assert across > calibration().relevance(0.4, 0.0, same_language=True, unaccented=False)
 
-    def test_listens_to_the_words_when_diacritics_are_missing(self) -> None:
+    def test_listens_to_the_words_where_vectors_cannot_be_compared(self) -> None:
         fitted = load_calibration(MODEL)
-        assert fitted.relevance(0.0, 1.0, same_language=True, unaccented=True) > 0.7
-        assert fitted.relevance(0.3, 0.1, same_language=True, unaccented=True) < 0.7
+        for similarity in (-1.0, 0.0, 1.0):
+            alone = partial(fitted.relevance, similarity, same_language=True, unaccented=False, by_words_alone=True)
+            assert alone(1.0) > 0.7
+            assert alone(0.1) < 0.7
+
+    def test_listens_to_the_vector_when_diacritics_are_missing(self) -> None:
+        fitted = load_calibration(MODEL)
+        assert fitted.relevance(0.5, 0.3, same_language=True, unaccented=True) > 0.7
+        assert fitted.relevance(0.0, 0.3, same_language=True, unaccented=True) < 0.1
 
 
 class TestCentring:

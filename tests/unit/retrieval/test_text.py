@@ -102,7 +102,7 @@ class TestLegs:
         assert legs.named() == {"vector": 1.0, "text": 1.0}
         assert legs.other_language == "en"
 
-    def test_lean_on_folded_words_without_diacritics(self) -> None:
+    def test_count_alike_with_folded_words_without_diacritics(self) -> None:
         legs = legs_of(read_question("nghi phep nam duoc bao nhieu ngay"))
-        assert legs.named()["folded"] > 5 * legs.named()["vector"]
-        assert legs.other_language is None
+        assert legs.named() == {"vector": 1.0, "folded": 1.0}
+        assert legs.other_language == "en"
