@@ -39,6 +39,8 @@ class Outcome(Record):
     version: int | None = None
     chunks: int = 0
     embedded: int = 0
+    planted: int = 0
+    """Sentences left out because they give orders to whatever answers."""
 
 
 class Watcher(Protocol):
@@ -227,6 +229,7 @@ def _ended(entry: Entry, published: Published) -> Outcome:
         version=published.version,
         chunks=published.chunks,
         embedded=published.embedded,
+        planted=published.planted,
     )
 
 

@@ -155,6 +155,7 @@ def _fields(view: DocumentView) -> Iterator[tuple[str, str]]:
         yield "", view.status_detail
     for note in view.warnings:
         yield "note", f"{note.code} ({note.count}) {note.advice}"
+        yield from (("", sentence) for sentence in note.sentences)
     yield "versions", f"{view.current_version} is found, {view.latest_version} is the newest"
     yield "file", f"{view.file_name or '–'} · {view.kind} · {view.byte_count} bytes"
     yield "chunks", f"{view.chunks_embedded} of {view.chunks_total} have their vector"

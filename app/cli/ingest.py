@@ -224,6 +224,7 @@ class Report:
             **{name: counts[name] for name in _STYLES},
             "chunks": sum(one.chunks for one in self.outcomes),
             "embedded": sum(one.embedded for one in self.outcomes),
+            "planted": sum(one.planted for one in self.outcomes),
             "seconds": round(time.perf_counter() - self._started, 3),
         }
 
@@ -232,7 +233,8 @@ class Report:
         _print_outcomes(out, self.outcomes)
         summary = self.summary()
         counts = ", ".join(f"{summary[name]} {name}" for name in _STYLES if summary[name]) or "nothing to do"
-        out.print(text(f"{counts} · {summary['chunks']} chunks · {summary['seconds']:.1f} s"))
+        planted = f" · {summary['planted']} planted sentences left out" if summary["planted"] else ""
+        out.print(text(f"{counts} · {summary['chunks']} chunks{planted} · {summary['seconds']:.1f} s"))
 
 
 def _print_outcomes(out: Console, outcomes: Sequence[Outcome]) -> None:

@@ -64,6 +64,8 @@ class ParseNote(Record):
     code: str
     advice: str
     count: int = 1
+    sentences: tuple[str, ...] = ()
+    """What it is about, as written; only for administrators who may read the document."""
 
 
 class DocumentView(Record):

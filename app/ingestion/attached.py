@@ -24,6 +24,7 @@ from app.domain.tokens import estimated_tokens
 from app.errors import AppError, ErrorCode
 from app.ingestion.chunk import chunk
 from app.ingestion.parsing import DescribedFile, ParsedFile, ParseFailed, ParseLimits, Parser
+from app.ingestion.planted import clean_by_words, note
 from app.ingestion.sections import read_sections, read_tables
 from app.storage import attachments
 from app.storage.database import Database
@@ -79,6 +80,7 @@ class Attachments:
             parsed = await self._parser.parse_attached(content, name)
         except ParseFailed as failure:
             raise AppError(ErrorCode.DOCUMENT_REJECTED, f"file: {failure}", status=422) from failure
+        parsed = await asyncio.to_thread(_without_planted, parsed)
         read = await asyncio.to_thread(content_of, parsed, name)
         file = AttachedFile(attachment=_attachment(name, len(content), parsed, read, now, expires_at), content=read)
         async with self._database.principal_scope(principal) as tx:
@@ -160,6 +162,14 @@ def content_of(parsed: ParsedFile | DescribedFile, name: str) -> FileContent:
         ),
         tables=parsed.tables or tuple(_tables_of_text(parsed, title)),
     )
+
+
+def _without_planted(parsed: ParsedFile | DescribedFile) -> ParsedFile | DescribedFile:
+    if isinstance(parsed, DescribedFile):
+        return parsed
+    text, pages, planted = clean_by_words(parsed.text, parsed.pages)
+    warnings = (*parsed.warnings, note(planted)) if planted else parsed.warnings
+    return parsed.model_copy(update={"text": text, "pages": pages, "warnings": warnings})
 
 
 def _attachment(

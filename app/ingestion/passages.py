@@ -11,6 +11,7 @@ from app.domain.knowledge import ChunkDraft, DocumentDraft
 from app.domain.principal import Principal
 from app.domain.record import Record
 from app.embedding import Embedder, Vectors
+from app.ingestion import planted
 from app.ingestion.chunk import chunk
 from app.ingestion.intake import demand_admin
 from app.retrieval.calibration import Calibration, load_calibration
@@ -60,6 +61,10 @@ class Passages:
     def space(self) -> str:
         """Name of the space the vectors lie in."""
         return self._calibration.space
+
+    async def clean(self, text: str, pages: Sequence[int] = ()) -> planted.Cleaned:
+        """See `planted.clean`."""
+        return await planted.clean(text, pages, self._embedder)
 
     def cut(self, draft: DocumentDraft, pages: Sequence[int] = ()) -> list[Passage]:
         """The passages of a text, in order; none for a text without words. Takes CPU time: call it on a thread."""

@@ -37,6 +37,8 @@ class IngestReport(Record):
     """Chunks written."""
     embedded: int
     """Passages the model had to be asked for; the others' vectors were known."""
+    planted: int
+    """Sentences left out because they give orders to whatever answers; the documents name them."""
     seconds: float
 
 
@@ -128,6 +130,7 @@ class Ingestion:
             unchanged=len(uploads) - len(published),
             chunks=sum(one.chunks for one in published),
             embedded=sum(one.embedded for one in published),
+            planted=sum(one.planted for one in published),
             seconds=time.perf_counter() - started,
         )
 

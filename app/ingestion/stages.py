@@ -6,7 +6,7 @@ process that dies loses at most one batch; nothing is seen of a version before a
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, tzinfo
 from typing import Any
 from uuid import UUID
@@ -17,8 +17,9 @@ from app.domain.documents import DocumentStatus, ParseNote, Progress
 from app.domain.knowledge import DocumentDraft
 from app.domain.principal import Principal
 from app.domain.record import Record
+from app.ingestion import planted
 from app.ingestion.intake import tidy
-from app.ingestion.parsing import ParseFailed, ParseFailure, Parser
+from app.ingestion.parsing import ParseFailed, ParseFailure, Parser, WarningCode
 from app.ingestion.passages import Passage, Passages
 from app.storage import arrivals, documents
 from app.storage.arrivals import ArrivedVersion
@@ -48,6 +49,8 @@ class Published(Record):
     chunks: int = 0
     embedded: int = 0
     """Passages the model had to be asked for."""
+    planted: int = 0
+    """Sentences left out because they give orders to whatever answers."""
 
 
 class _Stopped(Exception):
@@ -66,6 +69,8 @@ class _Read:
     pages: Sequence[int]
     warnings: Sequence[ParseNote]
     is_partial: bool
+    planted: int = 0
+    """Sentences that were taken out of it."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +128,7 @@ class Stages:
         return _published(version, version.status, code, version.status_detail, version.chunks_total)
 
     async def _through(self, work: _Work) -> Published:
-        read = await self._read(work)
+        read = await self._without_planted(work, await self._read(work))
         await self._stage(work, DocumentStatus.CHUNKING)
         passages = await asyncio.to_thread(self._passages.cut, read.draft, read.pages)
         if not passages:
@@ -157,6 +162,23 @@ class Stages:
             )  # fmt: skip
         return _Read(draft, parsed.pages, parsed.warnings, parsed.is_partial)
 
+    async def _without_planted(self, work: _Work, read: _Read) -> _Read:
+        """Take planted sentences out of what is searched and quoted, and note them for the administrators."""
+        draft = read.draft
+        title, body = await self._passages.clean(draft.title), await self._passages.clean(draft.text, read.pages)
+        found = (*title.planted, *body.planted)
+        if not found:
+            return read
+        named = title.text.strip() or draft.external_id
+        warnings = [
+            *(one for one in read.warnings if one.code != WarningCode.PLANTED_INSTRUCTIONS),
+            planted.note(found),
+        ]
+        async with self._database.principal_scope(work.principal) as tx:
+            await arrivals.save_warnings(tx, work.version, named, warnings)
+        draft = draft.model_copy(update={"title": named, "text": body.text})
+        return replace(read, draft=draft, pages=body.pages, warnings=warnings, planted=len(found))
+
     async def _publish(self, work: _Work, read: _Read, passages: Sequence[Passage]) -> Published:
         draft, total = read.draft, len(passages)
         await self._stage(work, DocumentStatus.EMBEDDING, passages=[one.hash for one in passages])
@@ -178,7 +200,8 @@ class Stages:
             await publish(tx, [publication], embedding_model=self._passages.space, today=await own_day(tx, self._today))
         await work.tell(Progress(stage=status, chunks_total=total, chunks_embedded=total))
         await self._look_at(work.principal, version.document_id)
-        return _published(version, status, "PARTIAL" if read.is_partial else "", detail, total, fresh)
+        ended = _published(version, status, "PARTIAL" if read.is_partial else "", detail, total, fresh)
+        return ended.model_copy(update={"planted": read.planted})
 
     async def _look_at(self, principal: Principal, document_id: UUID) -> None:
         try:

@@ -239,5 +239,14 @@ async def save_parsed(
     )  # fmt: skip
 
 
+async def save_warnings(tx: Transaction, version: ArrivedVersion, title: str, warnings: Sequence[ParseNote]) -> None:
+    """Keep what an administrator should know of a version, and the title it may be shown under."""
+    await tx.driver.execute(
+        "update document_versions set title = $4, warnings = $5"
+        " where tenant_id = $1 and document_id = $2 and version = $3",
+        tx.tenant_id, version.document_id, version.version, title, dump([one.model_dump() for one in warnings]),
+    )  # fmt: skip
+
+
 def _draft_json(draft: DocumentDraft) -> str:
     return draft.model_dump_json(exclude={"text"})

@@ -27,7 +27,10 @@ select d.document_id, d.external_id, d.title, d.url, d.department, d.scope, d.la
     case when {_STOPPED} then 'The work on it was stopped. Bring it in again.' when app_is_admin() then d.status_detail
         else '' end as status_detail,
     coalesce(v.kind, '') as kind, coalesce(v.file_name, '') as file_name, coalesce(v.byte_count, 0) as byte_count,
-    coalesce(v.warnings, '[]') as warnings, coalesce(v.chunks_total, 0) as chunks_total,
+    case when app_is_admin() then coalesce(v.warnings, '[]')
+        else (select coalesce(jsonb_agg(w - 'sentences'), '[]') from jsonb_array_elements(v.warnings) w)
+        end as warnings,
+    coalesce(v.chunks_total, 0) as chunks_total,
     coalesce(v.chunks_embedded, 0) as chunks_embedded, v.heartbeat_at,
     case when app_is_admin() then v.task_id end as task_id
 from documents d

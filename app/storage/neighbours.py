@@ -6,7 +6,7 @@ not compared.
 
 from collections.abc import Collection, Sequence
 from datetime import date
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from app.changes import DocumentVersion
@@ -155,7 +155,8 @@ select d.document_id, d.external_id, d.supersedes, v.version, v.title, d.url, d.
     d.lang as language, d.authority,
     case when v.version = d.current_version then d.created_at
         else coalesce((v.draft ->> 'created_at')::timestamptz, v.created_at) end as created_at,
-    v.effective_from, v.effective_to, v.published_at, d.effective_to as closes, left(v.text, {_LETTERS}) as text
+    v.effective_from, v.effective_to, v.published_at, d.effective_to as closes, left(v.text, {_LETTERS}) as text,
+    array(select jsonb_path_query(v.warnings, '$[*].sentences[*]') #>> '{{}}') as planted
 from documents d
 join document_versions v on v.tenant_id = d.tenant_id and v.document_id = d.document_id
 where {readable("d")} and {readable("v")} and d.document_id in (select document_id from line)
@@ -167,4 +168,11 @@ order by d.document_id, v.version desc limit {_ROWS}
 async def lines_of(tx: Transaction, document_ids: Collection[UUID]) -> list[DocumentVersion]:
     """The versions of these documents, and of those they replace and are replaced by, newest first for each."""
     rows = await tx.driver.fetch(_LINES, *tx.reader, list(document_ids))
-    return [DocumentVersion(**row) for row in rows]
+    return [_as_quoted(**row) for row in rows]
+
+
+def _as_quoted(*, text: str, planted: Sequence[str], **fields: Any) -> DocumentVersion:
+    """A version without the sentences that were left out when it arrived."""
+    for sentence in planted:
+        text = text.replace(sentence, "")
+    return DocumentVersion(text=text, **fields)

@@ -15,7 +15,7 @@ export const EN = {
   from: "In force from", to: "In force to", supersedes: "Replaces (external id)", externalId: "External id", externalHint: "The same id again makes a new version of that document.", oneFile: "Only with one file at a time.",
   sendFiles: "Bring in", newVersion: "Bring in a new version", newVersionOf: "A new version of “{title}”.", unset: "as in the file", progressOf: "Progress of {name}", needsFile: "Choose a file first.", unchanged: "Nothing had changed.", brought: "“{name}” is published.", openIt: "Open",
 
-  facts: "About this document", file: "File", passages: "Passages", warnings: "What could not be read", saveOriginal: "Save the original file", noOriginal: "There is no original file: it came as text.",
+  facts: "About this document", file: "File", passages: "Passages", warnings: "What to know about its text", saveOriginal: "Save the original file", noOriginal: "There is no original file: it came as text.",
   whoSees: "Who can see this", whoWouldSee: "Who could see it then",
   seesPublic: "Everybody of the company whose rights include “public”, in every department.",
   seesInternal: "Everybody of the company whose rights include “internal”, in every department.",

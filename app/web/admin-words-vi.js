@@ -15,7 +15,7 @@ export const VI = {
   from: "Hiệu lực từ", to: "Hiệu lực đến", supersedes: "Thay thế (mã ngoài)", externalId: "Mã ngoài", externalHint: "Dùng lại mã cũ sẽ tạo phiên bản mới của tài liệu đó.", oneFile: "Chỉ dùng khi đưa vào một tệp.",
   sendFiles: "Đưa vào", newVersion: "Đưa vào phiên bản mới", newVersionOf: "Phiên bản mới của “{title}”.", unset: "như trong tệp", progressOf: "Tiến độ của {name}", needsFile: "Hãy chọn tệp trước.", unchanged: "Không có gì thay đổi.", brought: "“{name}” đã được công bố.", openIt: "Mở",
 
-  facts: "Thông tin", file: "Tệp", passages: "Đoạn", warnings: "Phần không đọc được", saveOriginal: "Tải tệp gốc", noOriginal: "Không có tệp gốc: tài liệu được gửi dưới dạng văn bản.",
+  facts: "Thông tin", file: "Tệp", passages: "Đoạn", warnings: "Điều cần biết về nội dung", saveOriginal: "Tải tệp gốc", noOriginal: "Không có tệp gốc: tài liệu được gửi dưới dạng văn bản.",
   whoSees: "Ai xem được", whoWouldSee: "Khi đó ai xem được",
   seesPublic: "Mọi người trong công ty có quyền “công khai”, ở mọi phòng ban.",
   seesInternal: "Mọi người trong công ty có quyền “nội bộ”, ở mọi phòng ban.",

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from app.domain.tasks import ChatRequest
+from app.ingestion.planted import Judge
 from app.main import Services
 from app.reasoning.llm import ModelReasoner
 from app.reasoning.llm.reasoner import AnswerMode
@@ -65,18 +66,24 @@ async def server() -> AsyncIterator[ModelServer]:
 
 @pytest.fixture(scope="module")
 async def house(scratch: Path, server: ModelServer) -> AsyncIterator[Services]:
-    """The service over the poisoned documents; bringing them in takes some seconds."""
+    """The service over the poisoned documents; bringing them in takes some seconds.
+
+    Planted sentences are not taken out when they arrive: what stands behind that guard is tried here.
+    """
     settings = Settings(
         _env_file=None, data_dir=warm(scratch / "poisoned"),
         seed_dir=write_seed(scratch / "poisoned-seed", neighbours(HANDS * RUNS)),
         llm_base_url=server.base_url, llm_model="scripted", enable_caching=False, task_token_budget=0,
         task_call_budget=0,
     )  # fmt: skip
+    nothing_is_marked = pytest.MonkeyPatch()
+    nothing_is_marked.setattr(Judge, "marks", lambda _self, sentences, _scores: [False] * len(sentences))
     opened = await Services.open(settings)
     for rung in opened.ladder.rungs:
         rung.breaker.threshold = 10**9  # an obedient model fails often, and is asked again all the same
     yield opened
     await opened.aclose()
+    nothing_is_marked.undo()
 
 
 MODES: tuple[AnswerMode, ...] = ("extractive", "model", "thorough")

@@ -166,9 +166,13 @@ class TestSpellings:
         assert result.passages[0].relevance_score >= 0.7
         assert result.plan.unaccented is (spelt == fold(self.QUERY))
 
-    async def test_without_diacritics_leans_on_folded_words(self, retriever: Retriever) -> None:
+    async def test_without_diacritics_folded_words_count_as_much_as_the_restored_spelling(
+        self, retriever: Retriever
+    ) -> None:
+        accented = (await ask(retriever, LAN, self.QUERY)).plan.legs
         legs = (await ask(retriever, LAN, fold(self.QUERY))).plan.legs
-        assert legs["folded"] > 5 * legs["vector"]
+        assert legs["folded"] == legs["vector"] > 0
+        assert accented["vector"] > accented.get("folded", 0)
 
     async def test_with_diacritics_tells_words_apart(self, retriever: Retriever, library: Ingestion) -> None:
         await library.ingest(admin("acme"), [draft("bamboo", "Mành", "Mành tre do xưởng mây tre đan.")])

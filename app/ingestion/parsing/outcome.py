@@ -67,6 +67,8 @@ class WarningCode(StrEnum):
     UNREADABLE_CHARACTERS = "UNREADABLE_CHARACTERS"
     ENCODING_GUESSED = "ENCODING_GUESSED"
     ATTACHMENTS_NOT_READ = "ATTACHMENTS_NOT_READ"
+    PLANTED_INSTRUCTIONS = "PLANTED_INSTRUCTIONS"
+    """Sentences that give orders to whatever answers, which were taken out."""
 
 
 PARTIAL = frozenset(
