@@ -30,6 +30,7 @@ from app.embedding.onnx import OnnxEmbedder
 from app.reasoning.local.features import FEATURES, Asked, Candidate, Numbers, candidates_of, features_of, with_cosines
 from app.reasoning.local.plain_reader import COMPARED
 from app.reasoning.local.trees import Trees
+from app.text.diacritics import restored
 from app.text.language import normalise, words
 from bench.cases import COMPANY, Case, VectorsOnDisk, collect
 
@@ -114,11 +115,9 @@ async def examples_of(cases: Iterable[Case], embedder: VectorsOnDisk, out: Conso
         if not candidates:
             continue
         asked = Asked.of(case.text, case.language, candidates)
-        cosines = np.full(len(candidates), np.nan)
-        features = features_of(asked, candidates, cosines, "", TODAY)
-        if not asked.folded:
-            vector = (await embedder.embed_queries([case.text]))[0].astype(np.float64)
-            cosines = (await embedder.embed_passages([one.text for one in candidates])).astype(np.float64) @ vector
+        features = features_of(asked, candidates, np.full(len(candidates), np.nan), "", TODAY)
+        vector = (await embedder.embed_queries([restored(case.text)]))[0].astype(np.float64)
+        cosines = (await embedder.embed_passages([one.text for one in candidates])).astype(np.float64) @ vector
         found.append(Example(case, asked.folded, features, gold_of(case, candidates), cosines))
     return found
 
@@ -157,10 +156,10 @@ def fit_trees(examples: Sequence[Example], trees: int) -> lightgbm.Booster:
     """First by words alone; then again with the vectors of what words put first."""
     mass = masses(examples)
     alone = grown([one.features for one in examples], [one.gold for one in examples], mass.tolist(), trees // 2)
-    near = [at for at, one in enumerate(examples) if not one.folded]
-    rows = [one.features for one in examples] + compared([examples[at] for at in near], alone)
-    golds = [one.gold for one in examples] + [examples[at].gold for at in near]
-    return grown(rows, golds, [*(mass / 2), *mass[near]], trees)
+    golds = [one.gold for one in examples]
+    return grown(
+        [*(one.features for one in examples), *compared(examples, alone)], golds * 2, [*mass / 2, *mass], trees
+    )
 
 
 def trees_of(told: Sequence[dict[str, Any]]) -> Trees:
@@ -219,17 +218,14 @@ def calibrated(examples: Sequence[Example], trees: int) -> tuple[Numbers, Number
     fold = {group: at % _FOLDS for at, group in enumerate(groups)}
     near: list[Judged] = []
     alone: list[Judged] = []
-    near_mass: list[float] = []
-    alone_mass: list[float] = []
+    mass: list[float] = []
     for own in range(_FOLDS):
         seen = fit_trees([one for one in examples if fold[one.case.group] != own], trees)
         rest = [one for one in examples if fold[one.case.group] == own and one.case.why != "hidden"]
-        plain = [one for one in rest if not one.folded]
-        near += judged(plain, seen, with_vectors=True)
+        near += judged(rest, seen, with_vectors=True)
         alone += judged(rest, seen, with_vectors=False)
-        near_mass += masses(plain).tolist()
-        alone_mass += masses(rest).tolist()
-    return logistic(near, np.array(near_mass)), logistic(alone, np.array(alone_mass))
+        mass += masses(rest).tolist()
+    return logistic(near, np.array(mass)), logistic(alone, np.array(mass))
 
 
 def auroc(rights: Numbers, wrongs: Numbers) -> float:
@@ -237,15 +233,6 @@ def auroc(rights: Numbers, wrongs: Numbers) -> float:
     if not len(rights) or not len(wrongs):
         return float("nan")
     return float(((rights[:, None] > wrongs).mean() + (rights[:, None] >= wrongs).mean()) / 2)
-
-
-def firsts_of(examples: Sequence[Example], trees: lightgbm.Booster) -> list[Judged]:
-    """Of every example, with vectors where the reader uses them."""
-    told = [
-        iter(judged([one for one in examples if one.folded is folded], trees, with_vectors=not folded))
-        for folded in (False, True)
-    ]
-    return [next(told[one.folded]) for one in examples]
 
 
 def report(
@@ -256,8 +243,8 @@ def report(
         "questions", "n", "held", "first right", "AUROC", "right / wrong from .65", "from .5", "from .35", title=title
     )
     groups: dict[str, list[tuple[Example, float, float]]] = defaultdict(list)
-    for one, told in zip(examples, firsts_of(examples, trees), strict=True):
-        constant, factor = sure[int(one.folded)]
+    for one, told in zip(examples, judged(examples, trees, with_vectors=True), strict=True):
+        constant, factor = sure[0]
         chance = float(1 / (1 + np.exp(-(constant + factor * told.score))))
         for kind in (one.case.kind + (" unaccented" if one.folded else ""), f"all {one.case.why}", "all"):
             groups[kind].append((one, chance, told.right))

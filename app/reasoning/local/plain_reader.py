@@ -1,8 +1,8 @@
 """`PlainReader`: boosted trees over words, vectors and places of pieces. Implements `Reader`.
 
 The weights are fitted by ``training/reader/plain.py`` and described in ``docs/reader.md``. All pieces are measured by
-words; the most promising are compared with the question by their vectors, too, and only these can be the answer. For a
-question without diacritics, and while the model for vectors is away, words alone decide.
+words; the most promising are compared with the question by their vectors, too, and only these can be the answer. While
+the model for vectors is away words alone decide.
 """
 
 from collections.abc import Sequence
@@ -98,7 +98,7 @@ class PlainReader:
         features = features_of(asked, candidates, cosines, request.department, request.today)
         scores = self._weights.trees.score(features)
         chosen = np.argsort(-scores, kind="stable")[:COMPARED]
-        near = None if asked.folded else await self._cosines(text, [candidates[at].text for at in chosen])
+        near = await self._cosines(text, [candidates[at].text for at in chosen])
         if near is not None:
             cosines[chosen] = near
             compared = self._weights.trees.score(with_cosines(features, cosines))
