@@ -56,7 +56,7 @@ OWNERS: dict[str, set[str]] = {
     "PIL": {"ingestion"},
     "charset_normalizer": {"ingestion"},
     "anyio": {"api", "client", "tools"},
-    "numpy": {"embedding", "evaluation", "retrieval", "reasoning", "storage", "ingestion"},
+    "numpy": {"embedding", "evaluation", "retrieval", "reasoning", "storage", "ingestion", "text"},
     "cachetools": {"embedding", "retrieval", "api", "flow", "reasoning"},
     "pydantic": {"*"},
 }
