@@ -141,6 +141,9 @@ class Moved(Record):
     """What was wrong; empty = right."""
     after: tuple[str, ...]
 
+    def __str__(self) -> str:
+        return f"{self.key} {self.question} ({'; '.join(self.after or self.before)})"
+
 
 class Comparison(Record):
     """What changed from one run to the next."""
@@ -163,6 +166,20 @@ class Comparison(Record):
     def holds(self) -> bool:
         """Whether no gate is broken."""
         return all(gate.holds for gate in self.gates)
+
+    @property
+    def summary(self) -> str:
+        """What changed besides the rates, for people."""
+        waited = " → ".join(f"{seconds * 1000:.0f} ms" for seconds in self.median_seconds)
+        leaks = f"leaks {self.leaks[0]} → {self.leaks[1]}"
+        unlike = f" Not alike: {'; '.join(self.unlike)}." if self.unlike else ""
+        return f"{self.questions} questions in both runs; {leaks}; median wait {waited}.{unlike}"
+
+    def rows(self) -> Iterator[tuple[str, ...]]:
+        """Write every rate as texts: title, before, after, change with its interval, verdict."""
+        for one in self.changes:
+            change = f"{one.after - one.before:+.3f} ({one.low:+.3f} … {one.high:+.3f})"
+            yield BY_NAME[one.metric].title, f"{one.before:.3f}", f"{one.after:.3f}", change, one.verdict
 
 
 def compare(before: Report, after: Report) -> Comparison:
