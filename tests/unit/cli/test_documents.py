@@ -128,7 +128,7 @@ class TestReport:
         assert json.loads(out.getvalue())["outcome"] == "published"
         assert report.summary() | {"seconds": 0} == {
             "published": 1, "unchanged": 0, "partial": 0, "failed": 0, "retired": 0, "skipped": 0, "chunks": 2,
-            "embedded": 1, "seconds": 0,
+            "embedded": 1, "planted": 0, "seconds": 0,
         }  # fmt: skip
 
 
