@@ -19,6 +19,7 @@ PluginT = TypeVar("PluginT")
 BUNDLED: Mapping[str, Mapping[str, str]] = {
     TOOLS: {
         "python": "extras.python.tool:PYTHON [python]",
+        "unit": "extras.units.tool:UNIT",
         "web": "extras.web.plugin:WEB [web]",
         "wikipedia": "extras.web.plugin:WIKIPEDIA",
         "transcript": "extras.web.plugin:TRANSCRIPT [web]",

@@ -34,11 +34,6 @@ ALLOWED_FIELDS = frozenset({
 """Ids, enumerations, counts and durations. Add a field only when its value can never be somebody's text."""
 
 _ALWAYS = frozenset({"event", "logger", "timestamp"})
-_LIBRARIES = (
-    "uvicorn", "uvicorn.error", "uvicorn.access", "asyncio", "pgqueuer", "sqlalchemy", "alembic", "sse_starlette",
-    "aiohttp", "httpx", "openai",
-)  # fmt: skip
-"""They log through our handler, warnings and worse only; the server's start and stop lines are wanted."""
 _REPEATING_LIBRARIES = ("pgqueuer", "asyncpg")
 _REPEATING_EVENTS = frozenset({
     "hints_lost", "lease_not_renewed", "not_looked", "not_ready", "notifications_away", "worker_interrupted",

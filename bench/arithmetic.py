@@ -35,14 +35,14 @@ from app.reasoning.local.intents import tool_for
 from app.text.language import fold, guess_language
 from app.text.numbers import all_readings, read_number
 from app.tools.arithmetic import calculate
-from app.tools.measures import convert, counterpart, read_measure
 from app.tools.typed import coerced
-from app.tools.unit import Amount
 from bench.intent.report import Section, share, show
 from bench.intent.routing import built_in
 from extras.servers import date as date_server
 from extras.servers import math as math_server
 from extras.servers.serving import Operation
+from extras.units.measures import convert, counterpart, read_measure
+from extras.units.tool import Amount
 
 ANSWERED_AIM = 0.80
 """Of our own questions at least this share has to be answered, and nothing may be answered wrongly."""

@@ -76,11 +76,12 @@ def print_problem(as_json: bool, code: ErrorCode, detail: str) -> None:
         Console(stderr=True).print(f"[red]{code.value}[/] {detail}", highlight=False)
 
 
-def print_table(out: Console, columns: Iterable[str], rows: Iterable[Iterable[str | Text]]) -> None:
-    """Print a plain table; nothing when there is no row."""
-    table = Table(box=None, header_style="dim", pad_edge=False)
-    for column in columns:
-        table.add_column(column, overflow="fold")
+def print_table(out: Console, columns: Iterable[str], rows: Iterable[Iterable[str | Text]], title: str = "") -> None:
+    """Print a plain table, with a title one of figures, which stand on the right; nothing when there is no row."""
+    table = Table(title=title or None, title_justify="left", box=None, header_style="dim", pad_edge=bool(title))
+    for place, column in enumerate(columns):
+        is_figure, is_name = bool(title and place), bool(title and not place)
+        table.add_column(column, overflow="fold", justify="right" if is_figure else "left", no_wrap=is_name)
     for row in rows:
         table.add_row(*(cell if isinstance(cell, Text) else text(cell) for cell in row))
     if table.row_count:

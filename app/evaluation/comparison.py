@@ -11,7 +11,7 @@ from app.domain.record import Record
 from app.errors import AppError, ErrorCode
 from app.evaluation.dataset import faults_of, refusal
 from app.evaluation.figures import BY_NAME, METRICS, difference_interval, rate
-from app.evaluation.report import Asked, GateResult, Group, Report, pairs_of
+from app.evaluation.report import Asked, GateResult, Report, pairs_of
 
 DEFAULT_GATES = Path(__file__).parent / "gates.toml"
 FIGURES = ("leaks", "calibration_error", "median_seconds", "p95_seconds", "tokens_per_question")
@@ -60,18 +60,17 @@ class Gate(Record):
 
     def value_in(self, report: Report) -> float | None:
         """The figure it is about; None where the run tells nothing of it."""
-        if self._groups:
-            return _of_group(report.groups, *self._groups[0], self.metric)
-        if score := report.scores.get(self.metric):
+        scores = report.scores
+        for named in self._groups:
+            scores = next((one.scores for one in report.groups if (one.kind, one.name) == named), {})
+        if score := scores.get(self.metric):
             return score.value
-        calibration = report.calibration
+        spent, calibration = report.spent, report.calibration
         figures = {
-            "leaks": float(report.leak_count),
-            "calibration_error": calibration.error if calibration else None,
-            "median_seconds": report.spent.median_seconds,
-            "p95_seconds": report.spent.p95_seconds,
-            "tokens_per_question": report.spent.tokens_per_question,
-        }
+            "leaks": float(report.leak_count), "calibration_error": calibration.error if calibration else None,
+            "median_seconds": spent.median_seconds, "p95_seconds": spent.p95_seconds,
+            "tokens_per_question": spent.tokens_per_question,
+        }  # fmt: skip
         return figures.get(self.metric)
 
 
@@ -93,37 +92,30 @@ def read_gates(path: Path) -> tuple[Gate, ...]:
 
 def held(gates: Sequence[Gate], report: Report, before: Report | None = None) -> tuple[GateResult, ...]:
     """Every demand of the gates against the run, and against an earlier one where there is one."""
-    return tuple(result for gate in gates for result in _results(gate, report, before))
+    return tuple(
+        GateResult(
+            metric=gate.metric, where=gate.where, demand=demand, value=value,
+            holds=not gate.required if value is None else holds,
+        )
+        for gate in gates
+        for value in (gate.value_in(report),)
+        for demand, holds in _demands(gate, value or 0.0, gate.value_in(before) if before else None)
+    )  # fmt: skip
 
 
-def _results(gate: Gate, report: Report, before: Report | None) -> Iterator[GateResult]:
-    value = gate.value_in(report)
+def _demands(gate: Gate, value: float, was: float | None) -> Iterator[tuple[str, bool]]:
+    """Each limit of a gate for people, and whether `value` keeps it; the last two only where there was a value."""
     if gate.min is not None:
-        yield _result(gate, f"≥ {gate.min:g}", value, value is not None and value >= gate.min)
+        yield f"≥ {gate.min:g}", value >= gate.min
     if gate.max is not None:
-        yield _result(gate, f"≤ {gate.max:g}", value, value is not None and value <= gate.max)
-    was = gate.value_in(before) if before else None
+        yield f"≤ {gate.max:g}", value <= gate.max
     if was is None:
         return
-    # Figures are kept to six places: what lies beyond must not decide.
-    change = None if value is None else round(value - was, 6)
+    change = round(value - was, 6)  # figures are kept to six places: what lies beyond must not decide
     if gate.max_drop is not None:
-        demand = f"≥ {was - gate.max_drop:.3g} ({was:.3g} before)"
-        yield _result(gate, demand, value, change is not None and change >= -gate.max_drop)
+        yield f"≥ {was - gate.max_drop:.3g} ({was:.3g} before)", change >= -gate.max_drop
     if gate.max_rise is not None:
-        demand = f"≤ {was + gate.max_rise:.3g} ({was:.3g} before)"
-        yield _result(gate, demand, value, change is not None and change <= gate.max_rise)
-
-
-def _result(gate: Gate, demand: str, value: float | None, holds: bool) -> GateResult:
-    is_silent = value is None and not gate.required
-    return GateResult(metric=gate.metric, where=gate.where, demand=demand, value=value, holds=holds or is_silent)
-
-
-def _of_group(groups: Sequence[Group], kind: str, name: str, metric: str) -> float | None:
-    found = next((group for group in groups if (group.kind, group.name) == (kind, name)), None)
-    score = found.scores.get(metric) if found else None
-    return score.value if score else None
+        yield f"≤ {was + gate.max_rise:.3g} ({was:.3g} before)", change <= gate.max_rise
 
 
 class Change(Record):
@@ -149,6 +141,9 @@ class Moved(Record):
     """What was wrong; empty = right."""
     after: tuple[str, ...]
 
+    def __str__(self) -> str:
+        return f"{self.key} {self.question} ({'; '.join(self.after or self.before)})"
+
 
 class Comparison(Record):
     """What changed from one run to the next."""
@@ -171,6 +166,20 @@ class Comparison(Record):
     def holds(self) -> bool:
         """Whether no gate is broken."""
         return all(gate.holds for gate in self.gates)
+
+    @property
+    def summary(self) -> str:
+        """What changed besides the rates, for people."""
+        waited = " → ".join(f"{seconds * 1000:.0f} ms" for seconds in self.median_seconds)
+        leaks = f"leaks {self.leaks[0]} → {self.leaks[1]}"
+        unlike = f" Not alike: {'; '.join(self.unlike)}." if self.unlike else ""
+        return f"{self.questions} questions in both runs; {leaks}; median wait {waited}.{unlike}"
+
+    def rows(self) -> Iterator[tuple[str, ...]]:
+        """Write every rate as texts: title, before, after, change with its interval, verdict."""
+        for one in self.changes:
+            change = f"{one.after - one.before:+.3f} ({one.low:+.3f} … {one.high:+.3f})"
+            yield BY_NAME[one.metric].title, f"{one.before:.3f}", f"{one.after:.3f}", change, one.verdict
 
 
 def compare(before: Report, after: Report) -> Comparison:

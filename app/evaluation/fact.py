@@ -1,21 +1,33 @@
-"""What must stand in an answer: words, an expression, an amount with its unit, a day; and what must not."""
+"""Read what stands in an answer: its sentences and notes, words, amounts, days; and what must not stand there."""
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import date
 from decimal import Decimal
+from difflib import SequenceMatcher
 from functools import lru_cache
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, NamedTuple, Self
 
 from pydantic import Field, StringConstraints, model_validator
 
 from app.domain.record import Record
 from app.text.amounts import DATE, DAY_OF_YEAR, UNIT_WORDS, amounts_in
-from app.text.language import fold, normalise
+from app.text.language import fold, normalise, words
 from app.tools.regex import Regex, RegexRefused, compile_regex
 
-MARKUP = re.compile(r"\*\*|__|`")
+_MARKUP = re.compile(r"\*\*|__|`")
 """Marks of bold and code, which no reader sees."""
+_RUN = 3
+"""Words in a row that count as common; shorter runs stand in any two sentences of one company."""
+_HEADING = re.compile(r"^(\*\*|__)[^*_]+\1$|^#+ ")
+_SOURCE = re.compile(r"^(?:Theo|According to) (?:[“\"][^”\"]*[”\"](?:, | và | and )?)+:\s*")
+_NOTE = re.compile(r"(?:^|(?<=[.!?…;”)] ))(?:Lưu ý|Note): ?", re.IGNORECASE)
+_ABOUT_THE_SEARCH = re.compile(
+    r"^(?:Chưa tìm thấy|Not found in|Agent .{1,80} chưa trả lời|The .{1,80} agent could not answer)"
+)
+_GREETING = re.compile(r"^(?:xin chào|chào|dạ|kính gửi|hello|hi|dear)\b", re.IGNORECASE)
+_ITEM = re.compile(r"^(?:[-*•–>]|\d{1,2}[.)])\s+")
+_ENDS = re.compile(r"(?<=[.!?…])[”\")]?\s+(?=[“\"(]?[^\W_])")
 
 
 class Fact(Record):
@@ -128,7 +140,7 @@ def _bare(text: str) -> str:
 
 
 def _readable(text: str) -> str:
-    return normalise(MARKUP.sub("", text))
+    return normalise(_MARKUP.sub("", text))
 
 
 def _stands(fact: Fact, shown: str) -> bool:
@@ -157,3 +169,64 @@ def _compiled(expression: str) -> Regex:
         return compile_regex(expression)
     except RegexRefused as refused:
         raise ValueError(f"regex: RE2 cannot use it ({refused.fault})") from refused
+
+
+class Parts(NamedTuple):
+    """An answer taken apart."""
+
+    sentences: tuple[str, ...]
+    """Those that tell something; list items and table rows are sentences."""
+    notes: str
+    """What stands in parts that begin with “Lưu ý:” or “Note:”, up to the next empty line."""
+
+
+def split_answer(answer: str) -> Parts:
+    """Split an answer into sentences and notes.
+
+    Left out are headings (“Theo “…”:”, a line in bold, a line that ends in a colon, the first row of a table),
+    greetings, what is said about the search, and a bare yes or no.
+    """
+    sentences: list[str] = []
+    notes: list[str] = []
+    is_note = False
+    lines = [line.strip() for line in answer.split("\n")]
+    for line, following in zip(lines, [*lines[1:], ""], strict=True):
+        if not line:
+            is_note = False
+        if is_note:
+            notes.append(line)
+            continue
+        body, *noted = _NOTE.split(line, maxsplit=1)
+        notes += noted
+        is_note = bool(noted)
+        is_table_head = line.startswith("|") and re.fullmatch(r"[|\s:-]+", following)
+        if body and not is_table_head and not _HEADING.match(body):
+            sentences += _sentences(body)
+    return Parts(tuple(sentences), "\n".join(notes))
+
+
+def _sentences(line: str) -> Iterator[str]:
+    text = _ITEM.sub("", _MARKUP.sub("", line))
+    text = _SOURCE.sub("", text).strip()
+    if text.endswith(":") or _ABOUT_THE_SEARCH.match(text):
+        return
+    for sentence in _ENDS.split(text):
+        found = words(sentence)
+        has_figure = any(character.isdigit() for character in sentence)
+        is_greeting = _GREETING.match(sentence) and len(found) <= 6 and not has_figure
+        if (len(found) >= 3 or has_figure) and not is_greeting:
+            yield sentence
+
+
+def overlap(sentence: str, passage: str) -> float:
+    """Measure how far one text is a piece of the other: words in common runs, in order, ÷ words of the shorter, 0–1.
+
+    A run has three words or more, or is the whole shorter text. So a quotation of half a passage has 1, a table row
+    told with its column names most of it, and two sentences that share only subject and phrases little.
+    """
+    one, other = words(sentence), words(passage)
+    shorter = min(len(one), len(other))
+    if not shorter:
+        return 0.0
+    blocks = SequenceMatcher(None, one, other, autojunk=False).get_matching_blocks()
+    return sum(block.size for block in blocks if block.size >= min(_RUN, shorter)) / shorter

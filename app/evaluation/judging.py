@@ -1,15 +1,32 @@
-"""Hold an answer against what was expected: what failed, its grade, and what it adds to each figure."""
+"""Judge an answer: which of its sentences tell something, what of the expected is missing, its grade, and its leaks."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from typing import Literal
 
 from app.domain.record import Record
-from app.evaluation.fact import leaked, missing_dates, missing_facts
+from app.evaluation.fact import (
+    Alternatives,
+    Parts,
+    leaked,
+    missing_dates,
+    missing_facts,
+    overlap,
+    split_answer,
+    without_words,
+)
 from app.evaluation.figures import CUT, Pair, class_pairs, recall_at, share
-from app.evaluation.grading import GIVEN, Grade, extra_sentences, grade_of, split_answer, stale_told
 from app.evaluation.observed import Observation, cited_urls
 from app.evaluation.question import Disagreement, Expected, Question
+from app.text.language import guess_language
 
+Grade = Literal[
+    "right", "partly", "wrong_answered", "wrong_hedged", "wrongly_refused", "rightly_refused", "failed"
+]  # fmt: skip
+GIVEN = frozenset({"answered", "partial", "conflict"})
+"""Outcomes that tell something as an answer."""
+BELONGS = 0.5
+"""The overlap with a passage from which on a sentence belongs."""
 _GRADES: dict[str, frozenset[Grade]] = {
     "fully_right": frozenset({"right", "rightly_refused"}), "partly": frozenset({"partly"}),
     "wrong_answered": frozenset({"wrong_answered"}), "wrong_hedged": frozenset({"wrong_hedged"}),
@@ -40,11 +57,11 @@ class Verdict(Record):
 
     right: bool
     """Nothing that was expected is missing, and nothing leaked."""
-    is_true: bool | None
+    is_true: bool | None = None
     """Whether the answer says what is so, the confidence's question: None where it gave none, or nobody knows."""
-    grade: Grade | None
+    grade: Grade | None = None
     """None where nothing is expected that could be graded, or nobody has confirmed it."""
-    extra: tuple[str, ...]
+    extra: tuple[str, ...] = ()
     """Sentences of the answer that do not belong into it."""
     faults: tuple[Fault, ...]
     leaks: tuple[Leak, ...]
@@ -65,26 +82,18 @@ def judge(
     `urls` gives the address of every document the question names; `texts` is (where, text) of all that was told;
     `forbidden` holds the addresses of documents the asker may not read.
     """
-    judging = _Judging(question, observation, urls)
-    leaks = tuple(_leaks(question.expected, observation, texts, forbidden))
-    judging.faults += [Fault(check="leak", detail=f"{leak.what} in {leak.where}") for leak in leaks]
-    judging.measures |= {"right": share(not judging.faults), "leaking": share(bool(leaks))}
-    reviewed = not question.to_review
+    found = _Judging(question, observation, urls)
+    shown = leaked(texts, question.expected.must_not_contain)
+    shown += [(url, where) for where, url in dict.fromkeys(cited_urls(observation)) if url in forbidden]
+    leaks = tuple(Leak(what=what, where=where) for what, where in shown)
+    found.faults += [Fault(check="leak", detail=f"{leak.what} in {leak.where}") for leak in leaks]
+    right, faults = not found.faults, tuple(found.faults)
+    if question.to_review:
+        return Verdict(right=right, extra=found.extra, faults=faults, leaks=leaks, measures={})
     return Verdict(
-        right=not judging.faults, is_true=judging.is_true() if reviewed else None, extra=judging.extra,
-        grade=judging.grade if reviewed else None, faults=tuple(judging.faults), leaks=leaks,
-        measures=judging.measures if reviewed else {},
+        right=right, is_true=found.is_true(), grade=found.grade, extra=found.extra, faults=faults, leaks=leaks,
+        measures={**found.measures, "right": share(right), "leaking": share(bool(leaks))},
     )  # fmt: skip
-
-
-def _leaks(
-    expected: Expected, observation: Observation, texts: Sequence[tuple[str, str]], forbidden: AbstractSet[str]
-) -> Iterator[Leak]:
-    for canary, where in leaked(texts, expected.must_not_contain):
-        yield Leak(what=canary, where=where)
-    for where, url in dict.fromkeys(cited_urls(observation)):
-        if url in forbidden:
-            yield Leak(what=url, where=where)
 
 
 class _Judging:
@@ -128,9 +137,7 @@ class _Judging:
     def _evidence(self) -> None:
         if self._expected.evidence is None:
             return
-        needs = [
-            frozenset(self._urls.get(name, name) for name in need) for need in self._expected.evidence.needs
-        ]  # fmt: skip
+        needs = [frozenset(self._urls.get(name, name) for name in one) for one in self._expected.evidence.needs]
         cited = [source.url for source in self._seen.evidence]
         for need in needs:
             if not need & set(cited):
@@ -141,7 +148,7 @@ class _Judging:
         """Facts, days, superseded values, sentences that do not belong, and the grade that follows."""
         expected, seen = self._expected, self._seen
         parts = split_answer(seen.answer)
-        cites = not self.faults or all(fault.check != "evidence" for fault in self.faults)
+        cites = all(fault.check != "evidence" for fault in self.faults)
         missing, days = missing_facts(seen.answer, expected.facts), missing_dates(seen.answer, expected.dates)
         stale = stale_told(parts, seen.outcome, expected)
         for fact in missing:
@@ -190,3 +197,69 @@ class _Judging:
         url = self._urls.get(winner, winner)
         concerned = [one for one in self._seen.conflicts if url in (one.winner, one.loser)]
         return bool(concerned) and all(one.decided and one.winner == url for one in concerned)
+
+
+def grade_of(
+    expected: Expected, observation: Observation, missing: int, *, is_stale: bool, cites: bool
+) -> Grade | None:
+    """Grade an answer that lacks `missing` facts and days; None where no outcome, fact or source is expected.
+
+    `cites` tells whether every expected document is cited; it counts only where no fact is expected.
+    """
+    first = expected.outcome[0] if expected.outcome else None
+    parts = len(expected.facts) + len(expected.dates)
+    if first is None and not parts and not expected.evidence:
+        return None
+    outcome = observation.outcome
+    if observation.error or outcome == "failed":
+        return "failed"
+    wrong: Grade = "wrong_answered" if outcome == "answered" else "wrong_hedged"
+    fits = not expected.outcome or outcome in expected.outcome
+    if first is not None and first not in GIVEN:
+        return "rightly_refused" if fits else wrong
+    if outcome not in GIVEN:
+        return "wrongly_refused"
+    if not parts and expected.evidence:
+        parts, missing = 1, int(not cites)
+    if parts and missing == parts:
+        return wrong
+    return "partly" if missing or is_stale or not fits else "right"
+
+
+def extra_sentences(parts: Parts, expected: Expected, language: str) -> list[str]:
+    """List the sentences that overlap no passage of `belongs` and hold no fact.
+
+    A sentence in the asker's `language` is let pass where no passage is in it: it may be a translation.
+    """
+    is_translated = all(guess_language(passage) != language for passage in expected.belongs)
+    return [
+        sentence
+        for sentence in parts.sentences
+        if len(missing_facts(sentence, expected.facts)) == len(expected.facts)
+        and all(overlap(sentence, passage) < BELONGS for passage in expected.belongs)
+        and not (is_translated and guess_language(sentence) == language)
+    ]
+
+
+def stale_told(parts: Parts, outcome: str, expected: Expected) -> list[Alternatives]:
+    """List the superseded values that a sentence tells as current.
+
+    A value is let pass where the outcome is `conflict`, where a note names it, where the sentence quotes a passage
+    that belongs and names it (“14 instead of 12 days”), and where it is only a part of a fact.
+    """
+    if outcome == "conflict":
+        return []
+    return [
+        value
+        for value in expected.stale
+        if missing_facts(parts.notes, [value]) and any(_tells(one, value, expected) for one in parts.sentences)
+    ]
+
+
+def _tells(sentence: str, value: Alternatives, expected: Expected) -> bool:
+    spellings = [fact.text for group in expected.facts for fact in group.any_of if fact.text]
+    if missing_facts(without_words(sentence, spellings), [value]):
+        return False
+    return not any(
+        overlap(sentence, passage) >= BELONGS and not missing_facts(passage, [value]) for passage in expected.belongs
+    )

@@ -89,8 +89,7 @@ def unfolding(summary: str, about: str, prose: Iterable[tuple[str, str]], *, lis
 
 def gate_list(results: Sequence[GateResult]) -> str:
     """Write every demand with what was reached, the broken ones first."""
-    lines = [str(one) for one in sorted(results, key=lambda one: one.holds)]
-    return item_list(lines)
+    return item_list(map(str, sorted(results, key=lambda one: one.holds)))
 
 
 def circumstances_list(told: Circumstances) -> str:
@@ -103,21 +102,10 @@ def circumstances_list(told: Circumstances) -> str:
 
 def _changes(found: Comparison) -> str:
     """What moved since the earlier run, and which questions made it move."""
-    rows = [
-        (BY_NAME[one.metric].title, f"{one.before:.3f}", f"{one.after:.3f}", f"{one.low:+.3f} to {one.high:+.3f}",
-         one.verdict) for one in found.changes
-    ]  # fmt: skip
-    waited = " → ".join(f"{seconds * 1000:.0f} ms" for seconds in found.median_seconds)
-    leaks = f"leaks {found.leaks[0]} → {found.leaks[1]}"
-    told = f"{found.questions} questions in both runs; {leaks}; median wait {waited}."
-    unlike = f" Not alike: {'; '.join(found.unlike)}." if found.unlike else ""
-    moved = [
-        item_list((f"{one.question} ({one.key}): {'; '.join(one.after or one.before)}" for one in questions), title)
-        for title, questions in (("Worse", found.worse), ("Better", found.better))
-    ]
-    body = table(("rate", "before", "after", "change, 95 % interval", ""), rows)
+    moved = item_list(map(str, found.worse), "Worse") + item_list(map(str, found.better), "Better")
+    body = table(("rate", "before", "after", "change, 95 % interval", ""), found.rows())
     gates = section("Gates", gate_list(found.gates)) if found.gates else ""
-    return section("Since the earlier run", f"<p>{escape(told + unlike)}</p>{body}{''.join(moved)}") + gates
+    return section("Since the earlier run", f"<p>{escape(found.summary)}</p>{body}{moved}") + gates
 
 
 def _confidence(report: Report) -> Iterator[tuple[str, ...]]:

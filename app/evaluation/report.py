@@ -24,8 +24,7 @@ from app.evaluation.figures import (
     rate,
     reliability,
 )
-from app.evaluation.grading import Grade
-from app.evaluation.judging import Fault, Leak
+from app.evaluation.judging import Verdict
 from app.evaluation.observed import Observation
 from app.evaluation.question import Question
 
@@ -74,7 +73,7 @@ class Group(Record):
     """Median wait."""
 
 
-class Asked(Record):
+class Asked(Verdict):
     """One question with its answer and how it fared."""
 
     dataset: str
@@ -82,14 +81,6 @@ class Asked(Record):
     language: str
     asker: str
     observation: Observation
-    right: bool
-    is_true: bool | None
-    grade: Grade | None = None
-    extra: tuple[str, ...] = ()
-    """Sentences that do not belong into the answer."""
-    faults: tuple[Fault, ...]
-    leaks: tuple[Leak, ...]
-    measures: dict[str, Pair]
 
     @property
     def key(self) -> str:

@@ -208,7 +208,7 @@ class Evaluation:
         told = question.model_copy(update={"documents": ()})
         return Asked(
             dataset=ready.dataset, question=told, language=question.told_in, asker=question.asker_name,
-            observation=observation, **{name: getattr(verdict, name) for name in type(verdict).model_fields},
+            observation=observation, **dict(verdict),
         )  # fmt: skip
 
     async def _observe(self, ready: _Ready) -> tuple[Observation, list[tuple[str, str]]]:

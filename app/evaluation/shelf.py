@@ -69,10 +69,7 @@ class Shelf:
         draft = self._folder / f".{run_id}"
         draft.mkdir(mode=0o700)
         for name, text in texts.items():
-            with os.fdopen(
-                os.open(draft / name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", -1, "utf-8"
-            ) as file:
-                file.write(text)
+            write_owned(draft / name, text)
         kept = draft.rename(self._folder / run_id)  # a run is there as a whole or not at all
         for old in self._ids()[self._most :]:
             shutil.rmtree(self._folder / old, ignore_errors=True)
@@ -129,6 +126,13 @@ class Shelf:
         if not self._folder.is_dir():
             return []
         return sorted((one.name for one in self._folder.iterdir() if RUN_ID.fullmatch(one.name)), reverse=True)
+
+
+def write_owned(path: Path, text: str, *, append: bool = False) -> None:
+    """Write a file for its owner only: it tells what is in documents."""
+    flags = os.O_WRONLY | os.O_CREAT | (os.O_APPEND if append else os.O_TRUNC)
+    with os.fdopen(os.open(path, flags, 0o600), "a" if append else "w", encoding="utf-8") as file:
+        file.write(text)
 
 
 def figures_of(run_id: str, report: Report) -> KeptRun:

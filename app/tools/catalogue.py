@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from app.changes import Concepts
-from app.domain.plan import PYTHON_TOOL, TRANSCRIPT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
+from app.domain.plan import PYTHON_TOOL, TRANSCRIPT_TOOL, UNIT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
 from app.embedding import Embedder
 from app.plugins import TOOLS, load_plugins
 from app.reasoning import Reasoner
@@ -24,7 +24,6 @@ from app.tools.math import MathTool
 from app.tools.rag import RagTool
 from app.tools.safe_http import Fetcher
 from app.tools.summary import SummaryTool
-from app.tools.unit import UnitTool
 
 
 @dataclass(frozen=True)
@@ -80,10 +79,10 @@ _CATALOGUE = (
     ToolPlugin(MathTool, lambda ports: MathTool(ports.reasoner)),
     ToolPlugin(LogTool, lambda ports: LogTool(ports.database, ports.reasoner)),
     ToolPlugin(ChangesTool, _changes_tool),
-    ToolPlugin(UnitTool, lambda ports: UnitTool(ports.reasoner)),
     ToolPlugin(FilesTool, _files_tool),
 )
 """The built-in tools: one is added here, and nowhere else."""
+_OF_EXTRAS = (WEB_TOOL, WIKIPEDIA_TOOL, TRANSCRIPT_TOOL, PYTHON_TOOL, UNIT_TOOL)
 
 
 @cache
@@ -95,8 +94,8 @@ def catalogue() -> tuple[ToolPlugin, ...]:
 def tool_names() -> tuple[str, ...]:
     """Every tool an agent file may name besides those of MCP servers; those of `extras` are turned off where they
     are left out."""
-    names = (*(plugin.kind.name for plugin in catalogue()), WEB_TOOL, WIKIPEDIA_TOOL, TRANSCRIPT_TOOL, PYTHON_TOOL)
-    return tuple(dict.fromkeys(names))
+    built = (plugin.kind.name for plugin in catalogue())
+    return tuple(dict.fromkeys((*built, *_OF_EXTRAS)))
 
 
 def build_toolbox(ports: ToolPorts, further: Iterable[Tool] = ()) -> Toolbox:

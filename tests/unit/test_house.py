@@ -30,7 +30,6 @@ OWNERS: dict[str, set[str]] = {
     "google": {"faces"},
     "jsonschema": {"tools"},
     "referencing": {"tools"},
-    "pint": {"tools"},
     "re2": {"tools"},
     "httpcore2": {"tools"},
     "requests": {"tools"},

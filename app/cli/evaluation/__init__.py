@@ -15,14 +15,14 @@ from rich.console import Console
 
 from app.cli.connecting import Tenant, opened
 from app.cli.evaluation.display import show_blind, show_comparison, show_report, show_wrong_rows
-from app.cli.evaluation.house import LocalHouse, circumstances_of, corrections_in, offline, write_owned
+from app.cli.evaluation.house import LocalHouse, circumstances_of, corrections_in, offline
 from app.cli.output import FAILED, OK, DocumentBar, print_json, run_async
 from app.evaluation.comparison import DEFAULT_GATES, compare, held, read_gates
 from app.evaluation.dataset import DEFAULT, Dataset, as_lines, cases_from, lines_of, open_dataset, read_dataset, refusal
 from app.evaluation.page import report_page
 from app.evaluation.report import SEED, Report, read_report, summarise
 from app.evaluation.running import Evaluation, Progress
-from app.evaluation.shelf import PAGE_NAME, REPORT_NAME, SHELF_FOLDER, Shelf
+from app.evaluation.shelf import PAGE_NAME, REPORT_NAME, SHELF_FOLDER, Shelf, write_owned
 from app.plugins import EVALUATIONS, entries_of
 from app.settings import Settings
 

@@ -3,10 +3,9 @@
 from collections.abc import Iterable
 
 from rich.console import Console
-from rich.table import Table
 
-from app.cli.output import text
-from app.evaluation.comparison import Comparison, Moved
+from app.cli.output import print_table, text
+from app.evaluation.comparison import Comparison
 from app.evaluation.figures import BY_NAME, LEADING
 from app.evaluation.report import GateResult, Group, Report, Score, median_wait, rows_of_groups, rows_of_rates, wrong_of
 
@@ -25,9 +24,9 @@ def show_report(console: Console, report: Report) -> None:
     """Print rates with intervals, groups, the most confidently wrong, and the gates."""
     sets = ", ".join(one.name for one in report.datasets)
     title = f"{report.questions} questions from {sets}"
-    console.print(_table(title, ("rate", "value", "95 % interval", "questions"), rows_of_rates(report)))
+    print_table(console, ("rate", "value", "95 % interval", "questions"), rows_of_rates(report), title)
     head = ("", "questions", *(BY_NAME[name].title for name in LEADING))
-    console.print(_table("Groups", head, rows_of_groups(report)))
+    print_table(console, head, rows_of_groups(report), "Groups")
     if report.to_review:
         console.print(text(f"{report.to_review} to review count nowhere", "dim"))
     wrong = wrong_of(report)
@@ -52,13 +51,13 @@ def show_blind(console: Console, report: Report) -> None:
             (name, str(group.questions), *cells, "–" if group.seconds is None else f"{group.seconds.value:.1f}")
         )
     head = ("", "n", *(short for short, _ in _BLIND.values()), "s")
-    console.print(_table(f"{report.questions} questions; s = median seconds", head, rows))
+    print_table(console, head, rows, f"{report.questions} questions; s = median seconds")
     languages = {group.name: group for group in report.groups if group.kind == "language"}
     intervals = (
         (f"{short} = {name}", *(_interval(group.scores.get(metric)) for group in (whole, *languages.values())))
         for metric, (short, name) in _BLIND.items()
     )
-    console.print(_table("95 % intervals", ("", "all", *languages), intervals))
+    print_table(console, ("", "all", *languages), intervals, "95 % intervals")
     _show_gates(console, report.gates)
 
 
@@ -76,41 +75,18 @@ def show_wrong_rows(console: Console, report: Report) -> None:
 
 def show_comparison(console: Console, found: Comparison) -> None:
     """Print what changed, and the questions that moved."""
-    table = _table(f"Since the earlier run ({found.questions} questions in both)", ("rate", "before", "after"), ())
-    table.add_column("change, 95 % interval", justify="right")
-    for one in found.changes:
-        ends = f"{one.after - one.before:+.3f} ({one.low:+.3f} … {one.high:+.3f})"
-        cells = (f"{one.before:.3f}", f"{one.after:.3f}", ends)
-        table.add_row(BY_NAME[one.metric].title, *cells, style=_STYLES[one.verdict])
-    console.print(table)
-    before, after = found.median_seconds
-    leaks = f"leaks {found.leaks[0]} → {found.leaks[1]}"
-    console.print(text(f"{leaks} · median wait {before * 1000:.0f} → {after * 1000:.0f} ms"))
-    if found.unlike:
-        console.print(text(f"not alike: {'; '.join(found.unlike)}", "yellow"))
-    _show_moved(console, "worse", found.worse)
-    _show_moved(console, "better", found.better)
+    rows = ([text(cell, _STYLES[verdict]) for cell in cells] for *cells, verdict in found.rows())
+    print_table(console, ("rate", "before", "after", "change, 95 % interval"), rows, "Since the earlier run")
+    console.print(text(found.summary))
+    for verdict, moved in (("worse", found.worse), ("better", found.better)):
+        for one in moved:
+            console.print(text(f"{verdict}: {one}", _STYLES[verdict]))
     _show_gates(console, found.gates)
-
-
-def _show_moved(console: Console, verdict: str, moved: Iterable[Moved]) -> None:
-    for one in moved:
-        faults = "; ".join(one.after or one.before)
-        console.print(text(f"{verdict}: {one.key} {one.question} ({faults})", _STYLES[verdict]))
 
 
 def _show_gates(console: Console, gates: Iterable[GateResult]) -> None:
     for gate in sorted(gates, key=lambda gate: not gate.holds):
         console.print(text(str(gate), "green" if gate.holds else "bold red"))
-
-
-def _table(title: str, head: Iterable[str], rows: Iterable[Iterable[str]]) -> Table:
-    table = Table(title=title, title_justify="left", box=None, header_style="dim")
-    for place, name in enumerate(head):
-        table.add_column(name, justify="right" if place else "left", no_wrap=not place)
-    for row in rows:
-        table.add_row(*(text(cell) for cell in row))
-    return table
 
 
 def _short(score: Score | None) -> str:

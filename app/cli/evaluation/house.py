@@ -2,7 +2,6 @@
 
 import asyncio
 import hashlib
-import os
 from collections.abc import AsyncIterator, Sequence
 from datetime import date
 from pathlib import Path
@@ -147,20 +146,11 @@ def circumstances_of(services: Services, concurrency: int, corpora: Sequence[Cor
     )  # fmt: skip
 
 
-def write_owned(path: Path, text: str, *, append: bool = False) -> None:
-    """For its owner only: it tells what is in documents."""
-    how = os.O_APPEND if append else os.O_TRUNC
-    with os.fdopen(
-        os.open(path, os.O_WRONLY | os.O_CREAT | how, 0o600), "a" if append else "w", encoding="utf-8"
-    ) as file:
-        file.write(text)
-
-
-def _fingerprint_of_program(folder: Path = _APP) -> str:
+def _fingerprint_of_program() -> str:
     """12 hex digits over every file that has a part in answering; reads them."""
     digest = hashlib.sha256()
-    for path in sorted(folder.rglob("*")):
-        place = path.relative_to(folder)
+    for path in sorted(_APP.rglob("*")):
+        place = path.relative_to(_APP)
         if path.suffix in _KINDS and not _NO_PART & set(place.parts):
             digest.update(place.as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
     return digest.hexdigest()[:12]

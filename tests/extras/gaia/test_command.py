@@ -8,8 +8,8 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from app.cli import app as command_line
-from app.cli.evaluation.house import write_owned
 from app.errors import AppError
+from app.evaluation.shelf import write_owned
 from extras.gaia.display import show_gaia
 from tests.extras.gaia.runs import events, question, report
 

@@ -59,9 +59,8 @@ def judged(asked: Question, told: Sequence[Event], forbidden: frozenset[str] = f
 
 def asked_of(number: int, verdict: Verdict, observation: Observation, **changes: Any) -> Asked:
     one = question(id=f"q{number}", **changes)
-    fields = {name: getattr(verdict, name) for name in type(verdict).model_fields}
     return Asked(
-        dataset="mine", question=one, language="en", asker="acme/lan", observation=observation, **fields
+        dataset="mine", question=one, language="en", asker="acme/lan", observation=observation, **dict(verdict)
     )  # fmt: skip
 
 

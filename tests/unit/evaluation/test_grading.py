@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.evaluation.grading import BELONGS, extra_sentences, overlap, split_answer, stale_told
+from app.evaluation.fact import overlap, split_answer
+from app.evaluation.judging import BELONGS, extra_sentences, stale_told
 from app.evaluation.question import Expected
 from tests.unit.evaluation.runs import events, judged, question
 

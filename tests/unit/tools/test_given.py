@@ -8,7 +8,7 @@ from app.errors import ToolFailed
 from app.reasoning import Arguments
 from app.tools.base import ToolCall
 from app.tools.math import MathTool
-from app.tools.unit import UnitTool
+from extras.units.tool import UnitTool
 from tests.factories import finding, passage
 from tests.unit.tools.recording import RecordingReasoner, call
 from tests.unit.tools.test_typed import BookingTool

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.reasoning.local.measures_and_days import measure_or_day_asked
-from app.tools.measures import read_measure
+from extras.units.measures import read_measure
 
 
 class TestMeasureAsked:

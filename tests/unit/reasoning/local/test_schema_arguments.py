@@ -1,10 +1,10 @@
 from typing import Any
 
 from app.reasoning.local.arguments import arguments
-from app.tools.unit import Amount
 from extras.servers import date as date_server
 from extras.servers import math as math_server
 from extras.servers.serving import Operation
+from extras.units.tool import Amount
 
 OPERATIONS: dict[str, Operation[Any, Any]] = {
     f"{server}.{operation.name}": operation

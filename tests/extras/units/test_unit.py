@@ -13,8 +13,8 @@ from app.domain.knowledge import Language
 from app.errors import ToolFailed
 from app.reasoning import Arguments
 from app.tools.base import ToolResult
-from app.tools.measures import CannotConvert, Refusal, convert, counterpart, read_measure
-from app.tools.unit import ConversionFailed, UnitTool
+from extras.units.measures import CannotConvert, Refusal, convert, counterpart, read_measure
+from extras.units.tool import ConversionFailed, UnitTool
 from tests.factories import finding, passage
 from tests.limits import limit
 from tests.unit.tools.lag import LoopLag

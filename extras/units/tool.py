@@ -11,13 +11,15 @@ from pathlib import Path
 from pydantic import Field
 
 from app.domain.knowledge import Language
+from app.domain.plan import UNIT_TOOL
 from app.domain.record import Record
 from app.errors import ToolFailed
 from app.text.numbers import all_readings, format_number, read_number
 from app.tools.arithmetic import rounded
 from app.tools.base import ToolCall, ToolResult, computed
-from app.tools.measures import CannotConvert, Conversion, Measure, Refusal, convert, counterpart, read_measure
+from app.tools.catalogue import ToolPlugin
 from app.tools.typed import TypedTool
+from extras.units.measures import CannotConvert, Conversion, Measure, Refusal, convert, counterpart, read_measure
 
 _MAX_VALUE_CHARS = 60
 _MAX_UNIT_CHARS = 80
@@ -27,7 +29,7 @@ _MOST, _LEAST = 10**30, Fraction(1, 10**30)
 _MACHINE = Context(prec=15)
 _AMOUNT_WITH_UNIT = re.compile(r"\s*([-−]?\s?[0-9][0-9.,]*(?:[eE][+-]?[0-9]{1,2})?)\s*([^\s0-9].*)")
 _COUNTED_WITHOUT_SAYING = Decimal(1)
-_TEXTS: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("unit.toml").read_text("utf-8"))
+_TEXTS: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("sentences.toml").read_text("utf-8"))
 
 
 class ConversionFailed(ToolFailed):
@@ -56,7 +58,7 @@ class Amount(Record):
 class UnitTool(TypedTool[Amount]):
     """Converts an amount from one unit of measure to another (length, mass, area, temperature, speed); not money."""
 
-    name = "unit_tool"
+    name = UNIT_TOOL
     arguments = Amount
 
     async def run(self, call: ToolCall, index: int, query: str, arguments: Amount) -> ToolResult:
@@ -167,3 +169,6 @@ def _in_address(measure: Measure) -> str:
     """``degree_Fahrenheit``, ``kilometer*hour^-1``; a difference is ``delta_degree_Celsius``."""
     names = "*".join(name if power == 1 else f"{name}^{power}" for name, power in measure.key)
     return f"delta_{names}" if measure.is_difference else names
+
+
+UNIT = ToolPlugin(UnitTool, lambda ports: UnitTool(ports.reasoner))
