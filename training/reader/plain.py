@@ -41,6 +41,8 @@ VERSION = "3"
 _NAME = re.compile(r"(?<=\w )[A-ZĐ][^\W\d_]+(?: [A-ZĐ][^\W\d_]+)*")
 _PART_CHARS = 12
 _FOLDS = 3
+_DRAWN = 0.01
+"""Weight of the calibration's prior: where nothing is ever wrong, the logistic function would grow without end."""
 _SETTINGS = {
     "objective": "binary", "num_leaves": 15, "learning_rate": 0.05, "min_data_in_leaf": 40, "feature_fraction": 0.4,
     "bagging_fraction": 0.7, "bagging_freq": 1, "lambda_l2": 10.0, "seed": SEED, "num_threads": 1, "verbose": -1,
@@ -202,13 +204,15 @@ def judged(examples: Sequence[Example], trees: lightgbm.Booster, *, with_vectors
 
 
 def logistic(told: Sequence[Judged], mass: Numbers) -> Numbers:
-    """(constant, factor) that make log odds of scores, by Newton's method."""
+    """(constant, factor) that make log odds of scores, by Newton's method in steps of at most 1, drawn to (0, 1)."""
     scores, labels = np.array([one.score for one in told]), np.array([one.right for one in told])
-    inputs, slope = np.column_stack([np.ones(len(scores)), scores]), np.array([0.0, 1.0])
-    for _ in range(30):
+    inputs, start = np.column_stack([np.ones(len(scores)), scores]), np.array([0.0, 1.0])
+    slope = start
+    for _ in range(60):
         odds = 1 / (1 + np.exp(-np.clip(inputs @ slope, -30, 30)))
-        bend = (inputs.T * (mass * odds * (1 - odds))) @ inputs + np.eye(2) * 1e-6
-        slope -= np.linalg.solve(bend, inputs.T @ (mass * (odds - labels)))
+        bend = (inputs.T * (mass * odds * (1 - odds))) @ inputs + np.eye(2) * _DRAWN
+        step = np.linalg.solve(bend, inputs.T @ (mass * (odds - labels)) + _DRAWN * (slope - start))
+        slope = slope - step / max(1.0, float(np.linalg.norm(step)))
     return slope
 
 

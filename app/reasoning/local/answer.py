@@ -1,11 +1,13 @@
 """Answering one query from its passages, in their own words, or saying that they do not hold the answer."""
 
 from app.domain.evidence import evidence_of
-from app.domain.knowledge import Finding
+from app.domain.knowledge import Finding, Quote
 from app.reasoning import AnswerRequest
-from app.reasoning.local.choice import quotes_of, rivals_of, standing_of
+from app.reasoning.local.choice import first_of, quotes_of, rivals_of, standing_of
 from app.reasoning.local.cues import sentences
 from app.reasoning.local.decompose import sub_queries_of
+from app.reasoning.local.intents import intents_of
+from app.reasoning.local.math_arguments import states_formula
 from app.reasoning.local.phrases import titles_of
 from app.reasoning.local.rendering import render
 from app.reasoning.reader import Reader, Reading, ReadRequest
@@ -33,7 +35,7 @@ async def read(request: AnswerRequest, reader: Reader) -> Reading:
 def finding_of(request: AnswerRequest, reading: Reading, *, sure: bool = False) -> Finding:
     """The reading as a finding; with `sure` what was chosen counts as found however low its confidence is."""
     standing = "answer" if sure else standing_of(reading.confidence)
-    quotes = quotes_of(reading) if standing != "nothing" else ()
+    quotes = _told(request.query, reading) if standing != "nothing" else ()
     titles = list(dict.fromkeys(quote.passage.title for quote in quotes))
     texts = sentences("composed", request.language)
     told = texts["taken_from"].format(titles=titles_of(titles, request.language))
@@ -50,3 +52,12 @@ def finding_of(request: AnswerRequest, reading: Reading, *, sure: bool = False) 
         evidence=evidence_of(quotes),
         counterparts=rivals_of(reading) if quotes else (),
     )
+
+
+def _told(query: str, reading: Reading) -> tuple[Quote, ...]:
+    """What is quoted; of a document that answers what a calculation asks, its formula as well."""
+    quotes = quotes_of(reading)
+    if not quotes or "calculation" not in intents_of(query):
+        return quotes
+    formula = first_of(reading, lambda piece: states_formula(piece.quote, piece.passage))
+    return (*quotes, *(quote for quote in formula if not any(quote.text in other.text for other in quotes)))

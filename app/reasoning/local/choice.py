@@ -1,13 +1,13 @@
 """Which spans an answer is made of, and whether it is one: by the reader's probabilities and the text's form."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 
 from app.domain.knowledge import Quote
 from app.reasoning.local.pieces import Unit, units_of
 from app.reasoning.reader import Piece, Reading
 
-SURE, CLOSE = 0.65, 0.25
+SURE, CLOSE = 0.65, 0.4
 """Least confidence of an answer, and of what is shown as the closest passage; below, nothing was found."""
 _LISTED = 0.4
 """Share of the best piece's probability that its list or table must have on average to be told whole."""
@@ -40,6 +40,12 @@ def quotes_of(reading: Reading) -> tuple[Quote, ...]:
     return tuple(
         quote for at, quote in enumerate(quotes) if not any(_holds(other, quote) for other in quotes[:at])
     )  # fmt: skip
+
+
+def first_of(reading: Reading, is_wanted: Callable[[Piece], bool]) -> tuple[Quote, ...]:
+    """The best piece of that kind in the document of the best one, by itself; empty where there is none."""
+    own = (piece for piece in reading.pieces if piece.passage.document_id == reading.pieces[0].passage.document_id)
+    return tuple(_quote(piece, (piece.start, piece.end)) for piece in [next(filter(is_wanted, own), None)] if piece)
 
 
 def rivals_of(reading: Reading) -> tuple[Quote, ...]:

@@ -5,6 +5,7 @@ import re
 from app.domain.knowledge import Language
 from app.reasoning.local.cues import alternatives
 from app.reasoning.local.intents import goes_on_about_logs
+from app.reasoning.local.sums import reckoning_asked
 from app.reasoning.local.terms import bag_of
 from app.reasoning.local.wording import Part, asks_surely, tidy
 from app.text.language import normalise
@@ -81,6 +82,8 @@ def _begins_question(before: str, joint: str, text: str, language: Language) -> 
     """Whether `text` is a question of its own after `before`, which is one too or names a topic."""
     if not _stands_alone(text, language) or goes_on_about_logs(text, before):
         return False
+    if reckoning_asked(before):
+        return True
     if _asks(before, language):
         return _asks_surely(before, language) and Part.of(before).weight >= _ASKED and _has_subject(text, language)
     return "," in joint and _is_named_again(before, text)

@@ -73,6 +73,11 @@ def math_arguments(query: str, findings: Sequence[Finding], language: Language) 
     return _arguments(own.expression, own.values.get("unit", ""), own.grounds) if own else Arguments(values={})
 
 
+def states_formula(text: str, passage: Passage) -> bool:
+    """Whether a text of a passage names the quantities of a calculation: “leave pay = annual salary / 260 × days”."""
+    return any(formula.names for formula in _formulas_in(text, passage, 0, 0))
+
+
 def _arguments(expression: str, unit: str, grounds: Sequence[str]) -> Arguments:
     values = {"expression": expression} | ({"unit": unit} if unit else {})
     return Arguments(values=values, grounds=tuple(dict.fromkeys(grounds)))
