@@ -57,8 +57,9 @@ async def hanging(_: ToolResult) -> ToolResult:
 
 def ungrounded(result: ToolResult) -> ToolResult:
     """Answers that name an amount no quote holds."""
-    wrong = [finding.model_copy(update={"answer": "Phạt 987.654 đồng."}) for finding in result.findings]
-    return result.model_copy(update={"findings": tuple(wrong)})
+    wrong = {"answer": "Phạt 987.654 đồng."}
+    findings = [finding.model_copy(update=wrong) if finding.found else finding for finding in result.findings]
+    return result.model_copy(update={"findings": tuple(findings)})
 
 
 FAULTS: dict[str, Fault] = {
@@ -146,7 +147,9 @@ class TestRefused:
         assert spare.calls == []
         per_step: dict[object, list[str]] = {}
         for call in first.calls:
-            per_step.setdefault((call.agent, call.queries), []).append(call.message)
+            if call.agent == "hr":  # where something was found
+                per_step.setdefault(call.queries, []).append(call.message)
+        assert per_step
         for planned, again in per_step.values():
             assert again.startswith(planned)
             assert "trích dẫn" in again
@@ -164,7 +167,7 @@ class TestRefused:
         async with house(small_services, at_first, None) as (_, spare):
             told = await told_by(small_services)
         assert told.answer["outcome"] == "answered"
-        assert set(tries.values()) == {2}
+        assert {tries[step] for step in tries if step[0] == "hr"} == {2}
         assert spare.calls == []
-        for action in steps_of(told):
-            assert [call["tool"] for call in action["metadata"]["calls"]] == ["rag_tool", "rag_tool"]
+        calls = [[call["tool"] for call in action.get("metadata", {}).get("calls", ())] for action in steps_of(told)]
+        assert ["rag_tool", "rag_tool"] in calls

@@ -10,6 +10,7 @@ from app.domain.knowledge import Finding, Language, Quote
 from app.reasoning import ComposeRequest, Composition
 from app.reasoning.local.cues import sentences
 from app.reasoning.local.intents import intents_of
+from app.reasoning.local.math_arguments import states_formula
 from app.reasoning.local.phrases import listed, shown, titles_of
 from app.reasoning.local.rendering import further_questions, render
 from app.reasoning.local.terms import bag_of, coverage, terms_of
@@ -79,15 +80,19 @@ def _uncited(request: ComposeRequest, text: str) -> str:
 
 def _by_query(request: ComposeRequest) -> list[_Told]:
     """Findings grouped by what was asked, in plan order; a computation told elsewhere is left out. What may not answer
-    counts as nothing found beside the reason why a calculation is refused."""
+    counts as nothing found beside the reason why a calculation is refused, unless it states the formula."""
     groups: dict[str, list[Finding]] = {}
     for finding in request.findings:
         if finding.answer and finding.answer in request.computations:
             continue
-        is_refused = bool(request.refusals) and finding.is_closest
+        is_refused = bool(request.refusals) and finding.is_closest and not _states_formula(finding)
         own = finding.model_copy(update={"found": False}) if is_refused else finding
         groups.setdefault(finding.query, []).append(own)
     return [_Told(query, tuple(findings)) for query, findings in groups.items()]
+
+
+def _states_formula(finding: Finding) -> bool:
+    return any(states_formula(quote.text, quote.passage) for quote in finding.quotes)
 
 
 def _outcome(request: ComposeRequest, told: Sequence[_Told]) -> Outcome:

@@ -182,7 +182,7 @@ def _overlooked(probe: Probe, asked: Sequence[str], request: PlanRequest) -> str
 def _intents_beside_sums(refined: str, classification: Classification) -> frozenset[Intent]:
     """What is to be done besides the sums among the questions, which a tool of their own answers."""
     left = [query for query in classification.sub_queries if not reckoning_asked(query)]
-    if len(left) == len(classification.sub_queries):
+    if not left or len(left) == len(classification.sub_queries):
         return intents_of(refined)
     return frozenset().union(*map(intents_of, left))
 

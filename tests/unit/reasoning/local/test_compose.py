@@ -14,7 +14,7 @@ from tests import factories
 from tests.unit.reasoning.local.conftest import request, seed_passages
 
 VALUES_ASKED, LATE_ASKED = "Giá trị cốt lõi của công ty là gì?", "Đi muộn có ảnh hưởng đến giá trị nào không?"
-CONSEQUENCES = "Hậu quả và hình thức xử lý khi đi muộn"
+CONSEQUENCES = "Đi muộn lần thứ 5 trong tháng bị xử lý thế nào?"
 DEMO = "giá trị cốt lõi, muộn có ảnh hưởng đến giá trị nào không"
 POINT = ResolvedPoint(
     subject="ngày phép",
