@@ -10,8 +10,7 @@ retriever; each question is answered from the eight passages found. Printed, wit
 3. how far confidence can be believed: of the answers given with a confidence of 0.7 to 0.8, are about 75 % right? An
    answer to an unanswerable question is never right.
 
-`--fit` fits the weights of `app.reasoning.local.confidence` anew and prints how they do on articles and companies they
-were not fitted on. Vectors are kept in ``--cache``; the second run takes half a minute.
+Vectors are kept in ``--cache``; the second run takes half a minute.
 """
 
 import argparse
@@ -31,8 +30,9 @@ from rich.table import Table
 from app.domain.knowledge import Finding
 from app.embedding.onnx import OnnxEmbedder
 from app.reasoning.local.answer import answer
+from app.reasoning.local.plain_reader import PlainReader
+from app.reasoning.reader import Reader
 from bench.cases import Case, VectorsOnDisk, collect, shows
-from bench.confidence import fit_report
 
 IN_TWO_AIM, F1_AIM, ERROR_AIM = 0.80, 0.80, 0.10
 """Right within two sentences and F1 of `not_found` at least; expected calibration error at most."""
@@ -86,9 +86,9 @@ def sentences_of(text: str) -> list[str]:
     return [piece for piece in _SENTENCE_END.split(text) if piece.strip()]
 
 
-async def ask(case: Case, embedder: VectorsOnDisk) -> Answered:
+async def ask(case: Case, reader: Reader) -> Answered:
     """Answer one case and compare with its gold."""
-    finding = await answer(case.request(), embedder)
+    finding = await answer(case.request(), reader)
     sentences = sentences_of(finding.answer)
     first = " ".join(sentences[:2])
     return Answered(case, finding, len(sentences), shows(first, case.gold), shows(finding.answer, case.gold))
@@ -239,11 +239,9 @@ async def measure(given: argparse.Namespace, out: Console) -> None:
     embedder = VectorsOnDisk(opened, given.cache)
     try:
         cases = await collect(embedder, given.eval, given.seed, given.every, out)
-        if given.fit:
-            await fit_report(cases, embedder, out)
-            return
+        reader = PlainReader(embedder)
         started = time.perf_counter()
-        answered = [await ask(case, embedder) for case in track(cases, "answering", console=out, transient=True)]
+        answered = [await ask(case, reader) for case in track(cases, "answering", console=out, transient=True)]
         seconds = time.perf_counter() - started
     finally:
         embedder.keep()
@@ -264,7 +262,6 @@ def main() -> None:
     parser.add_argument("--models", type=Path, default=Path(".conclave/models"), help="where the bundled model is kept")
     parser.add_argument("--cache", type=Path, default=Path(".conclave/bench"), help="where vectors are kept")
     parser.add_argument("--every", type=int, default=1, help="ask about every n-th article of XQuAD")
-    parser.add_argument("--fit", action="store_true", help="fit the weights of the confidence anew")
     parser.add_argument("--markdown", type=Path, help="write the tables here")
     given = parser.parse_args()
     out = Console(width=170)

@@ -12,13 +12,16 @@ from rich.progress import track
 from app.domain.knowledge import Language, Passage
 from app.domain.principal import Principal
 from app.embedding import Embedder, Vectors
+from app.ingestion.seed import read_demo
 from app.reasoning import AnswerRequest
 from app.retrieval.calibration import load_calibration
 from app.retrieval.search import Retriever
-from app.text.language import fold, normalise
+from app.text.language import fold, guess_language, is_unaccented_vietnamese, normalise
 from app.tools.rag import PASSAGE_LIMIT
 from bench.corpora import XQUAD, loaded, read_lines, reader, seed_questions
 
+COMPANY = "company "
+"""Begins the kind of questions about an invented organisation: their gold phrases are whole pieces of a document."""
 _MIN_RELEVANCE = 0.7
 _FOUND = 40
 """Passages searched, so that eight are left when the hidden ones are taken out."""
@@ -28,7 +31,7 @@ class Case(NamedTuple):
     """A question, the passages it is answered from, and what a right answer shows."""
 
     kind: str
-    """``vi same``, ``en same``, ``vi cross``, ``en cross``, ``vi unaccented``, ``seed …``."""
+    """``vi same``, ``en same``, ``vi cross``, ``en cross``, ``vi unaccented``, ``seed …``, ``company NAME …``."""
     why: str
     """``answerable``, or why not: ``hidden``, ``stranger``, ``unanswerable``."""
     group: str
@@ -39,6 +42,8 @@ class Case(NamedTuple):
     gold: tuple[tuple[str, ...], ...]
     """Ways to be right: the phrases of one of them all stand in the answer. Empty when nothing answers."""
     retrieved: bool
+    documents: frozenset[str] = frozenset()
+    """external_ids of those that answer."""
 
     @property
     def answerable(self) -> bool:
@@ -140,10 +145,13 @@ class _Wanted(NamedTuple):
     gold: tuple[tuple[str, ...], ...]
 
 
-async def collect(embedder: Embedder, eval_folder: Path, seed_folder: Path, every: int, out: Console) -> list[Case]:
-    """Load both corpora into a database, ask everything, and return the cases.
+async def collect(
+    embedder: Embedder, eval_folder: Path, seed_folder: Path, every: int, out: Console, companies: Sequence[Path] = ()
+) -> list[Case]:
+    """Load the corpora into databases, ask everything, and return the cases.
 
-    Of the XQuAD articles each n-th is asked about; all of them lie in the database.
+    Of the XQuAD articles each n-th is asked about; all of them lie in the database. `companies`: seed folders with
+    `questions.jsonl`, as in bench/companies; each has a database of its own.
     """
     calibration = load_calibration(embedder.model)
     wanted = [*_of_xquad(eval_folder, every), *_of_seeds(seed_folder)]
@@ -151,7 +159,30 @@ async def collect(embedder: Embedder, eval_folder: Path, seed_folder: Path, ever
     async with loaded(embedder, calibration, eval_folder, seed_folder, lambda line: None) as database:
         # Its cache answers the second search for the same words, with other passages hidden.
         retriever = Retriever(database, embedder, calibration)
-        return [await _found(retriever, one) for one in track(wanted, "searching", console=out, transient=True)]
+        cases = [await _found(retriever, one) for one in track(wanted, "searching", console=out, transient=True)]
+    for folder in companies:
+        asked = list(_of_company(folder))
+        async with loaded(embedder, calibration, None, folder, lambda line: None) as database:
+            retriever = Retriever(database, embedder, calibration)
+            cases += [await _found(retriever, one) for one in track(asked, folder.name, console=out, transient=True)]
+    return cases
+
+
+def _of_company(folder: Path) -> Iterator[_Wanted]:
+    """Every wording of every question as its asker; the first one also with the documents that answer hidden."""
+    people = {f"{user.tenant}/{user.name}": user.principal for user in read_demo(folder).users}
+    for row in (row for path in sorted(folder.glob("questions*.jsonl")) for row in read_lines(path)):
+        gold = tuple((answer["quote"],) for answer in row["answers"])
+        documents = frozenset(answer["document"] for answer in row["answers"])
+        for number, text in enumerate(row["wordings"]):
+            language: Language = "vi" if is_unaccented_vietnamese(text) else guess_language(text)
+            one = _Wanted(
+                f"{COMPANY}{folder.name} {language}", "answerable" if gold else "unanswerable",
+                f"company {folder.name}", people[row["asker"]], text, language, documents, frozenset(), gold,
+            )  # fmt: skip
+            yield one
+            if gold and not number:
+                yield one._replace(why="hidden", documents=frozenset(), hidden=documents)
 
 
 def _of_xquad(folder: Path, every: int) -> Iterator[_Wanted]:
@@ -230,6 +261,7 @@ async def _found(retriever: Retriever, wanted: _Wanted) -> Case:
         passages=tuple(shown),
         gold=wanted.gold if answerable else (),
         retrieved=answerable and any(passage.external_id in wanted.documents for passage in shown),
+        documents=wanted.documents if answerable else frozenset(),
     )
 
 

@@ -126,6 +126,10 @@ class Finding(Record):
     """What documents that are not quoted say in the same place; no part of the answer, but it may disagree with it."""
     compares: bool = False
     """Whether the answer tells how its quotes differ from one another: that is no conflict then."""
+    is_closest: bool = False
+    """Whether it only shows the passage closest to the question, which may not answer it."""
+    not_in_force: bool = False
+    """Whether it rests on documents that are not yet, or no longer, in force."""
 
     def emptied(self) -> "Finding":
         """The same question with nothing found."""

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import onnxruntime
-from onnx import NodeProto, TensorProto, helper, numpy_helper
+from onnx import NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
 
 from app.embedding.weights import BLOCK, Floats, Weights
 
@@ -28,7 +28,7 @@ _VERSIONS = {_STANDARD: 20, _ONNXRUNTIME: 1}
 _FILE_VERSION = 10
 
 
-class _Graph(NamedTuple):
+class Graph(NamedTuple):
     """Nodes and constants collected so far."""
 
     weights: Weights
@@ -94,17 +94,19 @@ class _Graph(NamedTuple):
 
 def build(weights: Weights) -> bytes:
     """A model from word rows (1, tokens, hidden) to the mean of the last layer (1, hidden), neither normalised."""
-    graph = _Graph(weights, [], [])
-    state = graph.norm(_positioned(graph), "emb.ln")
-    for layer in range(weights.shape.layers):
-        state = _layer(graph, state, f"l{layer}")
+    graph = Graph(weights, [], [])
+    state = graph.norm(positioned(graph), "emb.ln")
+    for number in range(weights.shape.layers):
+        state = layer(graph, state, f"l{number}")
     pooled = graph.node("ReduceMean", state, graph.constant("pooled axis", np.array([1])), keepdims=0)
     graph.node("Identity", pooled)
     graph.nodes[-1].output[0] = OUTPUT
-    return _serialised(graph)
+    entry = helper.make_tensor_value_info(INPUT, TensorProto.FLOAT, [1, "tokens", weights.shape.hidden])
+    result = helper.make_tensor_value_info(OUTPUT, TensorProto.FLOAT, [1, weights.shape.hidden])
+    return serialised(graph, [entry], result)
 
 
-def _positioned(graph: _Graph) -> str:
+def positioned(graph: Graph) -> str:
     """Word rows plus the rows of their places and of the only text type."""
     weights, hidden = graph.weights, graph.weights.shape.hidden
     places = weights.vector("emb.pos").reshape(-1, hidden) + weights.vector("emb.type")[:hidden]
@@ -113,12 +115,15 @@ def _positioned(graph: _Graph) -> str:
     return graph.node("Add", INPUT, graph.node("Slice", graph.constant("places", places), first, count, axis))
 
 
-def _layer(graph: _Graph, state: str, name: str) -> str:
+def layer(graph: Graph, state: str, name: str, attention: tuple[str, str] | None = None) -> str:
+    """One BERT layer. `attention`: a mask of tokens that are there (texts, tokens), and what is added to the weights
+    before the softmax (texts or 1, heads, tokens, tokens)."""
     joined = graph.linear(state, f"{name}.q", f"{name}.k", f"{name}.v")
     split = graph.node("Split", joined, outputs=3, axis=2, num_outputs=3)
     seen = graph.node(
         "MultiHeadAttention",
         *(f"{split}_{part}" for part in range(3)),
+        *(("", *attention) if attention else ()),
         domain=_ONNXRUNTIME,
         num_heads=graph.weights.shape.heads,
     )
@@ -134,11 +139,9 @@ def _whole_numbers(matrix: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
     return np.rint(matrix / scales[:, np.newaxis]).astype(np.int8), scales
 
 
-def _serialised(graph: _Graph) -> bytes:
-    hidden = graph.weights.shape.hidden
-    entry = helper.make_tensor_value_info(INPUT, TensorProto.FLOAT, [1, "tokens", hidden])
-    result = helper.make_tensor_value_info(OUTPUT, TensorProto.FLOAT, [1, hidden])
-    body = helper.make_graph(graph.nodes, "multilingual-e5-small", [entry], [result], graph.constants)
+def serialised(graph: Graph, entries: list[ValueInfoProto], result: ValueInfoProto) -> bytes:
+    """The graph as a model file."""
+    body = helper.make_graph(graph.nodes, "multilingual-e5-small", entries, [result], graph.constants)
     domains = [helper.make_opsetid(domain, version) for domain, version in _VERSIONS.items()]
     model = helper.make_model(body, opset_imports=domains, ir_version=_FILE_VERSION, producer_name="conclave")
     return bytes(model.SerializeToString(deterministic=True))

@@ -24,8 +24,6 @@ from app.flow.wording import preference_for, reason_for
 from app.links import LinkGuard
 from app.reasoning import AnswerRequest, Reasoner, ResolvedPoint
 
-_AS_SURE = 0.8
-"""Share of the surest agent's confidence that another agent's finding for the same query needs."""
 _LIKELY = 0.5
 _RULES: dict[str, Rule] = {"later_version": "later_version", "validity_ended": "validity"}
 """By the reason of the conflict's type; all others are weighed."""
@@ -93,13 +91,17 @@ def trace_resolution(context: RunContext, conflicts: Sequence[Conflict], duratio
 
 
 def surest(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """Without the findings of agents that are far less sure of a query than another agent: they only add noise. What
-    they say against the surer ones stays."""
-    best: dict[str, float] = {}
-    for finding in findings:
-        best[finding.query] = max(best.get(finding.query, 0.0), finding.confidence)
-    sure = [f for f in findings if not f.found or f.confidence >= _AS_SURE * best[f.query]]
+    """For each query the best of all agents' readings of documents: they are on one scale. Of the others stays what
+    stands against it."""
+    order = sorted(filter(_is_reading, findings), key=lambda finding: (not finding.is_closest, finding.confidence))
+    best = {finding.query: finding for finding in order}
+    sure = [finding for finding in findings if not _is_reading(finding) or finding is best.get(finding.query)]
     return tuple(kept for f in findings if (kept := f if f in sure else _against(f, sure)))
+
+
+def _is_reading(finding: Finding) -> bool:
+    """Whether a finding quotes documents of the company."""
+    return finding.found and bool(finding.quotes) and all(one.source_type == "rag" for one in finding.evidence)
 
 
 def _against(doubtful: Finding, sure: Sequence[Finding]) -> Finding | None:

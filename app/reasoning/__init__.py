@@ -124,6 +124,9 @@ class AnswerRequest(Record):
     min_relevance_score: float
     instructions: str = ""
     """How the agent shall answer; ours, not the documents'."""
+    today: date | None = None
+    department: str = ""
+    """The asker's."""
 
 
 class Summary(Record):

@@ -56,6 +56,8 @@ class Area:
     departments: tuple[str, ...] | None
     on: date
     with_superseded: bool
+    in_force: bool = True
+    """Otherwise what is not in force on that day."""
 
 
 @dataclass(frozen=True)

@@ -85,15 +85,17 @@ class Retriever:
         departments: tuple[str, ...] | None,
         limit: int = 8,
         as_of: date | None = None,
+        in_force: bool = True,
     ) -> SearchResult:
         """The passages `principal` may read that bear most on `query`, best first, of those in force today or on
-        `as_of`; `departments` narrows the search (None = all). Raises `EmbeddingUnavailable`."""
+        `as_of` (or, without `in_force`, of the others); `departments` narrows the search (None = all). Raises
+        `EmbeddingUnavailable`."""
         started = time.perf_counter()
         asked = (await self._read([query]))[0]
         async with self._database.principal_scope(principal, durable=False) as tx:
             state = await search_state(tx, self._calibration.space)
             chosen = departments and tuple(sorted(departments))
-            area = Area(chosen, as_of or self._day(state), as_of is not None)
+            area = Area(chosen, as_of or self._day(state), as_of is not None, in_force)
             key = self._key(principal, state, asked, area, limit)
             if self._results and key and (known := self._results.get(key)):
                 return known.model_copy(update={"query": query})
@@ -181,6 +183,7 @@ class Retriever:
             limit=2 * _CANDIDATES,
             vector_leg="off" if asked.by_words_alone else vector_leg(visible, state.indexed_chunks, _CANDIDATES),
             word_leg="lookup" if in_shared_lists else "rows",
+            in_force=area.in_force,
         )
 
     def _best_passages(self, hits: Sequence[Hit], asked: _Asked, limit: int) -> tuple[Passage, ...]:

@@ -62,8 +62,10 @@ class Searcher(Protocol):
         departments: tuple[str, ...] | None,
         limit: int = 8,
         as_of: date | None = None,
+        in_force: bool = True,
     ) -> SearchResult:
-        """Passages the principal may read, best first; None = of every department."""
+        """Passages the principal may read, best first; None = of every department. Without `in_force` those of
+        documents that are not in force."""
 
 
 class ToolCall(Record):

@@ -1,7 +1,7 @@
 """`rag_tool`: answer each query from the documents the asker may read."""
 
 from app.claims.kinds import counterparts_of
-from app.domain.knowledge import Finding, SearchPlan
+from app.domain.knowledge import Finding, SearchPlan, SearchResult
 from app.reasoning import AnswerRequest, Reasoner
 from app.tools.base import Searcher, ToolCall, ToolResult, outages_as_retry, side_by_side
 
@@ -37,19 +37,32 @@ class RagTool:
 
     async def _answer(self, call: ToolCall, index: int, query: str) -> tuple[Finding, SearchPlan]:
         with outages_as_retry("The document search"):
-            found = await self._retriever.search(
-                call.principal, query, departments=call.departments or None, limit=PASSAGE_LIMIT, as_of=call.as_of
+            finding, found = await self._read(call, index, query)
+            if (finding.is_closest or not finding.found) and call.as_of is None:
+                other, others = await self._read(call, index, query, in_force=False)
+                if other.found and other.confidence > finding.confidence:
+                    finding, found = other.model_copy(update={"is_closest": True, "not_in_force": True}), others
+        beside = dict.fromkeys((*finding.counterparts, *counterparts_of(finding.quotes, found.passages)))
+        return finding.model_copy(update={"counterparts": tuple(beside)}), found.plan
+
+    async def _read(
+        self, call: ToolCall, index: int, query: str, *, in_force: bool = True
+    ) -> tuple[Finding, SearchResult]:
+        found = await self._retriever.search(
+            call.principal, query, departments=call.departments or None, limit=PASSAGE_LIMIT, as_of=call.as_of,
+            in_force=in_force,
+        )  # fmt: skip
+        finding = await self._reasoner.answer(
+            AnswerRequest(
+                query=query,
+                language=call.language,
+                agent=call.agent,
+                index=index,
+                passages=found.passages,
+                min_relevance_score=self._min_relevance_score,
+                instructions=call.instructions,
+                today=call.as_of or call.now.date(),
+                department=call.principal.department,
             )
-            finding = await self._reasoner.answer(
-                AnswerRequest(
-                    query=query,
-                    language=call.language,
-                    agent=call.agent,
-                    index=index,
-                    passages=found.passages,
-                    min_relevance_score=self._min_relevance_score,
-                    instructions=call.instructions,
-                )
-            )
-        beside = counterparts_of(finding.quotes, found.passages)
-        return finding.model_copy(update={"counterparts": beside}), found.plan
+        )
+        return finding, found

@@ -5,15 +5,15 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from app.claims.kinds import counterparts_of
-from app.domain.knowledge import Finding, Quote
+from app.domain.knowledge import Finding
 from app.domain.principal import GENERAL
 from app.embedding import Embedder
 from app.flow.claims import Disagreement, disagreements
 from app.flow.resolve import Verdict, judge, without_losers
 from app.flow.state import FlowLimits
 from app.reasoning.local import LocalReasoner
-from app.reasoning.local.answer import best_pieces
-from app.reasoning.local.selection import select
+from app.reasoning.local.answer import finding_of, read
+from app.reasoning.local.plain_reader import PlainReader
 from app.text.amounts import amounts_in
 from app.text.language import content_words, fold, normalise
 from bench.conflicts.rows import Asked, Row
@@ -57,18 +57,13 @@ async def judged(
     """
     finding = await reasoner.answer(asked.request())
     if unsure and not finding.found:
-        question, ranked = await best_pieces(asked.request(), embedder)
-        quotes = select(question, ranked)
-        finding = finding.model_copy(update={"found": bool(quotes), "quotes": quotes, "answer": _text(quotes)})
-    finding = finding.model_copy(update={"counterparts": counterparts_of(finding.quotes, asked.passages)})
+        finding = finding_of(asked.request(), await read(asked.request(), PlainReader(embedder)), sure=True)
+    beside = dict.fromkeys((*finding.counterparts, *counterparts_of(finding.quotes, asked.passages)))
+    finding = finding.model_copy(update={"counterparts": tuple(beside)})
     verdicts = [judge(one, limits, {GENERAL}) for one in disagreements((finding,))]
     language = asked.request().language
     settled = await without_losers((finding,), verdicts, reasoner, language, limits.min_relevance_score)
     return Judged(asked.row, tuple(verdicts), settled[0] if settled else finding.model_copy(update={"found": False}))
-
-
-def _text(quotes: Iterable[Quote]) -> str:
-    return "\n".join(quote.text for quote in quotes)
 
 
 def _holding(one: Judged) -> str:

@@ -2,7 +2,7 @@
 
 Small talk against tasks, requests that nobody can meet, department routing through the real plan, follow-up questions
 and compound questions; on the development data and on rows of the bench's own. ``--wrong`` prints what failed,
-``--cross-validate`` shows what other weights would do, ``--markdown FILE`` writes the tables for the docs.
+``--markdown FILE`` writes the tables for the docs.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 
 from app.embedding import Embedder
-from app.embedding.cached import CachedEmbedder, StoredVectors
+from app.embedding.cached import CachedEmbedder
 from app.embedding.onnx import OnnxEmbedder
 from app.reasoning.local import LocalReasoner
 from app.retrieval.calibration import load_calibration
@@ -47,10 +47,6 @@ async def measure(given: argparse.Namespace, out: Console) -> list[Section]:
         sections.append(conversation.table("Follow-up questions", followed))
         sections.append(conversation.table("Questions taken apart", parted))
         sections += await _routing(embedder, reasoner, known, given, out)
-        if given.cross_validate:
-            sections.append(
-                await kinds.cross_validate(embedder, StoredVectors(embedder, vectors), [*known, *mine], out)
-            )
     finally:
         await embedder.aclose()
     for section in sections:
@@ -101,7 +97,6 @@ def main() -> None:
     parser.add_argument("--models", type=Path, default=Path(".conclave/models"), help="where the bundled model is kept")
     parser.add_argument("--every", type=int, default=1, help="ask every n-th of the bench's own rows")
     parser.add_argument("--wrong", action="store_true", help="print what failed")
-    parser.add_argument("--cross-validate", action="store_true", help="try other weights (some minutes)")
     parser.add_argument("--markdown", type=Path, help="write the tables here")
     given = parser.parse_args()
     out = Console(width=160)

@@ -1,28 +1,18 @@
-"""Small talk against tasks, what becomes of requests nobody can meet, and the cross-validation of the weights."""
+"""Small talk against tasks, and what becomes of requests nobody can meet."""
 
-import zlib
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from itertools import product
+from collections.abc import Sequence
 from typing import NamedTuple
 
-import numpy as np
 from rich.console import Console
 from rich.progress import track
 
-from app.embedding import Embedder, Vectors
-from app.embedding.cached import StoredVectors
 from app.reasoning import AgentOffer
 from app.reasoning.local import LocalReasoner
-from app.reasoning.local.exemplars import STIFFNESS, WEIGHTS, Exemplar, KindModel, exemplars, fitted
-from app.reasoning.local.views import Weights
-from app.text.language import is_unaccented_vietnamese
 from bench.intent.report import LANGUAGES, Section, against, share
 from bench.intent.rows import Utterance
 
 AIM = 0.95
-FOLDS = 5
-_GRID = tuple(product((0.0, 0.5, 1.0), (1.0, 2.0), (0.0, 0.11), (0.3, 1.0)))
 
 
 class Taken(NamedTuple):
@@ -70,60 +60,3 @@ def _figures(taken: Sequence[Taken]) -> tuple[str, ...]:
     both = [by_label["chitchat"], by_label["task"]]
     balanced = sum(sum(right) / len(right) for right in both) / 2 if all(both) else 0.0
     return against(balanced, AIM), *(share(right) for right in by_label.values())
-
-
-async def cross_validate(embedder: Embedder, kept: StoredVectors, said: Sequence[Utterance], out: Console) -> Section:
-    """Other weights: chosen by folds of the exemplars and one half of the rows, judged on the other half."""
-    vectors = await kept.of([exemplar.text for exemplar in exemplars()])
-    asked = [one for one in said if one.label != "oos"]
-    embedded = await embedder.embed_queries([one.text for one in asked])
-    halves = np.array([zlib.crc32(one.text.encode()) % 2 for one in asked])
-    right_is_talk = np.array([one.label == "chitchat" for one in asked])
-    rows = []
-    for values in track(_GRID, "cross-validating", console=out, transient=True):
-        weights, stiffness = Weights(*values[:3]), values[3]
-        folded = _by_folds(vectors, weights, stiffness)
-        full = fitted(exemplars(), vectors, weights=weights, stiffness=stiffness)
-        spelt = fitted(exemplars(), None, weights=weights, stiffness=stiffness)
-        talk = np.array([_is_talk(one.text, row, full, spelt) for one, row in zip(asked, embedded, strict=True)])
-        chosen, judged = (_balanced(talk[halves == half], right_is_talk[halves == half]) for half in (0, 1))
-        rows.append((weights, stiffness, folded, chosen, judged))
-    rows.sort(key=lambda row: -(row[2] + row[3]))
-    return Section(
-        "Weights of the likenesses, by the regression alone",
-        ("meaning", "spelling", "manner", "stiffness", f"{FOLDS} folds of the exemplars", "half A", "half B", ""),
-        [_shown(*row) for row in rows],
-        "Sorted by the folds and half A; half B judges. Set phrases and other rules are left out here.",
-    )
-
-
-def _shown(weights: Weights, stiffness: float, *figures: float) -> tuple[str, ...]:
-    used = "in use" if (weights, stiffness) == (WEIGHTS, STIFFNESS) else ""
-    settings = (weights.meaning, weights.spelling, weights.manner, stiffness)
-    return (*map(str, settings), *(f"{figure:.3f}" for figure in figures), used)
-
-
-def _by_folds(vectors: Vectors, weights: Weights, stiffness: float) -> float:
-    known = exemplars()
-    fold = np.array([zlib.crc32(exemplar.text.encode()) % FOLDS for exemplar in known])
-    talk = np.zeros(len(known), dtype=bool)
-    for held in range(FOLDS):
-        learnt, rest = np.flatnonzero(fold != held), np.flatnonzero(fold == held)
-        of = _chosen(known, learnt)
-        full = fitted(of, vectors[learnt], weights=weights, stiffness=stiffness)
-        spelt = fitted(of, None, weights=weights, stiffness=stiffness)
-        talk[rest] = [_is_talk(known[at].text, vectors[at], full, spelt) for at in rest]
-    return _balanced(talk, np.array([exemplar.talk is not None for exemplar in known]))
-
-
-def _chosen(known: Sequence[Exemplar], places: Iterable[int]) -> list[Exemplar]:
-    return [known[at] for at in places]
-
-
-def _is_talk(text: str, vector: Vectors, full: KindModel, spelt: KindModel) -> bool:
-    scores = spelt.scores(text, None) if is_unaccented_vietnamese(text) else full.scores(text, vector)
-    return bool(scores[0] > 0)
-
-
-def _balanced(said: np.typing.NDArray[np.bool_], due: np.typing.NDArray[np.bool_]) -> float:
-    return float((said[due].mean() + (~said[~due]).mean()) / 2)

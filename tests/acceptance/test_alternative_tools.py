@@ -21,7 +21,7 @@ from app.tools.base import Tool, ToolCall, ToolResult
 from tests.acceptance.asking import Told, ask
 from tests.limits import limit
 
-QUESTION = "Đi muộn bị xử lý thế nào?"
+QUESTION = "Giờ làm việc bắt đầu lúc mấy giờ?"
 Fault = Callable[[ToolResult], Any]
 """What comes out instead of a good result; it may be awaited, and raise."""
 
@@ -57,8 +57,9 @@ async def hanging(_: ToolResult) -> ToolResult:
 
 def ungrounded(result: ToolResult) -> ToolResult:
     """Answers that name an amount no quote holds."""
-    wrong = [finding.model_copy(update={"answer": "Phạt 987.654 đồng."}) for finding in result.findings]
-    return result.model_copy(update={"findings": tuple(wrong)})
+    wrong = {"answer": "Phạt 987.654 đồng."}
+    findings = [finding.model_copy(update=wrong) if finding.found else finding for finding in result.findings]
+    return result.model_copy(update={"findings": tuple(findings)})
 
 
 FAULTS: dict[str, Fault] = {
@@ -103,9 +104,9 @@ class TestAlternative:
             told = await told_by(small_services)
         assert told.answer["outcome"] == "answered"
         assert "secret-inside" not in told.text
-        per_step = Counter(call.queries for call in spare.calls)
+        per_step = Counter((call.agent, call.queries) for call in spare.calls)
         assert set(per_step.values()) == {1}
-        assert max(Counter(call.queries for call in first.calls).values()) <= RETRIES + 1
+        assert max(Counter((call.agent, call.queries) for call in first.calls).values()) <= RETRIES + 1
         reasons = [event.reason for event in told.events if isinstance(event, RenavigateRequest)]
         assert reasons
         asked = [event for event in told.events if isinstance(event, ToolRequest)]
@@ -136,7 +137,7 @@ class TestAlternative:
         assert told.answer["outcome"] in ("failed", "not_found")
         assert "987.654" not in told.text
         for tool, most in ((first, RETRIES + 1), (spare, 1)):
-            assert max(Counter(call.queries for call in tool.calls).values()) <= most
+            assert max(Counter((call.agent, call.queries) for call in tool.calls).values()) <= most
 
 
 class TestRefused:
@@ -146,7 +147,9 @@ class TestRefused:
         assert spare.calls == []
         per_step: dict[object, list[str]] = {}
         for call in first.calls:
-            per_step.setdefault(call.queries, []).append(call.message)
+            if call.agent == "hr":  # where something was found
+                per_step.setdefault(call.queries, []).append(call.message)
+        assert per_step
         for planned, again in per_step.values():
             assert again.startswith(planned)
             assert "trích dẫn" in again
@@ -154,17 +157,17 @@ class TestRefused:
         assert "987.654" not in told.text
 
     async def test_a_mended_result_counts(self, small_services: Services) -> None:
-        tries: Counter[str] = Counter()
+        tries: Counter[tuple[str, str]] = Counter()
 
         def at_first(result: ToolResult) -> ToolResult:
-            key = result.findings[0].query
+            key = (result.findings[0].agent, result.findings[0].query)
             tries[key] += 1
             return ungrounded(result) if tries[key] == 1 else result
 
         async with house(small_services, at_first, None) as (_, spare):
             told = await told_by(small_services)
         assert told.answer["outcome"] == "answered"
-        assert set(tries.values()) == {2}
+        assert {tries[step] for step in tries if step[0] == "hr"} == {2}
         assert spare.calls == []
-        for action in steps_of(told):
-            assert [call["tool"] for call in action["metadata"]["calls"]] == ["rag_tool", "rag_tool"]
+        calls = [[call["tool"] for call in action.get("metadata", {}).get("calls", ())] for action in steps_of(told)]
+        assert ["rag_tool", "rag_tool"] in calls

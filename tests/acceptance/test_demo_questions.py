@@ -77,7 +77,9 @@ class TestLeaveCost:
     async def test_three_tiers_the_rule_and_what_is_missing_for_a_sum(self, services: Services) -> None:
         told = await ask(services, "acme/lan", LEAVE_COST)
         tiers = [[(step.agent, step.tool) for step in tier] for tier in plan_of(told).tiers]
-        assert tiers == [[("hr", "rag_tool")], [("hr", "summary_tool")], [("hr", "math_tool")]]
+        assert ("hr", "rag_tool") in tiers[0] and {tool for _, tool in tiers[0]} == {"rag_tool"}
+        assert {tool for _, tool in tiers[1]} == {"summary_tool"}
+        assert tiers[2:] == [[("hr", "math_tool")]]
         assert "tiền phép = lương cơ bản / 26 ngày × số ngày nghỉ" in told.answer["answer"]
         assert "thiếu số liệu: lương cơ bản, số ngày nghỉ" in told.answer["answer"]
 

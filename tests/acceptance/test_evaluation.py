@@ -33,9 +33,11 @@ ROWS: list[dict[str, Any]] = [
      "expected": {"outcome": ["answered", "partial"], "evidence": [PAYMENTS], "facts": [{"number": 21, "unit": "ngày"}],
                   "agents": ["finance"]}, "department": "finance", "tags": ["number"]},
     {"id": "payments-guest", "asker": GUEST, "question": "Hóa đơn nhà cung cấp được thanh toán trong bao lâu?",
-     "expected": {"outcome": "not_found", "must_not_contain": ["21 ngày", "200.000.000"]}, "tags": ["leak"]},
+     "expected": {"outcome": ["not_found", "partial"], "must_not_contain": ["21 ngày", "200.000.000"]},
+     "tags": ["leak"]},
     {"id": "values-next", "asker": "acme/an", "history": ["Giá trị cốt lõi của công ty là gì?"],
-     "question": "Cụ thể có mấy giá trị cốt lõi?", "expected": {"evidence": [VALUES], "facts": [["4 giá trị", "bốn"]]}},
+     "question": "còn vi phạm giá trị cốt lõi lần đầu thì sao?",
+     "expected": {"evidence": [VALUES], "facts": ["trao đổi riêng"]}},
     {"id": "badge", "asker": {"scopes": ["internal"]}, "documents": BADGES, "question": BADGE,
      "expected": {"evidence": [NEW], "facts": ["70.000 đồng"], "must_not_contain": ["50.000 đồng"], "conflict": False}},
     {"id": "badge-2025", "asker": {"scopes": ["internal"]}, "question": BADGE, "as_of": "2025-05-01",
@@ -92,7 +94,7 @@ class TestEvaluation:
     async def test_each_is_asked_with_exactly_its_askers_rights(self, report: Report) -> None:
         assert one(report, "payments").observation.evidence[0].scope == "internal"
         guest = one(report, "payments-guest").observation
-        assert guest.outcome == "not_found" and guest.evidence == ()
+        assert PAYMENTS not in str(guest.evidence) and {one.scope for one in guest.evidence} <= {"public"}
         assert report.leak_count == 0
 
     async def test_own_documents_answer_as_of_their_day(self, report: Report) -> None:

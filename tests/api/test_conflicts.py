@@ -24,9 +24,9 @@ OVERRULED: dict[str, Any] = {
 }  # fmt: skip
 TRACES = ("Kim Ngân", "pets-internal", "3 ngày")
 EVEN = {
-    "vi": ("Nhân viên gửi xe đạp điện phải nộp bao nhiêu tiền mỗi tháng?", "hai tài liệu chưa thống nhất", (
-        ("Phí xe đạp điện A", "Nhân viên gửi xe đạp điện phải nộp 40.000 đồng mỗi tháng.", "40.000"),
-        ("Phí xe đạp điện B", "Nhân viên gửi xe đạp điện phải nộp 60.000 đồng mỗi tháng.", "60.000"))),
+    "vi": ("Lớp yoga buổi trưa thu của nhân viên bao nhiêu tiền mỗi tháng?", "hai tài liệu chưa thống nhất", (
+        ("Phí lớp yoga A", "Lớp yoga buổi trưa thu của nhân viên 40.000 đồng mỗi tháng.", "40.000"),
+        ("Phí lớp yoga B", "Lớp yoga buổi trưa thu của nhân viên 60.000 đồng mỗi tháng.", "60.000"))),
     "en": ("How many days of volunteering leave do employees get each year?", "two documents disagree", (
         ("Volunteering, notice A", "Employees get 2 days of volunteering leave each year.", "2 days"),
         ("Volunteering, notice B", "Employees get 4 days of volunteering leave each year.", "4 days"))),

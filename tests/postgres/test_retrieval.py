@@ -233,6 +233,13 @@ class TestPeriods:
         result = await ask(retriever, LAN, "Được bao nhiêu ngày nghỉ phép năm?", day)
         assert {one for one in documents(result) if one.startswith("leave")} == {expected}
 
+    async def test_show_only_the_others_where_those_are_wanted(self, retriever: Retriever) -> None:
+        query = "ngày nghỉ phép, tuần bốn ngày"
+        others = await retriever.search(LAN, query, departments=None, limit=50, in_force=False)
+        assert set(documents(others)) == {"leave-2027", "trial"}
+        seen = await retriever.search(JANE, query, departments=None, limit=50, in_force=False)
+        assert not {"leave-2024", "leave-2027", "trial"} & set(documents(seen))
+
     async def test_end_with_their_last_day(self, retriever: Retriever) -> None:
         query = "Tuần làm việc bốn ngày"
         assert "trial" in documents(await ask(retriever, LAN, query, date(2026, 6, 30)))

@@ -1,10 +1,10 @@
 """A mind without a model: rules, word statistics and embeddings over the company's own passages.
 
-`LocalReasoner` is the way in. By subject: `classify` (with `chitchat`, `exemplars`, `follow_up`, `decompose`, `as_of`),
+`LocalReasoner` is the way in. By subject: `classify` (with `chitchat`, `follow_up`, `decompose`, `as_of`),
 `plan` (with `routing`, `intents`, `phrases`), `review`, `answer` (with `question`, `terms`, `glossary`, `sentences`,
 `scoring`, `confidence`, `selection`, `rendering`), `arguments` (with `sums`, `measures_and_days`, `reckoning`,
 `math_arguments`, `log_arguments`, `changes`), `summarise`, `compose`. What is recognised and said stands in
-``cues.txt``, ``glossary.jsonl``, ``exemplars.jsonl`` and ``sentences.json``.
+``cues.txt``, ``glossary.jsonl``, ``elsewhere.jsonl`` and ``sentences.json``.
 """
 
 from app.reasoning.local.reasoner import LocalReasoner

@@ -6,40 +6,37 @@ from datetime import date
 
 from app.domain.knowledge import Language
 from app.domain.tasks import Message
+from app.embedding import Embedder
 from app.reasoning import AgentOffer, AsOf, Classification
 from app.reasoning.local.as_of import as_of_in, moved_to, without
-from app.reasoning.local.chitchat import Talk, addressed_talk, fixed_talk, is_small_talk, reply
+from app.reasoning.local.chitchat import Talk, is_remark, reply, spelt_talk, talk_in
 from app.reasoning.local.cues import alternatives
 from app.reasoning.local.decompose import sub_queries_of
-from app.reasoning.local.exemplars import ExemplarBank
 from app.reasoning.local.follow_up import own_words, resolve, standing_question
 from app.reasoning.local.intents import intents_of
 from app.reasoning.local.sums import reckoning_asked, sums_in
 from app.reasoning.local.terms import bag_of, coverage, terms_of
-from app.reasoning.local.wording import Part, lower_first, spelt_out, tidy
+from app.reasoning.local.wording import Part, spelt_out, tidy
 from app.text.language import guess_language, is_unaccented_vietnamese, normalise
 
-_TALK_MARGIN, _SURE_MARGIN, _SAID_MARGIN = 0.03, 0.3, -0.3
-"""How much nearer small talk must be than questions: usually, where work seems to be wanted, and where a known turn of
-small talk stands in the text."""
-_REMARK_MARGIN = 0.15
-"""The same for a clause in front of a question."""
 _CLAUSE_END = re.compile(r"(?<=[.!?])\s+|,\s+|\s+[–-]\s+|\n+")
 _COURTESY = re.compile(rf"^(?:{alternatives('classify.courtesy')})[\s,:.!-]+", re.IGNORECASE)
+_COURTEOUS: tuple[Talk, ...] = ("greeting", "thanks", "agreement")
+"""Kinds that may stand in front of a question; what else is told there may bear on it."""
 _SHORT_CLAUSE_WORDS = 10
 _MAX_CLAUSES = 3
 
 
 class Classifier:
-    """Tells small talk from questions: set phrases by rule, the rest by nearness to known utterances."""
+    """Tells small talk from questions, and questions apart."""
 
-    def __init__(self, bank: ExemplarBank):
-        self._bank = bank
+    def __init__(self, embedder: Embedder):
+        self._embedder = embedder
 
     async def classify(
         self, query: str, history: Sequence[Message], agents: Sequence[AgentOffer], today: date | None
     ) -> Classification:
-        """Classify one utterance; embeds it unless it is a set phrase. Without `today` no day is read in it."""
+        """Classify one utterance; embeds it. Without `today` no day is read in it."""
         text = spelt_out(normalise(query))
         language = _language_of(text, history)
         if sums := sums_in(text) or ((text,) if reckoning_asked(text) else ()):
@@ -48,8 +45,8 @@ class Classifier:
         if back:
             return _gone_back(*back, language, today)
         standing = standing_question(history)
-        leans = bool(standing) and not is_small_talk(text) and resolve(text, standing) is not None
-        talk = None if leans else await self._talk_of(text, has_history=bool(standing))
+        leans = bool(standing) and not is_remark(text) and resolve(text, standing) is not None
+        talk = None if leans else await self._talk_of(text)
         if talk:
             return Classification(
                 kind="chitchat", language=language, refined_query="", sub_queries=(),
@@ -57,28 +54,8 @@ class Classifier:
             )  # fmt: skip
         return _question(await self._without_courtesies(text), language, standing, today)
 
-    async def _talk_of(self, text: str, *, has_history: bool) -> Talk | None:
-        if not any(char.isalnum() for char in text):
-            return "greeting"
-        fixed = fixed_talk(text)
-        if fixed:
-            return fixed
-        clauses = [clause for clause in _CLAUSE_END.split(text) if clause.strip(" .!?,")]
-        if len(clauses) > 1 and len(clauses) <= _MAX_CLAUSES:
-            kinds = [await self._talk_of_clause(clause, has_history=has_history) for clause in clauses]
-            return next(kind for kind in kinds if kind) if all(kinds) else None
-        return await self._talk_of_clause(text, has_history=has_history)
-
-    async def _talk_of_clause(self, text: str, *, has_history: bool) -> Talk | None:
-        """Small talk of one kind, or None; what is no set phrase is told by the exemplars."""
-        known = fixed_talk(text)
-        if known:
-            return known
-        said = addressed_talk(text)
-        near = await self._bank.nearness(text)
-        asked = bool(intents_of(text)) or (has_history and Part.of(text).asks)
-        needed = _SAID_MARGIN if said else _SURE_MARGIN if asked else _TALK_MARGIN
-        return (said or near.talk) if near.margin > needed else None
+    async def _talk_of(self, text: str) -> Talk | None:
+        return await talk_in(text, self._embedder) if any(map(str.isalnum, text)) else "greeting"
 
     async def _without_courtesies(self, text: str) -> str:
         """The question without greetings and remarks in front of it."""
@@ -93,9 +70,7 @@ class Classifier:
         return rest
 
     async def _is_remark(self, clause: str) -> bool:
-        return is_small_talk(clause) or (
-            not Part.of(clause).asks and (await self._bank.nearness(clause)).margin > _REMARK_MARGIN
-        )
+        return not Part.of(clause).asks and await talk_in(clause, self._embedder) in _COURTEOUS
 
 
 def _stripped(text: str) -> str:
@@ -114,7 +89,7 @@ def _question(text: str, language: Language, standing: str, today: date | None) 
     return Classification(
         kind="simple" if plain else "task",
         language=language,
-        refined_query=_joined(parts, language) if len(parts) > 1 else parts[0],
+        refined_query=tidy(asked, question=True) if len(parts) > 1 else parts[0],
         sub_queries=parts,
         is_follow_up=resolved is not None,
         own_words=own_words(text, standing) if resolved and not moved else "",
@@ -135,18 +110,10 @@ def _dated(text: str, today: date | None) -> tuple[str, AsOf | None]:
     return (without(text, as_of), as_of) if as_of else (text, None)
 
 
-def _joined(parts: Sequence[str], language: Language) -> str:
-    """The sub-queries as one sentence."""
-    word = " và " if language == "vi" else " and "
-    bare = [part.rstrip("?") for part in parts]
-    told = ", ".join([bare[0], *map(lower_first, bare[1:-1])]) + f",{word}{lower_first(bare[-1])}"
-    return tidy(told, question=any(Part.of(part).asks for part in parts))
-
-
 def _language_of(text: str, history: Sequence[Message]) -> Language:
     """The language of the text; of the conversation when the text is too short to tell."""
     words = text.split()
-    if len(words) <= 2 and text.isascii() and not fixed_talk(text):
+    if len(words) <= 2 and text.isascii() and not spelt_talk(text):
         earlier = [message.content for message in history if message.role == "user"]
         if earlier:
             return guess_language(earlier[-1])

@@ -10,6 +10,7 @@ from app.domain.knowledge import Finding, Language, Quote
 from app.reasoning import ComposeRequest, Composition
 from app.reasoning.local.cues import sentences
 from app.reasoning.local.intents import intents_of
+from app.reasoning.local.math_arguments import states_formula
 from app.reasoning.local.phrases import listed, shown, titles_of
 from app.reasoning.local.rendering import further_questions, render
 from app.reasoning.local.terms import bag_of, coverage, terms_of
@@ -18,7 +19,6 @@ _PIECE = re.compile(r"(?:\S+\s*){1,3}")
 _ASKED_SHARE = 0.6
 _NOT_FOUND_CONFIDENCE = 0.3
 _UNDECIDED = 0.8
-_AS_SURE = 0.8
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,9 +30,13 @@ class _Told:
 
     @property
     def found(self) -> tuple[Finding, ...]:
-        """The findings that hold something; a far less certain one adds noise where another agent knows."""
-        surest = max((finding.confidence for finding in self.findings if finding.found), default=0.0)
-        return tuple(f for f in self.findings if f.found and f.confidence >= _AS_SURE * surest)
+        """The findings that hold something."""
+        return tuple(finding for finding in self.findings if finding.found)
+
+    @property
+    def is_closest(self) -> bool:
+        """Whether all that was found may not answer."""
+        return bool(self.found) and all(finding.is_closest for finding in self.found)
 
 
 async def compose(request: ComposeRequest) -> AsyncIterator[str | Composition]:
@@ -75,13 +79,20 @@ def _uncited(request: ComposeRequest, text: str) -> str:
 
 
 def _by_query(request: ComposeRequest) -> list[_Told]:
-    """Findings grouped by what was asked, in plan order; a computation told elsewhere is left out."""
+    """Findings grouped by what was asked, in plan order; a computation told elsewhere is left out. What may not answer
+    counts as nothing found beside the reason why a calculation is refused, unless it states the formula."""
     groups: dict[str, list[Finding]] = {}
     for finding in request.findings:
         if finding.answer and finding.answer in request.computations:
             continue
-        groups.setdefault(finding.query, []).append(finding)
+        is_refused = bool(request.refusals) and finding.is_closest and not _states_formula(finding)
+        own = finding.model_copy(update={"found": False}) if is_refused else finding
+        groups.setdefault(finding.query, []).append(own)
     return [_Told(query, tuple(findings)) for query, findings in groups.items()]
+
+
+def _states_formula(finding: Finding) -> bool:
+    return any(states_formula(quote.text, quote.passage) for quote in finding.quotes)
 
 
 def _outcome(request: ComposeRequest, told: Sequence[_Told]) -> Outcome:
@@ -89,8 +100,8 @@ def _outcome(request: ComposeRequest, told: Sequence[_Told]) -> Outcome:
         return "not_found"
     if any(not point.decided for point in request.conflicts):
         return "conflict"
-    lacking = request.failed_agents or request.refusals or _unanswered(request, told)
-    return "partial" if lacking else "answered"
+    lacks = bool(request.failed_agents or request.refusals or _unanswered(request, told))
+    return "partial" if lacks or any(group.is_closest for group in told) else "answered"
 
 
 def _unanswered(request: ComposeRequest, told: Sequence[_Told]) -> list[str]:
@@ -129,7 +140,19 @@ def _without_repetition(told: Sequence[_Told], language: Language) -> Iterator[t
                 fresh += own
             elif own or not finding.quotes:
                 texts.append(finding.answer)
-        yield group, "\n\n".join(filter(None, [_attributed(fresh, language), *dict.fromkeys(texts)]))
+        told_text = "\n\n".join(filter(None, [_attributed(fresh, language), *dict.fromkeys(texts)]))
+        lead = _caution(group, language) if told_text else ""
+        yield group, f"{lead}\n\n{told_text}" if lead else told_text
+
+
+def _caution(group: _Told, language: Language) -> str:
+    """What stands before text that may not answer, or does not hold today."""
+    texts = sentences("composed", language)
+    stale = [quote.passage for finding in group.found if finding.not_in_force for quote in finding.quotes]
+    if not stale:
+        return texts["closest"] if group.is_closest else ""
+    days = [f"{one.effective_from or '…'} – {one.effective_to or '…'}" for one in stale]
+    return texts["not_in_force"].format(periods="; ".join(dict.fromkeys(days)))
 
 
 def _key(quote: Quote) -> tuple[str, str]:

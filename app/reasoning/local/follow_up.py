@@ -6,7 +6,7 @@ from itertools import takewhile
 
 from app.domain.tasks import Message
 from app.reasoning.local.changes import changes_of_anew, changes_since_anew
-from app.reasoning.local.chitchat import is_small_talk
+from app.reasoning.local.chitchat import is_remark
 from app.reasoning.local.cues import alternatives, word_list
 from app.reasoning.local.decompose import sub_queries_of
 from app.reasoning.local.glossary import stemmed
@@ -72,7 +72,7 @@ def _standing(history: Sequence[Message]) -> str:
             standing = normalise(message.meaning)
             continue
         text = spelt_out(normalise(message.content))
-        if is_small_talk(text):
+        if is_remark(text):
             continue
         resolved = resolve(text, standing) if standing else None
         if resolved or Part.of(text).weight >= 1:

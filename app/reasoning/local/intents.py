@@ -11,9 +11,9 @@ from app.reasoning import AgentOffer
 from app.reasoning.local.changes import asks_changes
 from app.reasoning.local.cues import alternatives
 from app.reasoning.local.numbers import amounts_in
-from app.reasoning.local.question import read_question
 from app.reasoning.local.sums import reckoning_asked
-from app.text.language import fold, normalise
+from app.reasoning.local.wording import compares
+from app.text.language import fold, guess_language, normalise
 
 Intent = Literal["calculation", "comparison", "summary", "log"]
 
@@ -39,7 +39,7 @@ def intents_of(query: str) -> frozenset[Intent]:
     bare = fold(normalise(query)).lower()
     checks: tuple[tuple[Intent, bool], ...] = (
         ("calculation", _wants_calculation(query, bare)),
-        ("comparison", read_question(query).kind == "compare" and not asks_changes(query)),
+        ("comparison", compares(query) and not asks_changes(query)),
         ("summary", bool(_SUMMARISE.search(bare))),
         ("log", wants_log(query)),
     )
@@ -70,7 +70,7 @@ def _wants_calculation(query: str, bare: str) -> bool:
         return False
     if _CALCULATE.search(bare):
         return True
-    stated = amounts_in(query, read_question(query).language)
+    stated = amounts_in(query, guess_language(query))
     has_money = any(amount.unit in CURRENCIES or amount.value >= 1_000_000 for amount in stated)
     counted = any(amount.unit in ("day", "hour", "month", "week", "time", "%") for amount in stated)
     return has_money and counted and asks_money(bare)

@@ -9,8 +9,8 @@ from app.domain.knowledge import Finding, Language, Passage
 from app.reasoning import Arguments
 from app.reasoning.local.cues import named_lines
 from app.reasoning.local.numbers import Amount, amounts_in
+from app.reasoning.local.pieces import units_of
 from app.reasoning.local.reckoning import MONEY_UNITS, kind_of, kinds_in, relation_among
-from app.reasoning.local.sentences import units_of
 from app.reasoning.local.sums import reckoning_asked
 from app.reasoning.local.terms import bag_of, coverage, terms_of
 from app.text.language import is_unaccented_vietnamese, normalise
@@ -71,6 +71,11 @@ def math_arguments(query: str, findings: Sequence[Finding], language: Language) 
         return _bound(named, question, stated)
     own = relation_among(question, stated)
     return _arguments(own.expression, own.values.get("unit", ""), own.grounds) if own else Arguments(values={})
+
+
+def states_formula(text: str, passage: Passage) -> bool:
+    """Whether a text of a passage names the quantities of a calculation: “leave pay = annual salary / 260 × days”."""
+    return any(formula.names for formula in _formulas_in(text, passage, 0, 0))
 
 
 def _arguments(expression: str, unit: str, grounds: Sequence[str]) -> Arguments:

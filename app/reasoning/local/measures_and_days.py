@@ -74,13 +74,14 @@ def measure_or_day_asked(query: str) -> Reckoning | None:
 
 
 def _conversion(name: str, match: re.Match[str], text: str) -> Reckoning | None:
-    """An amount in another unit of the same kind; “1 tuần được mấy ngày” asks what is allowed."""
+    """An amount in another unit of the same kind, or of any kind where it is an order, which the tool refuses;
+    “1 tuần được mấy ngày” asks what is allowed."""
     number, unit, target = (text[slice(*match.span(group))].strip() for group in ("number", "unit", "target"))
-    kind = _kind_of_unit(unit)
+    kind, wanted = _kind_of_unit(unit), _kind_of_unit(target)
     is_spelt = not any(map(str.isdigit, number))
     if is_spelt and not text.isascii() and number.lower() not in VALUES:
         return None  # “bây” is no seven
-    if not kind or _kind_of_unit(target) != kind or (name == "has" and kind == "time"):
+    if not kind or not wanted or (wanted != kind and name != "order") or (name == "has" and kind == "time"):
         return None
     value = plain(SPELT[fold(number).lower()]) if is_spelt else number
     values = {"value": value, "from_unit": unit, "to_unit": target}

@@ -19,11 +19,12 @@ from app.domain.plan import (
     Step,
     answers_a_query,
 )
-from app.reasoning import AgentOffer, Assignment, PlanRequest, Probe
+from app.reasoning import AgentOffer, Assignment, Classification, PlanRequest, Probe
 from app.reasoning.local.changes import asks_changes
 from app.reasoning.local.intents import Intent, intents_of, tool_for, wants_log
 from app.reasoning.local.phrases import PlanWording, calculation_queries
 from app.reasoning.local.routing import Router
+from app.reasoning.local.sums import reckoning_asked
 
 _FAR_MORE = 0.3
 """Relevance by which another department's documents must lead to be asked beside those that were assigned."""
@@ -77,7 +78,7 @@ class Planner:
         if alone and alone.is_whole and len(classification.sub_queries) <= 1:
             asked_alone = _Asked(alone.agent, others=[(alone.tool, refined)])
             return _assembled(request, [asked_alone], [_steps(asked_alone, wording, together=False)], wording)
-        wanted = intents_of(refined) | _intents_of_tools(classification.assignments)
+        wanted = _intents_beside_sums(refined, classification) | _intents_of_tools(classification.assignments)
         proposed = _assigned(request) if classification.assignments else await self._asked(request)
         asked = [one.limited(request.max_queries_per_agent) for one in proposed]
         tiers = _tiers(asked, wanted, wording, refined, many=len(classification.sub_queries) > 1 or len(asked) > 1)
@@ -176,6 +177,14 @@ def _overlooked(probe: Probe, asked: Sequence[str], request: PlanRequest) -> str
     known = max((relevance(agent) for agent in able if agent.name in asked), default=0.0)
     best = max(able, key=relevance, default=None)
     return best.name if best is not None and relevance(best) >= known + _FAR_MORE else None
+
+
+def _intents_beside_sums(refined: str, classification: Classification) -> frozenset[Intent]:
+    """What is to be done besides the sums among the questions, which a tool of their own answers."""
+    left = [query for query in classification.sub_queries if not reckoning_asked(query)]
+    if not left or len(left) == len(classification.sub_queries):
+        return intents_of(refined)
+    return frozenset().union(*map(intents_of, left))
 
 
 def _intents_of_tools(assignments: Sequence[Assignment]) -> frozenset[Intent]:

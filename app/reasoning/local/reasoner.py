@@ -27,10 +27,10 @@ from app.reasoning.local.answer import answer
 from app.reasoning.local.arguments import arguments
 from app.reasoning.local.classify import Classifier
 from app.reasoning.local.compose import compose
-from app.reasoning.local.exemplars import ExemplarBank
+from app.reasoning.local.plain_reader import PlainReader
 from app.reasoning.local.plan import Planner
 from app.reasoning.local.review import review_finding, review_plan
-from app.reasoning.local.routing import Router
+from app.reasoning.local.routing import Router, elsewhere
 from app.reasoning.local.summarise import summarise
 
 
@@ -41,24 +41,23 @@ class LocalReasoner:
         """`cache_dir` keeps the vectors of exemplars between processes."""
         self._embedder = embedder
         self._kept = StoredVectors(embedder, cache_dir)
-        self._bank = ExemplarBank(embedder, self._kept)
-        self._classifier = Classifier(self._bank)
-        self._planner = Planner(Router(embedder, self._kept, self._bank))
+        self._reader = PlainReader(embedder)
+        self._classifier = Classifier(embedder)
+        self._planner = Planner(Router(embedder, self._kept))
 
     async def warm(self, agents: Iterable[Sequence[str]] = ()) -> None:
-        """Make the exemplars' vectors now (some 4 s once, half a second when kept) instead of at the first question.
+        """Make the exemplars' vectors now (a second or two, nothing when kept) instead of at the first question.
 
         Args:
             agents: The exemplars of each agent.
         """
-        await self._bank.warm()
-        for exemplars in agents:
+        for exemplars in (elsewhere(), *agents):
             await self._kept.of(exemplars)
 
     @property
     def identity(self) -> str:
         """The rules of this release and the model that measures likeness."""
-        return f"local/{__version__}/{self._embedder.model}"
+        return f"local/{__version__}/{self._reader.identity}"
 
     async def classify(
         self, query: str, history: Sequence[Message], agents: Sequence[AgentOffer], *, today: date | None = None
@@ -80,7 +79,7 @@ class LocalReasoner:
 
     async def answer(self, request: AnswerRequest) -> Finding:
         """Exact quotes that answer the query, or nothing found."""
-        return await answer(request, self._embedder)
+        return await answer(request, self._reader)
 
     async def claims(
         self, quotes: Sequence[tuple[str, Quote]], language: Language

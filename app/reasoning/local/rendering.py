@@ -5,21 +5,12 @@ from itertools import groupby
 
 from app.domain.knowledge import Finding, Language, Quote
 from app.reasoning.local.cues import lines, sentences
-from app.reasoning.local.sentences import Unit, bare_heading, headings_of, units_of
+from app.reasoning.local.pieces import Unit, bare_heading, headings_of, readable, units_covered
 from app.reasoning.local.terms import bag_of, coverage, terms_of
 from app.reasoning.local.wording import lower_first
 from app.text.language import fold, guess_language
 
 _DULL = frozenset(lines("further.dull"))
-
-
-def units_covered(text: str, quoted: str) -> tuple[Unit, ...]:
-    """The units of a passage that lie inside a quoted span."""
-    start = text.find(quoted)
-    if start < 0:
-        return ()
-    end = start + len(quoted)
-    return tuple(unit for unit in units_of(text) if unit.start >= start and unit.end <= end)
 
 
 def render(quotes: Sequence[Quote]) -> str:
@@ -51,19 +42,6 @@ def _render_block(units: list[Unit], quoted: set[str]) -> str:
 
 def _render_line(number: int, unit: Unit) -> str:
     return f"{number}. {unit.text}" if unit.kind == "step" else f"- {readable(unit)}"
-
-
-def readable(unit: Unit) -> str:
-    """A unit as a person would say it; a row reads “first cell: column value; column value”."""
-    if unit.kind != "row":
-        return unit.text
-    cells = unit.cells
-    if len(unit.header) != len(cells):
-        return "; ".join(cell for cell in cells if cell)
-    if len(cells) == 2:
-        return f"{cells[0]}: {cells[1]}"
-    named = [f"{name}: {cell}" for name, cell in zip(unit.header[1:], cells[1:], strict=True) if cell]
-    return f"{cells[0]} — {'; '.join(named)}"
 
 
 _MORE_DOCUMENTS = 2

@@ -11,7 +11,7 @@ from app.domain.knowledge import Finding, Language
 from app.domain.tokens import estimated_tokens
 from app.reasoning import Summary
 from app.reasoning.local.numbers import numbers_of
-from app.reasoning.local.rendering import readable, units_covered
+from app.reasoning.local.pieces import readable, units_covered
 from app.reasoning.local.terms import Bag, bag_of, coverage, terms_of
 
 _MAX_POINTS = 5

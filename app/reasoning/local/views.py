@@ -1,4 +1,4 @@
-"""How like utterances are to each other: in meaning, in spelling and in manner, each as inner products of rows."""
+"""How like utterances are to each other, in meaning and in spelling, each as inner products of rows."""
 
 import re
 import zlib
@@ -12,26 +12,16 @@ import numpy.typing as npt
 
 from app.domain.knowledge import Language
 from app.embedding import Vectors
-from app.reasoning.local.chitchat import is_small_talk
-from app.reasoning.local.cues import alternatives
-from app.reasoning.local.intents import intents_of
-from app.reasoning.local.wording import Part
 from app.text.language import fold, guess_language, normalise
 
 Numbers = npt.NDArray[np.float32]
 
 BUCKETS = 4096
 """Columns into which words, neighbouring words and runs of letters are hashed."""
-LONGEST_REMARK = 300
+_LONGEST_REMARK = 300
 """Characters that are looked at: nobody's small talk is longer."""
 _RUN_LENGTHS, _RUN_WEIGHT = (3, 4), 0.5
 _WORD = re.compile(r"[^\W_]+")
-_DIGIT = re.compile(r"\d")
-_YOU = re.compile(rf"\b(?:{alternatives('manner.you')})\b")
-_ME = re.compile(rf"\b(?:{alternatives('manner.me')})\b")
-_OWN_AFFAIR = re.compile(alternatives("manner.own_affair"), re.IGNORECASE)
-_ORDER = re.compile(rf"^(?:please )?(?:{alternatives('manner.order')})\b", re.IGNORECASE)
-_SUBJECT, _HEAVY, _LONG = 0.9, 4.0, 14
 
 
 def spelling_of(texts: Sequence[str]) -> Numbers:
@@ -43,39 +33,13 @@ def spelling_of(texts: Sequence[str]) -> Numbers:
     return counted
 
 
-def cues_of(texts: Sequence[str]) -> Numbers:
-    """Shape (texts, cues), values 0–1: does it ask, of whom does it speak, what does it name, is work wanted."""
-    return np.array([_cues(normalise(text[:LONGEST_REMARK])) for text in texts], dtype=np.float32)
-
-
 def _grams(text: str) -> Iterator[str]:
-    words = _WORD.findall(fold(normalise(text[:LONGEST_REMARK])).lower())
+    words = _WORD.findall(fold(normalise(text[:_LONGEST_REMARK])).lower())
     yield from words
     yield from (f"{first} {second}" for first, second in pairwise(["^", *words, "$"]))
     line = f" {' '.join(words)} "
     for length in _RUN_LENGTHS:
         yield from (f"~{line[at : at + length]}" for at in range(len(line) - length + 1))
-
-
-def _cues(text: str) -> list[float]:
-    part, bare = Part.of(text), fold(text).lower()
-    addressed = bool(_YOU.search(bare))
-    return [
-        part.asks,
-        addressed,
-        addressed and part.asks,
-        bool(_ME.search(bare)),
-        bool(_OWN_AFFAIR.search(text)),
-        bool(_ORDER.match(text)),
-        any(term.concepts and term.weight >= _SUBJECT for term in part.terms),
-        any(term.is_name for term in part.terms),
-        min(part.weight, _HEAVY) / _HEAVY,
-        min(len(bare.split()), _LONG) / _LONG,
-        bool(intents_of(text)),
-        is_small_talk(text),
-        bool(_DIGIT.search(bare)),
-        1.0,
-    ]
 
 
 _COMMON = 0.3
@@ -90,7 +54,6 @@ class Weights:
 
     meaning: float
     spelling: float
-    manner: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +99,8 @@ class Views:
         self._weights, self.rarity, self.middles = weights, rarity, middles
 
     @classmethod
-    def learn(cls, known: Utterances, weights: Weights, *, middles: Middles | None = None) -> "tuple[Views, Numbers]":
-        """The scales of exemplars, and the exemplars in numbers: some 20 kB each, so nobody keeps them without need.
-
-        The means are learnt too unless given.
-        """
+    def learn(cls, known: Utterances, weights: Weights, middles: Middles | None = None) -> "tuple[Views, Numbers]":
+        """The scales of exemplars, and the exemplars in numbers; the means are learnt too unless given."""
         spelling = spelling_of(known.texts)
         holders = (spelling > 0).sum(axis=0)
         rarity = np.log((len(known.texts) + 1) / (holders + 1)) + _COMMON
@@ -155,8 +115,6 @@ class Views:
         weights = self._weights
         spelling = weights.spelling + (0 if self.middles is not None else weights.meaning)
         views: list[Numbers] = [np.sqrt(spelling) * unit(counted * self.rarity)]
-        if weights.manner:
-            views.append(np.sqrt(weights.manner) * cues_of(asked.texts))
         if self.middles is not None and asked.vectors is not None:
             views.append(np.sqrt(weights.meaning) * self.middles.centred(asked.texts, asked.vectors))
         return np.concatenate(views, axis=1).astype(np.float32, copy=False)

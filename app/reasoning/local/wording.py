@@ -3,9 +3,8 @@
 import re
 from dataclasses import dataclass
 
-from app.reasoning.local.cues import alternatives, lines
+from app.reasoning.local.cues import alternatives, cue, lines
 from app.reasoning.local.glossary import glossary, stemmed
-from app.reasoning.local.question import asks
 from app.reasoning.local.terms import Term, terms_of
 from app.text.language import fold, guess_language, is_unaccented_vietnamese, normalise
 
@@ -28,7 +27,8 @@ _YES_NO_EN = re.compile(rf"^(?:{alternatives('wording.yes_no_en')})\b", re.IGNOR
 _SUBJECT_WORDS = 3
 _FUNCTION_EN = re.compile(rf"^(?:{alternatives('wording.function_en')})\b\s*", re.IGNORECASE)
 _SUBJECT_END_EN = re.compile(rf"\s+(?:{alternatives('wording.subject_end_en')})\b", re.IGNORECASE)
-_LATE_ALONE = re.compile(r"^(muộn|trễ)(?=\s)", re.IGNORECASE)
+_LATE_ALONE = re.compile(r"^(muộn|trễ)(?=\s(?!nhất|hơn))", re.IGNORECASE)
+"""Spoken short for “đi muộn”, which the rules say."""
 _TRAILING = re.compile(r"[\s?!.,;:…]+$")
 
 
@@ -67,8 +67,7 @@ def _worth(term: Term, is_vietnamese: bool) -> float:
 
 def tidy(text: str, *, question: bool) -> str:
     """A sentence with a capital letter and, when it asks, exactly one question mark at its end."""
-    bare = _TRAILING.sub("", normalise(text))
-    bare = _LATE_ALONE.sub(lambda mark: f"đi {mark[1].lower()}", bare)
+    bare = _LATE_ALONE.sub(lambda mark: f"đi {mark[1].lower()}", _TRAILING.sub("", normalise(text)))
     if not bare:
         return ""
     ends_asking = question and not (_IMPERATIVE.match(bare) and not text.rstrip().endswith("?"))
@@ -141,3 +140,35 @@ def _is_vietnamese(text: str) -> bool:
     return any(char.isalpha() and not char.isascii() for char in text) or (
         any(map(str.isalpha, rest)) and guess_language(rest) == "vi"
     )
+
+
+_KINDS = (
+    "compare", "formula", "enumeration", "how_to", "consequence", "quantity", "when", "who", "where", "why", "list",
+    "yes_no", "definition", "asking",
+)  # fmt: skip
+_QUESTION_WORD = re.compile(rf"\b(?:{alternatives('question.word')})(?!\w)", re.IGNORECASE)
+_COMPARES, *_OTHERS = (cue(f"question.{kind}") for kind in _KINDS)
+
+
+def asks(text: str) -> bool:
+    """Whether the text holds any asking word or a question mark."""
+    spelt = normalise(text)
+    folded = is_unaccented_vietnamese(spelt)
+    return "?" in spelt or any(pattern[folded].search(spelt) for pattern in (_COMPARES, *_OTHERS))
+
+
+def asks_surely(text: str) -> bool:
+    """Whether a Vietnamese text holds a question word; “quy trình …” may only begin a list. Without diacritics two
+    words that ask: one may be any (“may” is “mấy” or “máy”)."""
+    spelt = normalise(text)
+    if not is_unaccented_vietnamese(spelt):
+        return bool(_QUESTION_WORD.search(spelt))
+    return any(" " in mark[0] for _, folded in (_COMPARES, *_OTHERS) for mark in folded.finditer(spelt))
+
+
+def compares(text: str) -> bool:
+    """Whether what is asked behind any “scene: ” is how things differ."""
+    spelt = normalise(text)
+    frame, colon, rest = spelt.partition(": ")
+    asked = rest if colon and rest and not asks(frame) else spelt
+    return bool(_COMPARES[is_unaccented_vietnamese(spelt)].search(asked))

@@ -79,6 +79,8 @@ class ChunkQuery(NamedTuple):
     limit: int
     vector_leg: VectorLeg = "exact"
     word_leg: WordLeg = "rows"
+    in_force: bool = True
+    """Otherwise only documents that are not in force on that day: not yet, or no longer."""
     """``lookup`` only where words are indexed (`words_are_indexed`)."""
 
 
@@ -171,7 +173,8 @@ async def corpus_version(tx: Transaction) -> int | None:
 
 def statement(query: ChunkQuery, columns: tuple[str, ...] = Hit._fields) -> str:
     """The text of the search."""
-    return search_statement(Shape(query.vector_leg, query.word_leg, query.is_folded, len(query.vector)), columns)
+    shape = Shape(query.vector_leg, query.word_leg, query.is_folded, len(query.vector), query.in_force)
+    return search_statement(shape, columns)
 
 
 def arguments(tx: Transaction, query: ChunkQuery) -> list[object]:

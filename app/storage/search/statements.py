@@ -22,16 +22,18 @@ class Shape(NamedTuple):
     words: WordLeg
     is_folded: bool
     dimensions: int
+    in_force: bool = True
 
 
-def visible(chunk: str) -> str:
+def visible(chunk: str, *, in_force: bool = True) -> str:
     """The permission rule and the period, for a table with a chunk's rights; the row policies say the same again."""
+    period = f"""({chunk}.effective_from is null or {chunk}.effective_from <= $5::date)
+        and ({chunk}.effective_to is null or {chunk}.effective_to >= $5::date)"""
     return f"""{chunk}.tenant_id = $1 and {chunk}.scope = any($2::text[])
         and ({chunk}.scope <> 'private' or {chunk}.department = 'general' or {chunk}.department = any($3::text[]))
         and ($4::text[] is null or {chunk}.department = any($4::text[]))
         and ($6::boolean or {chunk}.is_current)
-        and ({chunk}.effective_from is null or {chunk}.effective_from <= $5::date)
-        and ({chunk}.effective_to is null or {chunk}.effective_to >= $5::date)"""
+        and {period if in_force else f"not ({period})"}"""
 
 
 @cache
@@ -62,7 +64,7 @@ by_text as (
         select m.chunk_id, m.document_id, (select sum(a.weight * ts_rank(m.words, a.query)) from asked a) as strength
         from (
             select c.chunk_id, c.document_id, setweight(c.{column}, 'D') as words
-            from chunks c where {visible("c")} and {_matches(shape)} limit {MATCHES_RANKED}
+            from chunks c where {visible("c", in_force=shape.in_force)} and {_matches(shape)} limit {MATCHES_RANKED}
         ) as m
         order by strength desc, chunk_id limit $15
     ) as matching
@@ -103,7 +105,7 @@ found as (
 
 
 def _nearest(shape: Shape) -> str:
-    rows = f"from chunk_vectors v where {visible('v')} and v.embedding_model = $7"
+    rows = f"from chunk_vectors v where {visible('v', in_force=shape.in_force)} and v.embedding_model = $7"
     match shape.vectors:
         case "exact":
             return f"""

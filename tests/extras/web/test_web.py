@@ -73,7 +73,7 @@ class TestWebTool:
         assert (result.text, result.findings[0].found, result.evidence) == ("", False, ())
 
     async def test_reads_a_table(self, tools: WebTools) -> None:
-        assert "Kết hôn: 3" in (await tools.web(call(f"Theo {URL} kết hôn được nghỉ mấy ngày?"))).text
+        assert "Kết hôn — 3" in (await tools.web(call(f"Theo {URL} kết hôn được nghỉ mấy ngày?"))).text
 
     async def test_cites_where_a_redirect_led(self, tools: WebTools) -> None:
         result = await tools.web(call(f"https://{SITE}/moved nói gì?"))

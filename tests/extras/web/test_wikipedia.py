@@ -28,8 +28,8 @@ class TestWikipediaTool:
         assert result.findings[0].quotes[0].passage.section == "Địa lý"
 
     async def test_asks_the_wikipedia_of_the_askers_language(self, tools: WebTools) -> None:
-        result = await tools.wikipedia(call("When was Ada Lovelace born, according to Wikipedia?", language="en"))
-        assert "10 December 1815" in result.text
+        result = await tools.wikipedia(call("What was Ada Lovelace, according to Wikipedia?", language="en"))
+        assert "English mathematician" in result.text
         assert tools.site.asked[-1].host == "en.wikipedia.org"
 
     async def test_and_then_the_other_one(self, tools: WebTools) -> None:

@@ -168,7 +168,7 @@ class TestSurest:
             finding(passage(OLD, document="old"), noise, agent="general").model_copy(update={"confidence": doubtful}),
         )
 
-    @pytest.mark.parametrize(("doubtful", "kept"), [(0.8, ["old", "parking"]), (0.6, ["old"]), (0.4, [])])
+    @pytest.mark.parametrize(("doubtful", "kept"), [(0.8, ["old"]), (0.6, ["old"]), (0.4, [])])
     def test_of_a_less_sure_agent_only_what_disagrees_is_kept(self, doubtful: float, kept: list[str]) -> None:
         hr, *general = surest(self.findings(0.9, doubtful))
         assert hr.confidence == 0.9

@@ -121,6 +121,7 @@ class RecordingSearcher:
     def __init__(self, passages: dict[str, tuple[Passage, ...]] | None = None, *, cached: frozenset[str] = frozenset()):
         self.searched: list[tuple[str, tuple[str, ...] | None, int, date | None]] = []
         self.failure: Exception | None = None
+        self.not_in_force: tuple[Passage, ...] = ()
         self._passages = passages or {}
         self._cached = cached
 
@@ -132,15 +133,19 @@ class RecordingSearcher:
         departments: tuple[str, ...] | None,
         limit: int = 8,
         as_of: date | None = None,
+        in_force: bool = True,
     ) -> SearchResult:
-        self.searched.append((query, departments, limit, as_of))
         if self.failure:
             raise self.failure
+        if in_force:
+            self.searched.append((query, departments, limit, as_of))
         plan = SearchPlan(
             strategy="exact", embedding_model="test", legs={"vector": 1.0}, unaccented=False, candidates=1,
             duration_ms=1.0, cached=query in self._cached,
         )  # fmt: skip
-        return SearchResult(query=query, passages=self._passages.get(query, ()), plan=plan)
+        return SearchResult(
+            query=query, passages=self._passages.get(query, ()) if in_force else self.not_in_force, plan=plan
+        )
 
 
 SATURDAY = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)

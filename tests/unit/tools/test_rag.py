@@ -48,17 +48,32 @@ class TestRagTool:
 
     async def test_hands_passages_and_threshold_to_the_reasoner(self) -> None:
         reasoner = RecordingReasoner()
-        await tool(RecordingSearcher({"Đi muộn?": (LATE,)}), reasoner)(call("Đi muộn?", language="en", agent="hr"))
+        asked = call("Đi muộn?", language="en", agent="hr")
+        await tool(RecordingSearcher({"Đi muộn?": (LATE,)}), reasoner)(asked)
         assert reasoner.answered == [
             AnswerRequest(
-                query="Đi muộn?", language="en", agent="hr", index=1, passages=(LATE,), min_relevance_score=0.7
+                query="Đi muộn?", language="en", agent="hr", index=1, passages=(LATE,), min_relevance_score=0.7,
+                today=asked.now.date(), department=asked.principal.department,
             )
-        ]
+        ]  # fmt: skip
 
     async def test_reports_what_was_not_found_as_a_finding(self) -> None:
         result = await tool(RecordingSearcher())(call("unknown"))
         assert result.text == ""
         assert [found.found for found in result.findings] == [False]
+
+    async def test_looks_at_what_is_not_in_force_where_nothing_that_is_answers(self) -> None:
+        searcher = RecordingSearcher()
+        searcher.not_in_force = (LATE,)
+        [found] = (await tool(searcher)(call("Đi muộn?"))).findings
+        assert (found.found, found.is_closest, found.not_in_force) == (True, True, True)
+
+    async def test_looks_at_nothing_else_where_a_day_was_asked_for(self) -> None:
+        searcher = RecordingSearcher()
+        searcher.not_in_force = (LATE,)
+        asked = call("Đi muộn?").model_copy(update={"as_of": date(2025, 1, 1)})
+        [found] = (await tool(searcher)(asked)).findings
+        assert not found.found
 
     async def test_tells_which_searches_were_remembered(self) -> None:
         result = await tool(RecordingSearcher(cached=frozenset({"a"})))(call("a", "b"))
@@ -80,6 +95,7 @@ class TestRagTool:
                 departments: tuple[str, ...] | None,
                 limit: int = 8,
                 as_of: date | None = None,
+                in_force: bool = True,
             ) -> SearchResult:
                 await both_inside.wait()
                 return await super().search(principal, query, departments=departments, limit=limit, as_of=as_of)

@@ -48,7 +48,7 @@ class TestDemoQuestion:
     async def test_two_departments_search_in_parallel_then_summary_then_orchestrator(
         self, reasoner: LocalReasoner, offers: tuple[AgentOffer, ...]
     ) -> None:
-        evidence = [{"general": 0.99, "hr": 0.7}, {"hr": 0.99, "general": 0.8}]
+        evidence = [{"general": 0.99, "hr": 0.6}, {"hr": 0.99, "general": 0.6}]
         plan, request = await planned(reasoner, offers, DEMO, evidence)
         assert tiers_of(plan) == [
             ["general#rag", "hr#rag"],

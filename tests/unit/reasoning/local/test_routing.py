@@ -6,9 +6,8 @@ import pytest
 
 from app.embedding.cached import CachedEmbedder, StoredVectors
 from app.reasoning import AgentOffer, Probe
-from app.reasoning.local.exemplars import ExemplarBank
 from app.reasoning.local.routing import Router
-from tests.unit.reasoning.local.test_kinds import Broken
+from tests.unit.reasoning.local.test_chitchat import Broken
 
 LEGAL = AgentOffer(
     name="legal",
@@ -28,7 +27,7 @@ LEGAL = AgentOffer(
 @pytest.fixture(scope="session")
 def router(embedder: CachedEmbedder, tmp_path_factory: pytest.TempPathFactory) -> Router:
     kept = StoredVectors(embedder, tmp_path_factory.mktemp("routing"))
-    return Router(embedder, kept, ExemplarBank(embedder, kept))
+    return Router(embedder, kept)
 
 
 async def routed(
@@ -89,26 +88,34 @@ class TestByEvidence:
         assert (await routed(router, offers, query, {"hr": 0.2, "it": 0.1, "general": 0.99}))[0] == "general"
         assert (await routed(router, offers, query, {"hr": 0.99, "it": 0.1, "general": 0.2}))[0] == "hr"
 
-    async def test_documents_that_could_not_be_answered_from_say_nothing(
+    async def test_documents_that_could_not_be_answered_from_do_not_decide_who_is_first(
         self, router: Router, offers: tuple[AgentOffer, ...]
     ) -> None:
-        assert (await routed(router, offers, "Bảng lương của tôi bị sai", {"it": 0.65, "hr": 0.1})) == ("hr",)
-
-    async def test_who_has_much_better_documents_is_asked_too(
-        self, router: Router, offers: tuple[AgentOffer, ...]
-    ) -> None:
-        asked = await routed(router, offers, "Bảng lương của tôi bị sai", {"it": 0.9, "hr": 0.8})
+        asked = await routed(router, offers, "Bảng lương của tôi bị sai", {"it": 0.65, "hr": 0.1})
         assert asked == ("hr", "it")
+
+    @pytest.mark.parametrize(("hr", "asked"), [(0.8, ("hr", "it")), (0.89, ("hr",))], ids=["better", "as good"])
+    async def test_others_are_asked_where_their_documents_are_better_than_the_owners(
+        self, router: Router, offers: tuple[AgentOffer, ...], hr: float, asked: tuple[str, ...]
+    ) -> None:
+        assert await routed(router, offers, "Tôi còn bao nhiêu ngày nghỉ phép năm?", {"it": 0.9, "hr": hr}) == asked
+
+    @pytest.mark.parametrize(("it", "asked"), [(0.7, {"hr", "it"}), (0.5, {"hr"})], ids=["near", "far"])
+    async def test_everybody_whose_documents_come_near_is_asked_what_is_nobodys_own(
+        self, router: Router, offers: tuple[AgentOffer, ...], it: float, asked: set[str]
+    ) -> None:
+        query = "Điểm kỷ luật được tính như thế nào?"
+        assert set(await routed(router, offers, query, {"hr": 0.9, "it": it, "general": 0.1})) == asked
 
 
 class TestWithoutModel:
     async def test_spelling_alone_still_routes(self, offers: tuple[AgentOffer, ...]) -> None:
         kept = StoredVectors(Broken())
-        router = Router(Broken(), kept, ExemplarBank(Broken(), kept))
+        router = Router(Broken(), kept)
         assert (await routed(router, offers, "Quên mật khẩu VPN"))[0] == "it"
         assert (await routed(router, offers, "How many days of annual leave are left?"))[0] == "hr"
 
     async def test_one_agent_needs_no_comparing(self, offers: tuple[AgentOffer, ...]) -> None:
         kept = StoredVectors(Broken())
-        router = Router(Broken(), kept, ExemplarBank(Broken(), kept))
+        router = Router(Broken(), kept)
         assert await routed(router, (LEGAL,), "anything") == ("legal",)

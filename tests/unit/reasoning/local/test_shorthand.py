@@ -12,7 +12,7 @@ class TestSpeltOut:
             ("cty có thưởng ko ạ", "công ty có thưởng không ạ"),
             ("nghỉ ốm đc mấy ngày z", "nghỉ ốm được mấy ngày vậy"),
             ("nv thu viec dc nghi may ngay", "nhan vien thu viec duoc nghi may ngay"),
-            ("đổi mk ở đâu j", "đổi mật khẩu ở đâu gì"),
+            ("thưởng tết bn, tính ntn", "thưởng tết bao nhiêu, tính như thế nào"),
         ],
     )
     def test_shorthand_of_vietnamese_is_written_in_full(self, written: str, meant: str) -> None:
@@ -26,6 +26,8 @@ class TestSpeltOut:
             "Mức K và mức Z khác nhau thế nào?",
             "Gửi thư tới hr@cty.vn được không?",
             "Máy chủ bn-01 bị lỗi",
+            "bh suc khoe vs tai nan tu khi nao",
+            "may hong goi ai",
             "Phí giao hàng dưới 10 k là bao nhiêu?",
             "",
         ],

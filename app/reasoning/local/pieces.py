@@ -228,3 +228,25 @@ def bare_heading(heading: str) -> str:
 def with_heading(unit: Unit, section: str) -> Unit:
     """The unit with the passage's section as heading when none stands inside the passage."""
     return unit if unit.heading else replace(unit, heading=section.split("›")[-1].strip())
+
+
+def readable(unit: Unit) -> str:
+    """A unit as a person would say it; a row reads “first cell — column: value; column: value”."""
+    if unit.kind != "row":
+        return unit.text
+    cells = unit.cells
+    if len(unit.header) != len(cells):
+        return "; ".join(cell for cell in cells if cell)
+    if len(cells) == 2:
+        return f"{cells[0]} — {cells[1]}"
+    named = [f"{name}: {cell}" for name, cell in zip(unit.header[1:], cells[1:], strict=True) if cell]
+    return f"{cells[0]} — {'; '.join(named)}"
+
+
+def units_covered(text: str, quoted: str) -> tuple[Unit, ...]:
+    """The units of a passage that lie inside a quoted span."""
+    start = text.find(quoted)
+    if start < 0:
+        return ()
+    end = start + len(quoted)
+    return tuple(unit for unit in units_of(text) if unit.start >= start and unit.end <= end)

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.reasoning.local.sentences import bare_heading, headings_of, units_of
+from app.reasoning.local.pieces import bare_heading, headings_of, units_of
 
 PASSAGE = """Thời hạn báo trước
 

@@ -1,0 +1,103 @@
+"""Which spans an answer is made of, and whether it is one: by the reader's probabilities and the text's form."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal
+
+from app.domain.knowledge import Quote
+from app.reasoning.local.pieces import Unit, units_of
+from app.reasoning.reader import Piece, Reading
+
+SURE, CLOSE = 0.65, 0.4
+"""Least confidence of an answer, and of what is shown as the closest passage; below, nothing was found."""
+_LISTED = 0.4
+"""Share of the best piece's probability that its list or table must have on average to be told whole."""
+_BESIDE = 0.6
+"""The same for a sentence beside it in its paragraph."""
+_RIVALS, _RIVAL = 4, 0.05
+"""Pieces of other documents that are held against the best one, and the least share of its probability they need."""
+_PART = 0.5
+"""Share of the best piece's probability that the best one of another part of the question needs."""
+_MAX_CHARS = 1_100
+
+Standing = Literal["answer", "closest", "nothing"]
+
+
+def standing_of(confidence: float) -> Standing:
+    """What a reading of this confidence may be told as."""
+    return "answer" if confidence >= SURE else "closest" if confidence >= CLOSE else "nothing"
+
+
+def quotes_of(reading: Reading) -> tuple[Quote, ...]:
+    """The best piece of each part of the question that has one, each with the list or table it stands for."""
+    if not reading.pieces:
+        return ()
+    first = reading.pieces[0]
+    leading: dict[int, Piece] = {}
+    for piece in reading.pieces:
+        leading.setdefault(piece.part, piece)
+    told = [piece for piece in leading.values() if piece is first or piece.answers >= _PART * first.answers]
+    quotes = [_quote(piece, _span(piece, reading.pieces)) for piece in told]
+    return tuple(
+        quote for at, quote in enumerate(quotes) if not any(_holds(other, quote) for other in quotes[:at])
+    )  # fmt: skip
+
+
+def first_of(reading: Reading, is_wanted: Callable[[Piece], bool]) -> tuple[Quote, ...]:
+    """The best piece of that kind in the document of the best one, by itself; empty where there is none."""
+    own = (piece for piece in reading.pieces if piece.passage.document_id == reading.pieces[0].passage.document_id)
+    return tuple(_quote(piece, (piece.start, piece.end)) for piece in [next(filter(is_wanted, own), None)] if piece)
+
+
+def rivals_of(reading: Reading) -> tuple[Quote, ...]:
+    """Of other documents the piece that answers best: not told, but it may stand against what is."""
+    if not reading.pieces:
+        return ()
+    best = reading.pieces[0]
+    found: dict[object, Quote] = {}
+    for piece in reading.pieces:
+        document = piece.passage.document_id
+        is_near = piece.part == best.part and piece.answers >= _RIVAL * best.answers
+        if is_near and document != best.passage.document_id and piece.passage.is_document:
+            found.setdefault(document, _quote(piece, (piece.start, piece.end)))
+    return tuple(found.values())[:_RIVALS]
+
+
+def _quote(piece: Piece, span: tuple[int, int]) -> Quote:
+    return Quote(passage=piece.passage, text=piece.passage.text[slice(*span)], score=piece.answers)
+
+
+def _holds(one: Quote, other: Quote) -> bool:
+    return one.passage.chunk_id == other.passage.chunk_id and other.text in one.text
+
+
+def _span(piece: Piece, pieces: Sequence[Piece]) -> tuple[int, int]:
+    """The piece; or its whole list or table, where the others of it answer as well; or what it announces."""
+    units = units_of(piece.passage.text)
+    unit = next(one for one in units if one.start == piece.start)
+    listed = [other for other in units if other.lead == unit.text and other.start > unit.start]
+    if listed:
+        return unit.start, _fitting_end(unit.start, listed)
+    block = [other for other in units if other.block == unit.block]
+    known = {one.start: one.answers for one in pieces if one.passage.chunk_id == piece.passage.chunk_id}
+    if unit.kind == "sentence":
+        told = _beside(block, block.index(unit), known, _BESIDE * piece.answers)
+        return told[0].start, told[-1].end
+    mean = sum(known[other.start] for other in block) / len(block)
+    if mean < _LISTED * piece.answers or block[-1].end - block[0].start > _MAX_CHARS:
+        return piece.start, piece.end
+    return block[0].start, block[-1].end
+
+
+def _beside(block: Sequence[Unit], at: int, known: Mapping[int, float], least: float) -> Sequence[Unit]:
+    """The sentence at `at` with those right before and after it that answer nearly as well."""
+    first, after = at, at + 1
+    while first > 0 and known[block[first - 1].start] >= least:
+        first -= 1
+    while after < len(block) and known[block[after].start] >= least:
+        after += 1
+    return block[first:after]
+
+
+def _fitting_end(start: int, units: Sequence[Unit]) -> int:
+    fitting = [unit.end for unit in units if unit.end - start <= _MAX_CHARS]
+    return fitting[-1] if fitting else units[0].end

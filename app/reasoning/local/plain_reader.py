@@ -1,0 +1,138 @@
+"""`PlainReader`: boosted trees over words, vectors and places of pieces. Implements `Reader`.
+
+The weights are fitted by ``training/reader/plain.py`` and described in ``docs/reader.md``. All pieces are measured by
+words; the most promising are compared with the question by their vectors, too, and only these can be the answer. While
+the model for vectors is away words alone decide.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from io import BytesIO
+
+import numpy as np
+from cachetools import LRUCache
+
+from app.embedding import Embedder, EmbeddingUnavailable, Vectors
+from app.reasoning.local.features import Asked, Candidate, Numbers, candidates_of, features_of, with_cosines
+from app.reasoning.local.terms import bag_of
+from app.reasoning.local.trees import Trees
+from app.reasoning.reader import Piece, Reading, ReadRequest
+
+COMPARED = 12
+"""Pieces compared by their vectors: a few milliseconds each, none for pieces that were compared before."""
+_REMEMBERED = 8_000
+_OF_ANOTHER = 0.6
+"""The most a reading is sure whose passage lacks a name of the question: it may answer for something else."""
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What was learnt."""
+
+    trees: Trees
+    with_vectors: Numbers
+    """Shape (2,): constant and factor that turn a score into the log odds that the first piece answers."""
+    words_alone: Numbers
+    model: str
+    """Of the vectors they were fitted on; those of another mean nothing to them."""
+    version: str
+
+
+@cache
+def stored_weights() -> Weights:
+    """The weights of the package."""
+    with np.load(BytesIO(files(__package__).joinpath("plain_reader.npz").read_bytes())) as held:
+        return Weights(
+            Trees.read(held), held["with_vectors"], held["words_alone"], str(held["model"]), str(held["version"])
+        )
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The pieces of a request for one part of its question, most likely first."""
+
+    asked: Asked
+    candidates: Sequence[Candidate]
+    scores: Numbers
+    """Log odds by the trees, falling."""
+    compared: bool
+    """Whether vectors were there; if so the pieces that were compared come first."""
+
+
+class PlainReader:
+    """Scores pieces without any language model."""
+
+    def __init__(self, embedder: Embedder, weights: Weights | None = None):
+        self._embedder = embedder
+        self._weights = weights or stored_weights()
+        self._vectors: LRUCache[str, Vectors] = LRUCache(_REMEMBERED)
+
+    @property
+    def identity(self) -> str:
+        """The weights and the model for vectors."""
+        return f"plain/{self._weights.version}/{self._embedder.model}"
+
+    async def read(self, request: ReadRequest) -> Reading:
+        """The pieces, most likely first; the confidence is of the first."""
+        candidates = candidates_of(request.passages)
+        if not candidates:
+            return Reading(pieces=(), confidence=0.0)
+        best: dict[tuple[object, int], Piece] = {}
+        for part, text in enumerate(request.parts or (request.question,)):
+            measured = await self.measure(request, text, candidates)
+            for candidate, answers in zip(measured.candidates, self.chances(measured), strict=True):
+                unit, key = candidate.unit, (candidate.passage.chunk_id, candidate.unit.start)
+                if key not in best or best[key].answers < answers:
+                    best[key] = Piece(
+                        passage=candidate.passage, start=unit.start, end=unit.end, answers=float(answers), part=part
+                    )
+        ranked = sorted(best.values(), key=lambda piece: -piece.answers)
+        return Reading(pieces=tuple(ranked), confidence=ranked[0].answers)
+
+    async def measure(self, request: ReadRequest, text: str, candidates: Sequence[Candidate]) -> Measured:
+        """The pieces scored for one part of the question."""
+        asked = Asked.of(text, request.language, candidates)
+        cosines = np.full(len(candidates), np.nan)
+        features = features_of(asked, candidates, cosines, request.department, request.today)
+        scores = self._weights.trees.score(features)
+        chosen = np.argsort(-scores, kind="stable")[:COMPARED]
+        near = await self._cosines(text, [candidates[at].text for at in chosen])
+        if near is not None:
+            cosines[chosen] = near
+            compared = self._weights.trees.score(with_cosines(features, cosines))
+            # A piece that was not compared cannot stand before one that was.
+            scores = np.minimum(scores, compared[chosen].min())
+            scores[chosen] = compared[chosen]
+        order = np.argsort(-scores, kind="stable")
+        return Measured(asked, [candidates[at] for at in order], scores[order], near is not None)
+
+    def chances(self, measured: Measured) -> Numbers:
+        """How likely each piece answers, 0–1, in the order of the scores."""
+        constant, factor = self._weights.with_vectors if measured.compared else self._weights.words_alone
+        sure = np.asarray(1 / (1 + np.exp(-np.clip(constant + factor * measured.scores, -30, 30))))
+        return sure * min(1.0, _OF_ANOTHER / sure[0]) if _lacks_a_name(measured) else sure
+
+    async def _cosines(self, text: str, pieces: Sequence[str]) -> Numbers | None:
+        """Of the question with each piece; none where vectors are not to be had or mean nothing to the weights."""
+        if self._embedder.model != self._weights.model:
+            return None
+        missing = [piece for piece in dict.fromkeys(pieces) if piece not in self._vectors]
+        try:
+            question = (await self._embedder.embed_queries([text]))[0]
+            made = await self._embedder.embed_passages(missing) if missing else ()
+        except EmbeddingUnavailable:
+            return None
+        rows = {piece: self._vectors[piece] for piece in pieces if piece in self._vectors} | dict(
+            zip(missing, made, strict=True)
+        )
+        self._vectors.update({piece: rows[piece].copy() for piece in missing})
+        return np.asarray(np.stack([rows[piece] for piece in pieces]) @ question, dtype=np.float64)
+
+
+def _lacks_a_name(measured: Measured) -> bool:
+    """Whether the passage of the first piece, in the question's language, lacks a name or code of the question."""
+    passage, asked = measured.candidates[0].passage, measured.asked
+    about = bag_of(f"{passage.title} {passage.section} {passage.text}", asked.folded).stems
+    return passage.language == asked.language and any(not name.isdigit() for name in asked.names - about)
