@@ -103,7 +103,7 @@ def own_sources(companies: Sequence[str]) -> list[Source]:
     documents = [path for name in companies for path in _company(bench, name)]
     questions = [q for name in companies for q in questions_of(bench / name / "questions.jsonl")]
     questions += [q for path in sorted(seed.rglob("questions*.jsonl")) for q in questions_of(path)]
-    questions += list(questions_of(Path("app/reasoning/local/exemplars.jsonl")))
+    questions += list(questions_of(Path("training/understanding/utterances.jsonl")))
     return [
         _source("own documents", lines_of([*documents, *sorted(seed.rglob("*.md"))])),
         _source("own questions", questions),

@@ -22,6 +22,7 @@ from app.text.language import (
     normalise,
     words,
 )
+from training.text import diacritics as counting
 
 COMPANIES = Path("bench/companies")
 COMPANY_NAMES = ("bank", "factory", "school", "shops", "studio")
@@ -133,3 +134,9 @@ class TestFile:
 def test_decomposed_letters_are_read() -> None:
     text = unicodedata.normalize("NFD", "nghi phep nam được bao nhieu ngay lam viec cua nhan vien")
     assert "được" in restored(text)
+
+
+def test_what_was_counted_is_still_there() -> None:
+    documents, questions = counting.own_sources([])
+    assert len(documents.lines) > 500
+    assert "tôi làm mất ví" in questions.lines
