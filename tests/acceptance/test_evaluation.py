@@ -33,8 +33,7 @@ ROWS: list[dict[str, Any]] = [
      "expected": {"outcome": ["answered", "partial"], "evidence": [PAYMENTS], "facts": [{"number": 21, "unit": "ngày"}],
                   "agents": ["finance"]}, "department": "finance", "tags": ["number"]},
     {"id": "payments-guest", "asker": GUEST, "question": "Hóa đơn nhà cung cấp được thanh toán trong bao lâu?",
-     "expected": {"outcome": ["not_found", "partial"], "must_not_contain": ["21 ngày", "200.000.000"]},
-     "tags": ["leak"]},
+     "expected": {"outcome": "not_found", "must_not_contain": ["21 ngày", "200.000.000"]}, "tags": ["leak"]},
     {"id": "values-next", "asker": "acme/an", "history": ["Giá trị cốt lõi của công ty là gì?"],
      "question": "còn vi phạm giá trị cốt lõi lần đầu thì sao?",
      "expected": {"evidence": [VALUES], "facts": ["trao đổi riêng"]}},
@@ -94,7 +93,7 @@ class TestEvaluation:
     async def test_each_is_asked_with_exactly_its_askers_rights(self, report: Report) -> None:
         assert one(report, "payments").observation.evidence[0].scope == "internal"
         guest = one(report, "payments-guest").observation
-        assert PAYMENTS not in str(guest.evidence) and {one.scope for one in guest.evidence} <= {"public"}
+        assert guest.outcome == "not_found" and guest.evidence == ()
         assert report.leak_count == 0
 
     async def test_own_documents_answer_as_of_their_day(self, report: Report) -> None:

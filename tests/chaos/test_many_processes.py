@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from collections import Counter
 from collections.abc import AsyncIterator
 
 import httpx
@@ -83,10 +84,10 @@ class TestRuns:
         self, house: House, here: httpx.AsyncClient, there: httpx.AsyncClient
     ) -> None:
         asked = (
-            http.post("/chat", json={"query": f"{ASKED} [slow 1] {n}"}) for n in range(6) for http in (here, there)
+            http.post("/chat", json={"query": f"{ASKED} [slow 1] {n}"}) for n in "uvwxyz" for http in (here, there)
         )
         answers = await asyncio.gather(*asked)
-        assert {answer.json()["outcome"] for answer in answers} <= {"answered", "partial"}
+        assert Counter(answer.json()["outcome"] for answer in answers) == {"answered": 12}
         async with house.looking() as db:
             ids = [answer.json()["task_id"] for answer in answers]
             rows = await db.fetch("select claimed_by from tasks where task_id = any($1::uuid[])", ids)

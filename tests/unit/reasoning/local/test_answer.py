@@ -48,28 +48,27 @@ def assert_grounded(finding: Finding) -> None:
     assert {evidence.source_type for evidence in finding.evidence} == {"rag"}
 
 
-ASKED_OF_LEAVE = {
-    "Nhân viên chính thức được nghỉ bao nhiêu ngày phép năm?": "14 ngày",
-    "Làm được 7 năm thì có bao nhiêu ngày phép mỗi năm?": "16 ngày",
-    "Nghỉ liền 4 ngày thì phải báo trước bao lâu?": "7 ngày làm việc",
-    "Phép chưa dùng chuyển sang năm sau được tối đa mấy ngày?": "5 ngày",
-    "Ngày phép chuyển phải dùng đến khi nào?": "31/03",
-    "Ai duyệt đơn nghỉ trên 5 ngày?": "Trưởng phòng",
-    "Bản thân kết hôn được nghỉ mấy ngày?": "3 ngày",
-}
+MISREAD = pytest.mark.xfail(strict=True, reason="the weights of today take another sentence, or are not sure")
 
 
 class TestWhatIsQuoted:
-    async def test_the_span_that_answers(self, reasoner: LocalReasoner) -> None:
-        """Every answer is grounded; two thirds of such questions are read in the right place, by weights that differ
-        from fit to fit."""
-        right = 0
-        for query, said in ASKED_OF_LEAVE.items():
-            finding = await answered(reasoner, query, LEAVE)
-            if finding.found:
-                assert_grounded(finding)
-                right += said in finding.quotes[0].text and said in finding.answer
-        assert right >= 5
+    @pytest.mark.parametrize(
+        ("query", "said"),
+        [
+            ("Nhân viên chính thức được nghỉ bao nhiêu ngày phép năm?", "14 ngày"),
+            ("Làm được 7 năm thì có bao nhiêu ngày phép mỗi năm?", "16 ngày"),
+            pytest.param("Nghỉ liền 4 ngày thì phải báo trước bao lâu?", "7 ngày làm việc", marks=MISREAD),
+            pytest.param("Phép chưa dùng chuyển sang năm sau được tối đa mấy ngày?", "5 ngày", marks=MISREAD),
+            ("Ngày phép chuyển phải dùng đến khi nào?", "31/03"),
+            ("Ai duyệt đơn nghỉ trên 5 ngày?", "Trưởng phòng"),
+            ("Bản thân kết hôn được nghỉ mấy ngày?", "3 ngày"),
+        ],
+    )
+    async def test_the_span_that_answers(self, reasoner: LocalReasoner, query: str, said: str) -> None:
+        finding = await answered(reasoner, query, LEAVE)
+        assert_grounded(finding)
+        assert said in finding.answer
+        assert said in finding.quotes[0].text
 
     async def test_steps_stay_together_and_in_order(self, reasoner: LocalReasoner) -> None:
         finding = await answered(reasoner, "Lấy lại thư đã xóa thế nào?", FAQ)
