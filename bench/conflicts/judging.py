@@ -57,7 +57,7 @@ async def judged(
     """
     finding = await reasoner.answer(asked.request())
     if unsure and not finding.found:
-        finding = finding_of(asked.request(), await read(asked.request(), PlainReader(embedder)), sure=True)
+        finding = finding_of(asked.request(), await read(asked.request(), PlainReader(embedder)), "answer")
     beside = dict.fromkeys((*finding.counterparts, *counterparts_of(finding.quotes, asked.passages)))
     finding = finding.model_copy(update={"counterparts": tuple(beside)})
     verdicts = [judge(one, limits, {GENERAL}) for one in disagreements((finding,))]

@@ -3,7 +3,7 @@
 from app.domain.evidence import evidence_of
 from app.domain.knowledge import Finding, Quote
 from app.reasoning import AnswerRequest
-from app.reasoning.local.choice import first_of, quotes_of, rivals_of, standing_of
+from app.reasoning.local.choice import Standing, quote_beside, quotes_of, rivals_of, standing_of
 from app.reasoning.local.cues import sentences
 from app.reasoning.local.decompose import sub_queries_of
 from app.reasoning.local.intents import intents_of
@@ -15,7 +15,8 @@ from app.reasoning.reader import Reader, Reading, ReadRequest
 
 async def answer(request: AnswerRequest, reader: Reader) -> Finding:
     """The finding of one query."""
-    return finding_of(request, await read(request, reader))
+    reading = await read(request, reader)
+    return finding_of(request, reading, standing_of(reading.confidence))
 
 
 async def read(request: AnswerRequest, reader: Reader) -> Reading:
@@ -32,9 +33,8 @@ async def read(request: AnswerRequest, reader: Reader) -> Reading:
     )
 
 
-def finding_of(request: AnswerRequest, reading: Reading, *, sure: bool = False) -> Finding:
-    """The reading as a finding; with `sure` what was chosen counts as found however low its confidence is."""
-    standing = "answer" if sure else standing_of(reading.confidence)
+def finding_of(request: AnswerRequest, reading: Reading, standing: Standing) -> Finding:
+    """Tell a reading as what it stands for."""
     quotes = _told(request.query, reading) if standing != "nothing" else ()
     titles = list(dict.fromkeys(quote.passage.title for quote in quotes))
     texts = sentences("composed", request.language)
@@ -59,5 +59,7 @@ def _told(query: str, reading: Reading) -> tuple[Quote, ...]:
     quotes = quotes_of(reading)
     if not quotes or "calculation" not in intents_of(query):
         return quotes
-    formula = first_of(reading, lambda piece: states_formula(piece.quote, piece.passage))
-    return (*quotes, *(quote for quote in formula if not any(quote.text in other.text for other in quotes)))
+    formula = quote_beside(reading, lambda piece: states_formula(piece.quote, piece.passage))
+    if formula is None or any(formula.text in quote.text for quote in quotes):
+        return quotes
+    return (*quotes, formula)

@@ -42,10 +42,13 @@ def quotes_of(reading: Reading) -> tuple[Quote, ...]:
     )  # fmt: skip
 
 
-def first_of(reading: Reading, is_wanted: Callable[[Piece], bool]) -> tuple[Quote, ...]:
-    """The best piece of that kind in the document of the best one, by itself; empty where there is none."""
-    own = (piece for piece in reading.pieces if piece.passage.document_id == reading.pieces[0].passage.document_id)
-    return tuple(_quote(piece, (piece.start, piece.end)) for piece in [next(filter(is_wanted, own), None)] if piece)
+def quote_beside(reading: Reading, is_wanted: Callable[[Piece], bool]) -> Quote | None:
+    """Quote the best piece of a kind in the document of the best piece, by itself; None where there is none."""
+    document = reading.pieces[0].passage.document_id
+    for piece in reading.pieces:
+        if piece.passage.document_id == document and is_wanted(piece):
+            return _quote(piece, (piece.start, piece.end))
+    return None
 
 
 def rivals_of(reading: Reading) -> tuple[Quote, ...]:

@@ -74,7 +74,7 @@ def math_arguments(query: str, findings: Sequence[Finding], language: Language) 
 
 
 def states_formula(text: str, passage: Passage) -> bool:
-    """Whether a text of a passage names the quantities of a calculation: “leave pay = annual salary / 260 × days”."""
+    """Whether a text of a passage names the quantities of a calculation: “fee = price × days”."""
     return any(formula.names for formula in _formulas_in(text, passage, 0, 0))
 
 

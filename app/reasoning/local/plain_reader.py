@@ -15,9 +15,9 @@ import numpy as np
 from cachetools import LRUCache
 
 from app.embedding import Embedder, EmbeddingUnavailable, Vectors
-from app.reasoning.local.features import Asked, Candidate, Numbers, candidates_of, features_of, with_cosines
+from app.reasoning.local.features import Asked, Candidate, candidates_of, features_of, with_cosines
 from app.reasoning.local.terms import bag_of
-from app.reasoning.local.trees import Trees
+from app.reasoning.local.trees import Numbers, Trees
 from app.reasoning.reader import Piece, Reading, ReadRequest
 
 COMPARED = 12

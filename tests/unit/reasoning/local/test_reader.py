@@ -7,7 +7,7 @@ import pytest
 
 from app.embedding import Embedder, EmbeddingUnavailable, Vectors
 from app.reasoning.local.answer import finding_of
-from app.reasoning.local.choice import CLOSE, SURE
+from app.reasoning.local.choice import CLOSE, SURE, standing_of
 from app.reasoning.local.plain_reader import COMPARED, PlainReader
 from app.reasoning.reader import Reading, ReadRequest
 from tests import factories
@@ -113,5 +113,5 @@ class TestStanding:
         self, embedder: Embedder, confidence: float, *, found: bool, closest: bool
     ) -> None:
         reading = (await read(embedder, asked())).model_copy(update={"confidence": confidence})
-        finding = finding_of(request(QUESTION, [factories.passage("x")]), reading)
+        finding = finding_of(request(QUESTION, [factories.passage("x")]), reading, standing_of(confidence))
         assert (finding.found, finding.is_closest) == (found, closest)
