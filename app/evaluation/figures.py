@@ -50,8 +50,6 @@ METRICS: tuple[Metric, ...] = (
     Metric("leaking", "leaking answers", "share of runs that showed what their asker may not know", "lower"),
 )
 BY_NAME: dict[str, Metric] = {metric.name: metric for metric in METRICS}
-LEADING = ("right", "wrong_answered", "facts", "recall", "outcome")
-"""Those that are shown for every group."""
 
 
 class Pair(NamedTuple):
@@ -110,19 +108,10 @@ def interval(pairs: Sequence[Pair], *, seed: int, resamples: int = RESAMPLES) ->
     ends. None when nothing was asked.
     """
     asked = [pair for pair in pairs if pair.whole]
-    return _ends(_rates_drawn(asked, seed, resamples)[:, 0].tolist()) if asked else None
-
-
-def difference_interval(
-    before: Sequence[Pair], after: Sequence[Pair], *, seed: int, resamples: int = RESAMPLES
-) -> Interval | None:
-    """Paired bootstrap of rate(after) - rate(before): the n-th pairs are of the same question and drawn together."""
-    asked = [(*one, *other) for one, other in zip(before, after, strict=True) if one.whole or other.whole]
     if not asked:
         return None
-    drawn = _rates_drawn(asked, seed, resamples)
-    moved = (drawn[:, 1] - drawn[:, 0])[~np.isnan(drawn).any(axis=1)]
-    return _ends(moved.tolist()) if moved.size else None
+    sums = np.asarray(asked)[_draws(len(asked), seed, resamples)].sum(axis=1)
+    return _ends((sums[:, 0] / sums[:, 1]).tolist())
 
 
 def median_interval(values: Sequence[float], *, seed: int, resamples: int = RESAMPLES) -> Interval | None:
@@ -134,16 +123,6 @@ def median_interval(values: Sequence[float], *, seed: int, resamples: int = RESA
 
 def _draws(asked: int, seed: int, resamples: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
     return np.random.default_rng(seed).integers(asked, size=(resamples, asked))
-
-
-def _rates_drawn(
-    asked: Sequence[tuple[float, ...]], seed: int, resamples: int
-) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    """A row a draw, a column for each two columns (part, whole) of `asked`; NaN where nothing drawn was asked."""
-    sums = np.asarray(asked, dtype=float)[_draws(len(asked), seed, resamples)].sum(axis=1)
-    with np.errstate(invalid="ignore"):
-        rates: np.ndarray[tuple[int, int], np.dtype[np.float64]] = sums[:, 0::2] / sums[:, 1::2]
-    return rates
 
 
 def _ends(values: Sequence[float]) -> Interval:

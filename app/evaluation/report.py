@@ -3,18 +3,13 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ValidationError
-
-from app.domain.evaluations import KeptGate, KeptRate
+from app.domain.evaluations import KeptGate, KeptRate, KeptRun
 from app.domain.record import Record
-from app.evaluation.dataset import Dataset, refusal
+from app.evaluation.dataset import Dataset
 from app.evaluation.figures import (
     BY_NAME,
-    LEADING,
-    METRICS,
     Bin,
     Pair,
     calibration_error,
@@ -26,7 +21,7 @@ from app.evaluation.figures import (
 )
 from app.evaluation.judging import Verdict
 from app.evaluation.observed import Observation
-from app.evaluation.question import Question
+from app.evaluation.question import Question, Rights
 
 SHAPE: Literal[1] = 1
 SEED = 20_261_121
@@ -86,6 +81,12 @@ class Asked(Verdict):
     def key(self) -> str:
         """The same question of another run has the same one."""
         return f"{self.dataset}/{self.question.id}"
+
+    @property
+    def tenant(self) -> str:
+        """Whose documents it was about; empty = the dataset's own."""
+        asker = self.question.asker
+        return asker.tenant if isinstance(asker, Rights) else asker.partition("/")[0]
 
 
 class DatasetTold(Record):
@@ -154,18 +155,17 @@ class Report(Record):
         """Whether no gate is broken."""
         return all(gate.holds for gate in self.gates)
 
-
-def read_report(path: Path) -> Report:
-    """Read a report that was kept. Raises `AppError` (PAYLOAD_INVALID) for anything else."""
-    try:
-        # What an earlier release told besides is let pass.
-        return Report.model_validate_json(path.read_bytes(), extra="ignore")
-    except OSError as error:
-        raise refusal([f"{path}: cannot be read ({error.strerror or type(error).__name__})."]) from error
-    except ValidationError as error:
-        fault = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, fault["loc"]))
-        raise refusal([f"{path}: is no report of shape {SHAPE} ({place}: {fault['msg']})."]) from error
+    def figures(self, run_id: str) -> KeptRun:
+        """The main figures, as administrators of the tenants that were asked about see them."""
+        told = self.model_dump(include={"made_at", "questions", "leak_count", "gates", "holds"})
+        told |= self.circumstances.model_dump(include={"version", "mind"})
+        told |= self.spent.model_dump(include={"median_seconds", "p95_seconds", "tokens_per_question"})
+        return KeptRun(
+            **told, run_id=run_id, datasets=tuple(one.name for one in self.datasets), holds=self.holds,
+            tenants=tuple(sorted({one.tenant for one in self.asked if one.tenant})),
+            rates={name: KeptRate(value=one.value, low=one.low, high=one.high) for name, one in self.scores.items()},
+            calibration_error=self.calibration.error if self.calibration else None,
+        )  # fmt: skip
 
 
 def summarise(
@@ -220,36 +220,6 @@ def median_wait(asked: Sequence[Asked], seed: int) -> Score | None:
     if value is None or ends is None:
         return None
     return Score(value=round(value, 4), low=round(ends.low, 4), high=round(ends.high, 4), questions=len(seconds))
-
-
-def rows_of_groups(report: Report) -> Iterator[tuple[str, ...]]:
-    """Write the leading figures of every group as texts: name, questions, figures."""
-    for group in report.groups:
-        scores = (f"{group.scores[name].value:.2f}" if name in group.scores else "–" for name in LEADING)
-        yield f"{group.kind} {group.name}", str(group.questions), *scores
-
-
-def wrong_of(report: Report) -> list[Asked]:
-    """List the wrong answers: leaks first, then failures, then the others, the most confident first."""
-    wrong = [one for one in report.asked if one.leaks or not (one.right or one.question.to_review)]
-    return sorted(
-        wrong, key=lambda one: (not one.leaks, not one.observation.error, -one.observation.confidence, one.key)
-    )
-
-
-def rows_of_rates(report: Report) -> Iterator[tuple[str, str, str, str]]:
-    """Write every figure of the whole run as texts: title, value, interval, questions."""
-    for metric in METRICS:
-        if score := report.scores.get(metric.name):
-            ends = f"{score.low:.3f} – {score.high:.3f}"
-            yield metric.title, f"{score.value:.3f}", ends, str(score.questions)
-    yield "leaks", str(report.leak_count), "", str(len(report.asked))
-    if found := report.calibration:
-        yield "calibration error", f"{found.error:.3f}", "", str(found.answers)
-    spent = report.spent
-    yield "median wait, ms", f"{spent.median_seconds * 1000:.0f}", f"p95 {spent.p95_seconds * 1000:.0f}", ""
-    if spent.tokens:
-        yield "tokens a question", f"{spent.tokens_per_question:.0f}", "", ""
 
 
 def _calibration_of(asked: Sequence[Asked]) -> Calibration | None:

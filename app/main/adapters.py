@@ -1,12 +1,8 @@
 """Picks the adapters of the settings: embedding model, language models, what carries messages, tools, the deep flow."""
 
 import asyncio
-from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from functools import cached_property
-from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
@@ -17,8 +13,6 @@ from app.agents.run import StepRunner
 from app.bus import Bus
 from app.bus.relay import RelayingBus
 from app.confinement.processes import Isolated, ProcessLimits
-from app.domain.evaluations import KeptRun
-from app.domain.principal import Principal
 from app.embedding import Embedder
 from app.embedding.cached import CachedEmbedder
 from app.embedding.onnx import OnnxEmbedder
@@ -42,7 +36,6 @@ from app.storage.database import Database
 from app.storage.notifications import NotificationChannel, identity_of
 from app.storage.spool import Spool, SpoolLimits
 from app.tasks.outage import SpooledWrites
-from app.tasks.oversight import Oversight
 from app.tools.base import Toolbox
 from app.tools.catalogue import ToolPorts, WebPorts, build_toolbox
 from app.tools.files import FileReader
@@ -50,7 +43,6 @@ from app.tools.safe_http import AllowedHosts, Fetcher, SystemResolver
 
 if TYPE_CHECKING:
     from app.bus.redis import RedisChannel
-    from app.evaluation.shelf import Shelf
 
 _BUS_SCHEMES = ("redis", "rediss", "unix")
 
@@ -256,35 +248,3 @@ def deep_mind(settings: Settings, ladder: Ladder) -> DeepReasoner:
 def deep_limits(settings: Settings) -> DeepLimits:
     """The settings ``deep_…`` as the flow's limits."""
     return DeepLimits(**{name: getattr(settings, f"deep_{name}") for name in DeepLimits.model_fields})
-
-
-class KeptEvaluations:
-    """What `conclave eval run` left in the data folder; every method reads files. The room is imported, beside the
-    event loop, when somebody first opens the pages for administrators."""
-
-    def __init__(self, data_dir: Path, oversight: Oversight):
-        self._data_dir, self._oversight = data_dir, oversight
-
-    async def page_style_hash(self) -> str:
-        """See `Shelf.page_style_hash`."""
-        return (await self._shelf()).page_style_hash
-
-    async def _shelf(self) -> "Shelf":
-        return await asyncio.to_thread(lambda: self._imported_shelf)
-
-    @cached_property
-    def _imported_shelf(self) -> "Shelf":
-        room = import_module("app.evaluation.shelf")
-        shelf: Shelf = room.Shelf(self._data_dir / room.SHELF_FOLDER)
-        return shelf
-
-    async def runs(self, principal: Principal) -> Sequence[KeptRun]:
-        """See `Shelf.runs`."""
-        return await (await self._shelf()).runs(principal)
-
-    async def page(self, principal: Principal, run_id: str, before: str | None) -> str:
-        """See `Shelf.page`."""
-        people = {one.name: one.principal() for one in await self._oversight.people(principal)}
-        shelf = await self._shelf()
-        viewer = import_module("app.evaluation.shelf").Viewer(principal, people)  # imported by now
-        return await shelf.page(viewer, run_id, before)

@@ -22,6 +22,7 @@ from app.domain.attachments import AttachmentLimits
 from app.domain.principal import Principal
 from app.embedding.cached import CachedEmbedder
 from app.errors import AppError, ErrorCode
+from app.evaluation.shelf import SHELF_FOLDER, Shelf
 from app.flow.deep.state import decided
 from app.flow.graph import DepartmentFlow
 from app.flow.state import FlowLimits, Ports
@@ -33,7 +34,6 @@ from app.ingestion.passages import Reembedding
 from app.ingestion.pipeline import Ingestion
 from app.journal import Journal
 from app.main.adapters import (
-    KeptEvaluations,
     check_bus_url,
     open_deep,
     open_embedder,
@@ -238,7 +238,7 @@ class Services:
         limits = _flow_limits(settings, hosts)
         deep = open_deep(settings, ports, limits, runner, self.ladder, states, self.attachments, self.database)
         flow = DepartmentFlow(ports, limits, deep, needs_steps if settings.has_model else None)
-        keys, oversight = key_source(settings), Oversight(self.database, registry, is_priced=settings.has_prices)
+        keys = key_source(settings)
         self.rooms = AppServices(
             authenticator=authenticator(settings, keys, self.directory),
             dev_login=dev_login(settings, keys),
@@ -258,8 +258,8 @@ class Services:
             performance=PerformanceBook(self.database),
             feedback=FeedbackBook(self.database),
             conflicts=ConflictBook(self.database),
-            oversight=oversight,
-            evaluations=KeptEvaluations(settings.data_dir, oversight),
+            oversight=Oversight(self.database, registry, is_priced=settings.has_prices),
+            evaluations=Shelf(settings.data_dir / SHELF_FOLDER),
             limits=Limits(**{one.name: getattr(settings, one.name) for one in fields(Limits)}),
             readiness=Readiness(self.storage, lambda: self.embedder.dimensions > 0, self._is_worker_well),
             now=now,

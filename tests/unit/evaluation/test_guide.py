@@ -9,9 +9,9 @@ import typer
 from typer.main import get_command
 
 from app.cli import app as command_line
-from app.evaluation.comparison import FIGURES, read_gates
 from app.evaluation.dataset import DEFAULT, open_dataset, parsed
 from app.evaluation.figures import BY_NAME
+from app.evaluation.gates import FIGURES, read_gates
 
 ROOT = Path(__file__).parents[3]
 GUIDE = (ROOT / "docs" / "evaluation.md").read_text("utf-8")
