@@ -43,17 +43,10 @@ async def document_list(
         return OK
     columns = ("external_id", "title", "department", "scope", "in force", "status", "chunks")
     rows = (
-        (
-            one.external_id,
-            one.title,
-            one.department,
-            one.scope,
-            period(one.effective_from, one.effective_to),
-            _state(one),
-            str(one.chunks_total),
-        )
+        (one.external_id, one.title, one.department, one.scope, period(one.effective_from, one.effective_to),
+         _state(one), str(one.chunks_total))
         for one in found
-    )
+    )  # fmt: skip
     print_table(out, columns, rows)
     if not found:
         out.print(text("no documents"))

@@ -8,13 +8,13 @@ from uuid import UUID
 from rich.console import Console
 
 from app.cli.connecting import Target, connected
-from app.client.connection import Connection, progress_of
+from app.client.connection import Connection
 from app.domain.documents import DocumentStatus, DocumentView, Upload
 from app.domain.health import HealthReport
 from app.domain.principal import tenant_id_of
 from app.errors import AppError, ErrorCode
 from app.ingestion.intake import document_id_of
-from app.ingestion.stages import Published, Tell
+from app.ingestion.stages import Published
 from app.main.storage import operator_claims
 
 _PAGE = 100
@@ -61,14 +61,12 @@ class Library:
         found = [view async for view in self.listing(None, None)]
         return {view.external_id: view.document_id for view in found if view.external_id.startswith(prefix)}
 
-    async def bring_in(self, upload: Upload, tell: Tell) -> Published:
+    async def bring_in(self, upload: Upload) -> Published:
         """Take a document in and through all its stages; how that ended. A lost connection is taken up again."""
         text, content = (upload.text, b"") if upload.content is None else (None, upload.content)
         fields = upload.fields.model_dump(mode="json", exclude_none=True)
         async for accepted, kind, event in self._connection.bring_in(fields, text, content, upload.file_name):
-            if kind == "progress":
-                await tell(progress_of(event["output"]))
-            elif (published := ending(accepted["document_id"], kind, event)) is not None:
+            if (published := ending(accepted["document_id"], kind, event)) is not None:
                 return published
         raise AppError(ErrorCode.INTERNAL, "The server's account of the document broke off.", status=500)
 

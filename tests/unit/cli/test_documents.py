@@ -15,7 +15,7 @@ from app.cli.access import explain
 from app.cli.bulk_ingest import Outcome
 from app.cli.ingest import Report
 from app.cli.library import ending
-from app.domain.documents import DocumentStatus, DocumentView, Progress, VersionView
+from app.domain.documents import DocumentStatus, DocumentView, VersionView
 from app.domain.principal import SCOPES
 from tests.factories import principal
 
@@ -92,9 +92,7 @@ class TestReport:
         report = Report(len(outcomes), Console(file=io.StringIO()), lines)
         with report:
             for one in outcomes:
-                report.begin(one.file)
-                report.tell(one.file, Progress(stage=DocumentStatus.EMBEDDING, chunks_total=4, chunks_embedded=1))
-                report.end(one)
+                report.add(one)
         return report
 
     def shown(self, outcomes: list[Outcome]) -> str:
