@@ -45,6 +45,11 @@ def id_of(tenant_id: UUID, name: str) -> UUID:
         return document_id_of(operator_claims(str(tenant_id)).principal(), name)
 
 
+def state_of(view: DocumentView) -> str:
+    """Name the state of a document's newest version, with its code."""
+    return f"{view.status.value} {view.status_code}".strip()
+
+
 class Library:
     """Documents behind a connection. Every method raises `AppError`."""
 
@@ -107,10 +112,10 @@ def ending(document_id: str, kind: str, event: Mapping[str, Any]) -> Published |
     """How a terminal event says that the document ended; None for any other event."""
     match kind:
         case "final_report" | "task_failed":
-            answer = {name: value for name, value in event["answer"].items() if name in Published.model_fields}
+            answer = event["answer"]
             if "status" in answer:
-                return Published.model_validate(answer)
-            code, detail = event["answer"].get("error_code", ""), event["answer"].get("error_message", "")
+                return Published.model_validate(answer, extra="ignore")
+            code, detail = answer.get("error_code", ""), answer.get("error_message", "")
         case "task_cancelled":
             code, detail = ErrorCode.TASK_CANCELLED.value, str(event["reason"])
         case _:

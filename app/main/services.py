@@ -16,7 +16,7 @@ from app.agents.monitor import Monitor
 from app.agents.registry import AgentRegistry
 from app.agents.run import StepRunner
 from app.agents.spec import FileRefused
-from app.api.auth import Claims
+from app.api.auth import Authenticator, Claims
 from app.api.deps import AppServices, Limits
 from app.domain.attachments import AttachmentLimits
 from app.domain.principal import Principal
@@ -43,7 +43,7 @@ from app.main.adapters import (
     open_tools,
     spending_limits,
 )
-from app.main.identity import authenticator, dev_login, key_source, trusted_hosts
+from app.main.identity import dev_login, key_source, trusted_hosts
 from app.main.seeding import SeedReport, Seen, plant_once, plant_seed, retell_logs
 from app.main.storage import Addresses, Directory, Readiness, Storage
 from app.main.working import Balancing, StepRooms, worker_of
@@ -240,7 +240,9 @@ class Services:
         flow = DepartmentFlow(ports, limits, deep, needs_steps if settings.has_model else None)
         keys = key_source(settings)
         self.rooms = AppServices(
-            authenticator=authenticator(settings, keys, self.directory),
+            authenticator=Authenticator(
+                keys, issuer=settings.auth_issuer, audience=settings.auth_audience, is_known=self.directory.is_known
+            ),
             dev_login=dev_login(settings, keys),
             registry=registry,
             approvals=Approvals(self.database, journal, JobQueue(), decided),
