@@ -70,10 +70,8 @@ class Library:
         """Take a document in and through all its stages; how that ended. A lost connection is taken up again."""
         text, content = (upload.text, b"") if upload.content is None else (None, upload.content)
         fields = upload.fields.model_dump(mode="json", exclude_none=True)
-        async for accepted, kind, event in self._connection.bring_in(fields, text, content, upload.file_name):
-            if (published := ending(accepted["document_id"], kind, event)) is not None:
-                return published
-        raise AppError(ErrorCode.INTERNAL, "The server's account of the document broke off.", status=500)
+        accepted, event = await self._connection.bring_in(fields, text, content, upload.file_name)
+        return ending(accepted["document_id"], event)
 
     async def listing(
         self, department: str | None, status: DocumentStatus | None, limit: int | None = None
@@ -108,18 +106,12 @@ class Library:
         return HealthReport.model_validate(await self._connection.send("GET", "/documents/health", params=params))
 
 
-def ending(document_id: str, kind: str, event: Mapping[str, Any]) -> Published | None:
-    """How a terminal event says that the document ended; None for any other event."""
-    match kind:
-        case "final_report" | "task_failed":
-            answer = event["answer"]
-            if "status" in answer:
-                return Published.model_validate(answer, extra="ignore")
-            code, detail = answer.get("error_code", ""), answer.get("error_message", "")
-        case "task_cancelled":
-            code, detail = ErrorCode.TASK_CANCELLED.value, str(event["reason"])
-        case _:
-            return None
+def ending(document_id: str, event: Mapping[str, Any]) -> Published:
+    """Read from the last event of its task how a document ended."""
+    answer = event.get("answer", {"error_code": ErrorCode.TASK_CANCELLED.value, "error_message": event.get("reason")})
+    if "status" in answer:
+        return Published.model_validate(answer, extra="ignore")
     return Published(
-        document_id=UUID(document_id), version=None, status=DocumentStatus.FAILED, code=code, detail=detail
-    )
+        document_id=UUID(document_id), version=None, status=DocumentStatus.FAILED,
+        code=answer.get("error_code", ""), detail=answer.get("error_message", ""),
+    )  # fmt: skip

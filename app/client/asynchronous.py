@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 from uuid import UUID
 
-from app.client.connection import Connection, file_form, progress_of
+from app.client.connection import Connection, file_form
 from app.client.records import (
     Answer,
     AskFailed,
@@ -218,12 +218,8 @@ class AsyncConclave:
         text, content, name = (document, b"", "") if isinstance(document, str) else (None, b"", document.name)
         if isinstance(document, Path):
             content = await asyncio.to_thread(document.read_bytes)
-        async for accepted, kind, event in self._connection.bring_in(said, text, content, name):
-            if kind == "progress" and on_progress is not None:
-                on_progress(progress_of(event["output"]))
-            elif kind in ("final_report", "task_failed", "task_cancelled"):
-                return _ingested(accepted, event)
-        raise AppError(ErrorCode.INTERNAL, "The server's account of the document broke off.", status=500)
+        accepted, event = await self._connection.bring_in(said, text, content, name, on_progress)
+        return _ingested(accepted, event)
 
     async def sessions(self) -> AsyncIterator[Conversation]:
         """Own conversations, newest first."""

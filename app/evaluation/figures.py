@@ -15,7 +15,7 @@ from app.domain.record import Record
 
 CUT = 5
 """k of recall@k."""
-RESAMPLES, LEVEL, BINS = 1_000, 0.95, 10
+RESAMPLES, LEVEL, BINS, SEED = 1_000, 0.95, 10, 20_261_121
 
 
 class Metric(NamedTuple):
@@ -101,7 +101,7 @@ def percentile(values: Sequence[float], q: float) -> float | None:
     return ordered[max(math.ceil(q * len(ordered)), 1) - 1] if ordered else None
 
 
-def interval(pairs: Sequence[Pair], *, seed: int, resamples: int = RESAMPLES) -> Interval | None:
+def interval(pairs: Sequence[Pair], *, seed: int = SEED, resamples: int = RESAMPLES) -> Interval | None:
     """Percentile bootstrap of a rate: draw as many questions as there are, with replacement, `resamples` times.
 
     The ends are the (1 - level) ÷ 2 and (1 + level) ÷ 2 percentiles of the rates drawn. The same seed gives the same
@@ -114,7 +114,7 @@ def interval(pairs: Sequence[Pair], *, seed: int, resamples: int = RESAMPLES) ->
     return _ends((sums[:, 0] / sums[:, 1]).tolist())
 
 
-def median_interval(values: Sequence[float], *, seed: int, resamples: int = RESAMPLES) -> Interval | None:
+def median_interval(values: Sequence[float], *, seed: int = SEED, resamples: int = RESAMPLES) -> Interval | None:
     """Percentile bootstrap of the median; None without values."""
     if not values:
         return None

@@ -24,8 +24,6 @@ from app.evaluation.observed import Observation
 from app.evaluation.question import Question, Rights
 
 SHAPE: Literal[1] = 1
-SEED = 20_261_121
-"""Of the intervals, unless another is given."""
 Kind = Literal["dataset", "language", "department", "tag"]
 
 
@@ -135,8 +133,6 @@ class Report(Record):
 
     shape: Literal[1] = SHAPE
     made_at: datetime
-    seed: int
-    """Of the intervals."""
     circumstances: Circumstances
     datasets: tuple[DatasetTold, ...]
     questions: int
@@ -175,7 +171,6 @@ def summarise(
     *,
     made_at: datetime,
     total_seconds: float,
-    seed: int = SEED,
     kinds_only: bool = False,
 ) -> Report:
     """Sum judged answers up, before any gate was held against them.
@@ -184,14 +179,14 @@ def summarise(
     """
     counted = [one for one in asked if not one.question.to_review]
     return Report(
-        made_at=made_at, seed=seed, circumstances=circumstances,
+        made_at=made_at, circumstances=circumstances,
         datasets=tuple(
             DatasetTold(name=one.name, questions=len(one.cases), fingerprint=one.fingerprint) for one in datasets
         ),
         questions=len(counted), to_review=len(asked) - len(counted),
-        leak_count=sum(len(one.leaks) for one in asked), scores=scores_of(counted, seed),
+        leak_count=sum(len(one.leaks) for one in asked), scores=scores_of(counted),
         calibration=_calibration_of(counted), spent=_spent_on(asked, total_seconds),
-        groups=tuple(_groups_of(counted, seed, kinds_only)), asked=tuple(asked),
+        groups=tuple(_groups_of(counted, kinds_only)), asked=tuple(asked),
     )  # fmt: skip
 
 
@@ -200,12 +195,12 @@ def pairs_of(asked: Sequence[Asked], metric: str) -> list[Pair]:
     return [one.measures.get(metric, Pair(0.0, 0.0)) for one in asked]
 
 
-def scores_of(asked: Sequence[Asked], seed: int) -> dict[str, Score]:
+def scores_of(asked: Sequence[Asked]) -> dict[str, Score]:
     """Compute the rates that something was asked for, by metric."""
     scores = {}
     for metric in BY_NAME:
         pairs = pairs_of(asked, metric)
-        value, ends = rate(pairs), interval(pairs, seed=seed)
+        value, ends = rate(pairs), interval(pairs)
         if value is not None and ends is not None:
             told = sum(1 for pair in pairs if pair.whole)
             low, high = round(ends.low, 6), round(ends.high, 6)
@@ -213,10 +208,10 @@ def scores_of(asked: Sequence[Asked], seed: int) -> dict[str, Score]:
     return scores
 
 
-def median_wait(asked: Sequence[Asked], seed: int) -> Score | None:
+def median_wait(asked: Sequence[Asked]) -> Score | None:
     """Compute the median time an asker waits, with its interval; None where nothing was asked."""
     seconds = [one.observation.seconds for one in asked]
-    value, ends = percentile(seconds, 0.5), median_interval(seconds, seed=seed)
+    value, ends = percentile(seconds, 0.5), median_interval(seconds)
     if value is None or ends is None:
         return None
     return Score(value=round(value, 4), low=round(ends.low, 4), high=round(ends.high, 4), questions=len(seconds))
@@ -241,7 +236,7 @@ def _spent_on(asked: Sequence[Asked], total_seconds: float) -> Spent:
     )  # fmt: skip
 
 
-def _groups_of(asked: Sequence[Asked], seed: int, kinds_only: bool) -> Iterator[Group]:
+def _groups_of(asked: Sequence[Asked], kinds_only: bool) -> Iterator[Group]:
     """The rates per dataset, language, department and tag, the largest groups first."""
     members: dict[tuple[Kind, str], list[Asked]] = defaultdict(list)
     for one in asked:
@@ -254,6 +249,4 @@ def _groups_of(asked: Sequence[Asked], seed: int, kinds_only: bool) -> Iterator[
     order = ("dataset", "language", "department", "tag")
     for kind, name in sorted(members, key=lambda key: (order.index(key[0]), -len(members[key]), key[1])):
         group = members[kind, name]
-        yield Group(
-            kind=kind, name=name, questions=len(group), scores=scores_of(group, seed), seconds=median_wait(group, seed)
-        )
+        yield Group(kind=kind, name=name, questions=len(group), scores=scores_of(group), seconds=median_wait(group))

@@ -19,7 +19,7 @@ from app.cli.evaluation.house import LocalHouse, circumstances_of, corrections_i
 from app.cli.output import FAILED, OK, DocumentBar, print_json, run_async
 from app.evaluation.dataset import DEFAULT, Dataset, as_lines, cases_from, lines_of, open_dataset, read_dataset, refusal
 from app.evaluation.gates import DEFAULT_GATES, check_gates, read_gates
-from app.evaluation.report import SEED, Report, summarise
+from app.evaluation.report import Report, summarise
 from app.evaluation.running import Evaluation, Progress
 from app.evaluation.shelf import REPORT_NAME, SHELF_FOLDER, Shelf, write_owned
 from app.plugins import EVALUATIONS, entries_of
@@ -41,14 +41,13 @@ async def run(
     concurrency: Annotated[int, typer.Option(min=1, max=64, help="Questions at a time.")] = 1,
     gates: Gates = None,
     with_model: WithModel = False,
-    seed: Annotated[int, typer.Option(help="Of the intervals.")] = SEED,
     as_json: AsJson = False,
 ) -> int:
     """Ask datasets and report; exit code 1 when a gate is broken."""
     settings = Settings() if with_model else offline(Settings())
     sets = [open_dataset(name) for name in dict.fromkeys(dataset or DEFAULT)]
     limits = read_gates(gates or DEFAULT_GATES)
-    report = await _ask(settings, sets, limit=limit, concurrency=concurrency, seed=seed)
+    report = await _ask(settings, sets, limit=limit, concurrency=concurrency)
     report = report.model_copy(update={"gates": check_gates(limits, report)})
     kept = Shelf(settings.data_dir / SHELF_FOLDER).keep(report)
     if out:
@@ -157,7 +156,7 @@ def _by_company(settings: Settings, companies: Path, sets: Sequence[Dataset]) ->
 
 
 async def _ask(
-    settings: Settings, sets: Sequence[Dataset], *, limit: int | None = None, concurrency: int = 1, seed: int = SEED,
+    settings: Settings, sets: Sequence[Dataset], *, limit: int | None = None, concurrency: int = 1,
     is_blind: bool = False,
 ) -> Report:  # fmt: skip
     """Ask everything of services opened for it. With `is_blind` no question is shown, and kinds are the groups."""
@@ -176,7 +175,7 @@ async def _ask(
                 bringing.stop()
                 asking.stop()
         return summarise(
-            asked, evaluation.datasets, circumstances_of(services, concurrency, evaluation.corpora), seed=seed,
+            asked, evaluation.datasets, circumstances_of(services, concurrency, evaluation.corpora),
             made_at=services.rooms.now(), total_seconds=time.perf_counter() - began, kinds_only=is_blind,
         )  # fmt: skip
 

@@ -18,7 +18,7 @@ _GROUP_COLUMNS = {
 
 def show_report(console: Console, report: Report, *, worst: int = _WORST) -> None:
     """Print every rate with its interval, the groups, the `worst` wrong answers, and the gates."""
-    wait = median_wait(report.asked, report.seed)
+    wait = median_wait(report.asked)
     whole = Group(kind="dataset", name="", questions=report.questions, scores=report.scores, seconds=wait)
     languages = {group.name: group for group in report.groups if group.kind == "language"}
     title = f"{report.questions} questions from {', '.join(one.name for one in report.datasets)}"
