@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from app.domain.record import Record
 from app.evaluation.dataset import faults_of, refusal
-from app.evaluation.figures import BY_NAME
+from app.evaluation.figures import METRICS
 from app.evaluation.report import GateResult, Report
 
 DEFAULT_GATES = Path(__file__).parent / "gates.toml"
@@ -34,13 +34,13 @@ class Gate(Record):
 
     @model_validator(mode="after")
     def _sound(self) -> Self:
-        if self.metric not in BY_NAME and self.metric not in FIGURES:
-            raise ValueError(f"there is no metric {self.metric!r}; metrics are {', '.join((*BY_NAME, *FIGURES))}")
+        if self.metric not in METRICS and self.metric not in FIGURES:
+            raise ValueError(f"there is no metric {self.metric!r}; metrics are {', '.join((*METRICS, *FIGURES))}")
         if self.min is None and self.max is None:
             raise ValueError(f"{self.metric}: say min or max")
         if len(self._groups) > 1:
             raise ValueError(f"{self.metric}: names more than one group")
-        if self._groups and self.metric not in BY_NAME:
+        if self._groups and self.metric not in METRICS:
             raise ValueError(f"{self.metric}: is told of the whole run only")
         return self
 

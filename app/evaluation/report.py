@@ -9,7 +9,7 @@ from app.domain.evaluations import KeptGate, KeptRate, KeptRun
 from app.domain.record import Record
 from app.evaluation.dataset import Dataset
 from app.evaluation.figures import (
-    BY_NAME,
+    METRICS,
     Bin,
     Pair,
     calibration_error,
@@ -198,7 +198,7 @@ def pairs_of(asked: Sequence[Asked], metric: str) -> list[Pair]:
 def scores_of(asked: Sequence[Asked]) -> dict[str, Score]:
     """Compute the rates that something was asked for, by metric."""
     scores = {}
-    for metric in BY_NAME:
+    for metric in METRICS:
         pairs = pairs_of(asked, metric)
         value, ends = rate(pairs), interval(pairs)
         if value is not None and ends is not None:

@@ -24,9 +24,7 @@ def show_report(console: Console, report: Report, *, worst: int = _WORST) -> Non
     title = f"{report.questions} questions from {', '.join(one.name for one in report.datasets)}"
     print_table(console, ("95 % intervals", "all", *languages), _rates(report, [whole, *languages.values()]), title)
     columns = [name for name in _GROUP_COLUMNS if name in report.scores]
-    heads = (
-        f"{_GROUP_COLUMNS[name]} = {metric.title}" for metric in METRICS for name in columns if metric.name == name
-    )
+    heads = (f"{_GROUP_COLUMNS[name]} = {METRICS[name]}" for name in columns)
     rows = ((f"{one.kind} {one.name}", str(one.questions), *_cells(one, columns)) for one in report.groups)
     head = ("", "n", *(_GROUP_COLUMNS[name] for name in columns), "s")
     print_table(console, head, rows, f"Groups; {', '.join(heads)}; s = median seconds")
@@ -61,9 +59,9 @@ def _show_wrong(console: Console, wrong: list[Asked], most: int) -> None:
 
 
 def _rates(report: Report, groups: list[Group]) -> Iterator[tuple[str, ...]]:
-    for metric in METRICS:
-        if metric.name in report.scores:
-            yield metric.title, *(_interval(group.scores.get(metric.name)) for group in groups)
+    for metric, title in METRICS.items():
+        if metric in report.scores:
+            yield title, *(_interval(group.scores.get(metric)) for group in groups)
     yield "leaks", str(report.leak_count)
     if found := report.calibration:
         yield "calibration error", f"{found.error:.3f}"
