@@ -114,14 +114,12 @@ def _sources(request: ComposeRequest, numbers: dict[str, int]) -> list[str]:
             number = numbers.get(passage.address)
             if number is None or key in lines:
                 continue
-            text = _around(passage.text, quote.text)
+            text = around(passage.text, quote.text, _AROUND_CHARS)
             lines[key] = line(n=number, title=passage.title, section=passage.section, text=text)
     return list(lines.values())
 
 
-def _around(text: str, quoted: str) -> str:
-    if len(text) <= _AROUND_CHARS:
-        return text
-    at = max(text.find(quoted), 0)
-    start = max(0, min(at - (_AROUND_CHARS - len(quoted)) // 2, len(text) - _AROUND_CHARS))
-    return text[start : start + max(_AROUND_CHARS, len(quoted))]
+def around(text: str, quoted: str, most: int) -> str:
+    """A passage cut around what is quoted of it."""
+    start = max(text.find(quoted) - max(most - len(quoted), 0) // 2, 0)
+    return text[max(min(start, len(text) - most), 0) :][:most]
