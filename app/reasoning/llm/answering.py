@@ -1,4 +1,4 @@
-"""Per-query answers, summaries, arguments and the final text by the model; every claim is held against its text."""
+"""Per-query answers, claims, arguments and the final text by the model; every claim is held against its text."""
 
 import json
 import re
@@ -6,9 +6,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
+from app.claims.proposed import ProposedClaim
 from app.domain.evidence import evidence_of
 from app.domain.knowledge import Finding, Language, Passage, Quote
-from app.reasoning import AnswerRequest, Arguments, ComposeRequest, Composition, Reasoner, Summary
+from app.reasoning import AnswerRequest, Arguments, ComposeRequest, Composition, Reasoner
 from app.reasoning.budget import note_downgrade
 from app.reasoning.llm import telling
 from app.reasoning.llm.gate import AnswerGate
@@ -16,7 +17,7 @@ from app.reasoning.llm.grounds import Grounds, quote_texts
 from app.reasoning.llm.ladder import Ladder
 from app.reasoning.llm.prompts import load
 from app.reasoning.llm.request import CallOutcome, ModelFailed, Request
-from app.reasoning.llm.shapes import AnswerShape, ArgumentsShape, SummaryShape
+from app.reasoning.llm.shapes import AnswerShape, ArgumentsShape, ClaimsShape
 from app.reasoning.llm.structured import Question, ask
 from app.reasoning.refusal import REFUSED
 from app.text.language import clean
@@ -50,7 +51,9 @@ def _titles(quotes: Sequence[Quote]) -> str:
     return ", ".join(f"“{title}”" for title in dict.fromkeys(quote.passage.title for quote in quotes))
 
 
-_ANSWER_TOKENS, _SUMMARY_TOKENS, _ARGUMENT_TOKENS = 500, 400, 250
+_ANSWER_TOKENS, _ARGUMENT_TOKENS, _CLAIM_TOKENS, _MAX_TOKENS = 500, 250, 900, 900
+_QUOTES = 16
+"""Told to the model for their claims; what lies behind them is left to the rules."""
 _SCHEMA_CHARS = 4_000
 _SHARE = 0.5
 _MOST_SURE = 0.95
@@ -116,17 +119,19 @@ def _span(text: str, quoted: str) -> str:
     return found[0] if found else ""
 
 
-async def summarised(
-    ladder: Ladder, query: str, findings: Sequence[Finding], language: Language, by_rule: Summary
-) -> Summary:
-    """The model's summary; the rules' when it says nothing or states a figure of its own. Raises `ModelFailed`."""
-    told = telling.findings(query, findings)
-    reply = await ask(ladder, Question("summarise", language, told, SummaryShape, _SUMMARY_TOKENS, _SHARE))
-    text = clean(reply.text).strip()
-    if not text or Grounds(told.splitlines(), may_round=False).unknown(text):
-        return by_rule
-    sources = tuple(dict.fromkeys(n - 1 for n in reply.sources if 1 <= n <= len(findings)))
-    return Summary(text=text, sources=sources or by_rule.sources)
+async def claimed(
+    ladder: Ladder, quotes: Sequence[tuple[str, Quote]], language: Language
+) -> tuple[tuple[ProposedClaim, ...], ...]:
+    """The claims of each quote, in the quotes' order; `app.claims` holds each against the words it quotes. Raises
+    `ModelFailed`."""
+    told = telling.quotes(quotes[:_QUOTES])
+    reply = await ask(ladder, Question("claims", language, told, ClaimsShape, _CLAIM_TOKENS, _SHARE))
+    found: list[list[ProposedClaim]] = [[] for _ in quotes]
+    for one in reply.claims:
+        if 1 <= one.n <= min(len(quotes), _QUOTES):
+            said = {name: clean(text) if isinstance(text, str) else text for name, text in one if name != "n"}
+            found[one.n - 1].append(ProposedClaim(**said))
+    return tuple(map(tuple, found))
 
 
 async def arguments_read(
@@ -159,9 +164,6 @@ def _read_for(tool: str, reply: ArgumentsShape, schema: Mapping[str, Any] | None
     if tool == "log_tool":
         return {"terms": reply.terms, "level": reply.level, "source": reply.source, "period": reply.period}
     return {}
-
-
-_MAX_TOKENS = 900
 
 
 async def composed(ladder: Ladder, rules: Reasoner, request: ComposeRequest) -> AsyncIterator[str | Composition]:

@@ -45,13 +45,6 @@ class AnswerShape(Shape):
     confidence: Annotated[float, Field(ge=0, le=1)]
 
 
-class SummaryShape(Shape):
-    """``summarise``."""
-
-    text: _Text
-    sources: Annotated[list[int], Field(max_length=100)]
-
-
 class NamedValue(Shape):
     """One argument of a tool with a schema; objects and lists as JSON text."""
 
@@ -88,13 +81,6 @@ class ClaimsShape(Shape):
     """``claims``."""
 
     claims: Annotated[list[ClaimShape], Field(max_length=60)]
-
-
-class ReviewShape(Shape):
-    """``review``."""
-
-    approved: bool
-    reason: _Short
 
 
 def _any_of(schema: dict[str, Any]) -> None:

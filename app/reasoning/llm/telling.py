@@ -1,7 +1,6 @@
 """What models are told: the variable part of each prompt, as JSON, so that no text can pretend to be a heading of ours.
 
-Data of documents reaches only calls that choose nothing: answering, summarising, arguments, claims, reviewing,
-composing.
+Data of documents reaches only calls that choose nothing: answering, arguments, claims, composing.
 """
 
 import json
@@ -9,7 +8,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from app.domain.knowledge import Finding, Language, Passage, Quote
-from app.domain.plan import Plan
 from app.domain.tasks import Message
 from app.reasoning import AgentOffer, AnswerRequest, ComposeRequest
 
@@ -75,12 +73,6 @@ def quotes(quoted: Sequence[tuple[str, Quote]]) -> str:
         line(n=number, question=query, title=quote.passage.title, quote=quote.text[:_PASSAGE_CHARS])
         for number, (query, quote) in enumerate(quoted, 1)
     )
-
-
-def plan(made: Plan, query: str) -> str:
-    """A plan to be checked."""
-    asked = {name: list(agent.queries) for name, agent in made.agents.items()}
-    return line(question=query, plan=asked)
 
 
 def answer_material(request: ComposeRequest) -> str:

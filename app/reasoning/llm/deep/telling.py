@@ -191,7 +191,7 @@ def _research(research: Sequence[Research], first: int = 0) -> list[str]:
     shares = len(research) * (1 + (1 + _QUOTES) * _QUOTES if first else 1)
     most = min(max(_RESEARCH_CHARS // max(shares, 1), _LEAST_CHARS), _LONG_CHARS)
     for one in research:
-        told: dict[str, Any] = {"step": one.step, "asked": cut(one.task), "found": one.found}
+        told: dict[str, Any] = {"step": one.step, "asked": cut(one.task, _SHORT_CHARS), "found": one.found}
         told["learned"] = cut(one.text, min(2 * most, _LONG_CHARS) if first else most)
         if first:
             shown = one.findings[:_QUOTES]
