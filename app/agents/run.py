@@ -198,6 +198,9 @@ class StepRunner:
         step = doing.order.step
         made = ToolUse(tool, status, _ms_since(clock), _input_hash(doing.call, tool), output)
         doing.calls.append(made)
+        if status != "ok":
+            told = {"tool": tool, "agent": step.step.agent, "status": status, "duration_ms": made.duration_ms}
+            _log.warning("tool_called", extra={**told, "task_id": str(doing.order.task_id)})
         doing.order.run.writer.append(
             ToolResponse(
                 agent=step.step.agent, node_id=step.node_id, tool=tool, status=status, duration_ms=made.duration_ms,

@@ -9,7 +9,6 @@ from typing import Literal, TypedDict
 from uuid import UUID
 
 from app.agents.handover import Floor, Reason
-from app.agents.monitor import RunMonitor
 from app.agents.registry import AgentRegistry
 from app.agents.step import StepOutcome, Steps
 from app.domain.answer import ResolutionRules
@@ -21,14 +20,7 @@ from app.domain.record import Record
 from app.domain.tasks import ChatRequest, Message, Recollection
 from app.domain.zones import HOME, zone_named
 from app.events import TextDelta
-from app.flow.answer_cache import (
-    AnswerCache,
-    AnswerKey,
-    CachedAnswer,
-    Circumstances,
-    fingerprint,
-    fingerprint_of_agents,
-)
+from app.flow.answer_cache import AnswerCache, AnswerKey, CachedAnswer
 from app.flow.trace import Trace
 from app.reasoning import AgentOffer, AsOf, Classification, Probe, Reasoner, ResolvedPoint
 from app.reasoning.budget import Account, Ledger
@@ -180,7 +172,8 @@ class Opening:
     def __init__(self, ports: Ports, limits: FlowLimits):
         self.ports = ports
         self.limits = limits
-        self._memory = _memory(ports, limits)
+        self._memory = AnswerCache(ttl_seconds=limits.cache_ttl_seconds, timer=time.monotonic)
+        """The flow's own: no other flow, with other tools or settings, ever reads it."""
 
     async def context(self, run: TaskRun, caches: CacheUse) -> RunContext:
         """The world of a claimed run; reads the conversation it stands in."""
@@ -199,7 +192,7 @@ class Opening:
             run=run,
             asking=await self.asking(run.principal, request, known),
             deadline=asyncio.get_running_loop().time() + limit_seconds,
-            trace=Trace(self.ports.now, caches, account.doings, _monitor_of(run)),
+            trace=Trace(self.ports.now, caches, account.doings),
             memory=self._memory,
             account=account,
             listener=listener,
@@ -219,23 +212,3 @@ class Opening:
         """Models have to be done a little before the run, so that the rules can still answer."""
         now = asyncio.get_running_loop().time()
         return Account(principal, run_id, now + limit_seconds * (1 - RESERVE_SHARE), self.ports.ledger)
-
-
-def _monitor_of(run: TaskRun) -> RunMonitor:
-    monitor = RunMonitor()
-    run.writer.call_on_append(monitor.hear)
-    return monitor
-
-
-def _memory(ports: Ports, limits: FlowLimits) -> AnswerCache:
-    """A memory of the flow's own: no other flow, with other tools or settings, ever reads it."""
-    return AnswerCache(
-        Circumstances(
-            space=ports.corpus.space,
-            mind=ports.reasoner.identity,
-            agents=fingerprint_of_agents(ports.agents),
-            limits=fingerprint(limits.model_dump_json()),
-        ),
-        ttl_seconds=limits.cache_ttl_seconds,
-        timer=time.monotonic,
-    )

@@ -5,9 +5,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-from app.agents.monitor import RunMonitor
-from app.agents.step import StepOutcome, ToolUse, failure_of
-from app.domain.answer import ExecutionMetadata, FlowAction, ModelUsage, PerformanceMetrics, to_json
+from app.agents.step import StepOutcome, failure_of
+from app.domain.answer import ExecutionMetadata, FlowAction, ModelUsage, PerformanceMetrics, ToolUsage, to_json
 from app.domain.deep import Stage
 from app.domain.plan import ORCHESTRATOR, answers_a_query
 from app.events import Handover
@@ -22,12 +21,11 @@ FINISHED = "done"
 class Trace:
     """Collects one run's actions in order; the clock is given."""
 
-    def __init__(self, now: Callable[[], datetime], caches: CacheUse, models: Doings, tools: RunMonitor):
-        """`caches`, `models` and `tools` are filled while the run goes on."""
+    def __init__(self, now: Callable[[], datetime], caches: CacheUse, models: Doings):
+        """`caches` and `models` are filled while the run goes on."""
         self._now = now
         self.caches = caches
         self.models = models
-        self.tools = tools
         self._actions: list[FlowAction] = []
         self.started_at = now()
         self._clock = time.perf_counter()
@@ -117,7 +115,7 @@ class Trace:
         told = {
             "query_index": planned.queries[0][0] if answers else None,
             "output_hash": outcome.output_hash,
-            "metadata": _call_metadata(outcome, self.tools.calls_of(planned.node_id)) or None,
+            "metadata": _call_metadata(outcome) or None,
             "depends_on": tuple(depends_on) or None,
             "error_details": failure_of(outcome),
         }
@@ -181,20 +179,28 @@ class Trace:
         return PerformanceMetrics(
             query_processing_time_ms=self.elapsed_ms(),
             agent_execution_times=times,
-            tool_usage_stats=self.tools.usage,
+            tool_usage_stats=_tool_usage(outcomes),
             conflict_resolution_time_ms=self.resolution_ms,
             cache_hit_ratio=round(self.caches.hit_ratio, 4),
             content_quality_metrics=content_quality(outcomes, fallback_agents, self._now()),
         )
 
 
-def _call_metadata(outcome: StepOutcome, calls: Sequence[ToolUse]) -> dict[str, Any]:
+def _tool_usage(outcomes: Sequence[StepOutcome]) -> dict[str, ToolUsage]:
+    """By tool: how often it was called, and how long an answer took."""
+    spent: dict[str, list[int]] = {}
+    for use in (use for outcome in outcomes for use in outcome.calls):
+        spent.setdefault(use.tool, []).append(use.duration_ms)
+    return {tool: ToolUsage(calls=len(ms), avg_time_ms=round(sum(ms) / len(ms))) for tool, ms in spent.items()}
+
+
+def _call_metadata(outcome: StepOutcome) -> dict[str, Any]:
     """What a tool did and, where it took more than one, its calls."""
     told: dict[str, Any] = {}
     if outcome.result is not None and outcome.result.trace:
         told["trace"] = list(outcome.result.trace)
-    if len(calls) > 1:
-        told["calls"] = [to_json(tool_trace(use)) for use in calls]
+    if len(outcome.calls) > 1:
+        told["calls"] = [to_json(tool_trace(use)) for use in outcome.calls]
     return told
 
 

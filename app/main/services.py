@@ -12,7 +12,6 @@ from uuid import UUID
 import structlog
 
 from app.agents.dispatch import RemoteSteps
-from app.agents.monitor import Monitor
 from app.agents.registry import AgentRegistry
 from app.agents.run import StepRunner
 from app.agents.spec import FileRefused
@@ -35,10 +34,10 @@ from app.journal import Journal
 from app.main.adapters import (
     KeptEvaluations,
     check_bus_url,
+    open_bus,
     open_deep,
     open_embedder,
     open_ladder,
-    open_messages,
     open_outage,
     open_tools,
     spending_limits,
@@ -96,7 +95,6 @@ class Services:
         self.reembedding: Reembedding
         self.rooms: AppServices
         self.worker: Worker
-        self.monitor: Monitor
         self.ladder = Ladder([])
         """The language models, best first; empty where none is configured."""
         self._rules: LocalReasoner
@@ -214,7 +212,8 @@ class Services:
     async def _open_rooms(self) -> None:
         settings, calibration = self.settings, load_calibration(self.embedder.model)
         self._open_ingestion(calibration)
-        bus, self.monitor = await open_messages(settings, self.addresses.app, self._stack)
+        bus = await open_bus(settings.bus_url.get_secret_value(), self.addresses.app)
+        self._stack.push_async_callback(bus.aclose)
         journal = Journal(self.database, bus, await open_outage(settings, self.database, bus, self._stack))
         registry = TaskRegistry(
             self.database, journal, JobQueue(), now, settings.task_lease_seconds, settings.max_redispatches

@@ -47,9 +47,6 @@ class Writer:
         assert not self.has_ended
         self.events.append(event)
 
-    def call_on_append(self, hear: Callable[[Event], None]) -> None:
-        pass
-
 
 @dataclass
 class Registry:
