@@ -24,7 +24,7 @@ from app.flow.deep.graph import DeepFlow
 from app.flow.deep.stages import Dependence, needs_deep
 from app.flow.execute import execute
 from app.flow.orchestrate import classify, decide, offers_for, orchestrate
-from app.flow.planning import draft_plan, hand_over, plan_directly, reflect
+from app.flow.planning import checked, hand_over, plan_directly, plan_request, reflect
 from app.flow.resolve import resolve
 from app.flow.respond import answer_from_cache, fail, fail_late, respond
 from app.flow.state import FlowLimits, Opening, Ports, RunContext, RunState
@@ -159,7 +159,8 @@ class DepartmentFlow:
                 case "direct_execution":
                     draft = await plan_directly(self.ports, self.limits, asking, classification, offers)
                     return draft.hop.plan if draft.hop else draft.plan
-            return await draft_plan(self.ports, self.limits, asking, classification, offers)
+            wanted = await plan_request(self.ports, self.limits, asking, classification, offers)
+            return checked(await self.ports.reasoner.plan(wanted), offers)
 
 
 def _remember(context: RunContext, state: RunState) -> None:

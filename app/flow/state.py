@@ -10,14 +10,15 @@ from uuid import UUID
 
 from app.agents.handover import Floor, Reason
 from app.agents.registry import AgentRegistry
-from app.agents.step import StepOutcome, Steps
+from app.agents.spec import AgentSpec
+from app.agents.step import StepOrder, StepOutcome, Steps
 from app.domain.answer import ResolutionRules
 from app.domain.conflicts import Conflict
 from app.domain.knowledge import Evidence, Finding
-from app.domain.plan import Plan
+from app.domain.plan import Plan, PlannedStep
 from app.domain.principal import Principal
 from app.domain.record import Record
-from app.domain.tasks import ChatRequest, Message, Recollection
+from app.domain.tasks import ChatRequest, Message, PrivateContext, Recollection
 from app.domain.zones import HOME, zone_named
 from app.events import TextDelta
 from app.flow.answer_cache import AnswerCache, AnswerKey, CachedAnswer
@@ -35,6 +36,8 @@ from app.telemetry import CacheUse
 RESERVE_SHARE = 0.1
 """Part of the run's deadline kept back for weighing and writing the answer."""
 
+LEADER_TOKENS = 500
+"""Of an instruction the orchestrator gives itself."""
 Decision = Literal["remembered", "chitchat", "refused", "direct_execution", "reflection_needed", "deep"]
 
 
@@ -121,6 +124,21 @@ class RunContext:
     is_deep: Callable[[Classification], bool] = lambda _: False
     """Whether a classified question is another flow's, for hard questions."""
     outcomes: list[StepOutcome] = field(default_factory=list)
+
+    def order(
+        self, step: PlannedStep, spec: AgentSpec | None, task_id: UUID, needs: PrivateContext,
+        findings: tuple[Finding, ...], seconds_left: float,
+    ) -> StepOrder:  # fmt: skip
+        """A step with its limits: its agent's own time, or what is left; without `spec` it is the leader's."""
+        limit = ((spec and spec.timeout_ms) or self.limits.timeout_per_agent_ms) / 1000
+        return StepOrder(
+            run=self.run, task_id=task_id, step=step, departments=spec.departments if spec else (), findings=findings,
+            instructions=spec.instructions if spec else "", files=self.asking.request.files,
+            time_zone=self.asking.time_zone, now=self.ports.now(), timeout_seconds=min(limit, seconds_left),
+            deadline_binds=seconds_left < limit, max_retries=self.limits.max_retries,
+            agent_type=spec.type_of(step.step.tool) if spec else "",
+            token_limit=spec.token_limit if spec else LEADER_TOKENS, context_hash=needs.context_hash,
+        )  # fmt: skip
 
     def stream_text(self, text: str, agent: str, *, streaming: bool) -> None:
         """Tell a piece of the answer's text, as spoken by `agent`; the session's memory hears it too."""

@@ -14,8 +14,11 @@ from app.reasoning import ComposeRequest
 from app.reasoning.llm.grounds import Grounds, texts_of
 from app.text.language import clean
 
-_END = re.compile(r"\n+|(?<=[^\s\d][.!?…])(?=\s)|(?<=[.!?…][\]”\"')])(?=\s)")
-"""Where a statement ends; a full stop behind a digit may belong to a number or a list."""
+_NEXT = r"(?=\s+[^\s\[【])"
+_END = re.compile(
+    rf"(?<=[^\s\d][.!?…]){_NEXT}|(?<=[.!?…][\]”\"')]){_NEXT}|(?<=[.!?…] \[\d\]){_NEXT}|\n\s*(?=[^\s\[【])"
+)
+"""Where a statement ends: not before a citation behind its full stop, nor at a stop that may belong to a number."""
 _STOP = re.compile(r"(?P<stop>[.!?…:;]*)(?P<space>\s*)$")
 NOTHING = "NOT_FOUND"
 
@@ -46,20 +49,18 @@ class AnswerGate:
         self._held += piece
         if not self._said and NOTHING.startswith(self._held.strip(" .*`\n")[: len(NOTHING)]):
             return ""  # may still become the word for "nothing"
-        cut = max((mark.end() for mark in _END.finditer(self._held)), default=0)
-        complete, self._held = self._held[:cut], self._held[cut:]
-        return self._released(complete)
+        return self._released([mark.end() for mark in _END.finditer(self._held)])
 
     def finish(self) -> str:
         """What was held."""
         if self.said_nothing_found:
             return ""
-        rest, self._held = self._held, ""
-        return self._released(rest)
+        return self._released([*(mark.end() for mark in _END.finditer(self._held)), len(self._held)])
 
-    def _released(self, text: str) -> str:
-        cuts = [0, *(mark.end() for mark in _END.finditer(text)), len(text)]
-        out = "".join(self._checked(text[start:end]) for start, end in pairwise(cuts))
+    def _released(self, cuts: Sequence[int]) -> str:
+        """The statements up to the last of the cuts, as far as they may go out."""
+        held, self._held = self._held, self._held[cuts[-1] if cuts else 0 :]
+        out = "".join(self._checked(held[start:end]) for start, end in pairwise([0, *cuts]))
         out = out if self._said else out.lstrip()
         self._said = self._said or bool(out.strip())
         return out
