@@ -118,6 +118,13 @@ class DeepState(Record):
         return done + 1 if self.plan is not None and done < len(self.plan.research) else 0
 
     @property
+    def task(self) -> str:
+        """What is to be done by the plan: the research step in hand, else the logic steps; empty without a plan."""
+        if self.plan is None:
+            return ""
+        return self.plan.research[self.step - 1] if self.step else "\n".join(self.plan.logic)
+
+    @property
     def observations(self) -> tuple[Observation, ...]:
         """Every tool call whose result is still held."""
         done = (one for research in self.research for one in research.observations)
