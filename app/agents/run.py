@@ -126,18 +126,11 @@ class StepRunner:
                 except _Failed as second:
                     error = second.error
         return StepOutcome(
-            step=order.step,
-            tool=name,
-            started_at=started_at,
-            ended_at=self._now(),
-            duration_ms=_ms_since(clock),
+            step=order.step, tool=name, started_at=started_at, ended_at=self._now(), duration_ms=_ms_since(clock),
             input_hash=_input_hash(call, order.step.step.tool),
-            output_hash=None if result is None else output_hash(result),
-            result=result,
-            error=error,
-            calls=tuple(doing.calls),
-            rejections=rejections,
-        )
+            output_hash=None if result is None else output_hash(result), result=result, error=error,
+            calls=tuple(doing.calls), rejections=rejections,
+        )  # fmt: skip
 
     async def _tried(self, doing: "_Doing", name: str, seconds: float, retries: int) -> _Reviewed:
         """A tool within its time, however it ends: every failure but a lost claim becomes `_Failed`."""
@@ -230,13 +223,9 @@ class StepRunner:
     async def _record(self, order: StepOrder, attempt: int, outcome: StepOutcome) -> None:
         """Write the step's row and its last events."""
         await self._registry.update_status(
-            order.run.principal,
-            order.task_id,
-            attempt,
-            TaskStatus.COMPLETED if outcome.ok else TaskStatus.FAILED,
-            result=stored_result(outcome),
-            error_message=outcome.error.message if outcome.error else None,
-        )
+            order.run.principal, order.task_id, attempt, TaskStatus.COMPLETED if outcome.ok else TaskStatus.FAILED,
+            result=stored_result(outcome), error_message=outcome.error.message if outcome.error else None,
+        )  # fmt: skip
         for event in last_events(order, outcome):
             order.run.writer.append(event)
 

@@ -108,24 +108,13 @@ class Steps(Protocol):
 def call_of(order: StepOrder, instruction: str, context: PrivateContext, until: float) -> ToolCall:
     """The call as the agent makes it: its instruction, and the context it was kept under; see `ToolCall.until`."""
     return ToolCall(
-        principal=order.run.principal,
-        agent=order.step.step.agent,
-        departments=order.departments,
-        message=context.message,
-        queries=context.queries,
-        refined_query=context.refined_query,
-        language=context.language,
-        findings=order.findings,
-        as_of=context.as_of,
-        instructions="\n".join(filter(None, (order.instructions, instruction))),
-        files=order.files,
-        time_zone=order.time_zone,
-        now=order.now,
-        until=until,
-        given=order.given,
-        asked=order.asked,
+        principal=order.run.principal, agent=order.step.step.agent, departments=order.departments,
+        message=context.message, queries=context.queries, refined_query=context.refined_query,
+        language=context.language, findings=order.findings, as_of=context.as_of,
+        instructions="\n".join(filter(None, (order.instructions, instruction))), files=order.files,
+        time_zone=order.time_zone, now=order.now, until=until, given=order.given, asked=order.asked,
         worked_out=order.worked_out,
-    )
+    )  # fmt: skip
 
 
 def task_event(order: StepOrder, attempt: int) -> AgentTask:
@@ -142,16 +131,12 @@ def unanswered(order: StepOrder, started_at: datetime, ended_at: datetime) -> St
     """How a step ends that nobody did in its time."""
     tool = order.step.step.tool
     return StepOutcome(
-        step=order.step,
-        tool=tool,
-        started_at=started_at,
-        ended_at=ended_at,
+        step=order.step, tool=tool, started_at=started_at, ended_at=ended_at,
         duration_ms=round((ended_at - started_at).total_seconds() * 1000),
         input_hash=input_hash(tool, order.step.step.message, order.step.queries, order.findings, order.given),
-        output_hash=None,
-        result=None,
+        output_hash=None, result=None,
         error=StepError("deadline" if order.deadline_binds else "timeout", "Tool timeout"),
-    )
+    )  # fmt: skip
 
 
 def failure_of(outcome: StepOutcome) -> dict[str, str] | None:

@@ -118,16 +118,13 @@ def cache_answer(
         return
     told = context.trace.execution_metadata(context.outcomes, (), resolution_applied=bool(state.get("verdicts")))
     answer = CachedAnswer(
-        composition=composition,
-        evidence=evidence,
-        plan=state.get("plan"),
+        composition=composition, evidence=evidence, plan=state.get("plan"),
         as_of=context.asking.as_of(state["classification"]),
         outputs=tuple(output.model_copy(update={"tool_trace": ()}) for output in agent_outputs(context.outcomes)),
-        report=report_of(context.outcomes, context.ports.agents),
-        resolution=context.trace.resolution,
+        report=report_of(context.outcomes, context.ports.agents), resolution=context.trace.resolution,
         verdicts=state.get("verdicts", ()),
         metadata=ExecutionMetadata.model_validate(told.model_dump(exclude_unset=True, exclude={"model_usage"})),
-    )
+    )  # fmt: skip
     context.memory.put(key, answer)
 
 

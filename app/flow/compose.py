@@ -79,17 +79,12 @@ def compose_request(context: RunContext, state: RunState, failed_agents: tuple[s
     classification, limits = state["classification"], context.limits
     findings = state["findings"] if "findings" in state else findings_of(context.outcomes)
     return ComposeRequest(
-        query=classification.refined_query,
-        language=classification.language,
-        findings=findings,
-        summaries=_texts(context.outcomes, SUMMARY_TOOL),
-        computations=_texts(context.outcomes, MATH_TOOL),
-        refusals=_refusals(context.outcomes),
-        conflicts=state.get("conflicts", ()),
-        evidence=state.get("evidence", ()),
+        query=classification.refined_query, language=classification.language, findings=findings,
+        summaries=_texts(context.outcomes, SUMMARY_TOOL), computations=_texts(context.outcomes, MATH_TOOL),
+        refusals=_refusals(context.outcomes), conflicts=state.get("conflicts", ()), evidence=state.get("evidence", ()),
         failed_agents=failed_agents,
         max_follow_up_questions=limits.max_follow_up_questions if limits.enable_follow_up_questions else 0,
-    )
+    )  # fmt: skip
 
 
 def _lead(context: RunContext, state: RunState) -> str:

@@ -30,7 +30,7 @@ from app.flow.respond import answer_from_cache, fail, fail_late, respond
 from app.flow.state import FlowLimits, Opening, Ports, RunContext, RunState
 from app.reasoning import Classification
 from app.reasoning.budget import charged_to
-from app.reasoning.refusal import REFUSED
+from app.reasoning.sentences import sentence
 from app.tasks.run import TaskRun
 from app.telemetry import counting_cache_use
 
@@ -155,7 +155,9 @@ class DepartmentFlow:
                 case "chitchat":
                     return ChitchatPlan(is_chitchat=True, chitchat_response=classification.chitchat_response)
                 case "refused":
-                    return ChitchatPlan(is_chitchat=True, chitchat_response=REFUSED[classification.language])
+                    return ChitchatPlan(
+                        is_chitchat=True, chitchat_response=sentence("refused", classification.language)
+                    )
                 case "direct_execution":
                     draft = await plan_directly(self.ports, self.limits, asking, classification, offers)
                     return draft.hop.plan if draft.hop else draft.plan

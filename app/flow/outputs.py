@@ -47,12 +47,9 @@ def agent_outputs(outcomes: Sequence[StepOutcome]) -> tuple[AgentOutput, ...]:
 
 def _query_answer(finding: Finding) -> QueryAnswer:
     return QueryAnswer(
-        index=finding.index,
-        query=finding.query,
-        context=finding.context,
-        answer=finding.answer,
+        index=finding.index, query=finding.query, context=finding.context, answer=finding.answer,
         evidence=finding.evidence,
-    )
+    )  # fmt: skip
 
 
 def tool_trace(use: ToolUse) -> ToolTrace:

@@ -75,14 +75,10 @@ def _request_with(
     probes: Sequence[Probe],
 ) -> PlanRequest:  # fmt: skip
     return PlanRequest(
-        query=asking.request.query,
-        classification=classification,
-        agents=offers,
-        probes=tuple(probes),
+        query=asking.request.query, classification=classification, agents=offers, probes=tuple(probes),
         user_access=tuple(scope for scope in SCOPES if scope in asking.principal.scopes),
-        max_queries_per_agent=limits.max_queries_per_agent,
-        files=len(asking.request.files),
-    )
+        max_queries_per_agent=limits.max_queries_per_agent, files=len(asking.request.files),
+    )  # fmt: skip
 
 
 def checked(plan: Plan, offers: tuple[AgentOffer, ...]) -> Plan:
@@ -179,7 +175,8 @@ async def hand_over(state: RunState, runtime: Runtime[RunContext]) -> RunState:
         context.run.writer.append(EndProcess(agent=floor.held_by[-1]))
     floor, event = floor.handover_to(hop.to_agent, hop.reason)
     context.run.writer.append(event)
-    context.trace.handover(event)
+    told = {"from_agent": event.from_agent, "to_agent": event.to_agent, "reason": event.reason}
+    context.trace.add("Handover", "handover", agent=event.to_agent, metadata=told)
     asked = {"refined_query": hop.question, "sub_queries": (hop.question,), "own_words": "", "assignments": ()}
     return {
         "floor": floor,

@@ -231,15 +231,11 @@ def _can_be_told(verdict: Verdict) -> bool:
 def _point(verdict: Verdict, language: Language) -> ResolvedPoint:
     winner, loser = verdict.winner, verdict.loser
     return ResolvedPoint(
-        subject=winner.query,
-        winner=_claim_text(winner),
-        loser=_claim_text(loser),
-        winner_title=winner.quote.passage.title,
-        loser_title=loser.quote.passage.title,
-        reason=reason_for(verdict.conflict, language),
-        preference=preference_for(verdict.conflict, language),
+        subject=winner.query, winner=_claim_text(winner), loser=_claim_text(loser),
+        winner_title=winner.quote.passage.title, loser_title=loser.quote.passage.title,
+        reason=reason_for(verdict.conflict, language), preference=preference_for(verdict.conflict, language),
         decided=verdict.decided,
-    )
+    )  # fmt: skip
 
 
 def _claim_text(claim: Claim) -> str:

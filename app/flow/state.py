@@ -205,16 +205,11 @@ class Opening:
         listener = self.ports.memory.listener(run.principal, run.task.session_id, run.task.task_id)
         listener.on_message(Message(role="user", content=request.query))
         return RunContext(
-            ports=self.ports,
-            limits=self.limits,
-            run=run,
-            asking=await self.asking(run.principal, request, known),
+            ports=self.ports, limits=self.limits, run=run, asking=await self.asking(run.principal, request, known),
             deadline=asyncio.get_running_loop().time() + limit_seconds,
-            trace=Trace(self.ports.now, caches, account.doings),
-            memory=self._memory,
-            account=account,
+            trace=Trace(self.ports.now, caches, account.doings), memory=self._memory, account=account,
             listener=listener,
-        )
+        )  # fmt: skip
 
     async def recall(self, principal: Principal, session_id: UUID, request: ChatRequest) -> Recollection:
         """What is known of the conversation a question stands in; a history the caller gave counts instead of ours."""

@@ -18,7 +18,7 @@ from app.flow.orchestrate import classify, settle_permission
 from app.links import LinkGuard
 from app.reasoning import Classification
 from app.reasoning.deep import CritiqueRequest, DecomposeRequest
-from app.reasoning.refusal import REFUSED
+from app.reasoning.sentences import sentence
 
 Dependence = Callable[[str, Language], bool]
 """Whether a question (complete on its own, in this language) has several steps that depend on one another."""
@@ -107,7 +107,7 @@ def reply_to(found: Classification) -> Reply | None:
             text = LinkGuard((), language=found.language).clean(found.chitchat_response)
             return Reply(text=text, outcome="chitchat", confidence=found.confidence)
         case "refused":
-            return Reply(text=REFUSED[found.language], outcome="refused")
+            return Reply(text=sentence("refused", found.language), outcome="refused")
         case _:
             return None
 

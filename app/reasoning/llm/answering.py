@@ -19,37 +19,8 @@ from app.reasoning.llm.prompts import load
 from app.reasoning.llm.request import CallOutcome, ModelFailed, Request
 from app.reasoning.llm.shapes import AnswerShape, ArgumentsShape, ClaimsShape
 from app.reasoning.llm.structured import Question, ask
-from app.reasoning.refusal import REFUSED
+from app.reasoning.sentences import sentence
 from app.text.language import clean
-
-STOPPED: dict[Language, str] = {
-    "vi": "Mô hình ngôn ngữ dừng giữa chừng; phần trên chưa trọn vẹn. Trích thẳng từ tài liệu:",
-    "en": "The language model stopped in the middle; the text above is not complete. Directly from the documents:",
-}
-NOTHING: dict[Language, str] = {
-    "vi": "Các đoạn tìm được không trả lời câu hỏi này.",
-    "en": "The passages found do not answer this question.",
-}
-_FROM: dict[Language, str] = {"vi": "Theo {titles}.", "en": "From {titles}."}
-_WRITTEN: dict[Language, str] = {
-    "vi": "Mô hình ngôn ngữ viết câu trả lời từ {titles}, là các nguồn sát câu hỏi nhất trong các tài liệu được xem.",
-    "en": "The language model wrote the answer from {titles}, the sources closest to the question among those read.",
-}
-
-
-def source_line(quotes: Sequence[Quote], language: Language) -> str:
-    """Where a finding comes from."""
-    return _FROM[language].format(titles=_titles(quotes))
-
-
-def written_from(quotes: Sequence[Quote], language: Language) -> str:
-    """Why these sources, for an answer in a model's words."""
-    return _WRITTEN[language].format(titles=_titles(quotes))
-
-
-def _titles(quotes: Sequence[Quote]) -> str:
-    return ", ".join(f"“{title}”" for title in dict.fromkeys(quote.passage.title for quote in quotes))
-
 
 _ANSWER_TOKENS, _ARGUMENT_TOKENS, _CLAIM_TOKENS, _MAX_TOKENS = 500, 250, 900, 900
 _QUOTES = 16
@@ -77,22 +48,17 @@ async def answered(ladder: Ladder, request: AnswerRequest) -> Finding:
         raise ModelFailed(CallOutcome.MALFORMED)
     share = len(quotes) / max(len(reply.quotes), 1)
     return Finding(
-        agent=request.agent,
-        index=request.index,
-        query=request.query,
-        context=source_line(quotes, request.language),
-        answer=answer,
-        found=True,
-        confidence=round(min(reply.confidence, _MOST_SURE) * share, 3),
-        quotes=quotes,
-        evidence=evidence_of(quotes),
-    )
+        agent=request.agent, index=request.index, query=request.query,
+        context=sentence("from", request.language, titles=_titles(quotes)), answer=answer, found=True,
+        confidence=round(min(reply.confidence, _MOST_SURE) * share, 3), quotes=quotes, evidence=evidence_of(quotes),
+    )  # fmt: skip
 
 
 def nothing_found(request: AnswerRequest) -> Finding:
     """A finding that holds nothing."""
     return Finding(
-        agent=request.agent, index=request.index, query=request.query, context=NOTHING[request.language], answer="",
+        agent=request.agent, index=request.index, query=request.query, answer="",
+        context=sentence("nothing", request.language),
         found=False, confidence=0.0,
     )  # fmt: skip
 
@@ -211,7 +177,13 @@ def _reasoning(request: ComposeRequest, by_rule: Composition) -> str:
     """The rules say that they quote; a model does not."""
     quotes = [quote for finding in request.findings if finding.found for quote in finding.quotes]
     decided = any(point.decided for point in request.conflicts)
-    return written_from(quotes, request.language) if quotes and not decided else by_rule.reasoning
+    if not quotes or decided:
+        return by_rule.reasoning
+    return sentence("written", request.language, titles=_titles(quotes))
+
+
+def _titles(quotes: Sequence[Quote]) -> str:
+    return ", ".join(f"“{title}”" for title in dict.fromkeys(quote.passage.title for quote in quotes))
 
 
 async def _instead(
@@ -220,12 +192,12 @@ async def _instead(
     """The end of an answer whose model failed."""
     if outcome is CallOutcome.REFUSAL and not said.strip():
         note_downgrade(f"compose: {outcome}")
-        text = REFUSED[request.language]
+        text = sentence("refused", request.language)
         yield text
         yield Composition(answer=text, outcome="refused", reasoning="", confidence=0.0, follow_up_questions=())
         return
     note_downgrade(f"compose: {outcome}, done by rules")
-    rest = f"\n\n{STOPPED[request.language]}\n\n{by_rule.answer}" if said.strip() else by_rule.answer
+    rest = f"\n\n{sentence('stopped', request.language)}\n\n{by_rule.answer}" if said.strip() else by_rule.answer
     yield rest
     yield by_rule.model_copy(update={"answer": said + rest})
 

@@ -7,9 +7,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from app.domain.knowledge import Finding, Language, Passage, Quote
+from app.domain.knowledge import Finding, Language, Quote
 from app.domain.tasks import Message
 from app.reasoning import AgentOffer, AnswerRequest, ComposeRequest
+from app.reasoning.sentences import sentence
 
 _EARLIER_QUESTIONS = 4
 _EARLIER_CHARS = 500
@@ -26,14 +27,11 @@ def line(**fields: Any) -> str:
 
 def offers(agents: Sequence[AgentOffer], language: Language) -> str:
     """The agents on offer; the same for everybody with the same rights."""
-    heading = {"vi": "Các agent:", "en": "The agents:"}[language]
-    return "\n".join([heading, *(_offer(agent) for agent in agents)])
-
-
-def _offer(agent: AgentOffer) -> str:
-    return line(
-        agent=agent.name, about=agent.description, tools=list(agent.tools), examples=list(agent.exemplars[:_EXEMPLARS])
-    )
+    lines = [
+        line(agent=one.name, about=one.description, tools=list(one.tools), examples=list(one.exemplars[:_EXEMPLARS]))
+        for one in agents
+    ]
+    return "\n".join([sentence("agents", language), *lines])
 
 
 def question(query: str, history: Sequence[Message], feedback: str = "") -> str:
@@ -50,12 +48,11 @@ def question(query: str, history: Sequence[Message], feedback: str = "") -> str:
 
 def passages(request: AnswerRequest) -> str:
     """Passages numbered from 1, then the question."""
-    lines = [_passage(number, passage) for number, passage in enumerate(request.passages, 1)]
+    lines = [
+        line(n=number, title=one.title, section=one.section, text=one.text[:_PASSAGE_CHARS])
+        for number, one in enumerate(request.passages, 1)
+    ]
     return "\n".join([*lines, line(question=request.query)])
-
-
-def _passage(number: int, passage: Passage) -> str:
-    return line(n=number, title=passage.title, section=passage.section, text=passage.text[:_PASSAGE_CHARS])
 
 
 def findings(query: str, found: Sequence[Finding], **further: str) -> str:

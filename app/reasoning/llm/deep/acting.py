@@ -12,7 +12,7 @@ from app.domain.knowledge import Finding
 from app.reasoning.budget import note_downgrade
 from app.reasoning.deep import Action, ActRequest, Found, Solved, ToolWish
 from app.reasoning.llm.deep import telling
-from app.reasoning.llm.deep.planning import NOT_SOLVED, deep_grounds
+from app.reasoning.llm.deep.planning import deep_grounds
 from app.reasoning.llm.deep.telling import findings_of
 from app.reasoning.llm.grounds import Grounds, texts_of
 from app.reasoning.llm.ladder import Ladder
@@ -27,6 +27,7 @@ from app.reasoning.llm.shapes import (
     ToolShape,
 )
 from app.reasoning.llm.structured import Question, ask
+from app.reasoning.sentences import sentence
 from app.text.language import clean, normalise
 
 RESEARCH, SOLVE = "deep_research", "deep_solve"
@@ -167,17 +168,14 @@ def _found(reply: FoundShape, request: ActRequest, grounds: Grounds) -> Found:
 def _solved(reply: SolvedShape, request: ActRequest, grounds: Grounds) -> Solved:
     findings, text = _known_findings(request), clean(reply.text).strip()
     if not reply.solved and (not text or grounds.unknown(text)):
-        text = NOT_SOLVED[request.asked.language]
+        text = sentence("not_solved", request.asked.language)
     used = dict.fromkeys(number - 1 for number in reply.sources if 1 <= number <= len(findings))
     working = Working(
-        answer=clean(reply.answer).strip() if reply.solved else "",
-        text=text,
-        solved=reply.solved,
+        answer=clean(reply.answer).strip() if reply.solved else "", text=text, solved=reply.solved,
         steps=_steps(reply.steps, grounds),
         confidence=round(min(reply.confidence, _MOST_SURE), 3) if reply.solved else 0.0,
-        findings=tuple(findings[place] for place in used),
-        observations=request.observations,
-    )
+        findings=tuple(findings[place] for place in used), observations=request.observations,
+    )  # fmt: skip
     return Solved(working=working)
 
 

@@ -4,7 +4,6 @@ import re
 from collections.abc import Sequence
 
 from app.domain.deep import Asked, Critique, DeepPlan, Observation, Research
-from app.domain.knowledge import Language
 from app.reasoning.deep import CritiqueRequest, DecomposeRequest
 from app.reasoning.llm.deep import telling
 from app.reasoning.llm.grounds import Grounds, texts_of
@@ -21,10 +20,6 @@ _STEP_CHARS, _FORMAT_CHARS = 400, 200
 _OWN_WORDS = 0.5
 """Share of the words of an answer's format that the question must hold: nobody else says how it is wanted."""
 _NUMBERED = re.compile(r"^\s*(?:\d{1,2}[.)]|[-*•])\s+")
-NOT_SOLVED: dict[Language, str] = {
-    "vi": "Những gì tìm được chưa đủ để trả lời câu hỏi này.",
-    "en": "What was found is not enough to answer this question.",
-}
 
 
 def deep_grounds(
@@ -39,8 +34,8 @@ async def decomposed(ladder: Ladder, request: DecomposeRequest) -> DeepPlan:
     """The model's plan. Raises `ModelFailed`."""
     language, asked = request.asked.language, request.asked.question
     offered = [
-        telling.tools(request.researcher, language, "researcher"),
-        telling.tools(request.expert, language, "expert"),
+        telling.tools(request.researcher, language, "tools_of_researcher"),
+        telling.tools(request.expert, language, "tools_of_expert"),
     ]
     question = Question(
         PURPOSE, language, telling.decompose(request), DeepPlanShape, _MAX_TOKENS, _SHARE, "\n".join(offered),

@@ -8,6 +8,7 @@ from app.domain.deep import DeepPlan, Observation, Research, Working
 from app.domain.knowledge import Finding, Language
 from app.reasoning.deep import ActRequest, CritiqueRequest, DecomposeRequest, TellRequest, ToolOffer
 from app.reasoning.llm.telling import around, line
+from app.reasoning.sentences import sentence
 from app.text.language import clean, content_words, fold
 
 _CALLS_CHARS, _CALL_CHARS, _RESEARCH_CHARS = 7_000, 2_400, 9_000
@@ -18,10 +19,6 @@ _TEXT_CHARS, _LONG_CHARS, _QUOTE_CHARS, _QUESTION_CHARS = 400, 1_200, 700, 4_000
 _LEAST_CHARS, _SHORT_CHARS = 120, 240
 _FINDINGS, _QUOTES, _STEPS, _MESSAGES = 6, 2, 12, 4
 _TOOLS, _ARGUMENTS, _CHOICES = 24, 12, 20
-_TOOLS_OF: dict[Language, dict[str, str]] = {
-    "vi": {"researcher": "Công cụ của người tìm kiếm:", "expert": "Công cụ của chuyên gia:", "own": "Công cụ:"},
-    "en": {"researcher": "The researcher's tools:", "expert": "The expert's tools:", "own": "The tools:"},
-}
 
 
 def findings_of(observations: Iterable[Observation]) -> tuple[Finding, ...]:
@@ -35,9 +32,9 @@ def cut(text: str, most: int = _TEXT_CHARS) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def tools(offers: Sequence[ToolOffer], language: Language, whose: str = "own") -> str:
+def tools(offers: Sequence[ToolOffer], language: Language, whose: str = "tools") -> str:
     """The tools on offer, with their arguments; the same for every step of a run."""
-    return "\n".join([_TOOLS_OF[language][whose], *(_offer(offer) for offer in offers[:_TOOLS])])
+    return "\n".join([sentence(whose, language), *(_offer(offer) for offer in offers[:_TOOLS])])
 
 
 def _offer(offer: ToolOffer) -> str:
