@@ -70,14 +70,9 @@ class StepRunner:
     """Runs steps of any agent with the tools of one toolbox."""
 
     def __init__(
-        self,
-        registry: TaskRegistry,
-        toolbox: Toolbox,
-        reasoner: Reasoner,
-        now: Callable[[], datetime],
-        rng: random.Random | None = None,
-        trusted_link_hosts: frozenset[str] = frozenset(),
-    ):
+        self, registry: TaskRegistry, toolbox: Toolbox, reasoner: Reasoner, now: Callable[[], datetime],
+        rng: random.Random | None = None, trusted_link_hosts: frozenset[str] = frozenset(),
+    ):  # fmt: skip
         """`trusted_link_hosts`: see the setting of that name."""
         self._registry = registry
         self.toolbox = toolbox

@@ -178,12 +178,9 @@ def stored_result(outcome: StepOutcome) -> dict[str, object]:
 
 
 def input_hash(
-    tool: str,
-    message: str,
-    queries: Sequence[tuple[int, str]],
-    findings: Sequence[Finding],
+    tool: str, message: str, queries: Sequence[tuple[int, str]], findings: Sequence[Finding],
     given: Mapping[str, str] | None = None,
-) -> str:
+) -> str:  # fmt: skip
     """Names what a tool was given."""
     chosen = "".join(f"\n{name}={value}" for name, value in sorted((given or {}).items()))
     asked = "\n".join(text for _, text in queries)

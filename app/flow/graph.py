@@ -83,12 +83,7 @@ class DepartmentFlow:
     def __init__(
         self, ports: Ports, limits: FlowLimits, deep: DeepFlow | None = None, is_dependent: Dependence | None = None
     ):
-        """Args:
-        ports: The rooms below.
-        limits: Of every run.
-        deep: Takes over what needs several dependent steps; None = nothing does.
-        is_dependent: Tells such questions.
-        """
+        """`deep` takes over what needs several dependent steps (None = nothing does), which `is_dependent` tells."""
         self.ports = ports
         self.limits = limits
         self._deep, self._is_dependent = deep, is_dependent
@@ -138,15 +133,8 @@ class DepartmentFlow:
     async def dry_run(
         self, principal: Principal, request: ChatRequest, known: Recollection | None = None
     ) -> Plan | ChitchatPlan:
-        """The plan a question would get, before anything is found; nothing is executed or stored.
-
-        Raises `AppError` for unknown agents.
-
-        Args:
-            principal: Who asks.
-            request: The question.
-            known: The conversation it stands in; None = the request's own history.
-        """
+        """The plan a question would get, before anything is found; nothing is executed or stored. `known` is the
+        conversation it stands in, None = the request's own. Raises `AppError` for unknown agents."""
         asking = await self._opening.asking(principal, request, known or Recollection(history=request.history_chat))
         offers = offers_for(self.ports, asking)
         with charged_to(self._opening.account(principal, uuid4(), self.limits.task_deadline_ms / 1000)):

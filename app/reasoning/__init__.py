@@ -207,11 +207,8 @@ class Reasoner(Protocol):
     async def classify(
         self, query: str, history: Sequence[Message], agents: Sequence[AgentOffer], *, today: date | None = None
     ) -> Classification:
-        """Tell chitchat from questions, resolve references to the history, split into sub-queries.
-
-        Recalled messages stand in front of the last turns: a mind goes back to them when the question does. With
-        `today` it is also read whether the rules of another day are asked for.
-        """
+        """Tell chitchat from questions, resolve references to the history (recalled messages stand in front), split
+        into sub-queries; with `today` also read whether the rules of another day are asked for."""
 
     async def plan(self, request: PlanRequest) -> Plan:
         """Choose agents, queries and tools and order them in tiers. Uses only agents and tools on offer."""
@@ -228,34 +225,18 @@ class Reasoner(Protocol):
     async def claims(
         self, quotes: Sequence[tuple[str, Quote]], language: Language
     ) -> tuple[tuple[ProposedClaim, ...], ...]:
-        """What quotes state in answer to the queries they were found for, in the quotes' order: proposals, each held
-        against its text before it counts. Empty where rules read the claims of quotes alone.
-
-        Args:
-            quotes: (query, quote).
-            language: The asker's.
-        """
+        """What each quote states in answer to the query it was found for, in the quotes' order: proposals, held against
+        their text before they count. Empty where rules read the claims of quotes alone."""
 
     async def summarise(self, query: str, findings: Sequence[Finding], language: Language) -> Summary:
         """The gist of several findings for one question."""
 
     async def arguments(
-        self,
-        tool: str,
-        query: str,
-        findings: Sequence[Finding],
-        language: Language,
+        self, tool: str, query: str, findings: Sequence[Finding], language: Language,
         schema: Mapping[str, Any] | None = None,
-    ) -> Arguments:
-        """Arguments for a tool, each traced to the question or a quote.
-
-        Args:
-            tool: Its name.
-            query: What it shall answer.
-            findings: What was found before; data, it fills values and nothing else.
-            language: The asker's.
-            schema: JSON schema of the tool's arguments, an object; None for tools whose arguments a mind knows.
-        """
+    ) -> Arguments:  # fmt: skip
+        """Arguments for a tool, each traced to the question or a quote; findings are data, they fill values only.
+        `schema` is the JSON schema of the arguments, None for tools whose arguments a mind knows."""
 
     def compose(self, request: ComposeRequest) -> AsyncIterator[str | Composition]:
         """Stream the answer's text in pieces; the last item is the whole `Composition`."""

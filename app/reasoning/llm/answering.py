@@ -101,13 +101,9 @@ async def claimed(
 
 
 async def arguments_read(
-    ladder: Ladder,
-    tool: str,
-    query: str,
-    findings: Sequence[Finding],
-    language: Language,
+    ladder: Ladder, tool: str, query: str, findings: Sequence[Finding], language: Language,
     schema: Mapping[str, Any] | None = None,
-) -> Arguments:
+) -> Arguments:  # fmt: skip
     """The model's arguments; tools check every operand against its source themselves. Raises `ModelFailed`."""
     told = telling.findings(query, findings, tool=tool, **_told_schema(schema))
     reply = await ask(ladder, Question("arguments", language, told, ArgumentsShape, _ARGUMENT_TOKENS, _SHARE))

@@ -95,13 +95,9 @@ class ModelReasoner:
         return await self._rules.summarise(query, findings, language)
 
     async def arguments(
-        self,
-        tool: str,
-        query: str,
-        findings: Sequence[Finding],
-        language: Language,
+        self, tool: str, query: str, findings: Sequence[Finding], language: Language,
         schema: Mapping[str, Any] | None = None,
-    ) -> Arguments:
+    ) -> Arguments:  # fmt: skip
         """The rules' arguments; where they find none, or for a tool with a schema not all, the model's."""
         by_rule = await self._rules.arguments(tool, query, findings, language, schema)
         complete = bool(by_rule.values) if schema is None else not by_rule.missing

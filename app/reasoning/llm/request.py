@@ -162,11 +162,6 @@ class ModelFailed(Exception):
         """Whether the model declined: nobody else is asked to get around it."""
         return self.outcome is CallOutcome.REFUSAL
 
-    @property
-    def is_worth_another_try(self) -> bool:
-        """Whether the same endpoint may do better at once or soon."""
-        return self.learnt or self.outcome in TRANSIENT
-
 
 @dataclass(frozen=True)
 class TimeLimits:

@@ -1,8 +1,10 @@
 """What models are asked to reply, one shape a purpose. Field names are told in the prompts."""
 
+from functools import reduce
+from operator import or_
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, create_model
 
 from app.claims import Polarity
 from app.reasoning.llm.structured import Shape
@@ -134,28 +136,19 @@ class ActionShape(Shape):
     action: ToolShape | FoundShape | SolvedShape
 
 
-class ResearchShape(ActionShape):
-    """``deep_research``."""
-
-    action: Annotated[ToolShape | FoundShape, Field(discriminator="kind", json_schema_extra=_any_of)]
-
-
-class ResearchEndShape(ActionShape):
-    """``deep_research`` when no calls are left."""
-
-    action: FoundShape
+def _one_of(name: str, *kinds: type[Shape]) -> type[ActionShape]:
+    """The shape of an action of one of these kinds."""
+    told = Field(discriminator="kind", json_schema_extra=_any_of) if len(kinds) > 1 else Field()
+    return create_model(name, __base__=ActionShape, action=(reduce(or_, kinds), told))
 
 
-class SolveShape(ActionShape):
-    """``deep_solve``."""
-
-    action: Annotated[ToolShape | SolvedShape, Field(discriminator="kind", json_schema_extra=_any_of)]
-
-
-class SolveEndShape(ActionShape):
-    """``deep_solve`` when no calls are left."""
-
-    action: SolvedShape
+ACTIONS = {
+    ("researcher", True): _one_of("ResearchShape", ToolShape, FoundShape),
+    ("researcher", False): _one_of("ResearchEndShape", FoundShape),
+    ("expert", True): _one_of("SolveShape", ToolShape, SolvedShape),
+    ("expert", False): _one_of("SolveEndShape", SolvedShape),
+}
+"""What is asked of each role, by whether it may still call a tool."""
 
 
 class CritiqueShape(Shape):

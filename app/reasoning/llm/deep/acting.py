@@ -16,26 +16,12 @@ from app.reasoning.llm.deep.planning import deep_grounds
 from app.reasoning.llm.deep.telling import findings_of
 from app.reasoning.llm.grounds import Grounds, texts_of
 from app.reasoning.llm.ladder import Ladder
-from app.reasoning.llm.shapes import (
-    ActionShape,
-    FoundShape,
-    ResearchEndShape,
-    ResearchShape,
-    SolvedShape,
-    SolveEndShape,
-    SolveShape,
-    ToolShape,
-)
+from app.reasoning.llm.shapes import ACTIONS, FoundShape, SolvedShape, ToolShape
 from app.reasoning.llm.structured import Question, ask
 from app.reasoning.sentences import sentence
 from app.text.language import clean, normalise
 
 RESEARCH, SOLVE = "deep_research", "deep_solve"
-_SHAPES: dict[tuple[str, bool], type[ActionShape]] = {
-    ("researcher", True): ResearchShape, ("researcher", False): ResearchEndShape,
-    ("expert", True): SolveShape, ("expert", False): SolveEndShape,
-}  # fmt: skip
-"""What is asked of each role, by whether it may still call a tool."""
 _TOKENS = {"researcher": 700, "expert": 1_100}
 _SHARE = 0.25
 _MOST_SURE = 0.95
@@ -53,7 +39,7 @@ def purpose_of(request: ActRequest) -> str:
 async def acted(ladder: Ladder, request: ActRequest) -> Action:
     """The model's next action. Raises `ModelFailed`."""
     language, grounds = request.asked.language, _grounds(request)
-    shape = _SHAPES[request.role, request.calls_left > 0 and bool(request.tools)]
+    shape = ACTIONS[request.role, request.calls_left > 0 and bool(request.tools)]
     question = Question(
         purpose_of(request), language, telling.act(request), shape, _TOKENS[request.role], _SHARE,
         telling.tools(request.tools, language), lambda reply: _wrong(reply.action, request, grounds),
