@@ -7,7 +7,7 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -24,7 +24,7 @@ from app.agents.step import (
     stored_result,
     task_event,
 )
-from app.domain.knowledge import Finding, Language
+from app.domain.knowledge import Evidence, Finding, Language
 from app.domain.tasks import ClaimedStep, TaskStatus
 from app.errors import StaleAttempt, ToolFailed, ToolRetry
 from app.events import RenavigateRequest, ToolRequest, ToolResponse, VerificationDone
@@ -35,28 +35,32 @@ from app.tasks.registry import TaskRegistry
 from app.tools.base import Tool, Toolbox, ToolCall, ToolResult
 
 
-def without_unknown_links(result: ToolResult, language: Language, trusted_hosts: frozenset[str]) -> ToolResult:
+def guard_of(
+    asked: Sequence[str], findings: Sequence[Finding], language: Language, hosts: frozenset[str],
+    evidence: Sequence[Evidence] = (),
+) -> LinkGuard:  # fmt: skip
+    """Addresses of evidence may stand; others only on hosts the operator trusts and where the asker or a source names
+    them: what a model said about them vouches for nothing."""
+    cited = [one.url for finding in findings for one in finding.evidence]
+    known = [quote.passage.text for finding in findings for quote in finding.quotes]
+    cited += [one.url for one in evidence]
+    return LinkGuard(cited, language=language, known_text="\n".join((*asked, *known)), hosts=hosts)
+
+
+def _without_unknown_links(result: ToolResult, language: Language, hosts: frozenset[str]) -> ToolResult:
     """The result with clean texts. Quotes stay literal: they are compared, not shown."""
-    findings = tuple(_finding(finding, language, trusted_hosts) for finding in result.findings)
-    text = _guard(result.findings, language, trusted_hosts).clean(result.text)
-    return result.model_copy(update={"findings": findings, "text": text})
+    findings = []
+    for one in result.findings:
+        guard = guard_of([one.query], [one], language, hosts)
+        told = {"answer": guard.clean(one.answer), "context": guard.clean(one.context)}
+        findings.append(one.model_copy(update=told))
+    guard = guard_of([one.query for one in result.findings], result.findings, language, hosts)
+    return result.model_copy(update={"findings": tuple(findings), "text": guard.clean(result.text)})
 
 
-def reason_without_links(reason: str, call: ToolCall) -> str:
+def _reason_without_links(reason: str, call: ToolCall) -> str:
     """Why something was refused or failed, without any address: a model that has read documents may have put it so."""
     return LinkGuard((), language=call.language, known_text="\n".join(text for _, text in call.queries)).clean(reason)
-
-
-def _finding(finding: Finding, language: Language, hosts: frozenset[str]) -> Finding:
-    guard = _guard((finding,), language, hosts)
-    return finding.model_copy(update={"answer": guard.clean(finding.answer), "context": guard.clean(finding.context)})
-
-
-def _guard(findings: tuple[Finding, ...], language: Language, hosts: frozenset[str]) -> LinkGuard:
-    urls = [evidence.url for finding in findings for evidence in finding.evidence]
-    known = [quote.passage.text for finding in findings for quote in finding.quotes]
-    known += [finding.query for finding in findings]
-    return LinkGuard(urls, language=language, known_text="\n".join(known), hosts=hosts)
 
 
 _Reviewed = tuple[ToolResult, tuple[str, ...]]
@@ -137,7 +141,7 @@ class StepRunner:
             error = StepError("deadline" if doing.order.deadline_binds else "timeout", "Tool timeout")
             self._respond(doing, name, "timeout", clock, None)
         except (ToolFailed, ToolRetry) as failure:
-            error = StepError("tool_failed", reason_without_links(str(failure), doing.call))
+            error = StepError("tool_failed", _reason_without_links(str(failure), doing.call))
         except StaleAttempt:
             raise
         except Exception:  # a tool's bug must not take the other agents' answers with it
@@ -173,7 +177,7 @@ class StepRunner:
             if not isinstance(result, ToolResult):
                 raise ToolFailed(f"{tool.name} gave something that is no result")
             result, rejections = await self._review(order, call, result)
-            result = without_unknown_links(result, call.language, self._trusted_link_hosts)
+            result = _without_unknown_links(result, call.language, self._trusted_link_hosts)
         except (ToolRetry, ToolFailed):
             self._respond(doing, tool.name, "failed", clock, None)
             raise
@@ -209,7 +213,7 @@ class StepRunner:
                 order.run.writer.append(VerificationDone(node_id=order.step.node_id, confidence=finding.confidence))
                 kept.append(finding)
             else:
-                reason = reason_without_links(review.reason, call)
+                reason = _reason_without_links(review.reason, call)
                 order.run.writer.append(RenavigateRequest(node_id=order.step.node_id, reason=reason))
                 rejections.append(reason)
                 kept.append(finding.emptied())

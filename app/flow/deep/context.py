@@ -9,13 +9,13 @@ from typing import Protocol, TypedDict, TypeVar
 from uuid import UUID
 
 from app.agents.registry import Role, Solvers, UsableTool
+from app.agents.run import guard_of
 from app.agents.step import StepOutcome, Steps
 from app.domain.attachments import Attachment
 from app.domain.deep import Stage
 from app.domain.knowledge import Finding
 from app.domain.principal import Principal
 from app.events import EndProcess, StartProcess
-from app.flow.compose import guard_of
 from app.flow.deep.state import Cause, Checkpoints, DeepLimits, DeepState
 from app.flow.state import RunContext
 from app.flow.trace import Trace
@@ -159,8 +159,7 @@ class DeepContext:
 
     def guard(self, state: DeepState, findings: tuple[Finding, ...] = ()) -> LinkGuard:
         """Lets no address out but the asker's own and those of sources."""
-        hosts = self.run.limits.trusted_link_hosts
-        return guard_of(state.said, findings, (), state.asked.language, hosts)
+        return guard_of([state.said], findings, state.asked.language, self.run.limits.trusted_link_hosts)
 
     def _with_trace(self, state: DeepState) -> DeepState:
         return state.but(actions=self.trace.actions, outcomes=tuple(map(_slim, self.run.outcomes)))
