@@ -112,8 +112,10 @@ class StepRunner:
         name, error, result = order.step.step.tool, None, None
         rejections: tuple[str, ...] = ()
         doing = _Doing(order, call, [])
+        # A planned tool that hangs leaves time for its alternative.
+        seconds = order.timeout_seconds * (1 if self.toolbox[name].alternative is None else _FIRST_SHARE)
         try:
-            result, rejections = await self._tried(doing, name, _share(self.toolbox[name], order), order.max_retries)
+            result, rejections = await self._tried(doing, name, seconds, order.max_retries)
         except _Failed as failure:
             error, other = failure.error, self.toolbox[name].alternative
             if other in self.toolbox and doing.seconds_left > 0:
@@ -248,11 +250,6 @@ class _Failed(Exception):
     def __init__(self, error: StepError):
         super().__init__(error.message)
         self.error = error
-
-
-def _share(tool: Tool, order: StepOrder) -> float:
-    """Seconds of the planned tool: one that hangs leaves time for its alternative."""
-    return order.timeout_seconds * (1 if tool.alternative is None else _FIRST_SHARE)
 
 
 def _ms_since(clock: float) -> int:

@@ -87,7 +87,8 @@ def _in_order(outcomes: Sequence[StepOutcome]) -> list[StepOutcome]:
 def answering_agent(context: RunContext, state: RunState) -> str | None:
     """The department whose answer counted, the surest of several; None when none found anything."""
     told = _surest(context, state)
-    readers = [agent for agent in told if _reads_documents(context, agent)]
+    agents = context.ports.agents
+    readers = [agent for agent in told if agent in agents.names and not agents.is_pool(agent)]
     return max(readers, key=lambda agent: told[agent], default=None)
 
 
@@ -112,7 +113,3 @@ def _surest(context: RunContext, state: RunState) -> dict[str, float]:
         if finding.found:
             best[finding.agent] = max(best.get(finding.agent, 0.0), finding.confidence)
     return best
-
-
-def _reads_documents(context: RunContext, agent: str) -> bool:
-    return agent in context.ports.agents.names and not context.ports.agents.is_pool(agent)

@@ -59,22 +59,20 @@ def build_graph() -> _Graph:
     graph.add_node("final_response", respond)
     graph.add_node("remembered_answer", answer_from_cache)
     graph.add_edge(START, "orchestrator")
-    graph.add_conditional_edges("orchestrator", _path, sorted({*_PATHS.values(), "handover"}))
+    graph.add_conditional_edges(
+        "orchestrator", lambda state: "handover" if state.get("hop") else _PATHS[state["decision"]],
+        sorted({*_PATHS.values(), "handover"}),
+    )  # fmt: skip
     graph.add_edge("reflection_router", "agent_execution")
-    graph.add_conditional_edges("agent_execution", _after_execution, ["handover", "conflict_resolution"])
+    graph.add_conditional_edges(
+        "agent_execution", lambda state: "handover" if state.get("hop") else "conflict_resolution",
+        ["handover", "conflict_resolution"],
+    )  # fmt: skip
     graph.add_edge("handover", "agent_execution")
     graph.add_edge("conflict_resolution", "final_response")
     graph.add_edge("final_response", END)
     graph.add_edge("remembered_answer", END)
     return graph.compile()
-
-
-def _path(state: RunState) -> str:
-    return "handover" if state.get("hop") else _PATHS[state["decision"]]
-
-
-def _after_execution(state: RunState) -> str:
-    return "handover" if state.get("hop") else "conflict_resolution"
 
 
 class DepartmentFlow:

@@ -147,7 +147,10 @@ def judge(found: Disagreement, limits: FlowLimits, fallback_departments: set[str
         winner, loser = by_score(one, other)
     else:
         winner, loser = sorted((one, other), key=by_age, reverse=True)
-        if rule == "validity" and _ended_first(claims[winner.document_id], claims[loser.document_id]):
+        mine, theirs = claims[winner.document_id], claims[loser.document_id]
+        if rule == "validity" and ended_first(
+            mine.quote.passage, theirs.quote.passage, mine.stated.validity, theirs.stated.validity
+        ):
             winner, loser = loser, winner
     conflict = Conflict(
         subject=claims[winner.document_id].query, winner=winner, loser=loser, conflict_type=found.kind.type,
@@ -173,10 +176,6 @@ def _sides(found: Disagreement, fallback_departments: set[str]) -> list[Side]:
         )
         for passage, claim in zip(passages, (found.one, found.other), strict=True)
     ]  # fmt: skip
-
-
-def _ended_first(one: Claim, other: Claim) -> bool:
-    return ended_first(one.quote.passage, other.quote.passage, one.stated.validity, other.stated.validity)
 
 
 async def without_losers(
@@ -206,21 +205,11 @@ async def without_losers(
 def answer_of_winners(finding: Finding, verdicts: Sequence[Verdict]) -> Finding:
     """The finding in the words of the sides that hold, where nobody is sure enough to answer from them alone."""
     decided = [verdict for verdict in verdicts if verdict.decided and verdict.winner.sentence]
-    quotes = tuple(dict.fromkeys(verdict.winner.quote for verdict in decided if _is_about(finding, verdict)))
-    return finding.model_copy(
-        update={
-            "answer": "\n".join(quote.text for quote in quotes),
-            "found": bool(quotes),
-            "quotes": quotes,
-            "evidence": evidence_of(quotes),
-            "counterparts": (),
-        }
-    )
-
-
-def _is_about(finding: Finding, verdict: Verdict) -> bool:
     said = (*finding.quotes, *finding.counterparts)
-    return verdict.winner.quote in said and verdict.loser.quote in said
+    about = (one.winner.quote for one in decided if one.winner.quote in said and one.loser.quote in said)
+    quotes = tuple(dict.fromkeys(about))
+    told = {"answer": "\n".join(quote.text for quote in quotes), "found": bool(quotes), "quotes": quotes}
+    return finding.model_copy(update={**told, "evidence": evidence_of(quotes), "counterparts": ()})
 
 
 def _can_be_told(verdict: Verdict) -> bool:

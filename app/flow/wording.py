@@ -34,8 +34,9 @@ def preference_for(conflict: Conflict, language: Language) -> str:
     named = [conflict.rule] if by_rule else [name for name in FACTORS if name in leads and name != "domain"]
     traits = ", ".join(_filled(SENTENCES["traits"][language][name], winner) for name in named)
     occasions = SENTENCES["occasions"][language]
+    named_as = winner.department.upper() if len(winner.department) <= _ACRONYM else winner.department
     told: str = SENTENCES["preference"][language].format(
-        who=SENTENCES["who"][language].get(winner.kind) or _department(winner.department),
+        who=SENTENCES["who"][language].get(winner.kind) or named_as,
         traits=f" ({traits})" if traits else "",
         occasion=occasions.get(winner.department, occasions["other"]) if "domain" in leads and not by_rule else "",
     )
@@ -50,10 +51,6 @@ def _leads(conflict: Conflict) -> list[str]:
 
 def _filled(text: str, side: Side) -> str:
     return text.format(department=side.department, scope=side.scope, since=side.effective.date())
-
-
-def _department(name: str) -> str:
-    return name.upper() if len(name) <= _ACRONYM else name
 
 
 def as_of_lead(day: date, language: Language) -> str:

@@ -105,16 +105,12 @@ async def arguments_read(
     schema: Mapping[str, Any] | None = None,
 ) -> Arguments:  # fmt: skip
     """The model's arguments; tools check every operand against its source themselves. Raises `ModelFailed`."""
-    told = telling.findings(query, findings, tool=tool, **_told_schema(schema))
+    further = {"schema": json.dumps(schema, ensure_ascii=False)[:_SCHEMA_CHARS]} if schema else {}
+    told = telling.findings(query, findings, tool=tool, **further)
     reply = await ask(ladder, Question("arguments", language, told, ArgumentsShape, _ARGUMENT_TOKENS, _SHARE))
     values = {name: clean(value).strip() for name, value in _read_for(tool, reply, schema).items() if value.strip()}
     grounds = tuple(text for text in map(clean, reply.grounds) if _SPACE.sub(" ", text).strip() and text in told)
     return Arguments(values=values, missing=tuple(map(clean, reply.missing)), grounds=grounds)
-
-
-def _told_schema(schema: Mapping[str, Any] | None) -> dict[str, str]:
-    """The properties of a tool's arguments, as JSON in a line."""
-    return {"schema": json.dumps(schema, ensure_ascii=False)[:_SCHEMA_CHARS]} if schema else {}
 
 
 def _read_for(tool: str, reply: ArgumentsShape, schema: Mapping[str, Any] | None) -> Mapping[str, str]:

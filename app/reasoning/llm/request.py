@@ -84,14 +84,11 @@ class Abilities:
         elif "temperature" in complaint and "temperature" in sent:
             self.temperature = False
         elif "response_format" in sent and any(word in complaint for word in _ABOUT_SCHEMAS):
-            self._lower(sent["response_format"]["type"])
+            if (refused := sent["response_format"]["type"]) == self.schema:  # nobody else has learnt it meanwhile
+                self.schema = "json_object" if refused == "json_schema" else "text"
         else:
             return False
         return True
-
-    def _lower(self, refused: SchemaMode) -> None:
-        if refused == self.schema:
-            self.schema = "json_object" if refused == "json_schema" else "text"
 
 
 class CallOutcome(StrEnum):

@@ -81,15 +81,15 @@ def _wrong_call(reply: ToolShape, request: ActRequest) -> list[str]:
     if offer is None:
         return [f"tool {reply.tool!r} is not on the list"]
     wish, errors = _wished(reply, request), []
+    earlier = (one for one in request.observations if one.tool == reply.tool and not one.failed)
+    made = {normalise(one.query).casefold() for one in earlier}
     if offer.arguments is not None and wish.arguments:
         known, required = offer.arguments.get("properties", {}), offer.arguments.get("required", ())
         errors += [f"{offer.name} has no argument {name!r}" for name in wish.arguments if name not in known]
         errors += [f"argument {name!r} is missing" for name in required if name not in wish.arguments]
     elif not wish.query:
         errors.append("query: is empty")
-    elif any(
-        wish.tool == one.tool and _is_same(wish.query, one.query) for one in request.observations if not one.failed
-    ):
+    elif normalise(wish.query).casefold() in made:
         errors.append("this call was made already: use what it gave, or ask something else")
     if len(reply.query) > _QUERY_CHARS:
         errors.append(f"query: is longer than {_QUERY_CHARS} characters")
@@ -97,10 +97,6 @@ def _wrong_call(reply: ToolShape, request: ActRequest) -> list[str]:
     known_addresses = _addresses("\n".join((request.asked.question, *texts_of(calls))))
     named = _addresses("\n".join((wish.query, *wish.arguments.values())))
     return [*errors, *(f"address {one[:80]!r} stands nowhere" for one in sorted(named - known_addresses)[:_MOST_TOLD])]
-
-
-def _is_same(query: str, other: str) -> bool:
-    return normalise(query).casefold() == normalise(other).casefold()
 
 
 def _addresses(text: str) -> frozenset[str]:

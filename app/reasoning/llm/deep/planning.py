@@ -19,6 +19,7 @@ _LOGIC_STEPS = 8
 _STEP_CHARS, _FORMAT_CHARS = 400, 200
 _OWN_WORDS = 0.5
 """Share of the words of an answer's format that the question must hold: nobody else says how it is wanted."""
+_NO_REASON = "feedback: is empty, say what to do differently"
 _NUMBERED = re.compile(r"^\s*(?:\d{1,2}[.)]|[-*•])\s+")
 
 
@@ -81,14 +82,9 @@ async def criticised(ladder: Ladder, request: CritiqueRequest) -> Critique:
     """The verdict. Raises `ModelFailed`."""
     question = Question(
         REVIEW_PURPOSE, request.asked.language, telling.criticise(request), CritiqueShape, _REVIEW_MAX_TOKENS, _SHARE,
-        check=_wrong_review,
+        check=lambda reply: [] if reply.approved or clean(reply.feedback).strip() else [_NO_REASON],
     )  # fmt: skip
     reply = await ask(ladder, question)
     feedback = "" if reply.approved else clean(reply.feedback).strip()
     step = request.research.step if request.research is not None else 0
     return Critique(of=request.of, approved=reply.approved, feedback=feedback, step=step)
-
-
-def _wrong_review(reply: CritiqueShape) -> list[str]:
-    has_reason = reply.approved or clean(reply.feedback).strip()
-    return [] if has_reason else ["feedback: is empty, say what to do differently"]
