@@ -83,11 +83,9 @@ async def weigh(context: RunContext, findings: tuple[Finding, ...], language: La
 def trace_resolution(context: RunContext, conflicts: Sequence[Conflict], duration_ms: int) -> None:
     """Tell the trace what was weighed."""
     context.trace.resolver(
-        duration_ms,
-        context.limits.rules.resolution_strategy,
-        sum(1 for conflict in conflicts if conflict.decided),
+        duration_ms, context.limits.rules.resolution_strategy, sum(1 for conflict in conflicts if conflict.decided),
         _published(conflicts, context.limits),
-    )
+    )  # fmt: skip
 
 
 def surest(findings: Sequence[Finding]) -> tuple[Finding, ...]:

@@ -156,13 +156,11 @@ class Trace:
         for outcome in outcomes:
             times[outcome.step.step.agent] = times.get(outcome.step.step.agent, 0) + outcome.duration_ms
         return PerformanceMetrics(
-            query_processing_time_ms=self.elapsed_ms(),
-            agent_execution_times=times,
-            tool_usage_stats=_tool_usage(outcomes),
-            conflict_resolution_time_ms=self.resolution_ms,
+            query_processing_time_ms=self.elapsed_ms(), agent_execution_times=times,
+            tool_usage_stats=_tool_usage(outcomes), conflict_resolution_time_ms=self.resolution_ms,
             cache_hit_ratio=round(self.caches.hit_ratio, 4),
             content_quality_metrics=content_quality(outcomes, fallback_agents, self._now()),
-        )
+        )  # fmt: skip
 
 
 def _tool_usage(outcomes: Sequence[StepOutcome]) -> dict[str, ToolUsage]:

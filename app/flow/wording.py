@@ -100,21 +100,17 @@ def step_ended_progress(step: PlannedStep, done: int, total: int, *, ok: bool, l
     status = "completed" if ok else "failed"
     message = f"{status.capitalize()} {done}/{total}: {step.step.label}"
     return _progress(
-        f"task_{status}",
-        max(percentage(done, total), least),
-        message,
+        f"task_{status}", max(percentage(done, total), least), message,
         **{f"{status}_task": {**_named(step), "status": status}},
-    )
+    )  # fmt: skip
 
 
 def all_ran_progress(outputs: Sequence[AgentOutput]) -> Progress:
     """Every step ended; the agents' outputs follow (§3)."""
     return _progress(
-        "ready_for_resolution",
-        ALL_DONE,
-        "All tasks completed, proceeding to final response",
+        "ready_for_resolution", ALL_DONE, "All tasks completed, proceeding to final response",
         agent_responses=[to_json(output) for output in outputs],
-    )
+    )  # fmt: skip
 
 
 def _named(step: PlannedStep) -> dict[str, str]:
