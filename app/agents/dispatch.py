@@ -57,7 +57,6 @@ class _Following:
     seen: int = 0
     """Events of its journal that were copied."""
     told: int = 1
-    """The attempt that was told last."""
     replaced: int = 0
     """The silent attempt another job was written for."""
     is_hopeless: bool = False

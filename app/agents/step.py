@@ -67,13 +67,11 @@ class StepOrder:
 
     run: TaskRun
     task_id: UUID
-    """The step's own task row."""
     step: PlannedStep
     departments: tuple[str, ...]
     findings: tuple[Finding, ...]
     """What earlier tiers found, as far as this agent may use it."""
     instructions: str
-    """The agent's own, from its YAML file."""
     files: tuple[UUID, ...]
     time_zone: str
     now: datetime
@@ -83,7 +81,6 @@ class StepOrder:
     """Whether `timeout_seconds` is what is left of the run rather than the agent's own limit."""
     max_retries: int
     agent_type: str = ""
-    """Which of the agent's types the planned tool makes it."""
     token_limit: int | None = None
     context_hash: str | None = None
     """Names what the agent restores besides the instruction."""

@@ -89,7 +89,6 @@ class Asking:
     today: date
     """In the tenant's own time zone."""
     time_zone: str = HOME
-    """Its IANA name."""
     active_agent: str | None = None
     """Whose answer counted last in this session."""
 
@@ -118,7 +117,6 @@ class RunContext:
     trace: Trace
     memory: AnswerCache
     account: Account
-    """Pays for what is asked of models."""
     listener: MemoryManager
     """Hears the question and every piece of the answer."""
     is_deep: Callable[[Classification], bool] = lambda _: False
@@ -154,7 +152,6 @@ class Hop:
     reason: Reason
     question: str
     plan: Plan
-    """Of that agent alone."""
 
 
 class RunState(TypedDict, total=False):
@@ -164,7 +161,6 @@ class RunState(TypedDict, total=False):
     answer_key: AnswerKey | None
     """What the answer is remembered by; None = not at all."""
     remembered: CachedAnswer
-    """The answer, when it is known already."""
     offers: tuple[AgentOffer, ...]
     classification: Classification
     plan: Plan
@@ -174,11 +170,9 @@ class RunState(TypedDict, total=False):
     hop: Hop | None
     """The next hand-over; None when the question stays where it is."""
     tiers_run: int
-    """How many tiers of the plan have been executed."""
     findings: tuple[Finding, ...]
     """After resolution: nothing in them was overruled."""
     evidence: tuple[Evidence, ...]
-    """What the answer cites, most relevant first."""
     conflicts: tuple[ResolvedPoint, ...]
     verdicts: tuple[Conflict, ...]
     """All that was weighed, with every score: what the trace, the ``conflict_resolved`` event and the ledger tell."""

@@ -27,13 +27,11 @@ class AgentOffer(Record):
     tools: dict[str, str]
     """Tool name to description; only tools the caller may use."""
     exemplars: tuple[str, ...]
-    """Typical questions and topics of the department, both languages."""
     departments: tuple[str, ...]
     """Departments whose documents the agent reads; none for a pool of tools."""
     types: dict[str, str] = {}
     """Agent types of a pool, and the tool each one is: ``sum`` → ``math.mcp_sum``."""
     is_fallback: bool = False
-    """The agent for questions of no particular domain."""
 
     @property
     def own_tool(self) -> str:
@@ -100,9 +98,7 @@ class PlanRequest(Record):
     user_access: tuple[Scope, ...]
     max_queries_per_agent: int
     files: int = 0
-    """How many files the asker attached."""
     feedback: str = ""
-    """Why the previous plan was refused; empty at first."""
 
 
 class Review(Record):

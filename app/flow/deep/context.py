@@ -41,7 +41,6 @@ class DeepPorts:
     mind: DeepReasoner
     solvers: Solvers
     steps: Steps
-    """Does the tool calls, in this process."""
     checkpoints: Checkpoints
     files: Files
 

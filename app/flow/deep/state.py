@@ -72,12 +72,10 @@ class DeepState(Record):
     searched_on: date | None = None
     """The day whose documents are read; None = today."""
     reply: Reply | None = None
-    """Set when nothing is to be found out."""
 
     plan: DeepPlan | None = None
     is_plan_approved: bool = False
     asks_approval: bool = False
-    """Whether a person still has to approve the plan before it runs."""
 
     research: tuple[Research, ...] = ()
     """Approved, in the order of the plan."""
@@ -93,10 +91,8 @@ class DeepState(Record):
     critiques: tuple[Critique, ...] = ()
     plan_tries: int = 0
     research_tries: int = 0
-    """Of the current research step."""
     expert_tries: int = 0
     stopped: Cause | None = None
-    """Set where time or budget ran out."""
 
     talks: dict[str, Talk] = {}
     """Of the subgraphs: ``researcher:1`` …, ``expert``."""
