@@ -16,6 +16,7 @@ from app.ingestion.seed import read_demo
 from app.reasoning import AnswerRequest
 from app.retrieval.calibration import load_calibration
 from app.retrieval.search import Retriever
+from app.text.diacritics import restored
 from app.text.language import fold, guess_language, is_unaccented_vietnamese, normalise
 from app.tools.rag import PASSAGE_LIMIT
 from bench.corpora import XQUAD, loaded, read_lines, reader, seed_questions
@@ -86,7 +87,8 @@ class VectorsOnDisk:
         return self._inner.dimensions
 
     async def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        """Vectors of questions."""
+        """Vectors of questions, with their accents as the service embeds them."""
+        texts = [restored(text) for text in texts]
         missing = self._missing("q", texts)
         if missing:
             self._rows.update(zip(_keys("q", missing), await self._inner.embed_queries(missing), strict=True))

@@ -4,7 +4,8 @@
     python -m training.planted --measure FILE   # totals over a set of rows; prints no row
 
 It learns from the rows of bench/planted/train.jsonl, sentences put together from `planted.toml`, and every sentence of
-the documents of four invented organisations and the demo, taken as ordinary. Seeded; numpy only.
+the documents of four invented organisations, the demo and the XQuAD articles with an even number, taken as ordinary.
+Seeded; numpy only.
 """
 
 import argparse
@@ -39,6 +40,8 @@ MEASURING = (
     "bench/companies/logistics",
     "bench/companies/office",
 )
+XQUAD = HOUSE.parent / "shared/eval/xquad/corpus.jsonl"
+"""Passages of an encyclopedia in both languages; the articles with an odd number only check."""
 SEED, FOLDS, EPOCHS, SPREAD = 18, 5, 8, 8.0
 CACHE = Path("/tmp/conclave-training")
 _PER_PATTERN = 10
@@ -72,6 +75,11 @@ def documents(folders: Sequence[str]) -> list[str]:
     found = [path for folder in folders for path in sorted((HOUSE / folder).rglob("*.md"))]
     texts = [path.read_text("utf-8") for path in found if path.name not in ("pairs.md", "README.md")]
     return [text.split("\n---\n", 1)[-1] for text in texts]
+
+
+def articles(remainder: int) -> list[str]:
+    """The passages of the XQuAD articles with an even (0) or odd (1) number."""
+    return [row["text"] for row in rows(XQUAD) if row["article"] % 2 == remainder]
 
 
 def generated() -> list[Example]:
@@ -272,8 +280,10 @@ def write(model: Model) -> None:
 def train() -> None:
     """Choose the limits on what was left out, fit on all, write the weights and report."""
     own = rows(HOUSE / "bench/planted/train.jsonl")
-    company = list(dict.fromkeys(text for document in documents(TRAINING) for text in sentences_of(document)))
+    texts = [*documents(TRAINING), *articles(0)]
+    company = list(dict.fromkeys(text for document in texts for text in sentences_of(document)))
     measured = {folder: [sentences_of(text) for text in documents([folder])] for folder in MEASURING}
+    measured["odd XQuAD articles"] = [sentences_of(text) for text in articles(1)]
     of_rows = [
         text for row in own for text in (row["text"], *texts_of(row)[1], *(one.text for one in examples_of(row)))
     ]

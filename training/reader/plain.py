@@ -30,7 +30,6 @@ from app.embedding.onnx import OnnxEmbedder
 from app.reasoning.local.features import FEATURES, Asked, Candidate, candidates_of, features_of, with_cosines
 from app.reasoning.local.plain_reader import COMPARED
 from app.reasoning.local.trees import Numbers, Trees
-from app.text.diacritics import restored
 from app.text.language import normalise, words
 from bench.cases import COMPANY, Case, VectorsOnDisk, collect
 
@@ -118,7 +117,7 @@ async def examples_of(cases: Iterable[Case], embedder: VectorsOnDisk, out: Conso
             continue
         asked = Asked.of(case.text, case.language, candidates)
         features = features_of(asked, candidates, np.full(len(candidates), np.nan), "", TODAY)
-        vector = (await embedder.embed_queries([restored(case.text)]))[0].astype(np.float64)
+        vector = (await embedder.embed_queries([case.text]))[0].astype(np.float64)
         cosines = (await embedder.embed_passages([one.text for one in candidates])).astype(np.float64) @ vector
         found.append(Example(case, asked.folded, features, gold_of(case, candidates), cosines))
     return found
