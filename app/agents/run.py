@@ -93,7 +93,13 @@ class StepRunner:
             raise StaleAttempt(f"step {planned.node_id} is held by another run")
         writer.append(task_event(order, claimed.attempt))
         outcome = await self.carry_out(order, claimed)
-        await self._record(order, claimed.attempt, outcome)
+        await self._registry.update_status(
+            order.run.principal, order.task_id, claimed.attempt,
+            TaskStatus.COMPLETED if outcome.ok else TaskStatus.FAILED,
+            result=stored_result(outcome), error_message=outcome.error.message if outcome.error else None,
+        )  # fmt: skip
+        for event in last_events(order, outcome):
+            writer.append(event)
         return outcome
 
     async def carry_out(self, order: StepOrder, claimed: ClaimedStep) -> StepOutcome:
@@ -109,23 +115,17 @@ class StepRunner:
     async def _attempt(self, order: StepOrder, call: ToolCall) -> StepOutcome:
         """The planned tool with its tries, then its alternative once."""
         started_at, clock = self._now(), time.perf_counter()
-        name, error, result = order.step.step.tool, None, None
-        rejections: tuple[str, ...] = ()
-        doing = _Doing(order, call, [])
+        name, doing = order.step.step.tool, _Doing(order, call, [])
         # A planned tool that hangs leaves time for its alternative.
-        seconds = order.timeout_seconds * (1 if self.toolbox[name].alternative is None else _FIRST_SHARE)
-        try:
-            result, rejections = await self._tried(doing, name, seconds, order.max_retries)
-        except _Failed as failure:
-            error, other = failure.error, self.toolbox[name].alternative
-            if other in self.toolbox and doing.seconds_left > 0:
-                name, error = str(other), None
-                reason = f"{order.step.step.tool} failed, trying {name}"
-                order.run.writer.append(RenavigateRequest(node_id=order.step.node_id, reason=reason))
-                try:
-                    result, rejections = await self._tried(doing, name, doing.seconds_left, 0)
-                except _Failed as second:
-                    error = second.error
+        other = self.toolbox[name].alternative
+        seconds = order.timeout_seconds * (1 if other is None else _FIRST_SHARE)
+        ended = await self._tried(doing, name, seconds, order.max_retries)
+        if isinstance(ended, StepError) and other in self.toolbox and call.seconds_left > 0:
+            name, reason = str(other), f"{name} failed, trying {other}"
+            order.run.writer.append(RenavigateRequest(node_id=order.step.node_id, reason=reason))
+            ended = await self._tried(doing, name, call.seconds_left, 0)
+        error = ended if isinstance(ended, StepError) else None
+        result, rejections = (None, ()) if isinstance(ended, StepError) else ended
         return StepOutcome(
             step=order.step, tool=name, started_at=started_at, ended_at=self._now(), duration_ms=_ms_since(clock),
             input_hash=_input_hash(call, order.step.step.tool),
@@ -133,8 +133,8 @@ class StepRunner:
             calls=tuple(doing.calls), rejections=rejections,
         )  # fmt: skip
 
-    async def _tried(self, doing: "_Doing", name: str, seconds: float, retries: int) -> _Reviewed:
-        """A tool within its time, however it ends: every failure but a lost claim becomes `_Failed`."""
+    async def _tried(self, doing: "_Doing", name: str, seconds: float, retries: int) -> _Reviewed | StepError:
+        """A tool within its time, however it ends: every failure but a lost claim becomes an error."""
         clock = time.perf_counter()
         try:
             async with asyncio.timeout(seconds):
@@ -150,7 +150,7 @@ class StepRunner:
             _log.exception("tool_crashed", extra={"tool": name, "node_id": doing.order.step.node_id})
             error = StepError("exception", "Tool failed unexpectedly")
             self._respond(doing, name, "failed", clock, None)
-        raise _Failed(error)
+        return error
 
     async def _with_retries(self, doing: "_Doing", tool: Tool, retries: int) -> _Reviewed:
         """Call a tool until it answers; `ToolRetry` is waited out with jittered, doubling pauses."""
@@ -206,29 +206,18 @@ class StepRunner:
         """The result validator: a finding that its own quotes do not support counts as not found."""
         kept: list[Finding] = []
         rejections: list[str] = []
+        told, node_id = order.run.writer.append, order.step.node_id
         for finding in result.findings:
-            if not finding.found:
-                kept.append(finding)
-                continue
-            review = await self._reasoner.review_finding(finding, call.language)
-            if review.approved:
-                order.run.writer.append(VerificationDone(node_id=order.step.node_id, confidence=finding.confidence))
+            review = await self._reasoner.review_finding(finding, call.language) if finding.found else None
+            if review is None or review.approved:
                 kept.append(finding)
             else:
-                reason = _reason_without_links(review.reason, call)
-                order.run.writer.append(RenavigateRequest(node_id=order.step.node_id, reason=reason))
-                rejections.append(reason)
+                rejections.append(_reason_without_links(review.reason, call))
+                told(RenavigateRequest(node_id=node_id, reason=rejections[-1]))
                 kept.append(finding.emptied())
+            if review is not None and review.approved:
+                told(VerificationDone(node_id=node_id, confidence=finding.confidence))
         return result.model_copy(update={"findings": tuple(kept)}), tuple(rejections)
-
-    async def _record(self, order: StepOrder, attempt: int, outcome: StepOutcome) -> None:
-        """Write the step's row and its last events."""
-        await self._registry.update_status(
-            order.run.principal, order.task_id, attempt, TaskStatus.COMPLETED if outcome.ok else TaskStatus.FAILED,
-            result=stored_result(outcome), error_message=outcome.error.message if outcome.error else None,
-        )  # fmt: skip
-        for event in last_events(order, outcome):
-            order.run.writer.append(event)
 
 
 @dataclass(frozen=True)
@@ -238,18 +227,6 @@ class _Doing:
     order: StepOrder
     call: ToolCall
     calls: list[ToolUse]
-
-    @property
-    def seconds_left(self) -> float:
-        return self.call.seconds_left
-
-
-class _Failed(Exception):
-    """A tool could not do it."""
-
-    def __init__(self, error: StepError):
-        super().__init__(error.message)
-        self.error = error
 
 
 def _ms_since(clock: float) -> int:

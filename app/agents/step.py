@@ -161,13 +161,11 @@ def last_events(order: StepOrder, outcome: StepOutcome) -> list[Event]:
 def stored_result(outcome: StepOutcome) -> dict[str, object]:
     """What the step's row keeps: the answer and ids of what it rests on, no copy of document text beyond that."""
     findings = outcome.result.findings if outcome.result else ()
+    told = {name: getattr(outcome, name) for name in ("tool", "duration_ms", "input_hash", "output_hash")}
     return {
+        **told,
         "node_id": outcome.step.node_id,
-        "tool": outcome.tool,
         "error_type": outcome.error.error_type if outcome.error else None,
-        "duration_ms": outcome.duration_ms,
-        "input_hash": outcome.input_hash,
-        "output_hash": outcome.output_hash,
         "answer": outcome.result.text if outcome.result else "",
         "value": outcome.result.value if outcome.result else None,
         "chunks": sorted({str(quote.passage.chunk_id) for finding in findings for quote in finding.quotes}),

@@ -47,7 +47,7 @@ from app.main.seeding import SeedReport, Seen, plant_once, plant_seed, retell_lo
 from app.main.storage import Addresses, Directory, Readiness, Storage
 from app.main.working import Balancing, StepRooms, worker_of
 from app.reasoning import Reasoner
-from app.reasoning.budget import NoLedger, StoredLedger
+from app.reasoning.budget import Ledger, StoredLedger
 from app.reasoning.llm import Ladder, ModelReasoner
 from app.reasoning.local import LocalReasoner
 from app.reasoning.local.intents import needs_steps
@@ -229,7 +229,7 @@ class Services:
         hosts = trusted_hosts(settings)
         runner = StepRunner(registry, toolbox, reasoner, now, trusted_link_hosts=hosts)
         corpus = Corpus(self.database, calibration.space)
-        ledger = StoredLedger(self.database, spending_limits(settings)) if settings.has_model else NoLedger()
+        ledger = StoredLedger(self.database, spending_limits(settings)) if settings.has_model else Ledger()
         clock = TenantClock(self.database)
         steps = StepRooms.of(runner, RemoteSteps(registry.steps, bus, now), agents, ledger)
         ports = Ports(registry, memory, clock, retriever, corpus, reasoner, agents, steps.dispatch, ledger, now)

@@ -1,7 +1,7 @@
 """The finalizer: the answer in the asked-for form with the reasoning trace, or an honest message that there is none."""
 
 import asyncio
-from collections.abc import Iterator
+import re
 
 from langgraph.runtime import Runtime
 
@@ -20,7 +20,8 @@ from app.flow.wording import SENTENCES, all_ran_progress
 from app.reasoning.budget import LimitReached
 from app.reasoning.deep import TellRequest
 
-_DELTA_CHARS = 48
+_PIECE = re.compile(r".{1,48}\S*\s*", re.DOTALL)
+"""Of a text that is told: smooth to read, cut between words."""
 _LAST_SHARE = 0.3
 """Of the reserve, kept back for committing what the mind says."""
 _CODES: dict[Cause, ErrorCode] = {"deadline": ErrorCode.RUN_DEADLINE_EXCEEDED, "budget": ErrorCode.BUDGET_EXHAUSTED}
@@ -112,7 +113,7 @@ def _sources(deep: DeepState) -> tuple[Finding, ...]:
 
 
 async def _answer(context: DeepContext, deep: DeepState, report: Report, outcome: Outcome) -> None:
-    for piece in _pieces(report.answer):
+    for piece in _PIECE.findall(report.answer):
         context.run.stream_text(piece, "finalizer", streaming=True)
     context.yield_floor()
     if deep.verdicts:
@@ -139,21 +140,11 @@ async def _reply(context: DeepContext, deep: DeepState, reply: Reply) -> None:
     context.run.stream_text(reply.text, "finalizer", streaming=False)
     context.trace.stage("finalizer", "finalizer", context.since, True, {"outcome": reply.outcome})
     context.yield_floor()
-    report = Report(answer=reply.text, reasoning="", solved=False)
-    answer = final_answer(context.run, report, (), reply.confidence, _metadata(context, False))
+    report, metadata = Report(answer=reply.text, reasoning="", solved=False), _metadata(context, False)
+    answer = final_answer(context.run, report, (), reply.confidence, metadata)
     await commit(context.run, answer, reply.outcome, None, None, "", ())
 
 
 def _metadata(context: DeepContext, weighed: bool) -> ExecutionMetadata:
     departments = context.run.ports.agents.accessible_departments(context.run.asking.principal)
     return context.trace.execution_metadata(context.run.outcomes, departments, resolution_applied=weighed)
-
-
-def _pieces(text: str) -> Iterator[str]:
-    """The text in pieces that are smooth to read, cut between words."""
-    start = 0
-    while start < len(text):
-        end = text.find(" ", start + _DELTA_CHARS)
-        end = len(text) if end < 0 else end + 1
-        yield text[start:end]
-        start = end

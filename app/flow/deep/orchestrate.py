@@ -77,7 +77,7 @@ async def orchestrate(state: GraphState, runtime: Runtime[DeepContext]) -> Graph
     upcoming, started_at = next_stage(deep, context.limits), context.now()
     if upcoming == "approval":
         context.trace.stage("orchestrator", "orchestrator", started_at, True, {"next": upcoming})
-        await context.park(deep, plan_view(context, deep).model_dump(mode="json"))
+        await context.keep(deep, plan_view(context, deep).model_dump(mode="json"))
         raise Parked
     if deep.at_work != upcoming:  # another attempt goes on with a stage that was delegated already
         deep = delegated(deep, upcoming)

@@ -152,10 +152,15 @@ async def criticise(context: DeepContext, deep: DeepState) -> Done:
     feedback = "" if said.approved else context.guard(deep, deep.findings).clean(said.feedback)
     critique = Critique(of=of, approved=said.approved, feedback=feedback, step=step)
     writer, name, done = context.run.run.writer, work_id(critique), judged(deep, critique)
+    found = request.research.findings if request.research else ()
+    sure = {
+        "planner": 1.0, "expert": request.working.confidence if request.working else 0.0,
+        "researcher": max((one.confidence for one in found), default=0.0),
+    }  # fmt: skip
     if not critique.approved:
         writer.append(RenavigateRequest(node_id=name, reason=feedback))
     else:
-        writer.append(VerificationDone(node_id=name, confidence=_confidence(deep)))
+        writer.append(VerificationDone(node_id=name, confidence=sure[of]))
         if of == "planner":
             await announce(context, done)
         else:
@@ -181,15 +186,6 @@ def judged(deep: DeepState, critique: Critique) -> DeepState:
             return after.but(research=(*after.research, found), draft=None, research_tries=0, talks=talks)
         case "expert":
             return after.but(is_answer_approved=True)
-
-
-def _confidence(deep: DeepState) -> float:
-    """Of the approved work: the expert's own, a research's surest finding, and of a plan none."""
-    if deep.under_review == "expert" and deep.working is not None:
-        return deep.working.confidence
-    if deep.under_review == "researcher" and deep.draft is not None:
-        return max((finding.confidence for finding in deep.draft.findings), default=0.0)
-    return 1.0
 
 
 def _report(sender: Party, content: str, step: int = 0) -> DeepMessage:

@@ -15,7 +15,7 @@ from app.agents.spec import AgentSpec
 from app.agents.step import StepOrder, StepOutcome, ToolUse, unanswered
 from app.domain.plan import ORCHESTRATOR, PlannedStep, Step
 from app.domain.tasks import HandedStep, PrivateContext, Task
-from app.reasoning.budget import Account, NoLedger, Spent, charged_to
+from app.reasoning.budget import Account, Ledger, Spent, charged_to
 from app.tasks.run import TaskRun
 from app.telemetry import CacheUse, counting_cache_use
 from app.tools.base import ToolResult
@@ -133,7 +133,7 @@ SPENT = Spent("hr", "answer", "m", "done", 10, 5, 3, 20)
 
 
 def account(**changes: Any) -> Account:
-    return Account(principal(), stable_id("root"), 100.0, NoLedger(), **changes)
+    return Account(principal(), stable_id("root"), 100.0, Ledger(), **changes)
 
 
 class TestOutcomes:
