@@ -25,7 +25,7 @@ class AgentOffer(Record):
     name: str
     description: str
     tools: dict[str, str]
-    """Tool name to description; only tools the caller may use."""
+    """Descriptions by name; only tools the caller may use."""
     exemplars: tuple[str, ...]
     departments: tuple[str, ...]
     """Departments whose documents the agent reads; none for a pool of tools."""
@@ -126,11 +126,10 @@ class AnswerRequest(Record):
 
 
 class Summary(Record):
-    """A summary of findings; keeps numbers and negations."""
+    """A summary of findings, with the positions of those it rests on; keeps numbers and negations."""
 
     text: str
     sources: tuple[int, ...]
-    """Positions of the findings it rests on."""
 
 
 class Arguments(Record):
@@ -157,9 +156,8 @@ class ResolvedPoint(Record):
     winner_title: str
     loser_title: str
     reason: str
-    """Why the winner holds, as the answer says it."""
     preference: str
-    """The same as the sentence that ``reasoning`` begins with."""
+    """The reason as the sentence that ``reasoning`` begins with."""
     decided: bool
     """False when the margin was too small: both sides are shown."""
 
@@ -170,12 +168,11 @@ class ComposeRequest(Record):
     query: str
     language: Language
     findings: tuple[Finding, ...]
-    """In plan order, losing claims already marked by `conflicts`."""
+    """In plan order."""
     summaries: tuple[str, ...] = ()
     computations: tuple[str, ...] = ()
-    """Finished sentences with computed amounts and their formula."""
     refusals: tuple[str, ...] = ()
-    """Why a tool could not do its part, a sentence each."""
+    """Finished sentences: computed amounts with their formula, and why a tool could not do its part."""
     conflicts: tuple[ResolvedPoint, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     """What the answer may cite; ``[1]`` in its text names the first."""

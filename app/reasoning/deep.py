@@ -43,7 +43,6 @@ class ActRequest(Record):
     task: str
     """The research step, or the logic steps one a line."""
     step: int = 0
-    """Of the plan's research, from 1; 0 for the expert."""
     tools: tuple[ToolOffer, ...]
     research: tuple[Research, ...] = ()
     """What earlier steps found; for the expert, what all found."""
@@ -52,7 +51,6 @@ class ActRequest(Record):
     messages: tuple[DeepMessage, ...] = ()
     """The shared channel as far as this agent may see it."""
     feedback: str = ""
-    """The critic's, when work was sent back."""
     previous: Working | Research | None = None
     today: date
     calls_left: int

@@ -19,11 +19,10 @@ from app.tasks.run import TaskRun
 
 
 class DeepLimits(Record):
-    """Per stage; deadline and budget are the run's, shared by all."""
+    """Per stage and research step; deadline and budget are the run's, shared by all."""
 
     max_plan_tries: int = Field(3, ge=1)
     max_research_tries: int = Field(2, ge=1)
-    """Of each research step."""
     max_expert_tries: int = Field(3, ge=1)
     max_tool_calls: int = Field(6, ge=0)
     """Of one visit to the researcher or the expert."""
