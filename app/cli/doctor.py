@@ -11,7 +11,7 @@ from app.cli.output import FAILED, OK, UNAVAILABLE, AsJsonResult, print_json, ru
 from app.domain.principal import Principal, tenant_id_of
 from app.errors import AppError
 from app.faces.face import load_faces
-from app.reasoning.budget import Account, NoLedger, charged_to
+from app.reasoning.budget import Account, Ledger, charged_to
 from app.reasoning.llm import Ladder
 from app.reasoning.llm.prompts import load
 from app.reasoning.llm.request import CallOutcome, ModelFailed, Request
@@ -69,7 +69,7 @@ async def probe(ladder: Ladder, principal: Principal) -> dict[str, str]:
     ended = {}
     for rung in ladder.rungs:
         deadline = asyncio.get_running_loop().time() + rung.endpoint.limits.call
-        with charged_to(Account(principal, uuid4(), deadline, NoLedger())):
+        with charged_to(Account(principal, uuid4(), deadline, Ledger())):
             try:
                 await Ladder([rung]).text("probe", request)
             except ModelFailed as failure:

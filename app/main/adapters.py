@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from app.agents.mcp_servers import McpServers, McpTools
-from app.agents.monitor import Monitor
 from app.agents.registry import Solvers
 from app.agents.run import StepRunner
 from app.bus import Bus
@@ -111,20 +110,6 @@ async def open_bus(bus_url: str, database_url: str) -> RelayingBus:
         return await RelayingBus.open(NotificationChannel(database_url))
     check_bus_url(bus_url)
     return await RelayingBus.open(_redis_channel(bus_url, await identity_of(database_url)))
-
-
-async def open_messages(settings: Settings, database_url: str, stack: AsyncExitStack) -> tuple[Bus, Monitor]:
-    """The bus, and the process's monitor on it; both end with `stack`."""
-    bus, monitor = await open_bus(settings.bus_url.get_secret_value(), database_url), Monitor()
-    stack.push_async_callback(bus.aclose)
-    hearing = asyncio.create_task(monitor.listen(bus))
-
-    async def stop() -> None:
-        hearing.cancel()
-        await asyncio.wait([hearing])
-
-    stack.push_async_callback(stop)
-    return bus, monitor
 
 
 def _redis_channel(bus_url: str, namespace: str) -> "RedisChannel":

@@ -12,7 +12,6 @@ from uuid import UUID
 import structlog
 
 from app.agents.dispatch import RemoteSteps
-from app.agents.monitor import Monitor
 from app.agents.registry import AgentRegistry
 from app.agents.run import StepRunner
 from app.agents.spec import FileRefused
@@ -35,10 +34,10 @@ from app.ingestion.pipeline import Ingestion
 from app.journal import Journal
 from app.main.adapters import (
     check_bus_url,
+    open_bus,
     open_deep,
     open_embedder,
     open_ladder,
-    open_messages,
     open_outage,
     open_tools,
     spending_limits,
@@ -48,7 +47,7 @@ from app.main.seeding import SeedReport, Seen, plant_once, plant_seed, retell_lo
 from app.main.storage import Addresses, Directory, Readiness, Storage
 from app.main.working import Balancing, StepRooms, worker_of
 from app.reasoning import Reasoner
-from app.reasoning.budget import NoLedger, StoredLedger
+from app.reasoning.budget import Ledger, StoredLedger
 from app.reasoning.llm import Ladder, ModelReasoner
 from app.reasoning.local import LocalReasoner
 from app.reasoning.local.intents import needs_steps
@@ -96,7 +95,6 @@ class Services:
         self.reembedding: Reembedding
         self.rooms: AppServices
         self.worker: Worker
-        self.monitor: Monitor
         self.ladder = Ladder([])
         """The language models, best first; empty where none is configured."""
         self._rules: LocalReasoner
@@ -214,7 +212,8 @@ class Services:
     async def _open_rooms(self) -> None:
         settings, calibration = self.settings, load_calibration(self.embedder.model)
         self._open_ingestion(calibration)
-        bus, self.monitor = await open_messages(settings, self.addresses.app, self._stack)
+        bus = await open_bus(settings.bus_url.get_secret_value(), self.addresses.app)
+        self._stack.push_async_callback(bus.aclose)
         journal = Journal(self.database, bus, await open_outage(settings, self.database, bus, self._stack))
         registry = TaskRegistry(
             self.database, journal, JobQueue(), now, settings.task_lease_seconds, settings.max_redispatches
@@ -230,7 +229,7 @@ class Services:
         hosts = trusted_hosts(settings)
         runner = StepRunner(registry, toolbox, reasoner, now, trusted_link_hosts=hosts)
         corpus = Corpus(self.database, calibration.space)
-        ledger = StoredLedger(self.database, spending_limits(settings)) if settings.has_model else NoLedger()
+        ledger = StoredLedger(self.database, spending_limits(settings)) if settings.has_model else Ledger()
         clock = TenantClock(self.database)
         steps = StepRooms.of(runner, RemoteSteps(registry.steps, bus, now), agents, ledger)
         ports = Ports(registry, memory, clock, retriever, corpus, reasoner, agents, steps.dispatch, ledger, now)
