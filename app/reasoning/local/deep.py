@@ -7,12 +7,12 @@ not found or a figure is missing it shows the rules it found, says what is missi
 
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
+from textwrap import shorten
 
 from app import __version__
 from app.domain.deep import Critique, DeepPlan, Report, Working
 from app.domain.knowledge import Finding, Language
 from app.domain.plan import FILES_TOOL, LOG_TOOL, MATH_TOOL, RAG_TOOL
-from app.reasoning import Arguments
 from app.reasoning.deep import (
     Action,
     ActRequest,
@@ -29,7 +29,6 @@ from app.reasoning.local.decompose import sub_queries_of
 from app.reasoning.local.intents import CURRENCIES, asks_money, intents_of, named_places, wants_log
 from app.reasoning.local.math_arguments import math_arguments
 from app.reasoning.local.numbers import amounts_in, numbers_of, ranges_in
-from app.reasoning.local.reckoning import Reckoning
 from app.reasoning.local.rendering import further_questions
 from app.reasoning.local.sums import reckoning_asked
 from app.text.language import fold, normalise
@@ -53,7 +52,14 @@ class LocalDeepReasoner:
 
     async def decompose(self, request: DecomposeRequest) -> DeepPlan:
         """One research step a clause that asks something; none where the question is a sum of its own."""
-        return _plan(request)
+        asked, steps = request.asked, list[str]()
+        said, question = sentences("deep", asked.language), asked.question.strip() or "?"
+        if reckoning_asked(question) is None and _search_tools(question, request.researcher, files=bool(asked.files)):
+            earlier = request.previous.research if request.feedback and request.previous else ()
+            steps = [step for step in (*earlier, *sub_queries_of(question, asked.language)) if step.strip()]
+        logic = (said["logic"], said["logic_formula"]) if steps else (said["logic_sum"],)
+        research = tuple(dict.fromkeys(steps))[: request.max_research_steps]
+        return DeepPlan(question=question, research=research, logic=logic)
 
     async def next_action(self, request: ActRequest) -> Action:
         """One more tool call, or the end of the step."""
@@ -70,21 +76,21 @@ class LocalDeepReasoner:
         return Critique(of=request.of, approved=not feedback, feedback=feedback, step=step)
 
     async def tell(self, request: TellRequest) -> Report:
-        """The quotes or the result, or what is missing; with the trace."""
-        return _report(request)
-
-
-def _plan(request: DecomposeRequest) -> DeepPlan:
-    asked = request.asked
-    said, question = sentences("deep", asked.language), asked.question.strip() or "?"
-    steps: Sequence[str] = ()
-    if reckoning_asked(question) is None and _search_tools(question, request.researcher, files=bool(asked.files)):
-        earlier = request.previous.research if request.feedback and request.previous else ()
-        steps = [step for step in (*earlier, *sub_queries_of(question, asked.language)) if step.strip()]
-    logic = (said["logic"], said["logic_formula"]) if steps else (said["logic_sum"],)
-    return DeepPlan(
-        question=question, research=tuple(dict.fromkeys(steps))[: request.max_research_steps], logic=logic
-    )  # fmt: skip
+        """The quotes or the result, or what is missing with the rules that were found; with the trace."""
+        working, asked = request.working, request.asked
+        answer, findings = "", tuple[Finding, ...]()
+        if working is not None and working.solved and working.answer.strip() and not request.failure:
+            answer = working.answer if asked.style == "short" else working.text or working.answer
+            findings = working.findings if asked.style != "short" else ()
+        is_solved = bool(answer)
+        answer = answer or sentences("deep", asked.language)["no_answer"].format(why=_why(request)).strip()
+        most = request.max_follow_up_questions
+        return Report(
+            answer=answer,
+            reasoning="\n".join(_trace(request, answer, is_solved=is_solved)),
+            solved=is_solved,
+            follow_up_questions=further_questions(asked.question, findings, asked.language, most),
+        )
 
 
 def _search_tools(task: str, offered: Sequence[ToolOffer], *, files: bool) -> list[str]:
@@ -114,7 +120,9 @@ def _work(request: ActRequest) -> Action:
     findings = _findings_of(request)
     own = reckoning_asked(asked.question) if not request.research else None
     if own is not None:
-        return _computed(request, _wish_of(own, request), ())
+        tool = next((tool.name for tool in request.tools if own.fits(tool.name) and not own.missing), None)
+        wish = ToolWish(tool=tool, query=asked.question, arguments=dict(own.values)) if tool else None
+        return _computed(request, wish, ())
     lacking = [one.task for one in request.research if not one.found]
     if lacking or not findings:
         parts = "; ".join(part.rstrip(" ?.") for part in lacking or [asked.question])
@@ -123,19 +131,17 @@ def _work(request: ActRequest) -> Action:
     if "calculation" in intents_of(question):
         read = math_arguments(question, findings, asked.language)
         if read.values.get("expression") and any(ground in question for ground in read.grounds):
-            return _computed(request, _sum_wish(read, request), findings)
+            query = said["calculate"].format(expression=read.values["expression"])
+            wish = ToolWish(tool=MATH_TOOL, query=query, arguments=read.values, why="; ".join(read.grounds))
+            return _computed(request, wish if MATH_TOOL in {tool.name for tool in request.tools} else None, findings)
         why = said["missing_values"].format(values=", ".join(read.missing)) if read.missing else said["no_formula"]
         return _unsolved(request, why, findings)
     if not _speaks_of_figures(question, asked.language, findings) or _asks_sum(question, asked.language):
         return _unsolved(request, said["no_formula"], findings)
     text = "\n\n".join(dict.fromkeys(one.answer for one in findings))
     values = [one.value for research in request.research for one in research.observations if one.value]
-    working = Working(
-        answer=values[0] if len(findings) == len(values) == 1 else text, text=text, solved=True,
-        steps=tuple(_rules(findings, asked.language)),
-        confidence=min(one.confidence for one in findings), findings=findings, observations=request.observations,
-    )  # fmt: skip
-    return Solved(working=working)
+    answer = values[0] if len(findings) == len(values) == 1 else text
+    return _solved(request, answer, text, findings, computed=False)
 
 
 def _findings_of(request: ActRequest) -> tuple[Finding, ...]:
@@ -145,38 +151,26 @@ def _findings_of(request: ActRequest) -> tuple[Finding, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _wish_of(own: Reckoning, request: ActRequest) -> ToolWish | None:
-    """The call that computes what the question states itself; None without a tool for it."""
-    tool = next((tool.name for tool in request.tools if own.fits(tool.name)), None)
-    if tool is None or own.missing:
-        return None
-    return ToolWish(tool=tool, query=request.asked.question, arguments=dict(own.values))
-
-
-def _sum_wish(read: Arguments, request: ActRequest) -> ToolWish | None:
-    if all(tool.name != MATH_TOOL for tool in request.tools):
-        return None
-    query = sentences("deep", request.asked.language)["calculate"].format(expression=read.values["expression"])
-    return ToolWish(tool=MATH_TOOL, query=query, arguments=read.values, why="; ".join(read.grounds))
-
-
 def _computed(request: ActRequest, wish: ToolWish | None, findings: Sequence[Finding]) -> Action:
     """The call, then its result; unsolved when there is no tool or it failed."""
-    said = sentences("deep", request.asked.language)
-    made = next(
-        (one for one in request.observations if wish and (one.tool, one.query) == (wish.tool, wish.query)), None
+    said, calls = (
+        sentences("deep", request.asked.language),
+        {(one.tool, one.query): one for one in request.observations},
     )
+    made = calls.get((wish.tool, wish.query)) if wish else None
     if wish is not None and made is None and request.calls_left > 0:
         return wish
-    result = "" if made is None or made.failed else (made.value or made.text).strip()
-    if made is None or not result:
-        reason = made.text if made is not None else request.task
-        return _unsolved(request, said["tool_failed"].format(reason=reason), findings)
+    if made is None or made.failed or not (result := (made.value or made.text).strip()):
+        return _unsolved(request, said["tool_failed"].format(reason=made.text if made else request.task), findings)
+    return _solved(request, result, made.text.strip() or result, (*findings, *made.findings), computed=True)
+
+
+def _solved(request: ActRequest, answer: str, text: str, findings: Sequence[Finding], *, computed: bool) -> Solved:
     working = Working(
-        answer=result, text=made.text.strip() or result, solved=True,
-        steps=(*_rules(findings, request.asked.language), made.text.strip() or result),
-        confidence=min([_CALCULATED, *(one.confidence for one in findings)]),
-        findings=(*findings, *made.findings), observations=request.observations,
+        answer=answer, text=text, solved=True,
+        steps=(*_rules(findings, request.asked.language), *([text] if computed else [])),
+        confidence=min([*([_CALCULATED] if computed else []), *(one.confidence for one in findings)]),
+        findings=tuple(findings), observations=request.observations,
     )  # fmt: skip
     return Solved(working=working)
 
@@ -230,50 +224,25 @@ def _strays(request: CritiqueRequest, working: Working) -> list[str]:
     return [plain(one) for one in sorted(numbers_of(working.answer, request.asked.language)) if one not in known]
 
 
-def _report(request: TellRequest) -> Report:
-    """What the asker is told: the answer, or what is missing with the rules that were found; and the trace."""
-    working, asked = request.working, request.asked
-    is_solved = working is not None and working.solved and bool(working.answer.strip()) and not request.failure
-    if is_solved and working is not None:
-        answer = working.answer if asked.style == "short" else working.text or working.answer
-    else:
-        answer = sentences("deep", asked.language)["no_answer"].format(why=_why(request)).strip()
-    findings = working.findings if working and is_solved and asked.style != "short" else ()
-    most = request.max_follow_up_questions
-    return Report(
-        answer=answer,
-        reasoning="\n".join(_trace(request, answer, is_solved=is_solved)),
-        solved=is_solved,
-        follow_up_questions=further_questions(asked.question, findings, asked.language, most),
-    )
-
-
 def _why(request: TellRequest) -> str:
     """Why the run ended, and what is missing."""
     said, working = sentences("deep", request.asked.language), request.working
-    cause = said.get(request.failure, request.failure)
     text = working.text if working is not None and not working.solved else ""
     missed = "; ".join(one.task.rstrip(" ?.") for one in request.research if not one.found)
     told = text or (said["missing_parts"].format(parts=missed) if missed else "")
-    return " ".join(filter(None, (cause, told))) or said["research"]
+    return " ".join(filter(None, (said.get(request.failure, request.failure), told))) or said["research"]
 
 
 def _trace(request: TellRequest, answer: str, *, is_solved: bool) -> Iterator[str]:
     said = sentences("deep", request.asked.language)
     yield said["trace_question"].format(text=request.asked.question.strip())
-    if request.plan is not None:
-        yield said["trace_plan"].format(text="; ".join((*request.plan.research, *request.plan.logic)))
     for one in request.research:
         text = _short(one.text) if one.found else said["trace_nothing"]
         yield said["trace_research"].format(step=one.step, task=one.task, text=text)
-    for critique in request.critiques:
-        if not critique.approved:
-            yield said["trace_rejected"].format(of=critique.of, text=_short(critique.feedback))
     for line in request.working.steps if request.working is not None else ():
         yield said["trace_working"].format(text=_short(line))
     yield said["trace_answer" if is_solved else "trace_none"].format(text=_short(answer))
 
 
 def _short(text: str) -> str:
-    line = " ".join(text.split())
-    return line if len(line) <= _MOST_TRACE_CHARS else f"{line[: _MOST_TRACE_CHARS - 1]}…"
+    return shorten(text, _MOST_TRACE_CHARS, placeholder="…")
