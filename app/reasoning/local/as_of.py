@@ -16,8 +16,9 @@ from app.reasoning import AsOf
 from app.reasoning.local.changes import asks_changes
 from app.reasoning.local.cues import alternatives
 from app.reasoning.local.intents import Intent, intents_of
-from app.reasoning.local.times import Time, flat_of, times_in
+from app.reasoning.local.times import Time, times_in
 from app.reasoning.local.wording import Part, tidy
+from app.text.dates import flat_of
 from app.text.language import normalise
 
 _MAX_CHARS = 2_000

@@ -15,8 +15,9 @@ from app.changes import GENERAL
 from app.reasoning import Arguments
 from app.reasoning.local.cues import alternatives, lines, sentences
 from app.reasoning.local.log_arguments import period_of
-from app.reasoning.local.times import flat_of, times_in
+from app.reasoning.local.times import times_in
 from app.reasoning.local.wording import tidy
+from app.text.dates import flat_of
 from app.text.language import content_words, fold, guess_language, normalise
 
 Relation = Literal["since", "against", "during"]

@@ -96,20 +96,21 @@ class Planner:
         routed = [offer for offer in request.agents if offer.departments or offer.own_tool] or list(request.agents)
         own_tools = {offer.name: offer.own_tool for offer in routed if not offer.departments}
         asking = _Asking(request.agents)
-        for route in await self._router.route(sub_queries, routed, request.probes):
-            if choice := tool_for(route.query, request.agents, files=request.files):
-                asking.of(choice.agent.name).others.append((choice.tool, route.query))
+        routes = await self._router.route(sub_queries, routed, request.probes)
+        for query, names in zip(sub_queries, routes, strict=True):
+            if choice := tool_for(query, request.agents, files=request.files):
+                asking.of(choice.agent.name).others.append((choice.tool, query))
                 if choice.is_whole:
                     continue
-            if tool := own_tools.get(route.agents[0]):
-                asking.of(route.agents[0]).others.append((tool, route.query))
+            if tool := own_tools.get(names[0]):
+                asking.of(names[0]).others.append((tool, query))
                 continue
-            if comparers := _comparers(route.query, route.agents, request.agents):
+            if comparers := _comparers(query, names, request.agents):
                 for name in comparers:
-                    asking.of(name).others.append((CHANGES_TOOL, route.query))
+                    asking.of(name).others.append((CHANGES_TOOL, query))
                 continue
-            for position, name in enumerate(_readers(route.agents, request.agents)):
-                asking.of(name).queries += _expanded(route.query, language, leading=position == 0)
+            for position, name in enumerate(_readers(names, request.agents)):
+                asking.of(name).queries += _expanded(query, language, leading=position == 0)
         if request.feedback:
             last_resort = _readers([a.name for a in request.agents if a.is_fallback], request.agents)[0]
             asking.of(last_resort).queries += sub_queries

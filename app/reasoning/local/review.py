@@ -2,6 +2,8 @@
 
 import re
 from decimal import Decimal
+from functools import reduce
+from operator import or_
 
 from app.domain.knowledge import Finding, Language
 from app.domain.plan import ORCHESTRATOR, SUMMARY_TOOL, Plan
@@ -18,50 +20,19 @@ _APPROVED = Review(approved=True)
 
 
 def review_plan(plan: Plan, request: PlanRequest) -> Review:
-    """Refuses what is not on offer, sub-queries nobody is asked, agents without a step, and too many queries."""
-    language = request.classification.language
-    for refused in (_beyond_offer(plan, request), _overloaded(plan, request), _idle(plan), _uncovered(plan, request)):
-        if refused is not None:
-            name, values = refused
-            return Review(approved=False, reason=sentences("review", language)[name].format(**values))
-    return _APPROVED
-
-
-_Refusal = tuple[str, dict[str, str]]
-
-
-def _beyond_offer(plan: Plan, request: PlanRequest) -> _Refusal | None:
+    """Refuses what is not on offer and sub-queries nobody is asked; whoever plans limits the queries itself."""
+    reasons = sentences("review", request.classification.language)
     offered = {offer.name: offer.tools for offer in request.agents}
-    for planned in plan.steps:
-        agent, tool = planned.step.agent, planned.step.tool
+    for agent, tool in ((planned.step.agent, planned.step.tool) for planned in plan.steps):
         if tool not in offered.get(agent, {}) and (agent, tool) != (ORCHESTRATOR, SUMMARY_TOOL):
-            return "offer", {"agent": agent, "tool": tool}
-    return None
-
-
-def _overloaded(plan: Plan, request: PlanRequest) -> _Refusal | None:
-    limit = request.max_queries_per_agent
-    return next(
-        (("many", {"agent": name, "limit": str(limit)}) for name, a in plan.agents.items() if len(a.queries) > limit),
-        None,
-    )
-
-
-def _idle(plan: Plan) -> _Refusal | None:
-    working = {planned.step.agent for planned in plan.steps if planned.step.tool != SUMMARY_TOOL}
-    return next((("idle", {"agent": name}) for name in plan.agents if name not in working), None)
-
-
-def _uncovered(plan: Plan, request: PlanRequest) -> _Refusal | None:
-    queries = [query for agent in plan.agents.values() for query in agent.queries]
-    told = EMPTY
-    for query in queries:
-        told = told | bag_of(query)
+            return Review(approved=False, reason=reasons["offer"].format(agent=agent, tool=tool))
+    queries = [query for agent_plan in plan.agents.values() for query in agent_plan.queries]
+    told = reduce(or_, map(bag_of, queries), EMPTY)
     for wanted in request.classification.sub_queries:
         terms = terms_of(wanted)
         if wanted not in queries and coverage(terms, [term.weight for term in terms], told) < _COVERED:
-            return "uncovered", {"query": wanted}
-    return None
+            return Review(approved=False, reason=reasons["uncovered"].format(query=wanted))
+    return _APPROVED
 
 
 def review_finding(finding: Finding, language: Language) -> Review:

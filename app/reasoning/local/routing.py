@@ -16,10 +16,9 @@ from app.embedding.cached import StoredVectors
 from app.reasoning import AgentOffer, Probe
 from app.reasoning.local.chitchat import stored_heads
 from app.reasoning.local.terms import bag_of, coverage, terms_of
-from app.reasoning.local.views import Middles, Numbers, Utterances, Views, Weights
+from app.reasoning.local.views import Middles, Numbers, Utterances, Views
 from app.text.language import is_unaccented_vietnamese
 
-WEIGHTS = Weights(meaning=0.7, spelling=0.3)
 _REACH, _SPELT_REACH = 0.09, 0.05
 """How far an exemplar is felt, in likeness; by spelling alone likeness is small."""
 _LEAD, _SPELT_LEAD = 0.05, 0.02
@@ -53,8 +52,8 @@ class Belonging:
         rows = [domain.known.vectors for domain in domains if domain.known.vectors is not None]
         vectors = np.concatenate(rows) if rows else None
         self._reach, self._lead = (_REACH, _LEAD) if rows else (_SPELT_REACH, _SPELT_LEAD)
-        self._views, learnt = Views.learn(Utterances(texts, vectors), WEIGHTS, middles)
-        self._columns = np.ascontiguousarray(learnt.T)
+        self._views = Views(Utterances(texts, vectors), middles)
+        self._columns = np.ascontiguousarray(self._views.known.T)
         self._domains = domains
         self._owner = np.repeat(np.arange(len(domains)), [len(domain.known.texts) for domain in domains])
 
@@ -94,14 +93,6 @@ _FITTED = 16
 """Sets of agents whose exemplars are kept compared; callers may narrow and describe agents as they like."""
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
-    """Agents for one query, best first."""
-
-    query: str
-    agents: tuple[str, ...]
-
-
 class Router:
     """Routes queries among offered agents."""
 
@@ -111,11 +102,12 @@ class Router:
         self._kept = kept
         self._fitted: LRUCache[tuple[object, ...], Belonging] = LRUCache(_FITTED)
 
-    async def route(self, queries: Sequence[str], agents: Sequence[AgentOffer], probes: Sequence[Probe]) -> list[Route]:
-        """One route a query; the fallback agent where nothing points anywhere. Embeds queries (cached) and, once,
-        the agents' exemplars."""
+    async def route(
+        self, queries: Sequence[str], agents: Sequence[AgentOffer], probes: Sequence[Probe]
+    ) -> list[tuple[str, ...]]:
+        """The agents of each query, best first; the fallback agent where nothing points anywhere."""
         evidence = {probe.query: probe.relevance_by_department for probe in probes}
-        return [Route(query, await self._chosen(query, agents, evidence.get(query, {}))) for query in queries]
+        return [await self._chosen(query, agents, evidence.get(query, {})) for query in queries]
 
     async def _chosen(self, query: str, agents: Sequence[AgentOffer], evidence: Mapping[str, float]) -> tuple[str, ...]:
         if len(agents) < 2:

@@ -6,8 +6,7 @@ from datetime import date
 from functools import lru_cache
 
 from app.reasoning.local.cues import alternatives
-from app.text.dates import Mention, dates_in
-from app.text.language import fold
+from app.text.dates import Mention, dates_in, flat_of
 
 _NEAR = 60
 """Characters before a bare year that are looked at."""
@@ -47,11 +46,6 @@ class Times:
     known: tuple[Time, ...]
     others: int
     """Mentions of other times: today, this week, next year, a year that may be a mere number, a day that is none."""
-
-
-def flat_of(text: str) -> str:
-    """`text` in lower case without diacritics, every character at its old place."""
-    return "".join(plain if len(plain := fold(character).lower()) == 1 else character for character in text)
 
 
 @lru_cache(maxsize=512)

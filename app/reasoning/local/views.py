@@ -48,12 +48,8 @@ _FEWEST = 20
 """Texts of a language that tell its mean; fewer are taken with all others."""
 
 
-@dataclass(frozen=True, slots=True)
-class Weights:
-    """What the likenesses weigh; spelling takes over the share of meaning where there are no vectors."""
-
-    meaning: float
-    spelling: float
+MEANING, SPELLING = 0.7, 0.3
+"""What the likenesses weigh; spelling takes over the share of meaning where there are no vectors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,31 +88,23 @@ class Middles:
 
 
 class Views:
-    """Utterances in numbers, each view scaled so that the inner product of two rows is their likeness."""
+    """Exemplars in numbers, and utterances as rows of the same columns: an inner product of two is their likeness."""
 
-    def __init__(self, weights: Weights, rarity: Numbers, middles: Middles | None):
-        """Use `learn`."""
-        self._weights, self.rarity, self.middles = weights, rarity, middles
-
-    @classmethod
-    def learn(cls, known: Utterances, weights: Weights, middles: Middles | None = None) -> "tuple[Views, Numbers]":
-        """The scales of exemplars, and the exemplars in numbers; the means are learnt too unless given."""
+    def __init__(self, known: Utterances, middles: Middles | None = None):
+        """Learn the scales of exemplars, and the means unless given."""
         spelling = spelling_of(known.texts)
-        holders = (spelling > 0).sum(axis=0)
-        rarity = np.log((len(known.texts) + 1) / (holders + 1)) + _COMMON
-        views = cls(weights, rarity, (middles or Middles.learn(known)) if known.vectors is not None else None)
-        return views, views._rows(known, spelling)
+        self.rarity = np.log((len(known.texts) + 1) / ((spelling > 0).sum(axis=0) + 1)) + _COMMON
+        self.middles = (middles or Middles.learn(known)) if known.vectors is not None else None
+        self.known = self._rows(known, spelling)
 
     def of(self, asked: Utterances) -> Numbers:
-        """Rows of the same columns; with vectors exactly if the exemplars have them."""
+        """Rows of utterances; with vectors exactly if the exemplars have them."""
         return self._rows(asked, spelling_of(asked.texts))
 
     def _rows(self, asked: Utterances, counted: Numbers) -> Numbers:
-        weights = self._weights
-        spelling = weights.spelling + (0 if self.middles is not None else weights.meaning)
-        views: list[Numbers] = [np.sqrt(spelling) * unit(counted * self.rarity)]
+        views: list[Numbers] = [np.sqrt(SPELLING if self.middles else SPELLING + MEANING) * unit(counted * self.rarity)]
         if self.middles is not None and asked.vectors is not None:
-            views.append(np.sqrt(weights.meaning) * self.middles.centred(asked.texts, asked.vectors))
+            views.append(np.sqrt(MEANING) * self.middles.centred(asked.texts, asked.vectors))
         return np.concatenate(views, axis=1).astype(np.float32, copy=False)
 
 

@@ -36,7 +36,7 @@ async def routed(
     """Among the agents that read documents, as the planner asks."""
     probes = [Probe(query=query, relevance_by_department=dict(evidence or {}))]
     readers = [offer for offer in offers if offer.departments]
-    return (await router.route([query], readers, probes))[0].agents
+    return (await router.route([query], readers, probes))[0]
 
 
 class TestByLook:
