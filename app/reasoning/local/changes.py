@@ -139,26 +139,23 @@ def changes_arguments(query: str) -> Arguments:
 
 def _when(flat: str) -> _When | None:
     """The one time a text names; None when it names none or several."""
-    times = times_in(flat, _ANY_DAY).known
-    years = list(_YEAR.finditer(flat))
+    times, years = times_in(flat, _ANY_DAY).known, list(_YEAR.finditer(flat))
     if len(times) > 1 or len(years) > 1:
         return None
     if times:
         [time] = times
-        said = flat[time.start : time.end]
-        told = f"{time.first.isoformat()}/{time.last.isoformat()}" if _YEAR.search(said) else said
-        return _related(flat, told, time.start, time.end)
-    if years and _relation(flat, years[0].start())[0]:
-        return _related(flat, f"{years[0][0]}-01-01/{years[0][0]}-12-31", *years[0].span())
-    if not years and (mark := _THIS_YEAR.search(flat)):
-        return _related(flat, "năm nay", *mark.span())
-    phrase = period_of(flat)
-    return _related(flat, phrase, flat.find(phrase), flat.find(phrase) + len(phrase)) if phrase else None
-
-
-def _related(flat: str, told: str, start: int, end: int) -> _When:
-    relation, begins = _relation(flat, start)
-    return _When(relation or ("against" if _DIFFERS.search(flat) else "during"), told, begins, end)
+        span = time.start, time.end
+        told = f"{time.first.isoformat()}/{time.last.isoformat()}" if _YEAR.search(flat, *span) else flat[slice(*span)]
+    elif years and _relation(flat, years[0].start())[0]:
+        told, span = f"{years[0][0]}-01-01/{years[0][0]}-12-31", years[0].span()
+    elif not years and (mark := _THIS_YEAR.search(flat)):
+        told, span = "năm nay", mark.span()
+    elif told := period_of(flat):
+        span = flat.find(told), flat.find(told) + len(told)
+    else:
+        return None
+    relation, begins = _relation(flat, span[0])
+    return _When(relation or ("against" if _DIFFERS.search(flat) else "during"), told, begins, span[1])
 
 
 def _relation(flat: str, start: int) -> tuple[Relation | None, int]:

@@ -17,14 +17,14 @@ from app.domain.knowledge import Language
 from app.embedding import Embedder, EmbeddingUnavailable
 from app.reasoning import AgentOffer
 from app.reasoning.local.cues import sentences
-from app.reasoning.local.phrases import listed
+from app.reasoning.local.phrases import listed, shown
 from app.reasoning.local.views import Numbers, spelling_of, unit
 from app.reasoning.local.wording import Part
 from app.text.language import is_unaccented_vietnamese
 
 Talk = Literal["greeting", "thanks", "agreement", "goodbye", "identity", "ability", "mood", "complaint", "smalltalk"]
 TALKS: tuple[Talk, ...] = get_args(Talk)
-_ACRONYM, _LONGEST = 3, 14
+_LONGEST = 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +127,7 @@ async def talk_in(text: str, embedder: Embedder) -> Talk | None:
 
 def reply(talk: Talk, language: Language, agents: Sequence[AgentOffer]) -> str:
     """A short friendly answer that says what can be asked here."""
-    names = [agent.name.upper() if len(agent.name) <= _ACRONYM else agent.name for agent in agents]
+    names = [shown(agent.name) for agent in agents]
     texts = sentences("small_talk", language)
     offer = (
         texts["offer"].format(agents=listed(names, language)) if names else texts["offer"].replace(" ({agents})", "")

@@ -37,10 +37,11 @@ def titles_of(titles: Sequence[str], language: Language) -> str:
 _FIND = re.compile(r"^(?:tìm|find(?: the)?)\s+|\s+của công ty$|^company policy on\s+", re.IGNORECASE)
 _ACRONYM = 3
 _NAMES = {
-    LOG_TOOL: "log", CHANGES_TOOL: "changes", FILES_TOOL: "files", WEB_TOOL: "web", WIKIPEDIA_TOOL: "web",
-    TRANSCRIPT_TOOL: "web",
+    RAG_TOOL: "search", SUMMARY_TOOL: "summary", LOG_TOOL: "log", CHANGES_TOOL: "changes", FILES_TOOL: "files",
+    WEB_TOOL: "web", WIKIPEDIA_TOOL: "web", TRANSCRIPT_TOOL: "web",
 }  # fmt: skip
 """Tools with a sentence of their own."""
+_PURPOSES = {RAG_TOOL: "gather", SUMMARY_TOOL: "digest", MATH_TOOL: "math"}
 
 
 def shown(agent: str) -> str:
@@ -48,57 +49,24 @@ def shown(agent: str) -> str:
     return agent.upper() if len(agent) <= _ACRONYM else agent
 
 
-class PlanWording:
-    """Makes steps with their texts."""
+def worded_step(agent: str, tool: str, query: str, language: Language, *, purposeful: bool = False) -> Step:
+    """One query for one tool of an agent; `purposeful` steps, of a calculation, say what they gather and why."""
+    texts, topic = sentences("plan", language), lower_first(_FIND.sub("", _FIND.sub("", query.rstrip(" ?."))))
+    values = {"agent": shown(agent), "tool": tool, "query": query, "topic": topic}
+    if tool == MATH_TOOL or purposeful:
+        name, values["query"] = _PURPOSES[tool], query.rstrip(" ?")
+        message = texts[f"{name}_message"].format(**values)
+        return Step(agent=agent, tool=tool, purpose=texts[name].format(**values), message=message)
+    name = "merge" if agent == ORCHESTRATOR else _NAMES.get(tool, "other")
+    return Step(agent=agent, tool=tool, message=texts[name].format(**values))
 
-    def __init__(self, language: Language):
-        self._language: Language = language
-        self._texts = sentences("plan", language)
 
-    def search(self, agent: str, query: str, *, purposeful: bool) -> Step:
-        """Search documents for one query; `purposeful` steps say what they gather and why."""
-        if not purposeful:
-            return Step(agent=agent, tool=RAG_TOOL, message=self._text("search", agent=shown(agent), query=query))
-        topic = self._topic(query)
-        purpose, message = self._text("gather", topic=topic), self._text("gather_message", topic=topic)
-        return Step(agent=agent, tool=RAG_TOOL, purpose=purpose, message=message)
-
-    def use(self, agent: str, tool: str, query: str) -> Step:
-        """Answer one query with any other tool."""
-        if tool == MATH_TOOL:
-            return self.math(agent, query)
-        values = {"agent": shown(agent), "tool": tool, "query": query}
-        return Step(agent=agent, tool=tool, message=self._text(_NAMES.get(tool, "other"), **values))
-
-    def summary(self, agent: str, query: str, *, calculates: bool) -> Step:
-        """Digest an agent's own findings."""
-        if not calculates:
-            return Step(agent=agent, tool=SUMMARY_TOOL, message=self._text("summary", agent=shown(agent)))
-        message = self._text("digest_message", topic=self._topic(query))
-        return Step(agent=agent, tool=SUMMARY_TOOL, purpose=self._text("digest"), message=message)
-
-    def math(self, agent: str, query: str) -> Step:
-        """Calculate."""
-        message = self._text("math_message", query=query.rstrip(" ?"))
-        return Step(agent=agent, tool=MATH_TOOL, purpose=self._text("math"), message=message)
-
-    def merge(self, query: str) -> Step:
-        """Put all findings together."""
-        return Step(agent=ORCHESTRATOR, tool=SUMMARY_TOOL, message=self._text("merge", query=query))
-
-    def conflict(self, agents: Sequence[AgentOffer]) -> str:
-        """How disagreement will be settled, one sentence."""
-        experts = [shown(agent.name) for agent in agents if not agent.is_fallback]
-        if len(agents) < 2 or not experts:
-            return self._text("one")
-        return self._text("many", experts=listed(experts, self._language))
-
-    def _topic(self, query: str) -> str:
-        topic = _FIND.sub("", _FIND.sub("", query.rstrip(" ?.")))
-        return lower_first(topic)
-
-    def _text(self, name: str, **values: str) -> str:
-        return self._texts[name].format(**values)
+def settled_by(agents: Sequence[AgentOffer], language: Language) -> str:
+    """How disagreement will be settled, one sentence."""
+    texts, experts = sentences("plan", language), [shown(agent.name) for agent in agents if not agent.is_fallback]
+    if len(agents) < 2 or not experts:
+        return texts["one"]
+    return texts["many"].format(experts=listed(experts, language))
 
 
 _SUBJECT = re.compile(

@@ -9,6 +9,7 @@ from app.domain.plan import (
     FILES_TOOL,
     LOG_TOOL,
     MATH_TOOL,
+    ORCHESTRATOR,
     RAG_TOOL,
     SUMMARY_TOOL,
     AgentPlan,
@@ -22,7 +23,7 @@ from app.domain.plan import (
 from app.reasoning import AgentOffer, Assignment, Classification, PlanRequest, Probe
 from app.reasoning.local.changes import asks_changes
 from app.reasoning.local.intents import Intent, intents_of, tool_for, wants_log
-from app.reasoning.local.phrases import PlanWording, calculation_queries
+from app.reasoning.local.phrases import calculation_queries, settled_by, worded_step
 from app.reasoning.local.routing import Router
 from app.reasoning.local.sums import reckoning_asked
 
@@ -73,18 +74,17 @@ class Planner:
         """The plan of a request. A single question gives one tier; several, or work to do, give more."""
         classification = request.classification
         language, refined = classification.language, classification.refined_query or request.query
-        wording = PlanWording(language)
         alone = tool_for(refined, request.agents, files=request.files)
         if alone and alone.is_whole and len(classification.sub_queries) <= 1:
             asked_alone = _Asked(alone.agent, others=[(alone.tool, refined)])
-            return _assembled(request, [asked_alone], [_steps(asked_alone, wording, together=False)], wording)
+            return _assembled(request, [asked_alone], [_steps(asked_alone, language, together=False)])
         wanted = _intents_beside_sums(refined, classification) | _intents_of_tools(classification.assignments)
         proposed = _assigned(request) if classification.assignments else await self._asked(request)
         asked = [one.limited(request.max_queries_per_agent) for one in proposed]
-        tiers = _tiers(asked, wanted, wording, refined, many=len(classification.sub_queries) > 1 or len(asked) > 1)
+        tiers = _tiers(asked, wanted, language, refined, many=len(classification.sub_queries) > 1 or len(asked) > 1)
         if classification.kind == "simple":
             tiers = tiers[:1]
-        return _assembled(request, asked, tiers, wording, sequential="calculation" in wanted)
+        return _assembled(request, asked, tiers, sequential="calculation" in wanted)
 
     async def _asked(self, request: PlanRequest) -> list[_Asked]:
         """Queries by agent, agents in the order of their first query.
@@ -219,39 +219,34 @@ def _expanded(query: str, language: Language, *, leading: bool) -> list[str]:
 
 
 def _tiers(
-    asked: Sequence[_Asked], wanted: frozenset[Intent], wording: PlanWording, refined: str, *, many: bool
+    asked: Sequence[_Asked], wanted: frozenset[Intent], language: Language, refined: str, *, many: bool
 ) -> list[list[Step]]:
     """Retrieval, then what digests it, then what calculates or merges."""
     calculates = "calculation" in wanted
     digests = [
         a for a in asked if SUMMARY_TOOL in a.agent.tools and (len(a.all) > 1 or "summary" in wanted or calculates)
     ]
-    tiers = [[step for a in asked for step in _steps(a, wording, together=calculates)]]
-    tiers.append([wording.summary(a.agent.name, a.all[0], calculates=calculates) for a in digests])
+    tiers = [[step for a in asked for step in _steps(a, language, together=calculates)]]
+    tiers.append([worded_step(a.agent.name, SUMMARY_TOOL, a.all[0], language, purposeful=calculates) for a in digests])
     calculator = next((a for a in asked if MATH_TOOL in a.agent.tools), None) if calculates else None
     if calculator:
-        tiers.append([wording.math(calculator.agent.name, calculator.all[-1])])
+        tiers.append([worded_step(calculator.agent.name, MATH_TOOL, calculator.all[-1], language)])
     if not calculates and (many or "comparison" in wanted or tiers[1]):
-        tiers.append([wording.merge(refined)])
+        tiers.append([worded_step(ORCHESTRATOR, SUMMARY_TOOL, refined, language)])
     return [tier for tier in tiers if tier]
 
 
-def _steps(asked: _Asked, wording: PlanWording, *, together: bool) -> list[Step]:
+def _steps(asked: _Asked, language: Language, *, together: bool) -> list[Step]:
     """One step a query, so that they run side by side; one step for all when they feed a calculation."""
     name = asked.agent.name
     if together and asked.queries and not asked.others:
-        return [wording.search(name, asked.queries[0], purposeful=True)]
-    documents = [wording.search(name, query, purposeful=False) for query in asked.queries]
-    return [*documents, *(wording.use(name, tool, query) for tool, query in asked.others)]
+        return [worded_step(name, RAG_TOOL, asked.queries[0], language, purposeful=True)]
+    documents = [worded_step(name, RAG_TOOL, query, language) for query in asked.queries]
+    return [*documents, *(worded_step(name, tool, query, language) for tool, query in asked.others)]
 
 
 def _assembled(
-    request: PlanRequest,
-    asked: Sequence[_Asked],
-    tiers: list[list[Step]],
-    wording: PlanWording,
-    *,
-    sequential: bool = False,
+    request: PlanRequest, asked: Sequence[_Asked], tiers: list[list[Step]], *, sequential: bool = False
 ) -> Plan:
     """The plan record, with the tools each agent really uses."""
     steps = [step for tier in tiers for step in tier]
@@ -268,6 +263,6 @@ def _assembled(
         permission=PlanPermission(user_access=request.user_access),
         execution_flow=ExecutionFlow(
             planning=Planning(tiers=tuple(tuple(tier) for tier in tiers)),
-            conflict_resolution=wording.conflict([a.agent for a in asked]),
+            conflict_resolution=settled_by([a.agent for a in asked], request.classification.language),
         ),
     )
