@@ -16,9 +16,9 @@ from app.reasoning import AsOf
 from app.reasoning.local.changes import asks_changes
 from app.reasoning.local.cues import alternatives
 from app.reasoning.local.intents import Intent, intents_of
-from app.reasoning.local.times import Time, times_in
+from app.reasoning.local.times import times_in
 from app.reasoning.local.wording import Part, tidy
-from app.text.dates import flat_of
+from app.text.dates import Mention, flat_of
 from app.text.language import normalise
 
 _MAX_CHARS = 2_000
@@ -66,7 +66,7 @@ class _Placed:
     """A time in its sentence."""
 
     flat: str
-    time: Time
+    time: Mention
     relation: re.Match[str] | None
     """The preposition before it."""
 

@@ -44,8 +44,6 @@ class _Formula:
     """As written."""
     passage: Passage
     weight: float
-    place: int
-    """Among all formulas, as they stand in the passages."""
 
     @property
     def names(self) -> list[int]:
@@ -75,7 +73,7 @@ def math_arguments(query: str, findings: Sequence[Finding], language: Language) 
 
 def states_formula(text: str, passage: Passage) -> bool:
     """Whether a text of a passage names the quantities of a calculation: “fee = price × days”."""
-    return any(formula.names for formula in _formulas_in(text, passage, 0, 0))
+    return any(formula.names for formula in _formulas_in(text, passage, 0))
 
 
 def _arguments(expression: str, unit: str, grounds: Sequence[str]) -> Arguments:
@@ -96,26 +94,24 @@ def _formulas(question: str, findings: Sequence[Finding]) -> list[_Formula]:
             about = bag_of(f"{unit.text} {unit.heading} {passage.section} {passage.title}", folded)
             relevant = coverage(terms, weights, about)
             weight = relevant + _QUOTED * any(unit.text in text for text in quoted) - _OTHER_PASSAGE * order
-            found += _formulas_in(unit.text, passage, weight, len(found)) if relevant >= _RELEVANT else ()
+            found += _formulas_in(unit.text, passage, weight) if relevant >= _RELEVANT else ()
     return sorted(found, key=lambda formula: -formula.weight)
 
 
-def _formulas_in(text: str, passage: Passage, weight: float, place: int) -> Iterator[_Formula]:
+def _formulas_in(text: str, passage: Passage, weight: float) -> Iterator[_Formula]:
     """Worked examples and named formulas of a text; equations that are neither are left out."""
     for mark in _EQUATION.finditer(text):
         left, right = mark["left"].strip(" `*"), mark["right"].strip(" `*")
         stop = _SENTENCE_STOP.search(right)
         right = right[: stop.start()] if stop else right.rstrip(".")
         bare = _LEAD_IN.sub("", left)
-        if (example := _parsed(bare, f"{bare} = {right}", passage, weight, place)) and not example.names:
+        if (example := _parsed(bare, f"{bare} = {right}", passage, weight)) and not example.names:
             yield example
-        elif _LETTERS.search(left) and (
-            formula := _parsed(right, f"{left} = {right}", passage, weight + _NAMED, place)
-        ):
+        elif _LETTERS.search(left) and (formula := _parsed(right, f"{left} = {right}", passage, weight + _NAMED)):
             yield from [formula] if formula.names else []
 
 
-def _parsed(expression: str, text: str, passage: Passage, weight: float, place: int) -> _Formula | None:
+def _parsed(expression: str, text: str, passage: Passage, weight: float) -> _Formula | None:
     """A flat expression; None when a part is neither a number nor a short name."""
     marks = list(_OPERATOR.finditer(expression))
     ends = [*(mark.start() for mark in marks), len(expression)]
@@ -131,7 +127,7 @@ def _parsed(expression: str, text: str, passage: Passage, weight: float, place: 
         else:
             return None
     signs = tuple(_SIGNS[mark[0].strip()] for mark in marks)
-    return _Formula(operands, tuple(values), signs, text, passage, weight, place) if signs else None
+    return _Formula(operands, tuple(values), signs, text, passage, weight) if signs else None
 
 
 def _language(passage: Passage) -> Language:

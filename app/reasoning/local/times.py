@@ -27,23 +27,10 @@ _DAY_WORD = "ngay "
 
 
 @dataclass(frozen=True, slots=True)
-class Time:
-    """One mention of a time, and where it stands."""
-
-    start: int
-    end: int
-    first: date
-    last: date
-    grain: str
-    is_dated: bool
-    """Names its year, by number or as the last one; otherwise the last such time that has come is meant."""
-
-
-@dataclass(frozen=True, slots=True)
 class Times:
     """Every time a text mentions."""
 
-    known: tuple[Time, ...]
+    known: tuple[Mention, ...]
     others: int
     """Mentions of other times: today, this week, next year, a year that may be a mere number, a day that is none."""
 
@@ -52,7 +39,7 @@ class Times:
 def times_in(text: str, today: date) -> Times:
     """The times a normalised text names, in order."""
     flat = flat_of(text)
-    known: list[Time] = []
+    known: list[Mention] = []
     others = 0
     mentions = dates_in(text, today)
     for mention in mentions:
@@ -71,7 +58,7 @@ def times_in(text: str, today: date) -> Times:
     return Times(tuple(sorted(known, key=lambda time: time.start)), others)
 
 
-def _known(flat: str, mention: Mention, today: date) -> Time | None:
+def _known(flat: str, mention: Mention, today: date) -> Mention | None:
     """A mention whose rules may be asked for; None of one that only says when something is or was."""
     said = flat[mention.start : mention.end]
     if _AGO.fullmatch(said):
@@ -82,16 +69,15 @@ def _known(flat: str, mention: Mention, today: date) -> Time | None:
     is_over = mention.last < today and mention.grain in ("month", "quarter", "year")
     if (is_relative and not is_over) or mention.grain not in ("day", "month", "quarter", "year"):
         return None
-    grain = "month" if mention.grain == "quarter" else mention.grain
     middle = mention.first + (mention.last - mention.first) / 2
     parts = {"early": (mention.first,) * 2, "mid": (middle, middle), "late": (mention.last,) * 2}
     first, last = parts.get(mention.part, (mention.first, mention.last))
     start = mention.start - len(_DAY_WORD) * flat[: mention.start].endswith(_DAY_WORD)
-    return Time(start, mention.end, first, last, grain, mention.is_dated)
+    return mention._replace(start=start, first=first, last=last)
 
 
-def _whole_year(start: int, end: int, year: int) -> Time:
-    return Time(start, end, date(year, 1, 1), date(year, 12, 31), "year", is_dated=True)
+def _whole_year(start: int, end: int, year: int) -> Mention:
+    return Mention(start, end, date(year, 1, 1), date(year, 12, 31), "year", is_dated=True, part="")
 
 
 def _stands_for_a_year(flat: str, start: int, end: int) -> bool:
