@@ -68,9 +68,9 @@ class Settings(BaseSettings):
     """Empty = ``llm_base_url``."""
     llm_small_api_key: SecretStr = SecretStr("")
     """Empty = ``llm_api_key``, where the address is the same."""
-    llm_answer_mode: Literal["extractive", "model", "thorough"] = "extractive"
+    llm_answer_mode: Literal["extractive", "model"] = "extractive"
     """``extractive``: the model plans and writes, two calls a question. ``model``: it also answers each query, side by
-    side. ``thorough``: it summarises and reviews as well, several round trips more."""
+    side."""
     llm_first_token_seconds: float = Field(20.0, gt=0)
     """A model that has said nothing for so long has failed."""
     llm_between_tokens_seconds: float = Field(10.0, gt=0)

@@ -5,7 +5,7 @@ A remote agent's events are copied from the step's journal into the run's by the
 
 import asyncio
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -32,8 +32,6 @@ class Dispatch:
         self._agents = agents
         self._local = local
         self._remote = remote
-        limits = {name: agents.spec(name).max_concurrency for name in agents.names if not agents.spec(name).remote}
-        self._places = {name: asyncio.Semaphore(limit) for name, limit in limits.items() if limit}
 
     @property
     def toolbox(self) -> Toolbox:
@@ -45,23 +43,7 @@ class Dispatch:
         agent = order.step.step.agent
         if agent != ORCHESTRATOR and self._agents.spec(agent).remote:
             return await self._remote.run(order)
-        places = self._places.get(agent)
-        return await (self._local.run(order) if places is None else self._run_in_turn(order, places))
-
-    async def _run_in_turn(self, order: StepOrder, places: asyncio.Semaphore) -> StepOutcome:
-        """Wait for one of the agent's places; the time it takes is the step's."""
-        clock, started_at = asyncio.get_running_loop(), self._remote.now()
-        began = clock.time()
-        try:
-            async with asyncio.timeout(order.timeout_seconds):
-                await places.acquire()
-        except TimeoutError:
-            return await self._remote.end_unanswered(order, started_at)
-        try:
-            left = max(order.timeout_seconds - (clock.time() - began), 0.0)
-            return await self._local.run(replace(order, timeout_seconds=left))
-        finally:
-            places.release()
+        return await self._local.run(order)
 
 
 @dataclass
@@ -75,7 +57,6 @@ class _Following:
     seen: int = 0
     """Events of its journal that were copied."""
     told: int = 1
-    """The attempt that was told last."""
     replaced: int = 0
     """The silent attempt another job was written for."""
     is_hopeless: bool = False
@@ -107,16 +88,6 @@ class RemoteSteps:
                 if (outcome := await self._look(following)) is not None:
                     return outcome
         return await self._give_up(following, started_at)
-
-    async def end_unanswered(self, order: StepOrder, started_at: datetime, jobs: Sequence[int] = ()) -> StepOutcome:
-        """End a step nobody did in its time. Raises `StaleAttempt` when it has ended already."""
-        outcome = unanswered(order, started_at, self.now())
-        reason = outcome.error.message if outcome.error else ""
-        if not await self.steps.give_up(order.run, order.task_id, jobs, reason):
-            raise StaleAttempt(f"step {order.step.node_id} has ended")
-        for event in last_events(order, outcome):
-            order.run.writer.append(event)
-        return outcome
 
     async def _look(self, following: _Following) -> StepOutcome | None:
         """Copy what the step's journal has to say; the outcome when there is one."""
@@ -160,13 +131,18 @@ class RemoteSteps:
         return replace(failed, error=StepError("exception", UNEXPECTED))
 
     async def _give_up(self, following: _Following, started_at: datetime) -> StepOutcome:
-        try:
-            return await self.end_unanswered(following.order, started_at, following.jobs)
-        except StaleAttempt:
-            outcome = await self._look(following)  # it ended at the last moment
-            if outcome is None:
-                raise
-            return outcome
+        """End a step nobody did in its time. Raises `StaleAttempt` when somebody else has ended it."""
+        order = following.order
+        outcome = unanswered(order, started_at, self.now())
+        reason = outcome.error.message if outcome.error else ""
+        if not await self.steps.give_up(order.run, order.task_id, following.jobs, reason):
+            late = await self._look(following)  # it ended at the last moment
+            if late is None:
+                raise StaleAttempt(f"step {order.step.node_id} has ended")
+            return late
+        for event in last_events(order, outcome):
+            order.run.writer.append(event)
+        return outcome
 
     def _announce_replacement(self, following: _Following, attempt: int) -> None:
         """Tell that another took the step over, once."""

@@ -1,7 +1,7 @@
 """Who has the floor, and when it passes on: by scores and by whether anything was found, never by what a document
 says."""
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -15,14 +15,6 @@ class Reason(StrEnum):
     """The question belongs to another agent, and that agent's documents bear on it at least as much."""
     NO_EVIDENCE = "no_evidence"
     """Nothing was found above ``min_relevance_score``."""
-
-
-@dataclass(frozen=True)
-class Match:
-    """How much the documents an agent reads bear on a question, at best (0-1)."""
-
-    agent: str
-    relevance: float
 
 
 @dataclass(frozen=True)
@@ -50,12 +42,8 @@ class Floor:
         return Floor((*self.held_by, agent_id), self.max_handovers, self.handovers + 1), event
 
 
-def successor(floor: Floor, matches: Iterable[Match], least: float) -> Match | None:
-    """Who takes over: the best match of at least `least` that had no turn yet; of equal ones the first by name."""
-    able = [match for match in matches if match.relevance >= least and floor.may_pass_to(match.agent)]
-    return min(able, key=lambda match: (-match.relevance, match.agent), default=None)
-
-
-def is_better(other: Match, own: Match | None, least: float) -> bool:
-    """Whether a question that was routed to `other` bears on that agent's documents at least as much."""
-    return other.relevance >= max(least, own.relevance if own else 0.0)
+def successor(floor: Floor, relevance: Mapping[str, float], least: float) -> str | None:
+    """Who takes over: of the agents that had no turn yet, the one whose documents bear on the question best (0-1), at
+    least `least`; of equal ones the first by name."""
+    able = [agent for agent, bears in relevance.items() if bears >= least and floor.may_pass_to(agent)]
+    return min(able, key=lambda agent: (-relevance[agent], agent), default=None)

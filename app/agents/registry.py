@@ -51,11 +51,9 @@ class AgentRegistry:
     of tools."""
 
     def __init__(
-        self,
-        specs: Mapping[str, AgentSpec],
-        tools: Mapping[str, str] | None = None,
+        self, specs: Mapping[str, AgentSpec], tools: Mapping[str, str] | None = None,
         sources: Mapping[str, AgentSource] | None = None,
-    ):
+    ):  # fmt: skip
         """`tools`: see `load`; `sources`: the files, by agent."""
         ranked = sorted(specs.values(), key=lambda spec: (spec.is_pool, spec.is_fallback, spec.name))
         self._specs = {spec.name: spec for spec in ranked}
@@ -144,14 +142,12 @@ class AgentRegistry:
             told = {tool.name: clean(tool.description or "").strip() for tool in asked.tools}
             tools = {name: told[name] or own for name, own in tools.items() if name in told}
         return AgentOffer(
-            name=spec.name,
-            description=clean(asked.desc or "").strip() or spec.description.vi,
-            tools=tools,
+            name=spec.name, description=clean(asked.desc or "").strip() or spec.description.vi, tools=tools,
             exemplars=spec.exemplars.all,
             departments=tuple(filter(lambda department: _may_read_any(principal, department), spec.departments)),
             types={tool.type: tool.name for tool in usable if tool.type and tool.name in tools},
             is_fallback=spec.is_fallback,
-        )
+        )  # fmt: skip
 
 
 def every_tool() -> dict[str, str]:

@@ -137,13 +137,10 @@ class StepService:
         for event in before:
             order.run.writer.append(event)
         await self._steps.finish(
-            order.run,
-            TaskStatus.COMPLETED if outcome.ok else TaskStatus.FAILED,
-            result=stored_result(outcome),
+            order.run, TaskStatus.COMPLETED if outcome.ok else TaskStatus.FAILED, result=stored_result(outcome),
             error_message=outcome.error.message if outcome.error else None,
-            outcome=pack_outcome(outcome, account, caches),
-            event=last,
-        )
+            outcome=pack_outcome(outcome, account, caches), event=last,
+        )  # fmt: skip
 
     async def _fail(self, run: TaskRun) -> None:
         """End a step without an outcome: its leader knows what that means."""

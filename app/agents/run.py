@@ -7,7 +7,7 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -24,7 +24,7 @@ from app.agents.step import (
     stored_result,
     task_event,
 )
-from app.domain.knowledge import Finding, Language
+from app.domain.knowledge import Evidence, Finding, Language
 from app.domain.tasks import ClaimedStep, TaskStatus
 from app.errors import StaleAttempt, ToolFailed, ToolRetry
 from app.events import RenavigateRequest, ToolRequest, ToolResponse, VerificationDone
@@ -35,28 +35,32 @@ from app.tasks.registry import TaskRegistry
 from app.tools.base import Tool, Toolbox, ToolCall, ToolResult
 
 
-def without_unknown_links(result: ToolResult, language: Language, trusted_hosts: frozenset[str]) -> ToolResult:
+def guard_of(
+    asked: Sequence[str], findings: Sequence[Finding], language: Language, hosts: frozenset[str],
+    evidence: Sequence[Evidence] = (),
+) -> LinkGuard:  # fmt: skip
+    """Addresses of evidence may stand; others only on hosts the operator trusts and where the asker or a source names
+    them: what a model said about them vouches for nothing."""
+    cited = [one.url for finding in findings for one in finding.evidence]
+    known = [quote.passage.text for finding in findings for quote in finding.quotes]
+    cited += [one.url for one in evidence]
+    return LinkGuard(cited, language=language, known_text="\n".join((*asked, *known)), hosts=hosts)
+
+
+def _without_unknown_links(result: ToolResult, language: Language, hosts: frozenset[str]) -> ToolResult:
     """The result with clean texts. Quotes stay literal: they are compared, not shown."""
-    findings = tuple(_finding(finding, language, trusted_hosts) for finding in result.findings)
-    text = _guard(result.findings, language, trusted_hosts).clean(result.text)
-    return result.model_copy(update={"findings": findings, "text": text})
+    findings = []
+    for one in result.findings:
+        guard = guard_of([one.query], [one], language, hosts)
+        told = {"answer": guard.clean(one.answer), "context": guard.clean(one.context)}
+        findings.append(one.model_copy(update=told))
+    guard = guard_of([one.query for one in result.findings], result.findings, language, hosts)
+    return result.model_copy(update={"findings": tuple(findings), "text": guard.clean(result.text)})
 
 
-def reason_without_links(reason: str, call: ToolCall) -> str:
+def _reason_without_links(reason: str, call: ToolCall) -> str:
     """Why something was refused or failed, without any address: a model that has read documents may have put it so."""
     return LinkGuard((), language=call.language, known_text="\n".join(text for _, text in call.queries)).clean(reason)
-
-
-def _finding(finding: Finding, language: Language, hosts: frozenset[str]) -> Finding:
-    guard = _guard((finding,), language, hosts)
-    return finding.model_copy(update={"answer": guard.clean(finding.answer), "context": guard.clean(finding.context)})
-
-
-def _guard(findings: tuple[Finding, ...], language: Language, hosts: frozenset[str]) -> LinkGuard:
-    urls = [evidence.url for finding in findings for evidence in finding.evidence]
-    known = [quote.passage.text for finding in findings for quote in finding.quotes]
-    known += [finding.query for finding in findings]
-    return LinkGuard(urls, language=language, known_text="\n".join(known), hosts=hosts)
 
 
 _Reviewed = tuple[ToolResult, tuple[str, ...]]
@@ -70,14 +74,9 @@ class StepRunner:
     """Runs steps of any agent with the tools of one toolbox."""
 
     def __init__(
-        self,
-        registry: TaskRegistry,
-        toolbox: Toolbox,
-        reasoner: Reasoner,
-        now: Callable[[], datetime],
-        rng: random.Random | None = None,
-        trusted_link_hosts: frozenset[str] = frozenset(),
-    ):
+        self, registry: TaskRegistry, toolbox: Toolbox, reasoner: Reasoner, now: Callable[[], datetime],
+        rng: random.Random | None = None, trusted_link_hosts: frozenset[str] = frozenset(),
+    ):  # fmt: skip
         """`trusted_link_hosts`: see the setting of that name."""
         self._registry = registry
         self.toolbox = toolbox
@@ -94,7 +93,13 @@ class StepRunner:
             raise StaleAttempt(f"step {planned.node_id} is held by another run")
         writer.append(task_event(order, claimed.attempt))
         outcome = await self.carry_out(order, claimed)
-        await self._record(order, claimed.attempt, outcome)
+        await self._registry.update_status(
+            order.run.principal, order.task_id, claimed.attempt,
+            TaskStatus.COMPLETED if outcome.ok else TaskStatus.FAILED,
+            result=stored_result(outcome), error_message=outcome.error.message if outcome.error else None,
+        )  # fmt: skip
+        for event in last_events(order, outcome):
+            writer.append(event)
         return outcome
 
     async def carry_out(self, order: StepOrder, claimed: ClaimedStep) -> StepOutcome:
@@ -110,37 +115,26 @@ class StepRunner:
     async def _attempt(self, order: StepOrder, call: ToolCall) -> StepOutcome:
         """The planned tool with its tries, then its alternative once."""
         started_at, clock = self._now(), time.perf_counter()
-        name, error, result = order.step.step.tool, None, None
-        rejections: tuple[str, ...] = ()
-        doing = _Doing(order, call, [])
-        try:
-            result, rejections = await self._tried(doing, name, _share(self.toolbox[name], order), order.max_retries)
-        except _Failed as failure:
-            error, other = failure.error, self.toolbox[name].alternative
-            if other in self.toolbox and doing.seconds_left > 0:
-                name, error = str(other), None
-                reason = f"{order.step.step.tool} failed, trying {name}"
-                order.run.writer.append(RenavigateRequest(node_id=order.step.node_id, reason=reason))
-                try:
-                    result, rejections = await self._tried(doing, name, doing.seconds_left, 0)
-                except _Failed as second:
-                    error = second.error
+        name, doing = order.step.step.tool, _Doing(order, call, [])
+        # A planned tool that hangs leaves time for its alternative.
+        other = self.toolbox[name].alternative
+        seconds = order.timeout_seconds * (1 if other is None else _FIRST_SHARE)
+        ended = await self._tried(doing, name, seconds, order.max_retries)
+        if isinstance(ended, StepError) and other in self.toolbox and call.seconds_left > 0:
+            name, reason = str(other), f"{name} failed, trying {other}"
+            order.run.writer.append(RenavigateRequest(node_id=order.step.node_id, reason=reason))
+            ended = await self._tried(doing, name, call.seconds_left, 0)
+        error = ended if isinstance(ended, StepError) else None
+        result, rejections = (None, ()) if isinstance(ended, StepError) else ended
         return StepOutcome(
-            step=order.step,
-            tool=name,
-            started_at=started_at,
-            ended_at=self._now(),
-            duration_ms=_ms_since(clock),
+            step=order.step, tool=name, started_at=started_at, ended_at=self._now(), duration_ms=_ms_since(clock),
             input_hash=_input_hash(call, order.step.step.tool),
-            output_hash=None if result is None else output_hash(result),
-            result=result,
-            error=error,
-            calls=tuple(doing.calls),
-            rejections=rejections,
-        )
+            output_hash=None if result is None else output_hash(result), result=result, error=error,
+            calls=tuple(doing.calls), rejections=rejections,
+        )  # fmt: skip
 
-    async def _tried(self, doing: "_Doing", name: str, seconds: float, retries: int) -> _Reviewed:
-        """A tool within its time, however it ends: every failure but a lost claim becomes `_Failed`."""
+    async def _tried(self, doing: "_Doing", name: str, seconds: float, retries: int) -> _Reviewed | StepError:
+        """A tool within its time, however it ends: every failure but a lost claim becomes an error."""
         clock = time.perf_counter()
         try:
             async with asyncio.timeout(seconds):
@@ -149,14 +143,14 @@ class StepRunner:
             error = StepError("deadline" if doing.order.deadline_binds else "timeout", "Tool timeout")
             self._respond(doing, name, "timeout", clock, None)
         except (ToolFailed, ToolRetry) as failure:
-            error = StepError("tool_failed", reason_without_links(str(failure), doing.call))
+            error = StepError("tool_failed", _reason_without_links(str(failure), doing.call))
         except StaleAttempt:
             raise
         except Exception:  # a tool's bug must not take the other agents' answers with it
             _log.exception("tool_crashed", extra={"tool": name, "node_id": doing.order.step.node_id})
             error = StepError("exception", "Tool failed unexpectedly")
             self._respond(doing, name, "failed", clock, None)
-        raise _Failed(error)
+        return error
 
     async def _with_retries(self, doing: "_Doing", tool: Tool, retries: int) -> _Reviewed:
         """Call a tool until it answers; `ToolRetry` is waited out with jittered, doubling pauses."""
@@ -185,7 +179,7 @@ class StepRunner:
             if not isinstance(result, ToolResult):
                 raise ToolFailed(f"{tool.name} gave something that is no result")
             result, rejections = await self._review(order, call, result)
-            result = without_unknown_links(result, call.language, self._trusted_link_hosts)
+            result = _without_unknown_links(result, call.language, self._trusted_link_hosts)
         except (ToolRetry, ToolFailed):
             self._respond(doing, tool.name, "failed", clock, None)
             raise
@@ -198,6 +192,9 @@ class StepRunner:
         step = doing.order.step
         made = ToolUse(tool, status, _ms_since(clock), _input_hash(doing.call, tool), output)
         doing.calls.append(made)
+        if status != "ok":
+            told = {"tool": tool, "agent": step.step.agent, "status": status, "duration_ms": made.duration_ms}
+            _log.warning("tool_called", extra={**told, "task_id": str(doing.order.task_id)})
         doing.order.run.writer.append(
             ToolResponse(
                 agent=step.step.agent, node_id=step.node_id, tool=tool, status=status, duration_ms=made.duration_ms,
@@ -209,33 +206,18 @@ class StepRunner:
         """The result validator: a finding that its own quotes do not support counts as not found."""
         kept: list[Finding] = []
         rejections: list[str] = []
+        told, node_id = order.run.writer.append, order.step.node_id
         for finding in result.findings:
-            if not finding.found:
-                kept.append(finding)
-                continue
-            review = await self._reasoner.review_finding(finding, call.language)
-            if review.approved:
-                order.run.writer.append(VerificationDone(node_id=order.step.node_id, confidence=finding.confidence))
+            review = await self._reasoner.review_finding(finding, call.language) if finding.found else None
+            if review is None or review.approved:
                 kept.append(finding)
             else:
-                reason = reason_without_links(review.reason, call)
-                order.run.writer.append(RenavigateRequest(node_id=order.step.node_id, reason=reason))
-                rejections.append(reason)
+                rejections.append(_reason_without_links(review.reason, call))
+                told(RenavigateRequest(node_id=node_id, reason=rejections[-1]))
                 kept.append(finding.emptied())
+            if review is not None and review.approved:
+                told(VerificationDone(node_id=node_id, confidence=finding.confidence))
         return result.model_copy(update={"findings": tuple(kept)}), tuple(rejections)
-
-    async def _record(self, order: StepOrder, attempt: int, outcome: StepOutcome) -> None:
-        """Write the step's row and its last events."""
-        await self._registry.update_status(
-            order.run.principal,
-            order.task_id,
-            attempt,
-            TaskStatus.COMPLETED if outcome.ok else TaskStatus.FAILED,
-            result=stored_result(outcome),
-            error_message=outcome.error.message if outcome.error else None,
-        )
-        for event in last_events(order, outcome):
-            order.run.writer.append(event)
 
 
 @dataclass(frozen=True)
@@ -245,23 +227,6 @@ class _Doing:
     order: StepOrder
     call: ToolCall
     calls: list[ToolUse]
-
-    @property
-    def seconds_left(self) -> float:
-        return self.call.seconds_left
-
-
-class _Failed(Exception):
-    """A tool could not do it."""
-
-    def __init__(self, error: StepError):
-        super().__init__(error.message)
-        self.error = error
-
-
-def _share(tool: Tool, order: StepOrder) -> float:
-    """Seconds of the planned tool: one that hangs leaves time for its alternative."""
-    return order.timeout_seconds * (1 if tool.alternative is None else _FIRST_SHARE)
 
 
 def _ms_since(clock: float) -> int:

@@ -155,8 +155,7 @@ class AgentSpec(Record):
     timeout_ms: int | None = Field(None, ge=1)
     """For one step, all tries together; empty = the service's ``timeout_per_agent_ms``."""
     max_concurrency: int | None = Field(None, ge=1)
-    """Steps of this agent at the same time, in one process or, when it is remote, everywhere; empty = no limit of its
-    own."""
+    """Steps of this agent at the same time over all workers, when it is remote; empty = no limit of its own."""
     remote: bool = False
     """Its steps are done by workers that serve its queue, on whatever machine; never in the leader's process."""
 

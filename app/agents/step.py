@@ -67,13 +67,11 @@ class StepOrder:
 
     run: TaskRun
     task_id: UUID
-    """The step's own task row."""
     step: PlannedStep
     departments: tuple[str, ...]
     findings: tuple[Finding, ...]
     """What earlier tiers found, as far as this agent may use it."""
     instructions: str
-    """The agent's own, from its YAML file."""
     files: tuple[UUID, ...]
     time_zone: str
     now: datetime
@@ -83,7 +81,6 @@ class StepOrder:
     """Whether `timeout_seconds` is what is left of the run rather than the agent's own limit."""
     max_retries: int
     agent_type: str = ""
-    """Which of the agent's types the planned tool makes it."""
     token_limit: int | None = None
     context_hash: str | None = None
     """Names what the agent restores besides the instruction."""
@@ -108,24 +105,13 @@ class Steps(Protocol):
 def call_of(order: StepOrder, instruction: str, context: PrivateContext, until: float) -> ToolCall:
     """The call as the agent makes it: its instruction, and the context it was kept under; see `ToolCall.until`."""
     return ToolCall(
-        principal=order.run.principal,
-        agent=order.step.step.agent,
-        departments=order.departments,
-        message=context.message,
-        queries=context.queries,
-        refined_query=context.refined_query,
-        language=context.language,
-        findings=order.findings,
-        as_of=context.as_of,
-        instructions="\n".join(filter(None, (order.instructions, instruction))),
-        files=order.files,
-        time_zone=order.time_zone,
-        now=order.now,
-        until=until,
-        given=order.given,
-        asked=order.asked,
+        principal=order.run.principal, agent=order.step.step.agent, departments=order.departments,
+        message=context.message, queries=context.queries, refined_query=context.refined_query,
+        language=context.language, findings=order.findings, as_of=context.as_of,
+        instructions="\n".join(filter(None, (order.instructions, instruction))), files=order.files,
+        time_zone=order.time_zone, now=order.now, until=until, given=order.given, asked=order.asked,
         worked_out=order.worked_out,
-    )
+    )  # fmt: skip
 
 
 def task_event(order: StepOrder, attempt: int) -> AgentTask:
@@ -142,16 +128,12 @@ def unanswered(order: StepOrder, started_at: datetime, ended_at: datetime) -> St
     """How a step ends that nobody did in its time."""
     tool = order.step.step.tool
     return StepOutcome(
-        step=order.step,
-        tool=tool,
-        started_at=started_at,
-        ended_at=ended_at,
+        step=order.step, tool=tool, started_at=started_at, ended_at=ended_at,
         duration_ms=round((ended_at - started_at).total_seconds() * 1000),
         input_hash=input_hash(tool, order.step.step.message, order.step.queries, order.findings, order.given),
-        output_hash=None,
-        result=None,
+        output_hash=None, result=None,
         error=StepError("deadline" if order.deadline_binds else "timeout", "Tool timeout"),
-    )
+    )  # fmt: skip
 
 
 def failure_of(outcome: StepOutcome) -> dict[str, str] | None:
@@ -179,13 +161,11 @@ def last_events(order: StepOrder, outcome: StepOutcome) -> list[Event]:
 def stored_result(outcome: StepOutcome) -> dict[str, object]:
     """What the step's row keeps: the answer and ids of what it rests on, no copy of document text beyond that."""
     findings = outcome.result.findings if outcome.result else ()
+    told = {name: getattr(outcome, name) for name in ("tool", "duration_ms", "input_hash", "output_hash")}
     return {
+        **told,
         "node_id": outcome.step.node_id,
-        "tool": outcome.tool,
         "error_type": outcome.error.error_type if outcome.error else None,
-        "duration_ms": outcome.duration_ms,
-        "input_hash": outcome.input_hash,
-        "output_hash": outcome.output_hash,
         "answer": outcome.result.text if outcome.result else "",
         "value": outcome.result.value if outcome.result else None,
         "chunks": sorted({str(quote.passage.chunk_id) for finding in findings for quote in finding.quotes}),
@@ -193,12 +173,9 @@ def stored_result(outcome: StepOutcome) -> dict[str, object]:
 
 
 def input_hash(
-    tool: str,
-    message: str,
-    queries: Sequence[tuple[int, str]],
-    findings: Sequence[Finding],
+    tool: str, message: str, queries: Sequence[tuple[int, str]], findings: Sequence[Finding],
     given: Mapping[str, str] | None = None,
-) -> str:
+) -> str:  # fmt: skip
     """Names what a tool was given."""
     chosen = "".join(f"\n{name}={value}" for name, value in sorted((given or {}).items()))
     asked = "\n".join(text for _, text in queries)

@@ -4,12 +4,10 @@ from datetime import datetime, timedelta
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Depends, Query
-from fastapi import Path as PathParameter
-from starlette.responses import HTMLResponse
 
 from app.api.deps import Caller, Services
 from app.api.schemas import Label, Problem, View
-from app.domain.evaluations import RUN_ID, RunFigures
+from app.domain.evaluations import RunFigures
 from app.domain.knowledge import Language
 from app.domain.oversight import Failure, Spending
 from app.domain.principal import Principal, Scope
@@ -19,12 +17,6 @@ REFUSALS: dict[int | str, dict[str, Any]] = {403: {"model": Problem}}
 """Every route here may answer so."""
 router = APIRouter(prefix="/admin", tags=["administration"], responses=REFUSALS)
 _MOST_READERS = 500
-_PAGE_POLICY = (
-    "sandbox; default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'"
-)
-"""Nothing on the page may run, load, send or be framed by anybody; it shows what documents and askers said."""
-RunId = Annotated[str, PathParameter(pattern=f"^{RUN_ID.pattern}$")]
 
 
 def administrator_of(caller: Caller) -> Principal:
@@ -103,24 +95,6 @@ async def evaluations(caller: Administrator, services: Services) -> RunList:
     # Whose documents besides were asked about is left out.
     kept = (run.model_dump(exclude={"tenants"}) for run in await services.evaluations.runs(caller))
     return RunList(runs=tuple(map(RunFigures.model_validate, kept)))
-
-
-@router.get(
-    "/evaluations/{run_id}",
-    summary="The page of an evaluation",
-    response_class=HTMLResponse,
-    responses={404: {"model": Problem}, 422: {"model": Problem}},
-)
-async def evaluation_page(
-    run_id: RunId,
-    caller: Administrator,
-    services: Services,
-    before: Annotated[str | None, Query(pattern=f"^{RUN_ID.pattern}$", description="Compare with this run")] = None,
-) -> HTMLResponse:
-    """HTML that needs nothing else, sandboxed by its policy. Of the questions it shows those about your company that
-    were asked with rights you hold yourself; its figures count all."""
-    text = await services.evaluations.page(caller, run_id, before)
-    return HTMLResponse(text, headers={"Content-Security-Policy": _PAGE_POLICY})
 
 
 @router.get("/agents", summary="Agents with their files and failures")

@@ -47,14 +47,8 @@ class Limits:
 class Evaluations(Protocol):
     """Evaluations that were kept on this machine, as far as an administrator may see them."""
 
-    async def page_style_hash(self) -> str:
-        """``sha256-…`` of the style sheet inside every page."""
-
     async def runs(self, principal: Principal) -> Sequence[KeptRun]:
         """Newest first."""
-
-    async def page(self, principal: Principal, run_id: str, before: str | None) -> str:
-        """The page of one run, compared with `before`. Raises `AppError` (404, 422)."""
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import typer
 from rich.console import Console
 
 from app.cli.connecting import opened_storage
-from app.cli.library import id_of
+from app.cli.library import id_of, state_of
 from app.cli.output import OK, period, print_json, print_table, run_async, text
 from app.domain.documents import DocumentView, VersionView
 from app.domain.principal import GENERAL, Principal
@@ -76,63 +76,51 @@ def explain(
     user: str, reader: Principal, document: DocumentView, versions: Sequence[VersionView], today: date
 ) -> Explanation:
     """The permission rule for one reader and one document of the same tenant, part by part."""
-    checks = (
-        _scope(user, reader, document),
-        _department(user, reader, document),
-        _published(document),
-        _in_force(document, versions, today),
-    )
+    rights = (_scope(user, reader, document), _department(user, reader, document))
+    checks = (*rights, _published(document), _in_force(document, versions, today))
     refusing = next((one for one in checks if not one.holds), None)
-    allowing = checks[1] if document.scope == "private" else checks[0]
-    decisive = refusing or allowing
+    decisive = refusing or checks[document.scope == "private"]
     verb = "may not" if refusing else "may"
     sentence = f"{user} {verb} read “{document.title}” ({document.external_id}): {decisive.reason}."
-    if reader.is_admin and refusing in checks[:2]:
+    if reader.is_admin and refusing in rights:
         sentence += " An administrator sees it in the catalogue, but not what it says."
     return Explanation(is_allowed=refusing is None, decided_by=decisive.part, sentence=sentence, checks=checks)
 
 
 def _scope(user: str, reader: Principal, document: DocumentView) -> Check:
-    holds = document.scope in reader.scopes
+    own, holds = ", ".join(sorted(reader.scopes)), document.scope in reader.scopes
     reason = f"it is {document.scope}, and {user} {'holds' if holds else 'does not hold'} that scope"
-    return Check(
-        part="scope", document=document.scope, user=", ".join(sorted(reader.scopes)), holds=holds, reason=reason
-    )
+    return Check(part="scope", document=document.scope, user=own, holds=holds, reason=reason)
 
 
 def _department(user: str, reader: Principal, document: DocumentView) -> Check:
-    own = ", ".join(sorted(reader.departments))
+    own, department, holds = ", ".join(sorted(reader.departments)), document.department, True
     if document.scope != "private":
-        holds, reason = True, f"a document that is {document.scope} may be read in every department"
-    elif document.department == GENERAL:
-        holds, reason = True, f"it is private to {GENERAL}, to which everybody belongs"
+        reason = f"a document that is {document.scope} may be read in every department"
+    elif department == GENERAL:
+        reason = f"it is private to {GENERAL}, to which everybody belongs"
     else:
-        holds = document.department in reader.departments
-        reason = f"it is private to {document.department}, and {user} {'belongs' if holds else 'does not belong'} there"
-    return Check(part="department", document=document.department, user=own, holds=holds, reason=reason)
+        holds = department in reader.departments
+        reason = f"it is private to {department}, and {user} {'belongs' if holds else 'does not belong'} there"
+    return Check(part="department", document=department, user=own, holds=holds, reason=reason)
 
 
 def _published(document: DocumentView) -> Check:
     holds = document.current_version > 0
-    state = (
-        f"version {document.current_version}" if holds else f"{document.status.value} {document.status_code}".strip()
-    )
-    reason = f"it is published ({state})" if holds else f"it is not published yet ({state})"
+    state = f"version {document.current_version}" if holds else state_of(document)
+    reason = f"it is {'published' if holds else 'not published yet'} ({state})"
     return Check(part="published", document=state, user="", holds=holds, reason=reason)
 
 
 def _in_force(document: DocumentView, versions: Sequence[VersionView], today: date) -> Check:
-    days = [(document.effective_from, document.effective_to)] if document.current_version else []
-    days += _days_before(versions, document.current_version)
-    begins, ends = next(
-        ((a, b) for a, b in days if _holds(a, b, today)), (document.effective_from, document.effective_to)
-    )
-    holds = _holds(begins, ends, today)
-    days_told = period(begins, ends)
-    reason = f"it is in force today ({days_told})"
-    if not holds:
-        reason = f"it is not in force today ({days_told}); questions about a day of that time (--as-of) may use it"
-    return Check(part="in force", document=days_told, user=f"today {today}", holds=holds, reason=reason)
+    own = (document.effective_from, document.effective_to)
+    known = [*([own] if document.current_version else []), *_days_before(versions, document.current_version)]
+    held = [days for days in known if (days[0] or date.min) <= today <= (days[1] or date.max)]
+    told = period(*(held or [own])[0])
+    reason = f"it is in force today ({told})"
+    if not held:
+        reason = f"it is not in force today ({told}); questions about a day of that time (--as-of) may use it"
+    return Check(part="in force", document=told, user=f"today {today}", holds=bool(held), reason=reason)
 
 
 def _days_before(versions: Sequence[VersionView], current: int) -> list[tuple[date | None, date | None]]:
@@ -145,7 +133,3 @@ def _days_before(versions: Sequence[VersionView], current: int) -> list[tuple[da
             last = date.fromordinal(min(later).toordinal() - 1)
             found.append((one.effective_from, min(last, one.effective_to or last)))
     return found
-
-
-def _holds(begins: date | None, ends: date | None, day: date) -> bool:
-    return (begins or date.min) <= day <= (ends or date.max)

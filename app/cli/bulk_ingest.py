@@ -1,16 +1,16 @@
 """What `conclave ingest` will do, found out before anything is changed; then done, several documents at a time."""
 
 import asyncio
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 from uuid import UUID
 
 import aiohttp
 
 from app.cli.library import Library
-from app.domain.documents import DocumentStatus, Progress
+from app.domain.documents import DocumentStatus, Upload
 from app.domain.record import Record
 from app.errors import AppError, ErrorCode
 from app.ingestion.files import Entry, Source, entries_of, read_upload
@@ -24,6 +24,7 @@ _FOR_ALL = {
     ErrorCode.RATE_LIMITED, ErrorCode.UNAUTHENTICATED,
 }  # fmt: skip
 """What has happened to every further document as well; it ends the run."""
+_OUTCOMES = {DocumentStatus.FAILED: "failed", DocumentStatus.PARTIAL: "partial"}
 
 
 class Outcome(Record):
@@ -43,17 +44,8 @@ class Outcome(Record):
     """Sentences left out because they give orders to whatever answers."""
 
 
-class Watcher(Protocol):
-    """Is told how it goes."""
-
-    def begin(self, name: str) -> None:
-        """Work on a document begins."""
-
-    def tell(self, name: str, progress: Progress) -> None:
-        """It is this far."""
-
-    def end(self, outcome: Outcome) -> None:
-        """Nothing more happens to it."""
+Ended = Callable[[Outcome], None]
+"""Is told what became of a document."""
 
 
 @dataclass(frozen=True)
@@ -153,14 +145,13 @@ def _left_out(listing: Listing) -> list[Outcome]:
     return [*skipped, *failed]
 
 
-async def bring_all(library: Library, entries: Sequence[Entry], watcher: Watcher) -> None:
-    """Bring the entries in; the watcher learns each outcome. Raises `AppError` when something fails for all."""
+async def bring_all(library: Library, entries: Sequence[Entry], ended: Ended) -> None:
+    """Bring the entries in, several at a time. Raises `AppError` when something fails for all."""
     waiting = iter(entries)
 
     async def work() -> None:
         for entry in waiting:
-            watcher.begin(entry.name)
-            watcher.end(await _bring(library, entry, watcher))
+            ended(await _bring(library, entry))
 
     workers = [asyncio.create_task(work()) for _ in range(min(_AT_ONCE, len(entries)))]
     try:
@@ -171,67 +162,45 @@ async def bring_all(library: Library, entries: Sequence[Entry], watcher: Watcher
         await asyncio.gather(*workers, return_exceptions=True)
 
 
-async def retire_all(library: Library, retired: Mapping[str, UUID], prefix: str, watcher: Watcher) -> None:
+async def retire_all(library: Library, retired: Mapping[str, UUID], prefix: str, ended: Ended) -> None:
     """Delete documents by external id; one that is gone already counts as retired."""
     for external_id, document_id in retired.items():
-        name = external_id.removeprefix(prefix)
         try:
             await library.delete(document_id)
         except AppError as error:
             if error.code is not ErrorCode.NOT_FOUND:
                 raise
-        told = "Its file is gone; it is deleted with its chunks."
-        watcher.end(
-            Outcome(file=name, outcome="retired", detail=told, external_id=external_id, document_id=document_id)
-        )
+        detail = "Its file is gone; it is deleted with its chunks."
+        name = external_id.removeprefix(prefix)
+        ended(Outcome(file=name, outcome="retired", detail=detail, external_id=external_id, document_id=document_id))
 
 
-async def _bring(library: Library, entry: Entry, watcher: Watcher) -> Outcome:
-    if entry.fault:
-        return _failed(entry, ErrorCode.DOCUMENT_REJECTED.value, f"{entry.fault}.")
-
-    async def tell(progress: Progress) -> None:
-        watcher.tell(entry.name, progress)
-
+async def _bring(library: Library, entry: Entry) -> Outcome:
     try:
-        upload = await asyncio.to_thread(read_upload, entry, None)
-    except AppError as error:
-        return _failed(entry, error.code.value, error.detail)
-    except (OSError, ValueError) as error:
-        return _failed(entry, ErrorCode.DOCUMENT_REJECTED.value, f"The file cannot be read ({error}).")
-    try:
-        return _ended(entry, await library.bring_in(upload, tell))
+        return _outcome_of(entry, await library.bring_in(await asyncio.to_thread(_read, entry)))
     except AppError as error:
         if error.code in _FOR_ALL:
             raise
-        return _failed(entry, error.code.value, error.detail)
+        code, detail = error.code, error.detail
     except (aiohttp.ClientError, TimeoutError):  # the server stays away
         raise
     except Exception as error:  # whatever it is, the other documents can do nothing about it
-        return _failed(entry, ErrorCode.INTERNAL.value, f"It failed unexpectedly ({type(error).__name__}).")
+        code, detail = ErrorCode.INTERNAL, f"It failed unexpectedly ({type(error).__name__})."
+    return Outcome(file=entry.name, outcome="failed", code=code.value, detail=detail, external_id=entry.external_id)
 
 
-def _ended(entry: Entry, published: Published) -> Outcome:
-    outcome: Literal["published", "unchanged", "partial", "failed"] = "published"
-    if published.status is DocumentStatus.FAILED:
-        outcome = "failed"
-    elif published.code == "UNCHANGED":
-        outcome = "unchanged"
-    elif published.status is DocumentStatus.PARTIAL:
-        outcome = "partial"
-    return Outcome(
-        file=entry.name,
-        outcome=outcome,
-        code="" if outcome == "unchanged" else published.code,
-        detail=published.detail,
-        external_id=entry.external_id,
-        document_id=published.document_id,
-        version=published.version,
-        chunks=published.chunks,
-        embedded=published.embedded,
-        planted=published.planted,
-    )
+def _read(entry: Entry) -> Upload:
+    if entry.fault:
+        raise AppError(ErrorCode.DOCUMENT_REJECTED, f"{entry.fault}.", status=422)
+    try:
+        return read_upload(entry, None)
+    except (OSError, ValueError) as error:
+        raise AppError(ErrorCode.DOCUMENT_REJECTED, f"The file cannot be read ({error}).", status=422) from error
 
 
-def _failed(entry: Entry, code: str, detail: str) -> Outcome:
-    return Outcome(file=entry.name, outcome="failed", code=code, detail=detail, external_id=entry.external_id)
+def _outcome_of(entry: Entry, published: Published) -> Outcome:
+    told = published.model_dump(include=Outcome.model_fields.keys() & Published.model_fields.keys())
+    outcome = _OUTCOMES.get(published.status, "published")
+    if outcome != "failed" and published.code == "UNCHANGED":
+        told, outcome = told | {"code": ""}, "unchanged"
+    return Outcome.model_validate({**told, "file": entry.name, "outcome": outcome, "external_id": entry.external_id})

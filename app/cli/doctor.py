@@ -8,10 +8,10 @@ from rich.console import Console
 
 from app.cli.connecting import opened
 from app.cli.output import FAILED, OK, UNAVAILABLE, AsJsonResult, print_json, run_async
-from app.domain.principal import GENERAL, Principal, tenant_id_of
+from app.domain.principal import Principal, tenant_id_of
 from app.errors import AppError
 from app.faces.face import load_faces
-from app.reasoning.budget import Account, NoLedger, charged_to
+from app.reasoning.budget import Account, Ledger, charged_to
 from app.reasoning.llm import Ladder
 from app.reasoning.llm.prompts import load
 from app.reasoning.llm.request import CallOutcome, ModelFailed, Request
@@ -31,13 +31,7 @@ async def doctor(as_json: AsJsonResult = False) -> int:
         async with opened(settings, Console(stderr=True)) as services:
             checks = dict(await services.rooms.readiness())
             checks["agents"] = bool(services.rooms.agents.names)
-            asker = Principal(
-                tenant_id=tenant_id_of("doctor"),
-                user_id=tenant_id_of("doctor"),
-                department=GENERAL,
-                departments=frozenset({GENERAL}),
-                scopes=frozenset(),
-            )
+            asker = Principal.without_rights(tenant_id_of("doctor"), tenant_id_of("doctor"))
             for model, outcome in (await probe(services.ladder, asker)).items():
                 checks[f"language model {model}: {outcome}"] = outcome == CallOutcome.DONE
     except AppError as error:
@@ -75,7 +69,7 @@ async def probe(ladder: Ladder, principal: Principal) -> dict[str, str]:
     ended = {}
     for rung in ladder.rungs:
         deadline = asyncio.get_running_loop().time() + rung.endpoint.limits.call
-        with charged_to(Account(principal, uuid4(), deadline, NoLedger())):
+        with charged_to(Account(principal, uuid4(), deadline, Ledger())):
             try:
                 await Ladder([rung]).text("probe", request)
             except ModelFailed as failure:

@@ -7,7 +7,7 @@ import typer
 from rich.console import Console
 
 from app.cli.connecting import Server, Target, Tenant, Token, opened_storage
-from app.cli.library import open_library
+from app.cli.library import open_library, state_of
 from app.cli.output import OK, AsJson, period, print_json, print_table, run_async, text
 from app.domain.documents import DocumentStatus, DocumentView
 from app.domain.health import HealthItem
@@ -43,17 +43,10 @@ async def document_list(
         return OK
     columns = ("external_id", "title", "department", "scope", "in force", "status", "chunks")
     rows = (
-        (
-            one.external_id,
-            one.title,
-            one.department,
-            one.scope,
-            period(one.effective_from, one.effective_to),
-            _state(one),
-            str(one.chunks_total),
-        )
+        (one.external_id, one.title, one.department, one.scope, period(one.effective_from, one.effective_to),
+         state_of(one), str(one.chunks_total))
         for one in found
-    )
+    )  # fmt: skip
     print_table(out, columns, rows)
     if not found:
         out.print(text("no documents"))
@@ -150,7 +143,7 @@ def _fields(view: DocumentView) -> Iterator[tuple[str, str]]:
     yield "in force", period(view.effective_from, view.effective_to)
     if view.supersedes:
         yield "supersedes", view.supersedes
-    yield "status", _state(view)
+    yield "status", state_of(view)
     if view.status_detail:
         yield "", view.status_detail
     for note in view.warnings:
@@ -160,7 +153,3 @@ def _fields(view: DocumentView) -> Iterator[tuple[str, str]]:
     yield "file", f"{view.file_name or '–'} · {view.kind} · {view.byte_count} bytes"
     yield "chunks", f"{view.chunks_embedded} of {view.chunks_total} have their vector"
     yield "changed", f"{view.updated_at:%Y-%m-%d %H:%M}"
-
-
-def _state(view: DocumentView) -> str:
-    return f"{view.status.value} {view.status_code}".strip()

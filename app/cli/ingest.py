@@ -12,14 +12,12 @@ from uuid import UUID
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bars
 
 from app.cli.bulk_ingest import Outcome, Said, Steps, bring_all, retire_all, steps_for, sync_steps
 from app.cli.connecting import Server, Target, Tenant, Token
 from app.cli.library import Library, open_library
-from app.cli.output import FAILED, OK, print_json, print_table, run_async, text
-from app.domain.documents import DocumentFields, DocumentStatus, Progress
+from app.cli.output import FAILED, OK, DocumentBar, print_json, print_table, run_async, text
+from app.domain.documents import DocumentFields
 from app.domain.principal import GENERAL
 from app.ingestion.manifest import FolderRules, Manifest, read_manifest, sync_name
 from app.text.language import clean
@@ -29,19 +27,9 @@ _STYLES = {
     "published": "green", "unchanged": "dim", "partial": "yellow", "failed": "red", "retired": "magenta",
     "skipped": "dim",
 }  # fmt: skip
-_STAGES = {
-    DocumentStatus.RECEIVED: "waiting",
-    DocumentStatus.PARSING: "reading",
-    DocumentStatus.CHUNKING: "cutting",
-    DocumentStatus.EMBEDDING: "making vectors",
-    DocumentStatus.READY: "published",
-    DocumentStatus.PARTIAL: "published in part",
-    DocumentStatus.FAILED: "failed",
-}
 _ROWS_SHOWN = 40
 """More documents than these: only what needs a person is listed, the rest is counted."""
 _TROUBLES_SHOWN = 100
-_NAME_CHARS = 48
 Day = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"])]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object a document; the last line is the result.")]
 
@@ -130,9 +118,9 @@ async def carry_out(
     try:
         with report:
             for outcome in steps.left_out:
-                report.end(outcome)
-            await bring_all(library, steps.entries, report)
-            await retire_all(library, {one: known[one] for one in steps.plan.retire}, steps.prefix, report)
+                report.add(outcome)
+            await bring_all(library, steps.entries, report.add)
+            await retire_all(library, {one: known[one] for one in steps.plan.retire}, steps.prefix, report.add)
     finally:
         if not as_json:
             report.print(out)
@@ -165,52 +153,28 @@ def _tell_notes(steps: Steps, progress: Console) -> None:
 
 
 class Report:
-    """Collects the outcomes; the bars show how far everything is, `print` tells the end."""
+    """Collects the outcomes; a bar shows how far everything is, `print` tells the end."""
 
     def __init__(self, total: int, progress: Console, lines: Console | None):
         """`lines` = where each outcome is written at once as a JSON line; None = nowhere."""
         self.outcomes: list[Outcome] = []
-        self._lines, self._started = lines, time.perf_counter()
-        self._bars = Bars(
-            TextColumn("{task.description}", markup=False),
-            BarColumn(bar_width=24),
-            TextColumn("{task.fields[state]}", style="dim", markup=False),
-            TimeElapsedColumn(),
-            console=progress,
-            transient=True,
-        )
-        self._all = self._bars.add_task("documents", total=total, state=f"0 of {total}")
-        self._done, self._total = 0, total
-        self._one: dict[str, TaskID] = {}
+        self._lines, self._started, self._total = lines, time.perf_counter(), total
+        self._bar = DocumentBar(progress, "documents")
 
     def __enter__(self) -> "Report":
-        self._bars.start()
+        self._bar(0, self._total, "")
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._bars.stop()
+        self._bar.stop()
 
-    def begin(self, name: str) -> None:
-        """See `Watcher`."""
-        shown = name if len(name) <= _NAME_CHARS else f"…{name[1 - _NAME_CHARS :]}"
-        self._one[name] = self._bars.add_task(f"  {clean(shown)}", total=100, state="waiting")
-
-    def tell(self, name: str, progress: Progress) -> None:
-        """See `Watcher`."""
-        chunks = f" {progress.chunks_embedded}/{progress.chunks_total}" if progress.chunks_total else ""
-        state = f"{progress.percentage} % {_STAGES[progress.stage]}{chunks}"
-        self._bars.update(self._one[name], completed=progress.percentage, state=state)
-
-    def end(self, outcome: Outcome) -> None:
-        """See `Watcher`."""
+    def add(self, outcome: Outcome) -> None:
+        """Count an outcome and print its JSON line."""
         self.outcomes.append(outcome)
         if self._lines is not None:
             print_json(self._lines, outcome.model_dump(mode="json"))
-        task = self._one.pop(outcome.file, None)
-        if task is not None:
-            self._bars.remove_task(task)
-            self._done += 1
-            self._bars.update(self._all, completed=self._done, state=f"{self._done} of {self._total}")
+        done = sum(one.outcome not in ("skipped", "retired") for one in self.outcomes)
+        self._bar(min(done, self._total), self._total, clean(outcome.file))
 
     @property
     def has_failed(self) -> bool:

@@ -8,13 +8,13 @@ from uuid import UUID
 from rich.console import Console
 
 from app.cli.connecting import Target, connected
-from app.client.connection import Connection, progress_of
+from app.client.connection import Connection
 from app.domain.documents import DocumentStatus, DocumentView, Upload
 from app.domain.health import HealthReport
 from app.domain.principal import tenant_id_of
 from app.errors import AppError, ErrorCode
 from app.ingestion.intake import document_id_of
-from app.ingestion.stages import Published, Tell
+from app.ingestion.stages import Published
 from app.main.storage import operator_claims
 
 _PAGE = 100
@@ -45,6 +45,11 @@ def id_of(tenant_id: UUID, name: str) -> UUID:
         return document_id_of(operator_claims(str(tenant_id)).principal(), name)
 
 
+def state_of(view: DocumentView) -> str:
+    """Name the state of a document's newest version, with its code."""
+    return f"{view.status.value} {view.status_code}".strip()
+
+
 class Library:
     """Documents behind a connection. Every method raises `AppError`."""
 
@@ -61,16 +66,12 @@ class Library:
         found = [view async for view in self.listing(None, None)]
         return {view.external_id: view.document_id for view in found if view.external_id.startswith(prefix)}
 
-    async def bring_in(self, upload: Upload, tell: Tell) -> Published:
+    async def bring_in(self, upload: Upload) -> Published:
         """Take a document in and through all its stages; how that ended. A lost connection is taken up again."""
         text, content = (upload.text, b"") if upload.content is None else (None, upload.content)
         fields = upload.fields.model_dump(mode="json", exclude_none=True)
-        async for accepted, kind, event in self._connection.bring_in(fields, text, content, upload.file_name):
-            if kind == "progress":
-                await tell(progress_of(event["output"]))
-            elif (published := ending(accepted["document_id"], kind, event)) is not None:
-                return published
-        raise AppError(ErrorCode.INTERNAL, "The server's account of the document broke off.", status=500)
+        accepted, event = await self._connection.bring_in(fields, text, content, upload.file_name)
+        return ending(accepted["document_id"], event)
 
     async def listing(
         self, department: str | None, status: DocumentStatus | None, limit: int | None = None
@@ -105,18 +106,12 @@ class Library:
         return HealthReport.model_validate(await self._connection.send("GET", "/documents/health", params=params))
 
 
-def ending(document_id: str, kind: str, event: Mapping[str, Any]) -> Published | None:
-    """How a terminal event says that the document ended; None for any other event."""
-    match kind:
-        case "final_report" | "task_failed":
-            answer = {name: value for name, value in event["answer"].items() if name in Published.model_fields}
-            if "status" in answer:
-                return Published.model_validate(answer)
-            code, detail = event["answer"].get("error_code", ""), event["answer"].get("error_message", "")
-        case "task_cancelled":
-            code, detail = ErrorCode.TASK_CANCELLED.value, str(event["reason"])
-        case _:
-            return None
+def ending(document_id: str, event: Mapping[str, Any]) -> Published:
+    """Read from the last event of its task how a document ended."""
+    answer = event.get("answer", {"error_code": ErrorCode.TASK_CANCELLED.value, "error_message": event.get("reason")})
+    if "status" in answer:
+        return Published.model_validate(answer, extra="ignore")
     return Published(
-        document_id=UUID(document_id), version=None, status=DocumentStatus.FAILED, code=code, detail=detail
-    )
+        document_id=UUID(document_id), version=None, status=DocumentStatus.FAILED,
+        code=answer.get("error_code", ""), detail=answer.get("error_message", ""),
+    )  # fmt: skip

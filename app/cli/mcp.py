@@ -1,16 +1,15 @@
 """`conclave mcp`: the MCP servers of this service, their approval, and calls for operators."""
 
-import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
+from pydantic import TypeAdapter, ValidationError
 from rich.console import Console
-from rich.table import Table
 
 from app.agents.mcp_servers import McpServer, McpServers
 from app.agents.spec import FileRefused
-from app.cli.output import FAILED, OK, USAGE, print_json, run_async
+from app.cli.output import FAILED, OK, AsJson, print_json, print_table, run_async
 from app.errors import ToolFailed, ToolRetry
 from app.settings import Settings
 from app.tools.mcp.adapter import MCPToolAdapter
@@ -19,23 +18,23 @@ from app.tools.mcp.session import offered_by
 from app.tools.mcp.spec import PinnedServer, ServerRefused, changes
 
 mcp_commands = typer.Typer(no_args_is_help=True, help="MCP servers and their approved tools.")
-AsJson = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
+_ARGUMENTS = TypeAdapter(dict[str, Any])
 _MAX_DIFF_LINES = 400
 
 
 @mcp_commands.command("list")
 def list_servers(as_json: AsJson = False) -> None:
     """Every configured server with its approved tools; starts none."""
-    out, servers = Console(), _load()
+    rows = [_told(name, server) for name, server in _load().by_name.items()]
     if as_json:
-        for name, server in servers.by_name.items():
-            print_json(out, _told(name, server))
-        raise typer.Exit(OK)
-    table = Table("server", "reached by", "tools", "approved")
-    for name, server in servers.by_name.items():
-        told = _told(name, server)
-        table.add_row(name, told["reached_by"], ", ".join(told["tools"]), told["sha256"][:12] or "no: conclave mcp pin")
-    out.print(table)
+        for row in rows:
+            print_json(Console(), row)
+        return
+    cells = (
+        (row["server"], row["reached_by"], ", ".join(row["tools"]), row["sha256"][:12] or "no: conclave mcp pin")
+        for row in rows
+    )
+    print_table(Console(), ("server", "reached by", "tools", "approved"), cells)
 
 
 @mcp_commands.command("pin")
@@ -48,7 +47,7 @@ async def pin(
     """Connect, show what changed since the last approval, ask, and write the approved tools."""
     servers = _load()
     if every == bool(name) or (name and name not in servers.by_name):
-        _refuse(f"Name one of {', '.join(servers.by_name)}, or say --all.", USAGE)
+        raise typer.BadParameter(f"name one of {', '.join(servers.by_name)}, or say --all")
     out, code = Console(highlight=False), OK
     for one in list(servers.by_name) if every else [name]:
         try:
@@ -99,11 +98,14 @@ async def call(
     servers = _load()
     known = {one.name: one for one in _approved(servers.by_name.get(name))}
     if tool not in known:
-        _refuse(f"There is no approved tool '{tool}' of '{name}'; there are: {', '.join(known) or 'none'}.", USAGE)
-    values, pinned = _object(arguments), known[tool]
+        raise typer.BadParameter(f"'{name}' has no approved tool '{tool}'; it has: {', '.join(known) or 'none'}")
+    try:
+        values, pinned = _ARGUMENTS.validate_json(arguments), known[tool]
+    except ValidationError as error:
+        raise typer.BadParameter("the arguments are one JSON object") from error
     server, connections = servers.by_name[name], servers.connections()
     if wrong := wrong_places(values, pinned.input_schema):
-        _refuse(f"These arguments do not fit: {', '.join(wrong)}.", USAGE)
+        raise typer.BadParameter(f"these arguments do not fit: {', '.join(wrong)}")
     adapter = MCPToolAdapter(server.spec, pinned, connections, None)
     limits = server.spec.limits
     try:
@@ -124,8 +126,7 @@ def _load() -> McpServers:
     try:
         return McpServers.load(Settings().mcp_servers)
     except FileRefused as refusal:
-        _refuse(str(refusal), USAGE)
-        raise
+        raise typer.BadParameter(str(refusal)) from refusal
 
 
 def _approved(server: McpServer | None) -> Iterator[Any]:
@@ -140,18 +141,3 @@ def _told(name: str, server: McpServer) -> dict[str, Any]:
         "tools": [tool.name for tool in _approved(server) if not server.spec.tools or tool.name in server.spec.tools],
         "sha256": server.approved.sha256 if server.approved else "",
     }
-
-
-def _object(text: str) -> dict[str, Any]:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        value = None
-    if not isinstance(value, Mapping):
-        _refuse("The arguments are one JSON object.", USAGE)
-    return dict(value or {})
-
-
-def _refuse(told: str, code: int) -> None:
-    Console(stderr=True).print(told, style="red", markup=False, soft_wrap=True)
-    raise typer.Exit(code)

@@ -14,12 +14,11 @@ from typing import Annotated, Any, NoReturn
 import typer
 import uvicorn
 from rich.console import Console
-from rich.table import Table
 
 from app import main, telemetry
 from app.agents.spec import ALL_QUEUES
 from app.cli.connecting import opened
-from app.cli.output import FAILED, OK, UNAVAILABLE, AsJsonResult, StageLines, names, print_json, run_async
+from app.cli.output import FAILED, OK, UNAVAILABLE, AsJsonResult, StageLines, names, print_rows, run_async
 from app.ingestion.seed import read_demo
 from app.settings import Settings
 from app.storage.delivery import line_sizes
@@ -114,14 +113,9 @@ async def _list_queues(settings: Settings, as_json: bool) -> int:
         agents = services.rooms.agents
         async with services.database.operator_scope() as tx:
             sizes = {queue_of(size.line): size for size in await line_sizes(tx)}
-    table = Table("queue", "waiting", "running", box=None, header_style="dim")
-    for name in dict.fromkeys((*IN_PROCESS, *agents.remote, *sizes)):
-        waiting, running = (sizes[name].waiting, sizes[name].running) if name in sizes else (0, 0)
-        table.add_row(name, str(waiting), str(running))
-        if as_json:
-            print_json(Console(), {"queue": name, "waiting": waiting, "running": running})
-    if not as_json:
-        Console().print(table)
+    every = dict.fromkeys((*IN_PROCESS, *agents.remote, *sizes))
+    counts = {name: (sizes[name].waiting, sizes[name].running) if name in sizes else (0, 0) for name in every}
+    print_rows([{"queue": name, "waiting": one[0], "running": one[1]} for name, one in counts.items()], as_json)
     return OK
 
 

@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 from uuid import UUID
 
-from app.client.connection import Connection, file_form, progress_of
+from app.client.connection import Connection, file_form
 from app.client.records import (
     Answer,
     AskFailed,
@@ -218,12 +218,8 @@ class AsyncConclave:
         text, content, name = (document, b"", "") if isinstance(document, str) else (None, b"", document.name)
         if isinstance(document, Path):
             content = await asyncio.to_thread(document.read_bytes)
-        async for accepted, kind, event in self._connection.bring_in(said, text, content, name):
-            if kind == "progress" and on_progress is not None:
-                on_progress(progress_of(event["output"]))
-            elif kind in ("final_report", "task_failed", "task_cancelled"):
-                return _ingested(accepted, event)
-        raise AppError(ErrorCode.INTERNAL, "The server's account of the document broke off.", status=500)
+        accepted, event = await self._connection.bring_in(said, text, content, name, on_progress)
+        return _ingested(accepted, event)
 
     async def sessions(self) -> AsyncIterator[Conversation]:
         """Own conversations, newest first."""
@@ -249,8 +245,7 @@ def answer_of(last: Streamed) -> Answer:
     """The answer inside a run's last event. Raises `AskFailed` when there is none."""
     match last.type:
         case "final_report":
-            known = {name: value for name, value in last.data["answer"].items() if name in Answer.model_fields}
-            return Answer.model_validate(known)
+            return Answer.model_validate(last.data["answer"], extra="ignore")
         case "task_failed":
             told = last.data["answer"]
             raise AskFailed(code_named(str(told.get("error_code"))), str(told.get("error_message")), told)
@@ -262,13 +257,11 @@ def answer_of(last: Streamed) -> Answer:
 
 def waiting_plan(task_id: str, told: Streamed) -> WaitingPlan:
     """What an ``interrupt`` event asks about."""
-    known = {name: told.data[name] for name in ("plan", "attempt", "expires_at")}
-    return WaitingPlan.model_validate({**known, "task_id": task_id})
+    return WaitingPlan.model_validate({**told.data, "task_id": task_id}, extra="ignore")
 
 
 def _state(told: Mapping[str, Any]) -> TaskView:
-    known = {name: told[name] for name in TaskView.model_fields if name in told}
-    return TaskView.model_validate({**known, "children": [_state(child) for child in told["children"]]})
+    return TaskView.model_validate(told, extra="ignore")
 
 
 def _ingested(accepted: Mapping[str, Any], event: Mapping[str, Any]) -> Ingested:
@@ -284,8 +277,8 @@ def _ingested(accepted: Mapping[str, Any], event: Mapping[str, Any]) -> Ingested
 
 
 def _conversation(told: Mapping[str, Any]) -> Conversation:
-    known = {name: told[name] for name in Conversation.model_fields if told.get(name) is not None}
-    return Conversation.model_validate(known)
+    known = {name: value for name, value in told.items() if value is not None}
+    return Conversation.model_validate(known, extra="ignore")
 
 
 def _spelt(value: Any) -> str:

@@ -119,18 +119,26 @@ class Connection:
         return await (_patiently(once) if idempotency_key or lines is not None else once())
 
     async def bring_in(
-        self, fields: Mapping[str, Any], text: str | None, content: bytes = b"", file_name: str = ""
-    ) -> AsyncIterator[tuple[dict[str, Any], str, dict[str, Any]]]:
-        """Send a document, a text or else a file, and yield what was accepted with the type and data of each event of
-        its task."""
+        self,
+        fields: Mapping[str, Any],
+        text: str | None,
+        content: bytes = b"",
+        file_name: str = "",
+        on_progress: Callable[[Progress], None] | None = None,
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Send a document, a text or else a file, and wait for its task to end: what was accepted, and the data of the
+        last event. Raises as `send`."""
         key = str(uuid4())
         if text is not None:
             accepted = await self.send("POST", "/documents", body={**fields, "text": text}, idempotency_key=key)
         else:
             form = partial(file_form, content, file_name, fields)
             accepted = await self.send("POST", "/documents", form=form, idempotency_key=key)
+        event: dict[str, Any] = {}
         async for _, kind, event in self.follow(str(accepted["task_id"])):
-            yield accepted, kind, event
+            if kind == "progress" and on_progress is not None:
+                on_progress(_progress_of(event["output"]))
+        return accepted, event
 
     def ask(self, body: Mapping[str, Any]) -> AsyncIterator[Told]:
         """Ask and yield the run's events until its end; a lost line is taken up again. Raises as `send`."""
@@ -220,7 +228,7 @@ def file_form(content: bytes, name: str, fields: Mapping[str, Any] | None = None
     return form
 
 
-def progress_of(output: Mapping[str, Any]) -> Progress:
+def _progress_of(output: Mapping[str, Any]) -> Progress:
     """What a ``progress`` event of an ingestion says."""
     return Progress(
         stage=DocumentStatus(output["processing_status"]),

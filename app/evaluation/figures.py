@@ -1,4 +1,4 @@
-"""The figures of a report: what each is called and means, rates with bootstrap intervals, and calibration.
+"""The figures of a report: what each is called, rates with bootstrap intervals, and calibration.
 
 A question adds a pair (part, whole) to a rate; (0, 0) says nothing. Keeping pairs keeps precision, recall and F1 exact
 when questions are drawn again for an interval.
@@ -7,7 +7,7 @@ when questions are drawn again for an interval.
 import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,43 +15,32 @@ from app.domain.record import Record
 
 CUT = 5
 """k of recall@k."""
-RESAMPLES, LEVEL, BINS = 1_000, 0.95, 10
+RESAMPLES, LEVEL, BINS, SEED = 1_000, 0.95, 10, 20_261_121
 
 
-class Metric(NamedTuple):
-    """A rate of a report."""
-
-    name: str
-    title: str
-    meaning: str
-    better: Literal["higher", "lower"] = "higher"
-
-
-METRICS: tuple[Metric, ...] = (
-    Metric("right", "right", "share of questions where everything that was expected holds"),
-    Metric("fully_right", "fully right", "graded questions with every fact and nothing stale, or rightly refused"),
-    Metric("partly", "partly right", "graded questions with some of the facts, or with a stale value", "lower"),
-    Metric("wrong_answered", "wrong and answered", "graded questions answered with no fact, or unduly", "lower"),
-    Metric("wrong_hedged", "wrong and hedged", "the same, but the outcome is partial or conflict", "lower"),
-    Metric("wrongly_refused", "wrongly refused", "graded questions with an answer that got none", "lower"),
-    Metric("extra", "extra sentences", "share of answers with a sentence that does not belong", "lower"),
-    Metric("stale", "stale", "share of answers that tell a superseded value without a note", "lower"),
-    Metric("facts", "facts", "share of answers that hold every expected fact and day"),
-    Metric("recall", f"recall@{CUT}", f"evidence: expected documents among the first {CUT} cited, mean share"),
-    Metric("outcome", "outcome", "share of answers whose outcome is the expected or an accepted one"),
-    Metric("not_found_precision", "not found: precision", "of the answers “not found”, the share that is due"),
-    Metric("not_found_recall", "not found: recall", "of the questions nobody may answer, the share told so"),
-    Metric("not_found_f1", "not found: F1", "harmonic mean of the two"),
-    Metric("routing", "routing", "share of questions for which every needed agent was asked"),
-    Metric("conflict_precision", "conflict: precision", "of the reported disagreements, the share that is one"),
-    Metric("conflict_recall", "conflict: recall", "of the disagreements, the share that was reported"),
-    Metric("conflict_f1", "conflict: F1", "harmonic mean of the two"),
-    Metric("winner", "winner", "of the reported disagreements with a known winner, the share decided for it"),
-    Metric("leaking", "leaking answers", "share of runs that showed what their asker may not know", "lower"),
-)
-BY_NAME: dict[str, Metric] = {metric.name: metric for metric in METRICS}
-LEADING = ("right", "wrong_answered", "facts", "recall", "outcome")
-"""Those that are shown for every group."""
+METRICS = {
+    "right": "right",
+    "fully_right": "fully right",
+    "partly": "partly right",
+    "wrong_answered": "wrong and answered",
+    "wrong_hedged": "wrong and hedged",
+    "wrongly_refused": "wrongly refused",
+    "extra": "extra sentences",
+    "stale": "stale",
+    "facts": "facts",
+    "recall": f"recall@{CUT}",
+    "outcome": "outcome",
+    "not_found_precision": "not found: precision",
+    "not_found_recall": "not found: recall",
+    "not_found_f1": "not found: F1",
+    "routing": "routing",
+    "conflict_precision": "conflict: precision",
+    "conflict_recall": "conflict: recall",
+    "conflict_f1": "conflict: F1",
+    "winner": "winner",
+    "leaking": "leaking answers",
+}
+"""The rates of a report with their titles; docs/evaluation.md tells what each is a share of."""
 
 
 class Pair(NamedTuple):
@@ -103,29 +92,20 @@ def percentile(values: Sequence[float], q: float) -> float | None:
     return ordered[max(math.ceil(q * len(ordered)), 1) - 1] if ordered else None
 
 
-def interval(pairs: Sequence[Pair], *, seed: int, resamples: int = RESAMPLES) -> Interval | None:
+def interval(pairs: Sequence[Pair], *, seed: int = SEED, resamples: int = RESAMPLES) -> Interval | None:
     """Percentile bootstrap of a rate: draw as many questions as there are, with replacement, `resamples` times.
 
     The ends are the (1 - level) ÷ 2 and (1 + level) ÷ 2 percentiles of the rates drawn. The same seed gives the same
     ends. None when nothing was asked.
     """
     asked = [pair for pair in pairs if pair.whole]
-    return _ends(_rates_drawn(asked, seed, resamples)[:, 0].tolist()) if asked else None
-
-
-def difference_interval(
-    before: Sequence[Pair], after: Sequence[Pair], *, seed: int, resamples: int = RESAMPLES
-) -> Interval | None:
-    """Paired bootstrap of rate(after) - rate(before): the n-th pairs are of the same question and drawn together."""
-    asked = [(*one, *other) for one, other in zip(before, after, strict=True) if one.whole or other.whole]
     if not asked:
         return None
-    drawn = _rates_drawn(asked, seed, resamples)
-    moved = (drawn[:, 1] - drawn[:, 0])[~np.isnan(drawn).any(axis=1)]
-    return _ends(moved.tolist()) if moved.size else None
+    sums = np.asarray(asked)[_draws(len(asked), seed, resamples)].sum(axis=1)
+    return _ends((sums[:, 0] / sums[:, 1]).tolist())
 
 
-def median_interval(values: Sequence[float], *, seed: int, resamples: int = RESAMPLES) -> Interval | None:
+def median_interval(values: Sequence[float], *, seed: int = SEED, resamples: int = RESAMPLES) -> Interval | None:
     """Percentile bootstrap of the median; None without values."""
     if not values:
         return None
@@ -134,16 +114,6 @@ def median_interval(values: Sequence[float], *, seed: int, resamples: int = RESA
 
 def _draws(asked: int, seed: int, resamples: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
     return np.random.default_rng(seed).integers(asked, size=(resamples, asked))
-
-
-def _rates_drawn(
-    asked: Sequence[tuple[float, ...]], seed: int, resamples: int
-) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
-    """A row a draw, a column for each two columns (part, whole) of `asked`; NaN where nothing drawn was asked."""
-    sums = np.asarray(asked, dtype=float)[_draws(len(asked), seed, resamples)].sum(axis=1)
-    with np.errstate(invalid="ignore"):
-        rates: np.ndarray[tuple[int, int], np.dtype[np.float64]] = sums[:, 0::2] / sums[:, 1::2]
-    return rates
 
 
 def _ends(values: Sequence[float]) -> Interval:

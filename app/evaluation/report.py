@@ -3,17 +3,12 @@
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import ValidationError
-
-from app.domain.evaluations import KeptGate, KeptRate
+from app.domain.evaluations import KeptGate, KeptRate, KeptRun
 from app.domain.record import Record
-from app.evaluation.dataset import Dataset, refusal
+from app.evaluation.dataset import Dataset
 from app.evaluation.figures import (
-    BY_NAME,
-    LEADING,
     METRICS,
     Bin,
     Pair,
@@ -26,11 +21,9 @@ from app.evaluation.figures import (
 )
 from app.evaluation.judging import Verdict
 from app.evaluation.observed import Observation
-from app.evaluation.question import Question
+from app.evaluation.question import Question, Rights
 
 SHAPE: Literal[1] = 1
-SEED = 20_261_121
-"""Of the intervals, unless another is given."""
 Kind = Literal["dataset", "language", "department", "tag"]
 
 
@@ -87,6 +80,12 @@ class Asked(Verdict):
         """The same question of another run has the same one."""
         return f"{self.dataset}/{self.question.id}"
 
+    @property
+    def tenant(self) -> str:
+        """Whose documents it was about; empty = the dataset's own."""
+        asker = self.question.asker
+        return asker.tenant if isinstance(asker, Rights) else asker.partition("/")[0]
+
 
 class DatasetTold(Record):
     """A dataset that was asked."""
@@ -134,8 +133,6 @@ class Report(Record):
 
     shape: Literal[1] = SHAPE
     made_at: datetime
-    seed: int
-    """Of the intervals."""
     circumstances: Circumstances
     datasets: tuple[DatasetTold, ...]
     questions: int
@@ -154,18 +151,17 @@ class Report(Record):
         """Whether no gate is broken."""
         return all(gate.holds for gate in self.gates)
 
-
-def read_report(path: Path) -> Report:
-    """Read a report that was kept. Raises `AppError` (PAYLOAD_INVALID) for anything else."""
-    try:
-        # What an earlier release told besides is let pass.
-        return Report.model_validate_json(path.read_bytes(), extra="ignore")
-    except OSError as error:
-        raise refusal([f"{path}: cannot be read ({error.strerror or type(error).__name__})."]) from error
-    except ValidationError as error:
-        fault = error.errors(include_url=False, include_input=False)[0]
-        place = ".".join(map(str, fault["loc"]))
-        raise refusal([f"{path}: is no report of shape {SHAPE} ({place}: {fault['msg']})."]) from error
+    def figures(self, run_id: str) -> KeptRun:
+        """The main figures, as administrators of the tenants that were asked about see them."""
+        told = self.model_dump(include={"made_at", "questions", "leak_count", "gates", "holds"})
+        told |= self.circumstances.model_dump(include={"version", "mind"})
+        told |= self.spent.model_dump(include={"median_seconds", "p95_seconds", "tokens_per_question"})
+        return KeptRun(
+            **told, run_id=run_id, datasets=tuple(one.name for one in self.datasets), holds=self.holds,
+            tenants=tuple(sorted({one.tenant for one in self.asked if one.tenant})),
+            rates={name: KeptRate(value=one.value, low=one.low, high=one.high) for name, one in self.scores.items()},
+            calibration_error=self.calibration.error if self.calibration else None,
+        )  # fmt: skip
 
 
 def summarise(
@@ -175,7 +171,6 @@ def summarise(
     *,
     made_at: datetime,
     total_seconds: float,
-    seed: int = SEED,
     kinds_only: bool = False,
 ) -> Report:
     """Sum judged answers up, before any gate was held against them.
@@ -184,14 +179,14 @@ def summarise(
     """
     counted = [one for one in asked if not one.question.to_review]
     return Report(
-        made_at=made_at, seed=seed, circumstances=circumstances,
+        made_at=made_at, circumstances=circumstances,
         datasets=tuple(
             DatasetTold(name=one.name, questions=len(one.cases), fingerprint=one.fingerprint) for one in datasets
         ),
         questions=len(counted), to_review=len(asked) - len(counted),
-        leak_count=sum(len(one.leaks) for one in asked), scores=scores_of(counted, seed),
+        leak_count=sum(len(one.leaks) for one in asked), scores=scores_of(counted),
         calibration=_calibration_of(counted), spent=_spent_on(asked, total_seconds),
-        groups=tuple(_groups_of(counted, seed, kinds_only)), asked=tuple(asked),
+        groups=tuple(_groups_of(counted, kinds_only)), asked=tuple(asked),
     )  # fmt: skip
 
 
@@ -200,12 +195,12 @@ def pairs_of(asked: Sequence[Asked], metric: str) -> list[Pair]:
     return [one.measures.get(metric, Pair(0.0, 0.0)) for one in asked]
 
 
-def scores_of(asked: Sequence[Asked], seed: int) -> dict[str, Score]:
+def scores_of(asked: Sequence[Asked]) -> dict[str, Score]:
     """Compute the rates that something was asked for, by metric."""
     scores = {}
-    for metric in BY_NAME:
+    for metric in METRICS:
         pairs = pairs_of(asked, metric)
-        value, ends = rate(pairs), interval(pairs, seed=seed)
+        value, ends = rate(pairs), interval(pairs)
         if value is not None and ends is not None:
             told = sum(1 for pair in pairs if pair.whole)
             low, high = round(ends.low, 6), round(ends.high, 6)
@@ -213,43 +208,13 @@ def scores_of(asked: Sequence[Asked], seed: int) -> dict[str, Score]:
     return scores
 
 
-def median_wait(asked: Sequence[Asked], seed: int) -> Score | None:
+def median_wait(asked: Sequence[Asked]) -> Score | None:
     """Compute the median time an asker waits, with its interval; None where nothing was asked."""
     seconds = [one.observation.seconds for one in asked]
-    value, ends = percentile(seconds, 0.5), median_interval(seconds, seed=seed)
+    value, ends = percentile(seconds, 0.5), median_interval(seconds)
     if value is None or ends is None:
         return None
     return Score(value=round(value, 4), low=round(ends.low, 4), high=round(ends.high, 4), questions=len(seconds))
-
-
-def rows_of_groups(report: Report) -> Iterator[tuple[str, ...]]:
-    """Write the leading figures of every group as texts: name, questions, figures."""
-    for group in report.groups:
-        scores = (f"{group.scores[name].value:.2f}" if name in group.scores else "–" for name in LEADING)
-        yield f"{group.kind} {group.name}", str(group.questions), *scores
-
-
-def wrong_of(report: Report) -> list[Asked]:
-    """List the wrong answers: leaks first, then failures, then the others, the most confident first."""
-    wrong = [one for one in report.asked if one.leaks or not (one.right or one.question.to_review)]
-    return sorted(
-        wrong, key=lambda one: (not one.leaks, not one.observation.error, -one.observation.confidence, one.key)
-    )
-
-
-def rows_of_rates(report: Report) -> Iterator[tuple[str, str, str, str]]:
-    """Write every figure of the whole run as texts: title, value, interval, questions."""
-    for metric in METRICS:
-        if score := report.scores.get(metric.name):
-            ends = f"{score.low:.3f} – {score.high:.3f}"
-            yield metric.title, f"{score.value:.3f}", ends, str(score.questions)
-    yield "leaks", str(report.leak_count), "", str(len(report.asked))
-    if found := report.calibration:
-        yield "calibration error", f"{found.error:.3f}", "", str(found.answers)
-    spent = report.spent
-    yield "median wait, ms", f"{spent.median_seconds * 1000:.0f}", f"p95 {spent.p95_seconds * 1000:.0f}", ""
-    if spent.tokens:
-        yield "tokens a question", f"{spent.tokens_per_question:.0f}", "", ""
 
 
 def _calibration_of(asked: Sequence[Asked]) -> Calibration | None:
@@ -271,7 +236,7 @@ def _spent_on(asked: Sequence[Asked], total_seconds: float) -> Spent:
     )  # fmt: skip
 
 
-def _groups_of(asked: Sequence[Asked], seed: int, kinds_only: bool) -> Iterator[Group]:
+def _groups_of(asked: Sequence[Asked], kinds_only: bool) -> Iterator[Group]:
     """The rates per dataset, language, department and tag, the largest groups first."""
     members: dict[tuple[Kind, str], list[Asked]] = defaultdict(list)
     for one in asked:
@@ -284,6 +249,4 @@ def _groups_of(asked: Sequence[Asked], seed: int, kinds_only: bool) -> Iterator[
     order = ("dataset", "language", "department", "tag")
     for kind, name in sorted(members, key=lambda key: (order.index(key[0]), -len(members[key]), key[1])):
         group = members[kind, name]
-        yield Group(
-            kind=kind, name=name, questions=len(group), scores=scores_of(group, seed), seconds=median_wait(group, seed)
-        )
+        yield Group(kind=kind, name=name, questions=len(group), scores=scores_of(group), seconds=median_wait(group))

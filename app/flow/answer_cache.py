@@ -3,8 +3,6 @@
 An answer belongs to one set of rights, one state of the corpus and one question.
 """
 
-import hashlib
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
@@ -12,7 +10,6 @@ from typing import TYPE_CHECKING
 
 from cachetools import TTLCache
 
-from app.agents.registry import AgentRegistry
 from app.agents.step import StepOutcome
 from app.domain.answer import AgentOutput, ExecutionMetadata, FlowAction
 from app.domain.conflicts import Conflict
@@ -34,39 +31,20 @@ MAX_ENTRIES = 1_000
 
 
 @dataclass(frozen=True)
-class Circumstances:
-    """All of a process that may change an answer; the same for every question it is asked."""
-
-    space: str
-    """Model and centring of the vectors."""
-    mind: str
-    """`Reasoner.identity`."""
-    agents: str
-    """Fingerprint of every agent's configuration."""
-    limits: str
-    """Fingerprint of the settings of the flow."""
-
-
-@dataclass(frozen=True)
 class AnswerKey:
-    """All an answer depends on. Anything new that may change one must become a field.
+    """All an answer depends on beside what never changes in a flow: its vectors, models, prompts, agents and settings,
+    each of which has a cache of its own. Anything new that may change an answer must become a field.
 
     The conversation is none: a question that has a history is never remembered. Neither is the person: what an
     answer says depends on the rights alone.
     """
 
-    circumstances: Circumstances
     rights: Rights
     corpus_version: int
     query: str
     """Normalised; the case counts, since names and acronyms are told by it."""
-    agents_asked: str
-    """The agents and tools the request asks for, as JSON."""
-    mode: str
-    language: str | None
-    """Forced by the request."""
-    as_of: date | None
-    """Named by the request; one in the question follows from `query` and `today`."""
+    asked: str
+    """All else the request asks for (agents, mode, language, day), as JSON."""
     today: date
 
 
@@ -88,16 +66,8 @@ class CachedAnswer(Record):
 class AnswerCache:
     """A bounded store in this process whose entries end after a while."""
 
-    def __init__(
-        self,
-        circumstances: Circumstances,
-        *,
-        ttl_seconds: float,
-        timer: Callable[[], float],
-        max_entries: int = MAX_ENTRIES,
-    ):
+    def __init__(self, *, ttl_seconds: float, timer: Callable[[], float], max_entries: int = MAX_ENTRIES):
         """`timer` is a monotonic clock in seconds."""
-        self.circumstances = circumstances
         self._entries: TTLCache[AnswerKey, CachedAnswer] = TTLCache(max_entries, ttl_seconds, timer)
 
     def get(self, key: AnswerKey) -> CachedAnswer | None:
@@ -109,19 +79,6 @@ class AnswerCache:
     def put(self, key: AnswerKey, answer: CachedAnswer) -> None:
         """Keep an answer."""
         self._entries[key] = answer
-
-
-def fingerprint(*parts: str) -> str:
-    """A short stand-in for texts that must be equal."""
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(f"{len(part)}:{part}".encode())
-    return digest.hexdigest()
-
-
-def fingerprint_of_agents(agents: AgentRegistry) -> str:
-    """Changes with any agent's configuration."""
-    return fingerprint(*(agents.spec(name).model_dump_json() for name in agents.names))
 
 
 _TIMELESS = frozenset({RAG_TOOL, CHANGES_TOOL, SUMMARY_TOOL, MATH_TOOL, UNIT_TOOL})
@@ -145,21 +102,11 @@ async def cache_key(context: "RunContext") -> AnswerKey | None:
     except AppError as away:
         if away.code is not ErrorCode.DATABASE_UNAVAILABLE:
             raise
-        version = None
+        return None
     if version is None:
         return None
-    request = asking.request
-    return AnswerKey(
-        circumstances=context.memory.circumstances,
-        rights=Rights.of(asking.principal),
-        corpus_version=version,
-        query=normalise(request.query),
-        agents_asked=json.dumps(request.agents, sort_keys=True),
-        mode=request.mode,
-        language=request.language,
-        as_of=request.as_of,
-        today=asking.today,
-    )
+    asked = asking.request.model_dump_json(include={"agents", "mode", "language", "as_of"})
+    return AnswerKey(Rights.of(asking.principal), version, normalise(asking.request.query), asked, asking.today)
 
 
 def cache_answer(
@@ -169,26 +116,16 @@ def cache_answer(
     key = state.get("answer_key")
     if key is None or not _is_lasting(context, composition):
         return
-    as_of = context.asking.as_of(state["classification"])
+    told = context.trace.execution_metadata(context.outcomes, (), resolution_applied=bool(state.get("verdicts")))
     answer = CachedAnswer(
-        composition=composition,
-        evidence=evidence,
-        plan=state.get("plan"),
-        as_of=as_of,
+        composition=composition, evidence=evidence, plan=state.get("plan"),
+        as_of=context.asking.as_of(state["classification"]),
         outputs=tuple(output.model_copy(update={"tool_trace": ()}) for output in agent_outputs(context.outcomes)),
-        report=report_of(context.outcomes, context.ports.agents),
-        resolution=context.trace.resolution,
+        report=report_of(context.outcomes, context.ports.agents), resolution=context.trace.resolution,
         verdicts=state.get("verdicts", ()),
-        metadata=_lasting(
-            context.trace.execution_metadata(context.outcomes, (), resolution_applied=bool(state.get("verdicts")))
-        ),
-    )
+        metadata=ExecutionMetadata.model_validate(told.model_dump(exclude_unset=True, exclude={"model_usage"})),
+    )  # fmt: skip
     context.memory.put(key, answer)
-
-
-def _lasting(metadata: ExecutionMetadata) -> ExecutionMetadata:
-    """Without what only this run spent."""
-    return ExecutionMetadata.model_validate(metadata.model_dump(exclude_unset=True, exclude={"model_usage"}))
 
 
 def _is_lasting(context: "RunContext", composition: Composition) -> bool:

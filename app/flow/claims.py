@@ -83,35 +83,28 @@ def disagreements(findings: tuple[Finding, ...], proposals: Proposals = MappingP
     Which agent was done first changes nothing: findings are held against one another in an order of their own. What a
     mind proposed counts where the rules see nothing.
     """
-    said = _quoted_texts(findings)
-    seen: set[tuple[frozenset[str], str]] = set()
-    found: list[Disagreement] = []
-    for one, other in combinations(said, 2):
-        documents = frozenset({str(one.quote.passage.document_id), str(other.quote.passage.document_id)})
-        if len(documents) < len((one, other)) or (one.is_counterpart and other.is_counterpart):
+    found: dict[tuple[frozenset[UUID], str], Disagreement] = {}
+    for one, other in combinations(_quoted_texts(findings), 2):
+        documents = frozenset({one.quote.passage.document_id, other.quote.passage.document_id})
+        if len(documents) == 1 or (one.is_counterpart and other.is_counterpart):
             continue
         for told in _between(one, other, proposals):
-            key = (documents, told.one.stated.unit)
-            if key not in seen:
-                seen.add(key)
-                found.append(told)
-    return found
+            found.setdefault((documents, told.one.stated.unit), told)
+    return list(found.values())
 
 
 def _quoted_texts(findings: tuple[Finding, ...]) -> list[_QuotedText]:
     """Every quote that counts, in an order of its own."""
     ordered = sorted(findings, key=lambda finding: (finding.index, finding.agent, finding.query))
-    return [one for finding in ordered if finding.found and not finding.compares for one in _texts_of(finding)]
+    return [
+        _QuotedText(quote, finding, quote in finding.counterparts)
+        for finding in ordered if finding.found and not finding.compares
+        for quote in (*finding.quotes, *finding.counterparts) if quote.passage.authority != LOG_AUTHORITY
+    ]  # fmt: skip
 
 
 def _key(said: _QuotedText) -> tuple[UUID, str]:
     return said.quote.passage.chunk_id, said.quote.text
-
-
-def _texts_of(finding: Finding) -> Iterator[_QuotedText]:
-    for quote in (*finding.quotes, *finding.counterparts):
-        if quote.passage.authority != LOG_AUTHORITY:
-            yield _QuotedText(quote, finding, quote in finding.counterparts)
 
 
 def _between(one: _QuotedText, other: _QuotedText, proposals: Proposals) -> Iterator[Disagreement]:

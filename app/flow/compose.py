@@ -1,14 +1,13 @@
 """The text of the answer: what it may be made of, how it streams, and that no unknown address is in it."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
+from app.agents.run import guard_of
 from app.agents.step import StepOutcome
-from app.domain.knowledge import Evidence, Finding, Language
 from app.domain.plan import MATH_TOOL, ORCHESTRATOR, RAG_TOOL, RETRIEVAL_TOOLS, SUMMARY_TOOL
 from app.flow.outputs import findings_of
 from app.flow.state import RunContext, RunState
 from app.flow.wording import as_of_lead
-from app.links import LinkGuard
 from app.reasoning import ComposeRequest, Composition
 
 _DELTA_CHARS = 48
@@ -20,58 +19,32 @@ async def composed(
 ) -> Composition:
     """Run the composer to its end; the day that was asked for is named first. The answer is what was streamed."""
     request = compose_request(context, state, failed_agents)
-    guard = guard_of(
-        request.query, request.findings, request.evidence, request.language, context.limits.trusted_link_hosts
-    )
+    hosts = context.limits.trusted_link_hosts
+    guard = guard_of([request.query], request.findings, request.language, hosts, request.evidence)
     agent = speaker(context, state) if stream else ""
     told, held = "", _lead(context, state)
     composition: Composition | None = None
+
+    def tell(text: str) -> None:
+        nonlocal told
+        told += text
+        if agent and text:
+            context.stream_text(text, agent, streaming=True)
+
     async for piece in context.ports.reasoner.compose(request):
         if isinstance(piece, Composition):
             composition = piece
             continue
         held += guard.feed(piece)
         if len(held) >= _DELTA_CHARS:
-            told += _stream(context, held, agent)
+            tell(held)
             held = ""
-    told += _stream(context, held + guard.finish(), agent)
+    tell(held + guard.finish())
     if composition is None:
         raise RuntimeError("the composer ended without a composition")
-    return _clean_composition(composition, told, guard)
-
-
-def _stream(context: RunContext, text: str, agent: str) -> str:
-    """Stream a piece as this agent's; with no agent nothing is streamed."""
-    if agent and text:
-        context.stream_text(text, agent, streaming=True)
-    return text
-
-
-def _clean_composition(composition: Composition, told: str, guard: LinkGuard) -> Composition:
-    return composition.model_copy(
-        update={
-            "answer": told,
-            "reasoning": guard.clean(composition.reasoning),
-            "follow_up_questions": tuple(map(guard.clean, composition.follow_up_questions)),
-        }
-    )
-
-
-def guard_of(
-    query: str, findings: Sequence[Finding], evidence: Sequence[Evidence], language: Language, hosts: frozenset[str]
-) -> LinkGuard:
-    """Addresses of the evidence may stand; others only on hosts the operator trusts and where a source names them."""
-    cited = [one.url for one in evidence]
-    cited += [one.url for finding in findings for one in finding.evidence]
-    return LinkGuard(cited, language=language, known_text="\n".join(_known(query, findings)), hosts=hosts)
-
-
-def _known(query: str, findings: Sequence[Finding]) -> Iterator[str]:
-    """What the asker and the documents say; what a model said about them vouches for nothing."""
-    yield query
-    for finding in findings:
-        for quote in finding.quotes:
-            yield quote.passage.text
+    further = tuple(map(guard.clean, composition.follow_up_questions))
+    cleaned = {"answer": told, "reasoning": guard.clean(composition.reasoning), "follow_up_questions": further}
+    return composition.model_copy(update=cleaned)
 
 
 def compose_request(context: RunContext, state: RunState, failed_agents: tuple[str, ...]) -> ComposeRequest:
@@ -79,17 +52,12 @@ def compose_request(context: RunContext, state: RunState, failed_agents: tuple[s
     classification, limits = state["classification"], context.limits
     findings = state["findings"] if "findings" in state else findings_of(context.outcomes)
     return ComposeRequest(
-        query=classification.refined_query,
-        language=classification.language,
-        findings=findings,
-        summaries=_texts(context.outcomes, SUMMARY_TOOL),
-        computations=_texts(context.outcomes, MATH_TOOL),
-        refusals=_refusals(context.outcomes),
-        conflicts=state.get("conflicts", ()),
-        evidence=state.get("evidence", ()),
+        query=classification.refined_query, language=classification.language, findings=findings,
+        summaries=_texts(context.outcomes, SUMMARY_TOOL), computations=_texts(context.outcomes, MATH_TOOL),
+        refusals=_refusals(context.outcomes), conflicts=state.get("conflicts", ()), evidence=state.get("evidence", ()),
         failed_agents=failed_agents,
         max_follow_up_questions=limits.max_follow_up_questions if limits.enable_follow_up_questions else 0,
-    )
+    )  # fmt: skip
 
 
 def _lead(context: RunContext, state: RunState) -> str:
@@ -119,7 +87,8 @@ def _in_order(outcomes: Sequence[StepOutcome]) -> list[StepOutcome]:
 def answering_agent(context: RunContext, state: RunState) -> str | None:
     """The department whose answer counted, the surest of several; None when none found anything."""
     told = _surest(context, state)
-    readers = [agent for agent in told if _reads_documents(context, agent)]
+    agents = context.ports.agents
+    readers = [agent for agent in told if agent in agents.names and not agents.is_pool(agent)]
     return max(readers, key=lambda agent: told[agent], default=None)
 
 
@@ -144,7 +113,3 @@ def _surest(context: RunContext, state: RunState) -> dict[str, float]:
         if finding.found:
             best[finding.agent] = max(best.get(finding.agent, 0.0), finding.confidence)
     return best
-
-
-def _reads_documents(context: RunContext, agent: str) -> bool:
-    return agent in context.ports.agents.names and not context.ports.agents.is_pool(agent)

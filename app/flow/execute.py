@@ -9,21 +9,18 @@ from uuid import UUID, uuid5
 from langgraph.runtime import Runtime
 
 from app.agents.handover import Floor
-from app.agents.spec import new_step
+from app.agents.spec import AgentSpec, new_step
 from app.agents.step import StepOrder, StepOutcome
 from app.domain.knowledge import Finding
 from app.domain.plan import ORCHESTRATOR, PlannedStep, answers_a_query
-from app.domain.tasks import PrivateContext
+from app.domain.tasks import NewTask, PrivateContext
 from app.events import EndProcess, Handover, PlanReady, StartProcess
 from app.flow import wording
 from app.flow.outputs import agent_outputs, findings_of
 from app.flow.planning import next_hop
-from app.flow.state import RESERVE_SHARE, RunContext, RunState
+from app.flow.state import LEADER_TOKENS, RESERVE_SHARE, RunContext, RunState
 from app.reasoning import Classification
 from app.tools.base import side_by_side
-
-_LEADER_TOKENS = 500
-"""Of an instruction the orchestrator gives itself."""
 
 
 async def execute(state: RunState, runtime: Runtime[RunContext]) -> RunState:
@@ -58,33 +55,25 @@ async def _register(
     """
     root = context.run.task
     ids = {step.number: uuid5(root.task_id, f"{context.run.attempt}:{step.number}{again}") for step in steps}
-    needs = {step.number: _private_context(context, classification, step) for step in steps}
+    rows: list[NewTask] = []
     by_agent: dict[str, list[PrivateContext]] = {}
     for step in steps:
-        by_agent.setdefault(step.step.agent, []).append(needs[step.number])
-    await context.ports.registry.steps.register(
-        context.run,
-        [
-            new_step(root, ids[step.number], step, _token_limit(context, step.step.agent), needs[step.number])
-            for step in steps
-        ],
-        by_agent,
-    )
+        needs, spec = _private_context(context, classification, step), _spec(context, step)
+        rows.append(new_step(root, ids[step.number], step, spec.token_limit if spec else LEADER_TOKENS, needs))
+        by_agent.setdefault(step.step.agent, []).append(needs)
+    await context.ports.registry.steps.register(context.run, rows, by_agent)
     return ids
 
 
 def _private_context(context: RunContext, classification: Classification, step: PlannedStep) -> PrivateContext:
     return PrivateContext(
-        message=step.step.message,
-        queries=step.queries,
-        refined_query=classification.refined_query,
-        language=classification.language,
-        as_of=context.asking.searched_on(classification),
-    )
+        message=step.step.message, queries=step.queries, refined_query=classification.refined_query,
+        language=classification.language, as_of=context.asking.searched_on(classification),
+    )  # fmt: skip
 
 
-def _token_limit(context: RunContext, agent: str) -> int:
-    return _LEADER_TOKENS if agent == ORCHESTRATOR else context.ports.agents.spec(agent).token_limit
+def _spec(context: RunContext, step: PlannedStep) -> AgentSpec | None:
+    return None if step.step.agent == ORCHESTRATOR else context.ports.agents.spec(step.step.agent)
 
 
 class _Execution:
@@ -159,28 +148,12 @@ class _Execution:
         return replace(better, step=step, calls=(*refused.calls, *outcome.calls))
 
     def _order(self, step: PlannedStep, earlier: Sequence[StepOutcome]) -> StepOrder:
-        context, limits = self._context, self._context.limits
-        spec = None if step.step.agent == ORCHESTRATOR else context.ports.agents.spec(step.step.agent)
-        left = context.deadline - asyncio.get_running_loop().time()
-        usable = max(left - limits.task_deadline_ms / 1000 * RESERVE_SHARE, 0.0)
-        agent_limit = ((spec and spec.timeout_ms) or limits.timeout_per_agent_ms) / 1000
-        return StepOrder(
-            run=context.run,
-            task_id=self._task_ids[step.number],
-            step=step,
-            departments=spec.departments if spec else (),
-            findings=_findings_for(step, earlier),
-            instructions=spec.instructions if spec else "",
-            files=context.asking.request.files,
-            time_zone=context.asking.time_zone,
-            now=context.ports.now(),
-            timeout_seconds=min(agent_limit, usable),
-            deadline_binds=usable < agent_limit,
-            max_retries=limits.max_retries,
-            agent_type=spec.type_of(step.step.tool) if spec else "",
-            token_limit=spec.token_limit if spec else _LEADER_TOKENS,
-            context_hash=_private_context(context, self._state["classification"], step).context_hash,
-        )
+        context = self._context
+        reserve = context.limits.task_deadline_ms / 1000 * RESERVE_SHARE
+        left = max(context.deadline - asyncio.get_running_loop().time() - reserve, 0.0)
+        needs = _private_context(context, self._state["classification"], step)
+        own = self._task_ids[step.number]
+        return context.order(step, _spec(context, step), own, needs, _findings_for(step, earlier), left)
 
 
 def _is_refused(outcome: StepOutcome) -> bool:

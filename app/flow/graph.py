@@ -24,13 +24,13 @@ from app.flow.deep.graph import DeepFlow
 from app.flow.deep.stages import Dependence, needs_deep
 from app.flow.execute import execute
 from app.flow.orchestrate import classify, decide, offers_for, orchestrate
-from app.flow.planning import draft_plan, hand_over, plan_directly, reflect
+from app.flow.planning import checked, hand_over, plan_directly, plan_request, reflect
 from app.flow.resolve import resolve
 from app.flow.respond import answer_from_cache, fail, fail_late, respond
 from app.flow.state import FlowLimits, Opening, Ports, RunContext, RunState
 from app.reasoning import Classification
 from app.reasoning.budget import charged_to
-from app.reasoning.refusal import REFUSED
+from app.reasoning.sentences import sentence
 from app.tasks.run import TaskRun
 from app.telemetry import counting_cache_use
 
@@ -59,22 +59,20 @@ def build_graph() -> _Graph:
     graph.add_node("final_response", respond)
     graph.add_node("remembered_answer", answer_from_cache)
     graph.add_edge(START, "orchestrator")
-    graph.add_conditional_edges("orchestrator", _path, sorted({*_PATHS.values(), "handover"}))
+    graph.add_conditional_edges(
+        "orchestrator", lambda state: "handover" if state.get("hop") else _PATHS[state["decision"]],
+        sorted({*_PATHS.values(), "handover"}),
+    )  # fmt: skip
     graph.add_edge("reflection_router", "agent_execution")
-    graph.add_conditional_edges("agent_execution", _after_execution, ["handover", "conflict_resolution"])
+    graph.add_conditional_edges(
+        "agent_execution", lambda state: "handover" if state.get("hop") else "conflict_resolution",
+        ["handover", "conflict_resolution"],
+    )  # fmt: skip
     graph.add_edge("handover", "agent_execution")
     graph.add_edge("conflict_resolution", "final_response")
     graph.add_edge("final_response", END)
     graph.add_edge("remembered_answer", END)
     return graph.compile()
-
-
-def _path(state: RunState) -> str:
-    return "handover" if state.get("hop") else _PATHS[state["decision"]]
-
-
-def _after_execution(state: RunState) -> str:
-    return "handover" if state.get("hop") else "conflict_resolution"
 
 
 class DepartmentFlow:
@@ -83,12 +81,7 @@ class DepartmentFlow:
     def __init__(
         self, ports: Ports, limits: FlowLimits, deep: DeepFlow | None = None, is_dependent: Dependence | None = None
     ):
-        """Args:
-        ports: The rooms below.
-        limits: Of every run.
-        deep: Takes over what needs several dependent steps; None = nothing does.
-        is_dependent: Tells such questions.
-        """
+        """`deep` takes over what needs several dependent steps (None = nothing does), which `is_dependent` tells."""
         self.ports = ports
         self.limits = limits
         self._deep, self._is_dependent = deep, is_dependent
@@ -138,15 +131,8 @@ class DepartmentFlow:
     async def dry_run(
         self, principal: Principal, request: ChatRequest, known: Recollection | None = None
     ) -> Plan | ChitchatPlan:
-        """The plan a question would get, before anything is found; nothing is executed or stored.
-
-        Raises `AppError` for unknown agents.
-
-        Args:
-            principal: Who asks.
-            request: The question.
-            known: The conversation it stands in; None = the request's own history.
-        """
+        """The plan a question would get, before anything is found; nothing is executed or stored. `known` is the
+        conversation it stands in, None = the request's own. Raises `AppError` for unknown agents."""
         asking = await self._opening.asking(principal, request, known or Recollection(history=request.history_chat))
         offers = offers_for(self.ports, asking)
         with charged_to(self._opening.account(principal, uuid4(), self.limits.task_deadline_ms / 1000)):
@@ -155,11 +141,14 @@ class DepartmentFlow:
                 case "chitchat":
                     return ChitchatPlan(is_chitchat=True, chitchat_response=classification.chitchat_response)
                 case "refused":
-                    return ChitchatPlan(is_chitchat=True, chitchat_response=REFUSED[classification.language])
+                    return ChitchatPlan(
+                        is_chitchat=True, chitchat_response=sentence("refused", classification.language)
+                    )
                 case "direct_execution":
                     draft = await plan_directly(self.ports, self.limits, asking, classification, offers)
                     return draft.hop.plan if draft.hop else draft.plan
-            return await draft_plan(self.ports, self.limits, asking, classification, offers)
+            wanted = await plan_request(self.ports, self.limits, asking, classification, offers)
+            return checked(await self.ports.reasoner.plan(wanted), offers)
 
 
 def _remember(context: RunContext, state: RunState) -> None:

@@ -38,20 +38,16 @@ def agent_outputs(outcomes: Sequence[StepOutcome]) -> tuple[AgentOutput, ...]:
     return tuple(
         AgentOutput(
             agent=agent,
-            queries=tuple(_query_answer(finding) for finding in findings if finding.agent == agent),
+            queries=tuple(
+                QueryAnswer(
+                    index=one.index, query=one.query, context=one.context, answer=one.answer, evidence=one.evidence
+                )
+                for one in findings
+                if one.agent == agent
+            ),
             tool_trace=tuple(tool_trace(use) for o in outcomes if o.step.step.agent == agent for use in o.calls),
         )
         for agent in agents
-    )
-
-
-def _query_answer(finding: Finding) -> QueryAnswer:
-    return QueryAnswer(
-        index=finding.index,
-        query=finding.query,
-        context=finding.context,
-        answer=finding.answer,
-        evidence=finding.evidence,
     )
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from langgraph.runtime import Runtime
 
-from app.agents.handover import Floor, Match, Reason, is_better, successor
+from app.agents.handover import Floor, Reason, successor
 from app.domain.knowledge import Finding
 from app.domain.plan import CHANGES_TOOL, RAG_TOOL, Plan, Planning
 from app.domain.principal import SCOPES
@@ -26,28 +26,18 @@ REFLECTION_ROUTER = "reflection_router"
 
 async def reflect(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     """Plan, review, and plan again with the review's reason, at most ``max_retries`` times."""
-    context = runtime.context
-    request = await plan_request(
-        context.ports, context.limits, context.asking, state["classification"], state["offers"]
-    )
+    context, reasoner, offers = runtime.context, runtime.context.ports.reasoner, state["offers"]
+    request = await plan_request(context.ports, context.limits, context.asking, state["classification"], offers)
     for _ in range(context.limits.max_retries + 1):
-        plan = await context.ports.reasoner.plan(request)
-        review = await context.ports.reasoner.review_plan(plan, request)
+        plan = await reasoner.plan(request)
+        review = await reasoner.review_plan(plan, request)
         if review.approved:
-            return {"plan": checked(plan, state["offers"]), "probes": request.probes}
+            return {"plan": checked(plan, offers), "probes": request.probes}
         reason = LinkGuard((), language=request.classification.language, known_text=request.query).clean(review.reason)
         context.run.writer.append(RenavigateRequest(node_id=REFLECTION_ROUTER, reason=reason))
         request = request.model_copy(update={"feedback": reason})
     context.trace.downgrade("plan_review")
-    return {"plan": checked(plan, state["offers"]), "probes": request.probes}
-
-
-async def draft_plan(
-    ports: Ports, limits: FlowLimits, asking: Asking, classification: Classification, offers: tuple[AgentOffer, ...]
-) -> Plan:
-    """One plan without review, for the dry run."""
-    request = await plan_request(ports, limits, asking, classification, offers)
-    return checked(await ports.reasoner.plan(request), offers)
+    return {"plan": checked(plan, offers), "probes": request.probes}
 
 
 async def plan_request(
@@ -64,7 +54,7 @@ async def plan_request(
     probes = [
         Probe(query=query, relevance_by_department=relevance) for query, relevance in zip(asked, found, strict=True)
     ]
-    return request_with(limits, asking, classification, offers, probes)
+    return _request_with(limits, asking, classification, offers, probes)
 
 
 async def _probed(
@@ -80,23 +70,15 @@ async def _probed(
         return [{} for _ in asked]
 
 
-def request_with(
-    limits: FlowLimits,
-    asking: Asking,
-    classification: Classification,
-    offers: tuple[AgentOffer, ...],
+def _request_with(
+    limits: FlowLimits, asking: Asking, classification: Classification, offers: tuple[AgentOffer, ...],
     probes: Sequence[Probe],
-) -> PlanRequest:
-    """What a planner may know, with what was probed before."""
+) -> PlanRequest:  # fmt: skip
     return PlanRequest(
-        query=asking.request.query,
-        classification=classification,
-        agents=offers,
-        probes=tuple(probes),
+        query=asking.request.query, classification=classification, agents=offers, probes=tuple(probes),
         user_access=tuple(scope for scope in SCOPES if scope in asking.principal.scopes),
-        max_queries_per_agent=limits.max_queries_per_agent,
-        files=len(asking.request.files),
-    )
+        max_queries_per_agent=limits.max_queries_per_agent, files=len(asking.request.files),
+    )  # fmt: skip
 
 
 def checked(plan: Plan, offers: tuple[AgentOffer, ...]) -> Plan:
@@ -156,14 +138,11 @@ async def _better_match(ports: Ports, limits: FlowLimits, request: PlanRequest, 
     elsewhere = await ports.reasoner.plan(_asking_only(request, asked, request.agents))
     if active.name in elsewhere.agents or not _is_search(elsewhere):
         return None
-    matches = {match.agent: match for match in _matches(request.probes, asked, request.agents)}
-    best = matches.get(next(iter(elsewhere.agents)))
-    floor = Floor((active.name,), limits.max_handovers)
-    if best is None or not floor.may_pass_to(best.agent):
+    relevance = _relevance(request.probes, asked, request.agents)
+    other, least = next(iter(elsewhere.agents)), max(limits.min_relevance_score, relevance.get(active.name, 0.0))
+    if relevance.get(other, -1.0) < least or not Floor((active.name,), limits.max_handovers).may_pass_to(other):
         return None
-    if not is_better(best, matches.get(active.name), limits.min_relevance_score):
-        return None
-    return await _hop(ports, request, best.agent, Reason.BETTER_MATCH, asked)
+    return await _hop(ports, request, other, Reason.BETTER_MATCH, asked)
 
 
 async def next_hop(context: RunContext, state: RunState, floor: Floor) -> Hop | None:
@@ -177,11 +156,12 @@ async def next_hop(context: RunContext, state: RunState, floor: Floor) -> Hop | 
     if _is_found(findings_of(context.outcomes), limits.min_relevance_score):
         return None
     asked = classification.sub_queries[0]
-    best = successor(floor, _matches(state.get("probes", ()), asked, state["offers"]), limits.min_relevance_score)
+    probes = state.get("probes", ())
+    best = successor(floor, _relevance(probes, asked, state["offers"]), limits.min_relevance_score)
     if best is None:
         return None
-    request = request_with(limits, context.asking, classification, state["offers"], state.get("probes", ()))
-    return await _hop(context.ports, request, best.agent, Reason.NO_EVIDENCE, asked)
+    request = _request_with(limits, context.asking, classification, state["offers"], probes)
+    return await _hop(context.ports, request, best, Reason.NO_EVIDENCE, asked)
 
 
 async def hand_over(state: RunState, runtime: Runtime[RunContext]) -> RunState:
@@ -195,7 +175,8 @@ async def hand_over(state: RunState, runtime: Runtime[RunContext]) -> RunState:
         context.run.writer.append(EndProcess(agent=floor.held_by[-1]))
     floor, event = floor.handover_to(hop.to_agent, hop.reason)
     context.run.writer.append(event)
-    context.trace.handover(event)
+    told = {"from_agent": event.from_agent, "to_agent": event.to_agent, "reason": event.reason}
+    context.trace.add("Handover", "handover", agent=event.to_agent, metadata=told)
     asked = {"refined_query": hop.question, "sub_queries": (hop.question,), "own_words": "", "assignments": ()}
     return {
         "floor": floor,
@@ -235,12 +216,10 @@ def _asking_only(request: PlanRequest, question: str, agents: tuple[AgentOffer, 
     return request.model_copy(update={"classification": classification, "agents": agents})
 
 
-def _matches(probes: Sequence[Probe], question: str, offers: Sequence[AgentOffer]) -> tuple[Match, ...]:
-    relevance = next((probe.relevance_by_department for probe in probes if probe.query == question), {})
-    return tuple(
-        Match(offer.name, max((relevance.get(name, 0.0) for name in offer.departments), default=0.0))
-        for offer in _readers(offers)
-    )
+def _relevance(probes: Sequence[Probe], question: str, offers: Sequence[AgentOffer]) -> dict[str, float]:
+    """How much the documents an agent reads bear on a question, at best (0-1)."""
+    found = next((probe.relevance_by_department for probe in probes if probe.query == question), {})
+    return {offer.name: max(found.get(name, 0.0) for name in offer.departments) for offer in _readers(offers)}
 
 
 def _readers(offers: Sequence[AgentOffer]) -> list[AgentOffer]:

@@ -83,11 +83,9 @@ async def weigh(context: RunContext, findings: tuple[Finding, ...], language: La
 def trace_resolution(context: RunContext, conflicts: Sequence[Conflict], duration_ms: int) -> None:
     """Tell the trace what was weighed."""
     context.trace.resolver(
-        duration_ms,
-        context.limits.rules.resolution_strategy,
-        sum(1 for conflict in conflicts if conflict.decided),
+        duration_ms, context.limits.rules.resolution_strategy, sum(1 for conflict in conflicts if conflict.decided),
         _published(conflicts, context.limits),
-    )
+    )  # fmt: skip
 
 
 def surest(findings: Sequence[Finding]) -> tuple[Finding, ...]:
@@ -147,7 +145,10 @@ def judge(found: Disagreement, limits: FlowLimits, fallback_departments: set[str
         winner, loser = by_score(one, other)
     else:
         winner, loser = sorted((one, other), key=by_age, reverse=True)
-        if rule == "validity" and _ended_first(claims[winner.document_id], claims[loser.document_id]):
+        mine, theirs = claims[winner.document_id], claims[loser.document_id]
+        if rule == "validity" and ended_first(
+            mine.quote.passage, theirs.quote.passage, mine.stated.validity, theirs.stated.validity
+        ):
             winner, loser = loser, winner
     conflict = Conflict(
         subject=claims[winner.document_id].query, winner=winner, loser=loser, conflict_type=found.kind.type,
@@ -173,10 +174,6 @@ def _sides(found: Disagreement, fallback_departments: set[str]) -> list[Side]:
         )
         for passage, claim in zip(passages, (found.one, found.other), strict=True)
     ]  # fmt: skip
-
-
-def _ended_first(one: Claim, other: Claim) -> bool:
-    return ended_first(one.quote.passage, other.quote.passage, one.stated.validity, other.stated.validity)
 
 
 async def without_losers(
@@ -206,21 +203,11 @@ async def without_losers(
 def answer_of_winners(finding: Finding, verdicts: Sequence[Verdict]) -> Finding:
     """The finding in the words of the sides that hold, where nobody is sure enough to answer from them alone."""
     decided = [verdict for verdict in verdicts if verdict.decided and verdict.winner.sentence]
-    quotes = tuple(dict.fromkeys(verdict.winner.quote for verdict in decided if _is_about(finding, verdict)))
-    return finding.model_copy(
-        update={
-            "answer": "\n".join(quote.text for quote in quotes),
-            "found": bool(quotes),
-            "quotes": quotes,
-            "evidence": evidence_of(quotes),
-            "counterparts": (),
-        }
-    )
-
-
-def _is_about(finding: Finding, verdict: Verdict) -> bool:
     said = (*finding.quotes, *finding.counterparts)
-    return verdict.winner.quote in said and verdict.loser.quote in said
+    about = (one.winner.quote for one in decided if one.winner.quote in said and one.loser.quote in said)
+    quotes = tuple(dict.fromkeys(about))
+    told = {"answer": "\n".join(quote.text for quote in quotes), "found": bool(quotes), "quotes": quotes}
+    return finding.model_copy(update={**told, "evidence": evidence_of(quotes), "counterparts": ()})
 
 
 def _can_be_told(verdict: Verdict) -> bool:
@@ -231,15 +218,11 @@ def _can_be_told(verdict: Verdict) -> bool:
 def _point(verdict: Verdict, language: Language) -> ResolvedPoint:
     winner, loser = verdict.winner, verdict.loser
     return ResolvedPoint(
-        subject=winner.query,
-        winner=_claim_text(winner),
-        loser=_claim_text(loser),
-        winner_title=winner.quote.passage.title,
-        loser_title=loser.quote.passage.title,
-        reason=reason_for(verdict.conflict, language),
-        preference=preference_for(verdict.conflict, language),
+        subject=winner.query, winner=_claim_text(winner), loser=_claim_text(loser),
+        winner_title=winner.quote.passage.title, loser_title=loser.quote.passage.title,
+        reason=reason_for(verdict.conflict, language), preference=preference_for(verdict.conflict, language),
         decided=verdict.decided,
-    )
+    )  # fmt: skip
 
 
 def _claim_text(claim: Claim) -> str:

@@ -22,17 +22,15 @@ from app.flow.outputs import findings_of, report_of
 from app.flow.state import RunContext, RunState
 from app.flow.wording import DEADLINE_MESSAGE, failure_message
 from app.links import LinkGuard
-from app.reasoning import Composition
-from app.reasoning.refusal import REFUSED
+from app.reasoning import Classification, Composition
+from app.reasoning.sentences import sentence
 
 
 async def respond(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     """The last node: chitchat reply, answer, or error answer with what could be saved."""
     context = runtime.context
-    if state["decision"] == "chitchat":
-        await _finish_answer(context, state, _chitchat(state), ())
-    elif state["decision"] == "refused":
-        await _finish_answer(context, state, _refused(state), ())
+    if state["decision"] in ("chitchat", "refused"):
+        await _finish_answer(context, state, _reply(state["classification"]), ())
     elif failed := failed_outcomes(context.outcomes):
         await fail(context, state, failed)
     else:
@@ -77,33 +75,20 @@ async def _finish_answer(
 
 
 def final_answer(
-    context: RunContext,
-    text: Composition | Report,
-    evidence: tuple[Evidence, ...],
-    confidence: float,
+    context: RunContext, text: Composition | Report, evidence: tuple[Evidence, ...], confidence: float,
     metadata: ExecutionMetadata,
-) -> FinalAnswer:
+) -> FinalAnswer:  # fmt: skip
     """The seed's final answer (§5), with everything the trace holds by now."""
     return FinalAnswer(
-        answer=text.answer,
-        evidence=evidence,
-        reasoning=text.reasoning,
-        confidence_score=round(confidence, 4),
-        follow_up_questions=text.follow_up_questions,
-        flow_action=context.trace.actions,
-        execution_metadata=metadata,
-    )
+        answer=text.answer, evidence=evidence, reasoning=text.reasoning, confidence_score=round(confidence, 4),
+        follow_up_questions=text.follow_up_questions, flow_action=context.trace.actions, execution_metadata=metadata,
+    )  # fmt: skip
 
 
 async def commit(
-    context: RunContext,
-    answer: FinalAnswer,
-    outcome: Outcome,
-    plan: dict[str, Any] | None,
-    agent: str | None,
-    report: str,
-    conflicts: Sequence[Conflict],
-) -> None:
+    context: RunContext, answer: FinalAnswer, outcome: Outcome, plan: dict[str, Any] | None, agent: str | None,
+    report: str, conflicts: Sequence[Conflict],
+) -> None:  # fmt: skip
     """End a run with its answer; `plan` is the plan as it ended, `agent` whose answer counted, `report` see
     `flow.outputs`, `conflicts` what was weighed for it."""
     result = _addressed(context, to_json(answer), outcome)
@@ -118,82 +103,50 @@ async def fail_late(context: RunContext, state: RunState) -> None:
 
 
 async def fail(
-    context: RunContext,
-    state: RunState,
-    failed: Sequence[StepOutcome],
-    *,
-    code: ErrorCode | None = None,
+    context: RunContext, state: RunState, failed: Sequence[StepOutcome], *, code: ErrorCode | None = None,
     message: str | None = None,
-) -> None:
+) -> None:  # fmt: skip
     """Commit a run that failed: which agents succeeded, and the best answer from what they found (§6)."""
     fallback = ""
     if any(outcome.ok for outcome in context.outcomes):
         agents = tuple(dict.fromkeys(outcome.step.step.agent for outcome in failed))
         fallback = (await composed(context, state, agents, stream=False)).answer
-    code = code or _code_of(failed)
+    is_late = any(outcome.error is not None and outcome.error.error_type == "deadline" for outcome in failed)
+    code = code or (ErrorCode.RUN_DEADLINE_EXCEEDED if is_late else ErrorCode.AGENT_EXECUTION_FAILED)
     message = message or failure_message(failed[0].step.step.agent, failed[0].tool)
+    details: dict[str, Any] = next(filter(None, map(failure_of, failed)), {"error_type": code.value.lower()})
     plan = _run_plan(state.get("plan"), context.outcomes)
-    await commit_failed(context, code, message, fallback, plan, _error_details(failed, code), state.get("verdicts", ()))
+    await commit_failed(context, code, message, fallback, plan, details, state.get("verdicts", ()))
 
 
 async def commit_failed(
-    context: RunContext,
-    code: ErrorCode,
-    message: str,
-    fallback: str,
-    plan: dict[str, Any] | None,
-    details: dict[str, Any],
-    conflicts: Sequence[Conflict],
-) -> None:
+    context: RunContext, code: ErrorCode, message: str, fallback: str, plan: dict[str, Any] | None,
+    details: dict[str, Any], conflicts: Sequence[Conflict],
+) -> None:  # fmt: skip
     """End a run without its answer; `fallback` is the best that can be said, `plan` the plan as it ended, `details` go
     into the trace."""
-    context.trace.error_handler(details)
+    context.trace.add("ErrorHandler", "error_handler", "handled", error_details=details)
     error = ErrorAnswer(
-        error=True,
-        error_code=code.value,
-        error_message=message,
-        partial_results=_partial_results(context.outcomes),
-        fallback_answer=fallback,
-        flow_action=context.trace.actions,
-    )
+        error=True, error_code=code.value, error_message=message, partial_results=_partial_results(context.outcomes),
+        fallback_answer=fallback, flow_action=context.trace.actions,
+    )  # fmt: skip
     result = _addressed(context, to_json(error), "failed")
-    told = TaskFailed(answer=result)
-    await _finish(context, plan, TaskStatus.FAILED, result, told, conflicts, error_message=message)
-
-
-def _code_of(failed: Sequence[StepOutcome]) -> ErrorCode:
-    late = any(outcome.error is not None and outcome.error.error_type == "deadline" for outcome in failed)
-    return ErrorCode.RUN_DEADLINE_EXCEEDED if late else ErrorCode.AGENT_EXECUTION_FAILED
-
-
-def _error_details(failed: Sequence[StepOutcome], code: ErrorCode) -> dict[str, Any]:
-    return next(filter(None, map(failure_of, failed)), {"error_type": code.value.lower()})
+    await _finish(context, plan, TaskStatus.FAILED, result, TaskFailed(answer=result), conflicts, error_message=message)
 
 
 async def _finish(
-    context: RunContext,
-    plan: dict[str, Any] | None,
-    status: TaskStatus,
-    result: dict[str, Any],
-    event: FinalReport | TaskFailed,
-    conflicts: Sequence[Conflict],
-    error_message: str | None = None,
+    context: RunContext, plan: dict[str, Any] | None, status: TaskStatus, result: dict[str, Any],
+    event: FinalReport | TaskFailed, conflicts: Sequence[Conflict], error_message: str | None = None,
     active_agent: str | None = None,
-) -> None:
+) -> None:  # fmt: skip
     active = {"active_agent": active_agent} if active_agent else {}
     fallback = [name for name in context.ports.agents.names if context.ports.agents.spec(name).is_fallback]
-    metrics = context.trace.performance(context.outcomes, fallback)
+    metrics = to_json(context.trace.performance(context.outcomes, fallback))
     await context.ports.registry.finish(
-        context.run,
-        status=status,
-        result=result,
-        flow_action=result["flow_action"],
-        metadata={"outcome": result["outcome"], "performance_metrics": to_json(metrics), **active},
-        error_message=error_message,
-        event=event,
-        plan=plan,
-        conflicts=conflicts,
-    )
+        context.run, status=status, result=result, flow_action=result["flow_action"], error_message=error_message,
+        metadata={"outcome": result["outcome"], "performance_metrics": metrics, **active},
+        event=event, plan=plan, conflicts=conflicts,
+    )  # fmt: skip
 
 
 def _run_plan(plan: Plan | None, outcomes: Sequence[StepOutcome]) -> dict[str, Any] | None:
@@ -234,17 +187,15 @@ def _partial_results(outcomes: Sequence[StepOutcome]) -> dict[str, PartialResult
     return results
 
 
-def _chitchat(state: RunState) -> Composition:
-    found = state["classification"]
-    text = LinkGuard((), language=found.language).clean(found.chitchat_response)
-    return Composition(
-        answer=text, outcome="chitchat", reasoning="", confidence=found.confidence, follow_up_questions=()
-    )
-
-
-def _refused(state: RunState) -> Composition:
-    text = REFUSED[state["classification"].language]
-    return Composition(answer=text, outcome="refused", reasoning="", confidence=0.0, follow_up_questions=())
+def _reply(found: Classification) -> Composition:
+    """What is said to somebody who asked nothing, or whose question was refused."""
+    if found.kind == "refused":
+        text, outcome, confidence = sentence("refused", found.language), "refused", 0.0
+    else:
+        text = LinkGuard((), language=found.language).clean(found.chitchat_response)
+        outcome, confidence = "chitchat", found.confidence
+    said = {"answer": text, "outcome": outcome, "confidence": confidence}
+    return Composition.model_validate({**said, "reasoning": "", "follow_up_questions": ()})
 
 
 def _addressed(context: RunContext, answer: dict[str, Any], outcome: Outcome) -> dict[str, Any]:

@@ -9,26 +9,19 @@ from typing import Literal, TypedDict
 from uuid import UUID
 
 from app.agents.handover import Floor, Reason
-from app.agents.monitor import RunMonitor
 from app.agents.registry import AgentRegistry
-from app.agents.step import StepOutcome, Steps
+from app.agents.spec import AgentSpec
+from app.agents.step import StepOrder, StepOutcome, Steps
 from app.domain.answer import ResolutionRules
 from app.domain.conflicts import Conflict
 from app.domain.knowledge import Evidence, Finding
-from app.domain.plan import Plan
+from app.domain.plan import Plan, PlannedStep
 from app.domain.principal import Principal
 from app.domain.record import Record
-from app.domain.tasks import ChatRequest, Message, Recollection
+from app.domain.tasks import ChatRequest, Message, PrivateContext, Recollection
 from app.domain.zones import HOME, zone_named
 from app.events import TextDelta
-from app.flow.answer_cache import (
-    AnswerCache,
-    AnswerKey,
-    CachedAnswer,
-    Circumstances,
-    fingerprint,
-    fingerprint_of_agents,
-)
+from app.flow.answer_cache import AnswerCache, AnswerKey, CachedAnswer
 from app.flow.trace import Trace
 from app.reasoning import AgentOffer, AsOf, Classification, Probe, Reasoner, ResolvedPoint
 from app.reasoning.budget import Account, Ledger
@@ -43,6 +36,8 @@ from app.telemetry import CacheUse
 RESERVE_SHARE = 0.1
 """Part of the run's deadline kept back for weighing and writing the answer."""
 
+LEADER_TOKENS = 500
+"""Of an instruction the orchestrator gives itself."""
 Decision = Literal["remembered", "chitchat", "refused", "direct_execution", "reflection_needed", "deep"]
 
 
@@ -94,7 +89,6 @@ class Asking:
     today: date
     """In the tenant's own time zone."""
     time_zone: str = HOME
-    """Its IANA name."""
     active_agent: str | None = None
     """Whose answer counted last in this session."""
 
@@ -123,12 +117,26 @@ class RunContext:
     trace: Trace
     memory: AnswerCache
     account: Account
-    """Pays for what is asked of models."""
     listener: MemoryManager
     """Hears the question and every piece of the answer."""
     is_deep: Callable[[Classification], bool] = lambda _: False
     """Whether a classified question is another flow's, for hard questions."""
     outcomes: list[StepOutcome] = field(default_factory=list)
+
+    def order(
+        self, step: PlannedStep, spec: AgentSpec | None, task_id: UUID, needs: PrivateContext,
+        findings: tuple[Finding, ...], seconds_left: float,
+    ) -> StepOrder:  # fmt: skip
+        """A step with its limits: its agent's own time, or what is left; without `spec` it is the leader's."""
+        limit = ((spec and spec.timeout_ms) or self.limits.timeout_per_agent_ms) / 1000
+        return StepOrder(
+            run=self.run, task_id=task_id, step=step, departments=spec.departments if spec else (), findings=findings,
+            instructions=spec.instructions if spec else "", files=self.asking.request.files,
+            time_zone=self.asking.time_zone, now=self.ports.now(), timeout_seconds=min(limit, seconds_left),
+            deadline_binds=seconds_left < limit, max_retries=self.limits.max_retries,
+            agent_type=spec.type_of(step.step.tool) if spec else "",
+            token_limit=spec.token_limit if spec else LEADER_TOKENS, context_hash=needs.context_hash,
+        )  # fmt: skip
 
     def stream_text(self, text: str, agent: str, *, streaming: bool) -> None:
         """Tell a piece of the answer's text, as spoken by `agent`; the session's memory hears it too."""
@@ -144,7 +152,6 @@ class Hop:
     reason: Reason
     question: str
     plan: Plan
-    """Of that agent alone."""
 
 
 class RunState(TypedDict, total=False):
@@ -154,7 +161,6 @@ class RunState(TypedDict, total=False):
     answer_key: AnswerKey | None
     """What the answer is remembered by; None = not at all."""
     remembered: CachedAnswer
-    """The answer, when it is known already."""
     offers: tuple[AgentOffer, ...]
     classification: Classification
     plan: Plan
@@ -164,11 +170,9 @@ class RunState(TypedDict, total=False):
     hop: Hop | None
     """The next hand-over; None when the question stays where it is."""
     tiers_run: int
-    """How many tiers of the plan have been executed."""
     findings: tuple[Finding, ...]
     """After resolution: nothing in them was overruled."""
     evidence: tuple[Evidence, ...]
-    """What the answer cites, most relevant first."""
     conflicts: tuple[ResolvedPoint, ...]
     verdicts: tuple[Conflict, ...]
     """All that was weighed, with every score: what the trace, the ``conflict_resolved`` event and the ledger tell."""
@@ -180,7 +184,8 @@ class Opening:
     def __init__(self, ports: Ports, limits: FlowLimits):
         self.ports = ports
         self.limits = limits
-        self._memory = _memory(ports, limits)
+        self._memory = AnswerCache(ttl_seconds=limits.cache_ttl_seconds, timer=time.monotonic)
+        """The flow's own: no other flow, with other tools or settings, ever reads it."""
 
     async def context(self, run: TaskRun, caches: CacheUse) -> RunContext:
         """The world of a claimed run; reads the conversation it stands in."""
@@ -194,16 +199,11 @@ class Opening:
         listener = self.ports.memory.listener(run.principal, run.task.session_id, run.task.task_id)
         listener.on_message(Message(role="user", content=request.query))
         return RunContext(
-            ports=self.ports,
-            limits=self.limits,
-            run=run,
-            asking=await self.asking(run.principal, request, known),
+            ports=self.ports, limits=self.limits, run=run, asking=await self.asking(run.principal, request, known),
             deadline=asyncio.get_running_loop().time() + limit_seconds,
-            trace=Trace(self.ports.now, caches, account.doings, _monitor_of(run)),
-            memory=self._memory,
-            account=account,
+            trace=Trace(self.ports.now, caches, account.doings), memory=self._memory, account=account,
             listener=listener,
-        )
+        )  # fmt: skip
 
     async def recall(self, principal: Principal, session_id: UUID, request: ChatRequest) -> Recollection:
         """What is known of the conversation a question stands in; a history the caller gave counts instead of ours."""
@@ -219,23 +219,3 @@ class Opening:
         """Models have to be done a little before the run, so that the rules can still answer."""
         now = asyncio.get_running_loop().time()
         return Account(principal, run_id, now + limit_seconds * (1 - RESERVE_SHARE), self.ports.ledger)
-
-
-def _monitor_of(run: TaskRun) -> RunMonitor:
-    monitor = RunMonitor()
-    run.writer.call_on_append(monitor.hear)
-    return monitor
-
-
-def _memory(ports: Ports, limits: FlowLimits) -> AnswerCache:
-    """A memory of the flow's own: no other flow, with other tools or settings, ever reads it."""
-    return AnswerCache(
-        Circumstances(
-            space=ports.corpus.space,
-            mind=ports.reasoner.identity,
-            agents=fingerprint_of_agents(ports.agents),
-            limits=fingerprint(limits.model_dump_json()),
-        ),
-        ttl_seconds=limits.cache_ttl_seconds,
-        timer=time.monotonic,
-    )

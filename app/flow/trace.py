@@ -3,14 +3,11 @@
 import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
-from app.agents.monitor import RunMonitor
-from app.agents.step import StepOutcome, ToolUse, failure_of
-from app.domain.answer import ExecutionMetadata, FlowAction, ModelUsage, PerformanceMetrics, to_json
-from app.domain.deep import Stage
+from app.agents.step import StepOutcome, failure_of
+from app.domain.answer import ExecutionMetadata, FlowAction, ModelUsage, PerformanceMetrics, ToolUsage, to_json
 from app.domain.plan import ORCHESTRATOR, answers_a_query
-from app.events import Handover
 from app.flow.outputs import content_quality, tool_trace
 from app.reasoning import AsOf
 from app.reasoning.budget import Doings, Spent
@@ -22,12 +19,11 @@ FINISHED = "done"
 class Trace:
     """Collects one run's actions in order; the clock is given."""
 
-    def __init__(self, now: Callable[[], datetime], caches: CacheUse, models: Doings, tools: RunMonitor):
-        """`caches`, `models` and `tools` are filled while the run goes on."""
+    def __init__(self, now: Callable[[], datetime], caches: CacheUse, models: Doings):
+        """`caches` and `models` are filled while the run goes on."""
         self._now = now
         self.caches = caches
         self.models = models
-        self.tools = tools
         self._actions: list[FlowAction] = []
         self.started_at = now()
         self._clock = time.perf_counter()
@@ -53,29 +49,29 @@ class Trace:
         """Everything so far, numbered 1, 2, 3 …"""
         return tuple(self._actions)
 
-    def _add(self, **fields: Any) -> None:
-        self._actions.append(FlowAction(order=len(self._actions) + 1, **fields))
+    def add(self, node_id: str, kind: str, status: str = FINISHED, **fields: Any) -> None:
+        """One more action, behind those there are."""
+        self._actions.append(FlowAction.model_validate(
+            {"order": len(self._actions) + 1, "node_id": node_id, "type": kind, "status": status, **fields}
+        ))  # fmt: skip
 
     def router(self, started_at: datetime, decision: str, as_of: AsOf | None) -> None:
         """The orchestrator chose a path, and the day whose documents are read when it is not today."""
         dated = {"as_of": as_of.day.isoformat(), "as_of_words": as_of.words} if as_of else {}
         self.as_of = as_of
-        self._add(
-            node_id="Router", type="router", agent=None, tool=None, status=FINISHED, started_at=started_at,
-            ended_at=self._now(), metadata={"decision": decision, **dated},
-        )  # fmt: skip
+        told = {"decision": decision, **dated}
+        self.add("Router", "router", agent=None, tool=None, started_at=started_at, ended_at=self._now(), metadata=told)
 
     def recalled(self, resolution: FlowAction | None) -> None:
         """The answer was remembered; so is how its sources were weighed, if they disagreed."""
-        self._add(node_id="AnswerCache", type="cache", status=FINISHED, metadata={"cached": True})
+        self.add("AnswerCache", "cache", metadata={"cached": True})
         if resolution is not None:
             self._actions.append(resolution.model_copy(update={"order": len(self._actions) + 1, "duration_ms": 0}))
 
     def permission(self, started_at: datetime, scopes: Sequence[str], departments: Sequence[str]) -> None:
         """What the caller may use was settled, before anything ran."""
-        self._add(
-            node_id="PermissionCheck", type="permission", agent=None, tool=None, status=FINISHED,
-            started_at=started_at, ended_at=self._now(),
+        self.add(
+            "PermissionCheck", "permission", agent=None, tool=None, started_at=started_at, ended_at=self._now(),
             details={"scope": list(scopes), "accessible_departments": list(departments)},
         )  # fmt: skip
 
@@ -89,41 +85,26 @@ class Trace:
         """Go on with what an earlier attempt had told."""
         self._actions = [*actions]
 
-    def stage(
-        self,
-        stage: Stage | Literal["orchestrator"],
-        node_id: str,
-        started_at: datetime,
-        ok: bool,
-        metadata: dict[str, Any],
-    ) -> None:
+    def stage(self, stage: str, node_id: str, started_at: datetime, ok: bool, metadata: dict[str, Any]) -> None:
         """A node of the deep flow was visited."""
         ended_at = self._now()
-        self._add(
-            node_id=node_id, type=stage, agent=stage, tool=None, status=FINISHED if ok else "failed",
-            started_at=started_at, ended_at=ended_at, metadata=metadata,
-            duration_ms=round((ended_at - started_at).total_seconds() * 1000),
+        self.add(
+            node_id, stage, FINISHED if ok else "failed", agent=stage, tool=None, started_at=started_at,
+            ended_at=ended_at, metadata=metadata, duration_ms=round((ended_at - started_at).total_seconds() * 1000),
         )  # fmt: skip
-
-    def handover(self, event: Handover) -> None:
-        """The floor passed on, and why."""
-        told = {"from_agent": event.from_agent, "to_agent": event.to_agent, "reason": event.reason}
-        self._add(node_id="Handover", type="handover", agent=event.to_agent, status=FINISHED, metadata=told)
 
     def step(self, outcome: StepOutcome, depends_on: Sequence[str]) -> None:
         """A step ended, well or badly."""
         planned = outcome.step
         answers = answers_a_query(planned.step.tool) and planned.queries
         told = {
-            "query_index": planned.queries[0][0] if answers else None,
-            "output_hash": outcome.output_hash,
-            "metadata": _call_metadata(outcome, self.tools.calls_of(planned.node_id)) or None,
-            "depends_on": tuple(depends_on) or None,
+            "query_index": planned.queries[0][0] if answers else None, "output_hash": outcome.output_hash,
+            "metadata": _call_metadata(outcome) or None, "depends_on": tuple(depends_on) or None,
             "error_details": failure_of(outcome),
-        }
-        self._add(
-            node_id=planned.node_id, type="agent_tool", agent=planned.step.agent, tool=outcome.tool,
-            status=FINISHED if outcome.ok else "failed", started_at=outcome.started_at, ended_at=outcome.ended_at,
+        }  # fmt: skip
+        self.add(
+            planned.node_id, "agent_tool", FINISHED if outcome.ok else "failed", agent=planned.step.agent,
+            tool=outcome.tool, started_at=outcome.started_at, ended_at=outcome.ended_at,
             duration_ms=outcome.duration_ms, input_hash=outcome.input_hash,
             **{name: value for name, value in told.items() if value is not None},
         )  # fmt: skip
@@ -131,10 +112,13 @@ class Trace:
     def resolver(self, duration_ms: int, policy: str, resolved: int, metadata: dict[str, Any]) -> None:
         """Sources were weighed."""
         self.resolution_ms = duration_ms
-        self._add(
-            node_id="ConflictResolver", type="resolver", status=FINISHED, policy=policy, duration_ms=duration_ms,
-            resolved_conflicts=resolved, metadata=metadata,
-        )  # fmt: skip
+        told: dict[str, Any] = {
+            "policy": policy,
+            "duration_ms": duration_ms,
+            "resolved_conflicts": resolved,
+            "metadata": metadata,
+        }
+        self.add("ConflictResolver", "resolver", **told)
 
     @property
     def resolution(self) -> FlowAction | None:
@@ -143,11 +127,7 @@ class Trace:
 
     def formatter(self, duration_ms: int) -> None:
         """The answer was written."""
-        self._add(node_id="AnswerFormatter", type="formatter", status=FINISHED, duration_ms=duration_ms)
-
-    def error_handler(self, details: dict[str, Any]) -> None:
-        """A failure was turned into an error answer."""
-        self._add(node_id="ErrorHandler", type="error_handler", status="handled", error_details=details)
+        self.add("AnswerFormatter", "formatter", duration_ms=duration_ms)
 
     def execution_metadata(
         self, outcomes: Sequence[StepOutcome], departments: Sequence[str], *, resolution_applied: bool
@@ -163,15 +143,12 @@ class Trace:
         if searches := tuple(plan for o in outcomes if o.result for plan in o.result.searches):
             optional["searches"] = searches
         return ExecutionMetadata(
-            total_duration_ms=self.elapsed_ms(),
-            agents_invoked=tuple(agents),
+            total_duration_ms=self.elapsed_ms(), agents_invoked=tuple(agents),
             tools_executed=tuple(dict.fromkeys(o.tool for o in outcomes)),
             total_queries=sum(1 for agent, _ in queries if agent != ORCHESTRATOR),
-            conflict_resolution_applied=resolution_applied,
-            department_permission_filtering=True,
-            accessible_departments=tuple(departments),
-            **optional,
-        )
+            conflict_resolution_applied=resolution_applied, department_permission_filtering=True,
+            accessible_departments=tuple(departments), **optional,
+        )  # fmt: skip
 
     def performance(self, outcomes: Sequence[StepOutcome], fallback_agents: Sequence[str]) -> PerformanceMetrics:
         """The run's figures (§7)."""
@@ -179,22 +156,28 @@ class Trace:
         for outcome in outcomes:
             times[outcome.step.step.agent] = times.get(outcome.step.step.agent, 0) + outcome.duration_ms
         return PerformanceMetrics(
-            query_processing_time_ms=self.elapsed_ms(),
-            agent_execution_times=times,
-            tool_usage_stats=self.tools.usage,
-            conflict_resolution_time_ms=self.resolution_ms,
+            query_processing_time_ms=self.elapsed_ms(), agent_execution_times=times,
+            tool_usage_stats=_tool_usage(outcomes), conflict_resolution_time_ms=self.resolution_ms,
             cache_hit_ratio=round(self.caches.hit_ratio, 4),
             content_quality_metrics=content_quality(outcomes, fallback_agents, self._now()),
-        )
+        )  # fmt: skip
 
 
-def _call_metadata(outcome: StepOutcome, calls: Sequence[ToolUse]) -> dict[str, Any]:
+def _tool_usage(outcomes: Sequence[StepOutcome]) -> dict[str, ToolUsage]:
+    """By tool: how often it was called, and how long an answer took."""
+    spent: dict[str, list[int]] = {}
+    for use in (use for outcome in outcomes for use in outcome.calls):
+        spent.setdefault(use.tool, []).append(use.duration_ms)
+    return {tool: ToolUsage(calls=len(ms), avg_time_ms=round(sum(ms) / len(ms))) for tool, ms in spent.items()}
+
+
+def _call_metadata(outcome: StepOutcome) -> dict[str, Any]:
     """What a tool did and, where it took more than one, its calls."""
     told: dict[str, Any] = {}
     if outcome.result is not None and outcome.result.trace:
         told["trace"] = list(outcome.result.trace)
-    if len(calls) > 1:
-        told["calls"] = [to_json(tool_trace(use)) for use in calls]
+    if len(outcome.calls) > 1:
+        told["calls"] = [to_json(tool_trace(use)) for use in outcome.calls]
     return told
 
 

@@ -34,8 +34,9 @@ def preference_for(conflict: Conflict, language: Language) -> str:
     named = [conflict.rule] if by_rule else [name for name in FACTORS if name in leads and name != "domain"]
     traits = ", ".join(_filled(SENTENCES["traits"][language][name], winner) for name in named)
     occasions = SENTENCES["occasions"][language]
+    named_as = winner.department.upper() if len(winner.department) <= _ACRONYM else winner.department
     told: str = SENTENCES["preference"][language].format(
-        who=SENTENCES["who"][language].get(winner.kind) or _department(winner.department),
+        who=SENTENCES["who"][language].get(winner.kind) or named_as,
         traits=f" ({traits})" if traits else "",
         occasion=occasions.get(winner.department, occasions["other"]) if "domain" in leads and not by_rule else "",
     )
@@ -50,10 +51,6 @@ def _leads(conflict: Conflict) -> list[str]:
 
 def _filled(text: str, side: Side) -> str:
     return text.format(department=side.department, scope=side.scope, since=side.effective.date())
-
-
-def _department(name: str) -> str:
-    return name.upper() if len(name) <= _ACRONYM else name
 
 
 def as_of_lead(day: date, language: Language) -> str:
@@ -103,21 +100,17 @@ def step_ended_progress(step: PlannedStep, done: int, total: int, *, ok: bool, l
     status = "completed" if ok else "failed"
     message = f"{status.capitalize()} {done}/{total}: {step.step.label}"
     return _progress(
-        f"task_{status}",
-        max(percentage(done, total), least),
-        message,
+        f"task_{status}", max(percentage(done, total), least), message,
         **{f"{status}_task": {**_named(step), "status": status}},
-    )
+    )  # fmt: skip
 
 
 def all_ran_progress(outputs: Sequence[AgentOutput]) -> Progress:
     """Every step ended; the agents' outputs follow (§3)."""
     return _progress(
-        "ready_for_resolution",
-        ALL_DONE,
-        "All tasks completed, proceeding to final response",
+        "ready_for_resolution", ALL_DONE, "All tasks completed, proceeding to final response",
         agent_responses=[to_json(output) for output in outputs],
-    )
+    )  # fmt: skip
 
 
 def _named(step: PlannedStep) -> dict[str, str]:

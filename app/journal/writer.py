@@ -55,7 +55,6 @@ class JournalWriter:
         self._stale: StaleAttempt | None = None
         self._closed = False
         self._ended = False
-        self._hear: Callable[[Event], None] | None = None
 
     @property
     def has_ended(self) -> bool:
@@ -69,14 +68,8 @@ class JournalWriter:
         if self._closed:
             raise StaleAttempt(f"the journal of task {self.task_id} is closed")
         self._enqueue(event)
-        if self._hear is not None:
-            self._hear(event)
         if self._flusher is None or self._flusher.done():
             self._flusher = asyncio.create_task(self._flush_soon())
-
-    def call_on_append(self, hear: Callable[[Event], None]) -> None:
-        """Have every event heard as it is appended, before it is committed."""
-        self._hear = hear
 
     async def flush(self) -> None:
         """Commit what is waiting, or spool it. Raises `StaleAttempt`, or `AppError` (503) and keeps the events."""

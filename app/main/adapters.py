@@ -1,24 +1,17 @@
 """Picks the adapters of the settings: embedding model, language models, what carries messages, tools, the deep flow."""
 
 import asyncio
-from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
-from functools import cached_property
-from importlib import import_module
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from app.agents.mcp_servers import McpServers, McpTools
-from app.agents.monitor import Monitor
 from app.agents.registry import Solvers
 from app.agents.run import StepRunner
 from app.bus import Bus
 from app.bus.relay import RelayingBus
 from app.confinement.processes import Isolated, ProcessLimits
-from app.domain.evaluations import KeptRun
-from app.domain.principal import Principal
 from app.embedding import Embedder
 from app.embedding.cached import CachedEmbedder
 from app.embedding.onnx import OnnxEmbedder
@@ -42,7 +35,6 @@ from app.storage.database import Database
 from app.storage.notifications import NotificationChannel, identity_of
 from app.storage.spool import Spool, SpoolLimits
 from app.tasks.outage import SpooledWrites
-from app.tasks.oversight import Oversight
 from app.tools.base import Toolbox
 from app.tools.catalogue import ToolPorts, WebPorts, build_toolbox
 from app.tools.files import FileReader
@@ -50,29 +42,25 @@ from app.tools.safe_http import AllowedHosts, Fetcher, SystemResolver
 
 if TYPE_CHECKING:
     from app.bus.redis import RedisChannel
-    from app.evaluation.shelf import Shelf
 
 _BUS_SCHEMES = ("redis", "rediss", "unix")
 
 
 async def open_embedder(settings: Settings, stack: AsyncExitStack) -> CachedEmbedder:
     """The model, loaded and with its cache; closed with `stack`."""
-    embedder = CachedEmbedder(await _remote(settings) if settings.embedding_base_url else await _bundled(settings))
+    model: Embedder
+    if settings.embedding_base_url:
+        # Only here: the client's library takes half a second to import, and most services have the bundled model.
+        from app.embedding.openai import OpenAIEmbedder  # noqa: PLC0415
+
+        api_key = settings.embedding_api_key.get_secret_value()
+        model = await OpenAIEmbedder.connect(settings.embedding_base_url, settings.embedding_model, api_key=api_key)
+    else:
+        folder = settings.data_dir / "models"
+        model = await asyncio.to_thread(OnnxEmbedder.open, folder, threads=settings.embedding_threads)
+    embedder = CachedEmbedder(model)
     stack.push_async_callback(embedder.aclose)
     return embedder
-
-
-async def _remote(settings: Settings) -> Embedder:
-    # Only here: the client's library takes half a second to import, and most services have the bundled model.
-    from app.embedding.openai import OpenAIEmbedder  # noqa: PLC0415
-
-    api_key = settings.embedding_api_key.get_secret_value()
-    return await OpenAIEmbedder.connect(settings.embedding_base_url, settings.embedding_model, api_key=api_key)
-
-
-async def _bundled(settings: Settings) -> Embedder:
-    models = settings.data_dir / "models"
-    return await asyncio.to_thread(OnnxEmbedder.open, models, threads=settings.embedding_threads)
 
 
 def open_ladder(settings: Settings) -> Ladder:
@@ -101,21 +89,12 @@ def _rung(settings: Settings, url: str, model: str, api_key: str) -> Rung:
     return Rung(Endpoint.at(url, model, api_key=api_key, limits=limits, prices=prices))
 
 
-def spending_limits(settings: Settings) -> Limits:
-    """Of one question, one person and one tenant."""
+def spending_limits(settings: Settings, mode: Literal["task", "deep"] = "task") -> Limits:
+    """Of one question of this mode, one person and one tenant."""
     return Limits(
-        run_tokens=settings.task_token_budget,
-        run_calls=settings.task_call_budget,
-        user_tokens_per_day=settings.user_tokens_per_day,
-        tenant_tokens_per_day=settings.tenant_tokens_per_day,
-    )
-
-
-def deep_spending_limits(settings: Settings) -> Limits:
-    """The same for questions of several dependent steps."""
-    return replace(
-        spending_limits(settings), run_tokens=settings.deep_token_budget, run_calls=settings.deep_call_budget
-    )
+        run_tokens=getattr(settings, f"{mode}_token_budget"), run_calls=getattr(settings, f"{mode}_call_budget"),
+        user_tokens_per_day=settings.user_tokens_per_day, tenant_tokens_per_day=settings.tenant_tokens_per_day,
+    )  # fmt: skip
 
 
 async def open_bus(bus_url: str, database_url: str) -> RelayingBus:
@@ -131,20 +110,6 @@ async def open_bus(bus_url: str, database_url: str) -> RelayingBus:
         return await RelayingBus.open(NotificationChannel(database_url))
     check_bus_url(bus_url)
     return await RelayingBus.open(_redis_channel(bus_url, await identity_of(database_url)))
-
-
-async def open_messages(settings: Settings, database_url: str, stack: AsyncExitStack) -> tuple[Bus, Monitor]:
-    """The bus, and the process's monitor on it; both end with `stack`."""
-    bus, monitor = await open_bus(settings.bus_url.get_secret_value(), database_url), Monitor()
-    stack.push_async_callback(bus.aclose)
-    hearing = asyncio.create_task(monitor.listen(bus))
-
-    async def stop() -> None:
-        hearing.cancel()
-        await asyncio.wait([hearing])
-
-    stack.push_async_callback(stop)
-    return bus, monitor
 
 
 def _redis_channel(bus_url: str, namespace: str) -> "RedisChannel":
@@ -176,12 +141,7 @@ def check_bus_url(bus_url: str) -> None:
 async def open_outage(settings: Settings, database: Database, wake: Bus, stack: AsyncExitStack) -> Outage:
     """What keeps the writes of running tasks while the database is away; what killed processes of this data directory
     left is brought in before this returns."""
-    limits = SpoolLimits(
-        max_bytes=settings.spool_max_bytes,
-        max_entries=settings.spool_max_entries,
-        tenant_max_bytes=settings.spool_tenant_max_bytes,
-        tenant_max_entries=settings.spool_tenant_max_entries,
-    )
+    limits = SpoolLimits(**{name: getattr(settings, f"spool_{name}") for name in SpoolLimits._fields})
     outage = Outage(database, wake, Spool(settings.spool_dir, limits))
     stack.push_async_callback(outage.aclose)
     await outage.start(SpooledWrites(database, settings.task_lease_seconds).bring_in)
@@ -240,51 +200,11 @@ def open_deep(
 ) -> DeepFlow:
     """The flow on the same ports and limits as the department flow, but for its own deadline and budget; its tool calls
     are done in this process. Blocks shortly. Raises `FileRefused`."""
+    mind: DeepReasoner = LocalDeepReasoner()
     if settings.has_model:
-        ports = replace(ports, ledger=StoredLedger(database, deep_spending_limits(settings)))
+        ports = replace(ports, ledger=StoredLedger(database, spending_limits(settings, "deep")))
+        mind = ModelDeepReasoner(ladder, mind)
     limits = limits.model_copy(update={"task_deadline_ms": settings.deep_deadline_ms})
-    deep = DeepPorts(deep_mind(settings, ladder), Solvers.load(runner.toolbox), runner, checkpoints, files)
-    return DeepFlow(ports, deep, limits, deep_limits(settings))
-
-
-def deep_mind(settings: Settings, ladder: Ladder) -> DeepReasoner:
-    """The rules alone, or the models of `ladder` with the rules behind them."""
-    rules = LocalDeepReasoner()
-    return ModelDeepReasoner(ladder, rules) if settings.has_model else rules
-
-
-def deep_limits(settings: Settings) -> DeepLimits:
-    """The settings ``deep_…`` as the flow's limits."""
-    return DeepLimits(**{name: getattr(settings, f"deep_{name}") for name in DeepLimits.model_fields})
-
-
-class KeptEvaluations:
-    """What `conclave eval run` left in the data folder; every method reads files. The room is imported, beside the
-    event loop, when somebody first opens the pages for administrators."""
-
-    def __init__(self, data_dir: Path, oversight: Oversight):
-        self._data_dir, self._oversight = data_dir, oversight
-
-    async def page_style_hash(self) -> str:
-        """See `Shelf.page_style_hash`."""
-        return (await self._shelf()).page_style_hash
-
-    async def _shelf(self) -> "Shelf":
-        return await asyncio.to_thread(lambda: self._imported_shelf)
-
-    @cached_property
-    def _imported_shelf(self) -> "Shelf":
-        room = import_module("app.evaluation.shelf")
-        shelf: Shelf = room.Shelf(self._data_dir / room.SHELF_FOLDER)
-        return shelf
-
-    async def runs(self, principal: Principal) -> Sequence[KeptRun]:
-        """See `Shelf.runs`."""
-        return await (await self._shelf()).runs(principal)
-
-    async def page(self, principal: Principal, run_id: str, before: str | None) -> str:
-        """See `Shelf.page`."""
-        people = {one.name: one.principal() for one in await self._oversight.people(principal)}
-        shelf = await self._shelf()
-        viewer = import_module("app.evaluation.shelf").Viewer(principal, people)  # imported by now
-        return await shelf.page(viewer, run_id, before)
+    deep = DeepPorts(mind, Solvers.load(runner.toolbox), runner, checkpoints, files)
+    stages = DeepLimits(**{name: getattr(settings, f"deep_{name}") for name in DeepLimits.model_fields})
+    return DeepFlow(ports, deep, limits, stages)

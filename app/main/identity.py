@@ -4,10 +4,9 @@ import os
 import secrets
 from pathlib import Path
 
-from app.api.auth import Authenticator, Claims, DevLogin, KeySource, PublishedKeys, SharedSecret
+from app.api.auth import Claims, DevLogin, KeySource, PublishedKeys, SharedSecret
 from app.errors import AppError, ErrorCode
 from app.ingestion.seed import SeedUser, read_demo
-from app.main.storage import Directory
 from app.settings import Settings
 
 _DEV_TOKEN_SECONDS = 8 * 3600
@@ -58,38 +57,23 @@ def _kept_secret(path: Path) -> str:
     return path.read_text().strip()
 
 
-def authenticator(settings: Settings, keys: KeySource, directory: Directory) -> Authenticator:
-    """Checks tokens with these keys."""
-    return Authenticator(
-        keys, issuer=settings.auth_issuer, audience=settings.auth_audience, is_known=directory.is_known
-    )
-
-
 def dev_login(settings: Settings, keys: KeySource) -> DevLogin | None:
     """Sign-in as a demo user, where it is on and this service signs its own tokens. Reads one small file."""
     if not settings.dev_login or not isinstance(keys, SharedSecret):
         return None
-    users = {f"{user.tenant}/{user.name}": demo_claims(user) for user in read_demo(settings.seed_dir).users}
+    claims = [demo_claims(user) for user in read_demo(settings.seed_dir).users]
     return DevLogin(
-        users,
-        keys,
-        issuer=settings.auth_issuer,
-        audience=settings.auth_audience,
-        ttl_seconds=_DEV_TOKEN_SECONDS,
-    )
+        {f"{one.tenant_id}/{one.sub}": one for one in claims}, keys, issuer=settings.auth_issuer,
+        audience=settings.auth_audience, ttl_seconds=_DEV_TOKEN_SECONDS,
+    )  # fmt: skip
 
 
 def demo_claims(user: SeedUser) -> Claims:
     """The token of a demo user."""
     return Claims(
-        sub=user.name,
-        tenant_id=user.tenant,
-        name=user.name,
-        department=user.department,
-        departments=user.departments,
-        permissions=user.scopes,
-        roles=user.roles,
-    )
+        sub=user.name, tenant_id=user.tenant, name=user.name, department=user.department,
+        departments=user.departments, permissions=user.scopes, roles=user.roles,
+    )  # fmt: skip
 
 
 def _unsafe(reason: str) -> AppError:

@@ -12,16 +12,16 @@ from uuid import UUID
 import structlog
 
 from app.agents.dispatch import RemoteSteps
-from app.agents.monitor import Monitor
 from app.agents.registry import AgentRegistry
 from app.agents.run import StepRunner
 from app.agents.spec import FileRefused
-from app.api.auth import Claims
+from app.api.auth import Authenticator, Claims
 from app.api.deps import AppServices, Limits
 from app.domain.attachments import AttachmentLimits
 from app.domain.principal import Principal
 from app.embedding.cached import CachedEmbedder
 from app.errors import AppError, ErrorCode
+from app.evaluation.shelf import SHELF_FOLDER, Shelf
 from app.flow.deep.state import decided
 from app.flow.graph import DepartmentFlow
 from app.flow.state import FlowLimits, Ports
@@ -33,22 +33,21 @@ from app.ingestion.passages import Reembedding
 from app.ingestion.pipeline import Ingestion
 from app.journal import Journal
 from app.main.adapters import (
-    KeptEvaluations,
     check_bus_url,
+    open_bus,
     open_deep,
     open_embedder,
     open_ladder,
-    open_messages,
     open_outage,
     open_tools,
     spending_limits,
 )
-from app.main.identity import authenticator, dev_login, key_source, trusted_hosts
+from app.main.identity import dev_login, key_source, trusted_hosts
 from app.main.seeding import SeedReport, Seen, plant_once, plant_seed, retell_logs
 from app.main.storage import Addresses, Directory, Readiness, Storage
 from app.main.working import Balancing, StepRooms, worker_of
 from app.reasoning import Reasoner
-from app.reasoning.budget import NoLedger, StoredLedger
+from app.reasoning.budget import Ledger, StoredLedger
 from app.reasoning.llm import Ladder, ModelReasoner
 from app.reasoning.local import LocalReasoner
 from app.reasoning.local.intents import needs_steps
@@ -96,7 +95,6 @@ class Services:
         self.reembedding: Reembedding
         self.rooms: AppServices
         self.worker: Worker
-        self.monitor: Monitor
         self.ladder = Ladder([])
         """The language models, best first; empty where none is configured."""
         self._rules: LocalReasoner
@@ -214,7 +212,8 @@ class Services:
     async def _open_rooms(self) -> None:
         settings, calibration = self.settings, load_calibration(self.embedder.model)
         self._open_ingestion(calibration)
-        bus, self.monitor = await open_messages(settings, self.addresses.app, self._stack)
+        bus = await open_bus(settings.bus_url.get_secret_value(), self.addresses.app)
+        self._stack.push_async_callback(bus.aclose)
         journal = Journal(self.database, bus, await open_outage(settings, self.database, bus, self._stack))
         registry = TaskRegistry(
             self.database, journal, JobQueue(), now, settings.task_lease_seconds, settings.max_redispatches
@@ -230,7 +229,7 @@ class Services:
         hosts = trusted_hosts(settings)
         runner = StepRunner(registry, toolbox, reasoner, now, trusted_link_hosts=hosts)
         corpus = Corpus(self.database, calibration.space)
-        ledger = StoredLedger(self.database, spending_limits(settings)) if settings.has_model else NoLedger()
+        ledger = StoredLedger(self.database, spending_limits(settings)) if settings.has_model else Ledger()
         clock = TenantClock(self.database)
         steps = StepRooms.of(runner, RemoteSteps(registry.steps, bus, now), agents, ledger)
         ports = Ports(registry, memory, clock, retriever, corpus, reasoner, agents, steps.dispatch, ledger, now)
@@ -238,9 +237,11 @@ class Services:
         limits = _flow_limits(settings, hosts)
         deep = open_deep(settings, ports, limits, runner, self.ladder, states, self.attachments, self.database)
         flow = DepartmentFlow(ports, limits, deep, needs_steps if settings.has_model else None)
-        keys, oversight = key_source(settings), Oversight(self.database, registry, is_priced=settings.has_prices)
+        keys = key_source(settings)
         self.rooms = AppServices(
-            authenticator=authenticator(settings, keys, self.directory),
+            authenticator=Authenticator(
+                keys, issuer=settings.auth_issuer, audience=settings.auth_audience, is_known=self.directory.is_known
+            ),
             dev_login=dev_login(settings, keys),
             registry=registry,
             approvals=Approvals(self.database, journal, JobQueue(), decided),
@@ -258,8 +259,8 @@ class Services:
             performance=PerformanceBook(self.database),
             feedback=FeedbackBook(self.database),
             conflicts=ConflictBook(self.database),
-            oversight=oversight,
-            evaluations=KeptEvaluations(settings.data_dir, oversight),
+            oversight=Oversight(self.database, registry, is_priced=settings.has_prices),
+            evaluations=Shelf(settings.data_dir / SHELF_FOLDER),
             limits=Limits(**{one.name: getattr(settings, one.name) for one in fields(Limits)}),
             readiness=Readiness(self.storage, lambda: self.embedder.dimensions > 0, self._is_worker_well),
             now=now,

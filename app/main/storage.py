@@ -61,13 +61,7 @@ class Directory:
         """
         tenant, _, name = user.partition("/")
         tenant_id = tenant_id_of(tenant)
-        nobody = Principal(
-            tenant_id=tenant_id,
-            user_id=user_id_of(tenant_id, name),
-            department=GENERAL,
-            departments=frozenset({GENERAL}),
-            scopes=frozenset(),
-        )
+        nobody = Principal.without_rights(tenant_id, user_id_of(tenant_id, name))
         async with self._database.principal_scope(nobody, durable=False) as tx:
             found = await tenants.user(tx, tenant_id, nobody.user_id)
         if found is None:

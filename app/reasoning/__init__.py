@@ -25,15 +25,13 @@ class AgentOffer(Record):
     name: str
     description: str
     tools: dict[str, str]
-    """Tool name to description; only tools the caller may use."""
+    """Descriptions by name; only tools the caller may use."""
     exemplars: tuple[str, ...]
-    """Typical questions and topics of the department, both languages."""
     departments: tuple[str, ...]
     """Departments whose documents the agent reads; none for a pool of tools."""
     types: dict[str, str] = {}
     """Agent types of a pool, and the tool each one is: ``sum`` → ``math.mcp_sum``."""
     is_fallback: bool = False
-    """The agent for questions of no particular domain."""
 
     @property
     def own_tool(self) -> str:
@@ -100,9 +98,7 @@ class PlanRequest(Record):
     user_access: tuple[Scope, ...]
     max_queries_per_agent: int
     files: int = 0
-    """How many files the asker attached."""
     feedback: str = ""
-    """Why the previous plan was refused; empty at first."""
 
 
 class Review(Record):
@@ -130,11 +126,10 @@ class AnswerRequest(Record):
 
 
 class Summary(Record):
-    """A summary of findings; keeps numbers and negations."""
+    """A summary of findings, with the positions of those it rests on; keeps numbers and negations."""
 
     text: str
     sources: tuple[int, ...]
-    """Positions of the findings it rests on."""
 
 
 class Arguments(Record):
@@ -161,9 +156,8 @@ class ResolvedPoint(Record):
     winner_title: str
     loser_title: str
     reason: str
-    """Why the winner holds, as the answer says it."""
     preference: str
-    """The same as the sentence that ``reasoning`` begins with."""
+    """The reason as the sentence that ``reasoning`` begins with."""
     decided: bool
     """False when the margin was too small: both sides are shown."""
 
@@ -174,12 +168,11 @@ class ComposeRequest(Record):
     query: str
     language: Language
     findings: tuple[Finding, ...]
-    """In plan order, losing claims already marked by `conflicts`."""
+    """In plan order."""
     summaries: tuple[str, ...] = ()
     computations: tuple[str, ...] = ()
-    """Finished sentences with computed amounts and their formula."""
     refusals: tuple[str, ...] = ()
-    """Why a tool could not do its part, a sentence each."""
+    """Finished sentences: computed amounts with their formula, and why a tool could not do its part."""
     conflicts: tuple[ResolvedPoint, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     """What the answer may cite; ``[1]`` in its text names the first."""
@@ -207,11 +200,8 @@ class Reasoner(Protocol):
     async def classify(
         self, query: str, history: Sequence[Message], agents: Sequence[AgentOffer], *, today: date | None = None
     ) -> Classification:
-        """Tell chitchat from questions, resolve references to the history, split into sub-queries.
-
-        Recalled messages stand in front of the last turns: a mind goes back to them when the question does. With
-        `today` it is also read whether the rules of another day are asked for.
-        """
+        """Tell chitchat from questions, resolve references to the history (recalled messages stand in front), split
+        into sub-queries; with `today` also read whether the rules of another day are asked for."""
 
     async def plan(self, request: PlanRequest) -> Plan:
         """Choose agents, queries and tools and order them in tiers. Uses only agents and tools on offer."""
@@ -228,34 +218,18 @@ class Reasoner(Protocol):
     async def claims(
         self, quotes: Sequence[tuple[str, Quote]], language: Language
     ) -> tuple[tuple[ProposedClaim, ...], ...]:
-        """What quotes state in answer to the queries they were found for, in the quotes' order: proposals, each held
-        against its text before it counts. Empty where rules read the claims of quotes alone.
-
-        Args:
-            quotes: (query, quote).
-            language: The asker's.
-        """
+        """What each quote states in answer to the query it was found for, in the quotes' order: proposals, held against
+        their text before they count. Empty where rules read the claims of quotes alone."""
 
     async def summarise(self, query: str, findings: Sequence[Finding], language: Language) -> Summary:
         """The gist of several findings for one question."""
 
     async def arguments(
-        self,
-        tool: str,
-        query: str,
-        findings: Sequence[Finding],
-        language: Language,
+        self, tool: str, query: str, findings: Sequence[Finding], language: Language,
         schema: Mapping[str, Any] | None = None,
-    ) -> Arguments:
-        """Arguments for a tool, each traced to the question or a quote.
-
-        Args:
-            tool: Its name.
-            query: What it shall answer.
-            findings: What was found before; data, it fills values and nothing else.
-            language: The asker's.
-            schema: JSON schema of the tool's arguments, an object; None for tools whose arguments a mind knows.
-        """
+    ) -> Arguments:  # fmt: skip
+        """Arguments for a tool, each traced to the question or a quote; findings are data, they fill values only.
+        `schema` is the JSON schema of the arguments, None for tools whose arguments a mind knows."""
 
     def compose(self, request: ComposeRequest) -> AsyncIterator[str | Composition]:
         """Stream the answer's text in pieces; the last item is the whole `Composition`."""

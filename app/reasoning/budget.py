@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 from uuid import UUID, uuid4
 
 from app.domain.principal import Principal
@@ -34,17 +33,17 @@ class Spent:
     duration_ms: int
 
 
-class Ledger(Protocol):
-    """Where calls are counted."""
+class Ledger:
+    """Where calls are counted. By itself it counts nothing and refuses nothing: without a model nothing is spent."""
 
     async def reserve(self, principal: Principal, wanted: Reservation) -> None:
-        """Raises `LimitReached`."""
+        """Count a call in before it is made. Raises `LimitReached`."""
 
     async def settle(self, principal: Principal, call_id: UUID, spent: Spent) -> None:
         """Put what a call took in the place of what was reserved."""
 
 
-class StoredLedger:
+class StoredLedger(Ledger):
     """The ledger in the database; every method is one short transaction."""
 
     def __init__(self, database: Database, limits: Limits):
@@ -62,16 +61,6 @@ class StoredLedger:
                 tx, call_id, outcome=spent.outcome, prompt_tokens=spent.prompt_tokens,
                 completion_tokens=spent.completion_tokens, cost_micros=spent.cost_micros, duration_ms=spent.duration_ms,
             )  # fmt: skip
-
-
-class NoLedger:
-    """Counts nothing and refuses nothing: where no model is configured, nothing is spent."""
-
-    async def reserve(self, principal: Principal, wanted: Reservation) -> None:
-        """See `Ledger`."""
-
-    async def settle(self, principal: Principal, call_id: UUID, spent: Spent) -> None:
-        """See `Ledger`."""
 
 
 @dataclass
@@ -156,6 +145,6 @@ def current_account() -> Account | None:
 
 
 __all__ = [
-    "Account", "Doings", "Ledger", "LimitReached", "Limits", "NoLedger", "Spent", "StoredLedger", "charged_to",
+    "Account", "Doings", "Ledger", "LimitReached", "Limits", "Spent", "StoredLedger", "charged_to",
     "charged_to_step", "current_account", "note_downgrade",
 ]  # fmt: skip

@@ -30,7 +30,6 @@ class DecomposeRequest(Record):
     expert: tuple[ToolOffer, ...]
     today: date
     feedback: str = ""
-    """Why the plan before was refused; empty at first."""
     previous: DeepPlan | None = None
     max_research_steps: int = 6
 
@@ -44,7 +43,6 @@ class ActRequest(Record):
     task: str
     """The research step, or the logic steps one a line."""
     step: int = 0
-    """Of the plan's research, from 1; 0 for the expert."""
     tools: tuple[ToolOffer, ...]
     research: tuple[Research, ...] = ()
     """What earlier steps found; for the expert, what all found."""
@@ -53,9 +51,7 @@ class ActRequest(Record):
     messages: tuple[DeepMessage, ...] = ()
     """The shared channel as far as this agent may see it."""
     feedback: str = ""
-    """The critic's, when work was sent back."""
     previous: Working | Research | None = None
-    """The work that was sent back."""
     today: date
     calls_left: int
     """0 = conclude now."""
@@ -66,7 +62,6 @@ class ToolWish(Record):
 
     kind: Literal["tool"] = "tool"
     tool: str
-    """One of the tools on offer."""
     query: str
     """What it shall answer; by itself for a tool without schema."""
     arguments: dict[str, str] = {}
@@ -102,9 +97,7 @@ class CritiqueRequest(Record):
     asked: Asked
     plan: DeepPlan
     tools: tuple[ToolOffer, ...] = ()
-    """What researcher and expert can do, for a plan."""
     earlier: tuple[Research, ...] = ()
-    """Research that was approved before."""
     research: Research | None = None
     working: Working | None = None
     min_relevance_score: float = 0.7
@@ -119,7 +112,6 @@ class TellRequest(Record):
     working: Working | None = None
     """Approved, or the best there is when `failure` says why not."""
     critiques: tuple[Critique, ...] = ()
-    """All there were, in order."""
     failure: str = ""
     """Why no answer could be given; empty when there is one."""
     max_follow_up_questions: int = 0

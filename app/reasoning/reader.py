@@ -45,10 +45,9 @@ class Piece(Record):
 
 
 class Reading(Record):
-    """What a reader makes of a request."""
+    """What a reader makes of a request, the best piece first."""
 
     pieces: tuple[Piece, ...]
-    """Best first."""
     confidence: float = Field(ge=0, le=1)
     """Probability that the best piece answers, calibrated over all kinds of questions; 0 without pieces."""
 

@@ -16,7 +16,7 @@ from pgqueuer.domain.types import JobId
 from pgqueuer.qm import QueueManager
 from pgqueuer.queries import Queries
 
-from app.domain.principal import GENERAL, Principal
+from app.domain.principal import Principal
 from app.domain.record import Record
 from app.storage.database import Database, OperatorTransaction, Transaction
 from app.tasks.watchdog import LONGEST_PAUSE_SECONDS
@@ -48,13 +48,7 @@ class Job(Record):
     @property
     def owner(self) -> Principal:
         """The task's owner without any right to knowledge: enough to claim the task, which knows the real caller."""
-        return Principal(
-            tenant_id=self.tenant_id,
-            user_id=self.user_id,
-            department=GENERAL,
-            departments=frozenset({GENERAL}),
-            scopes=frozenset(),
-        )
+        return Principal.without_rights(self.tenant_id, self.user_id)
 
 
 class JobQueue:

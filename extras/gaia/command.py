@@ -18,7 +18,6 @@ from app.settings import Settings
 from extras.gaia.display import show_gaia
 from extras.gaia.house import LocalDeepHouse, deep_circumstances
 from extras.gaia.kept import kept_answers, submission_lines
-from extras.gaia.page import gaia_page
 from extras.gaia.question import BUNDLED, GaiaSet, open_set
 from extras.gaia.report import GaiaAnswer, GaiaReport, summarise
 from extras.gaia.running import GaiaRun, Mode
@@ -52,7 +51,7 @@ async def gaia(
     limit: Annotated[int | None, typer.Option(min=1, help="At most so many questions.")] = None,
     with_model: Annotated[bool, typer.Option(help="Ask the configured models and the web, too.")] = False,
     mode: Annotated[str, typer.Option(help="deep, auto or department.")] = "deep",
-    out: Annotated[Path | None, typer.Option(help="Folder for the report, the page and the submission.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the report and the submission.")] = None,
     resume: Annotated[bool, typer.Option(help="Keep the answers that are in the folder, ask the others.")] = False,
     concurrency: Annotated[int, typer.Option(min=1, max=64, help="Questions at a time.")] = 1,
     minimum: Annotated[float | None, typer.Option("--min", min=0, max=1, help="Exit code 1 below this share.")] = None,
@@ -131,7 +130,6 @@ def _line(answer: GaiaAnswer) -> str:
 def _keep(folder: Path, report: GaiaReport) -> list[Path]:
     texts = {
         "report.json": report.model_dump_json(indent=1),
-        "report.html": gaia_page(report),
         "submission.jsonl": submission_lines(report.answers),
     }
     for name, text in texts.items():

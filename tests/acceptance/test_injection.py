@@ -86,17 +86,17 @@ async def house(scratch: Path, server: ModelServer) -> AsyncIterator[Services]:
     nothing_is_marked.undo()
 
 
-MODES: tuple[AnswerMode, ...] = ("extractive", "model", "thorough")
+MODES: tuple[AnswerMode, ...] = ("extractive", "model")
 
 
 @pytest.fixture(autouse=True)
 def asked_for_everything(house: Services) -> None:
-    in_mode(house, "thorough")
+    in_mode(house, "model")
 
 
 @pytest.fixture(params=MODES)
 def mode(house: Services, asked_for_everything: None, request: pytest.FixtureRequest) -> AnswerMode:
-    """How much the model is asked: only plan and text, the answers too, everything."""
+    """How much the model is asked: only plan and text, or the answers too."""
     chosen: AnswerMode = request.param
     in_mode(house, chosen)
     return chosen
@@ -109,8 +109,6 @@ def in_mode(house: Services, mode: AnswerMode) -> None:
 
 
 MINDS: tuple[Mind, ...] = (obedient_house, unbound_obedient_house)
-SHARES = {"extractive": 1.0, "model": 0.5, "thorough": 1.0}
-"""Of the runs of each mode: the last one holds all that the second does."""
 
 
 class TestDocuments:
@@ -119,7 +117,7 @@ class TestDocuments:
         self, house: Services, server: ModelServer, tally: Tally, mode: AnswerMode, mind: Mind
     ) -> None:
         place = MODES.index(mode) * len(MINDS) + MINDS.index(mind)
-        questions = [document.question for document in hand(place * RUNS, round(RUNS * SHARES[mode]))]
+        questions = [document.question for document in hand(place * RUNS, RUNS)]
         runs = await played(house, server, mind, questions, await planned(house, server, questions))
         exposed = count(tally, f"{mode}, {mind.__name__}", server, runs)
         checked(house, server, runs)

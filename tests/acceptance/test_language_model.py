@@ -61,7 +61,7 @@ async def house(scratch: Path, small_seed: Path, server: ModelServer) -> AsyncIt
     """The small company with a model that is asked for everything."""
     settings = Settings(
         _env_file=None, data_dir=await planted(scratch / "model", small_seed), seed_dir=small_seed,
-        llm_base_url=server.base_url, llm_model="scripted", llm_answer_mode="thorough",
+        llm_base_url=server.base_url, llm_model="scripted", llm_answer_mode="model",
         task_deadline_ms=DEADLINE_MS, enable_caching=False, task_token_budget=60_000,
         llm_prompt_price=2.0, llm_completion_price=10.0, task_call_budget=60,
     )  # fmt: skip
@@ -98,7 +98,7 @@ class TestRoundTrips:
         try:
             told = await ask(house, "acme/lan", DEMO)
         finally:
-            mind.answer_mode = "thorough"
+            mind.answer_mode = "model"
         usage = told.answer["execution_metadata"]["model_usage"]
         assert round_trips(server.requests) == most_trips
         assert sum(stage_of(asked) in ("plan", "compose") for asked in server.requests) == 2

@@ -11,7 +11,6 @@ import pytest
 
 import app.main.services
 from app.agents.dispatch import Dispatch
-from app.agents.monitor import Monitor
 from app.bus import Bus, Subscription
 from app.bus.memory import MemoryBus
 from app.bus.redis import RedisChannel
@@ -40,7 +39,7 @@ SUBSCRIPTIONS = {
     "MultiAgents_Synthesizer": Wanted(topics=frozenset({"math_result", "date_result", "verification_done"})),
     "Monitor": Wanted(topics=frozenset({"tool_request", "tool_response"})),
 }
-"""The seed's table, and the monitor it asks for."""
+"""The seed's table, and a monitor of tool calls as it may be added."""
 QUIET = 0.2
 
 
@@ -108,11 +107,11 @@ async def house(
 def _use(stack: AsyncExitStack, bus: MemoryBus) -> None:
     """Have the next services opened over this bus."""
 
-    async def opened(_settings: Settings, _address: str, _stack: AsyncExitStack) -> tuple[Bus, Monitor]:
-        return bus, Monitor()
+    async def opened(_bus_url: str, _address: str) -> Bus:
+        return bus
 
     patch = pytest.MonkeyPatch()
-    patch.setattr(app.main.services, "open_messages", opened)
+    patch.setattr(app.main.services, "open_bus", opened)
     stack.callback(patch.undo)
 
 

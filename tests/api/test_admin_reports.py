@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
 from uuid import uuid4
 
 import httpx
@@ -98,30 +97,3 @@ class TestEvaluations:
             [run] = answer["runs"]
             assert (run["questions"], run["leak_count"], run["rates"]["right"]["value"]) == (2, 0, 0.5)
             assert "SECRET" not in str(answer)
-
-    async def test_a_page_may_do_nothing_where_it_is_shown(self, client_of: ClientOf, kept: dict[str, str]) -> None:
-        page = await client_of("acme/admin").get(f"/admin/evaluations/{kept['acme']}")
-        assert page.status_code == 200 and page.headers["content-type"].startswith("text/html")
-        policy = page.headers["content-security-policy"].split("; ")
-        assert policy[:2] == ["sandbox", "default-src 'none'"] and not any("script" in one for one in policy)
-        assert page.headers["cache-control"] == "no-store" and page.headers["x-content-type-options"] == "nosniff"
-        assert "<script" not in page.text and "SECRET" in page.text
-
-    async def test_of_another_company_is_answered_like_an_unknown_one(
-        self, client_of: ClientOf, kept: dict[str, str]
-    ) -> None:
-        admin, unknown = client_of("acme/admin"), "20200101T000000Z-000000"
-        paths = (kept["globex"], unknown, f"{kept['acme']}?before={kept['globex']}", f"{kept['acme']}?before={unknown}")
-        told: list[Any] = [await admin.get(f"/admin/evaluations/{path}") for path in paths]
-        assert {one.status_code for one in told} == {404} and len({one.text for one in told}) == 1
-
-    async def test_no_other_file_can_be_asked_for(self, client_of: ClientOf, subtests: pytest.Subtests) -> None:
-        for path in ["..", "%2e%2e%2fjwt-secret", "report.json", "20200101T000000Z-000000x"]:
-            with subtests.test(ascii(path)[:80]):
-                assert (await client_of("acme/admin").get(f"/admin/evaluations/{path}")).status_code in (404, 422)
-
-    async def test_the_admin_page_lets_their_style_in_and_no_other(self, address: str, house: Services) -> None:
-        async with httpx.AsyncClient() as http:
-            policies = [(await http.get(address + path)).headers["content-security-policy"] for path in ("/admin", "/")]
-        assert f"style-src 'self' '{await house.rooms.evaluations.page_style_hash()}';" in policies[0]
-        assert "style-src 'self';" in policies[1] and "unsafe" not in policies[0]

@@ -70,19 +70,23 @@ async def breaking_line(address: str, breaks: int) -> AsyncIterator[str]:
 
         async def ask() -> None:
             nonlocal left
-            while piece := await reader.read(65_536):
-                if left and piece.startswith(b"POST /api/v1/documents"):
-                    left -= 1
-                    cut.append(b"HTTP/1.1 100" if left % 2 else b"HTTP/1.1 202")
-                to_server.write(piece)
-            to_server.close()
+            try:
+                while piece := await reader.read(65_536):
+                    if left and piece.startswith(b"POST /api/v1/documents"):
+                        left -= 1
+                        cut.append(b"HTTP/1.1 100" if left % 2 else b"HTTP/1.1 202")
+                    to_server.write(piece)
+            finally:  # also when the client resets the line
+                to_server.close()
 
         async def answer() -> None:
-            while piece := await from_server.read(65_536):
-                if cut and piece.startswith(cut[-1]):
-                    break
-                writer.write(piece)
-            writer.close()
+            try:
+                while piece := await from_server.read(65_536):
+                    if cut and piece.startswith(cut[-1]):
+                        break
+                    writer.write(piece)
+            finally:
+                writer.close()
 
         await asyncio.gather(ask(), answer(), return_exceptions=True)
 

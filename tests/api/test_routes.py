@@ -92,7 +92,6 @@ class TestEveryRoute:
             ("post", "/api/v1/admin/tasks/{task_id}/retry"),
             ("get", "/api/v1/admin/usage"),
             ("get", "/api/v1/admin/evaluations"),
-            ("get", "/api/v1/admin/evaluations/{run_id}"),
             ("get", "/api/v1/admin/agents"),
             ("get", "/api/v1/admin/readers"),
             ("get", "/v1/models"),

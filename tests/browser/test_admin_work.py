@@ -9,7 +9,7 @@ import pytest
 from playwright.async_api import Locator, Page, expect
 
 from app.domain.principal import Principal
-from app.evaluation.comparison import DEFAULT_GATES, held, read_gates
+from app.evaluation.gates import DEFAULT_GATES, check_gates, read_gates
 from app.evaluation.shelf import SHELF_FOLDER, Shelf
 from app.main import Services
 from tests.browser.company import DECIDED, SEED_QUESTION
@@ -77,7 +77,7 @@ def kept(house: Services) -> list[str]:
     for number, answers in enumerate(((good, bad, bad, weighed), (good, good, bad, weighed))):
         told = report(*answers, tags=["number"])
         moment = datetime(2026, 11, 20 + number, 9, 30, tzinfo=UTC)
-        told = told.model_copy(update={"made_at": moment, "gates": held(read_gates(DEFAULT_GATES), told, None)})
+        told = told.model_copy(update={"made_at": moment, "gates": check_gates(read_gates(DEFAULT_GATES), told)})
         made.append(shelf.keep(told).name)
     return made
 
@@ -150,27 +150,10 @@ class TestUsage:
 
 
 class TestEvaluations:
-    async def test_are_listed_and_a_report_opens_in_a_frame_without_rights(self, enter: Enter, kept: list[str]) -> None:
+    async def test_are_listed_with_their_gates(self, enter: Enter, kept: list[str]) -> None:
         page = await enter("evaluations")
-        await page.locator(f'[data-run="{kept[1]}"]').get_by_role("button", name="Mở báo cáo").click()
-        frame = page.locator("#sheet iframe")
-        assert await frame.get_attribute("sandbox") == ""
-        inside = page.frame_locator("#sheet iframe")
-        await expect(inside.locator("h1")).to_have_text("Evaluation")
-        assert await inside.locator("body").evaluate("(body) => getComputedStyle(body).margin") == "0px"
-        async with page.expect_download() as saved:
-            await page.get_by_role("button", name="Lưu trang").click()
-        assert "<h1>Evaluation</h1>" in (await (await saved.value).path()).read_text("utf-8")
-
-    async def test_two_are_compared(self, enter: Enter, kept: list[str]) -> None:
-        page = await enter("evaluations")
-        compare = page.get_by_role("button", name="So sánh hai lần")
-        await expect(compare).to_be_disabled()
         for run in kept:
-            await page.locator(f'[data-run="{run}"] input').check()
-        await compare.click()
-        await expect(page.locator("#sheet .figures-list .good").first).to_contain_text("+")
-        await expect(page.frame_locator("#sheet iframe").locator("body")).to_contain_text("earlier run")
+            await expect(page.locator(f'[data-run="{run}"] .standing')).to_be_visible()
         assert await serious(page) == []
 
 
@@ -250,12 +233,6 @@ class TestPictures:
         for part in ("usage", "evaluations", "agents"):
             await take(await enter(part), folder / f"admin-{part}.webp")
             await _take_all(enter, part, folder)
-        page = await enter("evaluations")
-        for run in kept:
-            await page.locator(f'[data-run="{run}"] input').check()
-        await page.get_by_role("button", name="So sánh hai lần").click()
-        await expect(page.frame_locator("#sheet iframe").locator("h1")).to_be_visible()
-        await take(page, folder / "admin-comparison.webp")
         page = await enter("agents")
         await page.locator("[data-agent=hr] summary").click()
         await take(page, folder / "admin-agent-file.webp")

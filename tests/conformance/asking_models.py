@@ -7,7 +7,6 @@ from contextlib import asynccontextmanager, contextmanager
 from typing import Any
 from uuid import uuid4
 
-from app.domain.plan import ExecutionFlow, Plan, Planning, PlanPermission, Step
 from app.reasoning import AgentOffer, AnswerRequest, Classification, ComposeRequest, Composition, PlanRequest
 from app.reasoning.budget import Account, Ledger, charged_to
 from app.reasoning.llm import Ladder, ModelReasoner, Rung, TimeLimits
@@ -61,7 +60,7 @@ def ladder_to(*addresses: tuple[str, str], limits: TimeLimits = QUICK, seed: int
 async def reasoner_to(
     rules: LocalReasoner,
     *addresses: tuple[str, str],
-    mode: AnswerMode = "thorough",
+    mode: AnswerMode = "model",
     limits: TimeLimits = QUICK,
     seed: int = 0,
 ) -> AsyncIterator[ModelReasoner]:
@@ -82,16 +81,6 @@ def plan_request() -> PlanRequest:
     return PlanRequest(
         query=QUERY, classification=_classified(), agents=OFFERS, probes=(), user_access=("public",),
         max_queries_per_agent=10,
-    )  # fmt: skip
-
-
-def _plan() -> Plan:
-    step = Step(agent="hr", tool="rag_tool", message=QUERY)
-    return Plan(
-        original_query=QUERY, refined_query=QUERY,
-        agents={"hr": {"queries": (QUERY,), "tools": ("rag_tool",)}},
-        permission=PlanPermission(user_access=("public",)),
-        execution_flow=ExecutionFlow(planning=Planning(tiers=((step,),)), conflict_resolution=""),
     )  # fmt: skip
 
 
@@ -121,15 +110,9 @@ async def composed(reasoner: ModelReasoner, request: ComposeRequest | None = Non
 
 CALLS: dict[str, Callable[[ModelReasoner], Coroutine[None, None, Any]]] = {
     "plan": lambda reasoner: reasoner.classify(QUERY, (), OFFERS),
-    "review": lambda reasoner: reasoner.review_finding(FOUND, "vi"),
     "answer": lambda reasoner: reasoner.answer(answer_request()),
-    "summarise": lambda reasoner: reasoner.summarise(QUERY, (FOUND,), "vi"),
     "arguments": lambda reasoner: reasoner.arguments("math_tool", "Cho biết tổng của những thứ ấy", (), "vi"),
     "claims": lambda reasoner: reasoner.claims([(QUERY, quote) for quote in FOUND.quotes], "vi"),
     "compose": composed,
 }
 """A call of the port by the stage its prompt belongs to."""
-
-
-async def review_plan(reasoner: ModelReasoner) -> Any:
-    return await reasoner.review_plan(_plan(), plan_request())

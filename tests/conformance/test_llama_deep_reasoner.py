@@ -9,7 +9,7 @@ from app.domain.deep import Asked
 from app.reasoning.llm import TimeLimits
 from app.reasoning.llm.prompts import load
 from app.reasoning.llm.request import CallOutcome, ModelFailed, Request
-from app.reasoning.llm.shapes import CritiqueShape, DeepPlanShape, ResearchShape
+from app.reasoning.llm.shapes import ACTIONS, CritiqueShape, DeepPlanShape
 from app.reasoning.llm.structured import Shape, parse, schema_of
 from tests.conformance import deep_calls as calls
 from tests.conformance.asking_models import ladder_to, paid
@@ -24,7 +24,7 @@ ASKED = Asked(question="What is 4 * 50000?", language="en")
 class TestContract:
     @pytest.mark.parametrize(
         ("purpose", "shape"),
-        [("deep_plan", DeepPlanShape), ("deep_research", ResearchShape), ("deep_review", CritiqueShape)],
+        [("deep_plan", DeepPlanShape), ("deep_research", ACTIONS["researcher", True]), ("deep_review", CritiqueShape)],
     )
     async def test_replies_are_of_the_schema(self, purpose: str, shape: type[Shape], llama: LlamaServer) -> None:
         ladder = ladder_to((llama.base_url, llama.model), limits=PATIENT)
@@ -38,7 +38,7 @@ class TestContract:
             else:
                 read = parse(text)
                 assert read.keys() == shape.model_fields.keys()
-                assert shape is not ResearchShape or read["action"]["kind"] in ("tool", "found")
+                assert shape is not ACTIONS["researcher", True] or read["action"]["kind"] in ("tool", "found")
         await ladder.aclose()
         assert ladder.rungs[0].endpoint.abilities.schema == "json_schema"
 

@@ -10,7 +10,6 @@ from app.reasoning import AnswerRequest, ComposeRequest
 from app.reasoning.llm import TimeLimits
 from app.reasoning.llm.prompts import load
 from app.reasoning.llm.request import CallOutcome, ModelFailed, Request
-from app.reasoning.llm.reviewing import finding_reviewed
 from app.reasoning.llm.shapes import AnswerShape, PlanShape
 from app.reasoning.llm.structured import parse, schema_of
 from app.reasoning.local import LocalReasoner
@@ -71,18 +70,6 @@ class TestContract:
                 found = await mind.answer(request)
         assert isinstance(found, Finding)
         assert all(quote.text in LEAVE.text for quote in found.quotes)
-
-    async def test_a_review_is_a_verdict(self, llama: LlamaServer) -> None:
-        ladder = ladder_to((llama.base_url, llama.model), limits=PATIENT)
-        with paid(110) as account:
-            try:
-                review = await finding_reviewed(ladder, FOUND, "en")
-            except ModelFailed as failure:
-                assert failure.outcome in (CallOutcome.LENGTH, CallOutcome.MALFORMED)
-            else:
-                assert isinstance(review.approved, bool)
-        await ladder.aclose()
-        assert account.doings.calls
 
 
 class TestCancel:

@@ -149,9 +149,7 @@ class TestWithoutAModel:
     async def test_rules_propose_nothing(self, reasoner: LocalReasoner) -> None:
         assert await reasoner.claims([(QUERY, quote) for quote in finding().quotes], "vi") == ()
 
-    @pytest.mark.parametrize(
-        ("mode", "passages"), [("extractive", (ONE, OTHER)), ("model", (ONE,)), ("thorough", (ONE,))]
-    )
+    @pytest.mark.parametrize(("mode", "passages"), [("extractive", (ONE, OTHER)), ("model", (ONE,))])
     async def test_nobody_is_asked_in_mode_extractive_or_about_one_document(
         self, mode: AnswerMode, passages: tuple[Passage, ...], server: ModelServer, reasoner: LocalReasoner
     ) -> None:

@@ -14,7 +14,7 @@ from dataclasses import replace
 import pytest
 
 from app.domain.knowledge import Finding
-from app.reasoning import Arguments, Classification, Composition, Review, Summary
+from app.reasoning import Arguments, Classification, Composition
 from app.reasoning.budget import Account
 from app.reasoning.llm import TimeLimits
 from app.reasoning.llm.request import CallOutcome
@@ -42,7 +42,7 @@ CUTS = frozenset({
 HARMLESS = BENIGN_FAULTS - {Fault.DRIP}  # whether dripping ends in time depends on the size of the drops
 LARGE = frozenset({Fault.HUGE_DELTA, Fault.MANY_TOOL_CALLS, Fault.FLOOD, Fault.ENDLESS_LINE, Fault.DEEP_JSON})
 RESULTS = {
-    "plan": Classification, "review": Review, "answer": Finding, "summarise": Summary, "arguments": Arguments,
+    "plan": Classification, "answer": Finding, "arguments": Arguments,
     "claims": tuple,
 }  # fmt: skip
 LONG = " ".join(f"{LEAVE.text.split('. ')[0]} [1]. Lương trả vào ngày 28 [2]." for _ in range(3))
@@ -122,5 +122,5 @@ async def test_ends_in_a_named_outcome(fault: Fault, reasoner: LocalReasoner) ->
 def test_there_are_enough_kinds() -> None:
     assert {stage for fault in Fault for stage in stages_of(fault, CALLS)} == {*CALLS}
     assert len(Fault) >= 25
-    assert Counter(CALLS).keys() == {"plan", "review", "answer", "summarise", "arguments", "claims", "compose"}
+    assert Counter(CALLS).keys() == {"plan", "answer", "arguments", "claims", "compose"}
     assert PAY in {quote.passage for quote in FOUND.quotes}

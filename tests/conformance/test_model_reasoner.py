@@ -53,16 +53,6 @@ class TestRoundTrips:
                     await call(mind)
         assert [stage_of(asked) for asked in server.requests] == ["plan", "compose"]
 
-    async def test_in_mode_thorough_every_method_asks(self, server: ModelServer, reasoner: LocalReasoner) -> None:
-        async with reasoner_to(reasoner, (server.base_url, "m")) as mind:
-            with paid() as account:
-                for call in CALLS.values():
-                    await call(mind)
-                await asking.review_plan(mind)
-        assert [stage_of(asked) for asked in server.requests] == [*CALLS, "review"]
-        assert account.doings.downgrades == []
-        assert {spent.outcome for spent in account.doings.calls} == {"done"}
-
     async def test_in_mode_model_queries_are_answered_by_it(self, server: ModelServer, reasoner: LocalReasoner) -> None:
         async with reasoner_to(reasoner, (server.base_url, "m"), mode="model") as mind:
             with paid():

@@ -1,4 +1,4 @@
-"""A scripted model that knows the house's prompts: it plans, answers, reviews and writes as a good model would."""
+"""A scripted model that knows the house's prompts: it plans, answers and writes as a good model would."""
 
 import json
 import re
@@ -7,7 +7,7 @@ from typing import Any
 from app.reasoning.llm.prompts import FOLDER, load
 from tests.fakes.model_server import Asked, Reply
 
-STAGES = ("plan", "answer", "summarise", "arguments", "claims", "review", "compose")
+STAGES = ("plan", "answer", "arguments", "claims", "compose")
 _PROMPTS = {load(name, lang).text: name for name in STAGES for lang in ("vi", "en")}
 _SENTENCE = re.compile(r"[^\n|#*>-][^\n|]{15,}?[.!?](?=\s|$)")
 _NUMBER = re.compile(r"\d[\d.,]*\d|\d")
@@ -32,15 +32,10 @@ def house_mind(asked: Asked) -> Reply:
             return Reply.json(_plan(asked, lines[-1]["question"]))
         case "answer":
             return Reply.json(_answer(lines))
-        case "summarise":
-            told = [line["answer"] for line in lines if line.get("answer")]
-            return Reply.json({"text": _sentence(told[0]) if told else "", "sources": [1]})
         case "arguments":
             return Reply.json(_arguments(lines[-1]["question"]))
         case "claims":
             return Reply.json({"claims": _claims(lines)})
-        case "review":
-            return Reply.json({"approved": True, "reason": ""})
         case "compose":
             return Reply(_composed(lines))
         case _:

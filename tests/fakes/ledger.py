@@ -4,12 +4,12 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from app.domain.principal import Principal
-from app.reasoning.budget import LimitReached, Limits, Spent
+from app.reasoning.budget import Ledger, LimitReached, Limits, Spent
 from app.storage.usage import Reservation
 
 
 @dataclass
-class MemoryLedger:
+class MemoryLedger(Ledger):
     """Counts per run; quotas of people and tenants are the database's."""
 
     limits: Limits = field(default_factory=lambda: Limits(0, 0, 0, 0))

@@ -173,20 +173,9 @@ def _answered(asked: Asked, orders: Orders) -> Reply:
     return Reply.json(value)
 
 
-def _summarised(asked: Asked, orders: Orders) -> Reply:
-    value = _sound(asked)
-    return Reply.json({**value, "text": f"{value['text']}\n{orders.said(500)}", "sources": [1, 99, -1]})
-
-
 def _argued(asked: Asked, orders: Orders) -> Reply:
     links = [link[:160] for link in orders.links(2)]
     return Reply.json({**_sound(asked), "missing": links, "grounds": links, "terms": " ".join(orders.names)})
-
-
-def _reviewed(asked: Asked, orders: Orders) -> Reply:
-    """Approves unless it is told to reject; the reason is what it was told to say."""
-    reason = _DIGITS.sub("", " ".join(orders.links(2)))[:240]
-    return Reply.json({"approved": not _REJECTS.search(orders.data), "reason": reason})
 
 
 def _composed(asked: Asked, orders: Orders) -> Reply:
@@ -196,6 +185,6 @@ def _composed(asked: Asked, orders: Orders) -> Reply:
 
 
 _STAGES: dict[str, Callable[[Asked, Orders], Reply]] = {
-    "plan": _planned, "answer": _answered, "summarise": _summarised, "arguments": _argued, "review": _reviewed,
+    "plan": _planned, "answer": _answered, "arguments": _argued,
     "compose": _composed,
 }  # fmt: skip

@@ -21,7 +21,7 @@ from app.flow.deep.graph import DeepFlow
 from app.flow.state import FlowLimits, Ports
 from app.journal import Journal
 from app.reasoning import Review
-from app.reasoning.budget import NoLedger
+from app.reasoning.budget import Ledger
 from app.reasoning.deep import DecomposeRequest
 from app.storage.database import Database
 from app.storage.notifications import NotificationChannel
@@ -83,7 +83,7 @@ def flow_on(
     ports = Ports(
         registry=registry, memory=cast("Any", room), clock=cast("Any", room), retriever=cast("Any", None),
         corpus=cast("Any", SimpleNamespace(space="s")), reasoner=cast("Any", reasoner), agents=agents(), steps=runner,
-        ledger=NoLedger(), now=_now,
+        ledger=Ledger(), now=_now,
     )  # fmt: skip
     mind = ScriptedDeepMind(planner=planned, critic=approving)
     deep = DeepPorts(mind, solvers(), runner, DeepStates(database, journal, _now), Files())

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from uuid import UUID
 
 from app.cli.library import Library, id_of
-from app.domain.documents import DocumentStatus, DocumentView, Upload
+from app.domain.documents import DocumentStatus, DocumentView, Progress, Upload
 from app.domain.health import HealthReport
 from app.domain.principal import Principal
 from app.embedding import EmbeddingUnavailable
@@ -12,9 +12,13 @@ from app.errors import AppError, ErrorCode
 from app.ingestion.catalogue import Catalogue
 from app.ingestion.health import Health
 from app.ingestion.pipeline import Ingestion
-from app.ingestion.stages import Published, Tell
+from app.ingestion.stages import Published
 from app.storage import documents
 from app.storage.database import Database
+
+
+async def silent(_progress: Progress) -> None:
+    """Tell nobody of a stage."""
 
 
 class FolderLibrary(Library):
@@ -40,11 +44,11 @@ class FolderLibrary(Library):
             found = await documents.page(tx, department=None, status=None, behind=None, limit=1_000)
         return {view.external_id: view.document_id for view in found if view.external_id.startswith(prefix)}
 
-    async def bring_in(self, upload: Upload, tell: Tell) -> Published:
+    async def bring_in(self, upload: Upload) -> Published:
         if len(upload.content or b"") > 1_000_000:
             raise AppError(ErrorCode.PAYLOAD_TOO_LARGE, "Too large.", status=413)
         try:
-            return await self._ingestion.bring_in(self._operator, upload, tell)
+            return await self._ingestion.bring_in(self._operator, upload, silent)
         except EmbeddingUnavailable as error:
             raise AppError(ErrorCode.LLM_UNAVAILABLE, "The embedding model cannot be reached.", status=503) from error
 

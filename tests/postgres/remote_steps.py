@@ -13,7 +13,7 @@ from app.agents.step import StepOrder
 from app.domain.plan import PlannedStep, Step
 from app.domain.tasks import PrivateContext
 from app.reasoning import Reasoner
-from app.reasoning.budget import NoLedger
+from app.reasoning.budget import Ledger
 from app.tasks.run import TaskRun
 from app.tasks.worker import Worker
 from app.tools.base import ToolCall, ToolResult
@@ -67,7 +67,7 @@ def runner_of(rooms: Rooms, tool: Scripted) -> StepRunner:
 @asynccontextmanager
 async def elsewhere(rooms: Rooms, tool: Scripted, **options: Any) -> AsyncIterator[Worker]:
     """A worker of another machine that does the hr agent's steps."""
-    service = StepService(runner_of(rooms, tool), rooms.registry.steps, NoLedger())
+    service = StepService(runner_of(rooms, tool), rooms.registry.steps, Ledger())
     async with rooms.working({}, queues=("hr",), step_handler=service.run, **options) as worker:
         yield worker
 

@@ -1,4 +1,4 @@
-"""`conclave eval`: ask datasets of the real flow, compare runs, make cases of users' corrections.
+"""`conclave eval`: ask datasets of the real flow, make cases of users' corrections.
 
 Offline unless asked otherwise: no language model and no web, whatever the settings say.
 """
@@ -14,15 +14,14 @@ from pydantic import SecretStr
 from rich.console import Console
 
 from app.cli.connecting import Tenant, opened
-from app.cli.evaluation.display import show_blind, show_comparison, show_report, show_wrong_rows
+from app.cli.evaluation.display import show_report
 from app.cli.evaluation.house import LocalHouse, circumstances_of, corrections_in, offline
 from app.cli.output import FAILED, OK, DocumentBar, print_json, run_async
-from app.evaluation.comparison import DEFAULT_GATES, compare, held, read_gates
 from app.evaluation.dataset import DEFAULT, Dataset, as_lines, cases_from, lines_of, open_dataset, read_dataset, refusal
-from app.evaluation.page import report_page
-from app.evaluation.report import SEED, Report, read_report, summarise
+from app.evaluation.gates import DEFAULT_GATES, check_gates, read_gates
+from app.evaluation.report import Report, summarise
 from app.evaluation.running import Evaluation, Progress
-from app.evaluation.shelf import PAGE_NAME, REPORT_NAME, SHELF_FOLDER, Shelf, write_owned
+from app.evaluation.shelf import REPORT_NAME, SHELF_FOLDER, Shelf, write_owned
 from app.plugins import EVALUATIONS, entries_of
 from app.settings import Settings
 
@@ -37,28 +36,23 @@ WithModel = Annotated[bool, typer.Option(help="Ask the configured models and the
 @run_async
 async def run(
     dataset: Annotated[list[str] | None, typer.Option(help="A file, or a name of those in bench/sets.")] = None,
-    out: Annotated[Path | None, typer.Option(help="A folder for a copy of report.json and report.html.")] = None,
+    out: Annotated[Path | None, typer.Option(help="A folder for a copy of report.json.")] = None,
     limit: Annotated[int | None, typer.Option(min=1, help="Questions of each dataset.")] = None,
     concurrency: Annotated[int, typer.Option(min=1, max=64, help="Questions at a time.")] = 1,
     gates: Gates = None,
-    compare_with: Annotated[Path | None, typer.Option("--compare", help="report.json of an earlier run.")] = None,
     with_model: WithModel = False,
-    seed: Annotated[int, typer.Option(help="Of the intervals.")] = SEED,
     as_json: AsJson = False,
 ) -> int:
     """Ask datasets and report; exit code 1 when a gate is broken."""
     settings = Settings() if with_model else offline(Settings())
     sets = [open_dataset(name) for name in dict.fromkeys(dataset or DEFAULT)]
     limits = read_gates(gates or DEFAULT_GATES)
-    before = read_report(compare_with) if compare_with else None
-    report = await _ask(settings, sets, limit=limit, concurrency=concurrency, seed=seed)
-    report = report.model_copy(update={"gates": held(limits, report, before)})
-    found = compare(before, report) if before else None
-    kept = Shelf(settings.data_dir / SHELF_FOLDER).keep(report, found)
+    report = await _ask(settings, sets, limit=limit, concurrency=concurrency)
+    report = report.model_copy(update={"gates": check_gates(limits, report)})
+    kept = Shelf(settings.data_dir / SHELF_FOLDER).keep(report)
     if out:
         out.mkdir(parents=True, exist_ok=True)
         write_owned(out / REPORT_NAME, report.model_dump_json(indent=1))
-        write_owned(out / PAGE_NAME, report_page(report, found))
     if as_json:
         for one in report.asked:
             told = {"question": one.key, "right": one.right, "grade": one.grade, "outcome": one.observation.outcome}
@@ -66,10 +60,7 @@ async def run(
         print_json(Console(), report.model_dump(mode="json", exclude={"asked"}))
         return OK if report.holds else FAILED
     show_report(Console(), report)
-    if found:
-        show_comparison(Console(), found)
-    paths = "\n".join(str((out or kept) / name) for name in (REPORT_NAME, PAGE_NAME))
-    Console(stderr=True).print(paths, highlight=False, markup=False, soft_wrap=True)
+    Console(stderr=True).print(str((out or kept) / REPORT_NAME), highlight=False, markup=False, soft_wrap=True)
     return OK if report.holds else FAILED
 
 
@@ -102,36 +93,13 @@ async def blind(
     held_all = True
     for settings, one_company in _by_company(base, folder.parent / "companies", sets):
         report = await _ask(settings, one_company, is_blind=True)
-        report = report.model_copy(update={"gates": held(gates, report)})
+        report = report.model_copy(update={"gates": check_gates(gates, report)})
         held_all &= report.holds
         if as_json:
             print_json(Console(), report.model_dump(mode="json", exclude={"asked"}))
             continue
-        if seen:
-            show_wrong_rows(Console(), report)
-        show_blind(Console(), report)
+        show_report(Console(), report, worst=len(report.asked) if seen else 0)
     return OK if held_all else FAILED
-
-
-@eval_commands.command("compare")
-def compare_runs(
-    before: Annotated[Path, typer.Argument(help="report.json of the earlier run.")],
-    after: Annotated[Path, typer.Argument(help="report.json of the later run.")],
-    gates: Gates = None,
-    html: Annotated[Path | None, typer.Option(help="Write the later run's page, with the changes, here.")] = None,
-    as_json: AsJson = False,
-) -> None:
-    """What changed from one run to the next; exit code 1 when a gate is broken."""
-    earlier, later = read_report(before), read_report(after)
-    results = held(read_gates(gates or DEFAULT_GATES), later, earlier)
-    found = compare(earlier, later).model_copy(update={"gates": results})
-    if html:
-        write_owned(html, report_page(later.model_copy(update={"gates": ()}), found))
-    if as_json:
-        print_json(Console(), found.model_dump(mode="json"))
-    else:
-        show_comparison(Console(), found)
-    raise typer.Exit(OK if found.holds else FAILED)
 
 
 @eval_commands.command("check")
@@ -188,7 +156,7 @@ def _by_company(settings: Settings, companies: Path, sets: Sequence[Dataset]) ->
 
 
 async def _ask(
-    settings: Settings, sets: Sequence[Dataset], *, limit: int | None = None, concurrency: int = 1, seed: int = SEED,
+    settings: Settings, sets: Sequence[Dataset], *, limit: int | None = None, concurrency: int = 1,
     is_blind: bool = False,
 ) -> Report:  # fmt: skip
     """Ask everything of services opened for it. With `is_blind` no question is shown, and kinds are the groups."""
@@ -207,7 +175,7 @@ async def _ask(
                 bringing.stop()
                 asking.stop()
         return summarise(
-            asked, evaluation.datasets, circumstances_of(services, concurrency, evaluation.corpora), seed=seed,
+            asked, evaluation.datasets, circumstances_of(services, concurrency, evaluation.corpora),
             made_at=services.rooms.now(), total_seconds=time.perf_counter() - began, kinds_only=is_blind,
         )  # fmt: skip
 

@@ -1,96 +1,79 @@
 """Reports in the terminal."""
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 
 from rich.console import Console
 
 from app.cli.output import print_table, text
-from app.evaluation.comparison import Comparison
-from app.evaluation.figures import BY_NAME, LEADING
-from app.evaluation.report import GateResult, Group, Report, Score, median_wait, rows_of_groups, rows_of_rates, wrong_of
+from app.evaluation.figures import METRICS
+from app.evaluation.report import Asked, Group, Report, Score, median_wait
 
 _WORST = 5
-_STYLES = {"better": "green", "worse": "red", "even": "dim"}
-_BLIND = {
-    "fully_right": ("ok", "right"), "partly": ("part", "partly right"), "wrong_answered": ("w&a", "wrong and answered"),
-    "wrong_hedged": ("w&h", "wrong and hedged"), "wrongly_refused": ("ref", "wrongly refused"),
-    "not_found_f1": ("nf", "not-found F1"), "extra": ("ext", "with sentences that do not belong"),
-    "stale": ("old", "stale value without a note"), "recall": ("cite", "gold document cited"),
+_GROUP_COLUMNS = {
+    "right": "all", "fully_right": "ok", "partly": "part", "wrong_answered": "w&a", "wrong_hedged": "w&h",
+    "wrongly_refused": "ref", "not_found_f1": "nf", "extra": "ext", "stale": "old", "recall": "cite",
 }  # fmt: skip
-"""The figures of blind sets, with a head of few letters and a name."""
+"""The rates told of every group, with a head of few letters."""
 
 
-def show_report(console: Console, report: Report) -> None:
-    """Print rates with intervals, groups, the most confidently wrong, and the gates."""
-    sets = ", ".join(one.name for one in report.datasets)
-    title = f"{report.questions} questions from {sets}"
-    print_table(console, ("rate", "value", "95 % interval", "questions"), rows_of_rates(report), title)
-    head = ("", "questions", *(BY_NAME[name].title for name in LEADING))
-    print_table(console, head, rows_of_groups(report), "Groups")
+def show_report(console: Console, report: Report, *, worst: int = _WORST) -> None:
+    """Print every rate with its interval, the groups, the `worst` wrong answers, and the gates."""
+    wait = median_wait(report.asked)
+    whole = Group(kind="dataset", name="", questions=report.questions, scores=report.scores, seconds=wait)
+    languages = {group.name: group for group in report.groups if group.kind == "language"}
+    title = f"{report.questions} questions from {', '.join(one.name for one in report.datasets)}"
+    print_table(console, ("95 % intervals", "all", *languages), _rates(report, [whole, *languages.values()]), title)
+    columns = [name for name in _GROUP_COLUMNS if name in report.scores]
+    heads = (f"{_GROUP_COLUMNS[name]} = {METRICS[name]}" for name in columns)
+    rows = ((f"{one.kind} {one.name}", str(one.questions), *_cells(one, columns)) for one in report.groups)
+    head = ("", "n", *(_GROUP_COLUMNS[name] for name in columns), "s")
+    print_table(console, head, rows, f"Groups; {', '.join(heads)}; s = median seconds")
     if report.to_review:
         console.print(text(f"{report.to_review} to review count nowhere", "dim"))
-    wrong = wrong_of(report)
-    for one in wrong[:_WORST]:
-        faults = "; ".join(fault.detail for fault in one.faults)
-        console.print(text(f"✗ {one.key} {one.question.question}", "bold"))
-        console.print(text(f"    {faults} (confidence {one.observation.confidence:.2f})", "dim"))
-    if wrong[_WORST:]:
-        console.print(text(f"  and {len(wrong) - _WORST} more wrong answers", "dim"))
-    _show_gates(console, report.gates)
+    if worst:
+        _show_wrong(console, wrong_of(report), worst)
+    for gate in sorted(report.gates, key=lambda gate: not gate.holds):
+        console.print(text(str(gate), "green" if gate.holds else "bold red"))
 
 
-def show_blind(console: Console, report: Report) -> None:
-    """Print the figures of blind sets by set, language and kind, each with its interval; no question."""
-    wait = median_wait(report.asked, report.seed)
-    whole = Group(kind="dataset", name="", questions=report.questions, scores=report.scores, seconds=wait)
-    rows = []
-    for group in (whole, *(one for one in report.groups if one.kind != "department")):
-        name = f"{'kind' if group.kind == 'tag' else group.kind} {group.name}" if group.name else "all"
-        cells = (_short(group.scores.get(metric)) for metric in _BLIND)
-        rows.append(
-            (name, str(group.questions), *cells, "–" if group.seconds is None else f"{group.seconds.value:.1f}")
-        )
-    head = ("", "n", *(short for short, _ in _BLIND.values()), "s")
-    print_table(console, head, rows, f"{report.questions} questions; s = median seconds")
-    languages = {group.name: group for group in report.groups if group.kind == "language"}
-    intervals = (
-        (f"{short} = {name}", *(_interval(group.scores.get(metric)) for group in (whole, *languages.values())))
-        for metric, (short, name) in _BLIND.items()
+def wrong_of(report: Report) -> list[Asked]:
+    """List what was not answered right: leaks first, failures, the others by confidence; last right answers with
+    sentences that do not belong."""
+    wrong = [one for one in report.asked if one.leaks or one.extra or not (one.right or one.question.to_review)]
+    return sorted(
+        wrong,
+        key=lambda one: (not one.leaks, not one.observation.error, one.right, -one.observation.confidence, one.key),
     )
-    print_table(console, ("", "all", *languages), intervals, "95 % intervals")
-    _show_gates(console, report.gates)
 
 
-def show_wrong_rows(console: Console, report: Report) -> None:
-    """Print every question that was not answered right, or with sentences that do not belong."""
-    for one in report.asked:
-        if one.grade in ("right", "rightly_refused") and not one.extra:
-            continue
-        console.print(text(f"{one.grade} · {one.key} ({', '.join(one.question.tags[:1])}) {one.question.question}"))
+def _show_wrong(console: Console, wrong: list[Asked], most: int) -> None:
+    for one in wrong[:most]:
+        about = f"{one.grade or 'wrong'}, confidence {one.observation.confidence:.2f}"
+        console.print(text(f"✗ {one.key} {one.question.question} ({about})", "bold"))
         lines = [" ".join(one.observation.answer.split())[:400], *(fault.detail for fault in one.faults)]
         lines += [f"does not belong: {sentence[:160]}" for sentence in one.extra]
         for line in filter(None, lines):
             console.print(text(f"    {line}", "dim"))
+    if wrong[most:]:
+        console.print(text(f"  and {len(wrong) - most} more wrong answers", "dim"))
 
 
-def show_comparison(console: Console, found: Comparison) -> None:
-    """Print what changed, and the questions that moved."""
-    rows = ([text(cell, _STYLES[verdict]) for cell in cells] for *cells, verdict in found.rows())
-    print_table(console, ("rate", "before", "after", "change, 95 % interval"), rows, "Since the earlier run")
-    console.print(text(found.summary))
-    for verdict, moved in (("worse", found.worse), ("better", found.better)):
-        for one in moved:
-            console.print(text(f"{verdict}: {one}", _STYLES[verdict]))
-    _show_gates(console, found.gates)
+def _rates(report: Report, groups: list[Group]) -> Iterator[tuple[str, ...]]:
+    for metric, title in METRICS.items():
+        if metric in report.scores:
+            yield title, *(_interval(group.scores.get(metric)) for group in groups)
+    yield "leaks", str(report.leak_count)
+    if found := report.calibration:
+        yield "calibration error", f"{found.error:.3f}"
+    yield "wait, median · p95", f"{report.spent.median_seconds * 1000:.0f} · {report.spent.p95_seconds * 1000:.0f} ms"
+    if report.spent.tokens:
+        yield "tokens a question", f"{report.spent.tokens_per_question:.0f}"
 
 
-def _show_gates(console: Console, gates: Iterable[GateResult]) -> None:
-    for gate in sorted(gates, key=lambda gate: not gate.holds):
-        console.print(text(str(gate), "green" if gate.holds else "bold red"))
-
-
-def _short(score: Score | None) -> str:
-    return "–" if score is None else _two_digits(score.value)
+def _cells(group: Group, columns: list[str]) -> Iterator[str]:
+    for name in columns:
+        yield _two_digits(group.scores[name].value) if name in group.scores else "–"
+    yield "–" if group.seconds is None else f"{group.seconds.value:.1f}"
 
 
 def _interval(score: Score | None) -> str:

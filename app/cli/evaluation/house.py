@@ -11,7 +11,7 @@ from app import __version__
 from app.api.runs import start_run
 from app.api.schemas import ChatBody
 from app.domain.knowledge import DocumentDraft
-from app.domain.principal import GENERAL, Principal, tenant_id_of
+from app.domain.principal import Principal, tenant_id_of
 from app.embedding import EmbeddingUnavailable
 from app.errors import AppError, ErrorCode
 from app.evaluation.report import Circumstances, CorpusTold
@@ -120,10 +120,7 @@ async def corrections_in(services: Services, tenant: str) -> list[Correction]:
         givers = await feedback.givers(operator, tenant_id)
     found: list[Correction] = []
     for user_id in givers:
-        giver = Principal(
-            tenant_id=tenant_id, user_id=user_id, department=GENERAL, departments=frozenset({GENERAL}),
-            scopes=frozenset(),
-        )  # fmt: skip
+        giver = Principal.without_rights(tenant_id, user_id)
         async with services.database.principal_scope(giver, durable=False) as tx:
             found += await feedback.corrections(tx)
     return found

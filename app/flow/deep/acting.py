@@ -7,9 +7,9 @@ from langgraph.graph.state import CompiledStateGraph
 from langgraph.runtime import Runtime
 
 from app.agents.registry import Role
-from app.domain.deep import DeepMessage, DeepPlan, Research, Working
+from app.domain.deep import DeepMessage, Research, Working
 from app.flow.deep.context import DeepContext, Stopped
-from app.flow.deep.orchestrate import research_text, talk_key, working_text
+from app.flow.deep.orchestrate import talk_key, work_text
 from app.flow.deep.state import DeepState, Talk
 from app.flow.deep.tool_calls import use
 from app.reasoning.deep import Action, ActRequest, Found, Solved, ToolWish
@@ -66,50 +66,35 @@ def act_request(context: DeepContext, role: Role, deep: DeepState) -> ActRequest
     is_research = role == "researcher"
     talk = deep.talk(talk_key(role, deep.step))
     return ActRequest(
-        role=role,
-        asked=deep.asked,
-        plan=deep.plan,
-        task=_task(deep.plan, deep.step),
-        step=deep.step if is_research else 0,
-        tools=context.tools_of(role),
-        research=deep.research,
-        observations=talk.observations,
-        messages=talk.messages,
+        role=role, asked=deep.asked, plan=deep.plan, task=deep.task, step=deep.step if is_research else 0,
+        tools=context.tools_of(role), research=deep.research, observations=talk.observations, messages=talk.messages,
         feedback=deep.feedback,
         previous=(deep.draft if is_research else deep.working) if deep.feedback else None,
-        today=context.run.asking.today,
-        calls_left=max(context.limits.max_tool_calls - talk.calls, 0),
-    )
+        today=context.run.asking.today, calls_left=max(context.limits.max_tool_calls - talk.calls, 0),
+    )  # fmt: skip
 
 
 def concluded(deep: DeepState, role: Role, talk: Talk, action: Action) -> DeepState:
     """The state with the agent's work in it, for the critic. An agent that does not conclude has found nothing."""
-    changes: dict[str, Any]
-    if role == "researcher":
-        research = _researched(deep, talk, action)
-        content, changes = research_text(research), {"draft": research, "research_tries": deep.research_tries + 1}
-    else:
-        working = _worked(deep, talk, action)
-        content, changes = working_text(working), {"working": working, "expert_tries": deep.expert_tries + 1}
-    report = DeepMessage(
-        sender=role, receiver="orchestrator", content=content, step=deep.step if role == "researcher" else 0
+    work = _researched(deep, talk, action) if role == "researcher" else _worked(deep, talk, action)
+    changes: dict[str, Any] = (
+        {"draft": work, "research_tries": deep.research_tries + 1}
+        if role == "researcher"
+        else {"working": work, "expert_tries": deep.expert_tries + 1}
     )
+    step = deep.step if role == "researcher" else 0
+    report = DeepMessage(sender=role, receiver="orchestrator", content=work_text(work), step=step)
     return deep.but(under_review=role, at_work=None, messages=(*deep.messages, report), **changes)
 
 
 def _researched(deep: DeepState, talk: Talk, action: Action) -> Research:
-    assert deep.plan is not None
     known = [finding for one in talk.observations for finding in one.findings]
     found = action if isinstance(action, Found) else Found(text="", found=False)
     rests_on = tuple(known[at] for at in dict.fromkeys(found.findings) if 0 <= at < len(known))
     return Research(
-        step=deep.step,
-        task=_task(deep.plan, deep.step),
-        text=found.text if found.found else "",
-        found=found.found and bool(found.text),
-        findings=rests_on,
-        observations=talk.observations,
-    )
+        step=deep.step, task=deep.task, text=found.text if found.found else "", found=found.found and bool(found.text),
+        findings=rests_on, observations=talk.observations,
+    )  # fmt: skip
 
 
 def _worked(deep: DeepState, talk: Talk, action: Action) -> Working:
@@ -120,25 +105,17 @@ def _worked(deep: DeepState, talk: Talk, action: Action) -> Working:
     return working.model_copy(update={"findings": findings, "observations": talk.observations})
 
 
-def _task(plan: DeepPlan, step: int) -> str:
-    return plan.research[step - 1] if step else "\n".join(plan.logic)
-
-
 def _stopped(context: DeepContext, role: Role, deep: DeepState, stopped: Stopped) -> Acting:
-    context.trace.stage(role, _node_id(role, deep), context.since, False, {"stopped": stopped.cause})
+    context.trace.stage(role, talk_key(role, deep.step), context.since, False, {"stopped": stopped.cause})
     return {"deep": deep.but(stopped=stopped.cause, at_work=None), "wish": None}
 
 
 def _trace(context: DeepContext, role: Role, deep: DeepState) -> None:
-    talk = deep.talk(talk_key(role, deep.step))
-    told: dict[str, Any]
-    if role == "researcher":
-        found = deep.draft is not None and deep.draft.found
-        told = {"step": deep.step, "try": deep.research_tries, "found": found}
-    else:
-        told = {"try": deep.expert_tries, "solved": deep.working is not None and deep.working.solved}
-    context.trace.stage(role, _node_id(role, deep), context.since, True, {**told, "calls": talk.calls})
-
-
-def _node_id(role: Role, deep: DeepState) -> str:
-    return f"{role}:{deep.step}" if role == "researcher" else role
+    found = deep.draft is not None and deep.draft.found
+    solved = deep.working is not None and deep.working.solved
+    told = {
+        "researcher": {"step": deep.step, "try": deep.research_tries, "found": found},
+        "expert": {"try": deep.expert_tries, "solved": solved},
+    }
+    calls = deep.talk(talk_key(role, deep.step)).calls
+    context.trace.stage(role, talk_key(role, deep.step), context.since, True, {**told[role], "calls": calls})

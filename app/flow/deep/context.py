@@ -9,13 +9,13 @@ from typing import Protocol, TypedDict, TypeVar
 from uuid import UUID
 
 from app.agents.registry import Role, Solvers, UsableTool
+from app.agents.run import guard_of
 from app.agents.step import StepOutcome, Steps
 from app.domain.attachments import Attachment
 from app.domain.deep import Stage
 from app.domain.knowledge import Finding
 from app.domain.principal import Principal
 from app.events import EndProcess, StartProcess
-from app.flow.compose import guard_of
 from app.flow.deep.state import Cause, Checkpoints, DeepLimits, DeepState
 from app.flow.state import RunContext
 from app.flow.trace import Trace
@@ -41,7 +41,6 @@ class DeepPorts:
     mind: DeepReasoner
     solvers: Solvers
     steps: Steps
-    """Does the tool calls, in this process."""
     checkpoints: Checkpoints
     files: Files
 
@@ -129,16 +128,15 @@ class DeepContext:
         """Model calls are paid from the run's one account, in the name of the stage that has the floor."""
         return charged_to(replace(self.run.account, agent=self._floor[0] if self._floor else ""))
 
-    async def keep(self, state: DeepState) -> DeepState:
-        """Keep a state with the trace so far. Raises `StaleAttempt` when the run was lost."""
-        self.latest = self._with_trace(state)
-        await self.ports.checkpoints.store(self.run.run, self.latest.dump())
+    async def keep(self, state: DeepState, plan: dict[str, object] | None = None) -> DeepState:
+        """Keep a state with the trace so far; with a plan the run then waits for a decision about it. Raises
+        `StaleAttempt` when the run was lost."""
+        self.latest = state.but(actions=self.trace.actions, outcomes=tuple(map(_slim, self.run.outcomes)))
+        if plan is None:
+            await self.ports.checkpoints.store(self.run.run, self.latest.dump())
+        else:
+            await self.ports.checkpoints.park(self.run.run, self.latest.dump(), plan)
         return self.latest
-
-    async def park(self, state: DeepState, plan: dict[str, object]) -> None:
-        """Let the run wait for a decision about its plan."""
-        self.latest = self._with_trace(state)
-        await self.ports.checkpoints.park(self.run.run, self.latest.dump(), plan)
 
     def go_on_from(self, state: DeepState) -> None:
         """Take up what an earlier attempt kept."""
@@ -159,11 +157,7 @@ class DeepContext:
 
     def guard(self, state: DeepState, findings: tuple[Finding, ...] = ()) -> LinkGuard:
         """Lets no address out but the asker's own and those of sources."""
-        hosts = self.run.limits.trusted_link_hosts
-        return guard_of(state.said, findings, (), state.asked.language, hosts)
-
-    def _with_trace(self, state: DeepState) -> DeepState:
-        return state.but(actions=self.trace.actions, outcomes=tuple(map(_slim, self.run.outcomes)))
+        return guard_of([state.said], findings, state.asked.language, self.run.limits.trusted_link_hosts)
 
 
 def _slim(outcome: StepOutcome) -> StepOutcome:

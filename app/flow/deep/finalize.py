@@ -1,7 +1,7 @@
 """The finalizer: the answer in the asked-for form with the reasoning trace, or an honest message that there is none."""
 
 import asyncio
-from collections.abc import Iterator
+import re
 
 from langgraph.runtime import Runtime
 
@@ -10,58 +10,18 @@ from app.domain.deep import Report
 from app.domain.knowledge import Finding, Language
 from app.errors import ErrorCode
 from app.flow.deep.context import DeepContext, GraphState
-from app.flow.deep.orchestrate import stop_cause
-from app.flow.deep.plan_view import all_done, ended_plan_of
+from app.flow.deep.orchestrate import stop_cause, work_id
+from app.flow.deep.plan_view import ended_plan_of
 from app.flow.deep.state import Cause, DeepLimits, DeepState, Reply
+from app.flow.outputs import agent_outputs
 from app.flow.resolve import cited, trace_resolution
 from app.flow.respond import commit, commit_failed, final_answer, resolved_event
+from app.flow.wording import SENTENCES, all_ran_progress
 from app.reasoning.budget import LimitReached
 from app.reasoning.deep import TellRequest
 
-_WHY: dict[Language, dict[Cause, str]] = {
-    "vi": {
-        "plan": "sau {tries} lần lập kế hoạch vẫn chưa có kế hoạch nào dùng được",
-        "research": "sau {tries} lần tìm vẫn chưa có thông tin đủ tin cậy cho bước {step}: {task}",
-        "expert": "sau {tries} lần tính toán, suy luận vẫn chưa có câu trả lời đứng vững",
-        "deadline": "đã hết thời gian dành cho câu hỏi này",
-        "budget": "đã dùng hết hạn mức gọi mô hình ngôn ngữ dành cho câu hỏi này",
-    },
-    "en": {
-        "plan": "no usable plan was made in {tries} tries",
-        "research": "nothing reliable was found for step {step} in {tries} tries: {task}",
-        "expert": "no answer stood up to review in {tries} tries",
-        "deadline": "the time for this question is over",
-        "budget": "the budget of model calls for this question is used up",
-    },
-}
-_NO_ANSWER: dict[Language, str] = {"vi": "Chưa tìm được câu trả lời: {why}.", "en": "No answer was found: {why}."}
-_APPROVED: dict[Language, tuple[str, str]] = {"vi": ("chấp nhận", "trả lại"), "en": ("approved", "sent back")}
-
-
-def stop_reason(cause: Cause, state: DeepState, limits: DeepLimits) -> str:
-    """Why there is no answer, as part of a sentence."""
-    tries = {"plan": limits.max_plan_tries, "research": limits.max_research_tries, "expert": limits.max_expert_tries}
-    task = state.plan.research[state.step - 1] if state.plan is not None and state.step else ""
-    return _WHY[state.asked.language][cause].format(tries=tries.get(cause, 0), step=state.step, task=task).rstrip(".")
-
-
-def no_answer(why: str, language: Language) -> str:
-    """The honest message, where no mind is left to say it."""
-    return _NO_ANSWER[language].format(why=why)
-
-
-def account_of(state: DeepState) -> str:
-    """What was tried, a line each, where no mind is left to tell it."""
-    yes, no = _APPROVED[state.asked.language]
-    lines = [f"{number}. {text}" for number, text in enumerate(state.plan.research if state.plan else (), 1)]
-    lines += [f"{one.task}: {one.text}" for one in state.research]
-    for critique in state.critiques:
-        name = f"{critique.of}:{critique.step}" if critique.step else critique.of
-        lines.append(f"{name}: {yes}" if critique.approved else f"{name}: {no} – {critique.feedback}")
-    return "\n".join(lines)
-
-
-_DELTA_CHARS = 48
+_PIECE = re.compile(r".{1,48}\S*\s*", re.DOTALL)
+"""Of a text that is told: smooth to read, cut between words."""
 _LAST_SHARE = 0.3
 """Of the reserve, kept back for committing what the mind says."""
 _CODES: dict[Cause, ErrorCode] = {"deadline": ErrorCode.RUN_DEADLINE_EXCEEDED, "budget": ErrorCode.BUDGET_EXHAUSTED}
@@ -77,7 +37,7 @@ async def finalize(state: GraphState, runtime: Runtime[DeepContext]) -> GraphSta
     cause = stop_cause(deep, context.limits)
     why = stop_reason(cause, deep, context.limits) if cause else ""
     if cause is None:
-        all_done(context)
+        context.run.run.writer.append(all_ran_progress(agent_outputs(context.run.outcomes)))
     report = _cleaned(await _report(context, deep, why), context, deep)
     outcome: Outcome = "answered" if report.solved and cause is None else "not_found"
     told = {"outcome": "failed" if cause in _CODES else outcome, **({"cause": cause} if cause else {})}
@@ -87,6 +47,28 @@ async def finalize(state: GraphState, runtime: Runtime[DeepContext]) -> GraphSta
     else:
         await _answer(context, deep, report, outcome)
     return {"deep": deep.but(at_work=None)}
+
+
+def stop_reason(cause: Cause, state: DeepState, limits: DeepLimits) -> str:
+    """Why there is no answer, as part of a sentence."""
+    tries = {"plan": limits.max_plan_tries, "research": limits.max_research_tries, "expert": limits.max_expert_tries}
+    told: str = SENTENCES["stop_reasons"][state.asked.language][cause]
+    return told.format(tries=tries.get(cause, 0), step=state.step, task=state.task).rstrip(".")
+
+
+def no_answer(why: str, language: Language) -> str:
+    """The honest message, where no mind is left to say it."""
+    return str(SENTENCES["no_answer"][language].format(why=why))
+
+
+def account_of(state: DeepState) -> str:
+    """What was tried, a line each, where no mind is left to tell it."""
+    said = SENTENCES["verdicts"][state.asked.language]
+    lines = [f"{number}. {text}" for number, text in enumerate(state.plan.research if state.plan else (), 1)]
+    lines += [f"{one.task}: {one.text}" for one in state.research]
+    back = f"{said['no']} – "
+    lines += [f"{work_id(one)}: {said['yes'] if one.approved else back + one.feedback}" for one in state.critiques]
+    return "\n".join(lines)
 
 
 async def _report(context: DeepContext, deep: DeepState, why: str) -> Report:
@@ -131,7 +113,7 @@ def _sources(deep: DeepState) -> tuple[Finding, ...]:
 
 
 async def _answer(context: DeepContext, deep: DeepState, report: Report, outcome: Outcome) -> None:
-    for piece in _pieces(report.answer):
+    for piece in _PIECE.findall(report.answer):
         context.run.stream_text(piece, "finalizer", streaming=True)
     context.yield_floor()
     if deep.verdicts:
@@ -158,21 +140,11 @@ async def _reply(context: DeepContext, deep: DeepState, reply: Reply) -> None:
     context.run.stream_text(reply.text, "finalizer", streaming=False)
     context.trace.stage("finalizer", "finalizer", context.since, True, {"outcome": reply.outcome})
     context.yield_floor()
-    report = Report(answer=reply.text, reasoning="", solved=False)
-    answer = final_answer(context.run, report, (), reply.confidence, _metadata(context, False))
+    report, metadata = Report(answer=reply.text, reasoning="", solved=False), _metadata(context, False)
+    answer = final_answer(context.run, report, (), reply.confidence, metadata)
     await commit(context.run, answer, reply.outcome, None, None, "", ())
 
 
 def _metadata(context: DeepContext, weighed: bool) -> ExecutionMetadata:
     departments = context.run.ports.agents.accessible_departments(context.run.asking.principal)
     return context.trace.execution_metadata(context.run.outcomes, departments, resolution_applied=weighed)
-
-
-def _pieces(text: str) -> Iterator[str]:
-    """The text in pieces that are smooth to read, cut between words."""
-    start = 0
-    while start < len(text):
-        end = text.find(" ", start + _DELTA_CHARS)
-        end = len(text) if end < 0 else end + 1
-        yield text[start:end]
-        start = end

@@ -8,12 +8,12 @@ from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
 from app.agents.registry import ROLES
+from app.agents.run import guard_of
 from app.domain.deep import Asked
 from app.domain.plan import ChitchatPlan, Plan
 from app.domain.principal import Principal
 from app.domain.tasks import ChatRequest, Recollection
 from app.errors import AppError, ErrorCode
-from app.flow.compose import guard_of
 from app.flow.deep.acting import acting_graph
 from app.flow.deep.context import DeepContext, DeepPorts, GraphState, Parked
 from app.flow.deep.finalize import finalize
@@ -94,7 +94,7 @@ class DeepFlow:
                     researcher=offered["researcher"], expert=offered["expert"],
                 )
             )  # fmt: skip
-        guard = guard_of(f"{request.query}\n{question}", (), (), found.language, self.limits.trusted_link_hosts)
+        guard = guard_of([request.query, question], (), found.language, self.limits.trusted_link_hosts)
         plan = cleaned_plan(made, guard, self.deep_limits)
         return plan_of(asking, found.language, {role: tuple(tools) for role, tools in usable.items()}, plan)
 

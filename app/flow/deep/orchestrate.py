@@ -12,36 +12,28 @@ from app.flow.deep.state import Cause, DeepLimits, DeepState
 
 
 def visible_to(messages: tuple[DeepMessage, ...], party: Party, step: int = 0) -> tuple[DeepMessage, ...]:
-    """The messages that concern an agent in its present work: all for the orchestrator, what was reported for the
-    finalizer, for others what they said and were told themselves in this `step` (0 = none)."""
-    match party:
-        case "orchestrator":
-            return messages
-        case "finalizer":
-            return tuple(one for one in messages if one.receiver in ("orchestrator", "finalizer"))
-        case _:
-            return tuple(one for one in messages if party in (one.sender, one.receiver) and one.step == step)
+    """The messages that concern an agent in its present work: what it said and was told itself in this `step` (0 =
+    none); all for the orchestrator, what was reported for the finalizer."""
+    if party == "orchestrator":
+        return messages
+    if party == "finalizer":
+        return tuple(one for one in messages if one.receiver in ("orchestrator", "finalizer"))
+    return tuple(one for one in messages if party in (one.sender, one.receiver) and one.step == step)
 
 
-def plan_text(plan: DeepPlan) -> str:
-    """A plan as the planner reports it: numbered steps, research first."""
-    steps = [*(f"research: {text}" for text in plan.research), *(f"logic: {text}" for text in plan.logic)]
-    return "\n".join(f"{number}. {text}" for number, text in enumerate(steps, 1))
+def work_text(work: DeepPlan | Research | Working) -> str:
+    """A piece of work as its agent reports it: a plan as numbered steps, research first."""
+    if isinstance(work, DeepPlan):
+        steps = [*(f"research: {text}" for text in work.research), *(f"logic: {text}" for text in work.logic)]
+        return "\n".join(f"{number}. {text}" for number, text in enumerate(steps, 1))
+    if isinstance(work, Research):
+        return work.text if work.found else f"not found: {work.task}"
+    return "\n".join((*work.steps, work.text)) if work.solved else f"not solved: {work.text}"
 
 
-def research_text(research: Research) -> str:
-    """What a research step found, as its researcher reports it."""
-    return research.text if research.found else f"not found: {research.task}"
-
-
-def working_text(working: Working) -> str:
-    """The expert's report."""
-    return "\n".join((*working.steps, working.text)) if working.solved else f"not solved: {working.text}"
-
-
-def critique_text(critique: Critique) -> str:
-    """The critic's verdict."""
-    return "approved" if critique.approved else f"rejected: {critique.feedback}"
+def work_id(critique: Critique) -> str:
+    """Names the judged work as events and traces do: ``planner``, ``researcher:2``, ``expert``."""
+    return f"{critique.of}:{critique.step}" if critique.step else critique.of
 
 
 Next = Stage | Literal["approval"]
@@ -85,12 +77,12 @@ async def orchestrate(state: GraphState, runtime: Runtime[DeepContext]) -> Graph
     upcoming, started_at = next_stage(deep, context.limits), context.now()
     if upcoming == "approval":
         context.trace.stage("orchestrator", "orchestrator", started_at, True, {"next": upcoming})
-        assert deep.plan is not None  # it was approved by the critic
-        await context.park(deep, plan_view(context, deep, deep.plan).model_dump(mode="json"))
+        await context.keep(deep, plan_view(context, deep).model_dump(mode="json"))
         raise Parked
     if deep.at_work != upcoming:  # another attempt goes on with a stage that was delegated already
         deep = delegated(deep, upcoming)
-        context.trace.stage("orchestrator", "orchestrator", started_at, True, {"next": upcoming, **_step(deep)})
+        step = {"step": deep.messages[-1].step} if deep.messages[-1].step else {}
+        context.trace.stage("orchestrator", "orchestrator", started_at, True, {"next": upcoming, **step})
     deep = await context.keep(deep)
     context.give_floor(upcoming)
     executing(context, deep, upcoming)
@@ -107,7 +99,8 @@ def path(state: GraphState) -> Stage:
 def delegated(state: DeepState, to: Stage) -> DeepState:
     """The state with the floor given to a stage: its task is told on the channel, and a subgraph's own messages are
     renewed from there."""
-    step = _step_of(state, to)
+    is_research = to == "researcher" or (to == "critic" and state.under_review == "researcher")
+    step = state.step if is_research else 0
     message = DeepMessage(sender="orchestrator", receiver=to, content=_task(state, to), step=step)
     told = state.but(at_work=to, messages=(*state.messages, message))
     if to not in ("researcher", "expert"):
@@ -122,41 +115,12 @@ def talk_key(stage: Stage, step: int) -> str:
     return f"researcher:{step}" if stage == "researcher" else stage
 
 
-def _step_of(state: DeepState, to: Stage) -> int:
-    is_research = to == "researcher" or (to == "critic" and state.under_review == "researcher")
-    return state.step if is_research else 0
-
-
-def _step(state: DeepState) -> dict[str, int]:
-    step = state.messages[-1].step if state.messages else 0
-    return {"step": step} if step else {}
-
-
 def _task(state: DeepState, to: Stage) -> str:
     """What a stage is asked to do."""
-    match to:
-        case "planner":
-            task = state.asked.question
-        case "researcher":
-            assert state.plan is not None
-            task = state.plan.research[state.step - 1]
-        case "expert":
-            assert state.plan is not None
-            task = "\n".join(state.plan.logic)
-        case "critic":
-            return _to_review(state)
-        case "finalizer":
-            return state.asked.question
-    return f"{task}\n{state.feedback}" if state.feedback else task
-
-
-def _to_review(state: DeepState) -> str:
-    match state.under_review:
-        case "planner" if state.plan is not None:
-            return plan_text(state.plan)
-        case "researcher" if state.draft is not None:
-            return research_text(state.draft)
-        case "expert" if state.working is not None:
-            return working_text(state.working)
-        case _:
-            raise AssertionError("nothing is under review")
+    if to == "critic":
+        works = {"planner": state.plan, "researcher": state.draft, "expert": state.working}
+        work = works[state.under_review or "planner"]
+        assert work is not None  # somebody's work is under review
+        return work_text(work)
+    task = state.task if to in ("researcher", "expert") else state.asked.question
+    return f"{task}\n{state.feedback}" if state.feedback and to != "finalizer" else task

@@ -11,14 +11,14 @@ from app.domain.knowledge import Language
 from app.errors import AppError
 from app.events import RenavigateRequest, VerificationDone
 from app.flow.deep.context import DeepContext, GraphState, Stopped
-from app.flow.deep.orchestrate import critique_text, plan_text
+from app.flow.deep.orchestrate import work_id, work_text
 from app.flow.deep.plan_view import announce, completed
 from app.flow.deep.state import DeepLimits, DeepState, Reply
 from app.flow.orchestrate import classify, settle_permission
 from app.links import LinkGuard
 from app.reasoning import Classification
 from app.reasoning.deep import CritiqueRequest, DecomposeRequest
-from app.reasoning.refusal import REFUSED
+from app.reasoning.sentences import sentence
 
 Dependence = Callable[[str, Language], bool]
 """Whether a question (complete on its own, in this language) has several steps that depend on one another."""
@@ -38,13 +38,6 @@ def planned_question(classification: Classification, query: str) -> str:
     return classification.refined_query if classification.is_follow_up and classification.refined_query else query
 
 
-class Node(Protocol):
-    """A node of the graph."""
-
-    async def __call__(self, state: GraphState, runtime: Runtime[DeepContext]) -> GraphState:
-        """Visit it."""
-
-
 @dataclass(frozen=True)
 class Done:
     """What a stage leaves, and what the trace tells of its visit."""
@@ -53,6 +46,13 @@ class Done:
     node_id: str
     told: dict[str, Any]
     ok: bool = True
+
+
+class Node(Protocol):
+    """A node of the graph."""
+
+    async def __call__(self, state: GraphState, runtime: Runtime[DeepContext]) -> GraphState:
+        """Visit it."""
 
 
 def stage(name: Stage, work: Callable[[DeepContext, DeepState], Awaitable[Done]]) -> Node:
@@ -107,7 +107,7 @@ def reply_to(found: Classification) -> Reply | None:
             text = LinkGuard((), language=found.language).clean(found.chitchat_response)
             return Reply(text=text, outcome="chitchat", confidence=found.confidence)
         case "refused":
-            return Reply(text=REFUSED[found.language], outcome="refused")
+            return Reply(text=sentence("refused", found.language), outcome="refused")
         case _:
             return None
 
@@ -115,20 +115,15 @@ def reply_to(found: Classification) -> Reply | None:
 async def plan(context: DeepContext, deep: DeepState) -> Done:
     """The planner: atomic steps, made before anything is read."""
     request = DecomposeRequest(
-        asked=deep.asked,
-        researcher=context.tools_of("researcher"),
-        expert=context.tools_of("expert"),
-        today=context.run.asking.today,
-        feedback=deep.feedback,
-        previous=deep.plan,
+        asked=deep.asked, researcher=context.tools_of("researcher"), expert=context.tools_of("expert"),
+        today=context.run.asking.today, feedback=deep.feedback, previous=deep.plan,
         max_research_steps=context.limits.max_research_steps,
-    )
-    made = await context.ask(context.ports.mind.decompose(request))
-    made = cleaned_plan(made, context.guard(deep), context.limits)
-    done = deep.but(
-        plan=made, plan_tries=deep.plan_tries + 1, under_review="planner",
-        messages=(*deep.messages, _report("planner", plan_text(made))),
     )  # fmt: skip
+    made = cleaned_plan(await context.ask(context.ports.mind.decompose(request)), context.guard(deep), context.limits)
+    report = _report("planner", work_text(made))
+    done = deep.but(
+        plan=made, plan_tries=deep.plan_tries + 1, under_review="planner", messages=(*deep.messages, report)
+    )
     return Done(done, "planner", {"try": done.plan_tries, "research": list(made.research), "logic": list(made.logic)})
 
 
@@ -147,40 +142,38 @@ async def criticise(context: DeepContext, deep: DeepState) -> Done:
     of, given = deep.under_review, deep.plan
     assert of is not None and given is not None  # the orchestrator calls for nothing else
     request = CritiqueRequest(
-        of=of,
-        asked=deep.asked,
-        plan=given,
+        of=of, asked=deep.asked, plan=given, earlier=deep.research,
         tools=context.tools_of("researcher", "expert") if of == "planner" else (),
-        earlier=deep.research,
-        research=deep.draft if of == "researcher" else None,
-        working=deep.working if of == "expert" else None,
+        research=deep.draft if of == "researcher" else None, working=deep.working if of == "expert" else None,
         min_relevance_score=context.run.limits.min_relevance_score,
-    )
+    )  # fmt: skip
     said = await context.ask(context.ports.mind.criticise(request))
     step = deep.step if of == "researcher" else 0
     feedback = "" if said.approved else context.guard(deep, deep.findings).clean(said.feedback)
     critique = Critique(of=of, approved=said.approved, feedback=feedback, step=step)
-    _tell(context, deep, critique)
-    done = judged(deep, critique)
-    if critique.approved:
-        await _go_on(context, done, given, critique)
-    told = {"of": of, "approved": critique.approved, **({"step": step} if step else {})}
-    return Done(done, f"critic:{work_id(critique)}", told | ({"feedback": feedback} if feedback else {}))
-
-
-async def _go_on(context: DeepContext, deep: DeepState, given: DeepPlan, critique: Critique) -> None:
-    if critique.of == "planner":
-        await announce(context, deep, given)
+    writer, name, done = context.run.run.writer, work_id(critique), judged(deep, critique)
+    found = request.research.findings if request.research else ()
+    sure = {
+        "planner": 1.0, "expert": request.working.confidence if request.working else 0.0,
+        "researcher": max((one.confidence for one in found), default=0.0),
+    }  # fmt: skip
+    if not critique.approved:
+        writer.append(RenavigateRequest(node_id=name, reason=feedback))
     else:
-        completed(context, deep)
+        writer.append(VerificationDone(node_id=name, confidence=sure[of]))
+        if of == "planner":
+            await announce(context, done)
+        else:
+            completed(context, done)
+    told = {"of": of, "approved": critique.approved, **({"step": step} if step else {})}
+    return Done(done, f"critic:{name}", told | ({"feedback": feedback} if feedback else {}))
 
 
 def judged(deep: DeepState, critique: Critique) -> DeepState:
     """The state after a verdict: approved work is settled, refused work stays for whoever mends it."""
-    told = _report("critic", critique_text(critique), critique.step)
-    after = deep.but(
-        under_review=None, critiques=(*deep.critiques, critique), messages=(*deep.messages, told)
-    )  # fmt: skip
+    verdict = "approved" if critique.approved else f"rejected: {critique.feedback}"
+    told = _report("critic", verdict, critique.step)
+    after = deep.but(under_review=None, critiques=(*deep.critiques, critique), messages=(*deep.messages, told))
     if not critique.approved:
         return after
     match critique.of:
@@ -193,28 +186,6 @@ def judged(deep: DeepState, critique: Critique) -> DeepState:
             return after.but(research=(*after.research, found), draft=None, research_tries=0, talks=talks)
         case "expert":
             return after.but(is_answer_approved=True)
-
-
-def work_id(critique: Critique) -> str:
-    """Names the judged work as events and traces do: ``planner``, ``researcher:2``, ``expert``."""
-    return f"{critique.of}:{critique.step}" if critique.step else critique.of
-
-
-def _tell(context: DeepContext, deep: DeepState, critique: Critique) -> None:
-    writer, node_id = context.run.run.writer, work_id(critique)
-    if critique.approved:
-        writer.append(VerificationDone(node_id=node_id, confidence=_confidence(deep)))
-    else:
-        writer.append(RenavigateRequest(node_id=node_id, reason=critique.feedback))
-
-
-def _confidence(deep: DeepState) -> float:
-    """Of the approved work: the expert's own, a research's surest finding, and of a plan none."""
-    if deep.under_review == "expert" and deep.working is not None:
-        return deep.working.confidence
-    if deep.under_review == "researcher" and deep.draft is not None:
-        return max((finding.confidence for finding in deep.draft.findings), default=0.0)
-    return 1.0
 
 
 def _report(sender: Party, content: str, step: int = 0) -> DeepMessage:

@@ -19,11 +19,10 @@ from app.tasks.run import TaskRun
 
 
 class DeepLimits(Record):
-    """Per stage; deadline and budget are the run's, shared by all."""
+    """Per stage and research step; deadline and budget are the run's, shared by all."""
 
     max_plan_tries: int = Field(3, ge=1)
     max_research_tries: int = Field(2, ge=1)
-    """Of each research step."""
     max_expert_tries: int = Field(3, ge=1)
     max_tool_calls: int = Field(6, ge=0)
     """Of one visit to the researcher or the expert."""
@@ -72,12 +71,10 @@ class DeepState(Record):
     searched_on: date | None = None
     """The day whose documents are read; None = today."""
     reply: Reply | None = None
-    """Set when nothing is to be found out."""
 
     plan: DeepPlan | None = None
     is_plan_approved: bool = False
     asks_approval: bool = False
-    """Whether a person still has to approve the plan before it runs."""
 
     research: tuple[Research, ...] = ()
     """Approved, in the order of the plan."""
@@ -93,10 +90,8 @@ class DeepState(Record):
     critiques: tuple[Critique, ...] = ()
     plan_tries: int = 0
     research_tries: int = 0
-    """Of the current research step."""
     expert_tries: int = 0
     stopped: Cause | None = None
-    """Set where time or budget ran out."""
 
     talks: dict[str, Talk] = {}
     """Of the subgraphs: ``researcher:1`` …, ``expert``."""
@@ -116,6 +111,13 @@ class DeepState(Record):
         """The research step in hand, from 1; 0 = none is left."""
         done = len(self.research)
         return done + 1 if self.plan is not None and done < len(self.plan.research) else 0
+
+    @property
+    def task(self) -> str:
+        """What is to be done by the plan: the research step in hand, else the logic steps; empty without a plan."""
+        if self.plan is None:
+            return ""
+        return self.plan.research[self.step - 1] if self.step else "\n".join(self.plan.logic)
 
     @property
     def observations(self) -> tuple[Observation, ...]:

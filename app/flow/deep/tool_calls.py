@@ -1,6 +1,7 @@
 """One tool call of the researcher or the expert: a step of the run like any other, and what the agent sees of it."""
 
 import asyncio
+from dataclasses import replace
 from uuid import uuid5
 
 from app.agents.registry import Role, UsableTool
@@ -12,7 +13,7 @@ from app.domain.plan import FILES_TOOL, LOG_TOOL, OUTWARD_TOOLS, RAG_TOOL, RETRI
 from app.domain.tasks import PrivateContext
 from app.flow.deep.context import DeepContext, Stopped
 from app.flow.deep.state import DeepState
-from app.flow.resolve import Weighed, weigh
+from app.flow.resolve import weigh
 from app.flow.wording import SENTENCES
 from app.reasoning.deep import ToolWish
 from app.text.language import words
@@ -46,39 +47,21 @@ async def use(context: DeepContext, role: Role, key: str, deep: DeepState, wish:
 
 async def _ordered(context: DeepContext, role: Role, tool: UsableTool, deep: DeepState, wish: ToolWish) -> StepOrder:
     """The step, registered as a child task."""
-    planned, seconds = _planned(context, role, deep, wish), context.work_until - asyncio.get_running_loop().time()
+    run, planned = context.run, _planned(context, role, deep, wish)
+    seconds = context.work_until - asyncio.get_running_loop().time()
     if seconds <= 0:
         raise Stopped("deadline")
-    spec, limits, root = context.ports.solvers.spec(role), context.run.limits, context.run.run.task
     needs = PrivateContext(
-        message=planned.step.message,
-        queries=planned.queries,
-        refined_query=wish.query,
-        language=deep.asked.language,
+        message=planned.step.message, queries=planned.queries, refined_query=wish.query, language=deep.asked.language,
         as_of=deep.searched_on,
-    )
-    task_id = uuid5(root.task_id, f"{context.run.run.attempt}:deep:{planned.number}")
+    )  # fmt: skip
+    spec, root = context.ports.solvers.spec(role), run.run.task
+    task_id = uuid5(root.task_id, f"{run.run.attempt}:deep:{planned.number}")
     row = new_step(root, task_id, planned, spec.token_limit, needs)
-    await context.run.ports.registry.steps.register(context.run.run, [row], {role: [needs]})
-    timeout = (spec.timeout_ms or limits.timeout_per_agent_ms) / 1000
-    return StepOrder(
-        run=context.run.run,
-        task_id=task_id,
-        step=planned,
-        departments=tool.departments,
-        findings=_known(deep),
-        instructions=spec.instructions,
-        files=context.run.asking.request.files,
-        time_zone=context.run.asking.time_zone,
-        now=context.now(),
-        timeout_seconds=min(timeout, seconds),
-        deadline_binds=seconds < timeout,
-        max_retries=limits.max_retries,
-        token_limit=spec.token_limit,
-        context_hash=needs.context_hash,
-        given=wish.arguments or None,
-        asked=deep.said,
-        worked_out=_worked_out(deep),
+    await run.ports.registry.steps.register(run.run, [row], {role: [needs]})
+    order = run.order(planned, spec, task_id, needs, _known(deep), seconds)
+    return replace(
+        order, departments=tool.departments, given=wish.arguments or None, asked=deep.said, worked_out=_worked_out(deep)
     )
 
 
@@ -117,7 +100,8 @@ async def _taken_in(context: DeepContext, key: str, deep: DeepState, wish: ToolW
     findings = tuple(finding for finding in result.findings if finding.found)
     if outcome.tool in RETRIEVAL_TOOLS and findings:
         weighed = await context.ask(weigh(context.run, findings, deep.asked.language))
-        deep = _settled(deep, weighed)
+        conflicts = (verdict.conflict for verdict in weighed.verdicts)
+        deep = deep.but(verdicts=(*deep.verdicts, *conflicts), points=(*deep.points, *weighed.points))
         if weighed.settled != findings:
             findings = tuple(finding for finding in weighed.settled if finding.found)
             text = "\n".join(finding.answer for finding in findings)
@@ -125,13 +109,6 @@ async def _taken_in(context: DeepContext, key: str, deep: DeepState, wish: ToolW
         text = ""
     seen = Observation(tool=outcome.tool, query=wish.query, text=text, value=_value(outcome), findings=findings)
     return _observed(deep, key, seen)
-
-
-def _settled(deep: DeepState, weighed: Weighed) -> DeepState:
-    if not weighed.verdicts:
-        return deep
-    conflicts = tuple(verdict.conflict for verdict in weighed.verdicts)
-    return deep.but(verdicts=(*deep.verdicts, *conflicts), points=(*deep.points, *weighed.points))
 
 
 def _value(outcome: StepOutcome) -> str:

@@ -1,4 +1,4 @@
-"""Per-query answers, summaries, arguments and the final text by the model; every claim is held against its text."""
+"""Per-query answers, claims, arguments and the final text by the model; every claim is held against its text."""
 
 import json
 import re
@@ -6,9 +6,10 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any
 
+from app.claims.proposed import ProposedClaim
 from app.domain.evidence import evidence_of
 from app.domain.knowledge import Finding, Language, Passage, Quote
-from app.reasoning import AnswerRequest, Arguments, ComposeRequest, Composition, Reasoner, Summary
+from app.reasoning import AnswerRequest, Arguments, ComposeRequest, Composition, Reasoner
 from app.reasoning.budget import note_downgrade
 from app.reasoning.llm import telling
 from app.reasoning.llm.gate import AnswerGate
@@ -16,41 +17,14 @@ from app.reasoning.llm.grounds import Grounds, quote_texts
 from app.reasoning.llm.ladder import Ladder
 from app.reasoning.llm.prompts import load
 from app.reasoning.llm.request import CallOutcome, ModelFailed, Request
-from app.reasoning.llm.shapes import AnswerShape, ArgumentsShape, SummaryShape
+from app.reasoning.llm.shapes import AnswerShape, ArgumentsShape, ClaimsShape
 from app.reasoning.llm.structured import Question, ask
-from app.reasoning.refusal import REFUSED
+from app.reasoning.sentences import sentence
 from app.text.language import clean
 
-STOPPED: dict[Language, str] = {
-    "vi": "Mô hình ngôn ngữ dừng giữa chừng; phần trên chưa trọn vẹn. Trích thẳng từ tài liệu:",
-    "en": "The language model stopped in the middle; the text above is not complete. Directly from the documents:",
-}
-NOTHING: dict[Language, str] = {
-    "vi": "Các đoạn tìm được không trả lời câu hỏi này.",
-    "en": "The passages found do not answer this question.",
-}
-_FROM: dict[Language, str] = {"vi": "Theo {titles}.", "en": "From {titles}."}
-_WRITTEN: dict[Language, str] = {
-    "vi": "Mô hình ngôn ngữ viết câu trả lời từ {titles}, là các nguồn sát câu hỏi nhất trong các tài liệu được xem.",
-    "en": "The language model wrote the answer from {titles}, the sources closest to the question among those read.",
-}
-
-
-def source_line(quotes: Sequence[Quote], language: Language) -> str:
-    """Where a finding comes from."""
-    return _FROM[language].format(titles=_titles(quotes))
-
-
-def written_from(quotes: Sequence[Quote], language: Language) -> str:
-    """Why these sources, for an answer in a model's words."""
-    return _WRITTEN[language].format(titles=_titles(quotes))
-
-
-def _titles(quotes: Sequence[Quote]) -> str:
-    return ", ".join(f"“{title}”" for title in dict.fromkeys(quote.passage.title for quote in quotes))
-
-
-_ANSWER_TOKENS, _SUMMARY_TOKENS, _ARGUMENT_TOKENS = 500, 400, 250
+_ANSWER_TOKENS, _ARGUMENT_TOKENS, _CLAIM_TOKENS, _MAX_TOKENS = 500, 250, 900, 900
+_QUOTES = 16
+"""Told to the model for their claims; what lies behind them is left to the rules."""
 _SCHEMA_CHARS = 4_000
 _SHARE = 0.5
 _MOST_SURE = 0.95
@@ -74,22 +48,17 @@ async def answered(ladder: Ladder, request: AnswerRequest) -> Finding:
         raise ModelFailed(CallOutcome.MALFORMED)
     share = len(quotes) / max(len(reply.quotes), 1)
     return Finding(
-        agent=request.agent,
-        index=request.index,
-        query=request.query,
-        context=source_line(quotes, request.language),
-        answer=answer,
-        found=True,
-        confidence=round(min(reply.confidence, _MOST_SURE) * share, 3),
-        quotes=quotes,
-        evidence=evidence_of(quotes),
-    )
+        agent=request.agent, index=request.index, query=request.query,
+        context=sentence("from", request.language, titles=_titles(quotes)), answer=answer, found=True,
+        confidence=round(min(reply.confidence, _MOST_SURE) * share, 3), quotes=quotes, evidence=evidence_of(quotes),
+    )  # fmt: skip
 
 
 def nothing_found(request: AnswerRequest) -> Finding:
     """A finding that holds nothing."""
     return Finding(
-        agent=request.agent, index=request.index, query=request.query, context=NOTHING[request.language], answer="",
+        agent=request.agent, index=request.index, query=request.query, answer="",
+        context=sentence("nothing", request.language),
         found=False, confidence=0.0,
     )  # fmt: skip
 
@@ -116,38 +85,32 @@ def _span(text: str, quoted: str) -> str:
     return found[0] if found else ""
 
 
-async def summarised(
-    ladder: Ladder, query: str, findings: Sequence[Finding], language: Language, by_rule: Summary
-) -> Summary:
-    """The model's summary; the rules' when it says nothing or states a figure of its own. Raises `ModelFailed`."""
-    told = telling.findings(query, findings)
-    reply = await ask(ladder, Question("summarise", language, told, SummaryShape, _SUMMARY_TOKENS, _SHARE))
-    text = clean(reply.text).strip()
-    if not text or Grounds(told.splitlines(), may_round=False).unknown(text):
-        return by_rule
-    sources = tuple(dict.fromkeys(n - 1 for n in reply.sources if 1 <= n <= len(findings)))
-    return Summary(text=text, sources=sources or by_rule.sources)
+async def claimed(
+    ladder: Ladder, quotes: Sequence[tuple[str, Quote]], language: Language
+) -> tuple[tuple[ProposedClaim, ...], ...]:
+    """The claims of each quote, in the quotes' order; `app.claims` holds each against the words it quotes. Raises
+    `ModelFailed`."""
+    told = telling.quotes(quotes[:_QUOTES])
+    reply = await ask(ladder, Question("claims", language, told, ClaimsShape, _CLAIM_TOKENS, _SHARE))
+    found: list[list[ProposedClaim]] = [[] for _ in quotes]
+    for one in reply.claims:
+        if 1 <= one.n <= min(len(quotes), _QUOTES):
+            said = {name: clean(text) if isinstance(text, str) else text for name, text in one if name != "n"}
+            found[one.n - 1].append(ProposedClaim(**said))
+    return tuple(map(tuple, found))
 
 
 async def arguments_read(
-    ladder: Ladder,
-    tool: str,
-    query: str,
-    findings: Sequence[Finding],
-    language: Language,
+    ladder: Ladder, tool: str, query: str, findings: Sequence[Finding], language: Language,
     schema: Mapping[str, Any] | None = None,
-) -> Arguments:
+) -> Arguments:  # fmt: skip
     """The model's arguments; tools check every operand against its source themselves. Raises `ModelFailed`."""
-    told = telling.findings(query, findings, tool=tool, **_told_schema(schema))
+    further = {"schema": json.dumps(schema, ensure_ascii=False)[:_SCHEMA_CHARS]} if schema else {}
+    told = telling.findings(query, findings, tool=tool, **further)
     reply = await ask(ladder, Question("arguments", language, told, ArgumentsShape, _ARGUMENT_TOKENS, _SHARE))
     values = {name: clean(value).strip() for name, value in _read_for(tool, reply, schema).items() if value.strip()}
     grounds = tuple(text for text in map(clean, reply.grounds) if _SPACE.sub(" ", text).strip() and text in told)
     return Arguments(values=values, missing=tuple(map(clean, reply.missing)), grounds=grounds)
-
-
-def _told_schema(schema: Mapping[str, Any] | None) -> dict[str, str]:
-    """The properties of a tool's arguments, as JSON in a line."""
-    return {"schema": json.dumps(schema, ensure_ascii=False)[:_SCHEMA_CHARS]} if schema else {}
 
 
 def _read_for(tool: str, reply: ArgumentsShape, schema: Mapping[str, Any] | None) -> Mapping[str, str]:
@@ -159,9 +122,6 @@ def _read_for(tool: str, reply: ArgumentsShape, schema: Mapping[str, Any] | None
     if tool == "log_tool":
         return {"terms": reply.terms, "level": reply.level, "source": reply.source, "period": reply.period}
     return {}
-
-
-_MAX_TOKENS = 900
 
 
 async def composed(ladder: Ladder, rules: Reasoner, request: ComposeRequest) -> AsyncIterator[str | Composition]:
@@ -209,7 +169,13 @@ def _reasoning(request: ComposeRequest, by_rule: Composition) -> str:
     """The rules say that they quote; a model does not."""
     quotes = [quote for finding in request.findings if finding.found for quote in finding.quotes]
     decided = any(point.decided for point in request.conflicts)
-    return written_from(quotes, request.language) if quotes and not decided else by_rule.reasoning
+    if not quotes or decided:
+        return by_rule.reasoning
+    return sentence("written", request.language, titles=_titles(quotes))
+
+
+def _titles(quotes: Sequence[Quote]) -> str:
+    return ", ".join(f"“{title}”" for title in dict.fromkeys(quote.passage.title for quote in quotes))
 
 
 async def _instead(
@@ -218,12 +184,12 @@ async def _instead(
     """The end of an answer whose model failed."""
     if outcome is CallOutcome.REFUSAL and not said.strip():
         note_downgrade(f"compose: {outcome}")
-        text = REFUSED[request.language]
+        text = sentence("refused", request.language)
         yield text
         yield Composition(answer=text, outcome="refused", reasoning="", confidence=0.0, follow_up_questions=())
         return
     note_downgrade(f"compose: {outcome}, done by rules")
-    rest = f"\n\n{STOPPED[request.language]}\n\n{by_rule.answer}" if said.strip() else by_rule.answer
+    rest = f"\n\n{sentence('stopped', request.language)}\n\n{by_rule.answer}" if said.strip() else by_rule.answer
     yield rest
     yield by_rule.model_copy(update={"answer": said + rest})
 

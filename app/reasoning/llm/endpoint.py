@@ -228,18 +228,15 @@ def _read(chunk: ChatCompletionChunk) -> tuple[str, str | None]:
     return text or "", choice.finish_reason
 
 
+_ENDS = {
+    "length": CallOutcome.LENGTH, "content_filter": CallOutcome.CONTENT_FILTER, "tool_calls": CallOutcome.TOOL_CALLS,
+    "function_call": CallOutcome.TOOL_CALLS, None: CallOutcome.CUT,
+}  # fmt: skip
+"""What a finish reason other than ``stop`` means; any other is no protocol."""
+
+
 def _demand_success(finish: str | None, *, is_blank: bool) -> None:
-    match finish:
-        case "stop":
-            if is_blank:
-                raise ModelFailed(CallOutcome.EMPTY)
-        case "length":
-            raise ModelFailed(CallOutcome.LENGTH)
-        case "content_filter":
-            raise ModelFailed(CallOutcome.CONTENT_FILTER)
-        case "tool_calls" | "function_call":
-            raise ModelFailed(CallOutcome.TOOL_CALLS)
-        case None:
-            raise ModelFailed(CallOutcome.CUT)
-        case _:
-            raise ModelFailed(CallOutcome.BROKEN)
+    if finish != "stop":
+        raise ModelFailed(_ENDS.get(finish, CallOutcome.BROKEN))
+    if is_blank:
+        raise ModelFailed(CallOutcome.EMPTY)

@@ -1,24 +1,25 @@
 """What of a streamed answer may go out: whole statements, with valid citations, without figures nobody stated.
 
 A statement is a sentence or a line. It is held until it is complete, so the result does not depend on how the stream
-cut. Citations ``[n]`` name the n-th evidence of this run; others are taken out, and a statement without one gets
-the evidence whose words it shares. One with a figure that stands in no source, question or computation is left out.
+cut. Citations ``[n]`` name the n-th evidence of this run; others are taken out, and none is added. A statement with a
+figure that stands in no source, question or computation is left out.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from itertools import pairwise
 
 from app.domain.evidence import CITATION, without_citations
 from app.reasoning import ComposeRequest
 from app.reasoning.llm.grounds import Grounds, texts_of
-from app.text.language import clean, content_words
+from app.text.language import clean
 
-_END = re.compile(r"\n+|(?<=[^\s\d][.!?…])(?=\s)|(?<=[.!?…][\]”\"')])(?=\s)")
-"""Where a statement ends; a full stop behind a digit may belong to a number or a list."""
+_NEXT = r"(?=\s+[^\s\[【])"
+_END = re.compile(
+    rf"(?<=[^\s\d][.!?…]){_NEXT}|(?<=[.!?…][\]”\"')]){_NEXT}|(?<=[.!?…] \[\d\]){_NEXT}|\n\s*(?=[^\s\[【])"
+)
+"""Where a statement ends: not before a citation behind its full stop, nor at a stop that may belong to a number."""
 _STOP = re.compile(r"(?P<stop>[.!?…:;]*)(?P<space>\s*)$")
-_ALIKE = 0.5
-"""Share of a statement's words an evidence must hold to be placed behind it."""
-_LEAST_WORDS = 4
 NOTHING = "NOT_FOUND"
 
 
@@ -30,23 +31,12 @@ def grounds_of(request: ComposeRequest) -> Grounds:
     return Grounds([*texts, *texts_of(findings=request.findings)], may_round=False)
 
 
-def _words_of(request: ComposeRequest) -> dict[int, frozenset[str]]:
-    """The words of each evidence's quotes, by its number."""
-    numbers = {evidence.url: number for number, evidence in enumerate(request.evidence, 1)}
-    words: dict[int, set[str]] = {number: set() for number in numbers.values()}
-    for quote in (quote for finding in request.findings for quote in finding.quotes):
-        if (number := numbers.get(quote.passage.address)) is not None:
-            words[number].update(content_words(f"{quote.passage.title} {quote.text}"))
-    return {number: frozenset(held) for number, held in words.items()}
-
-
 class AnswerGate:
     """Takes pieces of a stream, gives out statements. `finish` gives the rest."""
 
     def __init__(self, request: ComposeRequest):
-        self._grounds, self._words = grounds_of(request), _words_of(request)
-        self._held = ""
-        self._said = False
+        self._grounds, self._sources = grounds_of(request), len(request.evidence)
+        self._held, self._said = "", False
         self.left_out = 0
 
     @property
@@ -59,19 +49,18 @@ class AnswerGate:
         self._held += piece
         if not self._said and NOTHING.startswith(self._held.strip(" .*`\n")[: len(NOTHING)]):
             return ""  # may still become the word for "nothing"
-        cut = max((mark.end() for mark in _END.finditer(self._held)), default=0)
-        complete, self._held = self._held[:cut], self._held[cut:]
-        return self._released(complete)
+        return self._released([mark.end() for mark in _END.finditer(self._held)])
 
     def finish(self) -> str:
         """What was held."""
         if self.said_nothing_found:
             return ""
-        rest, self._held = self._held, ""
-        return self._released(rest)
+        return self._released([*(mark.end() for mark in _END.finditer(self._held)), len(self._held)])
 
-    def _released(self, text: str) -> str:
-        out = "".join(self._checked(statement) for statement in _statements(text))
+    def _released(self, cuts: Sequence[int]) -> str:
+        """The statements up to the last of the cuts, as far as they may go out."""
+        held, self._held = self._held, self._held[cuts[-1] if cuts else 0 :]
+        out = "".join(self._checked(held[start:end]) for start, end in pairwise([0, *cuts]))
         out = out if self._said else out.lstrip()
         self._said = self._said or bool(out.strip())
         return out
@@ -84,31 +73,12 @@ class AnswerGate:
         if self._grounds.unknown(bare):
             self.left_out += 1
             return ""
-        cited = self._valid(statement)
-        if not cited and (best := self._alike(bare)) is not None:
-            cited = [best]
-        return _marked(bare, cited)
+        return _marked(bare, self._valid(statement))
 
     def _valid(self, statement: str) -> list[int]:
         named = (mark["one"] or mark["two"] for mark in CITATION.finditer(statement))
         numbers = [int(number) for group in named for number in re.split(r"\s*[,;]\s*", group)]
-        return [number for number in dict.fromkeys(numbers) if number in self._words]
-
-    def _alike(self, statement: str) -> int | None:
-        words = frozenset(content_words(statement))
-        if len(words) < _LEAST_WORDS or not self._words:
-            return None
-        best = max(self._words, key=lambda number: len(words & self._words[number]))
-        return best if len(words & self._words[best]) >= _ALIKE * len(words) else None
-
-
-def _statements(text: str) -> Iterator[str]:
-    start = 0
-    for mark in _END.finditer(text):
-        yield text[start : mark.end()]
-        start = mark.end()
-    if start < len(text):
-        yield text[start:]
+        return [number for number in dict.fromkeys(numbers) if 1 <= number <= self._sources]
 
 
 def _marked(statement: str, cited: Sequence[int]) -> str:

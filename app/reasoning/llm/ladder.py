@@ -14,7 +14,7 @@ import structlog
 
 from app.errors import AppError, ErrorCode
 from app.reasoning.budget import LimitReached, Spent, current_account
-from app.reasoning.llm.request import FINAL, OUTAGES, CallOutcome, ModelFailed, Request, Usage
+from app.reasoning.llm.request import FINAL, OUTAGES, TRANSIENT, CallOutcome, ModelFailed, Request, Usage
 
 
 class Breaker:
@@ -22,13 +22,9 @@ class Breaker:
     fails."""
 
     def __init__(
-        self,
-        clock: Callable[[], float],
-        *,
-        threshold: int = 5,
-        pause_seconds: float = 15.0,
+        self, clock: Callable[[], float], *, threshold: int = 5, pause_seconds: float = 15.0,
         longest_seconds: float = 300.0,
-    ):
+    ):  # fmt: skip
         """`clock` is monotonic, in seconds."""
         self._clock = clock
         self.threshold = threshold
@@ -90,13 +86,9 @@ class Ladder:
     """Models from the best to the smallest. What comes after the last one is for the caller to know."""
 
     def __init__(
-        self,
-        rungs: Sequence[Rung],
-        *,
-        max_tries: int = 3,
-        rng: random.Random | None = None,
+        self, rungs: Sequence[Rung], *, max_tries: int = 3, rng: random.Random | None = None,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ):
+    ):  # fmt: skip
         self.rungs = tuple(rungs)
         self.max_tries = max_tries
         self._rng = rng or random.Random()
@@ -163,7 +155,8 @@ class _Attempts:
                     return
                 except ModelFailed as failure:
                     latest = failure
-                last = self._news(latest, last)
+                if latest.outcome is not CallOutcome.CIRCUIT_OPEN or not self._tries:
+                    last = latest  # what opened a circuit between two tries is the news, not that it is open
                 if (spoke and forget is None) or last.outcome in FINAL:
                     raise last
                 if forget is not None:
@@ -174,15 +167,9 @@ class _Attempts:
                 self._account.doings.downgrade(f"{self._purpose}: {last.outcome}, asked a smaller model")
         raise last
 
-    def _news(self, latest: ModelFailed, last: ModelFailed) -> ModelFailed:
-        """The failure to tell: a circuit that opened between two tries is none, what opened it is."""
-        return last if latest.outcome is CallOutcome.CIRCUIT_OPEN and self._tries else latest
-
     async def _is_worth_waiting(self, failure: ModelFailed) -> bool:
-        if failure.learnt:
-            return True
-        if not failure.is_worth_another_try:
-            return False
+        if failure.learnt or failure.outcome not in TRANSIENT:
+            return failure.learnt
         return await self._ladder.pause(self._tries, failure.retry_after_seconds, self._until)
 
     async def _once(self, rung: Rung) -> AsyncGenerator[str, None]:

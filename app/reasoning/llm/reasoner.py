@@ -1,7 +1,7 @@
 """`ModelReasoner`: the port of everything that needs a mind, asked of a language model, with the rules behind it.
 
 `classify` and `compose` are calls. Between them the rules work (``extractive``), or the model answers every query
-(``model``), or it summarises and gives second opinions as well (``thorough``).
+(``model``).
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -24,11 +24,11 @@ from app.reasoning import (
     Review,
     Summary,
 )
-from app.reasoning.llm import answering, planning, prompts, reviewing
+from app.reasoning.llm import answering, planning, prompts
 from app.reasoning.llm.ladder import Ladder
 from app.reasoning.llm.structured import or_else
 
-AnswerMode = Literal["extractive", "model", "thorough"]
+AnswerMode = Literal["extractive", "model"]
 _TO_COMPARE = 2
 
 
@@ -64,20 +64,12 @@ class ModelReasoner:
         return await self._rules.plan(request)
 
     async def review_plan(self, plan: Plan, request: PlanRequest) -> Review:
-        """The rules' verdict; what they approve, the model is asked about in mode ``thorough``."""
-        review = await self._rules.review_plan(plan, request)
-        if not review.approved or self.answer_mode != "thorough":
-            return review
-        asked = reviewing.plan_reviewed(self._ladder, plan, request)
-        return await or_else("review", asked, lambda _: review)
+        """The rules' verdict."""
+        return await self._rules.review_plan(plan, request)
 
     async def review_finding(self, finding: Finding, language: Language) -> Review:
-        """The same for a finding; exact quotes chosen by rule need no second opinion."""
-        review = await self._rules.review_finding(finding, language)
-        if not review.approved or self.answer_mode != "thorough" or not finding.found:
-            return review
-        asked = reviewing.finding_reviewed(self._ladder, finding, language)
-        return await or_else("review", asked, lambda _: review)
+        """The rules' verdict."""
+        return await self._rules.review_finding(finding, language)
 
     async def answer(self, request: AnswerRequest) -> Finding:
         """An answer with literal quotes, or that nothing was found."""
@@ -96,24 +88,16 @@ class ModelReasoner:
         documents = {quote.passage.document_id for _, quote in quotes}
         if self.answer_mode == "extractive" or len(documents) < _TO_COMPARE:
             return ()
-        return await or_else("claims", reviewing.claimed(self._ladder, quotes, language), lambda _: ())
+        return await or_else("claims", answering.claimed(self._ladder, quotes, language), lambda _: ())
 
     async def summarise(self, query: str, findings: Sequence[Finding], language: Language) -> Summary:
-        """The gist of findings; figures that no finding states make it the rules' own."""
-        by_rule = await self._rules.summarise(query, findings, language)
-        if self.answer_mode != "thorough" or not any(finding.found for finding in findings):
-            return by_rule
-        asked = answering.summarised(self._ladder, query, findings, language, by_rule)
-        return await or_else("summarise", asked, lambda _: by_rule)
+        """The rules' gist of findings."""
+        return await self._rules.summarise(query, findings, language)
 
     async def arguments(
-        self,
-        tool: str,
-        query: str,
-        findings: Sequence[Finding],
-        language: Language,
+        self, tool: str, query: str, findings: Sequence[Finding], language: Language,
         schema: Mapping[str, Any] | None = None,
-    ) -> Arguments:
+    ) -> Arguments:  # fmt: skip
         """The rules' arguments; where they find none, or for a tool with a schema not all, the model's."""
         by_rule = await self._rules.arguments(tool, query, findings, language, schema)
         complete = bool(by_rule.values) if schema is None else not by_rule.missing

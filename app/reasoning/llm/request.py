@@ -84,14 +84,11 @@ class Abilities:
         elif "temperature" in complaint and "temperature" in sent:
             self.temperature = False
         elif "response_format" in sent and any(word in complaint for word in _ABOUT_SCHEMAS):
-            self._lower(sent["response_format"]["type"])
+            if (refused := sent["response_format"]["type"]) == self.schema:  # nobody else has learnt it meanwhile
+                self.schema = "json_object" if refused == "json_schema" else "text"
         else:
             return False
         return True
-
-    def _lower(self, refused: SchemaMode) -> None:
-        if refused == self.schema:
-            self.schema = "json_object" if refused == "json_schema" else "text"
 
 
 class CallOutcome(StrEnum):
@@ -101,7 +98,6 @@ class CallOutcome(StrEnum):
     LENGTH = "length"
     """Stopped at the token limit: the text is cut."""
     CONTENT_FILTER = "content_filter"
-    """Stopped by the provider."""
     REFUSAL = "refusal"
     """The model declined. Nobody else is asked to get around it."""
     EMPTY = "empty"
@@ -120,7 +116,6 @@ class CallOutcome(StrEnum):
     DEADLINE = "deadline"
     """The run's own time is over."""
     FLOOD = "flood"
-    """More text than was allowed."""
     TOOL_CALLS = "tool_calls"
     """It called tools; none are ever offered."""
     MALFORMED = "malformed"
@@ -161,11 +156,6 @@ class ModelFailed(Exception):
     def is_refusal(self) -> bool:
         """Whether the model declined: nobody else is asked to get around it."""
         return self.outcome is CallOutcome.REFUSAL
-
-    @property
-    def is_worth_another_try(self) -> bool:
-        """Whether the same endpoint may do better at once or soon."""
-        return self.learnt or self.outcome in TRANSIENT
 
 
 @dataclass(frozen=True)

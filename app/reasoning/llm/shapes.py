@@ -1,8 +1,10 @@
 """What models are asked to reply, one shape a purpose. Field names are told in the prompts."""
 
+from functools import reduce
+from operator import or_
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import Field, create_model
 
 from app.claims import Polarity
 from app.reasoning.llm.structured import Shape
@@ -45,13 +47,6 @@ class AnswerShape(Shape):
     confidence: Annotated[float, Field(ge=0, le=1)]
 
 
-class SummaryShape(Shape):
-    """``summarise``."""
-
-    text: _Text
-    sources: Annotated[list[int], Field(max_length=100)]
-
-
 class NamedValue(Shape):
     """One argument of a tool with a schema; objects and lists as JSON text."""
 
@@ -88,13 +83,6 @@ class ClaimsShape(Shape):
     """``claims``."""
 
     claims: Annotated[list[ClaimShape], Field(max_length=60)]
-
-
-class ReviewShape(Shape):
-    """``review``."""
-
-    approved: bool
-    reason: _Short
 
 
 def _any_of(schema: dict[str, Any]) -> None:
@@ -148,28 +136,19 @@ class ActionShape(Shape):
     action: ToolShape | FoundShape | SolvedShape
 
 
-class ResearchShape(ActionShape):
-    """``deep_research``."""
-
-    action: Annotated[ToolShape | FoundShape, Field(discriminator="kind", json_schema_extra=_any_of)]
-
-
-class ResearchEndShape(ActionShape):
-    """``deep_research`` when no calls are left."""
-
-    action: FoundShape
+def _one_of(name: str, *kinds: type[Shape]) -> type[ActionShape]:
+    """The shape of an action of one of these kinds."""
+    told = Field(discriminator="kind", json_schema_extra=_any_of) if len(kinds) > 1 else Field()
+    return create_model(name, __base__=ActionShape, action=(reduce(or_, kinds), told))
 
 
-class SolveShape(ActionShape):
-    """``deep_solve``."""
-
-    action: Annotated[ToolShape | SolvedShape, Field(discriminator="kind", json_schema_extra=_any_of)]
-
-
-class SolveEndShape(ActionShape):
-    """``deep_solve`` when no calls are left."""
-
-    action: SolvedShape
+ACTIONS = {
+    ("researcher", True): _one_of("ResearchShape", ToolShape, FoundShape),
+    ("researcher", False): _one_of("ResearchEndShape", FoundShape),
+    ("expert", True): _one_of("SolveShape", ToolShape, SolvedShape),
+    ("expert", False): _one_of("SolveEndShape", SolvedShape),
+}
+"""What is asked of each role, by whether it may still call a tool."""
 
 
 class CritiqueShape(Shape):

@@ -87,16 +87,12 @@ def _read(text: str, question: Question[Reply]) -> tuple[Reply | None, Sequence[
     try:
         reply = question.shape.model_validate(parse(text))
     except ValidationError as invalid:
-        return None, [_told(error) for error in invalid.errors(include_url=False, include_input=False)[:_MAX_ERRORS]]
+        found = invalid.errors(include_url=False, include_input=False)[:_MAX_ERRORS]
+        return None, [f"{'.'.join(map(str, one['loc']))}: {one['msg']}"[:_ERROR_CHARS] for one in found]
     except ValueError as broken:
         return None, [str(broken)[:_ERROR_CHARS]]
     errors = question.check(reply)
     return (None, [error[:_ERROR_CHARS] for error in errors[:_MAX_ERRORS]]) if errors else (reply, ())
-
-
-def _told(error: Mapping[str, Any]) -> str:
-    place = ".".join(str(part) for part in error["loc"])
-    return f"{place}: {error['msg']}"[:_ERROR_CHARS]
 
 
 def parse(text: str) -> Any:

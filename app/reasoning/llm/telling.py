@@ -1,17 +1,16 @@
 """What models are told: the variable part of each prompt, as JSON, so that no text can pretend to be a heading of ours.
 
-Data of documents reaches only calls that choose nothing: answering, summarising, arguments, claims, reviewing,
-composing.
+Data of documents reaches only calls that choose nothing: answering, arguments, claims, composing.
 """
 
 import json
 from collections.abc import Sequence
 from typing import Any
 
-from app.domain.knowledge import Finding, Language, Passage, Quote
-from app.domain.plan import Plan
+from app.domain.knowledge import Finding, Language, Quote
 from app.domain.tasks import Message
 from app.reasoning import AgentOffer, AnswerRequest, ComposeRequest
+from app.reasoning.sentences import sentence
 
 _EARLIER_QUESTIONS = 4
 _EARLIER_CHARS = 500
@@ -28,14 +27,11 @@ def line(**fields: Any) -> str:
 
 def offers(agents: Sequence[AgentOffer], language: Language) -> str:
     """The agents on offer; the same for everybody with the same rights."""
-    heading = {"vi": "Các agent:", "en": "The agents:"}[language]
-    return "\n".join([heading, *(_offer(agent) for agent in agents)])
-
-
-def _offer(agent: AgentOffer) -> str:
-    return line(
-        agent=agent.name, about=agent.description, tools=list(agent.tools), examples=list(agent.exemplars[:_EXEMPLARS])
-    )
+    lines = [
+        line(agent=one.name, about=one.description, tools=list(one.tools), examples=list(one.exemplars[:_EXEMPLARS]))
+        for one in agents
+    ]
+    return "\n".join([sentence("agents", language), *lines])
 
 
 def question(query: str, history: Sequence[Message], feedback: str = "") -> str:
@@ -52,12 +48,11 @@ def question(query: str, history: Sequence[Message], feedback: str = "") -> str:
 
 def passages(request: AnswerRequest) -> str:
     """Passages numbered from 1, then the question."""
-    lines = [_passage(number, passage) for number, passage in enumerate(request.passages, 1)]
+    lines = [
+        line(n=number, title=one.title, section=one.section, text=one.text[:_PASSAGE_CHARS])
+        for number, one in enumerate(request.passages, 1)
+    ]
     return "\n".join([*lines, line(question=request.query)])
-
-
-def _passage(number: int, passage: Passage) -> str:
-    return line(n=number, title=passage.title, section=passage.section, text=passage.text[:_PASSAGE_CHARS])
 
 
 def findings(query: str, found: Sequence[Finding], **further: str) -> str:
@@ -75,12 +70,6 @@ def quotes(quoted: Sequence[tuple[str, Quote]]) -> str:
         line(n=number, question=query, title=quote.passage.title, quote=quote.text[:_PASSAGE_CHARS])
         for number, (query, quote) in enumerate(quoted, 1)
     )
-
-
-def plan(made: Plan, query: str) -> str:
-    """A plan to be checked."""
-    asked = {name: list(agent.queries) for name, agent in made.agents.items()}
-    return line(question=query, plan=asked)
 
 
 def answer_material(request: ComposeRequest) -> str:
@@ -114,14 +103,12 @@ def _sources(request: ComposeRequest, numbers: dict[str, int]) -> list[str]:
             number = numbers.get(passage.address)
             if number is None or key in lines:
                 continue
-            text = _around(passage.text, quote.text)
+            text = around(passage.text, quote.text, _AROUND_CHARS)
             lines[key] = line(n=number, title=passage.title, section=passage.section, text=text)
     return list(lines.values())
 
 
-def _around(text: str, quoted: str) -> str:
-    if len(text) <= _AROUND_CHARS:
-        return text
-    at = max(text.find(quoted), 0)
-    start = max(0, min(at - (_AROUND_CHARS - len(quoted)) // 2, len(text) - _AROUND_CHARS))
-    return text[start : start + max(_AROUND_CHARS, len(quoted))]
+def around(text: str, quoted: str, most: int) -> str:
+    """A passage cut around what is quoted of it."""
+    start = max(text.find(quoted) - max(most - len(quoted), 0) // 2, 0)
+    return text[max(min(start, len(text) - most), 0) :][:most]

@@ -1,10 +1,9 @@
-"""Totals by level, kind, language and tag; the page needs nothing and runs nothing."""
+"""Totals by level, kind, language and tag."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from extras.gaia.page import gaia_page
 from extras.gaia.report import GaiaReport, share_interval
 from tests.extras.gaia.runs import events, question, report
 
@@ -28,19 +27,6 @@ class TestReport:
     def test_what_is_not_scored_counts_nowhere(self) -> None:
         found = report((question(**{"Final answer": "?"}), events()))
         assert (found.score, found.groups, found.right) == (None, (), 0)
-        assert "not scored" in gaia_page(found)
-
-
-class TestPage:
-    def test_shows_wrong_answers_first_with_their_trace(self) -> None:
-        page = gaia_page(FOUND)
-        assert page.index("ngày phép") < page.index("How many?")
-        assert "3. critic#1 rejected: note &lt;b&gt;vague&lt;/b&gt;" in page and "8 + 9 = 17" in page
-        assert "0.67 of 3" in page and "level 2" in page and "language vi" in page
-
-    def test_lets_nothing_run(self) -> None:
-        page = gaia_page(FOUND)
-        assert "<script" not in page and "&lt;script&gt;" in page and "default-src 'none'" in page
 
 
 class TestShareInterval:

@@ -1,6 +1,5 @@
 """Who does a step, and what travels when it is somebody elsewhere."""
 
-import asyncio
 from datetime import date
 from typing import Any, cast
 
@@ -13,10 +12,10 @@ from app.agents.registry import AgentRegistry
 from app.agents.remote import pack_order, pack_outcome, unpack_order, unpack_outcome
 from app.agents.run import StepRunner
 from app.agents.spec import AgentSpec
-from app.agents.step import StepError, StepOrder, StepOutcome, ToolUse, unanswered
+from app.agents.step import StepOrder, StepOutcome, ToolUse, unanswered
 from app.domain.plan import ORCHESTRATOR, PlannedStep, Step
 from app.domain.tasks import HandedStep, PrivateContext, Task
-from app.reasoning.budget import Account, NoLedger, Spent, charged_to
+from app.reasoning.budget import Account, Ledger, Spent, charged_to
 from app.tasks.run import TaskRun
 from app.telemetry import CacheUse, counting_cache_use
 from app.tools.base import ToolResult
@@ -52,28 +51,13 @@ def order(agent: str = "hr", seconds: float = 10, **changes: Any) -> StepOrder:
 
 
 class Doer:
-    """Does steps, or lets them wait, and remembers which."""
+    """Does steps, and remembers whose."""
 
     def __init__(self) -> None:
         self.done: list[str] = []
-        self.ended: list[str] = []
-        self.seconds: list[float] = []
-        self.running, self.most = 0, 0
-        self.let_go = asyncio.Event()
-        self.let_go.set()
-        self.now = lambda: NOW
 
     async def run(self, one: StepOrder) -> StepOutcome:
         self.done.append(one.step.step.agent)
-        self.seconds.append(one.timeout_seconds)
-        self.running += 1
-        self.most = max(self.most, self.running)
-        await self.let_go.wait()
-        self.running -= 1
-        return unanswered(one, NOW, NOW)
-
-    async def end_unanswered(self, one: StepOrder, *_: object) -> StepOutcome:
-        self.ended.append(one.step.step.agent)
         return unanswered(one, NOW, NOW)
 
 
@@ -89,32 +73,6 @@ class TestDispatch:
         for agent in ("hr", "it", ORCHESTRATOR):
             await steps.run(order(agent))
         assert (here.done, there.done) == (["it", ORCHESTRATOR], ["hr"])
-
-    async def test_keeps_to_the_limit_of_an_agent_in_this_process(self) -> None:
-        here, there = Doer(), Doer()
-        here.let_go.clear()
-        steps = dispatch(here, there, spec("hr", max_concurrency=2), spec("it"))
-        running = [asyncio.create_task(steps.run(order(agent))) for agent in ("hr", "hr", "hr", "it", "it", "it")]
-        for _ in range(5):
-            await asyncio.sleep(0)
-        assert (here.done.count("hr"), here.done.count("it")) == (2, 3)
-        here.let_go.set()
-        await asyncio.gather(*running)
-        assert here.done.count("hr") == 3
-
-    async def test_counts_the_wait_for_a_place_as_the_steps_own(self) -> None:
-        here, there = Doer(), Doer()
-        here.let_go.clear()
-        steps = dispatch(here, there, spec("hr", max_concurrency=1))
-        first = asyncio.create_task(steps.run(order("hr")))
-        await asyncio.sleep(0)
-        assert (await steps.run(order("hr", 0.01))).error == StepError("timeout", "Tool timeout")
-        assert there.ended == ["hr"]
-        third = asyncio.create_task(steps.run(order("hr", 10)))
-        await asyncio.sleep(0.01)
-        here.let_go.set()
-        await asyncio.gather(first, third)
-        assert here.seconds[0] > 9.99 and here.seconds[1] < 10 - 0.005
 
 
 def claimed(text: str, seconds_left: float) -> HandedStep:
@@ -175,7 +133,7 @@ SPENT = Spent("hr", "answer", "m", "done", 10, 5, 3, 20)
 
 
 def account(**changes: Any) -> Account:
-    return Account(principal(), stable_id("root"), 100.0, NoLedger(), **changes)
+    return Account(principal(), stable_id("root"), 100.0, Ledger(), **changes)
 
 
 class TestOutcomes:

@@ -69,7 +69,7 @@ class TestBlind:
         result = call()
         assert result.exit_code == 0, result.output
         assert all(
-            head in result.output for head in ("dataset demo", "language vi", "kind number", "wrong and answered")
+            head in result.output for head in ("dataset demo", "language vi", "tag number", "wrong and answered")
         )
         assert "typos" not in result.output and "tables" not in result.output
         for told in (result.output, call("--json").output):

@@ -15,7 +15,7 @@ from app.cli.access import explain
 from app.cli.bulk_ingest import Outcome
 from app.cli.ingest import Report
 from app.cli.library import ending
-from app.domain.documents import DocumentStatus, DocumentView, Progress, VersionView
+from app.domain.documents import DocumentStatus, DocumentView, VersionView
 from app.domain.principal import SCOPES
 from tests.factories import principal
 
@@ -92,9 +92,7 @@ class TestReport:
         report = Report(len(outcomes), Console(file=io.StringIO()), lines)
         with report:
             for one in outcomes:
-                report.begin(one.file)
-                report.tell(one.file, Progress(stage=DocumentStatus.EMBEDDING, chunks_total=4, chunks_embedded=1))
-                report.end(one)
+                report.add(one)
         return report
 
     def shown(self, outcomes: list[Outcome]) -> str:
@@ -136,10 +134,9 @@ class TestEnding:
     def test_is_how_the_servers_task_ended(self) -> None:
         document_id = str(uuid4())
         answer = {"document_id": document_id, "version": 2, "status": "partial", "code": "PARTIAL", "chunks": 3}
-        done = ending(document_id, "final_report", {"answer": {**answer, "task_id": "x"}})
-        assert done is not None and (done.version, done.chunks, done.status) == (2, 3, DocumentStatus.PARTIAL)
-        failed = ending(document_id, "task_failed", {"answer": {"error_code": "INTERNAL", "error_message": "oh"}})
-        assert failed is not None and (failed.status, failed.code) == (DocumentStatus.FAILED, "INTERNAL")
-        stopped = ending(document_id, "task_cancelled", {"reason": "by its owner"})
-        assert stopped is not None and stopped.detail == "by its owner"
-        assert ending(document_id, "progress", {}) is None
+        done = ending(document_id, {"answer": {**answer, "task_id": "x"}})
+        assert (done.version, done.chunks, done.status) == (2, 3, DocumentStatus.PARTIAL)
+        failed = ending(document_id, {"answer": {"error_code": "INTERNAL", "error_message": "oh"}})
+        assert (failed.status, failed.code) == (DocumentStatus.FAILED, "INTERNAL")
+        stopped = ending(document_id, {"reason": "by its owner"})
+        assert (stopped.status, stopped.detail) == (DocumentStatus.FAILED, "by its owner")

@@ -8,7 +8,6 @@ from app.evaluation.figures import (
     Pair,
     calibration_error,
     class_pairs,
-    difference_interval,
     interval,
     median_interval,
     percentile,
@@ -81,17 +80,6 @@ class TestInterval:
 
     def test_of_nothing_is_nothing(self) -> None:
         assert interval([SILENT], seed=1) is None
-        assert difference_interval([SILENT], [SILENT], seed=1) is None
-
-    @given(SHARES)
-    def test_of_a_difference_of_equals_is_zero(self, holds: list[bool]) -> None:
-        pairs = [share(one) for one in holds]
-        assert difference_interval(pairs, pairs, seed=1, resamples=50) == (0, 0)
-
-    def test_of_a_difference_is_paired(self) -> None:
-        before, after = [NONE] * 50 + [ONE] * 50, [ONE] * 100
-        found = difference_interval(before, after, seed=1)
-        assert found is not None and 0.35 < found.low < 0.5 < found.high < 0.65
 
 
 class TestPercentile:

@@ -4,7 +4,6 @@ from typing import Any, cast
 
 import pytest
 
-from app.agents.monitor import RunMonitor
 from app.agents.step import StepError, StepOutcome
 from app.domain.answer import Outcome, to_json
 from app.domain.knowledge import SearchPlan
@@ -49,7 +48,7 @@ def remembered(
     models: Doings, *outcomes: StepOutcome, said: Outcome = "answered", outages: int = 0
 ) -> CachedAnswer | None:
     """What is remembered of a run with these steps."""
-    trace = Trace(lambda: datetime(2026, 11, 21, tzinfo=UTC), CacheUse(outages=outages), models, RunMonitor())
+    trace = Trace(lambda: datetime(2026, 11, 21, tzinfo=UTC), CacheUse(outages=outages), models)
     context = SimpleNamespace(
         asking=Asking(factories.principal(), ChatRequest(query="q"), (), TODAY),
         limits=FlowLimits(),

@@ -1,63 +1,65 @@
-"""The planner and the critic.
-
-The planner reads the question and what is on offer, no documents. The critic is not asked of a model about what states
-figures from nowhere, unless the rules come to the same result themselves: that is sent back."""
+"""The planner and the critic. The planner reads the question and what is on offer, no documents."""
 
 import re
+from collections.abc import Sequence
 
-from app.domain.deep import Critique, DeepPlan
-from app.domain.knowledge import Language
-from app.reasoning.deep import CritiqueRequest, DecomposeRequest, DeepReasoner
+from app.domain.deep import Asked, Critique, DeepPlan, Observation, Research
+from app.reasoning.deep import CritiqueRequest, DecomposeRequest
 from app.reasoning.llm.deep import telling
-from app.reasoning.llm.grounds import Grounds
+from app.reasoning.llm.grounds import Grounds, texts_of
 from app.reasoning.llm.ladder import Ladder
 from app.reasoning.llm.shapes import CritiqueShape, DeepPlanShape
 from app.reasoning.llm.structured import Question, ask
 from app.text.language import clean, content_words, fold
 
-PURPOSE = "deep_plan"
-_MAX_TOKENS = 700
+PURPOSE, REVIEW_PURPOSE = "deep_plan", "deep_review"
+_MAX_TOKENS, _REVIEW_MAX_TOKENS = 700, 250
 _SHARE = 0.2
 _LOGIC_STEPS = 8
 _STEP_CHARS, _FORMAT_CHARS = 400, 200
 _OWN_WORDS = 0.5
 """Share of the words of an answer's format that the question must hold: nobody else says how it is wanted."""
+_NO_REASON = "feedback: is empty, say what to do differently"
 _NUMBERED = re.compile(r"^\s*(?:\d{1,2}[.)]|[-*•])\s+")
+
+
+def deep_grounds(
+    asked: Asked, plan: DeepPlan, texts: Sequence[str], observations: Sequence[Observation] = (),
+    research: Sequence[Research] = (),
+) -> Grounds:  # fmt: skip
+    """What a stage may rest on: the question, what tools gave, and what steps found."""
+    return Grounds([asked.question, plan.question, *texts, *texts_of(observations, research)], plan.question)
 
 
 async def decomposed(ladder: Ladder, request: DecomposeRequest) -> DeepPlan:
     """The model's plan. Raises `ModelFailed`."""
-    language = request.asked.language
-    offered = (
-        telling.tools(request.researcher, language, "researcher"),
-        telling.tools(request.expert, language, "expert"),
-    )
+    language, asked = request.asked.language, request.asked.question
+    offered = [
+        telling.tools(request.researcher, language, "tools_of_researcher"),
+        telling.tools(request.expert, language, "tools_of_expert"),
+    ]
     question = Question(
         PURPOSE, language, telling.decompose(request), DeepPlanShape, _MAX_TOKENS, _SHARE, "\n".join(offered),
         lambda reply: _wrong(reply, request),
     )  # fmt: skip
     reply = await ask(ladder, question)
-    guard = Grounds.of(request.asked, (), "").guard
-    return DeepPlan(
-        question=request.asked.question,
-        research=tuple(guard.clean(step) for step in _steps(reply.research)),
-        logic=tuple(guard.clean(step) for step in _steps(reply.logic)),
-        answer_format=_format(reply.answer_format, request.asked.question),
-    )
+    wanted = _format(reply.answer_format, asked)
+    return DeepPlan(question=asked, research=_steps(reply.research), logic=_steps(reply.logic), answer_format=wanted)
 
 
 def _wrong(reply: DeepPlanShape, request: DecomposeRequest) -> list[str]:
-    research, logic = _steps(reply.research), _steps(reply.logic)
-    errors = []
-    if len(research) > max(request.max_research_steps, 0):
-        errors.append(f"research: {len(research)} steps are too many, at most {max(request.max_research_steps, 0)}")
-    if research and not request.researcher:
+    limits = {"research": max(request.max_research_steps, 0), "logic": _LOGIC_STEPS}
+    steps = {"research": _steps(reply.research), "logic": _steps(reply.logic)}
+    errors = [
+        f"{name}: {len(own)} steps are too many, at most {limits[name]}"
+        for name, own in steps.items()
+        if len(own) > limits[name]
+    ]
+    if steps["research"] and not request.researcher:
         errors.append("research: there is no tool to look anything up with")
-    if not logic:
+    if not steps["logic"]:
         errors.append("logic: there is no step")
-    if len(logic) > _LOGIC_STEPS:
-        errors.append(f"logic: {len(logic)} steps are too many, at most {_LOGIC_STEPS}")
-    if any(len(step) > _STEP_CHARS for step in (*research, *logic)):
+    if any(len(step) > _STEP_CHARS for own in steps.values() for step in own):
         errors.append(f"a step is longer than {_STEP_CHARS} characters")
     return errors
 
@@ -76,56 +78,13 @@ def _format(text: str, question: str) -> str:
     return text if said and len(said & asked) >= _OWN_WORDS * len(said) else ""
 
 
-NOT_SOLVED: dict[Language, str] = {
-    "vi": "Những gì tìm được chưa đủ để trả lời câu hỏi này.",
-    "en": "What was found is not enough to answer this question.",
-}
-UNGROUNDED: dict[Language, str] = {
-    "vi": "Các số sau không có trong câu hỏi, kết quả tìm kiếm hay phép tính nào: {figures}. Hãy tra hoặc tính lại.",
-    "en": "These figures stand in no question, finding or calculation: {figures}. Look them up or calculate them.",
-}
-
-
-REVIEW_PURPOSE = "deep_review"
-_REVIEW_MAX_TOKENS = 250
-_MOST_TOLD = 5
-
-
-async def criticised(ladder: Ladder, rules: DeepReasoner, request: CritiqueRequest) -> Critique:
+async def criticised(ladder: Ladder, request: CritiqueRequest) -> Critique:
     """The verdict. Raises `ModelFailed`."""
-    step = request.research.step if request.research is not None else 0
-    grounds, language = _grounds(request), request.asked.language
-    unknown = _unknown(request, grounds)
-    if unknown and not (await rules.criticise(request)).approved:
-        told = ", ".join(list(dict.fromkeys(unknown))[:_MOST_TOLD])
-        return Critique(of=request.of, approved=False, feedback=UNGROUNDED[language].format(figures=told), step=step)
     question = Question(
-        REVIEW_PURPOSE, language, telling.criticise(request), CritiqueShape, _REVIEW_MAX_TOKENS, _SHARE,
-        check=_wrong_review,
+        REVIEW_PURPOSE, request.asked.language, telling.criticise(request), CritiqueShape, _REVIEW_MAX_TOKENS, _SHARE,
+        check=lambda reply: [] if reply.approved or clean(reply.feedback).strip() else [_NO_REASON],
     )  # fmt: skip
     reply = await ask(ladder, question)
-    feedback = "" if reply.approved else grounds.guard.clean(clean(reply.feedback)).strip()
+    feedback = "" if reply.approved else clean(reply.feedback).strip()
+    step = request.research.step if request.research is not None else 0
     return Critique(of=request.of, approved=reply.approved, feedback=feedback, step=step)
-
-
-def _wrong_review(reply: CritiqueShape) -> list[str]:
-    if not reply.approved and not clean(reply.feedback).strip():
-        return ["feedback: is empty, say what to do differently"]
-    return []
-
-
-def _grounds(request: CritiqueRequest) -> Grounds:
-    """What the work may rest on: what it was given and looked up, never its own words."""
-    work = request.research or request.working
-    texts = [request.plan.question, *request.asked.files, *([request.research.task] if request.research else ())]
-    given = (work.observations, request.earlier, work.findings) if work else ((), request.earlier, ())
-    return Grounds.of(request.asked, texts, request.plan.question, *given)
-
-
-def _unknown(request: CritiqueRequest, grounds: Grounds) -> list[str]:
-    """Figures of the result that nothing states; of an answer only its bare form, the text around it may name days."""
-    if request.research is not None:
-        return grounds.unknown(request.research.text) if request.research.found else []
-    if request.working is not None:
-        return grounds.unknown(request.working.answer) if request.working.solved else []
-    return []

@@ -20,7 +20,7 @@ from app.flow.deep.graph import DeepFlow
 from app.flow.deep.state import DeepLimits
 from app.flow.state import FlowLimits, Ports
 from app.reasoning import Classification
-from app.reasoning.budget import NoLedger
+from app.reasoning.budget import Ledger
 from app.tasks.run import TaskRun
 from app.tools.base import ToolResult, computed
 from app.tools.catalogue import ToolPorts, build_toolbox
@@ -46,9 +46,6 @@ class Writer:
     def append(self, event: Event) -> None:
         assert not self.has_ended
         self.events.append(event)
-
-    def call_on_append(self, hear: Callable[[Event], None]) -> None:
-        pass
 
 
 @dataclass
@@ -200,7 +197,7 @@ class House:
         space, mind = cast("Any", SimpleNamespace(space="s")), cast("Any", self.reasoner)
         ports = Ports(
             registry=cast("Any", self.registry), memory=room, clock=room, retriever=cast("Any", None), corpus=space,
-            reasoner=mind, agents=agents(), steps=steps, ledger=NoLedger(), now=lambda: NOW,
+            reasoner=mind, agents=agents(), steps=steps, ledger=Ledger(), now=lambda: NOW,
         )  # fmt: skip
         deep = DeepPorts(self.mind, solvers(), cast("Any", self.steps), self.checkpoints, Files())
         return DeepFlow(ports, deep, self.flow_limits, self.limits)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.domain.deep import Asked, Critique, DeepPlan, Observation, Report, Working
+from app.domain.deep import Asked, Critique, DeepPlan, Observation, Report, Research, Working
 from app.domain.tasks import ChatRequest
 from app.errors import ToolFailed
 from app.flow.deep.state import DeepState, Talk
@@ -145,6 +145,8 @@ class TestOutside:
         wish = ToolWish(tool="wikipedia_tool", query=query, arguments=arguments or {})
         assert not carries_out(wish, fresh)
         assert carries_out(wish, fresh.with_talk("researcher:1", Talk(observations=(seen,)))) != runs
+        earlier = Research(step=1, task="the first fact", text="known", found=True, observations=(seen,))
+        assert carries_out(wish, fresh.but(research=(earlier,))) != runs
         inside = wish.model_copy(update={"tool": "rag_tool"})
         assert not carries_out(inside, fresh.with_talk("researcher:1", Talk(observations=(seen,))))
 

@@ -52,8 +52,13 @@ class TestCitations:
         assert "[7]" not in out
         assert out.startswith("Bạn có 12 ngày phép năm [1].")
 
-    def test_missing_ones_are_placed_where_the_words_are(self) -> None:
-        assert let_out("Lương cơ bản là 15.000.000 đồng mỗi tháng.") == "Lương cơ bản là 15.000.000 đồng mỗi tháng [2]."
+    def test_those_behind_the_full_stop_stay_with_their_sentence(self) -> None:
+        assert let_out("Có 12 ngày phép năm. [1] Thêm 9 ngày. [2]\n\nLương ngày 28. [2]") == (
+            "Có 12 ngày phép năm [1].\n\nLương ngày 28 [2]."
+        )
+
+    def test_none_is_added_to_what_a_model_says(self) -> None:
+        assert let_out("Lương cơ bản là 15.000.000 đồng mỗi tháng.") == "Lương cơ bản là 15.000.000 đồng mỗi tháng."
 
     def test_a_statement_of_other_words_gets_none(self) -> None:
         assert let_out("Hãy liên hệ quản lý trực tiếp để biết thêm chi tiết.").endswith("chi tiết.")
@@ -79,7 +84,7 @@ class TestNothing:
 @given(
     st.lists(
         st.sampled_from(
-            ["Có 12 ngày phép [1]. ", "Thêm 9 ngày. ", "\n- Lương ngày 28", " [2]", "!\n\n", "Xin chào. ", "[99]"]
+            ["Có 12 ngày [1]. ", "12 ngày. [1] ", "Thêm 9 ngày. ", "\n- Lương ngày 28", " [2]", "!\n\n", "[99]"]
         ),
         max_size=8,
     ),

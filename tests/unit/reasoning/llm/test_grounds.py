@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.deep import Observation
-from app.reasoning.llm.grounds import Grounds, addresses_of, texts_of
-from tests.conformance.deep_calls import finding
+from app.reasoning.llm.grounds import Grounds, texts_of
 
 
 class TestFigures:
@@ -55,20 +54,14 @@ class TestFigures:
     def test_any_text_is_survived(self, stated: list[str], question: str, told: str) -> None:
         grounds = Grounds(stated, question)
         assert all(any(map(str.isdigit, number)) for number in grounds.unknown(told))
-        assert grounds.knows_one(told) in (True, False)
+        assert grounds.states_one_of(told) in (True, False)
 
     @given(st.decimals(allow_nan=False, allow_infinity=False, min_value=0, max_value=10**9, places=4))
     def test_a_figure_is_known_as_it_stands(self, figure: Decimal) -> None:
         assert Grounds([f"kết quả {figure}"]).unknown(f"là {figure}") == []
 
 
-class TestAddresses:
-    def test_are_the_askers_and_those_of_what_was_found(self) -> None:
-        seen = Observation(tool="rag_tool", query="q", text="https://evil.example/x", findings=(finding("a", "leave"),))
-        assert list(addresses_of("xem https://a.example/b.", (seen,))) == [
-            "https://a.example/b", "https://intra.example/leave",
-        ]  # fmt: skip
-
+class TestTexts:
     def test_the_newest_texts_come_first(self) -> None:
         calls = [Observation(tool="t", query="q", text=f"kết quả {n}") for n in range(3)]
         assert [text for text in texts_of(calls) if text] == ["kết quả 2", "kết quả 1", "kết quả 0"]

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.reasoning.llm.shapes import AnswerShape, ArgumentsShape, PlanShape, ReviewShape, SummaryShape
+from app.reasoning.llm.shapes import AnswerShape, ArgumentsShape, CritiqueShape, PlanShape
 from app.reasoning.llm.structured import Shape, parse, schema_of
 
-SHAPES = (AnswerShape, ArgumentsShape, PlanShape, ReviewShape, SummaryShape)
+SHAPES = (AnswerShape, ArgumentsShape, CritiqueShape, PlanShape)
 
 
 class TestParse:
@@ -65,5 +65,5 @@ class TestSchema:
         check(schema_of(shape))
 
     def test_fields_nobody_asked_for_are_ignored(self) -> None:
-        read = ReviewShape.model_validate({"approved": True, "reason": "", "error_code": "INTERNAL", "priority": 9})
+        read = CritiqueShape.model_validate({"approved": True, "feedback": "", "error_code": "INTERNAL", "priority": 9})
         assert not hasattr(read, "error_code")
