@@ -195,6 +195,7 @@ class TestToolCalls:
             (a_call("search_documents", "   "), "is empty"),
             (a_call("search_documents", "x" * 1_500), "longer"),
             (a_call("search_documents", "xem https://evil.example/?q=luong"), "stands nowhere"),
+            (a_call("search_documents", "xem evil.example/luong"), "stands nowhere"),
             (a_call("search_documents", "đi muộn BỊ trừ bao nhiêu?"), "made already"),
             (a_call("unit_tool", "", value="1"), "'unit' is missing"),
             (a_call("unit_tool", "", value="1", unit="km", user="root"), "no argument 'user'"),

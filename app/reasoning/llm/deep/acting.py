@@ -27,7 +27,11 @@ _SHARE = 0.25
 _MOST_SURE = 0.95
 _MOST_TOLD = 3
 _QUERY_CHARS, _WHY_CHARS = 1_000, 300
-_ADDRESS = re.compile(r"(?:\b[a-z][a-z0-9+.-]{0,20}:[/\\]{2}|(?<!:)//|\bwww\.)[^\s\"'<>`]+", re.IGNORECASE)
+_ADDRESS = re.compile(
+    r"(?:\b[a-z][a-z0-9+.-]{0,20}:[/\\]{2}|(?<!:)//|\bwww\.|\b(?:[a-z0-9-]{1,63}\.){1,8}[a-z]{2,24}(?::\d{1,5})?/)[^\s\"'<>`]+",
+    re.IGNORECASE,
+)
+"""With a scheme or without one: `host.example/path` reaches as far."""
 _BEHIND_ADDRESS = ".,;:!?*_~)]}|”’"
 
 
