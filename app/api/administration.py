@@ -130,9 +130,5 @@ async def readers(
     for one in found[:_MOST_READERS]:
         may_read = one.principal().may_read(scope, department)
         lacks = None if may_read else "department" if scope in one.scopes else "scope"
-        shown.append(
-            ReaderView.model_validate(
-                {**one.model_dump(include={"name", "display_name", "department"}), "may_read": may_read, "lacks": lacks}
-            )
-        )
+        shown.append(ReaderView.model_validate({**one.model_dump(), "may_read": may_read, "lacks": lacks}))
     return ReaderList(readers=tuple(shown), is_cut=len(found) > _MOST_READERS)

@@ -183,7 +183,7 @@ async def resolve(task_id: UUID, caller: Caller, services: Services, body: Resol
     nothing is stored. A conflict with a source you may not read any more is left out. Weights count relative to their
     sum; without a body the run's own verdicts come again."""
     await own_run(services, caller, task_id)
-    again = await services.conflicts.resolve(caller, task_id, (body or ResolveBody()).wanted())
+    again = await services.reviews.resolve(caller, task_id, (body or ResolveBody()).wanted())
     return ResolutionView(task_id=task_id, conflicts=tuple(map(_resolved, again)))
 
 
@@ -196,7 +196,7 @@ async def conflicts(
 ) -> LedgerPage:
     """Your own, as far as you may still read both sources. For an administrator the whole tenant's, in figures: without
     question, claims, titles and addresses."""
-    page, next_cursor = await services.conflicts.page(caller, cursor, limit)
+    page, next_cursor = await services.reviews.page_conflicts(caller, cursor, limit)
     return LedgerPage(conflicts=tuple(map(_entry, page)), next_cursor=next_cursor)
 
 

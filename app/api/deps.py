@@ -26,7 +26,7 @@ from app.sessions.session import SessionStore
 from app.tasks.approvals import Approvals
 from app.tasks.oversight import Oversight
 from app.tasks.registry import TaskRegistry
-from app.tasks.reviews import ConflictBook, FeedbackBook, PerformanceBook
+from app.tasks.reviews import RunReviews
 
 
 @dataclass(frozen=True)
@@ -71,9 +71,7 @@ class AppServices:
     health: Health
     attachments: Attachments
     log_book: LogBook
-    feedback: FeedbackBook
-    conflicts: ConflictBook
-    performance: PerformanceBook
+    reviews: RunReviews
     oversight: Oversight
     evaluations: Evaluations
     limits: Limits

@@ -28,25 +28,29 @@ _COMPARED_AT_ONCE = 50
 _NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"model": Problem}}
 
 
-class DocumentBody(Body):
-    """A document as JSON, or the fields beside ``file`` in a form. What is left out stays as it was."""
+class AmendBody(Body):
+    """What is to change; a field that is left out stays. A date or ``supersedes`` may be null."""
 
-    title: Text | None = None
     url: Text | None = None
     department: Label | None = None
-    """Needed for a document that is not there yet."""
     scope: Scope | None = None
-    """Needed for a document that is not there yet."""
+    authority: Label | None = None
+    lang: Label | None = None
     created_at: datetime | None = None
     effective_from: date | None = None
     """In force from this day; a version that begins later leaves the one before for the days until then."""
     effective_to: date | None = None
     supersedes: Text | None = None
     """external_id of the document this one replaces."""
-    authority: Label | None = None
+
+
+class DocumentBody(AmendBody):
+    """A document as JSON, or the fields beside ``file`` in a form. What is left out stays as it was; one that is not
+    there yet needs its department and scope."""
+
+    title: Text | None = None
     external_id: Text | None = None
     """Unique in the company; the same one again makes a new version."""
-    lang: Label | None = None
 
     def fields(self) -> DocumentFields:
         """What was said, as a domain record."""
@@ -58,20 +62,6 @@ class TextDocumentBody(DocumentBody):
     """A document whose text is sent as it is: Markdown or plain text."""
 
     text: Text
-
-
-class AmendBody(Body):
-    """What is to change; a field that is left out stays. A date or ``supersedes`` may be null."""
-
-    url: Text | None = None
-    department: Label | None = None
-    scope: Scope | None = None
-    authority: Label | None = None
-    lang: Label | None = None
-    created_at: datetime | None = None
-    effective_from: date | None = None
-    effective_to: date | None = None
-    supersedes: Text | None = None
 
 
 class Accepted(View):

@@ -2,7 +2,7 @@
 
 import asyncio
 import hashlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -23,7 +23,7 @@ _PATIENCE_SECONDS = 15
 """How much longer than the run's deadline a caller is kept waiting when no worker ends the run."""
 _TITLE_CHARS = 200
 _CLIENT_GONE = 499
-_STATUS_OF_FAILURE = {
+_STATUS_OF_FAILURE: dict[str, int] = {
     ErrorCode.RUN_DEADLINE_EXCEEDED: 504,
     ErrorCode.TOOL_TIMEOUT: 504,
     ErrorCode.AGENT_EXECUTION_FAILED: 502,
@@ -80,8 +80,13 @@ async def start_run(
         await services.sessions.get(principal, body.session_id)
     await services.attachments.check(principal, request.files)
     made: list[object] = []
+
+    async def note_made(tx: object) -> None:
+        """Done in the transaction that makes a task, and in no other."""
+        made.append(tx)
+
     task = await services.registry.register_task(
-        principal, new_task, idempotency_key=idempotency_key, request_hash=request_hash, within=_noted(made)
+        principal, new_task, idempotency_key=idempotency_key, request_hash=request_hash, within=note_made
     )
     return StartedRun(
         principal,
@@ -101,15 +106,6 @@ def _ids_for(
         return uuid4(), session_id or uuid4()
     task_id = uuid5(principal.user_id, f"{principal.tenant_id} {idempotency_key} {request_hash}")
     return task_id, session_id or uuid5(task_id, "session")
-
-
-def _noted(made: list[object]) -> Callable[[object], Awaitable[None]]:
-    """Done in the transaction that makes a task, and in no other."""
-
-    async def note(tx: object) -> None:
-        made.append(tx)
-
-    return note
 
 
 def as_asked(caller: Principal, body: ChatBody) -> Principal:
@@ -186,19 +182,11 @@ def _body_of(event: Event, run: StartedRun) -> tuple[int, dict[str, Any]]:
         case FinalReport(answer=answer):
             return 200, _with_ids(answer, run)
         case TaskFailed(answer=answer):
-            return _status_of_failure(str(answer.get("error_code"))), _with_ids(answer, run)
+            return _STATUS_OF_FAILURE.get(answer.get("error_code", ""), 500), _with_ids(answer, run)
         case TaskCancelled(reason=reason):
             return 409, _with_ids(_cancelled(reason), run)
         case _:
             raise AssertionError(f"{event.type} does not end a run")
-
-
-def _status_of_failure(error_code: str) -> int:
-    """The HTTP status for a failed run's error code."""
-    try:
-        return _STATUS_OF_FAILURE.get(ErrorCode(error_code), 500)
-    except ValueError:
-        return 500
 
 
 def _with_ids(answer: Mapping[str, Any], run: StartedRun) -> dict[str, Any]:
@@ -207,13 +195,10 @@ def _with_ids(answer: Mapping[str, Any], run: StartedRun) -> dict[str, Any]:
 
 
 def _cancelled(reason: str) -> dict[str, Any]:
+    told = f"The task was stopped: {reason}"
+    code = ErrorCode.TASK_CANCELLED.value
     return to_json(
         ErrorAnswer(
-            error=True,
-            error_code=ErrorCode.TASK_CANCELLED.value,
-            error_message=f"The task was stopped: {reason}",
-            partial_results={},
-            fallback_answer="",
-            flow_action=(),
+            error=True, error_code=code, error_message=told, partial_results={}, fallback_answer="", flow_action=()
         )
     )

@@ -45,14 +45,7 @@ async def demo_users(request: Request, services: Services) -> list[DemoUser]:
     """The demo users one may sign in as from this machine."""
     users = _dev_login(request, services).users
     return [
-        DemoUser(
-            user=name,
-            name=claims.name,
-            tenant=claims.tenant_id,
-            department=claims.department,
-            permissions=claims.permissions,
-            roles=claims.roles,
-        )
+        DemoUser.model_validate({**claims.model_dump(), "user": name, "tenant": claims.tenant_id})
         for name, claims in users.items()
     ]
 

@@ -122,7 +122,7 @@ async def feedback(task_id: UUID, body: FeedbackBody, caller: Caller, services: 
 
     Nobody else reads it over this interface; whoever operates the service may make test cases of corrections.
     """
-    kept = await services.feedback.put(caller, task_id, body.rating, body.correction.strip())
+    kept = await services.reviews.put_feedback(caller, task_id, body.rating, body.correction.strip())
     return FeedbackView(task_id=task_id, **kept.model_dump())
 
 
@@ -134,7 +134,7 @@ async def performance(
 ) -> Picture:
     """Your own runs that ended since then; for an administrator the whole tenant's. Times are means over the runs,
     calls are sums, qualities the most frequent ones."""
-    return await services.performance.picture(caller, since or services.now() - timedelta(days=_FIGURES_DAYS))
+    return await services.reviews.picture(caller, since or services.now() - timedelta(days=_FIGURES_DAYS))
 
 
 async def own_run(services: AppServices, caller: Principal, task_id: UUID) -> Task:

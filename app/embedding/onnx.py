@@ -85,7 +85,7 @@ class OnnxEmbedder:
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """As the model reads them."""
-        return [len(self._ids(normalise(text))) for text in texts]
+        return [len(self._tokenizer.ids(normalise(text))) for text in texts]
 
     async def aclose(self) -> None:
         """Drop what is queued and let the threads end after the text they are at."""
@@ -99,7 +99,7 @@ class OnnxEmbedder:
 
     def _vector(self, prefix: str, text: str) -> Vectors:
         total = np.zeros(self.dimensions, np.float32)
-        for window in self._windows(self._ids(prefix + normalise(text))):
+        for window in self._windows(self._tokenizer.ids(prefix + normalise(text))):
             total += len(window) * self._mean(window)
         return total / np.linalg.norm(total)
 
@@ -112,9 +112,6 @@ class OnnxEmbedder:
         rows = self._weights.word_rows(np.array([vocabulary.begin, *ids, vocabulary.end]))
         (means,) = self._session.run(None, {"words": rows[np.newaxis]})
         return means[0]  # type: ignore[no-any-return]
-
-    def _ids(self, text: str) -> list[int]:
-        return self._tokenizer.ids(text)
 
 
 _AHEAD: dict[Path, Future[OnnxEmbedder]] = {}

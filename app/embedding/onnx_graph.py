@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 import onnxruntime
-from onnx import NodeProto, TensorProto, ValueInfoProto, helper, numpy_helper
+from onnx import NodeProto, TensorProto, helper, numpy_helper
 
 from app.embedding.weights import BLOCK, Floats, Weights
 
@@ -103,7 +103,10 @@ def build(weights: Weights) -> bytes:
     graph.nodes[-1].output[0] = OUTPUT
     entry = helper.make_tensor_value_info(INPUT, TensorProto.FLOAT, [1, "tokens", weights.shape.hidden])
     result = helper.make_tensor_value_info(OUTPUT, TensorProto.FLOAT, [1, weights.shape.hidden])
-    return serialised(graph, [entry], result)
+    body = helper.make_graph(graph.nodes, "multilingual-e5-small", [entry], [result], graph.constants)
+    domains = [helper.make_opsetid(domain, version) for domain, version in _VERSIONS.items()]
+    model = helper.make_model(body, opset_imports=domains, ir_version=_FILE_VERSION, producer_name="conclave")
+    return bytes(model.SerializeToString(deterministic=True))
 
 
 def positioned(graph: Graph) -> str:
@@ -115,15 +118,13 @@ def positioned(graph: Graph) -> str:
     return graph.node("Add", INPUT, graph.node("Slice", graph.constant("places", places), first, count, axis))
 
 
-def layer(graph: Graph, state: str, name: str, attention: tuple[str, str] | None = None) -> str:
-    """One BERT layer. `attention`: a mask of tokens that are there (texts, tokens), and what is added to the weights
-    before the softmax (texts or 1, heads, tokens, tokens)."""
+def layer(graph: Graph, state: str, name: str) -> str:
+    """Add one BERT layer; the name of its output."""
     joined = graph.linear(state, f"{name}.q", f"{name}.k", f"{name}.v")
     split = graph.node("Split", joined, outputs=3, axis=2, num_outputs=3)
     seen = graph.node(
         "MultiHeadAttention",
         *(f"{split}_{part}" for part in range(3)),
-        *(("", *attention) if attention else ()),
         domain=_ONNXRUNTIME,
         num_heads=graph.weights.shape.heads,
     )
@@ -137,14 +138,6 @@ def _whole_numbers(matrix: Floats) -> tuple[npt.NDArray[np.int8], Floats]:
     """A matrix as whole numbers, and one scale a row."""
     scales = np.maximum(np.abs(matrix).max(axis=1), np.finfo(np.float32).tiny) / np.float32(_STEPS)
     return np.rint(matrix / scales[:, np.newaxis]).astype(np.int8), scales
-
-
-def serialised(graph: Graph, entries: list[ValueInfoProto], result: ValueInfoProto) -> bytes:
-    """The graph as a model file."""
-    body = helper.make_graph(graph.nodes, "multilingual-e5-small", entries, [result], graph.constants)
-    domains = [helper.make_opsetid(domain, version) for domain, version in _VERSIONS.items()]
-    model = helper.make_model(body, opset_imports=domains, ir_version=_FILE_VERSION, producer_name="conclave")
-    return bytes(model.SerializeToString(deterministic=True))
 
 
 def main() -> None:

@@ -63,7 +63,7 @@ from app.tasks.approvals import Approvals, DeepStates
 from app.tasks.oversight import Oversight
 from app.tasks.queue import IN_PROCESS, JobQueue
 from app.tasks.registry import TaskRegistry
-from app.tasks.reviews import ConflictBook, FeedbackBook, PerformanceBook
+from app.tasks.reviews import RunReviews
 from app.tasks.worker import Worker
 from app.tools.catalogue import descriptions
 
@@ -256,9 +256,7 @@ class Services:
             health=self.health,
             attachments=self.attachments,
             log_book=LogBook(self.database),
-            performance=PerformanceBook(self.database),
-            feedback=FeedbackBook(self.database),
-            conflicts=ConflictBook(self.database),
+            reviews=RunReviews(self.database),
             oversight=Oversight(self.database, registry, is_priced=settings.has_prices),
             evaluations=Shelf(settings.data_dir / SHELF_FOLDER),
             limits=Limits(**{one.name: getattr(settings, one.name) for one in fields(Limits)}),

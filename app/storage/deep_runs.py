@@ -102,14 +102,6 @@ class Parked(NamedTuple):
     """What was decided last."""
 
 
-class Waiter(NamedTuple):
-    """A run that waited in vain."""
-
-    tenant_id: UUID
-    user_id: UUID
-    task_id: UUID
-
-
 async def park(tx: Transaction, task_id: UUID, attempt: int, expires_at: datetime) -> bool:
     """Let a running attempt end without ending the task; False, and nothing changed, when it no longer holds it."""
     return await tx.driver.fetchval(_PARK, *tx.whose, task_id, attempt, expires_at) is not None
@@ -131,6 +123,6 @@ async def resume(tx: Transaction, task_id: UUID) -> None:
     await tx.driver.execute(_RESUME, *tx.whose, task_id)
 
 
-async def in_vain(tx: OperatorTransaction, most: int) -> list[Waiter]:
-    """Runs of all tenants that waited for too long, oldest first."""
-    return [Waiter(*row) for row in await tx.driver.fetch("select * from runs_past_waiting($1)", most)]
+async def past_waiting(tx: OperatorTransaction, most: int) -> list[dict[str, UUID]]:
+    """Tenant, user and task id of the runs of all tenants that waited for too long, oldest first."""
+    return [dict(row) for row in await tx.driver.fetch("select * from runs_past_waiting($1)", most)]

@@ -10,7 +10,7 @@ from uuid import UUID
 
 import asyncpg
 
-from app.domain.oversight import OWNER_STOPPED, DaySpent, Failure, Line, Spent, TaskFigures, UserSpent, Wanted
+from app.domain.oversight import OWNER_STOPPED, DaySpent, Failure, Line, TaskFigures, UserSpent, Wanted
 from app.storage.database import Transaction
 
 Place = tuple[datetime, UUID, UUID]
@@ -155,11 +155,6 @@ async def by_user(tx: Transaction, since: date, most: int) -> tuple[list[UserSpe
     counts = {row["user_count"] for row in rows}
     shown = UserSpent.model_fields
     return [UserSpent.model_validate({name: row[name] for name in shown}) for row in rows], max(counts, default=0)
-
-
-def total_of(days: list[DaySpent]) -> Spent:
-    """All days together."""
-    return Spent(**{name: sum(getattr(day, name) for day in days) for name in Spent.model_fields})
 
 
 _PICTURE = """

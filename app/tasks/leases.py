@@ -27,9 +27,6 @@ from app.tasks.queue import Job, JobQueue, line_of
 from app.tasks.registry import CANCEL_TOPIC, TaskRegistry
 from app.tasks.watchdog import LONGEST_PAUSE_SECONDS
 
-STEP_JOURNAL = "step_journal"
-"""The topic: look into the journal of the step the message names."""
-
 
 class StepNotifications:
     """A bus on which a step's journal only wakes its leader."""
@@ -41,7 +38,7 @@ class StepNotifications:
         """One hint for all of them."""
         if messages:
             told = {
-                "method": Method.PROGRESS, "topic": STEP_JOURNAL, "to_agent": ORCHESTRATOR, "agent_type": "",
+                "method": Method.PROGRESS, "topic": "step_journal", "to_agent": ORCHESTRATOR, "agent_type": "",
                 "task_id": messages[-1].root_task_id, "token_limit": None, "payload": None,
             }  # fmt: skip
             await self._bus.publish(messages[-1].model_copy(update=told))
@@ -238,14 +235,13 @@ class Recovery:
     async def end_waiting(self) -> int:
         """Cancel every run that waited for too long; how many there were."""
         async with self._database.operator_scope() as tx:
-            late = await deep_runs.in_vain(tx, _MOST)
+            late = [Job.model_validate(ids) for ids in await deep_runs.past_waiting(tx, _MOST)]
         ended = 0
-        for one in late:
-            job = Job(tenant_id=one.tenant_id, user_id=one.user_id, task_id=one.task_id)
+        for job in late:
             async with self._database.principal_scope(job.owner) as own:
-                told = await give_up(own, one.task_id)
+                told = await give_up(own, job.task_id)
             if told is not None:
                 ended += 1
                 await self._journal.publish(*told)
-                _log.info("run_waited_in_vain", task_id=one.task_id)
+                _log.info("run_waited_in_vain", task_id=job.task_id)
         return ended

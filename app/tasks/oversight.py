@@ -8,7 +8,7 @@ from uuid import UUID, uuid5
 
 from pydantic import AwareDatetime, TypeAdapter
 
-from app.domain.oversight import Failure, Line, Spending, TaskFigures, Wanted
+from app.domain.oversight import Failure, Line, Spending, Spent, TaskFigures, Wanted
 from app.domain.principal import Principal
 from app.domain.record import Record
 from app.domain.tasks import NewTask, Task
@@ -86,7 +86,7 @@ class Oversight:
         async with self._database.principal_scope(principal) as tx:
             by_day = await oversight.by_day(tx, since)
             by_user, count = await oversight.by_user(tx, since, _MOST_USERS)
-        total = oversight.total_of(by_day)
+        total = Spent(**{name: sum(getattr(day, name) for day in by_day) for name in Spent.model_fields})
         return Spending(
             since=since, until=now.date(), is_priced=self._is_priced or total.cost_micros > 0, total=total,
             days=tuple(by_day), users=tuple(by_user), user_count=count,

@@ -6,7 +6,7 @@ import json
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 import structlog
@@ -74,12 +74,6 @@ _POOL_SIZE = 4
 _RESTART_SECONDS = 1.0
 _MAX_BATCH = 10
 _log = structlog.get_logger(__name__)
-
-
-class _Closable(Protocol):
-    async def close(self) -> None: ...
-
-    def terminate(self) -> None: ...
 
 
 class _BeatingQueries(Queries):
@@ -159,13 +153,8 @@ class Consumer:
             )
         finally:
             self._manager = None
-            await _close(pool)
-
-
-async def _close(pool: _Closable) -> None:
-    """Close the queue's connections, by force when the database does not answer."""
-    try:
-        async with asyncio.timeout(_RESTART_SECONDS):
-            await pool.close()
-    except Exception:
-        pool.terminate()
+            try:
+                async with asyncio.timeout(_RESTART_SECONDS):
+                    await pool.close()
+            except Exception:  # the database does not answer
+                pool.terminate()

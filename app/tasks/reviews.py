@@ -16,22 +16,6 @@ from app.storage.database import Database
 from app.storage.encoding import cut_page, read_cursor
 from app.storage.feedback import Feedback
 
-
-class FeedbackBook:
-    """Feedback on own runs, one a run."""
-
-    def __init__(self, database: Database):
-        self._database = database
-
-    async def put(self, principal: Principal, task_id: UUID, rating: int, correction: str) -> Feedback:
-        """Keep it in place of what was said before. Raises `AppError` (404) for a run that is not the caller's own."""
-        async with self._database.principal_scope(principal) as tx:
-            kept = await feedback.put(tx, task_id, rating, correction)
-        if kept is None:
-            raise not_found()
-        return kept
-
-
 _PLACE: TypeAdapter[Place] = TypeAdapter(tuple[AwareDatetime, UUID, int])
 
 
@@ -71,29 +55,6 @@ class Again(Record):
         return self.before.winner.document_id != self.after.winner.document_id
 
 
-class ConflictBook:
-    """The ledger of one installation; every method does I/O."""
-
-    def __init__(self, database: Database):
-        self._database = database
-
-    async def resolve(self, principal: Principal, task_id: UUID, wanted: Wanted) -> tuple[Again, ...]:
-        """The conflicts of an own run by other weights; nothing is stored. Left out are those with a source the caller
-        may not read now. Raises `ValueError` for weights that are none."""
-        async with self._database.principal_scope(principal) as tx:
-            found = await conflicts.of_run(tx, task_id)
-        return tuple(Again(before=one, after=one.weighed_by(wanted.instead_of(one.weighing))) for one in found)
-
-    async def page(self, principal: Principal, cursor: str | None, limit: int) -> tuple[tuple[Entry, ...], str | None]:
-        """A page of the caller's conflicts, or of the tenant's without texts for an administrator, newest first, and
-        the next cursor. Raises `AppError` (422) for a foreign cursor."""
-        behind = read_cursor(_PLACE, cursor)
-        async with self._database.principal_scope(principal) as tx:
-            listing = conflicts.figures if principal.is_admin else conflicts.page
-            found = await listing(tx, behind, limit + 1)
-        return cut_page(_PLACE, found, limit, lambda last: last.place)
-
-
 class Picture(Record):
     """The figures of the runs that ended since a time."""
 
@@ -103,11 +64,37 @@ class Picture(Record):
     """Times are means over the runs, calls are sums, qualities the most frequent ones."""
 
 
-class PerformanceBook:
-    """Figures over many runs."""
+class RunReviews:
+    """Feedback, conflicts and figures of runs; every method does I/O."""
 
     def __init__(self, database: Database):
         self._database = database
+
+    async def put_feedback(self, principal: Principal, task_id: UUID, rating: int, correction: str) -> Feedback:
+        """Keep it in place of what was said before. Raises `AppError` (404) for a run that is not the caller's own."""
+        async with self._database.principal_scope(principal) as tx:
+            kept = await feedback.put(tx, task_id, rating, correction)
+        if kept is None:
+            raise not_found()
+        return kept
+
+    async def resolve(self, principal: Principal, task_id: UUID, wanted: Wanted) -> tuple[Again, ...]:
+        """The conflicts of an own run by other weights; nothing is stored. Left out are those with a source the caller
+        may not read now. Raises `ValueError` for weights that are none."""
+        async with self._database.principal_scope(principal) as tx:
+            found = await conflicts.of_run(tx, task_id)
+        return tuple(Again(before=one, after=one.weighed_by(wanted.instead_of(one.weighing))) for one in found)
+
+    async def page_conflicts(
+        self, principal: Principal, cursor: str | None, limit: int
+    ) -> tuple[tuple[Entry, ...], str | None]:
+        """A page of the caller's conflicts, or of the tenant's without texts for an administrator, newest first, and
+        the next cursor. Raises `AppError` (422) for a foreign cursor."""
+        behind = read_cursor(_PLACE, cursor)
+        async with self._database.principal_scope(principal) as tx:
+            listing = conflicts.figures if principal.is_admin else conflicts.page
+            found = await listing(tx, behind, limit + 1)
+        return cut_page(_PLACE, found, limit, lambda last: last.place)
 
     async def picture(self, principal: Principal, since: datetime) -> Picture:
         """Of the caller's own runs; of all the tenant's for an administrator."""

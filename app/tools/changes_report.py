@@ -42,14 +42,18 @@ class Change:
 
 def write_report(subject: str, days: Days, changes: Sequence[Change], language: Language) -> str:
     """The whole answer; what is unchanged is told only where nothing changed. Empty without any document."""
-    texts, told = _TEXTS[language], [change for change in changes if change.is_change]
+    told, kept = ([one for one in changes if one.is_change is wanted] for wanted in (True, False))
     if not changes:
         return ""
+    texts, has_day = _TEXTS[language], days.before is not None
+    values = {"subject": _lower(subject), "now": _day(days.now, language)}
+    values["before"] = _day(days.before, language) if days.before else ""
     if not told:
-        return _nothing(subject, days, changes, language)
-    parts = [_lead(texts, subject, days, language)]
+        listed = _standing(kept, "kept" if has_day else "current", language)
+        return texts["nothing" if has_day else "unknown"].format(kept=listed, titles=listed, **values)
+    parts = [texts["between" if has_day else "latest"].format(**values)]
     parts += ["\n".join(_lines(change, language)) for change in told]
-    if kept := [change for change in changes if not change.is_change]:
+    if kept:
         parts.append(texts["unchanged"].format(kept=_standing(kept, "current", language)))
     return "\n\n".join(parts)
 
@@ -63,22 +67,6 @@ def source_line(changes: Sequence[Change], language: Language) -> str:
         if side
     )
     return _TEXTS[language]["sources"].format(titles=", ".join(titles))
-
-
-def _lead(texts: dict[str, str], subject: str, days: Days, language: Language) -> str:
-    if days.before is None:
-        return texts["latest"].format(subject=_lower(subject))
-    before, now = _day(days.before, language), _day(days.now, language)
-    return texts["between"].format(subject=_lower(subject), before=before, now=now)
-
-
-def _nothing(subject: str, days: Days, changes: Sequence[Change], language: Language) -> str:
-    texts = _TEXTS[language]
-    listed = _standing(changes, "current" if days.before is None else "kept", language)
-    if days.before is None:
-        return texts["unknown"].format(titles=listed, subject=_lower(subject))
-    before, now = _day(days.before, language), _day(days.now, language)
-    return texts["nothing"].format(subject=_lower(subject), before=before, now=now, kept=listed)
 
 
 def _standing(changes: Sequence[Change], name: str, language: Language) -> str:

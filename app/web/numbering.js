@@ -41,7 +41,8 @@ function attributed(lines, evidence, quotes, titles) {
     const sentences = sentencesOf(attribution ? plain.slice(attribution[0].length) : plain);
     if (sentences.length === 0) return { line, number: null };
     const held = new Set(sentences.map((sentence) => sourceOf(sentence, named)));
-    return { line, number: held.size === 1 ? [...held][0] : null, sentences };
+    const number = held.size === 1 ? [...held][0] : null;
+    return { line, number: number ?? (attribution ? named : null), sentences };
   });
 }
 

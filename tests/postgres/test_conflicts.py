@@ -16,7 +16,7 @@ from app.errors import AppError, StaleAttempt
 from app.events import FinalReport
 from app.storage import sessions
 from app.storage.database import Database
-from app.tasks.reviews import ConflictBook, Wanted
+from app.tasks.reviews import RunReviews, Wanted
 from app.tasks.run import TaskRun
 from tests.factories import principal
 from tests.postgres.fragile import fragile_server
@@ -85,8 +85,8 @@ async def rooms(database: Database) -> Rooms:
 
 
 @pytest.fixture(scope="module")
-def book(database: Database) -> ConflictBook:
-    return ConflictBook(database)
+def book(database: Database) -> RunReviews:
+    return RunReviews(database)
 
 
 @pytest.fixture
@@ -102,14 +102,14 @@ async def nothing_else(superuser: "asyncpg.Connection[asyncpg.Record]") -> Async
     yield
 
 
-async def documents_of(book: ConflictBook, who: Principal, task_id: UUID) -> list[tuple[UUID, UUID]]:
+async def documents_of(book: RunReviews, who: Principal, task_id: UUID) -> list[tuple[UUID, UUID]]:
     again = await book.resolve(who, task_id, Wanted())
     return [(one.before.winner.document_id, one.before.loser.document_id) for one in again]
 
 
 class TestResolve:
     async def test_tells_exactly_what_was_weighed_in_its_order(
-        self, rooms: Rooms, book: ConflictBook, pair: tuple[UUID, UUID]
+        self, rooms: Rooms, book: RunReviews, pair: tuple[UUID, UUID]
     ) -> None:
         weighed = [between(*pair), conflict(side(pair[0], "private", "older"), side(pair[1], "public", "older"))]
         run = await ran(rooms, weighed)
@@ -117,7 +117,7 @@ class TestResolve:
         assert [one.before for one in again] == [one.after for one in again] == weighed
 
     async def test_weighs_again_and_stores_nothing(
-        self, rooms: Rooms, book: ConflictBook, pair: tuple[UUID, UUID]
+        self, rooms: Rooms, book: RunReviews, pair: tuple[UUID, UUID]
     ) -> None:
         run = await ran(rooms, [between(*pair)])
         first = await book.resolve(LAN, run.task.task_id, RECENCY_ALONE)
@@ -128,7 +128,7 @@ class TestResolve:
         assert await documents_of(book, LAN, run.task.task_id) == [pair]
 
     async def test_a_changed_rule_and_threshold_leave_the_rest_as_it_was(
-        self, rooms: Rooms, book: ConflictBook, pair: tuple[UUID, UUID]
+        self, rooms: Rooms, book: RunReviews, pair: tuple[UUID, UUID]
     ) -> None:
         run = await ran(rooms, [between(*pair)])
         wanted = Wanted(threshold=0.0, priority_by_scope={"public": 1.0})
@@ -138,7 +138,7 @@ class TestResolve:
         assert one.after.weighing.weights == WEIGHING.weights
 
     async def test_of_a_run_without_conflicts_is_empty_as_is_that_of_others(
-        self, rooms: Rooms, book: ConflictBook, pair: tuple[UUID, UUID]
+        self, rooms: Rooms, book: RunReviews, pair: tuple[UUID, UUID]
     ) -> None:
         assert await book.resolve(LAN, (await ran(rooms, [])).task.task_id, Wanted()) == ()
         theirs = await ran(rooms, [between(*pair)])
@@ -154,7 +154,7 @@ class TestRightsOfToday:
     )  # fmt: skip
     @pytest.mark.parametrize("which", [0, 1])
     async def test_a_source_that_is_gone_takes_every_trace_of_the_conflict_with_it(
-        self, rooms: Rooms, book: ConflictBook, pair: tuple[UUID, UUID], change: str, which: int,
+        self, rooms: Rooms, book: RunReviews, pair: tuple[UUID, UUID], change: str, which: int,
         superuser: "asyncpg.Connection[asyncpg.Record]",
     ) -> None:  # fmt: skip
         run = await ran(rooms, [between(*pair), conflict(side(pair[1 - which], "public", "older"),
@@ -162,17 +162,17 @@ class TestRightsOfToday:
         assert len(await documents_of(book, LAN, run.task.task_id)) == 2
         await superuser.execute(f"{change} where document_id = $1", pair[which])
         assert await documents_of(book, LAN, run.task.task_id) == [(pair[1 - which], pair[1 - which])]
-        listed, _ = await book.page(LAN, None, 100)
+        listed, _ = await book.page_conflicts(LAN, None, 100)
         assert str(pair[which]) not in str(listed)
 
     async def test_an_administrator_sees_no_text_of_own_runs_beyond_own_rights(
-        self, rooms: Rooms, book: ConflictBook, pair: tuple[UUID, UUID]
+        self, rooms: Rooms, book: RunReviews, pair: tuple[UUID, UUID]
     ) -> None:
         run = await ran(rooms, [between(*pair)], ADMIN)
         assert await book.resolve(ADMIN, run.task.task_id, Wanted()) == ()
 
     async def test_who_has_fewer_rights_than_when_asking_sees_nothing(
-        self, rooms: Rooms, book: ConflictBook, superuser: "asyncpg.Connection[asyncpg.Record]"
+        self, rooms: Rooms, book: RunReviews, superuser: "asyncpg.Connection[asyncpg.Record]"
     ) -> None:
         open_to_all = await add_document(superuser, "public"), await add_document(superuser, "public")
         run = await ran(rooms, [between(*open_to_all)])
@@ -181,7 +181,7 @@ class TestRightsOfToday:
         assert await documents_of(book, fewer, run.task.task_id) == []
 
     async def test_a_file_counts_while_it_is_there_and_a_page_of_the_web_always(
-        self, rooms: Rooms, book: ConflictBook, pair: tuple[UUID, UUID],
+        self, rooms: Rooms, book: RunReviews, pair: tuple[UUID, UUID],
         superuser: "asyncpg.Connection[asyncpg.Record]",
     ) -> None:  # fmt: skip
         file_id = uuid4()
@@ -201,13 +201,13 @@ class TestRightsOfToday:
 @pytest.mark.usefixtures("nothing_else")
 class TestLists:
     async def test_page_through_own_conflicts_newest_first(
-        self, rooms: Rooms, book: ConflictBook, pair: tuple[UUID, UUID]
+        self, rooms: Rooms, book: RunReviews, pair: tuple[UUID, UUID]
     ) -> None:
         runs = [await ran(rooms, [between(*pair)] * 3) for _ in range(3)]
         await ran(rooms, [between(*pair)], MINH)
         places, cursor = [], None
         while True:
-            page, cursor = await book.page(LAN, cursor, 2)
+            page, cursor = await book.page_conflicts(LAN, cursor, 2)
             places += [entry.place for entry in page]
             if cursor is None:
                 break
@@ -216,7 +216,7 @@ class TestLists:
         ]
 
     async def test_give_an_administrator_figures_of_the_tenant_and_no_text(
-        self, rooms: Rooms, book: ConflictBook, pair: tuple[UUID, UUID]
+        self, rooms: Rooms, book: RunReviews, pair: tuple[UUID, UUID]
     ) -> None:
         file_id = uuid4()
         weighed = [between(*pair), conflict(side(file_id, "private", "older", kind="attachment"),
@@ -224,20 +224,20 @@ class TestLists:
         await ran(rooms, weighed)
         await ran(rooms, [between(*pair)], MINH)
         await ran(rooms, [between(*pair)], JANE)
-        page, cursor = await book.page(ADMIN, None, 2)
-        rest, _ = await book.page(ADMIN, cursor, 2)
+        page, cursor = await book.page_conflicts(ADMIN, None, 2)
+        rest, _ = await book.page_conflicts(ADMIN, cursor, 2)
         found = [*page, *rest]
         assert len(found) == 3
         told = str(found)
         assert not any(secret in told for secret in SECRETS)
         assert str(file_id) not in told and str(pair[0]) in told and str(LAN.user_id) not in told
         assert found[0].details["margin"] == weighed[0].margin and found[0].details["decided"] is weighed[0].decided
-        theirs, _ = await book.page(OTHER_ADMIN, None, 10)
+        theirs, _ = await book.page_conflicts(OTHER_ADMIN, None, 10)
         assert len(theirs) == 1
 
-    async def test_a_cursor_of_another_list_is_refused(self, book: ConflictBook) -> None:
+    async def test_a_cursor_of_another_list_is_refused(self, book: RunReviews) -> None:
         with pytest.raises(AppError, match="cursor"):
-            await book.page(LAN, "eHg=", 10)
+            await book.page_conflicts(LAN, "eHg=", 10)
 
     async def test_of_others_show_no_row_by_any_statement(
         self, rooms: Rooms, database: Database, pair: tuple[UUID, UUID]
@@ -253,7 +253,7 @@ class TestLists:
 
 class TestTheCommitThatEndsARun:
     async def test_is_the_only_one_that_writes(
-        self, rooms: Rooms, book: ConflictBook, pair: tuple[UUID, UUID], database: Database
+        self, rooms: Rooms, book: RunReviews, pair: tuple[UUID, UUID], database: Database
     ) -> None:
         run = await rooms.begin()
         await rooms.expire(run)

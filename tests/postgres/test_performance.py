@@ -9,7 +9,7 @@ from app.domain.principal import Principal
 from app.domain.tasks import TaskStatus
 from app.events import FinalReport
 from app.storage.database import Database
-from app.tasks.reviews import PerformanceBook, Picture
+from app.tasks.reviews import Picture, RunReviews
 from tests.factories import principal
 from tests.postgres.running import JANE, LAN, MINH, Rooms, rooms_on
 
@@ -53,7 +53,7 @@ async def ran(rooms: Rooms, who: Principal, told: dict[str, Any]) -> None:
 
 
 async def picture(database: Database, who: Principal, since: datetime = LONG_AGO) -> Picture:
-    return await PerformanceBook(database).picture(who, since)
+    return await RunReviews(database).picture(who, since)
 
 
 @pytest.mark.usefixtures("rooms")

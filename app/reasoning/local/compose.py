@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from app.domain.answer import Outcome
 from app.domain.evidence import without_citations
 from app.domain.knowledge import Finding, Language, Quote
-from app.reasoning import ComposeRequest, Composition
+from app.reasoning import ComposeRequest, Composition, ResolvedPoint
 from app.reasoning.local.cues import sentences
 from app.reasoning.local.intents import intents_of
 from app.reasoning.local.math_arguments import states_formula
@@ -122,22 +122,27 @@ def _answers(request: ComposeRequest, told: Sequence[_Told]) -> Iterator[str]:
     if summary:
         yield summary
         return
-    answered = [(group.query, text) for group, text in _without_repetition(told, request.language) if text]
+    disputed = [point for point in request.conflicts if not point.decided]
+    answered = [(group.query, text) for group, text in _without_repetition(told, disputed, request.language) if text]
     for query, text in answered:
         yield f"**{query.strip()}**\n\n{text}" if len(answered) > 1 else text
 
 
-def _without_repetition(told: Sequence[_Told], language: Language) -> Iterator[tuple[_Told, str]]:
-    """Each group with its text; spans quoted for an earlier query are not quoted again."""
+def _without_repetition(
+    told: Sequence[_Told], disputed: Sequence[ResolvedPoint], language: Language
+) -> Iterator[tuple[_Told, str]]:
+    """Each group with its text; spans quoted for an earlier query are not quoted again, and neither side of an
+    undecided conflict is: the note names both."""
     seen: set[tuple[str, str]] = set()
     for group in told:
         fresh: list[Quote] = []
         texts: list[str] = []
         for finding in group.found:
             own = [quote for quote in finding.quotes if _key(quote) not in seen]
+            settled = [quote for quote in own if not _is_disputed(quote, disputed)]
             seen |= {_key(quote) for quote in own}
-            if finding.answer == render(finding.quotes):
-                fresh += own
+            if finding.answer == render(finding.quotes) or len(settled) < len(own):
+                fresh += settled
             elif own or not finding.quotes:
                 texts.append(finding.answer)
         told_text = "\n\n".join(filter(None, [_attributed(fresh, language), *dict.fromkeys(texts)]))
@@ -153,6 +158,12 @@ def _caution(group: _Told, language: Language) -> str:
         return texts["closest"] if group.is_closest else ""
     days = [f"{one.effective_from or '…'} – {one.effective_to or '…'}" for one in stale]
     return texts["not_in_force"].format(periods="; ".join(dict.fromkeys(days)))
+
+
+def _is_disputed(quote: Quote, disputed: Sequence[ResolvedPoint]) -> bool:
+    """Whether a quote is a side of one of the conflicts."""
+    sides = [pair for one in disputed for pair in ((one.winner_title, one.winner), (one.loser_title, one.loser))]
+    return any(title == quote.passage.title and (text in quote.text or quote.text in text) for title, text in sides)
 
 
 def _key(quote: Quote) -> tuple[str, str]:

@@ -120,7 +120,7 @@ def _work(request: ActRequest) -> Action:
     findings = _findings_of(request)
     own = reckoning_asked(asked.question) if not request.research else None
     if own is not None:
-        tool = next((tool.name for tool in request.tools if own.fits(tool.name) and not own.missing), None)
+        tool = next((tool.name for tool in request.tools if own.fits(tool.name)), None)
         wish = ToolWish(tool=tool, query=asked.question, arguments=dict(own.values)) if tool else None
         return _computed(request, wish, ())
     lacking = [one.task for one in request.research if not one.found]

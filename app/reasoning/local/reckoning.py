@@ -3,7 +3,7 @@ states: hourly or daily pay × how many × the rate, a yearly number of days pro
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from decimal import Decimal
 
 from app.domain.knowledge import Language
@@ -48,8 +48,6 @@ class Reckoning:
     """Arguments by the property they fill."""
     grounds: tuple[str, ...] = ()
     """The words of the question that gave them."""
-    missing: tuple[str, ...] = field(default=())
-    """What the question does not say."""
 
     @property
     def expression(self) -> str:

@@ -140,6 +140,15 @@ class TestConflict:
         assert "12 ngày" in whole.answer
         assert whole.confidence < LEAVE.confidence
 
+    async def test_neither_side_of_an_undecided_point_is_told_alone(self, reasoner: LocalReasoner) -> None:
+        quote = LEAVE.quotes[0]
+        point = POINT.model_copy(
+            update={"decided": False, "winner": quote.text.rstrip("."), "winner_title": quote.passage.title}
+        )
+        whole = await composed(reasoner, LEAVE, conflicts=(point,))
+        assert whole.answer.startswith("Lưu ý: hai tài liệu chưa thống nhất")
+        assert whole.answer.count(quote.text.rstrip(".")) == 1
+
     @pytest.mark.parametrize(
         ("language", "said"), [("vi", "hai tài liệu chưa thống nhất"), ("en", "two documents disagree")]
     )
