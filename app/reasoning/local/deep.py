@@ -236,9 +236,14 @@ def _why(request: TellRequest) -> str:
 def _trace(request: TellRequest, answer: str, *, is_solved: bool) -> Iterator[str]:
     said = sentences("deep", request.asked.language)
     yield said["trace_question"].format(text=request.asked.question.strip())
+    if request.plan is not None:
+        yield said["trace_plan"].format(text="; ".join((*request.plan.research, *request.plan.logic)))
     for one in request.research:
         text = _short(one.text) if one.found else said["trace_nothing"]
         yield said["trace_research"].format(step=one.step, task=one.task, text=text)
+    for critique in request.critiques:
+        if not critique.approved:
+            yield said["trace_rejected"].format(of=critique.of, text=_short(critique.feedback))
     for line in request.working.steps if request.working is not None else ():
         yield said["trace_working"].format(text=_short(line))
     yield said["trace_answer" if is_solved else "trace_none"].format(text=_short(answer))

@@ -4,7 +4,7 @@ from datetime import date
 
 import pytest
 
-from app.domain.deep import Asked, DeepPlan, Observation, Research, Working
+from app.domain.deep import Asked, Critique, DeepPlan, Observation, Research, Working
 from app.domain.knowledge import Finding
 from app.reasoning.deep import (
     Action,
@@ -141,3 +141,16 @@ async def test_the_report_says_why_there_is_no_answer() -> None:
     report = await REASONER.tell(TellRequest(asked=asked("?"), plan=plan, failure="research"))
     assert not report.solved
     assert "Không tìm được thông tin cần thiết." in report.answer
+
+
+async def test_the_report_traces_the_plan_the_search_and_what_was_sent_back() -> None:
+    plan = DeepPlan(question="?", research=("quy định làm thêm",), logic=("Trích dẫn.",))
+    sent_back = Critique(of="researcher", approved=False, feedback="thiếu nguồn", step=1)
+    accepted = Critique(of="planner", approved=True)
+    request = TellRequest(
+        asked=asked("?"), plan=plan, research=(found(FORMULA),), critiques=(accepted, sent_back), failure="expert"
+    )
+    lines = (await REASONER.tell(request)).reasoning.split("\n")
+    assert "Kế hoạch: quy định làm thêm; Trích dẫn." in lines
+    assert any(FORMULA in line for line in lines)
+    assert [line for line in lines if line.startswith("Bị trả lại")] == ["Bị trả lại (researcher): thiếu nguồn"]
