@@ -19,6 +19,7 @@ from app.domain.principal import Principal
 from app.domain.tasks import Task
 from app.errors import StaleAttempt
 from app.journal import Journal
+from app.journal.writer import JournalWriter
 from app.storage import deep_runs, delivery
 from app.storage.database import Database
 from app.storage.delivery import Attempt
@@ -68,6 +69,8 @@ class LeasedAttempt:
     work: "asyncio.Task[bool]"
     renewed_at: float
     is_lost: bool = field(default=False)
+    writer: JournalWriter | None = None
+    """What the attempt writes to, once it has begun."""
 
     @property
     def attempt(self) -> Attempt:
@@ -75,7 +78,10 @@ class LeasedAttempt:
         return Attempt(self.owner.tenant_id, self.owner.user_id, self.task.task_id, self.task.attempt)
 
     def lose(self) -> None:
-        """Stop working: somebody else holds the task now, or nobody."""
+        """Stop working: somebody else holds the task now, or nobody. An attempt that wrote the end itself goes on with
+        what comes after the answer, such as the session's memory."""
+        if self.writer is not None and self.writer.has_ended:
+            return
         if not self.is_lost:
             _log.info("run_lost", task_id=self.task.task_id, attempt=self.task.attempt)
         self.is_lost = True
@@ -99,6 +105,12 @@ class Leases:
         self._held.add(held)
         held.work.add_done_callback(lambda _: self._held.discard(held))
         return held
+
+    def attach(self, task_id: UUID, attempt: int, writer: JournalWriter) -> None:
+        """Know what an attempt that is held writes to."""
+        for held in self._held:
+            if (held.task.task_id, held.task.attempt) == (task_id, attempt):
+                held.writer = writer
 
     @property
     def work(self) -> list["asyncio.Task[bool]"]:

@@ -78,6 +78,19 @@ class TestRunning:
             entries = await rooms.entries((await rooms.register()).task_id)
         assert [entry.event.type for entry in entries] == ["task_available", "final_report"]
 
+    async def test_finishes_what_comes_after_the_answer(self, rooms: Rooms) -> None:
+        """The task has ended then and is nobody's, but what is left (the session's memory) must not be lost."""
+        finished = asyncio.Event()
+
+        async def handle(run: TaskRun) -> None:
+            await rooms.complete(run)
+            await asyncio.sleep(LEASE_SECONDS)  # looked at and renewed several times
+            finished.set()
+
+        async with rooms.working({"chat": handle}), asyncio.timeout(15):
+            await rooms.entries((await rooms.register()).task_id)
+            await finished.wait()
+
 
 class TestFailing:
     async def _ending_of(self, rooms: Rooms, error: Exception | None) -> TaskFailed:
