@@ -216,7 +216,7 @@ class LogBook:
                 behind = lines[limit - 1].position if len(lines) > limit else None
                 found = FoundLines(lines[:limit], behind, 0)
         return LogPage(
-            lines=tuple(_masked(one.line) for one in found.lines),
+            lines=tuple(one.line.model_copy(update={"message": mask_secrets(one.line.message)}) for one in found.lines),
             next_cursor=None if found.behind is None else write_cursor(_PLACE, found.behind),
             looked_through=found.looked_through,
         )
@@ -238,7 +238,3 @@ def _compiled(text: str) -> Regex:
     except RegexRefused as refusal:
         detail = f"regex: {_FAULTS[refusal.fault]}"
         raise AppError(ErrorCode.PAYLOAD_INVALID, detail, status=422) from refusal
-
-
-def _masked(line: LogLine) -> LogLine:
-    return line.model_copy(update={"message": mask_secrets(line.message)})

@@ -10,7 +10,6 @@ import tomllib
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -161,12 +160,16 @@ def repeat_last_day(logs: Sequence[LogLine], now: datetime) -> list[list[LogLine
 
 def read_document(path: Path, department: str) -> DocumentDraft:
     """One document with front matter. Raises `AppError` (`DOCUMENT_REJECTED`)."""
-    fields, text = _front_matter(path)
-    draft = {"department": department, **fields, "text": text}
     try:
-        read = DocumentDraft.model_validate(draft)
+        found = front_matter(path.read_text("utf-8"))
+        if found is None:
+            raise ValueError("it must begin with front matter between two lines of ---")
+        fields, text = found
+        read = DocumentDraft.model_validate({"department": department, **fields, "text": text})
     except ValidationError as error:
         raise _refused(path, _first_fault(error)) from error
+    except ValueError as error:
+        raise _refused(path, str(error)) from error
     return read.model_copy(update={"created_at": aware(read.created_at)})
 
 
@@ -193,16 +196,6 @@ def _documents(folder: Path) -> Iterator[DocumentDraft]:
     for department in sorted(path for path in folder.iterdir() if path.is_dir()):
         for path in sorted(department.glob("*.md")):
             yield read_document(path, department.name)
-
-
-def _front_matter(path: Path) -> tuple[dict[str, Any], str]:
-    try:
-        found = front_matter(path.read_text("utf-8"))
-    except ValueError as error:
-        raise _refused(path, str(error)) from error
-    if found is None:
-        raise _refused(path, "it must begin with front matter between two lines of ---")
-    return found
 
 
 def _logs(path: Path) -> Iterator[LogLine]:

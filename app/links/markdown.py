@@ -6,6 +6,7 @@ that would make a link or an image is made harmless so that it still reads well.
 
 import re
 import unicodedata
+from functools import partial
 from html import unescape
 from urllib.parse import unquote
 
@@ -54,7 +55,7 @@ def _steps(word: str) -> list[str] | None:
     steps = [word]
     for _ in range(_ROUNDS):
         before = len(steps)
-        for undo in (_letters, _entities, _percents, _codes, _in_one_line):
+        for undo in (_letters, _entities, unquote, partial(_CODE.sub, _character), partial(_BREAKS.sub, "")):
             word = undo(word)
             if word != steps[-1]:
                 steps.append(word)
@@ -68,21 +69,9 @@ def _entities(word: str) -> str:
     return unescape(_ENDLESS.sub(r"\1", _ZEROS.sub(r"\1", word))) if "&" in word else word
 
 
-def _percents(word: str) -> str:
-    return unquote(word) if "%" in word else word
-
-
-def _codes(word: str) -> str:
-    return _CODE.sub(_character, word) if "\\" in word else word
-
-
 def _letters(word: str) -> str:
     """The letters that are seen, in their plain form."""
     return _UNSEEN.sub("", word if word.isascii() else unicodedata.normalize("NFKC", word.translate(_LOOKALIKES)))
-
-
-def _in_one_line(word: str) -> str:
-    return _BREAKS.sub("", word)
 
 
 def _character(code: re.Match[str]) -> str:

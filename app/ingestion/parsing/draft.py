@@ -42,11 +42,6 @@ class Draft:
         """Characters that may still be added."""
         return self.limits.output_chars - self._chars
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing was added yet."""
-        return not self._parts
-
     def warn(self, code: WarningCode, count: int = 1) -> None:
         """Count something to warn of; a count of 0 is nothing."""
         if count:
