@@ -11,27 +11,25 @@ from functools import cached_property
 
 from app.domain.knowledge import Language
 from app.links.addresses import KnownNames, addresses
-from app.links.allowed import AllowedAddresses, hosts_in
+from app.links.allowed import AllowedAddresses
 from app.links.markdown import (
     INVISIBLE,
     PLAIN,
     SPACE,
-    DefinitionBreaker,
     readings,
+    without_definitions,
     without_images,
     without_inline_links,
     without_tags,
 )
 
-_LAST_SPACE = re.compile(f".*[{SPACE}]", re.DOTALL)
-_FIRST_SPACE = re.compile(f"[{SPACE}]")
+_WORD = re.compile(rf"\A[^{SPACE}]+")
 _PIECES = re.compile(f"[{SPACE}]+|[^{SPACE}]+")
 _SUSPECT = re.compile(rf"\.[^\s.]|:\S|//|@|<[A-Za-z/!?{INVISIBLE}]|\][(:]|!\[|&[#\w]|%[0-9A-Fa-f]|\\|[^{SPACE}{PLAIN}]")
 """What a word needs to be anything else than plain text."""
 _PARTS = re.compile("(\\]\\(|[\u00a0\u2000-\u200a\u202f\u205f\u3000])")
 """Where the parts of a word meet that are judged one by one: a label and its target, words joined by other spaces."""
-_WRAP_OPENING, _WRAP_ENDING = "([{\"'*_|>‹“", ")]}\"'*_|›”.,;:!?"
-_OPENING = "([{\"'*~|`>‹“‘«（「"
+_OPENING, _CLOSING = "([{\"'*~|`>‹“‘«（「", ")]}\"'*_|›”.,;:!?"
 """Signs that may stand directly before an address."""
 _ENDING = re.compile(r"[)\"'*]*[.,;!?]?")
 """What may stand directly behind an address at the end of a word: no program takes it for a part of it."""
@@ -69,65 +67,44 @@ class LinkGuard:
         self.removed = 0
         self._may_stand = (tuple(allowed), known_text, hosts)
         self._marker = MARKERS[language]
-        self._stream = _Stream()
+        self._held = ""
+        """The beginning of a word."""
+        self._is_skipping = False
+        """Whether the rest of an endless word is being dropped."""
 
     @cached_property
     def _allowed(self) -> AllowedAddresses:
         """Made when something looks like an address: most texts have none."""
-        allowed, known_text, hosts = self._may_stand
-        return AllowedAddresses(allowed, known_text, hosts_in(known_text, allowed, hosts))
+        return AllowedAddresses(*self._may_stand)
 
     @cached_property
     def _known(self) -> KnownNames:
         return KnownNames(self._may_stand[1])
 
     def feed(self, piece: str) -> str:
-        """Take the next piece in; returns the text that may go out now."""
-        stream = self._stream
-        if stream.is_skipping:
-            space = _FIRST_SPACE.search(piece)
-            if not space:
+        """Take the next piece in; returns the text that may go out now. A word that never ends is taken out."""
+        if self._is_skipping:
+            piece = _WORD.sub("", piece, count=1)
+            if not piece:
                 return ""
-            piece, stream.is_skipping = piece[space.start() :], False
-        last = _LAST_SPACE.match(piece)
-        if last:
-            ready, held = stream.take() + piece[: last.end()], piece[last.end() :]
-            return self._passed(ready) + self._hold(held)
-        return self._hold(piece)
+            self._is_skipping = False
+        text = self._held + piece
+        end = max(map(text.rfind, SPACE)) + 1
+        ready, self._held = text[:end], text[end:]
+        if len(self._held) > _LONGEST_WORD:
+            ready, self._held, self._is_skipping = text, "", True
+        return self.clean(ready)
 
     def finish(self) -> str:
-        """What was held, at the end of the text."""
-        held = self._stream.take()
-        last = self._passed(held) + self._stream.definitions.close()
-        self._stream = _Stream()
+        """Return what was held, at the end of the text."""
+        last, self._held, self._is_skipping = self.clean(self._held), "", False
         return last
 
     def clean(self, text: str) -> str:
-        """A whole text at once, apart from the one that streams."""
-        streaming, self._stream = self._stream, _Stream()
-        cleaned = self.feed(text) + self.finish()
-        self._stream = streaming
-        return cleaned
-
-    def _hold(self, piece: str) -> str:
-        """Keep the beginning of a word. What never ends is no word: it goes, and what follows of it."""
-        self._stream.hold(piece)
-        if self._stream.length <= _LONGEST_WORD:
-            return ""
-        word = self._stream.take()
-        self._stream.is_skipping = True
-        return self._passed(word)
-
-    def _passed(self, text: str) -> str:
-        """Complete words and the space between them."""
-        definitions = self._stream.definitions
-        if definitions.is_idle and len(text) <= _LONGEST_WORD and not _SUSPECT.search(text):
+        """Clean complete words and the space between them, apart from what streams."""
+        if len(text) <= _LONGEST_WORD and not _SUSPECT.search(text):
             return text
-        out: list[str] = []
-        for piece in _PIECES.findall(text):
-            cleaned = piece if piece[0] in SPACE else self._word(piece)
-            out.extend(map(definitions.take, _PIECES.findall(cleaned)))
-        return "".join(out)
+        return "".join(piece if piece[0] in SPACE else self._word(piece) for piece in _PIECES.findall(text))
 
     def _word(self, word: str) -> str:
         if len(word) > _LONGEST_WORD:
@@ -144,7 +121,7 @@ class LinkGuard:
             if address and not _is_opening(out):
                 out, opening = f"{out} ", ""
             out += address
-        return out
+        return without_definitions(out)
 
     def _text(self, text: str, is_target: bool) -> str:
         """The text between allowed addresses; with `is_target`, it ends in ``](`` and an address is behind it."""
@@ -164,9 +141,7 @@ class LinkGuard:
             if unmasked is not None and not any(map(self._has_address, (cleaned, *unmasked))):
                 return cleaned
         self.removed = before
-        inner = part.lstrip(_WRAP_OPENING)
-        start, end = len(part) - len(inner), len(inner.rstrip(_WRAP_ENDING))
-        return part[:start] + self._removed() + inner[end:]
+        return self._removed()
 
     def _without_addresses(self, text: str) -> Iterator[str]:
         at = 0
@@ -183,31 +158,10 @@ class LinkGuard:
         return self._marker
 
 
-class _Stream:
-    """What a guard keeps between two pieces of one text."""
-
-    def __init__(self) -> None:
-        self.definitions = DefinitionBreaker()
-        self.is_skipping = False
-        """Whether the rest of an endless word is being dropped."""
-        self.length = 0
-        self._held: list[str] = []
-
-    def hold(self, piece: str) -> None:
-        self._held.append(piece)
-        self.length += len(piece)
-
-    def take(self) -> str:
-        held = "".join(self._held)
-        self._held.clear()
-        self.length = 0
-        return held
-
-
 def _is_opening(text: str) -> bool:
     """Whether an address may stand directly behind `text`."""
     bare = text.rstrip("_")
-    return not bare or (bare[-1] in _OPENING and not bare.rstrip(_OPENING + _WRAP_ENDING).endswith("/"))
+    return not bare or (bare[-1] in _OPENING and not bare.rstrip(_OPENING + _CLOSING).endswith("/"))
 
 
 def _is_ending(opening: str, text: str) -> bool:

@@ -14,16 +14,10 @@ from app.links.markdown import INVISIBLE
 
 
 def _words(listed: str) -> frozenset[str]:
-    return frozenset(listed.split())
+    return frozenset(re.sub("#.*", "", listed).split())
 
 
-_TOP = _words(
-    " ".join(
-        line
-        for line in (Path(__file__).parent / "top_domains.txt").read_text(encoding="utf-8").splitlines()
-        if not line.startswith("#")
-    )
-)
+_TOP = _words((Path(__file__).parent / "top_domains.txt").read_text(encoding="utf-8"))
 _ESTABLISHED = _words("com net org info biz edu gov mil int arpa vn")
 _SCRIPTS = frozenset({"md", "py", "sh"})
 """File endings that are countries as well: a bare ``handbook.md`` is the name of a file, and can carry nothing away."""
@@ -51,12 +45,6 @@ def is_host(name: str, rest: str) -> bool:
     if len(top) < 2 or not top.isalpha() or not all(labels):
         return False
     return _leads_on(labels, top, rest) if rest else low in _TOP and not _is_prose(labels, top, low)
-
-
-def is_unlikely(name: str) -> bool:
-    """Whether the host `name` is more likely abbreviations joined by a dot (ThS.BS, B.Sc)."""
-    top = name.rpartition(".")[2]
-    return top.isalpha() and not top.islower() and top.lower() not in _ESTABLISHED
 
 
 def _leads_on(labels: list[str], top: str, rest: str) -> bool:
@@ -124,16 +112,14 @@ _NAMED = re.compile(rf"{_MAIL}|(?<!{_LABEL}){_DOTTED}(?::\d{{1,5}}+(?!\w))?+")
 
 
 class KnownNames:
-    """Host names, e-mail addresses and other contacts that stand literally in a text; read when first asked."""
+    """Host names, e-mail addresses and other contacts that stand literally in a text."""
 
     def __init__(self, text: str) -> None:
         self._text = text.lower()
-        self._names: frozenset[str] | None = None
+        self._names = frozenset(found[0].strip("_-.") for found in _NAMED.finditer(self._text))
 
     def has(self, name: str) -> bool:
         """Whether `name` stands in the text by itself, not as a part of a longer name."""
-        if self._names is None:
-            self._names = frozenset(found[0].strip("_-.") for found in _NAMED.finditer(self._text))
         return name.lower() in self._names
 
     def says(self, words: str) -> bool:
@@ -197,7 +183,7 @@ def _end_of_name(text: str, found: re.Match[str], known: KnownNames) -> int | No
         return None
     if rest == port and known.has(name + port) and _is_free(found):
         return None
-    return None if is_unlikely(name) and "?" not in rest and known.says(name + rest) else end
+    return end
 
 
 def _is_free(found: re.Match[str]) -> bool:

@@ -25,8 +25,7 @@ _DISGUISED = re.compile(rf"[&%\\]|[^{PLAIN}]")
 _UNSEEN = re.compile(f"[{INVISIBLE}]")
 _BREAKS = re.compile("[\t\n\r]")
 """Browsers drop them from addresses."""
-_ZEROS = re.compile("(&#)0+(?=[0-9])")
-_ENDLESS = re.compile("(&#[0-9]{8})[0-9]+")
+_NUMBER = re.compile("&#0*([0-9]{1,8})[0-9]*")
 _CODE = re.compile(r"\\(?:x([0-9a-f]{2})|u([0-9a-f]{4})|u\{([0-9a-f]{1,6})\})", re.IGNORECASE)
 _ESCAPE = re.compile(r"\\(?=[!-/:-@\[-`{-~])")
 _LOOKALIKES = str.maketrans("。‧⁄∕∶", "..//:")
@@ -66,7 +65,7 @@ def _steps(word: str) -> list[str] | None:
 
 def _entities(word: str) -> str:
     # Python refuses to read numbers of thousands of digits; browsers read them as no character.
-    return unescape(_ENDLESS.sub(r"\1", _ZEROS.sub(r"\1", word))) if "&" in word else word
+    return unescape(_NUMBER.sub(r"&#\1", word)) if "&" in word else word
 
 
 def _letters(word: str) -> str:
@@ -89,8 +88,6 @@ _MARK = re.compile(rf"\[[\w.,-]*\](?![{INVISIBLE}]*\()")
 _INLINE = re.compile(rf"(\][{INVISIBLE}]*)\(")
 _DEFINES = re.compile(rf"(\][{INVISIBLE}]*):")
 _BEFORE_IMAGE = frozenset("[({|*_>\"'“")
-_LONGEST = 16_384
-"""Letters after which the end of a definition is no longer waited for."""
 
 
 def without_tags(word: str) -> str:
@@ -115,57 +112,6 @@ def without_inline_links(text: str) -> str:
     return _INLINE.sub(r"\1 (", text)
 
 
-class DefinitionBreaker:
-    """Takes reference definitions apart while text streams through: ``[label]: target`` becomes ``[label] : target``.
-
-    Only what ends its line behind the target, or goes on with a title, is a definition; ``[Note]: all staff …`` passes
-    as it is. The text from ``]:`` to the decision is held.
-    """
-
-    def __init__(self) -> None:
-        self._held = ""
-        self._has_target = False
-
-    @property
-    def is_idle(self) -> bool:
-        """Whether nothing is held."""
-        return not self._held
-
-    def take(self, piece: str) -> str:
-        """A complete word, or white space between words in any number of parts; returns what may go out."""
-        return self._space(piece) if piece[0] in SPACE else self._word(piece)
-
-    def close(self) -> str:
-        """What is held at the end of the text."""
-        return self._broken() if self._has_target else self._released()
-
-    def _space(self, space: str) -> str:
-        if not self._held:
-            return space
-        # A backslash takes the space behind it into the target, for some readers.
-        ends_line = self._has_target and ("\n" in space or "\r" in space or self._held.endswith("\\"))
-        self._held += space
-        return self._broken() if ends_line or len(self._held) > _LONGEST else ""
-
-    def _word(self, word: str) -> str:
-        out = ""
-        defines = _DEFINES.search(word)
-        if self._held and self._has_target:
-            out = self._broken() if word[0] in "\"'(" else self._released()
-        elif self._held and (defines or word[0] == "<"):
-            out = self._broken()  # ``<a target>`` may hold spaces, and end anywhere
-        elif self._held:
-            self._held += word
-            self._has_target = True
-            return ""
-        if not defines:
-            return out + word
-        self._held, self._has_target = word, defines.end() < len(word)
-        return out + self._broken() if "<" in word[defines.end() :] else out
-
-    def _broken(self) -> str:
-        return _DEFINES.sub(r"\1 :", self._released())
-
-    def _released(self) -> str:
-        held, self._held, self._has_target = self._held, "", False
-        return held
+def without_definitions(text: str) -> str:
+    """``[label]: target`` as ``[label] : target``: no reference definition."""
+    return _DEFINES.sub(r"\1 :", text)

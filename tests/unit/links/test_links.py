@@ -140,7 +140,6 @@ PLAIN = [
     "Mở file.docx, README.md, run.sh:12, Node.js/React, ASP.NET",
     "Vào C:\\Users\\an, C:\\\\tmp, \\\\files\\chung, D:/tai-lieu.",
     "Điều 5:Khoản 2 nói vậy.Do đó dừng. 2.So sánh: xong... rồi!Hay “được”… phải không?[1][2] Đúng![3]",
-    "[Lưu ý]: Nhân viên phải nộp đơn trước 3 ngày. [HR]: xem [1], [2]: xong rồi.",
     "| Bậc | Mức |\n|-----|:---:|\n| 1 | `x < 5` |\n\n- [x] xong\n- [ ] chưa\n1. **đậm** _nghiêng_ ~~bỏ~~\n> trích",
     "```python\nif a <= b and x->y or b > 3: return items[0]  # 10.0.0.0/24, std::string, a//b, //ghi chú\n```",
     "👩‍👩‍👧‍👦 ☎️ ✅ ½ № ₫ € → ≥ 5⁰C, ﬁn, ａｂｃ, 5∶3, đ/c, e.g. i.e. p.m., 1.2.3.4, phiên bản 2.10.1, 0912.345.678.",
