@@ -154,4 +154,4 @@ async def _add_tenants(url: str, names: Sequence[str]) -> None:
 
 
 def _tenants(seed_folder: Path) -> tuple[SeedTenant, ...]:
-    return read_seed(seed_folder).tenants if seed_folder.is_dir() else ()
+    return read_seed(seed_folder) if seed_folder.is_dir() else ()

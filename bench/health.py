@@ -167,7 +167,7 @@ async def measure(eval_folder: Path, seed_folder: Path, models: Path, *, everyth
     """Load, compare, print."""
     embedder = await asyncio.to_thread(OnnxEmbedder.open, models)
     calibration = load_calibration(embedder.model)
-    documents = {tenant.name: tenant.documents for tenant in read_seed(seed_folder).tenants}
+    documents = {tenant.name: tenant.documents for tenant in read_seed(seed_folder)}
     documents[VERSIONS] = tuple(version_documents(eval_folder))
     documents[XQUAD] = tuple(xquad_documents(eval_folder))
     found: dict[str, list[HealthItem]] = {}

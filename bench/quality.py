@@ -135,7 +135,7 @@ async def measure(arguments: argparse.Namespace, out: Console) -> None:
     services = await Services.open(settings)
     try:
         seed = await asyncio.to_thread(read_seed, arguments.seed)
-        urls = {draft.external_id: draft.url for tenant in seed.tenants for draft in tenant.documents}
+        urls = {draft.external_id: draft.url for tenant in seed for draft in tenant.documents}
         asked = track(questions(arguments.seed, arguments.kind), "asking", console=out)
         judged = [judge(question, urls, *await ask(services, question)) for question in asked]
     finally:

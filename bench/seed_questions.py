@@ -17,7 +17,7 @@ _BETWEEN_CELLS = ".{1,60}"
 
 def datasets(seed: Path = ROOT / "seed_data") -> dict[str, str]:
     """The text of each file by its name."""
-    departments = {one.external_id: one.department for tenant in read_seed(seed).tenants for one in tenant.documents}
+    departments = {one.external_id: one.department for tenant in read_seed(seed) for one in tenant.documents}
     lines = [line for path in sorted(seed.glob("*/questions*.jsonl")) for line in path.read_text("utf-8").splitlines()]
     rows = [_row(json.loads(line), departments) for line in lines if line.strip()]
     some = set((SETS / "smoke.txt").read_text("utf-8").split())

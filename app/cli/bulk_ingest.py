@@ -14,8 +14,7 @@ from app.domain.documents import DocumentStatus, Upload
 from app.domain.record import Record
 from app.errors import AppError, ErrorCode
 from app.ingestion.files import Entry, Source, entries_of, read_upload
-from app.ingestion.folder import Listing, Plan, plan, walk
-from app.ingestion.manifest import MANIFEST, FolderRules
+from app.ingestion.folder import MANIFEST, FolderRules, Listing, Plan, plan, walk
 from app.ingestion.stages import Published
 
 _AT_ONCE = 4
@@ -136,7 +135,7 @@ def _ids(entries: Sequence[Entry]) -> tuple[str, ...]:
 
 
 def _left_out(listing: Listing) -> list[Outcome]:
-    skipped = [Outcome(file=one.name, outcome="skipped", detail=one.reason) for one in listing.skipped]
+    skipped = [Outcome(file=name, outcome="skipped", detail=reason) for name, reason in listing.skipped]
     detail = "It cannot be read; what is known of it stays."
     failed = [
         Outcome(file=name, outcome="failed", code=ErrorCode.DOCUMENT_REJECTED.value, detail=detail)
@@ -193,7 +192,7 @@ def _read(entry: Entry) -> Upload:
     if entry.fault:
         raise AppError(ErrorCode.DOCUMENT_REJECTED, f"{entry.fault}.", status=422)
     try:
-        return read_upload(entry, None)
+        return read_upload(entry)
     except (OSError, ValueError) as error:
         raise AppError(ErrorCode.DOCUMENT_REJECTED, f"The file cannot be read ({error}).", status=422) from error
 

@@ -19,7 +19,7 @@ from app.cli.library import Library, open_library
 from app.cli.output import FAILED, OK, DocumentBar, print_json, print_table, run_async, text
 from app.domain.documents import DocumentFields
 from app.domain.principal import GENERAL
-from app.ingestion.manifest import FolderRules, Manifest, read_manifest, sync_name
+from app.ingestion.folder import FolderRules, Manifest, read_manifest, sync_name
 from app.text.language import clean
 
 _FORMATS_TOLD = "Folders or files: PDF, DOCX, PPTX, XLSX, CSV, HTML, Markdown, TXT, EML, and JSONL of documents."

@@ -11,12 +11,12 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, NamedTuple
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from app.domain.documents import DocumentFields, Upload
-from app.errors import AppError, ErrorCode
+from app.errors import AppError
 from app.ingestion.intake import external_id_of
 from app.text.language import clean
 
@@ -28,11 +28,9 @@ FORMATS = (
 _FRONTED = (".md", ".markdown", ".txt")
 _FENCE = "---\n"
 _NOTHING_SAID = DocumentFields()
-_MARKED = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 
 
-@dataclass(frozen=True)
-class Source:
+class Source(NamedTuple):
     """A file on the disk."""
 
     path: Path
@@ -45,11 +43,6 @@ class Source:
         """The last part of the name."""
         return PurePosixPath(self.name).name
 
-    @property
-    def ending(self) -> str:
-        """``.md``, lower case."""
-        return PurePosixPath(self.name).suffix.lower()
-
 
 @dataclass(frozen=True)
 class Entry:
@@ -59,18 +52,18 @@ class Entry:
     name: str
     """The source's name; with ``#`` and what tells the line apart for a line of a ``.jsonl`` file."""
     fields: DocumentFields = _NOTHING_SAID
-    external_id: str = ""
     own_id: str = ""
-    """The external id the file itself names; `external_id` may be another one."""
+    """The external id the file itself names; the fields may have another one."""
     text: str | None = None
     """Of a line of a ``.jsonl`` file."""
     is_fronted: bool = False
     fault: str = ""
     """What to do before it can be brought in; empty = nothing."""
 
-    def with_fields(self, **changes: Any) -> "Entry":
-        """The entry with other values of some fields."""
-        return replace(self, fields=self.fields.model_copy(update=changes))
+    @property
+    def external_id(self) -> str:
+        """What tells the document apart; empty where that could not be read."""
+        return self.fields.external_id or ""
 
 
 Describe = Callable[[Entry, Mapping[str, Any]], dict[str, Any]]
@@ -83,14 +76,11 @@ def entries_of(sources: Iterable[Source], describe: Describe) -> list[Entry]:
     return _without_twins([entry for source in sources for entry in _entries(source, describe)])
 
 
-def read_upload(entry: Entry, max_bytes: int | None) -> Upload:
-    """The document of an entry without a fault; reads its file. Raises `AppError` for one that is too large, or gone.
-
-    `max_bytes` None = whoever takes it in says what is too large.
-    """
+def read_upload(entry: Entry) -> Upload:
+    """Read the document of an entry without a fault from its file. Raises `OSError` for one that is gone."""
     if entry.text is not None:
         return Upload(fields=entry.fields, text=entry.text)
-    content = _content(entry.source, max_bytes)
+    content = _content(entry.source)
     if entry.is_fronted:
         _, text = _fronted(content) or ({}, "")
         return Upload(fields=entry.fields, text=text)
@@ -119,18 +109,20 @@ def front_matter(text: str) -> tuple[dict[str, Any], str] | None:
 
 def _entries(source: Source, describe: Describe) -> Iterator[Entry]:
     try:
-        if source.ending == ".jsonl":
+        if source.name.lower().endswith(".jsonl"):
             yield from _lines(source, describe)
         else:
             yield _file(source, describe)
     except UnicodeError:
         yield Entry(source, source.name, fault="the text is not UTF-8; save it as UTF-8")
-    except (OSError, ValueError) as error:
-        yield Entry(source, source.name, fault=_reason(error))
+    except OSError as error:
+        yield Entry(source, source.name, fault=f"it cannot be read ({error.strerror or error})")
+    except ValueError as error:
+        yield Entry(source, source.name, fault=str(error))
 
 
 def _file(source: Source, describe: Describe) -> Entry:
-    content = _content(source, None) if source.ending in _FRONTED else b""
+    content = _content(source) if source.name.lower().endswith(_FRONTED) else b""
     front = _fronted(content)
     if front is None:
         return _entry(Entry(source, source.name), describe, {})
@@ -140,7 +132,7 @@ def _file(source: Source, describe: Describe) -> Entry:
 
 
 def _lines(source: Source, describe: Describe) -> Iterator[Entry]:
-    for number, line in enumerate(_content(source, None).decode("utf-8-sig").split("\n"), 1):
+    for number, line in enumerate(_content(source).decode("utf-8-sig").split("\n"), 1):
         if not line.strip():
             continue
         try:
@@ -163,19 +155,21 @@ def _entry(entry: Entry, describe: Describe, own: Mapping[str, Any]) -> Entry:
         file_name = "" if entry.text is not None else entry.source.file_name
         name = external_id_of(Upload(fields=fields, file_name=file_name))
     except ValidationError as error:
-        return replace(entry, fault=_first_fault(error))
+        return replace(entry, fault=first_fault(error, DocumentFields))
     except AppError as error:
         return replace(entry, fault=error.detail)
     own_id = clean(str(own.get("external_id", ""))).strip()
-    return replace(entry, fields=fields, external_id=name, own_id=own_id).with_fields(external_id=name)
+    return replace(entry, fields=fields.model_copy(update={"external_id": name}), own_id=own_id)
 
 
-def _first_fault(error: ValidationError) -> str:
-    fault = error.errors()[0]
-    key = ".".join(map(str, fault["loc"]))
-    if fault["type"] == "extra_forbidden":
-        return f"{key}: there is no such key; the keys are {', '.join(DocumentFields.model_fields)}"
-    return f"{key}: {fault['msg'].removeprefix('Value error, ')}"
+def first_fault(error: ValidationError, *models: type[BaseModel]) -> str:
+    """Say what is wrong first: the key and the reason; of an unknown key what is allowed, by the model of its depth."""
+    fault = error.errors(include_url=False, include_input=False)[0]
+    key, told = ".".join(map(str, fault["loc"])), fault["msg"].removeprefix("Value error, ")
+    if models and fault["type"] == "extra_forbidden":
+        allowed = models[min(len(fault["loc"]), len(models)) - 1].model_fields
+        told = f"there is no such key; allowed are {', '.join(allowed)}"
+    return f"{key or 'record'}: {told}"
 
 
 def _without_twins(entries: list[Entry]) -> list[Entry]:
@@ -183,20 +177,19 @@ def _without_twins(entries: list[Entry]) -> list[Entry]:
     same: dict[str, list[str]] = defaultdict(list)
     for entry in entries:
         same[entry.external_id].append(entry.name)
-
-    def checked(entry: Entry) -> Entry:
-        names = same[entry.external_id]
-        if entry.fault or len(names) == 1:
-            return entry
-        others = ", ".join(names[:3])
-        return replace(entry, fault=f"external_id {entry.external_id!r} is used by {others}; give each its own")
-
-    return [checked(entry) for entry in entries]
+    return [
+        entry
+        if entry.fault or len(names := same[entry.external_id]) == 1
+        else replace(
+            entry, fault=f"external_id {entry.external_id!r} is used by {', '.join(names[:3])}; give each its own"
+        )
+        for entry in entries
+    ]
 
 
 def _fronted(content: bytes) -> tuple[dict[str, Any], str] | None:
     """Front matter and text. Raises `UnicodeError` for front matter nobody can be sure to read, and `ValueError`."""
-    encoding = _MARKED.get(content[:2], "utf-8-sig")
+    encoding = "utf-16" if content[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
     first_line, end, _ = content[:16].decode(encoding, "replace").partition("\n")
     return front_matter(content.decode(encoding)) if end and first_line.rstrip("\r") == "---" else None
 
@@ -205,20 +198,10 @@ def _heading(text: str) -> str:
     return next((line.lstrip("# ").strip() for line in text.splitlines() if line.startswith("#")), "")
 
 
-def _content(source: Source, max_bytes: int | None) -> bytes:
+def _content(source: Source) -> bytes:
     """The bytes of a regular file; links are not followed here, so that what was listed is what is read."""
     descriptor = os.open(source.path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
-        found = os.fstat(descriptor)
-        if not stat.S_ISREG(found.st_mode):
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError("it is not a file")
-        if max_bytes is not None and found.st_size > max_bytes:
-            detail = f"The file has {found.st_size} bytes, at most {max_bytes} are taken. Split it."
-            raise AppError(ErrorCode.PAYLOAD_TOO_LARGE, detail, status=413)
         return file.read()
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, OSError):
-        return f"it cannot be read ({error.strerror or error})"
-    return str(error)

@@ -4,10 +4,10 @@
 A document begins with front matter, ``key: value`` lines between two lines of ``---``; its folder is its department.
 """
 
-import json
 import re
 import tomllib
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from app.domain.principal import GENERAL, SCOPES, Principal, Scope, tenant_id_of
 from app.domain.record import Record
 from app.domain.zones import HOME
 from app.errors import AppError, ErrorCode
-from app.ingestion.files import front_matter
+from app.ingestion.files import first_fault, front_matter
 from app.ingestion.intake import aware
 from app.storage.log_lines import LogLine
 
@@ -52,28 +52,6 @@ class SeedUser(Record):
         )
 
 
-class SeedTenant(Record):
-    """One company with everything it starts with."""
-
-    name: str
-    language: str
-    time_zone: str
-    users: tuple[SeedUser, ...]
-    documents: tuple[DocumentDraft, ...]
-    logs: tuple[LogLine, ...]
-
-    @property
-    def admin(self) -> SeedUser:
-        """Who brings the documents in."""
-        return _administrator(self.users)
-
-
-class SeedData(Record):
-    """Every tenant of the folder, by name."""
-
-    tenants: tuple[SeedTenant, ...]
-
-
 class DemoCompany(Record):
     """What ``demo.toml`` says of one company; a folder it does not name is a company with an administrator alone."""
 
@@ -84,6 +62,19 @@ class DemoCompany(Record):
             name="admin", department=GENERAL, departments=("hr", "it"), scopes=tuple(SCOPES), roles=("admin",)
         ),
     )  # fmt: skip
+
+
+class SeedTenant(DemoCompany):
+    """One company with everything it starts with."""
+
+    name: str
+    documents: tuple[DocumentDraft, ...]
+    logs: tuple[LogLine, ...]
+
+    @property
+    def admin(self) -> SeedUser:
+        """Who brings the documents in."""
+        return next(user for user in self.users if "admin" in user.roles)
 
 
 class Demo(Record):
@@ -110,35 +101,25 @@ class Demo(Record):
 def read_demo(folder: Path) -> Demo:
     """``demo.toml`` of a seed folder; nobody where there is none. Raises `AppError` (`DOCUMENT_REJECTED`)."""
     path = folder / "demo.toml"
-    if not path.exists():
-        return Demo()
-    try:
-        return Demo.model_validate(tomllib.loads(path.read_text("utf-8")))
-    except ValidationError as error:
-        raise _refused(path, _first_fault(error)) from error
-    except ValueError as error:
-        raise _refused(path, str(error)) from error
+    with _named(path):
+        return Demo.model_validate(tomllib.loads(path.read_text("utf-8"))) if path.exists() else Demo()
 
 
-def read_seed(folder: Path) -> SeedData:
-    """Read a seed folder. Raises `AppError` (`DOCUMENT_REJECTED`) that names the file and the key at fault."""
+def read_seed(folder: Path) -> tuple[SeedTenant, ...]:
+    """Read the companies of a seed folder. Raises `AppError` (`DOCUMENT_REJECTED`) that names file and key at fault."""
     if not folder.is_dir():
         raise _refused(folder, "the folder does not exist")
     demo = read_demo(folder)
-    return SeedData(tenants=tuple(_tenant(path, demo) for path in sorted(folder.iterdir()) if path.is_dir()))
-
-
-def read_logs(folder: Path) -> list[tuple[Principal, tuple[LogLine, ...]]]:
-    """The log lines of each company, with who brings them in; none without the folder. Reads the disk. Raises
-    `AppError`."""
-    if not folder.is_dir():
-        return []
-    demo = read_demo(folder)
-    return [
-        (_administrator(demo.company(path.name).users).principal, tuple(_logs(path / "logs.jsonl")))
+    return tuple(
+        SeedTenant(
+            **dict(demo.company(path.name)),
+            name=path.name,
+            documents=tuple(read_document(one, one.parent.name) for one in sorted(path.glob("*/*.md"))),
+            logs=tuple(_logs(path / "logs.jsonl")),
+        )
         for path in sorted(folder.iterdir())
         if path.is_dir()
-    ]
+    )
 
 
 def repeat_last_day(logs: Sequence[LogLine], now: datetime) -> list[list[LogLine]]:
@@ -159,61 +140,32 @@ def repeat_last_day(logs: Sequence[LogLine], now: datetime) -> list[list[LogLine
 
 
 def read_document(path: Path, department: str) -> DocumentDraft:
-    """One document with front matter. Raises `AppError` (`DOCUMENT_REJECTED`)."""
-    try:
+    """Read one document with front matter. Raises `AppError` (`DOCUMENT_REJECTED`)."""
+    with _named(path):
         found = front_matter(path.read_text("utf-8"))
         if found is None:
             raise ValueError("it must begin with front matter between two lines of ---")
-        fields, text = found
-        read = DocumentDraft.model_validate({"department": department, **fields, "text": text})
-    except ValidationError as error:
-        raise _refused(path, _first_fault(error)) from error
-    except ValueError as error:
-        raise _refused(path, str(error)) from error
+        read = DocumentDraft.model_validate({"department": department, **found[0], "text": found[1]})
     return read.model_copy(update={"created_at": aware(read.created_at)})
 
 
-def _administrator(users: Sequence[SeedUser]) -> SeedUser:
-    return next(user for user in users if "admin" in user.roles)
-
-
-def _tenant(folder: Path, demo: Demo) -> SeedTenant:
-    documents = tuple(_documents(folder))
-    seen: dict[str, str] = {}
-    for draft in documents:
-        if draft.external_id in seen:
-            detail = f"external_id {draft.external_id!r} is used twice ({seen[draft.external_id]}; {draft.title})"
-            raise _refused(folder, detail)
-        seen[draft.external_id] = draft.title
-    company = demo.company(folder.name)
-    return SeedTenant(
-        name=folder.name, language=company.language, time_zone=company.time_zone, users=company.users,
-        documents=documents, logs=tuple(_logs(folder / "logs.jsonl")),
-    )  # fmt: skip
-
-
-def _documents(folder: Path) -> Iterator[DocumentDraft]:
-    for department in sorted(path for path in folder.iterdir() if path.is_dir()):
-        for path in sorted(department.glob("*.md")):
-            yield read_document(path, department.name)
-
-
 def _logs(path: Path) -> Iterator[LogLine]:
-    if not path.exists():
-        return
-    with path.open(encoding="utf-8") as lines:
-        for number, line in enumerate(lines, 1):
-            try:
-                yield LogLine.model_validate(json.loads(line))
-            except ValidationError as error:
-                raise _refused(path, f"line {number}: {_first_fault(error)}") from error
-            except json.JSONDecodeError as error:
-                raise _refused(path, f"line {number} is not JSON") from error
+    lines = path.read_text("utf-8").split("\n") if path.exists() else []
+    for number, line in enumerate(lines, 1):
+        with _named(path, f"line {number}: "):
+            if line:
+                yield LogLine.model_validate_json(line)
 
 
-def _first_fault(error: ValidationError) -> str:
-    fault = error.errors()[0]
-    return f"{'.'.join(map(str, fault['loc'])) or 'record'}: {fault['msg']}"
+@contextmanager
+def _named(path: Path, where: str = "") -> Iterator[None]:
+    """Name the file, and the key, of what cannot be read."""
+    try:
+        yield
+    except ValidationError as error:
+        raise _refused(path, where + first_fault(error)) from error
+    except ValueError as error:
+        raise _refused(path, where + str(error)) from error
 
 
 def _refused(path: Path, reason: str) -> AppError:

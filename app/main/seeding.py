@@ -10,7 +10,7 @@ from app.domain.principal import Principal
 from app.domain.record import Record
 from app.ingestion.logs import LogBook
 from app.ingestion.pipeline import Ingestion
-from app.ingestion.seed import SeedTenant, read_logs, read_seed, repeat_last_day
+from app.ingestion.seed import SeedTenant, read_seed, repeat_last_day
 from app.storage import tenants
 from app.storage.database import Database
 from app.storage.log_lines import LogLine
@@ -59,9 +59,9 @@ async def plant_seed(
 ) -> SeedReport:
     """Bring the seed folder in; log lines go on until `now`. Raises `AppError` for what cannot be read."""
     seed = await asyncio.to_thread(read_seed, folder)
-    total = sum(len(tenant.documents) for tenant in seed.tenants)
+    total = sum(len(tenant.documents) for tenant in seed)
     done = documents = unchanged = lines = 0
-    for tenant in seed.tenants:
+    for tenant in seed:
         await _people(operator, tenant)
         before = done
 
@@ -73,8 +73,8 @@ async def plant_seed(
         done += len(tenant.documents)
         documents, unchanged = documents + report.published, unchanged + report.unchanged
         lines += await _log_lines(log_book, tenant, now)
-    users = sum(len(tenant.users) for tenant in seed.tenants)
-    return SeedReport(tenants=len(seed.tenants), users=users, documents=documents, unchanged=unchanged, log_lines=lines)
+    users = sum(len(tenant.users) for tenant in seed)
+    return SeedReport(tenants=len(seed), users=users, documents=documents, unchanged=unchanged, log_lines=lines)
 
 
 async def _people(operator: Database, tenant: SeedTenant) -> None:
@@ -101,11 +101,12 @@ async def retell_logs(folder: Path, data_dir: Path, log_book: LogBook, database:
     if _is_marked(mark, hour):
         return 0
     lines = 0
-    for admin, logs in await asyncio.to_thread(read_logs, folder):
+    for tenant in await asyncio.to_thread(lambda: read_seed(folder) if folder.is_dir() else ()):
+        admin = tenant.admin.principal
         async with database.principal_scope(admin) as tx:
             is_there = bool(await tenants.tenants(tx))
         if is_there:
-            lines += await _store_days(log_book, admin, repeat_last_day(logs, now))
+            lines += await _store_days(log_book, admin, repeat_last_day(tenant.logs, now))
     mark.write_text(hour)
     return lines
 

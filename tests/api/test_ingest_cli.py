@@ -21,7 +21,7 @@ from app.cli.connecting import Target
 from app.cli.ingest import Wanted, carry_out, prepare
 from app.cli.library import Library, open_library
 from app.errors import AppError, ErrorCode
-from app.ingestion.manifest import read_manifest
+from app.ingestion.folder import read_manifest
 from app.main import Services, create_app
 from app.settings import Settings
 from tests.api.serving import serve

@@ -12,7 +12,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.ingestion.seed import read_logs, repeat_last_day
+from app.ingestion.seed import read_seed, repeat_last_day
 from app.main import Services, create_app
 from tests.api.serving import serve
 from tests.cases import each_case
@@ -297,8 +297,8 @@ class TestCommandLine:
 
 class TestTheDemosLogs:
     def test_tell_of_yesterday_whatever_day_it_is(self) -> None:
-        logs = dict(read_logs(Path(__file__).parents[2] / "seed_data"))
-        lines = next(each for admin, each in logs.items() if any(one.source == "vpn-gw-01" for one in each))
+        seed = read_seed(Path(__file__).parents[2] / "seed_data")
+        lines = next(one.logs for one in seed if any(line.source == "vpn-gw-01" for line in one.logs))
         last = max(one.logged_at for one in lines)
         for days in (1, 2, 29, 30, 31, 400):
             now = last.replace(hour=12) + timedelta(days=days)

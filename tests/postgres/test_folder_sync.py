@@ -21,8 +21,8 @@ from app.embedding import EmbeddingUnavailable
 from app.embedding.onnx import OnnxEmbedder
 from app.errors import AppError, ErrorCode
 from app.ingestion.catalogue import Catalogue
+from app.ingestion.folder import read_manifest
 from app.ingestion.health import Health
-from app.ingestion.manifest import read_manifest
 from app.ingestion.pipeline import Ingestion
 from app.main.storage import operator_claims
 from app.retrieval.calibration import load_calibration

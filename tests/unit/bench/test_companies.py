@@ -17,7 +17,7 @@ MEASURING = {"hospital", "logistics", "office"}
 
 @pytest.mark.parametrize("name", NAMES)
 def test_can_be_brought_in(name: str) -> None:
-    [tenant] = read_seed(COMPANIES / name).tenants
+    [tenant] = read_seed(COMPANIES / name)
     departments = {draft.department for draft in tenant.documents}
     assert tenant.name == name and len(tenant.documents) >= 33
     assert departments <= {*AgentRegistry.load(COMPANIES / "agents" / name).names}
@@ -30,7 +30,7 @@ def test_what_measures_does_not_train() -> None:
 
 @pytest.mark.parametrize("name", TRAINING)
 def test_every_question_has_three_wordings_and_quotes_of_its_documents(name: str) -> None:
-    [tenant] = read_seed(COMPANIES / name).tenants
+    [tenant] = read_seed(COMPANIES / name)
     texts = {draft.external_id: draft.text for draft in tenant.documents}
     rows: list[dict[str, Any]] = [
         json.loads(line) for line in (COMPANIES / name / "questions.jsonl").read_text("utf-8").splitlines()

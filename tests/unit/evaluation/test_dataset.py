@@ -182,9 +182,7 @@ class TestWhatComesAlong:
     @pytest.mark.slow
     def test_a_canary_stands_only_where_its_asker_may_not_read(self) -> None:
         users: dict[str, Principal] = {f"{user.tenant}/{user.name}": user.principal for user in SEED_USERS}
-        documents = [
-            (tenant_id_of(tenant.name), draft) for tenant in read_seed(SEED).tenants for draft in tenant.documents
-        ]
+        documents = [(tenant_id_of(tenant.name), draft) for tenant in read_seed(SEED) for draft in tenant.documents]
         for case in open_dataset("leaks").cases:
             asker = case.question.asker
             reader = asker.principal(asker.tenant) if isinstance(asker, Rights) else users[asker]

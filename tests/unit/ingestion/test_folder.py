@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from app.errors import AppError, ErrorCode
 from app.ingestion.files import FORMATS, Entry, Source, entries_of, front_matter, read_upload
-from app.ingestion.folder import plan, walk
-from app.ingestion.manifest import FolderRules, Manifest, read_manifest, sync_name
+from app.ingestion.folder import FolderRules, Manifest, plan, read_manifest, sync_name, walk
 from app.ingestion.parsing.sniff import _ENDINGS
 from tests.cases import each_case
 
@@ -108,7 +107,7 @@ class TestWalk:
         )  # fmt: skip
         found = walk(root, lambda name: name.startswith("drafts/"))
         assert [source.name for source in found.sources] == ["b.md", "hr/a.PDF"]
-        assert {(one.name, one.reason) for one in found.skipped} == {
+        assert set(found.skipped) == {
             ("logo.png", "none of the formats that are read"),
             ("drafts/c.md", "ignored by conclave.toml"),
         }
@@ -123,13 +122,13 @@ class TestWalk:
         (root / "gone.md").symlink_to(root / "nothing.md")
         found = walk(root)
         assert [source.name for source in found.sources] == ["inside.md", "hr/a.md"]
-        assert sorted(one.name for one in found.skipped) == ["folder", "loop", "secret.md"]
+        assert sorted(name for name, _ in found.skipped) == ["folder", "loop", "secret.md"]
         assert found.unreadable == ["gone.md"]
 
     def test_waits_for_no_pipe(self, tmp_path: Path) -> None:
         root = write(tmp_path / "docs", {"a.md": "a"})
         os.mkfifo(root / "pipe.md")
-        assert [one.reason for one in walk(root).skipped] == ["not a file"]
+        assert walk(root).skipped == [("pipe.md", "not a file")]
         (entry,) = entries_of([Source(root / "pipe.md", "pipe.md")], own_fields)
         assert "not a file" in entry.fault
 
@@ -155,16 +154,15 @@ class TestManifest:
     @each_case(
         ("text", "told"),
         [
-            ('[defaults]\nscop = "private"', "defaults.scop: there is no such key; allowed are department, scope"),
+            ('[defaults]\nscop = "private"', "defaults.scop: there is no such key; allowed are external_id, title"),
             ('[[rules]]\nmatch = "*"\nscope = "secret"', "rules.0.scope: Input should be 'public', 'internal' or"),
             ('[[rules]]\nscope = "private"', "rules.0.match: Field required"),
             ('[[rules]]\nmatch = "../x/*"', "rules.0.match: must be relative to the folder"),
-            ('[[rules]]\nmatch = "a"\nfoo = 1', "allowed are department, scope, authority"),
+            ('[[rules]]\nmatch = "a"\nfoo = 1', "allowed are external_id, title"),
             ("nam = 'x'", "nam: there is no such key; allowed are name, defaults, departments, ignore, rules"),
             ("name = 'a/b'", "name: must be 1 to 100 characters without a slash"),
             ('[departments]\nHR = "Human Resources"', "departments.HR: String should match"),
             ("[defaults]\neffective_from = 2026-13-01", "it is not TOML"),
-            ("[defaults]\neffective_from = 2026-02-01\neffective_to = 2026-01-01", "must not be before"),
             ("\x00", "it is not TOML"),
         ],
     )
@@ -264,7 +262,7 @@ class TestEntries:
             "---\r\ntitle: Nghỉ phép\r\nscope: private\r\neffective_from: 2026-01-01\r\n---\r\n# Nghỉ\r\n\r\n14 ngày."
         )
         (entry,) = self.entries(write(tmp_path, {"leave.md": b"\xef\xbb\xbf" + front.encode()}))
-        upload = read_upload(entry, None)
+        upload = read_upload(entry)
         assert (upload.content, upload.text) == (None, "# Nghỉ\n\n14 ngày.")
         assert (upload.fields.title, upload.fields.scope) == ("Nghỉ phép", "private")
         assert upload.fields.effective_from == date(2026, 1, 1)
@@ -273,7 +271,7 @@ class TestEntries:
         # In the Vietnamese code page, and beginning like a ruled line: nothing the readers could not cope with.
         content = "-----\nNghi phép".encode("cp1258")
         (entry,) = self.entries(write(tmp_path, {"leave.txt": content}))
-        upload = read_upload(entry, None)
+        upload = read_upload(entry)
         assert (upload.content, upload.file_name, entry.external_id) == (content, "leave.txt", "hr/leave.txt")
 
     def test_read_front_matter_in_utf_16(self, tmp_path: Path) -> None:
@@ -284,7 +282,7 @@ class TestEntries:
         ("content", "fault"),
         [
             ("---\nscope: secret\n---\nx", "scope: Input should be"),
-            ("---\nlayout: post\n---\nx", "layout: there is no such key; the keys are external_id, title"),
+            ("---\nlayout: post\n---\nx", "layout: there is no such key; allowed are external_id, title"),
             ("---\nscope private\n---\nx", "is not 'key: value'"),
             ("---\nscope: private\n", "between two lines"),
             ("---\ntitle: Nghỉ phép\n---\nx".encode("cp1258", "replace").replace(b"?", b"\xd0"), "not UTF-8"),
@@ -306,7 +304,7 @@ class TestEntries:
         ]
         entries = self.entries(write(tmp_path, {"faq.jsonl": "\n".join(lines)}))
         assert [entry.external_id for entry in entries if not entry.fault] == ["a", "https://x.example/d"]
-        assert read_upload(entries[0], None).text == "Một\u2028hai"
+        assert read_upload(entries[0]).text == "Một\u2028hai"
         assert [entry.fault.split(":")[0] for entry in entries if entry.fault] == [
             "line 3", "external_id", "line 5", "colour",
         ]  # fmt: skip
@@ -316,12 +314,6 @@ class TestEntries:
         first, second, third = sorted(self.entries(write(tmp_path, files)), key=lambda entry: entry.name)
         assert "a/x.md, b/x.md" in first.fault and second.fault == first.fault and not third.fault
 
-    def test_larger_than_allowed_are_refused_when_they_are_read(self, tmp_path: Path) -> None:
-        (entry,) = self.entries(write(tmp_path, {"a.pdf": b"x" * 100}))
-        with pytest.raises(AppError) as caught:
-            read_upload(entry, 99)
-        assert caught.value.code is ErrorCode.PAYLOAD_TOO_LARGE
-
     def test_swapped_for_a_link_after_they_were_listed_are_not_read(self, tmp_path: Path) -> None:
         root = write(tmp_path / "docs", {"a.pdf": b"x"})
         secret = write(tmp_path / "outside", {"secret": "x"}) / "secret"
@@ -329,7 +321,7 @@ class TestEntries:
         entry.source.path.unlink()
         entry.source.path.symlink_to(secret)
         with pytest.raises(OSError, match="symbolic"):
-            read_upload(entry, None)
+            read_upload(entry)
 
 
 class TestFrontMatter:
