@@ -1,9 +1,7 @@
 """The door for documents: what is refused at once, what has not changed, and what becomes a new version."""
 
-import asyncio
 import hashlib
 import re
-from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
@@ -42,16 +40,16 @@ class Arrival(NamedTuple):
 class Intake:
     """Takes uploads up for a tenant; the principals are its administrators."""
 
-    def __init__(self, space: str, clock: Callable[[], datetime] = lambda: datetime.now(UTC)):
+    def __init__(self, space: str):
         """`space` names the vectors a document must have to count as unchanged."""
-        self._space, self._clock = space, clock
+        self._space = space
 
     def check(self, principal: Principal, upload: Upload) -> None:
         """Refuse what can be refused by looking: rights, kind of file, fields. Fast, no I/O. Raises `AppError`."""
         demand_admin(principal, "brings documents in")
         if upload.content is None:
-            if not clean(upload.text).strip():
-                raise _rejected("text: the document has no text.")
+            if not any(map(str.isalnum, upload.text)):
+                raise _rejected(f"text: the document {upload.fields.external_id or ''!r} has no text.")
         elif not upload.content:
             raise _rejected("file: the file is empty.")
         elif kind_of(upload) is None:
@@ -93,18 +91,6 @@ class Intake:
         await note(tx, "document_brought_in", str(document_id), details)
         return Arrival(document_id, version)
 
-    async def changed(self, tx: Transaction, uploads: Sequence[Upload]) -> frozenset[str]:
-        """The external ids of those uploads that are new or say something else than what is there."""
-        known = await known_documents(tx, [external_id_of(upload) for upload in uploads], self._space)
-
-        def settled(upload: Upload) -> bool:
-            name = external_id_of(upload)
-            draft = self._draft(upload, name, document_id_of(tx.principal, name), known.get(name))
-            return _is_settled(known.get(name), content_hash(upload, draft))
-
-        # Beside the event loop: thousands of texts are read and hashed.
-        return await asyncio.to_thread(lambda: frozenset(external_id_of(one) for one in uploads if not settled(one)))
-
     def _draft(self, upload: Upload, name: str, document_id: UUID, known: KnownDocument | None) -> DocumentDraft:
         said = upload.fields
         values: dict[str, Any] = {key: known.fields[key] for key in _KEPT} if known else {}
@@ -122,7 +108,7 @@ class Intake:
             **fallback,
             **values,
             "external_id": name,
-            "created_at": aware(said.created_at or self._clock()),
+            "created_at": aware(said.created_at or datetime.now(UTC)),
             "text": "" if upload.content is not None else clean(upload.text),
         }
         _check_days(draft.get("effective_from"), draft.get("effective_to"))

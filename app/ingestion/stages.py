@@ -13,7 +13,7 @@ from uuid import UUID
 
 import structlog
 
-from app.domain.documents import DocumentStatus, ParseNote, Progress
+from app.domain.documents import DocumentStatus, DocumentView, ParseNote, Progress
 from app.domain.knowledge import DocumentDraft
 from app.domain.principal import Principal
 from app.domain.record import Record
@@ -78,6 +78,7 @@ class _Work:
     principal: Principal
     version: ArrivedVersion
     tell: Tell
+    is_examined: bool
 
 
 class Stages:
@@ -86,10 +87,12 @@ class Stages:
     def __init__(
         self, database: Database, passages: Passages, parser: Parser, examine: Examine, today: Callable[[tzinfo], date]
     ):
-        self._database, self._passages, self._parser = database, passages, parser
+        self._database, self._passages, self.parser = database, passages, parser
         self._examine, self._today = examine, today
 
-    async def process(self, principal: Principal, document_id: UUID, task_id: UUID, tell: Tell) -> Published:
+    async def process(
+        self, principal: Principal, document_id: UUID, task_id: UUID, tell: Tell, *, examine: bool = True
+    ) -> Published:
         """Take the version that arrived with `task_id` from where it stands to its end; safe to be called again.
 
         A file that cannot be read ends as ``failed`` with a code and advice. Raises `AppError` (503) and
@@ -97,35 +100,25 @@ class Stages:
         """
         async with self._database.principal_scope(principal) as tx:
             version = await arrivals.arrived(tx, document_id, task_id)
+            view = None if version else await documents.find(tx, document_id)
         if version is None:
-            return await self._unchanged(principal, document_id)
-        if version.status.is_final:
-            return await self._as_it_ended(principal, version)
+            return _unchanged(document_id, view)
+        work = _Work(principal, version, tell, examine)
         try:
-            return await self._through(_Work(principal, version, tell))
+            return await (self._as_it_ended(work) if version.status.is_final else self._through(work))
         except ParseFailed as failure:
-            return await self._failed(principal, version, str(failure.code), failure.advice)
+            return await self._failed(work, str(failure.code), failure.advice)
         except _Stopped:
             detail = "A newer version arrived, or the document was deleted, before this one was published."
-            return await self._failed(principal, version, SUPERSEDED, detail)
+            return await self._failed(work, SUPERSEDED, detail)
 
-    async def _unchanged(self, principal: Principal, document_id: UUID) -> Published:
-        """The same came again: it stands as it stood, also when it could not be read."""
-        async with self._database.principal_scope(principal) as tx:
-            view = await documents.find(tx, document_id)
-        if view is not None and view.status is DocumentStatus.FAILED:
-            return Published(
-                document_id=document_id, version=None, status=view.status, code=view.status_code,
-                detail=view.status_detail,
-            )  # fmt: skip
-        return Published(document_id=document_id, version=None, status=DocumentStatus.READY, code="UNCHANGED")
-
-    async def _as_it_ended(self, principal: Principal, version: ArrivedVersion) -> Published:
+    async def _as_it_ended(self, work: _Work) -> Published:
         """An attempt before this one ended the version, but could not say so any more."""
+        version = work.version
         if version.status is not DocumentStatus.FAILED:
-            await self._look_at(principal, version.document_id)
+            await self._look_at(work)
         code = "PARTIAL" if version.status is DocumentStatus.PARTIAL else version.status_code
-        return _published(version, version.status, code, version.status_detail, version.chunks_total)
+        return _published(version, version.status, code, version.status_detail, chunks=version.chunks_total)
 
     async def _through(self, work: _Work) -> Published:
         read = await self._without_planted(work, await self._read(work))
@@ -151,7 +144,7 @@ class Stages:
             original = await arrivals.original_of(tx, version.document_id, version.version)
         if original is None:
             raise _Stopped
-        parsed = await self._parser.parse(*original)
+        parsed = await self.parser.parse(*original)
         title = draft.title or parsed.title or version.file_name.rpartition(".")[0] or version.file_name
         lang = draft.lang or guess_language(parsed.text)
         draft = tidy(draft.model_copy(update={"text": parsed.text, "title": title, "lang": lang}))
@@ -199,13 +192,15 @@ class Stages:
             publication = Publication(document, version.version, rows, status, detail)
             await publish(tx, [publication], embedding_model=self._passages.space, today=await own_day(tx, self._today))
         await work.tell(Progress(stage=status, chunks_total=total, chunks_embedded=total))
-        await self._look_at(work.principal, version.document_id)
-        ended = _published(version, status, "PARTIAL" if read.is_partial else "", detail, total, fresh)
-        return ended.model_copy(update={"planted": read.planted})
+        await self._look_at(work)
+        code = "PARTIAL" if read.is_partial else ""
+        return _published(version, status, code, detail, chunks=total, embedded=fresh, planted=read.planted)
 
-    async def _look_at(self, principal: Principal, document_id: UUID) -> None:
+    async def _look_at(self, work: _Work) -> None:
+        document_id = work.version.document_id
         try:
-            await self._examine(principal, document_id)
+            if work.is_examined:
+                await self._examine(work.principal, document_id)
         except Exception as error:  # the document is published; what is missing is advice about it
             _log.warning("document_not_examined", document_id=document_id, error_class=type(error).__name__)
 
@@ -219,18 +214,24 @@ class Stages:
         if not await arrivals.set_stage(tx, work.version.document_id, work.version.version, stage, **progress):
             raise _Stopped
 
-    async def _failed(self, principal: Principal, version: ArrivedVersion, code: str, detail: str) -> Published:
-        status = DocumentStatus.FAILED
-        async with self._database.principal_scope(principal) as tx:
+    async def _failed(self, work: _Work, code: str, detail: str) -> Published:
+        version, status = work.version, DocumentStatus.FAILED
+        async with self._database.principal_scope(work.principal) as tx:
             await arrivals.set_stage(tx, version.document_id, version.version, status, code=code, detail=detail)
         return _published(version, status, code, detail)
 
 
-def _published(
-    version: ArrivedVersion, status: DocumentStatus, code: str, detail: str, chunks: int = 0, embedded: int = 0
-) -> Published:
+def _published(version: ArrivedVersion, status: DocumentStatus, code: str, detail: str, **counts: int) -> Published:
     whose = {"document_id": version.document_id, "version": version.version, "status": status}
-    return Published(**whose, code=code, detail=detail, chunks=chunks, embedded=embedded)
+    return Published(**whose, code=code, detail=detail, **counts)
+
+
+def _unchanged(document_id: UUID, view: DocumentView | None) -> Published:
+    """The same came again: it stands as it stood, also when it could not be read."""
+    status, code, detail = DocumentStatus.READY, "UNCHANGED", ""
+    if view is not None and view.status is DocumentStatus.FAILED:
+        status, code, detail = view.status, view.status_code, view.status_detail
+    return Published(document_id=document_id, version=None, status=status, code=code, detail=detail)
 
 
 async def _as_amended(tx: Transaction, version: ArrivedVersion, draft: DocumentDraft) -> DocumentRow:
