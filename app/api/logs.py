@@ -20,10 +20,8 @@ from app.ingestion.logs import (
     LogDraft,
     LogMoment,
     LogPage,
-    RawLine,
     check_may_bring,
-    raw_elements,
-    raw_lines,
+    elements_of,
     words_of,
 )
 from app.storage.log_lines import LogFilter
@@ -56,8 +54,12 @@ async def bring_in(request: Request, caller: Caller, services: Services) -> Deli
     if kind == JSON_LINES:
         return await _from_lines(services.log_book, caller, request)
     if kind == "application/json":
-        raw = await asyncio.to_thread(raw_elements, await request.body())
-        return await _taken_in(services.log_book, caller, raw)
+        elements = await asyncio.to_thread(elements_of, await request.body())
+        delivery = Delivery()
+        for start in range(0, len(elements), _BATCH):
+            lines = elements[start : start + _BATCH]
+            delivery = delivery.and_then(await services.log_book.take_in(caller, lines, start + 1))
+        return delivery
     detail = f"Send one JSON object a line as {JSON_LINES}, or an array as application/json."
     raise AppError(ErrorCode.PAYLOAD_INVALID, detail, status=415)
 
@@ -87,13 +89,6 @@ async def listing(
     return await services.log_book.page(caller, wanted, regex=regex, cursor=cursor, limit=limit)
 
 
-async def _taken_in(book: LogBook, caller: Principal, raw: list[RawLine]) -> Delivery:
-    delivery = Delivery()
-    for start in range(0, len(raw), _BATCH):
-        delivery = delivery.and_then(await book.take_in(caller, raw[start : start + _BATCH]))
-    return delivery
-
-
 async def _from_lines(book: LogBook, caller: Principal, request: Request) -> Delivery:
     """Store the lines as they arrive. What was stored stays when the sender breaks off."""
     delivery, number, waiting = Delivery(), 1, list[bytes]()
@@ -101,12 +96,12 @@ async def _from_lines(book: LogBook, caller: Principal, request: Request) -> Del
         async for line in _lines(request):
             waiting.append(line)
             if len(waiting) == _BATCH:
-                delivery = delivery.and_then(await book.take_in(caller, list(raw_lines(waiting, first=number))))
+                delivery = delivery.and_then(await book.take_in(caller, waiting, number))
                 number += len(waiting)
                 waiting.clear()
     except ClientDisconnect as error:
         raise AppError(ErrorCode.PAYLOAD_INVALID, "The lines did not arrive whole; send them again.") from error
-    return delivery.and_then(await book.take_in(caller, list(raw_lines(waiting, first=number))))
+    return delivery.and_then(await book.take_in(caller, waiting, number))
 
 
 async def _lines(request: Request) -> AsyncIterator[bytes]:

@@ -7,7 +7,7 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import PurePosixPath, PureWindowsPath
+from pathlib import PurePosixPath
 from uuid import UUID, uuid4
 
 from app.domain.attachments import (
@@ -23,18 +23,17 @@ from app.domain.principal import Principal
 from app.domain.tokens import estimated_tokens
 from app.errors import AppError, ErrorCode
 from app.ingestion.chunk import chunk
+from app.ingestion.intake import file_name_of
 from app.ingestion.parsing import DescribedFile, ParsedFile, ParseFailed, ParseLimits, Parser
 from app.ingestion.planted import clean_by_words, note
 from app.ingestion.sections import read_sections, read_tables
 from app.storage import attachments
 from app.storage.database import Database
-from app.text.language import clean, guess_language
+from app.text.language import guess_language
 
 READING = ParseLimits(cpu_seconds=15, wall_seconds=25.0, output_chars=3_000_000, table_cells=200_000)
 """What reading one attached file may cost: somebody waits for it."""
 _MOST_NAME_CHARS = 150
-_MOST_TEXT_TABLES = 200
-"""Of a file whose tables stand in its text."""
 _LANGUAGE_CHARS = 4_000
 _RULE = "|:- \t"
 
@@ -64,29 +63,32 @@ class Attachments:
         Raises `AppError`: DOCUMENT_REJECTED with advice for what cannot be read, PAYLOAD_TOO_LARGE, RATE_LIMITED when
         the caller has too much attached already.
         """
-        name = _name(file_name)
+        name = file_name_of(file_name, _MOST_NAME_CHARS) or "file"
         self._check_size(content)
         sha256 = await asyncio.to_thread(lambda: hashlib.sha256(content).hexdigest())
         now = self._clock()
         expires_at = now + timedelta(days=self.limits.days)
         async with self._database.principal_scope(principal) as tx:
             await attachments.sweep(tx)
-            known = await attachments.renew(tx, sha256, name, expires_at)
-            if known is None:
-                self._check_room(await attachments.one_at_a_time(tx), len(content))
-        if known is not None:
-            return known
+            if known := await attachments.renew(tx, sha256, name, expires_at):
+                return known
+            self._check_room(await attachments.one_at_a_time(tx), len(content))
         try:
             parsed = await self._parser.parse_attached(content, name)
         except ParseFailed as failure:
             raise AppError(ErrorCode.DOCUMENT_REJECTED, f"file: {failure}", status=422) from failure
-        parsed = await asyncio.to_thread(_without_planted, parsed)
+        if isinstance(parsed, ParsedFile):
+            parsed = await asyncio.to_thread(_without_planted, parsed)
         read = await asyncio.to_thread(content_of, parsed, name)
-        file = AttachedFile(attachment=_attachment(name, len(content), parsed, read, now, expires_at), content=read)
+        attachment = Attachment(
+            file_id=uuid4(), name=name, kind=parsed.kind.value, byte_count=len(content),
+            pages=(isinstance(parsed, ParsedFile) and len(parsed.pages)) or None, tables=len(read.tables),
+            warnings=parsed.warnings if isinstance(parsed, ParsedFile) else (), created_at=now, expires_at=expires_at,
+        )  # fmt: skip
         async with self._database.principal_scope(principal) as tx:
             self._check_room(await attachments.one_at_a_time(tx), len(content))
-            await attachments.add(tx, file, sha256)
-        return file.attachment
+            await attachments.add(tx, AttachedFile(attachment=attachment, content=read), sha256)
+        return attachment
 
     async def listing(self, principal: Principal) -> list[Attachment]:
         """The caller's files, newest first."""
@@ -109,12 +111,9 @@ class Attachments:
 
     async def check(self, principal: Principal, file_ids: Sequence[UUID]) -> None:
         """Raise `AppError` (404) unless all of these are the caller's."""
-        if not file_ids:
-            return
         async with self._database.principal_scope(principal) as tx:
-            owned = await attachments.owned(tx, tuple(file_ids))
-        if not owned.issuperset(file_ids):
-            raise _not_found()
+            if file_ids and not (await attachments.owned(tx, tuple(file_ids))).issuperset(file_ids):
+                raise _not_found()
 
     async def read(self, principal: Principal, file_id: UUID) -> AttachedFile | None:
         """A file with its content; None for unknown, foreign and expired ids alike."""
@@ -122,9 +121,8 @@ class Attachments:
             found = await attachments.read(tx, file_id)
         if found is None:
             return None
-        attachment, written = found
-        content = await asyncio.to_thread(attachments.content_of, written)
-        return AttachedFile(attachment=attachment, content=content)
+        content = await asyncio.to_thread(attachments.content_of, found[1])
+        return AttachedFile(attachment=found[0], content=content)
 
     async def sweep(self, principal: Principal) -> int:
         """Remove what has expired of everybody; how many files that were."""
@@ -153,7 +151,7 @@ def content_of(parsed: ParsedFile | DescribedFile, name: str) -> FileContent:
         entries = tuple(ListedEntry(name=entry, byte_count=size) for entry, size in parsed.entries)
         return FileContent(facts=parsed.facts, entries=entries)
     title = parsed.title or PurePosixPath(name).stem
-    pieces = chunk(parsed.text, title, count_tokens=_count_tokens, pages=parsed.pages)
+    pieces = chunk(parsed.text, title, count_tokens=lambda texts: [*map(estimated_tokens, texts)], pages=parsed.pages)
     return FileContent(
         title=title,
         language=guess_language(parsed.text[:_LANGUAGE_CHARS]),
@@ -164,79 +162,35 @@ def content_of(parsed: ParsedFile | DescribedFile, name: str) -> FileContent:
     )
 
 
-def _without_planted(parsed: ParsedFile | DescribedFile) -> ParsedFile | DescribedFile:
-    if isinstance(parsed, DescribedFile):
-        return parsed
+def _without_planted(parsed: ParsedFile) -> ParsedFile:
     text, pages, planted = clean_by_words(parsed.text, parsed.pages)
     warnings = (*parsed.warnings, note(planted)) if planted else parsed.warnings
     return parsed.model_copy(update={"text": text, "pages": pages, "warnings": warnings})
 
 
-def _attachment(
-    name: str,
-    size: int,
-    parsed: ParsedFile | DescribedFile,
-    read: FileContent,
-    created_at: datetime,
-    expires_at: datetime,
-) -> Attachment:
-    pages = len(parsed.pages) if isinstance(parsed, ParsedFile) else 0
-    return Attachment(
-        file_id=uuid4(),
-        name=name,
-        kind=parsed.kind.value,
-        byte_count=size,
-        pages=pages or None,
-        tables=len(read.tables),
-        warnings=parsed.warnings if isinstance(parsed, ParsedFile) else (),
-        created_at=created_at,
-        expires_at=expires_at,
-    )
-
-
 def _tables_of_text(parsed: ParsedFile, title: str) -> Iterator[AttachedTable]:
     """Tables that stand in the text as Markdown; all their cells are texts."""
-    left, found = READING.table_cells, 0
+    left = READING.table_cells
     for section in read_sections(parsed.text, title):
         for table in read_tables(parsed.text, section.start, section.end):
-            header, *rows = [_cells(line) for line in parsed.text[table.start : table.end].split("\n") if _is_row(line)]
+            lines = parsed.text[table.start : table.end].split("\n")
+            header, *rows = [_cells(line) for line in lines if line.strip(_RULE)]
             room = left // max(len(header), 1)
-            if not rows or not room or found == _MOST_TEXT_TABLES:
+            if not rows or not room:
                 continue
-            found, left = found + 1, left - min(len(rows), room) * len(header)
-            page = sum(begin <= table.start for begin in parsed.pages) or None
+            left -= min(len(rows), room) * len(header)
             yield AttachedTable(
                 name=section.path[-1].name if section.path else parsed.title,
-                page=page,
+                page=sum(begin <= table.start for begin in parsed.pages) or None,
                 header=tuple(header),
-                rows=tuple(_as_wide(row, len(header)) for row in rows[:room]),
+                rows=tuple(tuple((row + [""] * len(header))[: len(header)]) for row in rows[:room]),
                 is_cut=len(rows) > room,
             )
-
-
-def _is_row(line: str) -> bool:
-    return "|" in line and bool(line.strip(_RULE))
 
 
 def _cells(line: str) -> list[str]:
     inner = line.strip().removeprefix("|").removesuffix("|").replace("\\|", "\0")
     return [cell.strip().replace("\0", "|") for cell in inner.split("|")]
-
-
-def _as_wide(row: list[str], width: int) -> tuple[str, ...]:
-    return tuple((row + [""] * width)[:width])
-
-
-def _count_tokens(texts: Sequence[str]) -> list[int]:
-    return [estimated_tokens(text) for text in texts]
-
-
-def _name(file_name: str) -> str:
-    """The last part of the name the sender gave, on one line and short."""
-    name = " ".join(PureWindowsPath(PurePosixPath(clean(file_name)).name).name.split()).strip(". ")
-    if len(name) <= _MOST_NAME_CHARS:
-        return name or "file"
-    return name[: _MOST_NAME_CHARS - 12].rstrip() + name[-12:]
 
 
 def _not_found() -> AppError:

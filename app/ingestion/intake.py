@@ -82,7 +82,7 @@ class Intake:
             draft,
             content_hash=digest,
             kind=kind.value if kind else FileKind.MARKDOWN.value,
-            file_name=file_name_of(upload),
+            file_name=file_name_of(upload.file_name),
             original=upload.content,
             task_id=task_id,
         )
@@ -151,13 +151,13 @@ def check_department(name: str) -> None:
 
 def kind_of(upload: Upload) -> FileKind | None:
     """What the bytes look like; None for what cannot be read, and for text that is no file."""
-    return None if upload.content is None else sniff(upload.content[:_SNIFFED_BYTES], file_name_of(upload))
+    return None if upload.content is None else sniff(upload.content[:_SNIFFED_BYTES], file_name_of(upload.file_name))
 
 
-def file_name_of(upload: Upload) -> str:
+def file_name_of(name: str, most: int = 200) -> str:
     """The last part of the name the sender gave, harmless and short; "" when nothing is left of it."""
-    name = PureWindowsPath(PurePosixPath(clean(upload.file_name)).name).name
-    return " ".join(name.split())[-200:].strip(". ")
+    name = PureWindowsPath(PurePosixPath(clean(name)).name).name
+    return " ".join(name.split())[-most:].strip(". ")
 
 
 def external_id_of(upload: Upload) -> str:
@@ -166,7 +166,7 @@ def external_id_of(upload: Upload) -> str:
     name = clean(said.external_id or said.url or "").strip()
     if name:
         return name
-    file_name = file_name_of(upload)
+    file_name = file_name_of(upload.file_name)
     if not file_name:
         raise _rejected("external_id: say how this document is called.")
     return f"{said.department}/{file_name}" if said.department else file_name

@@ -2,14 +2,15 @@
 
 import asyncio
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Annotated, Any, NamedTuple
+from collections.abc import Iterable, Sequence
+from typing import Annotated
 
 from pydantic import AfterValidator, AwareDatetime, Field, TypeAdapter, ValidationError
 
 from app.domain.principal import GENERAL, Principal, Scope
 from app.domain.record import Record
 from app.errors import AppError, ErrorCode
+from app.ingestion.files import first_fault
 from app.ingestion.intake import demand_admin
 from app.storage.database import Database
 from app.storage.encoding import read_cursor, write_cursor
@@ -26,16 +27,14 @@ _YEARS = range(1970, 2200)
 _PROBLEM_CHARS = 200
 
 
-def _name(text: str) -> str:
-    if not (cleaned := " ".join(clean(text).split())):
-        raise ValueError("must not be blank")
-    return cleaned
-
-
-def _message(text: str) -> str:
+def _filled(text: str) -> str:
     if not (cleaned := clean(text).strip()):
         raise ValueError("must not be blank")
     return cleaned
+
+
+def _name(text: str) -> str:
+    return " ".join(_filled(text).split())
 
 
 def _in_range(moment: AwareDatetime) -> AwareDatetime:
@@ -48,14 +47,14 @@ LogMoment = Annotated[AwareDatetime, AfterValidator(_in_range)]
 """A time log lines may have."""
 
 
-class LogDraft(Record):
+class LogDraft(LogLine):
     """A line as it is sent. An unknown field is refused, so that a misspelt right is never ignored."""
 
     logged_at: LogMoment
     """With its time zone: ``2026-11-12T08:30:00+07:00``."""
     source: Annotated[str, Field(max_length=200), AfterValidator(_name)]
     level: Annotated[str, Field(max_length=40), AfterValidator(_name), AfterValidator(str.upper)]
-    message: Annotated[str, Field(max_length=MAX_MESSAGE_CHARS), AfterValidator(_message)]
+    message: Annotated[str, Field(max_length=MAX_MESSAGE_CHARS), AfterValidator(_filled)]
     department: Annotated[str, Field(max_length=64), AfterValidator(_name), AfterValidator(str.lower)] = GENERAL
     scope: Scope = "internal"
 
@@ -68,61 +67,31 @@ class RefusedLine(Record):
     problem: str
 
 
-class RawLine(NamedTuple):
-    """A line nobody looked at yet."""
-
-    number: int
-    content: bytes | Any
-    """Bytes of one JSON object, or an element of an array."""
-
-
-def raw_lines(pieces: Iterable[bytes], *, first: int = 1) -> Iterator[RawLine]:
-    """The lines of a text that are not blank, with their numbers."""
-    for number, piece in enumerate(pieces, first):
-        if piece.strip():
-            yield RawLine(number, piece)
-
-
-def raw_elements(body: bytes) -> list[RawLine]:
-    """The elements of a JSON array. Raises `AppError` (422) when it is none."""
+def elements_of(body: bytes) -> list[bytes]:
+    """The elements of a JSON array, each as a line. Raises `AppError` (422) when it is none."""
     try:
         elements = json.loads(body)
+        if isinstance(elements, list):
+            return [json.dumps(element).encode() for element in elements]
     except (ValueError, RecursionError) as error:
         raise AppError(ErrorCode.PAYLOAD_INVALID, "The body is not JSON.", status=422) from error
-    if not isinstance(elements, list):
-        raise AppError(ErrorCode.PAYLOAD_INVALID, "The body is not a JSON array of log lines.", status=422)
-    return [RawLine(number, element) for number, element in enumerate(elements, 1)]
+    raise AppError(ErrorCode.PAYLOAD_INVALID, "The body is not a JSON array of log lines.", status=422)
 
 
-def check_lines(raw: Sequence[RawLine]) -> tuple[list[LogLine], list[RefusedLine]]:
-    """The good lines, and the others with what is wrong with them (never their text)."""
-    good, refused = [], []
-    for number, content in raw:
-        try:
-            good.append(_checked(content))
-        except ValidationError as error:
-            refused.append(RefusedLine(line=number, problem=_fault_of(error)))
-        except ValueError as error:
-            refused.append(RefusedLine(line=number, problem=str(error)))
+def check_lines(lines: Iterable[bytes], first: int = 1) -> tuple[list[LogDraft], list[RefusedLine]]:
+    """The good lines, and the others with their number and what is wrong with them (never their text). Blank lines are
+    passed over."""
+    good, refused = list[LogDraft](), list[RefusedLine]()
+    for number, line in enumerate(lines, first):
+        problem = f"has more than {MAX_LINE_BYTES} bytes" if len(line) > MAX_LINE_BYTES else ""
+        if line.strip() and not problem:
+            try:
+                good.append(LogDraft.model_validate_json(line))
+            except ValidationError as error:
+                problem = "is not JSON" if error.errors()[0]["type"] == "json_invalid" else first_fault(error)
+        if problem:
+            refused.append(RefusedLine(line=number, problem=clean(problem)[:_PROBLEM_CHARS]))
     return good, refused
-
-
-def _checked(content: bytes | Any) -> LogLine:
-    if not isinstance(content, bytes):
-        draft = LogDraft.model_validate(content)
-    elif len(content) > MAX_LINE_BYTES:
-        raise ValueError(f"has more than {MAX_LINE_BYTES} bytes")
-    else:
-        draft = LogDraft.model_validate_json(content)
-    return LogLine.model_construct(**draft.__dict__)
-
-
-def _fault_of(error: ValidationError) -> str:
-    fault = error.errors(include_url=False, include_input=False, include_context=False)[0]
-    if fault["type"] == "json_invalid":
-        return "is not JSON"
-    where = ".".join(clean(str(part))[:40] for part in fault["loc"]) or "line"
-    return f"{where}: {fault['msg'].removeprefix('Value error, ')}"[:_PROBLEM_CHARS]
 
 
 REFUSED_SHOWN = 20
@@ -175,19 +144,14 @@ class LogBook:
     def __init__(self, database: Database):
         self._database = database
 
-    async def take_in(self, principal: Principal, raw: Sequence[RawLine]) -> Delivery:
-        """Check lines and store the good ones, in one commit. Equal lines of one call are told apart by their order; a
-        line that is there already is not stored again. Raises `AppError` for who is no administrator.
-        """
+    async def take_in(self, principal: Principal, lines: Sequence[bytes], first: int = 1) -> Delivery:
+        """Check lines, numbered from `first`, and store the good ones in one commit. Equal lines of one call are told
+        apart by their order; one that is there already is not stored again. Raises `AppError` for who is no
+        administrator."""
         check_may_bring(principal)
-        lines, refused = await asyncio.to_thread(check_lines, raw)
-        stored = await self.store(principal, lines)
-        return Delivery(
-            stored=stored,
-            repeated=len(lines) - stored,
-            refused_lines=len(refused),
-            refused=tuple(refused[:REFUSED_SHOWN]),
-        )
+        good, refused = await asyncio.to_thread(check_lines, lines, first)
+        stored, told = await self.store(principal, good), tuple(refused[:REFUSED_SHOWN])
+        return Delivery(stored=stored, repeated=len(good) - stored, refused_lines=len(refused), refused=told)
 
     async def store(self, principal: Principal, lines: Sequence[LogLine]) -> int:
         """Store checked lines, gives how many are new; their months are made first."""
