@@ -4,7 +4,6 @@ import asyncio
 import difflib
 from collections.abc import Callable, Mapping, Sequence
 from datetime import date, tzinfo
-from itertools import takewhile
 from typing import Any
 from uuid import UUID
 
@@ -136,26 +135,20 @@ def _compared(version: VersionText) -> VersionView:
 def text_changes(before: str, now: str) -> tuple[tuple[TextChange, ...], bool]:
     """(runs of lines that differ, in order; whether some were left out). Blank lines do not count."""
     old, new = ([line.strip() for line in text.splitlines() if line.strip()] for text in (before, now))
-    same = _shared(old, new)
-    old, new = old[same:], new[same:]
-    same = _shared(old[::-1], new[::-1])
-    old, new = old[: len(old) - same], new[: len(new) - same]
+    for _ in range(2):  # what is alike at the beginning, then at the end
+        least = min(len(old), len(new))
+        same = next((at for at in range(least) if old[at] != new[at]), least)
+        old, new = old[same:][::-1], new[same:][::-1]
     is_cut = max(len(old), len(new)) > _COMPARED_LINES
     old, new = old[:_COMPARED_LINES], new[:_COMPARED_LINES]
     steps = difflib.SequenceMatcher(None, old, new).get_opcodes()
-    runs = [
-        TextChange(removed=tuple(old[a:b][:_CHANGED_LINES_SHOWN]), added=tuple(new[c:d][:_CHANGED_LINES_SHOWN]))
-        for kind, a, b, c, d in steps
-        if kind != "equal"
-    ]
-    longest = max((max(b - a, d - c) for kind, a, b, c, d in steps if kind != "equal"), default=0)
-    is_cut = is_cut or len(runs) > _CHANGES_SHOWN or longest > _CHANGED_LINES_SHOWN
-    return tuple(runs[:_CHANGES_SHOWN]), is_cut
-
-
-def _shared(one: Sequence[str], other: Sequence[str]) -> int:
-    """How many lines both begin with."""
-    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+    runs = [(old[a:b], new[c:d]) for kind, a, b, c, d in steps if kind != "equal"]
+    is_cut = (
+        is_cut or len(runs) > _CHANGES_SHOWN or any(len(side) > _CHANGED_LINES_SHOWN for run in runs for side in run)
+    )
+    most = _CHANGED_LINES_SHOWN
+    shown = (TextChange(removed=tuple(gone[:most]), added=tuple(come[:most])) for gone, come in runs[:_CHANGES_SHOWN])
+    return tuple(shown), is_cut
 
 
 async def _found(tx: Transaction, document_id: UUID) -> DocumentView:

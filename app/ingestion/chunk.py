@@ -65,7 +65,7 @@ def chunk(
     time in proportion to the text, whatever the text.
     """
     whole = text if pages else "".join(clean(text[start:end]) for start, end in windows(text, 0, len(text)))
-    cutter = _Cutter(whole, title, count_tokens, _Words(count_tokens), sizing)
+    cutter = _Cutter(whole, title, _Words(count_tokens), sizing)
     parts = [part for section in read_sections(whole, title) for part in cutter.cut(section)]
     return tuple(
         ChunkDraft(
@@ -78,35 +78,19 @@ def chunk(
     )
 
 
-class _Words:
-    """Tokens of a text as the sum of its words' tokens, each word counted once: no token spans two words.
-
-    The splitter asks for the length of four or so overlapping spans for every piece it cuts.
-    """
-
-    _LONGEST, _MOST = 40, 200_000
-    """Characters of a word, and words, that are remembered."""
+class _Words(dict[str, int]):
+    """Tokens of each word of a text, counted once: no token of the model spans two words."""
 
     def __init__(self, count_tokens: TokenCounter):
         self._count_tokens = count_tokens
-        self._known: dict[str, int] = {}
+
+    def __missing__(self, word: str) -> int:
+        [self[word]] = self._count_tokens([word])
+        return self[word]
 
     def tokens(self, text: str) -> int:
-        """Exact where the model cuts text into words first, else an estimate."""
-        words = text.split()
-        try:
-            return sum([self._known[word] for word in words])
-        except KeyError:
-            return self._learn(words)
-
-    def _learn(self, words: Sequence[str]) -> int:
-        if len(self._known) > self._MOST:
-            self._known.clear()
-        missing = list({word: None for word in words if word not in self._known})
-        counted = dict(zip(missing, self._count_tokens(missing), strict=True))
-        total = sum(counted[word] if word in counted else self._known[word] for word in words)
-        self._known.update((word, tokens) for word, tokens in counted.items() if len(word) <= self._LONGEST)
-        return total
+        """Count the tokens of a text; the splitter asks for four or so overlapping spans of every piece it cuts."""
+        return sum([self[word] for word in text.split()])
 
 
 class _Part(NamedTuple):
@@ -124,7 +108,6 @@ class _Part(NamedTuple):
 class _Cutter:
     text: str
     title: str
-    count_tokens: TokenCounter
     words: _Words
     sizing: Sizing
 
@@ -160,15 +143,12 @@ class _Cutter:
         return joined
 
     def _tokens(self, start: int, end: int) -> int:
-        return sum(self.count_tokens([self.text[first:after] for first, after in windows(self.text, start, end)]))
+        return sum(self.words.tokens(self.text[first:after]) for first, after in windows(self.text, start, end))
 
     def _room(self, path: tuple[Heading, ...]) -> int:
         """Tokens left for the text: title and headings are embedded with it."""
         names = [self.title, *(heading.name for heading in path)]
-        beside = sum(map(len, names))  # a token has at least one character
-        if self.sizing.most + beside > _MODEL_TOKENS:
-            beside = sum(self.count_tokens(names))
-        return min(self.sizing.most, max(_LEAST_ROOM, _MODEL_TOKENS - beside))
+        return min(self.sizing.most, max(_LEAST_ROOM, _MODEL_TOKENS - sum(map(self.words.tokens, names))))
 
     def _part(self, path: tuple[Heading, ...], start: int, end: int, tokens: int) -> Iterator[_Part]:
         """The span without the white space around it; nothing if there is no word in it."""
@@ -216,8 +196,8 @@ class _Cutter:
         start = first.path[len(shared)].start if len(first.path) > len(shared) else first.start
         if start < taken_until or second.start - first.end > _WIDEST_GAP or second.end - start > WINDOW:
             return None
-        beside = self.count_tokens([self.text[start : first.start], self.text[first.end : second.start]])
-        tokens = first.tokens + second.tokens + sum(beside)
+        beside = self.text[start : first.start], self.text[first.end : second.start]
+        tokens = first.tokens + second.tokens + sum(map(self.words.tokens, beside))
         return _Part(shared, start, second.end, tokens, first.header) if tokens <= self.sizing.most else None
 
 

@@ -6,7 +6,7 @@ length costs no more than its length.
 
 import re
 from collections.abc import Iterator
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import NamedTuple
 
 WINDOW = 20_000
@@ -43,12 +43,6 @@ class Table(NamedTuple):
     end: int
 
 
-class _Line(NamedTuple):
-    start: int
-    end: int
-    text: str
-
-
 class _Found(NamedTuple):
     level: int
     name: str
@@ -67,7 +61,11 @@ _ITEM = re.compile(r"^(\s*)(?:[-*+•–]|\d{1,3}[.)]|[a-zđ][.)])\s+\S", re.IGN
 _FENCE = re.compile(r"^\s*(```|~~~)")
 _LONG_RUN = re.compile(r"(?<![^\s。！？])[^\s。！？]{1000}")
 """Not written by a person: counting its tokens again at every place it might be cut would take long."""
-_RULE_SIGNS = "|:- \t"
+_TABLE = re.compile(
+    r"^(?P<head>[^\n|]*+\|[^\n]*+\n(?=[^\n]*-)(?=[^\n]*\|)[|:\- \t]++(?:\n|\Z))(?:[^\n|]*+\|[^\n]*+(?:\n|\Z))*+",
+    re.MULTILINE,
+)
+"""A row, the rule below it, and the rows below that."""
 
 
 def read_sections(text: str, title: str = "") -> Iterator[Section]:
@@ -92,20 +90,8 @@ def read_sections(text: str, title: str = "") -> Iterator[Section]:
 
 def read_tables(text: str, start: int, end: int) -> Iterator[Table]:
     """The tables of ``text[start:end]`` in order."""
-    table: Table | None = None
-    header: int | None = None
-    for line in _lines(text, start, end):
-        is_row = "|" in line.text
-        if table and is_row:
-            table = table._replace(end=line.end)
-        elif table:
-            yield table
-            table = None
-        elif header is not None and is_row and "-" in line.text and not line.text.strip(_RULE_SIGNS):
-            table = Table(header, min(line.end + 1, end), line.end)
-        header = line.start if is_row else None
-    if table:
-        yield table
+    for found in _TABLE.finditer(text, start, end):
+        yield Table(found.start(), found.end("head"), found.end() - found[0].endswith("\n"))
 
 
 def windows(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -122,47 +108,41 @@ def windows(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         start = after
 
 
-def _lines(text: str, start: int, end: int) -> Iterator[_Line]:
-    while start < end:
-        found = text.find("\n", start, end)
-        stop = end if found < 0 else found
-        yield _Line(start, stop, text[start:stop])
-        start = stop + 1
-
-
 def _headings(text: str) -> Iterator[_Found]:
     opens, fence, after = True, "", 0
-    for line, following in pairwise(chain(_lines(text, 0, len(text)), [_Line(len(text), len(text), "")])):
-        if line.start < after:
+    lines = text.split("\n")
+    starts = accumulate((len(line) + 1 for line in lines), initial=0)
+    for (start, line), (behind, following) in pairwise([*zip(starts, lines, strict=False), (len(text), "")]):
+        if start < after:
             continue
-        if not line.text.strip():
+        if not line.strip():
             opens = True
             continue
-        mark = _FENCE.match(line.text[:_LONGEST_LINE])
+        mark = _FENCE.match(line[:_LONGEST_LINE])
         if mark and (not fence or mark[1] == fence):
             fence = "" if fence else mark[1]
-        found = None if fence or len(line.text) > _LONGEST_LINE else _heading(line, following, opens=opens)
-        if found and LETTER.search(found.name):
-            yield found
-            after = found.end
+        found = None if fence or len(line) > _LONGEST_LINE else _heading(line, following, opens=opens)
+        if found and LETTER.search(found[1]):
+            level, name, is_underlined = found
+            after = min(behind + (len(following) if is_underlined else 0), len(text))
+            yield _Found(level, name, start, after)
         opens = bool(found)
 
 
-def _heading(line: _Line, following: _Line, *, opens: bool) -> _Found | None:
-    """The heading a line is. `opens` = it begins a paragraph."""
-    if match := _HEADING.match(line.text):
-        return _Found(len(match[1]), _plain(match[2]), line.start, following.start)
-    if not opens or "|" in line.text or _ITEM.match(line.text):
+def _heading(line: str, following: str, *, opens: bool) -> tuple[int, str, bool] | None:
+    """Level and name of the heading a line is, and whether the line below underlines it. `opens`: it begins a
+    paragraph."""
+    if match := _HEADING.match(line):
+        return len(match[1]), _plain(match[2]), False
+    if not opens or "|" in line or _ITEM.match(line):
         return None
-    underline = _UNDERLINE.match(following.text) if len(following.text) <= _LONGEST_LINE else None
-    if underline:
-        return _Found(1 if underline[1][0] == "=" else 2, _plain(line.text), line.start, following.end)
-    if bold := _BOLD_LINE.match(line.text):
-        return _Found(6, _plain(bold[1]), line.start, following.start)
-    legal = _LEGAL_HEADING.match(line.text)
-    if legal and not following.text.strip() and not line.text.rstrip().endswith((".", ";", ",")):
-        level = 2 + next(at for at in range(3) if legal[at + 1])
-        return _Found(level, _plain(line.text), line.start, following.start)
+    if underline := _UNDERLINE.match(following[: _LONGEST_LINE + 1]):
+        return 1 if underline[1][0] == "=" else 2, _plain(line), True
+    if bold := _BOLD_LINE.match(line):
+        return 6, _plain(bold[1]), False
+    legal = _LEGAL_HEADING.match(line)
+    if legal and not following.strip() and not line.rstrip().endswith((".", ";", ",")):
+        return 2 + next(at for at in range(3) if legal[at + 1]), _plain(line), False
     return None
 
 
