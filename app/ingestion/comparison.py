@@ -95,20 +95,16 @@ def subject_words_of(readings: Iterable[Reading]) -> frozenset[str]:
     return frozenset().union(*(stated.subject | stated.words for reading in readings for stated in reading.stated))
 
 
-def weigh_by(found: Collection[str], passages: int, counts: Mapping[str, int]) -> Weight:
-    """Inverse document frequency of the words `found`; the index knows English words in the singular."""
-
-    def rarity(word: str) -> float:
-        count = max(counts.get(word, 0), counts.get(word.removesuffix("s"), 0))
-        return math.log((passages + _PRIOR) / (min(count, passages) + 1))
-
-    weights = {word: rarity(word) for word in found}
-    return lambda word: weights.get(word, _CONCEPT_WEIGHT)
-
-
 def index_forms(found: Collection[str]) -> frozenset[str]:
-    """The spellings under which the counts of words are looked up for `weigh_by`."""
+    """The spellings under which words are counted for `weigh_by`: the index knows English words in the singular."""
     return frozenset(found) | {word.removesuffix("s") for word in found}
+
+
+def weigh_by(found: Collection[str], passages: int, counts: Mapping[str, int]) -> Weight:
+    """Inverse document frequency of the words `found`."""
+    count = {word: max(counts.get(form, 0) for form in (word, word.removesuffix("s"))) for word in found}
+    weights = {word: math.log((passages + _PRIOR) / (min(count[word], passages) + 1)) for word in found}
+    return lambda word: weights.get(word, _CONCEPT_WEIGHT)
 
 
 def contradictions(one: Reading, other: Reading, similarity: float, weight: Weight) -> list[Contradiction]:
@@ -117,29 +113,22 @@ def contradictions(one: Reading, other: Reading, similarity: float, weight: Weig
     A claim is held against the one it is most like on the other side: where that one agrees, or speaks of another
     case, nothing is said.
     """
-    scores = _scores(one, other, similarity, weight)
-    best: dict[tuple[str, int], float] = defaultdict(float)
-    for (at, there), score in scores.items():
-        best["one", at] = max(best["one", at], score)
-        best["other", there] = max(best["other", there], score)
-    found: dict[str, Contradiction] = {}
-    for (at, there), score in sorted(scores.items(), key=lambda item: -item[1]):
-        mine, theirs = one.stated[at].claim, other.stated[there].claim
-        is_best = score >= max(best["one", at], best["other", there])
-        if score >= LIKELY and is_best and mine.excludes(theirs):
-            found.setdefault(mine.unit, Contradiction(mine, theirs, min(score, 1.0)))
-    return list(found.values())
-
-
-def _scores(one: Reading, other: Reading, similarity: float, weight: Weight) -> dict[tuple[int, int], float]:
-    """How likely each claim of `one` is about the same thing as each of `other`, by their places; equal units only."""
     crosses = one.passage.lang != other.passage.lang
     nearness = min(max(similarity / (_ACROSS if crosses else 1.0), 0.0), 1.0) ** _NEARNESS
-    return {
-        (at, there): _same_thing(mine, theirs, weight, crosses=crosses) * nearness
-        for (at, mine), (there, theirs) in product(enumerate(one.stated), enumerate(other.stated))
+    scored = [
+        (_same_thing(mine, theirs, weight, crosses=crosses) * nearness, mine.claim, theirs.claim)
+        for mine, theirs in product(one.stated, other.stated)
         if mine.claim.unit == theirs.claim.unit
-    }
+    ]
+    best: dict[int, float] = defaultdict(float)
+    for score, *both in scored:
+        for claim in both:
+            best[id(claim)] = max(best[id(claim)], score)
+    found: dict[str, Contradiction] = {}
+    for score, mine, theirs in sorted(scored, key=lambda pair: -pair[0]):
+        if score >= max(LIKELY, best[id(mine)], best[id(theirs)]) and mine.excludes(theirs):
+            found.setdefault(mine.unit, Contradiction(mine, theirs, min(score, 1.0)))
+    return list(found.values())
 
 
 def repeats(one: Reading, other: Reading) -> bool:
@@ -187,7 +176,12 @@ def contradiction_rows(pairs: Iterable[Pair], weight: Weight) -> list[FindingRow
     best: dict[tuple[object, ...], FindingRow] = {}
     for one, other, similarity in pairs:
         for found in contradictions(one, other, similarity, weight):
-            row = _contradiction(one.passage, other.passage, found.one, found.other, similarity, found.score)
+            mine, theirs = found.one, found.other
+            values = ", ".join(mine.amounts)[:_QUOTED], ", ".join(theirs.amounts)[:_QUOTED]
+            said = mine.sentence[:_QUOTED], theirs.sentence[:_QUOTED]
+            finding_id = _finding_id(one.passage.chunk_id, other.passage.chunk_id, f"contradiction {mine.unit}")
+            pair = _pair(one.passage, other.passage)
+            row = FindingRow(finding_id, "contradiction", *pair, mine.unit, *values, *said, similarity, found.score)
             key = (row.document_id, row.other_document_id, row.unit, row.value, row.other_value)
             if key not in best or best[key].score < row.score:
                 best[key] = row
@@ -198,53 +192,38 @@ class Copies:
     """Counts how much of one document stands in each of its neighbours."""
 
     def __init__(self, mine: Sequence[PassageRow]):
-        self._letters = sum(len(one.text) for one in mine)
-        self._shared: dict[UUID, dict[UUID, tuple[PassageRow, Neighbour]]] = defaultdict(dict)
+        self._mine = {row.chunk_id: row for row in mine}
+        self.shared: dict[UUID, dict[UUID, Neighbour]] = defaultdict(dict)
+        """What of it stands in which document: by document, and by passage of ours."""
 
     def add(self, near: Iterable[Neighbour], readings: Mapping[UUID, Reading]) -> None:
         """Take in neighbours; CPU only."""
         for one in near:
-            mine = readings[one.chunk_id]
-            if repeats(mine, readings[one.passage.chunk_id]):
-                self._shared[one.passage.document_id].setdefault(one.chunk_id, (mine.passage, one))
-
-    @property
-    def documents(self) -> list[UUID]:
-        """Documents that repeat something."""
-        return list(self._shared)
+            if repeats(readings[one.chunk_id], readings[one.passage.chunk_id]):
+                self.shared[one.passage.document_id].setdefault(one.chunk_id, one)
 
     def rows(self, lengths: Mapping[UUID, int]) -> list[FindingRow]:
-        """One finding a document that is repeated enough. `lengths`: letters of each of `documents`."""
-        found: list[FindingRow] = []
-        for document_id, shared in self._shared.items():
-            smaller = min(self._letters, lengths.get(document_id, 0))
-            share = min(1.0, sum(len(mine.text) for mine, _ in shared.values()) / max(smaller, 1))
+        """One finding a document that is repeated enough. `lengths`: letters of each of the documents."""
+        found, letters = list[FindingRow](), sum(len(row.text) for row in self._mine.values())
+        for document_id, shared in self.shared.items():
+            copied = sorted((self._mine[chunk_id] for chunk_id in shared), key=lambda row: -len(row.text))
+            smaller = max(1, min(letters, lengths.get(document_id, 0)))
+            share = min(1.0, sum(len(row.text) for row in copied) / smaller)
             if share >= _COPIED:
-                mine, near = max(shared.values(), key=lambda pair: len(pair[0].text))
-                found.append(_duplicate(mine, near, share))
+                mine, near = copied[0], shared[copied[0].chunk_id]
+                lines = _first_line(mine), _first_line(near.passage)
+                finding_id = _finding_id(mine.document_id, document_id, "duplicate")
+                pair = _pair(mine, near.passage)
+                found.append(FindingRow(finding_id, "duplicate", *pair, "", "", "", *lines, near.similarity, share))
         return found
 
 
-def _contradiction(
-    mine: PassageRow, theirs: PassageRow, one: Claim, other: Claim, similarity: float, score: float
-) -> FindingRow:
-    values = ", ".join(one.amounts)[:_QUOTED], ", ".join(other.amounts)[:_QUOTED]
-    sentences = one.sentence[:_QUOTED], other.sentence[:_QUOTED]
-    finding_id = _finding_id(mine.chunk_id, theirs.chunk_id, f"contradiction {one.unit}")
-    pair = (mine.document_id, mine.chunk_id, theirs.document_id, theirs.chunk_id)
-    return FindingRow(finding_id, "contradiction", *pair, one.unit, *values, *sentences, similarity, score)
+def _pair(mine: PassageRow, theirs: PassageRow) -> tuple[UUID, UUID, UUID, UUID]:
+    return mine.document_id, mine.chunk_id, theirs.document_id, theirs.chunk_id
 
 
-def _duplicate(mine: PassageRow, near: Neighbour, share: float) -> FindingRow:
-    theirs = near.passage
-    lines = _first_line(mine.text), _first_line(theirs.text)
-    finding_id = _finding_id(mine.document_id, theirs.document_id, "duplicate")
-    pair = (mine.document_id, mine.chunk_id, theirs.document_id, theirs.chunk_id)
-    return FindingRow(finding_id, "duplicate", *pair, "", "", "", *lines, near.similarity, share)
-
-
-def _first_line(text: str) -> str:
-    return text.strip().partition("\n")[0][:_QUOTED]
+def _first_line(row: PassageRow) -> str:
+    return row.text.strip().partition("\n")[0][:_QUOTED]
 
 
 def _finding_id(one: UUID, other: UUID, what: str) -> UUID:

@@ -116,7 +116,7 @@ class Health:
                 found += await self._contradictions(principal, near, readings)
                 await asyncio.to_thread(copies.add, near, readings)
         async with self._database.principal_scope(principal, durable=False) as tx:
-            repeated = copies.rows(await lengths(tx, copies.documents, await own_day(tx, self._today)))
+            repeated = copies.rows(await lengths(tx, list(copies.shared), await own_day(tx, self._today)))
         surest = sorted(found, key=lambda one: (-one.score, one.finding_id))[:_FINDINGS]
         return [*surest, *repeated]
 

@@ -214,7 +214,7 @@ class TestFindings:
         copies = Copies(mine)
         readings = {row.chunk_id: read_passage(row, no_concepts) for row in (*mine, theirs)}
         copies.add([Neighbour(row.chunk_id, 0.99, theirs) for row in mine], readings)
-        assert copies.documents == [theirs.document_id]
+        assert list(copies.shared) == [theirs.document_id]
         found = copies.rows({theirs.document_id: their_letters})
         assert [round(row.score, 1) for row in found] == ([] if share is None else [share])
 
