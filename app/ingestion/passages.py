@@ -1,9 +1,9 @@
 """From text to rows that can be published: chunks, their vectors, their words. Asks the model only for what is new."""
 
-import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -11,7 +11,6 @@ from app.domain.knowledge import ChunkDraft, DocumentDraft
 from app.domain.principal import Principal
 from app.domain.record import Record
 from app.embedding import Embedder, Vectors
-from app.ingestion import planted
 from app.ingestion.chunk import chunk
 from app.ingestion.intake import demand_admin
 from app.retrieval.calibration import Calibration, load_calibration
@@ -55,20 +54,13 @@ class Passages:
     """Makes what is stored of a document's text. The principals are administrators."""
 
     def __init__(self, database: Database, embedder: Embedder, calibration: Calibration):
-        self._database, self._embedder, self._calibration = database, embedder, calibration
-
-    @property
-    def space(self) -> str:
+        self._database, self.embedder, self._calibration = database, embedder, calibration
+        self.space = calibration.space
         """Name of the space the vectors lie in."""
-        return self._calibration.space
-
-    async def clean(self, text: str, pages: Sequence[int] = ()) -> planted.Cleaned:
-        """See `planted.clean`."""
-        return await planted.clean(text, pages, self._embedder)
 
     def cut(self, draft: DocumentDraft, pages: Sequence[int] = ()) -> list[Passage]:
         """The passages of a text, in order; none for a text without words. Takes CPU time: call it on a thread."""
-        pieces = chunk(draft.text, draft.title, count_tokens=self._embedder.count_tokens, pages=pages)
+        pieces = chunk(draft.text, draft.title, count_tokens=self.embedder.count_tokens, pages=pages)
         return [as_passage(draft.title, draft.lang, piece) for piece in pieces]
 
     async def embed(
@@ -78,44 +70,31 @@ class Passages:
 
         Every batch is kept in the tenant's cache as soon as it is made. Raises `EmbeddingUnavailable`.
         """
-        rows: list[Vectors] = []
-        computed = 0
+        rows, computed, scope = list[Vectors](), 0, partial(self._database.principal_scope, principal, durable=False)
         for start in range(0, len(passages), BATCH):
             batch = passages[start : start + BATCH]
-            known, fresh = await self._embed_batch(principal, batch)
-            async with self._database.principal_scope(principal, durable=False) as tx:
+            async with scope() as tx:
+                vectors = await cached_embeddings(tx, self.embedder.model, [one.hash for one in batch])
+            missing = {one.hash: one.text for one in batch if one.hash not in vectors}
+            made = await self.embedder.embed_passages(list(missing.values())) if missing else ()
+            fresh = dict(zip(missing, made, strict=True))
+            async with scope() as tx:
                 if note is not None:
                     await note(tx, start + len(batch))
                 if fresh:
-                    await remember_embeddings(tx, self._embedder.model, fresh)
+                    await remember_embeddings(tx, self.embedder.model, fresh)
             if told is not None:
                 await told(start + len(batch))
-            known.update(fresh)
-            vectors = np.stack([known[one.hash] for one in batch])
-            rows.append(self._calibration.centre_passages(vectors, [one.language for one in batch]))
+            vectors |= fresh
+            found = np.stack([vectors[one.hash] for one in batch])
+            rows.append(self._calibration.centre_passages(found, [one.language for one in batch]))
             computed += len(fresh)
         return np.concatenate(rows), computed
-
-    async def _embed_batch(
-        self, principal: Principal, batch: Sequence[Passage]
-    ) -> tuple[dict[str, Vectors], dict[str, Vectors]]:
-        """(vectors that were known, vectors that were made), by hash."""
-        async with self._database.principal_scope(principal, durable=False) as tx:
-            known = await cached_embeddings(tx, self._embedder.model, [one.hash for one in batch])
-        missing = {one.hash: one.text for one in batch if one.hash not in known}
-        made = await self._embedder.embed_passages(list(missing.values())) if missing else ()
-        return known, dict(zip(missing, made, strict=True))
 
     async def forget(self, principal: Principal, passages: Sequence[Passage]) -> None:
         """Drop the kept vectors of a text that will not be published."""
         async with self._database.principal_scope(principal) as tx:
             await forget_embeddings(tx, [one.hash for one in passages])
-
-    async def rows(self, passages: Sequence[Passage], vectors: Vectors) -> list[ChunkRow]:
-        """What is stored of each passage; the words are counted on a thread."""
-        return await asyncio.to_thread(
-            lambda: [_row(one, vector) for one, vector in zip(passages, vectors, strict=True)]
-        )
 
 
 def as_passage(title: str, language: str, piece: ChunkDraft) -> Passage:
@@ -124,18 +103,15 @@ def as_passage(title: str, language: str, piece: ChunkDraft) -> Passage:
     return Passage(piece, text, hashlib.sha256(normalise(text).encode()).hexdigest(), language)
 
 
-def _row(passage: Passage, vector: Vectors) -> ChunkRow:
-    piece = passage.chunk
-    return ChunkRow(
-        position=piece.position,
-        section=piece.section,
-        page=piece.page,
-        text=piece.text,
-        words=index_text(passage.text),
-        folded_words=index_text(passage.text, folded=True),
-        passage_hash=passage.hash,
-        vector=vector,
-    )
+def rows_of(passages: Sequence[Passage], vectors: Vectors) -> list[ChunkRow]:
+    """What is stored of each passage. Takes CPU time."""
+    return [
+        ChunkRow(
+            **one.chunk.model_dump(), words=index_text(one.text), folded_words=index_text(one.text, folded=True),
+            passage_hash=one.hash, vector=vector,
+        )
+        for one, vector in zip(passages, vectors, strict=True)
+    ]  # fmt: skip
 
 
 _ROUNDS = 10
@@ -179,39 +155,30 @@ class Reembedding:
         Raises `AppError` PERMISSION_DENIED, `EmbeddingUnavailable`.
         """
         demand_admin(principal, "re-embeds documents")
-        space = self._passages.space
-        written = embedded = 0
-        is_searched = False
-        async with self._database.principal_scope(principal) as tx:
-            old = await searched_space(tx)
-        for _ in range(_ROUNDS):
-            wrote, asked = await self._write(principal, written, on_progress)
-            written, embedded = written + wrote, embedded + asked
-            async with self._database.principal_scope(principal) as tx:
-                is_searched = await switch_space(tx, space)
-            if is_searched or not wrote:
-                break
-        dropped = 0
-        if is_searched and drop_old and old not in (None, space):
-            async with self._database.principal_scope(principal) as tx:
-                dropped = await drop_space(tx, old)
-        return ReembedReport(written=written, embedded=embedded, is_searched=is_searched, dropped=dropped)
-
-    async def _write(self, principal: Principal, before: int, on_progress: VectorsDone | None) -> tuple[int, int]:
-        """(vectors written, passages the model was asked for) in one pass over the chunks that have none."""
-        written = embedded = 0
+        space, scope = self._passages.space, partial(self._database.principal_scope, principal)
+        written = embedded = dropped = rounds = 0
         after = NO_CHUNK
+        async with scope() as tx:
+            old = await searched_space(tx)
         while True:
-            async with self._database.principal_scope(principal, durable=False) as tx:
-                batch = await chunks_without_vectors(tx, self._passages.space, BATCH, after=after)
-            if not batch:
-                return written, embedded
-            vectors, asked = await self._passages.embed(principal, [_passage(one) for one in batch])
-            async with self._database.principal_scope(principal) as tx:
-                await add_vectors(tx, self._passages.space, [one.chunk_id for one in batch], vectors)
-            written, embedded, after = written + len(batch), embedded + asked, batch[-1].chunk_id
-            if on_progress:
-                on_progress(before + written)
+            async with scope(durable=False) as tx:
+                batch = await chunks_without_vectors(tx, space, BATCH, after=after)
+            if batch:
+                vectors, asked = await self._passages.embed(principal, [_passage(one) for one in batch])
+                async with scope() as tx:
+                    await add_vectors(tx, space, [one.chunk_id for one in batch], vectors)
+                written, embedded, after = written + len(batch), embedded + asked, batch[-1].chunk_id
+                if on_progress:
+                    on_progress(written)
+                continue
+            async with scope() as tx:
+                is_searched = await switch_space(tx, space)
+                if is_searched and drop_old and old not in (None, space):
+                    dropped = await drop_space(tx, old)
+            rounds += 1
+            if is_searched or after == NO_CHUNK or rounds == _ROUNDS:
+                return ReembedReport(written=written, embedded=embedded, is_searched=is_searched, dropped=dropped)
+            after = NO_CHUNK
 
 
 def _passage(one: ChunkText) -> Passage:

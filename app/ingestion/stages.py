@@ -20,7 +20,7 @@ from app.domain.record import Record
 from app.ingestion import planted
 from app.ingestion.intake import tidy
 from app.ingestion.parsing import ParseFailed, ParseFailure, Parser, WarningCode
-from app.ingestion.passages import Passage, Passages
+from app.ingestion.passages import Passage, Passages, rows_of
 from app.storage import arrivals, documents
 from app.storage.arrivals import ArrivedVersion
 from app.storage.database import Database, Transaction
@@ -158,7 +158,9 @@ class Stages:
     async def _without_planted(self, work: _Work, read: _Read) -> _Read:
         """Take planted sentences out of what is searched and quoted, and note them for the administrators."""
         draft = read.draft
-        title, body = await self._passages.clean(draft.title), await self._passages.clean(draft.text, read.pages)
+        embedder = self._passages.embedder
+        title = await planted.clean(draft.title, (), embedder)
+        body = await planted.clean(draft.text, read.pages, embedder)
         found = (*title.planted, *body.planted)
         if not found:
             return read
@@ -183,7 +185,7 @@ class Stages:
             await work.tell(Progress(stage=DocumentStatus.EMBEDDING, chunks_total=total, chunks_embedded=embedded))
 
         vectors, fresh = await self._passages.embed(work.principal, passages, note, report)
-        rows = await self._passages.rows(passages, vectors)
+        rows = await asyncio.to_thread(rows_of, passages, vectors)
         status = DocumentStatus.PARTIAL if read.is_partial else DocumentStatus.READY
         detail = " ".join(note.advice for note in read.warnings) if read.is_partial else ""
         version = work.version

@@ -83,7 +83,9 @@ class MortalIngestion(Ingestion):
 
     moment = ""
 
-    async def process(self, principal: Principal, document_id: UUID, task_id: UUID, tell: Tell) -> Published:
+    async def process(
+        self, principal: Principal, document_id: UUID, task_id: UUID, tell: Tell, *, examine: bool = True
+    ) -> Published:
         async def tell_and_die(stage: Progress) -> None:
             await tell(stage)
             kept, rest = divmod(stage.chunks_embedded, BATCH)
@@ -94,7 +96,7 @@ class MortalIngestion(Ingestion):
             ):
                 die()
 
-        return await super().process(principal, document_id, task_id, tell_and_die)
+        return await super().process(principal, document_id, task_id, tell_and_die, examine=examine)
 
 
 _AFTER = {"ready": "committed"}
