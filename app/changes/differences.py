@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import zip_longest
+from itertools import product, zip_longest
 from typing import Literal
 
 from app.claims.record import Claim, dice_of, opposes, subject_words
@@ -177,66 +177,48 @@ def _pairs(
 ) -> list[tuple[Statement, Statement, float]]:
     """Each statement with the one that took its place, and how like they are: the likest first, each side once."""
     scored = [
-        (rank, like, one, other)
-        for one, other, like in _alike(gone, come, weights)
-        if (rank := _rank(one, other, like, length)) is not None
+        (_rank(one, other, like, length), like, one, other)
+        for one, other in product(gone, come)
+        if one.said.subject & other.said.subject and (like := _like(one, other, weights)) >= _least_like(one, other)
     ]
-    scored.sort(key=lambda found: (-found[0], found[2].place, found[3].place))
-    taken_old: set[int] = set()
-    taken_new: set[int] = set()
     pairs: list[tuple[Statement, Statement, float]] = []
-    for _, like, one, other in scored:
-        if one.place not in taken_old and other.place not in taken_new:
-            taken_old.add(one.place)
-            taken_new.add(other.place)
+    taken: set[tuple[str, int]] = set()
+    for _, like, one, other in sorted(scored, key=lambda found: (-found[0], found[2].place, found[3].place)):
+        if taken.isdisjoint(places := {("old", one.place), ("new", other.place)}):
+            taken |= places
             pairs.append((one, other, like))
     return pairs
 
 
-def _alike(
-    gone: Sequence[Statement], come: Sequence[Statement], weights: Mapping[str, float]
-) -> Iterator[tuple[Statement, Statement, float]]:
-    """Pairs that may be one matter, with their likeness: the share of weight in common. Looked up word by word, since
-    most of two long texts has nothing in common."""
-    places: dict[str, list[int]] = defaultdict(list)
-    for at, statement in enumerate(come):
-        for word in statement.said.subject:
-            places[word].append(at)
-    total = [sum(weights[word] for word in statement.said.subject) for statement in come]
-    for one in gone:
-        shared: dict[int, float] = defaultdict(float)
-        for word in one.said.subject:
-            for at in places.get(word, ()):
-                shared[at] += weights[word]
-        own = sum(weights[word] for word in one.said.subject)
-        for at, weight in shared.items():
-            like = 2 * weight / (own + total[at])
-            if like >= _LEAST_LIKE_BELOW_ONE:
-                yield one, come[at], like
+def _like(one: Statement, other: Statement, weights: Mapping[str, float]) -> float:
+    """The share of weight two statements have in common."""
+    mine, theirs = one.said.subject, other.said.subject
+    return 2 * sum(weights[word] for word in mine & theirs) / sum(weights[word] for word in (*mine, *theirs))
 
 
-def _rank(one: Statement, other: Statement, like: float, length: int) -> float | None:
-    """What candidates are ranked by; None when they are two matters."""
-    headings = dice_of(one.about, other.about)
-    least = _LEAST_LIKE_BELOW_ONE if headings >= _ONE_HEADING else _LEAST_LIKE
-    if like < (least if one.is_row == other.is_row else _ROW_AND_PROSE):
-        return None
+def _least_like(one: Statement, other: Statement) -> float:
+    """How like two statements must be to be one matter."""
+    if one.is_row != other.is_row:
+        return _ROW_AND_PROSE
+    return _LEAST_LIKE_BELOW_ONE if dice_of(one.about, other.about) >= _ONE_HEADING else _LEAST_LIKE
+
+
+def _rank(one: Statement, other: Statement, like: float, length: int) -> float:
+    """What candidates are ranked by."""
     units = bool({claim.unit for claim in one.said.claims} & {claim.unit for claim in other.said.claims})
     near = 1 - abs(one.place - other.place) / length
-    return like + _HEADING * headings + (_UNIT if units else 0.0) + _NEAR * near
+    return like + _HEADING * dice_of(one.about, other.about) + (_UNIT if units else 0.0) + _NEAR * near
 
 
 def _kind(one: Statement, other: Statement) -> Literal["value", "wording"]:
-    if opposes(one.said.polarity, other.said.polarity):
-        return "value"
-    return "value" if _values_differ(one.said.claims, other.said.claims) else "wording"
+    """Whether some kind of value both give has other values, or only the words differ."""
+    mine, theirs = _values(one.said.claims), _values(other.said.claims)
+    differ = any(mine[unit] != theirs[unit] for unit in mine.keys() & theirs.keys())
+    return "value" if differ or opposes(one.said.polarity, other.said.polarity) else "wording"
 
 
-def _values_differ(mine: Sequence[Claim], theirs: Sequence[Claim]) -> bool:
-    """Whether some kind of value both give has other values."""
-    units = {claim.unit for claim in mine} & {claim.unit for claim in theirs}
-    return any(_values(mine, unit) != _values(theirs, unit) for unit in units)
-
-
-def _values(claims: Sequence[Claim], unit: str) -> frozenset[object]:
-    return frozenset(value for claim in claims if claim.unit == unit for value in claim.values)
+def _values(claims: Sequence[Claim]) -> dict[str, set[object]]:
+    values: dict[str, set[object]] = defaultdict(set)
+    for claim in claims:
+        values[claim.unit].update(claim.values)
+    return values

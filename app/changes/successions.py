@@ -1,9 +1,9 @@
 """Documents over time: which version of which document stood on a day, and what took its place by another day."""
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from itertools import groupby
 from typing import Literal
 from uuid import UUID
 
@@ -91,14 +91,14 @@ def successions(versions: Sequence[DocumentVersion], before: date | None, now: d
     Without a day before, every document is held against what it replaced, whenever that was, and documents that
     replace nothing count as added when they began within a year.
     """
-    lines = {rows[0].document_id: standings(rows) for rows in _by_document(versions).values()}
-    names = {line[0].version.external_id: line for line in lines.values()}
-    found = [_of_current(line, names, before, now) for line in lines.values()]
-    told = [one for one in found if one is not None]
-    replaced = {_key(one.old) for one in told if one.old}
+    by_document = groupby(sorted(versions, key=lambda one: one.document_id), lambda one: one.document_id)
+    lines = [standings(list(rows)) for _, rows in by_document]
+    names = {line[0].version.external_id: line for line in lines}
+    told = [one for line in lines if (one := _of_current(line, names, before, now))]
+    replaced = [one.old for one in told]
     if before is not None:
-        ended = (_on(line, before) for line in lines.values() if _on(line, now) is None)
-        told += [Succession("ended", old, None) for old in ended if old and _key(old) not in replaced]
+        ended = (_on(line, before) for line in lines if _on(line, now) is None)
+        told += [Succession("ended", old, None) for old in ended if old and old not in replaced]
     order = {"replaced": 0, "added": 1, "ended": 1, "unchanged": 2}
     return sorted(told, key=lambda one: (order[one.kind], -one.since.toordinal(), _name(one)))
 
@@ -119,7 +119,7 @@ def standings(versions: Sequence[DocumentVersion]) -> list[Standing]:
     closes = ordered[-1].closes
     ends: list[date | None] = [*(day - _DAY for day in begins[1:]), closes]
     return [
-        Standing(version, begun, _earliest(until, version.effective_to, closes))
+        Standing(version, begun, min(filter(None, (until, version.effective_to, closes)), default=None))
         for version, begun, until in zip(ordered, begins, ends, strict=True)
     ]
 
@@ -162,21 +162,6 @@ def _on(line: Sequence[Standing], day: date) -> Standing | None:
     return next((one for one in reversed(line) if one.holds_on(day)), None)
 
 
-def _by_document(versions: Sequence[DocumentVersion]) -> dict[UUID, list[DocumentVersion]]:
-    rows: dict[UUID, list[DocumentVersion]] = defaultdict(list)
-    for version in versions:
-        rows[version.document_id].append(version)
-    return rows
-
-
-def _key(standing: Standing) -> tuple[UUID, int]:
-    return standing.version.document_id, standing.version.version
-
-
 def _name(one: Succession) -> str:
     standing = one.new or one.old
     return standing.version.title if standing else ""
-
-
-def _earliest(*days: date | None) -> date | None:
-    return min((day for day in days if day is not None), default=None)

@@ -9,14 +9,13 @@ from uuid import UUID
 from app.changes.differences import Comparison, Difference, Kind, Statement
 from app.claims.record import subject_words
 from app.domain.knowledge import Passage
-from app.text.language import content_words, fold
+from app.text.language import content_words, fold, word_set
 
-_GENERAL_WORDS = """
+GENERAL = word_set("""
     quy dinh chinh sach che do noi tac so tay dieu khoan muc thoa uoc van ban tai lieu cong ty nhan vien policy policies
     rule rules regulation regulations handbook guideline guidelines terms document documents company staff employee
     employees our current section
-    """
-GENERAL = frozenset(_GENERAL_WORDS.split())
+    """)
 """Words that say nothing of which part of a document is meant."""
 _KINDS: tuple[Kind, ...] = ("value", "wording", "added", "removed")
 _VALUES, _ADDED, _REMOVED, _IN_ALL = 8, 3, 2, 10
@@ -53,7 +52,7 @@ def selected(comparison: Comparison, focus: frozenset[str]) -> Selection:
     if not bearing and (same := next((one for one in comparison.kept if _bears(one, focus, whole=True)), None)):
         return Selection((), len(every), same)
     chosen = _chosen(bearing) if focus and bearing else _chosen(every, _BELOW_ONE)
-    return Selection(tuple(sorted(chosen, key=_order)), len(every) - len(chosen))
+    return Selection(tuple(sorted(chosen, key=lambda one: (one.new is None, one.place))), len(every) - len(chosen))
 
 
 def leading(statements: Sequence[Statement], focus: frozenset[str], most: int) -> list[Statement]:
@@ -88,15 +87,10 @@ def _spread(differences: Sequence[Difference], below_one: int) -> list[Differenc
     kept: list[Difference] = []
     for one in differences:
         side = one.new or one.old
-        heading = side.heading if side else ""
-        counted[heading] += 1
+        counted[heading := side.heading if side else ""] += 1
         if counted[heading] <= below_one:
             kept.append(one)
     return kept
-
-
-def _order(difference: Difference) -> tuple[bool, int]:
-    return difference.new is None, difference.place
 
 
 Concepts = Callable[[str], frozenset[str]]
@@ -152,13 +146,11 @@ def _named(name: str, subject: str, concepts: Concepts) -> float:
 
 
 def _shared(text: str, subject: str) -> float:
-    """Share of the subject's words that stand in a text, 0–1."""
-    asked = _words(subject, like=subject)
-    return len(asked & _words(text, like=subject)) / len(asked) if asked else 0.0
+    """Share of the subject's words that stand in a text, 0–1; without diacritics where the subject has none."""
 
+    def words(said: str) -> frozenset[str]:
+        found = {fold(word) if subject.isascii() else word for word in content_words(said) if not word.isdigit()}
+        return frozenset(word for word in found if fold(word) not in GENERAL)
 
-def _words(text: str, *, like: str) -> frozenset[str]:
-    """What a text is about; without diacritics where `like` has none."""
-    plain = like.isascii()
-    found = {fold(word) if plain else word for word in content_words(text) if not word.isdigit()}
-    return frozenset(word for word in found if fold(word) not in GENERAL)
+    asked = words(subject)
+    return len(asked & words(text)) / len(asked) if asked else 0.0

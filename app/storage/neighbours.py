@@ -9,7 +9,7 @@ from datetime import date
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from app.changes import DocumentVersion
+from app.changes.successions import DocumentVersion
 from app.storage.database import Transaction
 
 _SAMPLE = 500

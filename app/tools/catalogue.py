@@ -10,7 +10,7 @@ from inspect import getdoc
 from types import MappingProxyType
 from typing import Any
 
-from app.changes import Concepts
+from app.changes.telling import Concepts
 from app.domain.plan import PYTHON_TOOL, TRANSCRIPT_TOOL, UNIT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
 from app.embedding import Embedder
 from app.plugins import TOOLS, load_plugins

@@ -11,20 +11,9 @@ from datetime import date, timedelta
 from itertools import product
 from uuid import UUID, uuid5
 
-from app.changes import (
-    Bearing,
-    Concepts,
-    DocumentVersion,
-    Statement,
-    Succession,
-    about,
-    compared,
-    focus_of,
-    leading,
-    selected,
-    statements_of,
-    successions,
-)
+from app.changes.differences import Statement, compared, statements_of
+from app.changes.successions import DocumentVersion, Succession, successions
+from app.changes.telling import Bearing, Concepts, about, focus_of, leading, selected
 from app.domain.evidence import evidence_of
 from app.domain.knowledge import Finding, Language, Passage, Quote, SearchPlan, SearchResult
 from app.domain.plan import CHANGES_TOOL

@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from app.changes import Difference, Selection, Standing, Statement, Succession
+from app.changes.differences import Difference, Statement
+from app.changes.successions import Standing, Succession
+from app.changes.telling import Selection
 from app.domain.knowledge import Language
 
 _LONGEST = 280

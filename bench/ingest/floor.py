@@ -11,7 +11,7 @@ from pgvector import Vector
 from app.domain.knowledge import DocumentDraft
 from app.domain.principal import Principal
 from app.embedding import Vectors
-from app.ingestion.passages import Passage, Passages, rows_of
+from app.ingestion.passages import Passage, Passages
 from app.retrieval.calibration import Calibration
 from app.retrieval.text import index_text
 from bench.ingest.corpus import FreeEmbedder

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from app.changes import DocumentVersion, successions
+from app.changes.successions import DocumentVersion, successions
 from app.domain.principal import Principal
 from app.storage.neighbours import lines_of
 from tests.postgres.arriving import DAY, Y2025, Y2026, Y2027, Desk, text_upload

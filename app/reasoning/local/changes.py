@@ -11,7 +11,7 @@ from datetime import date
 from functools import lru_cache
 from typing import Literal
 
-from app.changes import GENERAL
+from app.changes.telling import GENERAL
 from app.reasoning import Arguments
 from app.reasoning.local.cues import alternatives, lines, sentences
 from app.reasoning.local.log_arguments import period_of

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.changes import compared, focus_of, selected, statements_of
-from app.changes.differences import Comparison
+from app.changes.differences import Comparison, compared, statements_of
+from app.changes.telling import focus_of, selected
 
 SEED = Path(__file__).parents[3] / "seed_data"
 OLD = """# Chính sách nghỉ phép 2024

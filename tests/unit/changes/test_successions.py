@@ -6,8 +6,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.changes import DocumentVersion, Succession, successions
-from app.changes.successions import standings
+from app.changes.successions import DocumentVersion, Succession, standings, successions
 from tests.unit.changes.versions import Y2024, Y2025, Y2026, version
 
 DAY = timedelta(days=1)
