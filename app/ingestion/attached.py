@@ -25,7 +25,7 @@ from app.errors import AppError, ErrorCode
 from app.ingestion.chunk import chunk
 from app.ingestion.intake import file_name_of
 from app.ingestion.parsing import DescribedFile, ParsedFile, ParseFailed, ParseLimits, Parser
-from app.ingestion.planted import clean_by_words, note
+from app.ingestion.planted import clean, note
 from app.ingestion.sections import read_sections, read_tables
 from app.storage import attachments
 from app.storage.database import Database
@@ -78,7 +78,9 @@ class Attachments:
         except ParseFailed as failure:
             raise AppError(ErrorCode.DOCUMENT_REJECTED, f"file: {failure}", status=422) from failure
         if isinstance(parsed, ParsedFile):
-            parsed = await asyncio.to_thread(_without_planted, parsed)
+            text, pages, planted = await clean(parsed.text, parsed.pages)
+            warnings = (*parsed.warnings, note(planted)) if planted else parsed.warnings
+            parsed = parsed.model_copy(update={"text": text, "pages": pages, "warnings": warnings})
         read = await asyncio.to_thread(content_of, parsed, name)
         attachment = Attachment(
             file_id=uuid4(), name=name, kind=parsed.kind.value, byte_count=len(content),
@@ -160,12 +162,6 @@ def content_of(parsed: ParsedFile | DescribedFile, name: str) -> FileContent:
         ),
         tables=parsed.tables or tuple(_tables_of_text(parsed, title)),
     )
-
-
-def _without_planted(parsed: ParsedFile) -> ParsedFile:
-    text, pages, planted = clean_by_words(parsed.text, parsed.pages)
-    warnings = (*parsed.warnings, note(planted)) if planted else parsed.warnings
-    return parsed.model_copy(update={"text": text, "pages": pages, "warnings": warnings})
 
 
 def _tables_of_text(parsed: ParsedFile, title: str) -> Iterator[AttachedTable]:

@@ -13,7 +13,7 @@ from app.domain.documents import DocumentText, DocumentTitle, DocumentView, Text
 from app.domain.principal import Principal
 from app.domain.zones import today_in
 from app.errors import AppError, ErrorCode
-from app.ingestion.intake import aware, check_department, demand_admin
+from app.ingestion.intake import SAID, aware, check_department, demand_admin
 from app.storage import arrivals, documents
 from app.storage.database import Database, Transaction
 from app.storage.documents import VersionText
@@ -25,9 +25,6 @@ _COMPARED_LINES = 1_000
 """Of each version, from the first that differs; comparing takes time that grows faster than their number."""
 _CHANGES_SHOWN = 100
 _CHANGED_LINES_SHOWN = 40
-_SHOWN_FIELDS = (
-    "title", "url", "department", "scope", "lang", "authority", "effective_from", "effective_to", "supersedes",
-)  # fmt: skip
 _SHOWN_CHARS, _SHOWN_DOCUMENTS = 200_000, 5
 """Of a document's text, and of the documents of one address, what a reader is shown."""
 _PLACE: TypeAdapter[tuple[AwareDatetime, UUID]] = TypeAdapter(tuple[AwareDatetime, UUID])
@@ -128,7 +125,7 @@ def _compared(version: VersionText) -> VersionView:
         return version.view
     before, now = version.draft_before, version.draft
     changes, is_cut = text_changes(version.text_before, version.text)
-    fields = {name: (before.get(name), now.get(name)) for name in _SHOWN_FIELDS if before.get(name) != now.get(name)}
+    fields = {name: (before.get(name), now.get(name)) for name in SAID if before.get(name) != now.get(name)}
     return version.view.model_copy(update={"changes": changes, "is_cut": is_cut, "changed_fields": fields})
 
 

@@ -7,7 +7,7 @@ who may read more, and `catch_up` compares it by their rights.
 
 import asyncio
 import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import date, tzinfo
 from pathlib import Path
 from typing import Annotated
@@ -35,7 +35,7 @@ from app.storage import health
 from app.storage.database import Database
 from app.storage.encoding import cut_page, read_cursor
 from app.storage.health import FindingRow, ItemRow, Place
-from app.storage.neighbours import Neighbour, PassageRow, count_words, lengths, neighbours, passages_of
+from app.storage.neighbours import PassageRow, count_words, lengths, neighbours, passages_of
 from app.storage.tenants import own_day
 
 _NEIGHBOURS = 5
@@ -113,7 +113,11 @@ class Health:
                 )  # fmt: skip
             if near:
                 readings = await asyncio.to_thread(self._read, [*batch, *(one.passage for one in near)])
-                found += await self._contradictions(principal, near, readings)
+                words = subject_words_of(readings.values())
+                async with self._database.principal_scope(principal, durable=False) as tx:
+                    counts = await count_words(tx, index_forms(words), await own_day(tx, self._today))
+                pairs = [(readings[one.chunk_id], readings[one.passage.chunk_id], one.similarity) for one in near]
+                found += await asyncio.to_thread(contradiction_rows, pairs, weigh_by(words, *counts))
                 await asyncio.to_thread(copies.add, near, readings)
         async with self._database.principal_scope(principal, durable=False) as tx:
             repeated = copies.rows(await lengths(tx, list(copies.shared), await own_day(tx, self._today)))
@@ -125,15 +129,6 @@ class Health:
         # Concepts serve claims of two languages only, and finding them is half of the work.
         concepts = self._concepts if len({one.lang for one in distinct}) > 1 else no_concepts
         return {one.chunk_id: read_passage(one, concepts) for one in distinct}
-
-    async def _contradictions(
-        self, principal: Principal, near: Sequence[Neighbour], readings: Mapping[UUID, Reading]
-    ) -> list[FindingRow]:
-        words = subject_words_of(readings.values())
-        async with self._database.principal_scope(principal, durable=False) as tx:
-            counts = await count_words(tx, index_forms(words), await own_day(tx, self._today))
-        pairs = [(readings[one.chunk_id], readings[one.passage.chunk_id], one.similarity) for one in near]
-        return await asyncio.to_thread(contradiction_rows, pairs, weigh_by(words, *counts))
 
 
 def _item(row: ItemRow) -> HealthItem:

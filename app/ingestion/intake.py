@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from datetime import UTC, date, datetime
+from datetime import UTC, datetime
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any, NamedTuple
 from uuid import UUID, uuid5
@@ -24,8 +24,8 @@ _SNIFFED_BYTES = 65_536
 _DEPARTMENT = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _UNREADABLE = frozenset(ParseFailure) - {ParseFailure.TIME_LIMIT, ParseFailure.MEMORY_LIMIT, ParseFailure.CRASHED}
 """Failures that lie in the file itself; the others may pass."""
-_SAID = ("title", "url", "department", "scope", "lang", "authority", "effective_from", "effective_to", "supersedes")
-_KEPT = tuple(name for name in _SAID if name != "lang")
+SAID = ("title", "url", "department", "scope", "lang", "authority", "effective_from", "effective_to", "supersedes")
+_KEPT = tuple(name for name in SAID if name != "lang")
 """Stay as they are when a new version does not speak of them; its language is that of its own text."""
 
 
@@ -53,14 +53,10 @@ class Intake:
         elif not upload.content:
             raise _rejected("file: the file is empty.")
         elif kind_of(upload) is None:
-            supported = ", ".join(kind.value for kind in FileKind)
-            raise AppError(
-                ErrorCode.DOCUMENT_REJECTED, f"file: this is none of the formats {supported}. Convert it.", status=415
-            )
-        fields = upload.fields
-        if fields.department is not None:
-            check_department(fields.department)
-        _check_days(fields.effective_from, fields.effective_to)
+            detail = f"file: this is none of the formats {', '.join(FileKind)}. Convert it."
+            raise AppError(ErrorCode.DOCUMENT_REJECTED, detail, status=415)
+        if upload.fields.department is not None:
+            check_department(upload.fields.department)
 
     async def take_in(self, tx: Transaction, upload: Upload, task_id: UUID) -> Arrival:
         """Store a checked upload as a new version, or find that nothing changed; in the caller's transaction.
@@ -96,7 +92,7 @@ class Intake:
         values: dict[str, Any] = {key: known.fields[key] for key in _KEPT} if known else {}
         if upload.content is not None:
             values.pop("title", None)  # the new file says its own
-        values |= {key: getattr(said, key) for key in _SAID if key in said.model_fields_set}
+        values |= {key: getattr(said, key) for key in SAID if key in said.model_fields_set}
         for needed in ("department", "scope"):
             if not values.get(needed):
                 raise _rejected(f"{needed}: say it for a document that is not there yet.")
@@ -111,13 +107,10 @@ class Intake:
             "created_at": aware(said.created_at or datetime.now(UTC)),
             "text": "" if upload.content is not None else clean(upload.text),
         }
-        _check_days(draft.get("effective_from"), draft.get("effective_to"))
-        return tidy(DocumentDraft.model_validate(draft))
-
-
-def _check_days(begins: date | None, ends: date | None) -> None:
-    if begins and ends and ends < begins:
-        raise _rejected("effective_to: must not be before effective_from.")
+        read = tidy(DocumentDraft.model_validate(draft))
+        if read.effective_from and read.effective_to and read.effective_to < read.effective_from:
+            raise _rejected("effective_to: must not be before effective_from.")
+        return read
 
 
 def _is_settled(known: KnownDocument | None, digest: str) -> bool:

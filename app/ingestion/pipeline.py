@@ -118,11 +118,6 @@ class Ingestion(Stages):
             raise failed.exceptions[0] from failed
         # A version that a newer one overtook meanwhile, or that somebody else brought in too, is none of ours.
         published = [one for one in done if one.version is not None and one.status is not DocumentStatus.FAILED]
-        return IngestReport(
-            published=len(published),
-            unchanged=len(uploads) - len(published),
-            chunks=sum(one.chunks for one in published),
-            embedded=sum(one.embedded for one in published),
-            planted=sum(one.planted for one in published),
-            seconds=time.perf_counter() - started,
-        )
+        counts = {name: sum(getattr(one, name) for one in published) for name in ("chunks", "embedded", "planted")}
+        unchanged, seconds = len(uploads) - len(published), time.perf_counter() - started
+        return IngestReport(published=len(published), unchanged=unchanged, seconds=seconds, **counts)

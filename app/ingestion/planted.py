@@ -108,12 +108,12 @@ def load() -> Model:
         return Model(str(stored["embedding"]), float(stored["gate"]), words, both)
 
 
-async def clean(text: str, pages: Sequence[int], embedder: Embedder) -> Cleaned:
-    """Take the planted sentences out of a text; `pages` are where its pages begin. Raises `EmbeddingUnavailable`."""
+async def clean(text: str, pages: Sequence[int] = (), embedder: Embedder | None = None) -> Cleaned:
+    """Take the planted sentences out of a text; `pages` are where its pages begin. Without an embedder, words alone
+    decide. Raises `EmbeddingUnavailable`."""
     model = load()
-    sentences, found = await asyncio.to_thread(_read, text)
-    scores = [model.words.score(one) for one in found]
-    if embedder.model != model.embedding:
+    sentences, found, scores = await asyncio.to_thread(_read, text, model.words)
+    if embedder is None or embedder.model != model.embedding:
         return take_out(text, pages, sentences, model.words.marks(sentences, scores))
     unsure = [at for at, reached in enumerate(scores) if reached >= model.gate]
     suspects = [text[sentences[at].start : sentences[at].end] for at in unsure]
@@ -122,12 +122,6 @@ async def clean(text: str, pages: Sequence[int], embedder: Embedder) -> Cleaned:
     for at, vector in zip(unsure, vectors, strict=True):
         both[at] = model.both.score(found[at], vector)
     return take_out(text, pages, sentences, model.both.marks(sentences, both))
-
-
-def clean_by_words(text: str, pages: Sequence[int] = ()) -> Cleaned:
-    """Take out what words alone show to be planted. Takes CPU time."""
-    judge, (sentences, found) = load().words, _read(text)
-    return take_out(text, pages, sentences, judge.marks(sentences, [judge.score(one) for one in found]))
 
 
 def take_out(text: str, pages: Sequence[int], sentences: Sequence[Sentence], marks: Sequence[bool]) -> Cleaned:
@@ -170,9 +164,10 @@ def features(sentence: str) -> Features:
     return np.array(sorted({zlib.crc32(gram.encode()) % BUCKETS for gram in grams}), np.int64)
 
 
-def _read(text: str) -> tuple[list[Sentence], list[Features]]:
+def _read(text: str, judge: Judge) -> tuple[list[Sentence], list[Features], list[float]]:
     sentences = list(split(text))
-    return sentences, [features(text[one.start : one.end]) for one in sentences]
+    found = [features(text[one.start : one.end]) for one in sentences]
+    return sentences, found, [judge.score(one) for one in found]
 
 
 def _pieces(text: str, start: int, end: int, paragraph: int) -> Iterator[Sentence]:

@@ -13,7 +13,7 @@ from uuid import UUID
 
 import structlog
 
-from app.domain.documents import DocumentStatus, DocumentView, ParseNote, Progress
+from app.domain.documents import DocumentStatus, ParseNote, Progress
 from app.domain.knowledge import DocumentDraft
 from app.domain.principal import Principal
 from app.domain.record import Record
@@ -101,8 +101,11 @@ class Stages:
         async with self._database.principal_scope(principal) as tx:
             version = await arrivals.arrived(tx, document_id, task_id)
             view = None if version else await documents.find(tx, document_id)
-        if version is None:
-            return _unchanged(document_id, view)
+        if version is None:  # the same came again: it stands as it stood, also when it could not be read
+            status, code, detail = DocumentStatus.READY, "UNCHANGED", ""
+            if view is not None and view.status is DocumentStatus.FAILED:
+                status, code, detail = view.status, view.status_code, view.status_detail
+            return Published(document_id=document_id, version=None, status=status, code=code, detail=detail)
         work = _Work(principal, version, tell, examine)
         try:
             return await (self._as_it_ended(work) if version.status.is_final else self._through(work))
@@ -157,18 +160,15 @@ class Stages:
 
     async def _without_planted(self, work: _Work, read: _Read) -> _Read:
         """Take planted sentences out of what is searched and quoted, and note them for the administrators."""
-        draft = read.draft
-        embedder = self._passages.embedder
+        draft, embedder = read.draft, self._passages.embedder
         title = await planted.clean(draft.title, (), embedder)
         body = await planted.clean(draft.text, read.pages, embedder)
         found = (*title.planted, *body.planted)
         if not found:
             return read
         named = title.text.strip() or draft.external_id
-        warnings = [
-            *(one for one in read.warnings if one.code != WarningCode.PLANTED_INSTRUCTIONS),
-            planted.note(found),
-        ]
+        before = [one for one in read.warnings if one.code != WarningCode.PLANTED_INSTRUCTIONS]
+        warnings = [*before, planted.note(found)]
         async with self._database.principal_scope(work.principal) as tx:
             await arrivals.save_warnings(tx, work.version, named, warnings)
         draft = draft.model_copy(update={"title": named, "text": body.text})
@@ -224,16 +224,8 @@ class Stages:
 
 
 def _published(version: ArrivedVersion, status: DocumentStatus, code: str, detail: str, **counts: int) -> Published:
-    whose = {"document_id": version.document_id, "version": version.version, "status": status}
-    return Published(**whose, code=code, detail=detail, **counts)
-
-
-def _unchanged(document_id: UUID, view: DocumentView | None) -> Published:
-    """The same came again: it stands as it stood, also when it could not be read."""
-    status, code, detail = DocumentStatus.READY, "UNCHANGED", ""
-    if view is not None and view.status is DocumentStatus.FAILED:
-        status, code, detail = view.status, view.status_code, view.status_detail
-    return Published(document_id=document_id, version=None, status=status, code=code, detail=detail)
+    ids = {"document_id": version.document_id, "version": version.version}
+    return Published(**ids, status=status, code=code, detail=detail, **counts)
 
 
 async def _as_amended(tx: Transaction, version: ArrivedVersion, draft: DocumentDraft) -> DocumentRow:

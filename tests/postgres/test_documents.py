@@ -69,6 +69,10 @@ class TestStages:
         await desk.bring(text_upload("a", "Employees have twelve days of annual leave in every year."))
         assert (await desk.catalogue.find(desk.owner, first.document_id)).lang == "en"
 
+    async def test_days_that_end_before_they_begin_are_refused(self, desk: Desk) -> None:
+        with pytest.raises(AppError, match="effective_to"):
+            await desk.bring(text_upload("a", "Nghỉ phép năm.", effective_from=Y2027, effective_to=Y2026))
+
     async def test_what_is_left_out_stays_as_it_was(self, desk: Desk) -> None:
         fields = {"scope": "private", "effective_from": Y2026, "authority": "law", "url": "https://x.example"}
         first = await desk.bring(text_upload("a", "Nghỉ phép năm.", title="Phép", **fields))
