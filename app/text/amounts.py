@@ -180,27 +180,22 @@ def _unit_around(text: str, number: Number) -> tuple[str, int]:
     sign = text[max(0, number.start - 2) : number.start].rstrip()[-1:]
     if sign in _SIGNS:
         return _SIGNS[sign], number.end
-    if (behind := _BEHIND.match(text, number.end)) and (unit := _unit(behind[1].split())):
-        return unit, _end(behind, unit)
+    if behind := _BEHIND.match(text, number.end):
+        spoken = list(re.finditer(r"\S+", behind[1]))
+        unit, size = _unit([word[0] for word in spoken])
+        if unit:
+            return unit, behind.start(1) + spoken[size - 1].end()
     if code := _CODE.search(text[max(0, number.start - 4) : number.start]):
         return code[1].upper(), number.end
     is_money = number.is_spelled and number.exact >= 10**6 and _VND_SCALE.search(text[number.start : number.end])
     return ("VND" if is_money else ""), number.end
 
 
-def _unit(spoken: Sequence[str]) -> str:
-    """The unit a row of words begins with; empty when it is none that is compared."""
+def _unit(spoken: Sequence[str]) -> tuple[str, int]:
+    """The unit a row of words begins with, and how many of them it takes; empty when it is none that is compared."""
     words = [fold(word).lower() for word in spoken]
-    if len(words) > 1 and (words[0] in _ADJECTIVES or (words[0] not in _UNITS and words[1] in _PLURALS)):
-        words = words[1:]
-    return _UNITS.get(" ".join(words[:2])) or _UNITS.get(" ".join(words[:1]), "")
-
-
-def _end(behind: re.Match[str], unit: str) -> int:
-    """Where the unit ends: the pattern reads on into words that are none of it."""
-    spoken = [(word.end(), word[0]) for word in re.finditer(r"\S+", behind[1])]
-    for size in range(1, len(spoken)):
-        words = [word for _, word in spoken[:size]]
-        if unit in (_unit(words), _unit(words[1:])):
-            return behind.start(1) + spoken[size - 1][0]
-    return behind.end()
+    first = int(len(words) > 1 and (words[0] in _ADJECTIVES or (words[0] not in _UNITS and words[1] in _PLURALS)))
+    for after in (first + 2, first + 1):
+        if unit := _UNITS.get(" ".join(words[first:after])):
+            return unit, min(after, len(words))
+    return "", 0

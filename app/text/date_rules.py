@@ -58,10 +58,14 @@ class Said:
         """The asker's day."""
         return self.now.date()
 
-    def group(self, *names: str) -> str:
-        """The first of these groups that matched; empty when none did or the pattern has none."""
-        groups = self.match.groupdict()
-        return next((groups[name] for name in names if groups.get(name)), "")
+    @property
+    def monday(self) -> date:
+        """The first day of this week."""
+        return self.today - timedelta(days=self.today.weekday())
+
+    def group(self, name: str) -> str:
+        """The text of a group; empty when it did not match or the pattern has none."""
+        return self.match.groupdict().get(name) or ""
 
     @property
     def count(self) -> int:
@@ -152,47 +156,31 @@ def _shifted(at: Said, sign: int) -> datetime:
     return at.now + timedelta(minutes=sign * count * UNIT_MINUTES[unit])
 
 
-def _rolling(at: Said) -> Found:
-    """``7 ngày qua``, ``last 24 hours``: ends now."""
-    return Found(_shifted(at, -1), at.now, "span")
+def _counted(sign: int, *, is_day: bool) -> Rule:
+    """``7 ngày qua``, ``next two weeks`` reach to or from now; ``3 ngày trước``, ``in two weeks`` are that day,
+    and of minutes and hours all that lies between."""
 
+    def rule(at: Said) -> Found:
+        moment = _shifted(at, sign)
+        if is_day and not 0 < UNIT_MINUTES[at.match["unit"]] < DAY_MINUTES:
+            return at.days(moment.date())
+        return Found(min(moment, at.now), max(moment, at.now), "span")
 
-def _rolling_on(at: Said) -> Found:
-    """``7 ngày tới``, ``next two weeks``: begins now."""
-    return Found(at.now, _shifted(at, 1), "span")
-
-
-def _ago(at: Said) -> Found:
-    """``3 ngày trước``, ``two weeks ago``: that whole day; of minutes and hours, everything since."""
-    if 0 < UNIT_MINUTES[at.match["unit"]] < DAY_MINUTES:
-        return _rolling(at)
-    return at.days(_shifted(at, -1).date())
-
-
-def _ahead(at: Said) -> Found:
-    """``3 ngày nữa``, ``in two weeks``: that whole day."""
-    if 0 < UNIT_MINUTES[at.match["unit"]] < DAY_MINUTES:
-        return _rolling_on(at)
-    return at.days(_shifted(at, 1).date())
+    return rule
 
 
 def _week(at: Said) -> Found:
-    monday = at.today - timedelta(days=at.today.weekday())
-    found = at.days(monday + timedelta(weeks=BACK[at.group("which")]), 7, "week")
+    found = at.days(at.monday + timedelta(weeks=BACK[at.group("which")]), 7, "week")
     return _part_of(found, at.group("part"))
 
 
 def _weekend(at: Said) -> Found:
     """The weekend that began last, or that comes; when “last” is said during it, the one before."""
-    week = at.group("week")
-    ahead = 5 - at.today.weekday()
-    saturday = at.today + timedelta(
-        days=ahead if ahead <= 0 or at.lean != "past" or week in ("nay", "this") else ahead - 7
-    )
-    if week in ("truoc", "last", "qua", "roi"):
-        saturday = at.today + timedelta(days=ahead - 7)
+    week, saturday = at.group("week"), at.monday + timedelta(days=5)
+    if week in ("truoc", "last", "qua", "roi") or (at.lean == "past" and not week and saturday > at.today):
+        saturday -= timedelta(weeks=1)
     elif week in ("sau", "toi", "next"):
-        saturday = at.today + timedelta(days=ahead + 7)
+        saturday += timedelta(weeks=1)
     return at.days(saturday, 2)
 
 
@@ -201,12 +189,11 @@ def _weekday(at: Said) -> Found:
     name = at.group("weekday")
     wanted = 6 if at.group("sunday") else VI_WEEKDAYS.get(name, EN_WEEKDAYS.get(name, SHORT_WEEKDAYS.get(name, 0)))
     if week := at.group("week"):
-        monday = at.today - timedelta(days=at.today.weekday())
-        return at.days(monday + timedelta(days=wanted, weeks=BACK[week]))
+        return at.days(at.monday + timedelta(days=wanted, weeks=BACK[week]))
     which = at.group("week2")
     back = (at.today.weekday() - wanted) % 7
     if which == "next":
-        return at.days(at.today + timedelta(days=7 - at.today.weekday() + wanted))
+        return at.days(at.monday + timedelta(days=7 + wanted))
     if at.lean == "past" or BACK.get(which, 0) < 0:
         back = 7 if back == 0 and which and BACK[which] < 0 else back
         return at.days(at.today - timedelta(days=back), is_dated=bool(which))
@@ -277,7 +264,8 @@ def _day_of_month(at: Said) -> Found:
 RULES: dict[str, Rule] = {
     "date": _date, "named_month": _named_month, "quarter": _quarter, "half": _half, "year": _year, "week": _week,
     "weekend": _weekend, "weekday": _weekday, "day_of_month": _day_of_month, "part_of_day": _part_of_day,
-    "ago": _ago, "ahead": _ahead, "rolling": _rolling, "rolling_on": _rolling_on,
+    "ago": _counted(-1, is_day=True), "ahead": _counted(1, is_day=True),
+    "rolling": _counted(-1, is_day=False), "rolling_on": _counted(1, is_day=False),
     "relative_month": _relative_months(1, "month"), "relative_quarter": _relative_months(3, "quarter"),
     **{f"today {shift:+}": _days_from_now(shift) for shift in (-2, -1, 0, 1, 2)},
 }  # fmt: skip

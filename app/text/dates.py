@@ -5,13 +5,14 @@ of the lunar calendar are none.
 """
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import NamedTuple
 
 from app.domain.knowledge import Language
 from app.domain.zones import VIETNAM
-from app.text.date_rules import RULES, Found, Grain, Lean, Rule, Said
+from app.text.date_rules import RULES, Found, Grain, Lean, Said
 from app.text.date_words import MONTH_NAMES, PARTS_OF_DAY, patterns
 from app.text.language import fold, normalise
 
@@ -188,16 +189,9 @@ def _found_in(text: str, now: datetime, lean: Lean) -> list[tuple[int, int, Foun
         if mark.start() < end:
             continue
         end = mark.end()
-        if found_here := _applied(rule, Said(mark, now, lean)):
-            found.append((mark.start(), mark.end(), found_here))
+        with suppress(ValueError, OverflowError):
+            found.append((mark.start(), end, rule(Said(mark, now, lean))))
     return found
-
-
-def _applied(rule: Rule, said: Said) -> Found | None:
-    try:
-        return rule(said)
-    except (ValueError, OverflowError):
-        return None
 
 
 class _Phrase:
