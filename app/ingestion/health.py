@@ -9,6 +9,7 @@ import asyncio
 import tomllib
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, tzinfo
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 from uuid import UUID
@@ -18,18 +19,8 @@ from pydantic import Field, FiniteFloat, TypeAdapter
 from app.domain.health import Advice, HealthItem, HealthKind, HealthReport, Side
 from app.domain.principal import Principal
 from app.domain.zones import today_in
-from app.ingestion.comparison import (
-    LEAST_SIMILARITY,
-    Concepts,
-    Copies,
-    Reading,
-    contradiction_rows,
-    index_forms,
-    no_concepts,
-    read_passage,
-    subject_words_of,
-    weigh_by,
-)
+from app.ingestion import comparison
+from app.ingestion.comparison import Concepts, Reading, no_concepts
 from app.ingestion.intake import demand_admin
 from app.storage import health
 from app.storage.database import Database
@@ -73,11 +64,11 @@ class Health:
         """
         demand_admin(principal, "looks after documents")
         async with self._database.principal_scope(principal, durable=False) as tx:
-            version = await health.current_version(tx, document_id)
-            mine = await passages_of(tx, document_id, await own_day(tx, self._today), _PASSAGES)
+            version, today = await health.current_version(tx, document_id), await own_day(tx, self._today)
+            mine = await passages_of(tx, document_id, today, _PASSAGES)
         if not version:
             return 0
-        found = await self._compare(principal, mine)
+        found = await self._compare(principal, mine, today)
         async with self._database.principal_scope(principal) as tx:
             is_done = await health.replace_findings(tx, document_id, version, found)
         return len(found) if is_done else 0
@@ -101,34 +92,31 @@ class Health:
         counts = {kind: counts[kind] for kind in HealthKind if kind in counts}
         return HealthReport(items=tuple(map(_item, shown)), counts=counts, next_cursor=next_cursor)
 
-    async def _compare(self, principal: Principal, mine: Sequence[PassageRow]) -> list[FindingRow]:
-        found: list[FindingRow] = []
-        copies = Copies(mine)
+    async def _compare(self, principal: Principal, mine: Sequence[PassageRow], today: date) -> list[FindingRow]:
+        found, copies = list[FindingRow](), comparison.Copies(mine)
+        scope = partial(self._database.principal_scope, principal, durable=False)
         for start in range(0, len(mine), _AT_ONCE):
             batch = mine[start : start + _AT_ONCE]
-            async with self._database.principal_scope(principal, durable=False) as tx:
-                near = await neighbours(
-                    tx, [one.chunk_id for one in batch], self._space, await own_day(tx, self._today), most=_NEIGHBOURS,
-                    least_similarity=LEAST_SIMILARITY,
-                )  # fmt: skip
+            ids, least = [one.chunk_id for one in batch], comparison.LEAST_SIMILARITY
+            async with scope() as tx:
+                near = await neighbours(tx, ids, self._space, today, most=_NEIGHBOURS, least_similarity=least)
             if near:
                 readings = await asyncio.to_thread(self._read, [*batch, *(one.passage for one in near)])
-                words = subject_words_of(readings.values())
-                async with self._database.principal_scope(principal, durable=False) as tx:
-                    counts = await count_words(tx, index_forms(words), await own_day(tx, self._today))
+                words = comparison.subject_words_of(readings.values())
+                async with scope() as tx:
+                    weight = comparison.weigh_by(words, *await count_words(tx, comparison.index_forms(words), today))
                 pairs = [(readings[one.chunk_id], readings[one.passage.chunk_id], one.similarity) for one in near]
-                found += await asyncio.to_thread(contradiction_rows, pairs, weigh_by(words, *counts))
+                found += await asyncio.to_thread(comparison.contradiction_rows, pairs, weight)
                 await asyncio.to_thread(copies.add, near, readings)
-        async with self._database.principal_scope(principal, durable=False) as tx:
-            repeated = copies.rows(await lengths(tx, list(copies.shared), await own_day(tx, self._today)))
-        surest = sorted(found, key=lambda one: (-one.score, one.finding_id))[:_FINDINGS]
-        return [*surest, *repeated]
+        async with scope() as tx:
+            repeated = copies.rows(await lengths(tx, list(copies.shared), today))
+        return [*sorted(found, key=lambda one: (-one.score, one.finding_id))[:_FINDINGS], *repeated]
 
     def _read(self, passages: Iterable[PassageRow]) -> dict[UUID, Reading]:
         distinct = dict.fromkeys(passages)
         # Concepts serve claims of two languages only, and finding them is half of the work.
         concepts = self._concepts if len({one.lang for one in distinct}) > 1 else no_concepts
-        return {one.chunk_id: read_passage(one, concepts) for one in distinct}
+        return {one.chunk_id: comparison.read_passage(one, concepts) for one in distinct}
 
 
 def _item(row: ItemRow) -> HealthItem:

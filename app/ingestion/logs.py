@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from typing import Annotated
 
 from pydantic import AfterValidator, AwareDatetime, Field, TypeAdapter, ValidationError
@@ -23,7 +24,6 @@ from app.tools.regex import Fault, Regex, RegexRefused, compile_regex
 
 MAX_LINE_BYTES = 65_536
 MAX_MESSAGE_CHARS = 8_000
-_YEARS = range(1970, 2200)
 _PROBLEM_CHARS = 200
 
 
@@ -37,13 +37,7 @@ def _name(text: str) -> str:
     return " ".join(_filled(text).split())
 
 
-def _in_range(moment: AwareDatetime) -> AwareDatetime:
-    if moment.year not in _YEARS:
-        raise ValueError(f"the year must lie from {_YEARS.start} to {_YEARS.stop - 1}")
-    return moment
-
-
-LogMoment = Annotated[AwareDatetime, AfterValidator(_in_range)]
+LogMoment = Annotated[AwareDatetime, Field(ge=datetime(1970, 1, 1, tzinfo=UTC), lt=datetime(2200, 1, 1, tzinfo=UTC))]
 """A time log lines may have."""
 
 

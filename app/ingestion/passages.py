@@ -15,20 +15,9 @@ from app.ingestion.chunk import chunk
 from app.ingestion.intake import demand_admin
 from app.retrieval.calibration import Calibration, load_calibration
 from app.retrieval.text import index_text
+from app.storage import publishing
 from app.storage.database import Database, Transaction
-from app.storage.publishing import (
-    NO_CHUNK,
-    ChunkRow,
-    ChunkText,
-    add_vectors,
-    cached_embeddings,
-    chunks_without_vectors,
-    drop_space,
-    forget_embeddings,
-    remember_embeddings,
-    searched_space,
-    switch_space,
-)
+from app.storage.publishing import ChunkRow, ChunkText
 from app.text.language import normalise
 
 BATCH = 32
@@ -74,7 +63,7 @@ class Passages:
         for start in range(0, len(passages), BATCH):
             batch = passages[start : start + BATCH]
             async with scope() as tx:
-                vectors = await cached_embeddings(tx, self.embedder.model, [one.hash for one in batch])
+                vectors = await publishing.cached_embeddings(tx, self.embedder.model, [one.hash for one in batch])
             missing = {one.hash: one.text for one in batch if one.hash not in vectors}
             made = await self.embedder.embed_passages(list(missing.values())) if missing else ()
             fresh = dict(zip(missing, made, strict=True))
@@ -82,7 +71,7 @@ class Passages:
                 if note is not None:
                     await note(tx, start + len(batch))
                 if fresh:
-                    await remember_embeddings(tx, self.embedder.model, fresh)
+                    await publishing.remember_embeddings(tx, self.embedder.model, fresh)
             if told is not None:
                 await told(start + len(batch))
             vectors |= fresh
@@ -94,7 +83,7 @@ class Passages:
     async def forget(self, principal: Principal, passages: Sequence[Passage]) -> None:
         """Drop the kept vectors of a text that will not be published."""
         async with self._database.principal_scope(principal) as tx:
-            await forget_embeddings(tx, [one.hash for one in passages])
+            await publishing.forget_embeddings(tx, [one.hash for one in passages])
 
 
 def as_passage(title: str, language: str, piece: ChunkDraft) -> Passage:
@@ -157,28 +146,28 @@ class Reembedding:
         demand_admin(principal, "re-embeds documents")
         space, scope = self._passages.space, partial(self._database.principal_scope, principal)
         written = embedded = dropped = rounds = 0
-        after = NO_CHUNK
+        after = publishing.NO_CHUNK
         async with scope() as tx:
-            old = await searched_space(tx)
+            old = await publishing.searched_space(tx)
         while True:
             async with scope(durable=False) as tx:
-                batch = await chunks_without_vectors(tx, space, BATCH, after=after)
+                batch = await publishing.chunks_without_vectors(tx, space, BATCH, after=after)
             if batch:
                 vectors, asked = await self._passages.embed(principal, [_passage(one) for one in batch])
                 async with scope() as tx:
-                    await add_vectors(tx, space, [one.chunk_id for one in batch], vectors)
+                    await publishing.add_vectors(tx, space, [one.chunk_id for one in batch], vectors)
                 written, embedded, after = written + len(batch), embedded + asked, batch[-1].chunk_id
                 if on_progress:
                     on_progress(written)
                 continue
             async with scope() as tx:
-                is_searched = await switch_space(tx, space)
+                is_searched = await publishing.switch_space(tx, space)
                 if is_searched and drop_old and old not in (None, space):
-                    dropped = await drop_space(tx, old)
+                    dropped = await publishing.drop_space(tx, old)
             rounds += 1
-            if is_searched or after == NO_CHUNK or rounds == _ROUNDS:
+            if is_searched or after == publishing.NO_CHUNK or rounds == _ROUNDS:
                 return ReembedReport(written=written, embedded=embedded, is_searched=is_searched, dropped=dropped)
-            after = NO_CHUNK
+            after = publishing.NO_CHUNK
 
 
 def _passage(one: ChunkText) -> Passage:

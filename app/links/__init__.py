@@ -10,18 +10,10 @@ from collections.abc import Iterable, Iterator
 from functools import cached_property
 
 from app.domain.knowledge import Language
+from app.links import markdown
 from app.links.addresses import KnownNames, addresses
 from app.links.allowed import AllowedAddresses
-from app.links.markdown import (
-    INVISIBLE,
-    PLAIN,
-    SPACE,
-    readings,
-    without_definitions,
-    without_images,
-    without_inline_links,
-    without_tags,
-)
+from app.links.markdown import INVISIBLE, PLAIN, SPACE, readings
 
 _WORD = re.compile(rf"\A[^{SPACE}]+")
 _PIECES = re.compile(f"[{SPACE}]+|[^{SPACE}]+")
@@ -112,7 +104,7 @@ class LinkGuard:
         if not _SUSPECT.search(word):
             return word
         out, opening = "", None
-        for text, address in self._allowed.split(without_tags(self._allowed.unwrapped(word))):
+        for text, address in self._allowed.split(markdown.without_tags(self._allowed.unwrapped(word))):
             if opening is not None and text and (address or not _is_ending(opening, text)):
                 out += " "
             is_target = bool(address) and text.endswith("](")
@@ -121,14 +113,14 @@ class LinkGuard:
             if address and not _is_opening(out):
                 out, opening = f"{out} ", ""
             out += address
-        return without_definitions(out)
+        return markdown.without_definitions(out)
 
     def _text(self, text: str, is_target: bool) -> str:
         """The text between allowed addresses; with `is_target`, it ends in ``](`` and an address is behind it."""
         if not _SUSPECT.search(text):
             return text
-        parts = without_images("".join(map(self._part, _PARTS.split(text))))
-        return without_inline_links(parts[:-1]) + "(" if is_target else without_inline_links(parts)
+        parts = markdown.without_images("".join(map(self._part, _PARTS.split(text))))
+        return markdown.without_inline_links(parts[:-1]) + "(" if is_target else markdown.without_inline_links(parts)
 
     def _part(self, part: str) -> str:
         """`part` without the addresses that stand in it openly; one that is disguised takes the whole part along."""
