@@ -8,11 +8,11 @@ element is taken out or made plain text, and only known addresses pass, letter b
 import re
 from collections.abc import Iterable, Iterator
 from functools import cached_property
+from html import unescape
 
 from app.domain.knowledge import Language
 from app.links import markdown
 from app.links.addresses import KnownNames, addresses
-from app.links.allowed import AllowedAddresses
 from app.links.markdown import INVISIBLE, PLAIN, SPACE, readings
 
 _WORD = re.compile(rf"\A[^{SPACE}]+")
@@ -31,12 +31,22 @@ _PASSES = 3
 """What an address leaves behind may begin another one; after so many times nothing is left of the word."""
 MARKERS: dict[Language, str] = {"vi": "[đã gỡ liên kết]", "en": "[link removed]"}
 """What stands where an address was."""
+_URL_RUN = r"[!#-;=?-\[\]_a-z~]*+"
+_CLEAN = re.compile(rf"(?:https?://[A-Za-z0-9\[]|/\w){_URL_RUN}")
+"""ASCII without what no address may hold (quotes, angle brackets, braces, backslash): what is seen is what it is."""
+_HTTPS = "https://"
+_NAMED = re.compile(
+    rf"(?<![\w.@/:%-])(?P<scheme>{_HTTPS})?(?P<host>[a-z0-9-]+(?:\.[a-z0-9-]+)++)(?![\w-]|\.\w)(?P<path>[/?#]{_URL_RUN})?+"
+)
+_SENTENCE_END = ".,;:!?)]'*_~"
+_BEHIND = r"(?=[.,;:!?)\]}\"'*_~`|]*+\Z|[)\[\]}>\"'`*|‹›“”‘’«»…，。、；）」】])"
+"""What may follow, so that the address is not the beginning of another one."""
 
 
 class LinkGuard:
     """Passes text through without its unknown addresses, in pieces of any size; where it is cut changes nothing.
 
-    Text without addresses comes out as it went in, byte by byte. One guard is for one text.
+    Text without addresses comes out as it went in, but for a space in every ``]:``. One guard is for one text.
     """
 
     removed: int
@@ -65,9 +75,9 @@ class LinkGuard:
         """Whether the rest of an endless word is being dropped."""
 
     @cached_property
-    def _allowed(self) -> AllowedAddresses:
+    def _allowed(self) -> "_AllowedAddresses":
         """Made when something looks like an address: most texts have none."""
-        return AllowedAddresses(*self._may_stand)
+        return _AllowedAddresses(*self._may_stand)
 
     @cached_property
     def _known(self) -> KnownNames:
@@ -119,8 +129,8 @@ class LinkGuard:
         """The text between allowed addresses; with `is_target`, it ends in ``](`` and an address is behind it."""
         if not _SUSPECT.search(text):
             return text
-        parts = markdown.without_images("".join(map(self._part, _PARTS.split(text))))
-        return markdown.without_inline_links(parts[:-1]) + "(" if is_target else markdown.without_inline_links(parts)
+        parts = "".join(map(self._part, _PARTS.split(text)))
+        return markdown.without_links(parts, keeps_last=is_target)
 
     def _part(self, part: str) -> str:
         """`part` without the addresses that stand in it openly; one that is disguised takes the whole part along."""
@@ -163,3 +173,42 @@ def _is_ending(opening: str, text: str) -> bool:
     if opening == "`":
         text = text.lstrip(opening)
     return bool(_ENDING.fullmatch(text))
+
+
+class _AllowedAddresses:
+    """A closed list of addresses, and those on trusted hosts that stand in a known text."""
+
+    def __init__(self, listed: Iterable[str], known_text: str, trusted: frozenset[str]) -> None:
+        clean = {url for url in listed if _is_clean(url)}
+        clean.update(_on_trusted_hosts(known_text, trusted | {url.split("/")[2] for url in clean if url[:8] == _HTTPS}))
+        longest_first = sorted(clean, key=lambda url: (-len(url), url))
+        pages = (re.escape(url) + ("" if "#" in url else r"(?:#page=\d{1,6})?") for url in longest_first)
+        either = f"(?:{'|'.join(pages)})" if clean else r"(?!)"
+        self._found = re.compile(rf"({either}){_BEHIND}")
+        self._wrapped = re.compile(rf"<({either})>")
+
+    def unwrapped(self, word: str) -> str:
+        """``<address>`` as ``address``."""
+        return self._wrapped.sub(r"\1", word) if "<" in word else word
+
+    def split(self, word: str) -> Iterator[tuple[str, str]]:
+        """`word` in order as (text, the allowed address behind it); the last address is empty."""
+        *pairs, rest = self._found.split(word)
+        yield from zip(pairs[::2], pairs[1::2], strict=True)
+        yield rest, ""
+
+
+def _is_clean(url: str) -> bool:
+    """Whether `url` reads the same to everybody: plain ASCII, no entities, absolute or a path of this service."""
+    return bool(_CLEAN.fullmatch(url)) and unescape(url) == url
+
+
+def _on_trusted_hosts(text: str, trusted: frozenset[str]) -> Iterator[str]:
+    """The addresses of `text` on hosts that are trusted, with and without ``https://``; ``.company.example`` stands for
+    every host below it."""
+    below = tuple(entry for entry in trusted if entry.startswith("."))
+    for address in _NAMED.finditer(text) if trusted else ():
+        url = address[0].rstrip(_SENTENCE_END)
+        is_trusted = address["host"] in trusted or address["host"].endswith(below)
+        if is_trusted and (address["scheme"] or address["path"]) and unescape(url) == url:
+            yield url

@@ -149,7 +149,7 @@ def _end(text: str, found: re.Match[str], known: KnownNames) -> int | None:
             return None
         case "absolute" if _is_bare_scheme(text, found):
             return None
-    end = _trimmed(text, found.end(), _run(text, found.end()))
+    end = _run(text, found.end())
     contact = text[found.end() : end]
     if found["contact"] and "?" not in contact and (known.has(contact) or known.says(found[0] + contact)):
         return None
@@ -175,15 +175,12 @@ def _end_of_name(text: str, found: re.Match[str], known: KnownNames) -> int | No
     name = whole.strip("_." if "xn--" in whole.lower() else "_-.")
     beginning = name.partition("._")[0]  # for some programs an underscore ends the name: evil.vn._x
     name = next((shorter for shorter in (beginning, name) if "." in shorter), whole)
-    onward = _LEADS_ON.match(text, found.end())
-    end = _trimmed(text, found.end(), onward.end()) if onward else found.end()
+    end = _run(text, found.end(), _LEADS_ON)
     rest = port + text[found.end() : end].removeprefix(".")
     is_behind_at = text[found.start() - 1 : found.start()] == "@"
     if "." not in name or (not is_host(name, rest) and not (is_behind_at and is_host(name, "/"))):
         return None
-    if rest == port and known.has(name + port) and _is_free(found):
-        return None
-    return end
+    return None if rest == port and known.has(name + port) and _is_free(found) else end
 
 
 def _is_free(found: re.Match[str]) -> bool:
@@ -192,12 +189,7 @@ def _is_free(found: re.Match[str]) -> bool:
     return not _CLINGING.search(around) and text[end : end + 1] != "@"
 
 
-def _run(text: str, start: int) -> int:
-    tail = _TAIL.match(text, start)
-    return tail.end() if tail else start
-
-
-def _trimmed(text: str, start: int, end: int) -> int:
-    while end > start and text[end - 1] in _ENDS:
-        end -= 1
-    return end
+def _run(text: str, start: int, tail: re.Pattern[str] = _TAIL) -> int:
+    """Where what goes on from `start` ends, without the signs of the sentence."""
+    found = tail.match(text, start)
+    return start + len(found[0].rstrip(_ENDS)) if found else start

@@ -95,9 +95,13 @@ def without_tags(word: str) -> str:
     return _TAG.sub(lambda tag: f"‹{tag[1]}{'›' if tag[2] else ''}", word)
 
 
-def without_images(text: str) -> str:
-    """``![chart](…)`` as ``[chart](…)``; an exclamation mark behind a word (``Xong![chart](…)``) gets a space."""
-    return _IMAGE.sub(_plain_link, text)
+def without_links(text: str, *, keeps_last: bool) -> str:
+    """``![chart](…)`` as ``[chart](…)``, and ``[label](target)`` as ``[label] (target)``; the last one may be kept.
+
+    An exclamation mark behind a word (``Xong![chart](…)``) gets a space.
+    """
+    plain = _IMAGE.sub(_plain_link, text)
+    return _INLINE.sub(r"\1 (", plain[:-1]) + plain[-1:] if keeps_last else _INLINE.sub(r"\1 (", plain)
 
 
 def _plain_link(found: re.Match[str]) -> str:
@@ -105,11 +109,6 @@ def _plain_link(found: re.Match[str]) -> str:
     if _MARK.match(text, found.end()):
         return found[0]
     return "" if start == 0 or text[start - 1] in _BEFORE_IMAGE else "! "
-
-
-def without_inline_links(text: str) -> str:
-    """``[label](target)`` as ``[label] (target)``: all that has no allowed address behind it."""
-    return _INLINE.sub(r"\1 (", text)
 
 
 def without_definitions(text: str) -> str:
