@@ -3,13 +3,10 @@
 `training/text/diacritics.py` makes ``diacritics.npz`` and names what it read; docs/diacritics.md is its card.
 """
 
-import hashlib
-import logging
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from io import BytesIO
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +25,6 @@ _CANDIDATES = 8
 """The most frequent accented spellings of a syllable that are weighed."""
 _WORD = re.compile(r"[^\W_]+")
 _ENDS = re.compile(r"[.?!;:\n|()]")
-_log = logging.getLogger(__name__)
 
 Logs = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int64]
@@ -93,9 +89,7 @@ def restored(text: str) -> str:
 
     Only letters of Vietnamese syllables change: without its accents the result is what `text` is without its own.
     """
-    if not is_unaccented_vietnamese(text) or (model := _model()) is None:
-        return text
-    return "".join(rewritten(model, text))
+    return "".join(rewritten(_model(), text)) if is_unaccented_vietnamese(text) else text
 
 
 def sentences(text: str) -> Iterator[list[re.Match[str]]]:
@@ -135,20 +129,8 @@ def _spelt(word: str, syllable: str) -> str:
 
 
 @cache
-def _model() -> Model | None:
-    """The model of the package, read once; None where its file is damaged."""
-    try:
-        return read(PATH.read_bytes())
-    except (OSError, ValueError):
-        _log.exception("accents_not_restored")
-        return None
-
-
-def read(content: bytes) -> Model:
-    """The model in a file's content. Raises `ValueError`."""
-    if hashlib.sha256(content).hexdigest() != DIGEST:
-        raise ValueError("the counts of syllables are damaged")
-    with np.load(BytesIO(content), allow_pickle=False) as stored:
+def _model() -> Model:
+    with np.load(PATH, allow_pickle=False) as stored:
         return Model(dict(stored))
 
 

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.text import diacritics
-from app.text.diacritics import DIGEST, PATH, packed, read, restored
+from app.text.diacritics import DIGEST, PATH, packed, restored
 from app.text.language import (
     ENGLISH_STOP_WORDS,
     fold,
@@ -116,15 +116,6 @@ class TestFile:
         content = PATH.read_bytes()
         assert hashlib.sha256(content).hexdigest() == DIGEST
         assert len(content) < 3_000_000
-
-    def test_a_damaged_file_leaves_text_as_it_is(self, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-        damaged = tmp_path / "diacritics.npz"
-        damaged.write_bytes(PATH.read_bytes()[:-1])
-        monkeypatch.setattr(diacritics, "PATH", damaged)
-        monkeypatch.setattr(diacritics, "_model", diacritics._model.__wrapped__)
-        assert restored("nghi phep nam duoc bao nhieu ngay") == "nghi phep nam duoc bao nhieu ngay"
-        with pytest.raises(ValueError, match="damaged"):
-            read(damaged.read_bytes())
 
     def test_keys_come_back_as_they_went_in(self) -> None:
         keys = [0, 5, 300, 2**40]
