@@ -6,14 +6,14 @@ process that dies loses at most one batch; nothing is seen of a version before a
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, tzinfo
 from typing import Any
 from uuid import UUID
 
 import structlog
 
-from app.domain.documents import DocumentStatus, ParseNote, Progress
+from app.domain.documents import DocumentStatus, Progress
 from app.domain.knowledge import DocumentDraft
 from app.domain.principal import Principal
 from app.domain.record import Record
@@ -59,18 +59,6 @@ class _Stopped(Exception):
 
 SUPERSEDED = "SUPERSEDED"
 """Why a version failed that a newer one overtook, or whose document was deleted meanwhile."""
-
-
-@dataclass(frozen=True)
-class _Read:
-    """What a version says."""
-
-    draft: DocumentDraft
-    pages: Sequence[int]
-    warnings: Sequence[ParseNote]
-    is_partial: bool
-    planted: int = 0
-    """Sentences that were taken out of it."""
 
 
 @dataclass(frozen=True)
@@ -124,24 +112,23 @@ class Stages:
         return _published(version, version.status, code, version.status_detail, chunks=version.chunks_total)
 
     async def _through(self, work: _Work) -> Published:
-        read = await self._without_planted(work, await self._read(work))
+        version = await self._without_planted(work, await self._read(work))
         await self._stage(work, DocumentStatus.CHUNKING)
-        passages = await asyncio.to_thread(self._passages.cut, read.draft, read.pages)
+        passages = await asyncio.to_thread(self._passages.cut, version.draft, version.pages)
         if not passages:
             raise ParseFailed(ParseFailure.NO_TEXT)
         try:
-            return await self._publish(work, read, passages)
+            return await self._publish(work, version, passages)
         except _Stopped:
             await self._passages.forget(work.principal, passages)
             raise
 
-    async def _read(self, work: _Work) -> _Read:
-        """What the version says, read from its file unless an earlier attempt did."""
+    async def _read(self, work: _Work) -> ArrivedVersion:
+        """The version with what it says, read from its file unless an earlier attempt did."""
         version = work.version
         draft = version.draft
         if version.is_parsed:
-            draft = draft.model_copy(update={"lang": draft.lang or guess_language(draft.text)})
-            return _Read(draft, version.pages, version.warnings, version.is_partial)
+            return version._replace(draft=draft.model_copy(update={"lang": draft.lang or guess_language(draft.text)}))
         await self._stage(work, DocumentStatus.PARSING)
         async with self._database.principal_scope(work.principal) as tx:
             original = await arrivals.original_of(tx, version.document_id, version.version)
@@ -151,31 +138,29 @@ class Stages:
         title = draft.title or parsed.title or version.file_name.rpartition(".")[0] or version.file_name
         lang = draft.lang or guess_language(parsed.text)
         draft = tidy(draft.model_copy(update={"text": parsed.text, "title": title, "lang": lang}))
+        said: dict[str, Any] = parsed.model_dump(include={"pages", "is_partial"}) | {"warnings": parsed.warnings}
         async with self._database.principal_scope(work.principal) as tx:
-            await arrivals.save_parsed(
-                tx, version, draft, kind=parsed.kind.value, pages=parsed.pages, warnings=parsed.warnings,
-                is_partial=parsed.is_partial,
-            )  # fmt: skip
-        return _Read(draft, parsed.pages, parsed.warnings, parsed.is_partial)
+            await arrivals.save_parsed(tx, version, draft, kind=parsed.kind.value, **said)
+        return version._replace(draft=draft, **said)
 
-    async def _without_planted(self, work: _Work, read: _Read) -> _Read:
+    async def _without_planted(self, work: _Work, version: ArrivedVersion) -> ArrivedVersion:
         """Take planted sentences out of what is searched and quoted, and note them for the administrators."""
-        draft, embedder = read.draft, self._passages.embedder
+        draft, embedder = version.draft, self._passages.embedder
         title = await planted.clean(draft.title, (), embedder)
-        body = await planted.clean(draft.text, read.pages, embedder)
+        body = await planted.clean(draft.text, version.pages, embedder)
         found = (*title.planted, *body.planted)
         if not found:
-            return read
+            return version
         named = title.text.strip() or draft.external_id
-        before = [one for one in read.warnings if one.code != WarningCode.PLANTED_INSTRUCTIONS]
-        warnings = [*before, planted.note(found)]
+        before = [one for one in version.warnings if one.code != WarningCode.PLANTED_INSTRUCTIONS]
+        warnings = (*before, planted.note(found))
         async with self._database.principal_scope(work.principal) as tx:
-            await arrivals.save_warnings(tx, work.version, named, warnings)
+            await arrivals.save_warnings(tx, version, named, warnings)
         draft = draft.model_copy(update={"title": named, "text": body.text})
-        return replace(read, draft=draft, pages=body.pages, warnings=warnings, planted=len(found))
+        return version._replace(draft=draft, pages=body.pages, warnings=warnings)
 
-    async def _publish(self, work: _Work, read: _Read, passages: Sequence[Passage]) -> Published:
-        draft, total = read.draft, len(passages)
+    async def _publish(self, work: _Work, version: ArrivedVersion, passages: Sequence[Passage]) -> Published:
+        total = len(passages)
         await self._stage(work, DocumentStatus.EMBEDDING, passages=[one.hash for one in passages])
 
         async def note(tx: Transaction, embedded: int) -> None:
@@ -186,17 +171,16 @@ class Stages:
 
         vectors, fresh = await self._passages.embed(work.principal, passages, note, report)
         rows = await asyncio.to_thread(rows_of, passages, vectors)
-        status = DocumentStatus.PARTIAL if read.is_partial else DocumentStatus.READY
-        detail = " ".join(note.advice for note in read.warnings) if read.is_partial else ""
-        version = work.version
+        status, code, detail = DocumentStatus.READY, "", ""
+        if version.is_partial:
+            status, code, detail = DocumentStatus.PARTIAL, "PARTIAL", " ".join(one.advice for one in version.warnings)
         async with self._database.principal_scope(work.principal) as tx:
-            document = await _as_amended(tx, version, draft)
-            publication = Publication(document, version.version, rows, status, detail)
+            publication = Publication(await _as_amended(tx, version), version.version, rows, status, detail)
             await publish(tx, [publication], embedding_model=self._passages.space, today=await own_day(tx, self._today))
         await work.tell(Progress(stage=status, chunks_total=total, chunks_embedded=total))
         await self._look_at(work)
-        code = "PARTIAL" if read.is_partial else ""
-        return _published(version, status, code, detail, chunks=total, embedded=fresh, planted=read.planted)
+        left_out = sum(one.count for one in version.warnings if one.code == WarningCode.PLANTED_INSTRUCTIONS)
+        return _published(version, status, code, detail, chunks=total, embedded=fresh, planted=left_out)
 
     async def _look_at(self, work: _Work) -> None:
         document_id = work.version.document_id
@@ -228,11 +212,11 @@ def _published(version: ArrivedVersion, status: DocumentStatus, code: str, detai
     return Published(**ids, status=status, code=code, detail=detail, **counts)
 
 
-async def _as_amended(tx: Transaction, version: ArrivedVersion, draft: DocumentDraft) -> DocumentRow:
+async def _as_amended(tx: Transaction, version: ArrivedVersion) -> DocumentRow:
     """The document as it will stand, with what an administrator changed meanwhile. Raises `_Stopped`."""
     await changes_one_at_a_time(tx)
     amended = await arrivals.amendments(tx, version.document_id, version.version)
     if amended is None:
         raise _Stopped
-    as_it_stands = DocumentDraft.model_validate({**draft.model_dump(), **amended})
+    as_it_stands = DocumentDraft.model_validate({**version.draft.model_dump(), **amended})
     return DocumentRow(version.document_id, **as_it_stands.model_dump(exclude={"text"}))
