@@ -7,6 +7,7 @@ import asyncio
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
+from itertools import islice
 from pathlib import PurePosixPath
 from uuid import UUID, uuid4
 
@@ -34,6 +35,8 @@ from app.text.language import guess_language
 READING = ParseLimits(cpu_seconds=15, wall_seconds=25.0, output_chars=3_000_000, table_cells=200_000)
 """What reading one attached file may cost: somebody waits for it."""
 _MOST_NAME_CHARS = 150
+_MOST_TEXT_TABLES = 200
+"""Of a file whose tables stand in its text."""
 _LANGUAGE_CHARS = 4_000
 _RULE = "|:- \t"
 
@@ -126,11 +129,6 @@ class Attachments:
         content = await asyncio.to_thread(attachments.content_of, found[1])
         return AttachedFile(attachment=found[0], content=content)
 
-    async def sweep(self, principal: Principal) -> int:
-        """Remove what has expired of everybody; how many files that were."""
-        async with self._database.principal_scope(principal) as tx:
-            return await attachments.sweep(tx)
-
     def _check_size(self, content: bytes) -> None:
         if not content:
             raise AppError(ErrorCode.DOCUMENT_REJECTED, "file: the file is empty.", status=422)
@@ -160,7 +158,7 @@ def content_of(parsed: ParsedFile | DescribedFile, name: str) -> FileContent:
         sections=tuple(
             AttachedSection(position=one.position, heading=one.section, text=one.text, page=one.page) for one in pieces
         ),
-        tables=parsed.tables or tuple(_tables_of_text(parsed, title)),
+        tables=parsed.tables or tuple(islice(_tables_of_text(parsed, title), _MOST_TEXT_TABLES)),
     )
 
 

@@ -54,7 +54,6 @@ class _Stated:
 
     claim: Claim
     words: frozenset[str]
-    subject: frozenset[str]
     concepts: frozenset[str]
     wider_concepts: frozenset[str]
 
@@ -86,13 +85,22 @@ def read_passage(passage: PassageRow, concepts: Concepts) -> Reading:
     """Claims and rows of words of a passage; CPU only."""
     spoken = words(passage.text)
     rows = frozenset(zip(*(spoken[at:] for at in range(_SHINGLE)), strict=False))
-    stated = tuple(_stated(claim, concepts) for claim in claims_in(passage.text, passage.section)[:_CLAIMS])
+
+    def named(text: str) -> frozenset[str]:
+        return frozenset(f"#{name}" for name in concepts(text))
+
+    stated = tuple(
+        _Stated(claim, subject_words(claim.clause, claim.unit), named(claim.clause), named(claim.surroundings))
+        for claim in claims_in(passage.text, passage.section)[:_CLAIMS]
+    )
     return Reading(passage, stated, rows if len(spoken) >= _REPEATED_WORDS else frozenset())
 
 
 def subject_words_of(readings: Iterable[Reading]) -> frozenset[str]:
     """The words whose weight is needed to compare the readings."""
-    return frozenset().union(*(stated.subject | stated.words for reading in readings for stated in reading.stated))
+    return frozenset().union(
+        *(stated.claim.subject | stated.words for reading in readings for stated in reading.stated)
+    )
 
 
 def index_forms(found: Collection[str]) -> frozenset[str]:
@@ -137,28 +145,18 @@ def repeats(one: Reading, other: Reading) -> bool:
     return together > 0 and len(one.shingles & other.shingles) / together >= _REPEATED
 
 
-def _stated(claim: Claim, concepts: Concepts) -> _Stated:
-    return _Stated(
-        claim,
-        subject_words(claim.clause, claim.unit),
-        claim.subject,
-        frozenset(f"#{name}" for name in concepts(claim.clause)),
-        frozenset(f"#{name}" for name in concepts(claim.surroundings)),
-    )
-
-
 def _same_thing(one: _Stated, other: _Stated, weight: Weight, *, crosses: bool) -> float:
     """How likely two claims are about the same thing, 0–1."""
-    mine, theirs, wider, their_wider = one.words, other.words, one.subject, other.subject
+    mine, theirs, wider, their_wider = one.words, other.words, one.claim.subject, other.claim.subject
     doubt = 1.0 if crosses or one.claim.beside & other.claim.beside else _OTHER_WORDS_BESIDE
     doubt *= 1.0 if one.claim.is_working_time == other.claim.is_working_time else _OTHER_DAYS
+    if crosses and len(one.concepts & other.concepts) < _SHARED_CONCEPTS:
+        return 0.0
     if crosses:
         # Words of the other language never match; what does are names, and the concepts both languages share.
         shared, wider_shared = mine & theirs, wider & their_wider
         mine, theirs = one.concepts | shared, other.concepts | shared
         wider, their_wider = one.wider_concepts | wider_shared, other.wider_concepts | wider_shared
-        if len(one.concepts & other.concepts) < _SHARED_CONCEPTS:
-            return 0.0
     near = likeness(mine, theirs, weight) + _SURROUNDINGS * likeness(wider, their_wider, weight)
     return doubt * near / (1 + _SURROUNDINGS)
 
