@@ -81,8 +81,7 @@ class Succession:
         """When it came to be so."""
         if self.new:
             return self.new.begins
-        assert self.old is not None  # one side is always there
-        return (self.old.ends or self.old.begins) + _DAY
+        return (self.old.ends or self.old.begins) + _DAY if self.old else date.min
 
 
 def successions(versions: Sequence[DocumentVersion], before: date | None, now: date) -> list[Succession]:

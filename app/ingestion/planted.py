@@ -75,12 +75,11 @@ class Judge(NamedTuple):
     def marks(self, sentences: Sequence[Sentence], scores: Sequence[float]) -> list[bool]:
         """Mark the sentences that are planted."""
         sure = [found >= self.limit for found in scores]
-
-        def is_beside(at: int) -> bool:
-            others = [other for other in (at - 1, at + 1) if 0 <= other < len(sure) and sure[other]]
-            return any(sentences[other].paragraph == sentences[at].paragraph for other in others)
-
-        return [sure[at] or (found >= self.near and is_beside(at)) for at, found in enumerate(scores)]
+        beside = {(one.paragraph, at + step) for at, one in enumerate(sentences) if sure[at] for step in (-1, 1)}
+        return [
+            sure[at] or (found >= self.near and (sentences[at].paragraph, at) in beside)
+            for at, found in enumerate(scores)
+        ]
 
 
 class Model(NamedTuple):
