@@ -22,7 +22,8 @@ TOKEN = re.compile(r"[0-9]{1,3}(?: [0-9]{3}){2,9}(?![0-9])|[0-9]+(?:[.,'’\u00a
 """A word, or digits with their separators."""
 _GAP = re.compile(r"[ \t\u00a0]*-?[ \t\u00a0]*")
 _DIGITS = frozenset("0123456789")
-_GROUPED = re.compile(r"[0-9]{1,3}(?:([ .,'’\u00a0\u202f])[0-9]{3})(?:\1[0-9]{3})*")
+_NUMBER = re.compile(r"([0-9]{1,3}(?:([ .,'’\u00a0\u202f])[0-9]{3})(?:\2[0-9]{3})*|[0-9]+)(?:([.,])([0-9]*))?")
+"""Whole digits with the sign that groups them, decimal sign, decimals."""
 
 
 def _read_words() -> tuple[dict[str, str], dict[str, int]]:
@@ -71,34 +72,19 @@ NOT_FIVE_BEFORE = word_set("nay truoc do khi toi ngoai")
 def read_digits(digits: str, language: Language, *, groups_first: bool = False) -> Decimal | None:
     """The value of digits with separators, None when they are no number (``1.2.3``); `groups_first`: one group is
     thousands."""
-    if (
-        not _DIGITS.issuperset(digits[:1])
-        or len(digits) > MAX_DIGITS * 2
-        or sum(char in _DIGITS for char in digits) > MAX_DIGITS
-    ):
+    found = _NUMBER.fullmatch(digits) if len(digits) <= MAX_DIGITS * 2 else None
+    if found is None or sum(char in _DIGITS for char in digits) > MAX_DIGITS:
         return None
-    marks = [char for char in digits if char not in _DIGITS]
-    if not marks:
+    whole, separator, mark, fraction = found.groups()
+    if digits == whole and not separator:
         return Decimal(digits)
-    decimal_mark = _decimal_mark(digits, marks, language, groups_first=groups_first)
-    whole, _, fraction = digits.rpartition(decimal_mark) if decimal_mark else (digits, "", "")
-    if not _DIGITS.issuperset(whole) and not _GROUPED.fullmatch(whole):
+    if separator and separator == mark:
         return None
-    if decimal_mark and decimal_mark in whole:
-        return None
+    if separator and separator in ".," and not mark and whole.count(separator) == 1:  # 1.500
+        is_thousands = groups_first or separator == ("." if language == "vi" else ",")
+        if whole[0] == "0" or not is_thousands:
+            whole, _, fraction = whole.partition(separator)
     return Decimal(f"{''.join(char for char in whole if char in _DIGITS)}.{fraction or 0}")
-
-
-def _decimal_mark(digits: str, marks: list[str], language: Language, *, groups_first: bool) -> str:
-    """The separator that stands before the decimals, or "" when all separate thousands."""
-    if len(set(marks)) == 2:
-        return marks[-1] if marks[-1] in ".," else ""
-    if len(marks) > 1 or marks[0] not in ".,":
-        return ""
-    whole, _, rest = digits.partition(marks[0])
-    looks_grouped = len(rest) == 3 and len(whole) <= 3 and whole[0] != "0"
-    thousands = "." if language == "vi" else ","
-    return "" if looks_grouped and (groups_first or marks[0] == thousands) else marks[0]
 
 
 def is_english_number(word: str) -> bool:
