@@ -97,7 +97,7 @@ def configure(level: str = "INFO", stream: TextIO | None = None) -> None:
         library = logging.getLogger(name)
         library.handlers.clear()
         library.propagate = True
-    for chatty in (
+    for chatty in [
         "uvicorn.access",
         "pgqueuer",
         "sqlalchemy",
@@ -106,7 +106,7 @@ def configure(level: str = "INFO", stream: TextIO | None = None) -> None:
         "alembic",
         "httpx",
         "openai",
-    ):
+    ]:
         logging.getLogger(chatty).setLevel(logging.WARNING)
 
 

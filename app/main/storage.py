@@ -131,12 +131,11 @@ class Storage:
     async def user_named(self, named: str) -> str:
         """`named`, else the default user: of the settings, of the demo companies, or the only one there is. Raises
         `AppError` (usage) when that is nobody."""
-        if named or self.settings.default_user:
-            return named or self.settings.default_user
+        if default := named or self.settings.default_user:
+            return default
         everybody = [f"{tenant.name}/{user.name}" for tenant, users in await self._people() for user in users]
-        demo = await self._demo_asker()
-        if demo in everybody or len(everybody) == 1:
-            return demo if demo in everybody else everybody[0]
+        if (chosen := _only_of(everybody, await self._demo_asker())) is not None:
+            return chosen
         detail = "Say who asks: --as TENANT/USER, or CONCLAVE_DEFAULT_USER. There is nobody yet."
         if everybody:
             detail = detail.replace("There is nobody yet", "`conclave user list TENANT` shows who there is")
@@ -149,9 +148,8 @@ class Storage:
         if default:
             return default
         known = [tenant.name for tenant, _ in await self._people()]
-        demo = (await self._demo_asker()).partition("/")[0]
-        if demo in known or len(known) == 1:
-            return demo if demo in known else known[0]
+        if (chosen := _only_of(known, (await self._demo_asker()).partition("/")[0])) is not None:
+            return chosen
         detail = "Say which company: --tenant NAME, or CONCLAVE_DEFAULT_TENANT. `conclave tenant list` shows them."
         raise AppError(ErrorCode.PAYLOAD_INVALID, detail, status=422)
 
@@ -167,6 +165,11 @@ class Storage:
             return []
         async with (await self.open_operator()).operator_scope() as tx:
             return [(tenant, await tenants.users(tx, tenant.tenant_id)) for tenant in await tenants.tenants(tx)]
+
+
+def _only_of(names: list[str], preferred: str) -> str | None:
+    """The preferred name if it is there, else the only one."""
+    return preferred if preferred in names else names[0] if len(names) == 1 else None
 
 
 def operator_claims(tenant: str, departments: frozenset[str] = frozenset()) -> Claims:
