@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import UUID
 
 import structlog
@@ -36,19 +36,19 @@ class Addresses:
     """Makes tenants and users; empty = not possible from here."""
 
 
+@dataclass(frozen=True)
 class Directory:
     """The tenants and users of the database."""
 
-    def __init__(self, database: Database):
-        self._database = database
-        self._known_until: dict[UUID, float] = {}
+    database: Database
+    _known_until: dict[UUID, float] = field(default_factory=dict)
 
     async def is_known(self, principal: Principal) -> bool:
         """Whether the caller's tenant exists; at most one query a minute and tenant. Raises `AppError` (503) when the
         database is away."""
         if time.monotonic() < self._known_until.get(principal.tenant_id, 0):
             return True
-        async with self._database.principal_scope(principal, durable=False) as tx:
+        async with self.database.principal_scope(principal, durable=False) as tx:
             is_known = bool(await tenants.tenants(tx))
         if is_known:
             self._known_until[principal.tenant_id] = time.monotonic() + _KNOWN_SECONDS
@@ -62,7 +62,7 @@ class Directory:
         tenant, _, name = user.partition("/")
         tenant_id = tenant_id_of(tenant)
         nobody = Principal.without_rights(tenant_id, user_id_of(tenant_id, name))
-        async with self._database.principal_scope(nobody, durable=False) as tx:
+        async with self.database.principal_scope(nobody, durable=False) as tx:
             found = await tenants.user(tx, tenant_id, nobody.user_id)
         if found is None:
             raise AppError(ErrorCode.NOT_FOUND, f"There is no user {user[:100]!r}; write tenant/user.", status=404)
