@@ -112,8 +112,10 @@ class Trace:
     def resolver(self, duration_ms: int, policy: str, resolved: int, metadata: dict[str, Any]) -> None:
         """Sources were weighed."""
         self.resolution_ms = duration_ms
-        figures = {"duration_ms": duration_ms, "resolved_conflicts": resolved}
-        self.add("ConflictResolver", "resolver", policy=policy, metadata=metadata, **figures)
+        self.add(
+            "ConflictResolver", "resolver", policy=policy, duration_ms=duration_ms, resolved_conflicts=resolved,
+            metadata=metadata,
+        )  # fmt: skip
 
     @property
     def resolution(self) -> FlowAction | None:

@@ -107,12 +107,7 @@ class Services:
 
     @classmethod
     async def open(
-        cls,
-        settings: Settings,
-        *,
-        work: bool = True,
-        queues: Collection[str] = IN_PROCESS,
-        on_stage: Stage = silent,
+        cls, settings: Settings, *, work: bool = True, queues: Collection[str] = IN_PROCESS, on_stage: Stage = silent
     ) -> "Services":
         """Open everything: database (migrated when its owner's address is known), model, rooms and, with `work`, the
         worker of `queues` (see `served_queues`). An embedded database that was never filled gets the demo data first.

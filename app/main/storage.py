@@ -189,10 +189,7 @@ class Readiness:
     """The checks behind `/ready`."""
 
     def __init__(
-        self,
-        storage: Storage,
-        is_model_loaded: Callable[[], bool],
-        is_worker_well: Callable[[], bool | None],
+        self, storage: Storage, is_model_loaded: Callable[[], bool], is_worker_well: Callable[[], bool | None]
     ):
         """`is_worker_well`: None = this process has no worker, so that is not asked."""
         self._is_worker_well = is_worker_well

@@ -11,7 +11,7 @@ from app.agents.registry import AgentRegistry
 from app.agents.remote import StepService
 from app.agents.spec import ALL_QUEUES
 from app.api.deps import AppServices
-from app.domain.answer import ErrorAnswer, to_json
+from app.domain.answer import ErrorAnswer
 from app.domain.documents import DocumentStatus
 from app.domain.documents import Progress as Stage
 from app.domain.tasks import TaskKind, TaskStatus
@@ -138,13 +138,7 @@ async def _finish(run: TaskRun, registry: TaskRegistry, published: Published) ->
         await registry.finish(run, status=TaskStatus.COMPLETED, result=told, event=FinalReport(answer=told))
         return
     message = f"{published.code}: {published.detail}"
-    error = to_json(
-        ErrorAnswer(
-            error=True, error_code=ErrorCode.DOCUMENT_REJECTED.value, error_message=message, partial_results={},
-            fallback_answer="", flow_action=(),
-        )
-    )  # fmt: skip
-    result = {**error, **told, "outcome": "failed"}
+    result = {**ErrorAnswer.bare(ErrorCode.DOCUMENT_REJECTED.value, message), **told, "outcome": "failed"}
     await registry.finish(
         run, status=TaskStatus.FAILED, result=result, error_message=message, event=TaskFailed(answer=result)
     )

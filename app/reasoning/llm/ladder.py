@@ -80,7 +80,7 @@ class Rung:
     breaker: Breaker = field(default_factory=lambda: Breaker(time.monotonic))
 
 
-@dataclass(frozen=True)
+@dataclass
 class Ladder:
     """Models from the best to the smallest. What comes after the last one is for the caller to know."""
 
