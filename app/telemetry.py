@@ -38,6 +38,7 @@ _REPEATING_LIBRARIES = ("pgqueuer", "asyncpg")
 _REPEATING_EVENTS = frozenset({
     "hints_lost", "lease_not_renewed", "not_looked", "not_ready", "notifications_away", "worker_interrupted",
 })  # fmt: skip
+_CHATTY = ("uvicorn.access", "pgqueuer", "sqlalchemy", "asyncio", "sse_starlette", "alembic", "httpx", "openai")
 _SELDOM_SECONDS = 30.0
 _MAX_TEXT = 200
 _MAX_FRAMES = 8
@@ -97,16 +98,7 @@ def configure(level: str = "INFO", stream: TextIO | None = None) -> None:
         library = logging.getLogger(name)
         library.handlers.clear()
         library.propagate = True
-    for chatty in (
-        "uvicorn.access",
-        "pgqueuer",
-        "sqlalchemy",
-        "asyncio",
-        "sse_starlette",
-        "alembic",
-        "httpx",
-        "openai",
-    ):
+    for chatty in _CHATTY:
         logging.getLogger(chatty).setLevel(logging.WARNING)
 
 

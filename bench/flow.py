@@ -149,7 +149,7 @@ class Bench:
 
     async def _floor(self, ids: set[UUID]) -> tuple[float, float]:
         batches, statements = list(self._embedder.batches), list(self._recorder.statements)
-        connection = await open_driver(self._services.addresses.app)
+        connection = await open_driver(self._services.storage.addresses.app)
         try:
             clock = time.perf_counter()
             for batch in batches:

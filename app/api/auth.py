@@ -7,8 +7,9 @@ The algorithm and the address come from the settings, never from a token; of a t
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, Protocol
+from typing import Annotated, Any
 
 import jwt
 import structlog
@@ -54,15 +55,6 @@ class Claims(BaseModel):
             roles=frozenset(self.roles),
             name=self.name or self.sub,
         )
-
-
-class KeySource(Protocol):
-    """Where verification keys come from."""
-
-    algorithms: list[str]
-
-    async def key(self, kid: str | None) -> Key:
-        """The key for a token. Raises `jwt.PyJWTError` when there is none for this `kid`."""
 
 
 class SharedSecret:
@@ -139,22 +131,24 @@ class PublishedKeys:
                 self._tried_at = time.monotonic()
 
 
-class Authenticator:
-    """Checks tokens. `is_known` tells whether the caller's tenant exists (and the user was not shut out)."""
+KeySource = SharedSecret | PublishedKeys
 
-    def __init__(
-        self, keys: KeySource, *, issuer: str, audience: str, is_known: Callable[[Principal], Awaitable[bool]]
-    ):
-        self._keys = keys
-        self._issuer = issuer
-        self._audience = audience
-        self._is_known = is_known
+
+@dataclass(frozen=True)
+class Authenticator:
+    """Checks tokens."""
+
+    keys: KeySource
+    issuer: str
+    audience: str
+    is_known: Callable[[Principal], Awaitable[bool]]
+    """Whether the caller's tenant exists (and the user was not shut out)."""
 
     async def authenticate(self, authorization: str | None) -> Principal:
         """The caller behind an ``Authorization`` header. Raises `AppError` UNAUTHENTICATED for anything but a
         good token; the reasons are not told apart to the caller."""
         principal = (await self._verified(bearer_token(authorization))).principal()
-        if not await self._is_known(principal):
+        if not await self.is_known(principal):
             raise unauthenticated()
         return principal
 
@@ -163,10 +157,10 @@ class Authenticator:
             kid = jwt.get_unverified_header(token).get("kid")
             payload = jwt.decode(
                 token,
-                await self._keys.key(kid if isinstance(kid, str) else None),
-                algorithms=self._keys.algorithms,
-                issuer=self._issuer,
-                audience=self._audience,
+                await self.keys.key(kid if isinstance(kid, str) else None),
+                algorithms=self.keys.algorithms,
+                issuer=self.issuer,
+                audience=self.audience,
                 leeway=LEEWAY_SECONDS,
                 options={"require": ["exp", "iss", "aud", "sub"]},
             )
@@ -176,27 +170,23 @@ class Authenticator:
             raise unauthenticated() from None
 
 
+@dataclass(frozen=True, kw_only=True)
 class DevLogin:
     """Tokens for the demo users, for a person sitting at this machine."""
 
-    def __init__(
-        self, users: Mapping[str, Claims], secret: SharedSecret, *, issuer: str, audience: str, ttl_seconds: int
-    ):
-        self._users = dict(users)
-        self._secret, self._issuer, self._audience = secret, issuer, audience
-        self.ttl_seconds = ttl_seconds
-
-    @property
-    def users(self) -> Mapping[str, Claims]:
-        """Demo users by ``tenant/user``."""
-        return self._users
+    users: Mapping[str, Claims]
+    """By ``tenant/user``."""
+    secret: SharedSecret
+    issuer: str
+    audience: str
+    ttl_seconds: int
 
     def token_for(self, user: str) -> str:
         """A token for a demo user. Raises `AppError` NOT_FOUND for anybody else."""
-        if user not in self._users:
+        if user not in self.users:
             raise AppError(ErrorCode.NOT_FOUND, "There is no such demo user.", status=404)
-        claims = self._users[user]
-        return self._secret.sign(claims, issuer=self._issuer, audience=self._audience, ttl_seconds=self.ttl_seconds)
+        claims, ttl = self.users[user], self.ttl_seconds
+        return self.secret.sign(claims, issuer=self.issuer, audience=self.audience, ttl_seconds=ttl)
 
 
 def bearer_token(authorization: str | None) -> str:

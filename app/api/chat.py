@@ -78,11 +78,7 @@ async def chat_stream(
     return JournalStream(services.journal.follow(run.principal, run.task_id))
 
 
-@router.post(
-    "/plans",
-    summary="See the plan of a question",
-    responses={200: _example("plan"), 403: {"model": Problem}},
-)
+@router.post("/plans", summary="See the plan of a question", responses={200: _example("plan"), 403: {"model": Problem}})
 async def plan(body: ChatBody, caller: Caller, services: Services) -> PlanView:
     """The plan a question would get, and roughly what a language model would read and write for it. Nothing is
     executed or stored."""
@@ -95,9 +91,7 @@ async def plan(body: ChatBody, caller: Caller, services: Services) -> PlanView:
     drafted = await flow.dry_run(principal, request, known)
     written = drafted.model_dump(mode="json")
     return PlanView(
-        plan=written,
-        user_access=tuple(sorted(principal.scopes)),
-        token_estimate=_token_estimate(drafted, written),
+        plan=written, user_access=tuple(sorted(principal.scopes)), token_estimate=_token_estimate(drafted, written)
     )
 
 

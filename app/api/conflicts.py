@@ -1,7 +1,7 @@
 """What runs weighed: weighing it again by other weights, and the ledger."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Query
@@ -35,27 +35,13 @@ class WeightsBody(Body):
         return self
 
 
-class ScopeBody(Body):
-    """Factors of scopes; what is left out stays."""
-
-    private: Share | None = None
-    internal: Share | None = None
-    public: Share | None = None
-
-
-class RecencyBody(Body):
-    """Factors of ages, counted from the newer source; what is left out stays."""
-
-    within_30_days: Share | None = None
-    within_90_days: Share | None = None
-    older: Share | None = None
-
-
 class RulesBody(Body):
     """Steps of the rules (§4.1 of the flow); what is left out stays."""
 
-    priority_by_scope: ScopeBody = ScopeBody()
-    priority_by_recency: RecencyBody = RecencyBody()
+    priority_by_scope: dict[Scope, Share] = {}
+    """Factors of scopes."""
+    priority_by_recency: dict[Literal["within_30_days", "within_90_days", "older"], Share] = {}
+    """Factors of ages, counted from the newer source."""
 
 
 class ResolveBody(Body):
@@ -77,7 +63,7 @@ class ResolveBody(Body):
 
     def wanted(self) -> Wanted:
         """As a record of the services below."""
-        rules = {} if self.rules is None else self.rules.model_dump(exclude_none=True)
+        rules = {} if self.rules is None else self.rules.model_dump()
         weights = None if self.weights is None else self.weights.model_dump()
         return Wanted(weights=weights, threshold=self.threshold, **rules)
 

@@ -8,6 +8,7 @@ import asyncio
 import re
 import time
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import dataclass, field
 from uuid import uuid4
 
 import structlog
@@ -51,11 +52,11 @@ _JSON_STRUCTURE = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
 _log = structlog.get_logger(__name__)
 
 
+@dataclass(frozen=True)
 class RequestMiddleware:
     """Gives the request an id, adds the security headers, logs one line, and turns unknown errors into a 500."""
 
-    def __init__(self, app: ASGIApp):
-        self.app = app
+    app: ASGIApp
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request; other scopes (lifespan) pass."""
@@ -77,43 +78,43 @@ class RequestMiddleware:
                 _log_request(scope, answer.status, started)
 
 
+@dataclass
 class _Answer:
     """The sending side of one request: adds headers and remembers the status."""
 
-    def __init__(self, send: Send, request_id: str):
-        self._send, self._request_id = send, request_id
-        self.status: int | None = None
+    receiver: Send
+    request_id: str
+    status: int | None = None
 
     async def send(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
             headers = MutableHeaders(scope=message)
-            headers["X-Request-ID"] = self._request_id
+            headers["X-Request-ID"] = self.request_id
             for name, value in SECURITY_HEADERS.items():
                 headers.setdefault(name, value)
             headers.setdefault("Cache-Control", "no-store")
-        await self._send(message)
+        await self.receiver(message)
 
 
+@dataclass(frozen=True, kw_only=True)
 class AuthenticationMiddleware:
     """Lets nobody below `roots` without a good token; leaves the `Principal` in the request's state.
 
     `authenticate` is asked per request, so that it can come up with the service (lifespan) after this is built.
     """
 
-    def __init__(
-        self, app: ASGIApp, *, authenticate: Callable[[str | None], Awaitable[Principal]], roots: tuple[str, ...]
-    ):
-        self.app = app
-        self._authenticate, self._roots = authenticate, roots
+    app: ASGIApp = field(kw_only=False)
+    authenticate: Callable[[str | None], Awaitable[Principal]]
+    roots: tuple[str, ...]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
-        if scope["type"] != "http" or scope["path"] in OPEN_PATHS or not lies_below(scope["path"], self._roots):
+        if scope["type"] != "http" or scope["path"] in OPEN_PATHS or not lies_below(scope["path"], self.roots):
             await self.app(scope, receive, send)
             return
         try:
-            principal = await self._authenticate(Headers(scope=scope).get("authorization"))
+            principal = await self.authenticate(Headers(scope=scope).get("authorization"))
         except AppError as error:
             await _refuse(problem_of(error), scope, receive, send)
             return

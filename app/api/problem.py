@@ -83,11 +83,7 @@ def problem(
 def problem_of(error: AppError) -> Response:
     """The response of an `AppError`."""
     return problem(
-        error.code,
-        error.detail,
-        error.status,
-        task_id=error.task_id,
-        retry_after_seconds=error.retry_after_seconds,
+        error.code, error.detail, error.status, task_id=error.task_id, retry_after_seconds=error.retry_after_seconds
     )
 
 

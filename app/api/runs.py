@@ -13,7 +13,7 @@ from fastapi import Request
 from app.api.auth import narrowed_by_context
 from app.api.deps import AppServices, check_question
 from app.api.schemas import ChatBody, WaitingView
-from app.domain.answer import ErrorAnswer, in_seed_order, to_json
+from app.domain.answer import ErrorAnswer, in_seed_order
 from app.domain.principal import Principal
 from app.domain.tasks import ChatRequest, NewTask, Task
 from app.errors import AppError, ErrorCode
@@ -184,7 +184,8 @@ def _body_of(event: Event, run: StartedRun) -> tuple[int, dict[str, Any]]:
         case TaskFailed(answer=answer):
             return _STATUS_OF_FAILURE.get(answer.get("error_code", ""), 500), _with_ids(answer, run)
         case TaskCancelled(reason=reason):
-            return 409, _with_ids(_cancelled(reason), run)
+            stopped = ErrorAnswer.bare(ErrorCode.TASK_CANCELLED.value, f"The task was stopped: {reason}")
+            return 409, _with_ids(stopped, run)
         case _:
             raise AssertionError(f"{event.type} does not end a run")
 
@@ -192,13 +193,3 @@ def _body_of(event: Event, run: StartedRun) -> tuple[int, dict[str, Any]]:
 def _with_ids(answer: Mapping[str, Any], run: StartedRun) -> dict[str, Any]:
     known = {**answer, "session_id": str(run.session_id), "task_id": str(run.task_id)}
     return in_seed_order({"outcome": "failed", **known})
-
-
-def _cancelled(reason: str) -> dict[str, Any]:
-    told = f"The task was stopped: {reason}"
-    code = ErrorCode.TASK_CANCELLED.value
-    return to_json(
-        ErrorAnswer(
-            error=True, error_code=code, error_message=told, partial_results={}, fallback_answer="", flow_action=()
-        )
-    )

@@ -152,6 +152,12 @@ class ErrorAnswer(Record):
     durability: Durability | None = None
     """As in the final answer."""
 
+    @classmethod
+    def bare(cls, code: str, message: str) -> dict[str, Any]:
+        """The answer of a run of which nothing could be saved, as JSON."""
+        nothing: dict[str, Any] = {"partial_results": {}, "fallback_answer": "", "flow_action": ()}
+        return to_json(cls(error=True, error_code=code, error_message=message, **nothing))
+
 
 class ToolUsage(Record):
     """Calls of one tool."""

@@ -1,21 +1,13 @@
-"""Read questions as clients of other protocols write them.
-
-A thread, chat or context is named by its client and is one of the caller's sessions, opened with its first question.
-Its history is kept here; earlier messages a client sends along are not read.
-"""
+"""Read questions as clients of other protocols write them."""
 
 from collections.abc import Iterable, Mapping
 from datetime import date
 from typing import Any, Literal, TypeVar
-from uuid import UUID, uuid5
+from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from app.api.deps import AppServices
 from app.api.schemas import ChatBody, Label, Text
-from app.api.tasks import own_run
-from app.domain.principal import Principal
-from app.domain.tasks import Task
 from app.errors import AppError, ErrorCode, describe_validation
 
 QUESTION_MISSING = "messages: the last one must be the user's and hold text only; bring files by POST /api/v1/files."
@@ -74,24 +66,6 @@ def question_of(role: str, content: str | tuple[TextPart | OtherPart, ...] | Map
     if role != "user" or parts is None or any(isinstance(part, OtherPart) for part in parts):
         raise AppError(ErrorCode.PAYLOAD_INVALID, QUESTION_MISSING, status=422)
     return text_of(parts)
-
-
-async def find_own_run(services: AppServices, caller: Principal, task_id: UUID) -> Task | None:
-    """A run of the caller; None for any other id."""
-    try:
-        return await own_run(services, caller, task_id)
-    except AppError as error:
-        if error.code is ErrorCode.NOT_FOUND:
-            return None
-        raise
-
-
-def session_of(caller: Principal, thread_id: str) -> UUID:
-    """The session of a thread: the one of this id, else always the same one for the same caller and name."""
-    try:
-        return UUID(thread_id)
-    except ValueError:
-        return uuid5(caller.user_id, thread_id)
 
 
 def question_body(question: str, session_id: UUID | None, wishes: Wishes) -> ChatBody:

@@ -13,10 +13,7 @@ from app.api.middleware import API_ROOT, lies_below
 from app.api.problem import MEDIA_TYPE
 from app.plugins import FACES, PluginError, Plugins, load_plugins
 
-BUILT_IN = {
-    "openai": "app.faces.openai:FACE",
-    "mcp": "app.faces.mcp:FACE",
-}
+BUILT_IN = {"openai": "app.faces.openai:FACE", "mcp": "app.faces.mcp:FACE"}
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -22,18 +22,7 @@ from app.domain.answer import in_seed_order
 from app.domain.evidence import titles_by_url, without_page
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
-from app.events import (
-    EndProcess,
-    Event,
-    FinalReport,
-    JournalEntry,
-    PlanReady,
-    Progress,
-    Redispatched,
-    StartProcess,
-    TaskFailed,
-    TextDelta,
-)
+from app.events import Event, FinalReport, JournalEntry, Progress, Redispatched, TaskFailed, TextDelta
 
 Chunk = dict[str, Any]
 Evidence = Sequence[Mapping[str, Any]]
@@ -42,12 +31,6 @@ ANSWER_FIELDS = (
 )  # fmt: skip
 """Of an answer, without its trace."""
 _REWRITTEN = "The answer was written anew after its first words were sent; ask again."
-_STEP_CHANGES = (
-    ("current_task", "pending", "in_progress"),
-    ("completed_task", "in_progress", "completed"),
-    ("failed_task", "in_progress", "failed"),
-)
-"""What a progress object names, and how that step's state changes."""
 
 
 @dataclass(frozen=True)
@@ -56,8 +39,6 @@ class Progressed:
 
     is_counted: bool
     """Whether `RunReader.progress` and `message` are new."""
-    step: int | None
-    """The step whose state changed."""
 
 
 @dataclass(frozen=True)
@@ -90,11 +71,8 @@ class RunReader:
     """See `titles_of`; asked once, with the end. None = sources have no titles."""
     with_text: bool = True
     """False for a reader that takes the text whole with the end."""
-    steps: list[dict[str, Any]] | None = None
-    """The plan's steps in their order, each with its ``status``; None before there is a plan."""
     progress: float = 0
     message: str = ""
-    agents: dict[str, dict[str, bool]] = field(default_factory=dict)
     _given_out: str = ""
     _of_attempt: str = ""
 
@@ -106,7 +84,7 @@ class RunReader:
                 seq, titles = entry.seq, {}
                 if isinstance(entry.event, FinalReport) and self.name_sources is not None:
                     titles = await self.name_sources(entry.event.answer["evidence"])
-                for update in self._read(entry.event, titles):
+                for update in self.read(entry.event, titles):
                     yield seq, update
         except AppError as error:
             yield seq + 1, Failed(error.detail, error.code)
@@ -114,7 +92,8 @@ class RunReader:
             if isinstance(entries, AsyncGenerator):
                 await entries.aclose()
 
-    def _read(self, event: Event, titles: Mapping[str, str]) -> Iterator[Update]:
+    def read(self, event: Event, titles: Mapping[str, str]) -> Iterator[Update]:
+        """Read one event; `titles` are those of its sources."""
         match event:
             case TextDelta(text=text):
                 if self.with_text and (piece := self._new_text(text)):
@@ -125,20 +104,11 @@ class RunReader:
                 yield from self._answered(answer, titles)
             case TaskFailed(answer=answer):
                 yield Failed(str(answer.get("error_message")), ErrorCode(answer["error_code"]))
-            case _:
-                self._note(event)
-                yield event
-
-    def _note(self, event: Event) -> None:
-        match event:
-            case PlanReady(plan=plan):
-                self.steps = _steps_of(plan)
-            case StartProcess(agent=agent, active=speaks) | EndProcess(agent=agent, active=speaks):
-                self.agents[agent] = {"speaking": speaks}
             case Redispatched():
-                self._of_attempt, self.agents = "", {}
+                self._of_attempt = ""
+                yield event
             case _:
-                pass
+                yield event
 
     def _new_text(self, text: str) -> str:
         """What of a piece was not given out by an earlier attempt, which begins its text again."""
@@ -162,31 +132,7 @@ class RunReader:
         if is_counted:
             self.progress = output["progress_percentage"]
             self.message = str(output.get("progress_message") or "")
-        return Progressed(is_counted, self._move_step(output))
-
-    def _move_step(self, output: Mapping[str, Any]) -> int | None:
-        for name, before, after in _STEP_CHANGES:
-            found = output.get(name)
-            if not isinstance(found, Mapping):
-                continue
-            wanted = (found.get("agent"), found.get("tool"), found.get("purpose"), before)
-            for index, step in enumerate(self.steps or ()):
-                if (step["agent"], step["tool"], step["purpose"], step["status"]) == wanted:
-                    step["status"] = after
-                    return index
-        return None
-
-
-def _steps_of(plan: Mapping[str, Any]) -> list[dict[str, Any]]:
-    return [
-        {
-            "tier": int(number), "agent": step["agent"], "tool": step["tool"],
-            "purpose": step.get("purpose") or step.get("message", ""), "status": step.get("status", "pending"),
-        }
-        for tier in plan.get("execution_flow", {}).get("planning", {}).get("tasks", ())
-        for number, steps in tier.items()
-        for step in steps
-    ]  # fmt: skip
+        return Progressed(is_counted)
 
 
 async def titles_of(services: AppServices, caller: Principal, evidence: Evidence) -> dict[str, str]:

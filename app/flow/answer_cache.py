@@ -3,7 +3,6 @@
 An answer belongs to one set of rights, one state of the corpus and one question.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING
@@ -63,22 +62,15 @@ class CachedAnswer(Record):
     metadata: ExecutionMetadata
 
 
-class AnswerCache:
-    """A bounded store in this process whose entries end after a while."""
+AnswerCache = TTLCache[AnswerKey, CachedAnswer]
+"""A bounded store in this process whose entries end after a while."""
 
-    def __init__(self, *, ttl_seconds: float, timer: Callable[[], float], max_entries: int = MAX_ENTRIES):
-        """`timer` is a monotonic clock in seconds."""
-        self._entries: TTLCache[AnswerKey, CachedAnswer] = TTLCache(max_entries, ttl_seconds, timer)
 
-    def get(self, key: AnswerKey) -> CachedAnswer | None:
-        """The answer; counted as a lookup of the run."""
-        found = self._entries.get(key)
-        count_lookups(found is not None)
-        return found
-
-    def put(self, key: AnswerKey, answer: CachedAnswer) -> None:
-        """Keep an answer."""
-        self._entries[key] = answer
+def look_up(memory: AnswerCache, key: AnswerKey) -> CachedAnswer | None:
+    """Find an answer; counted as a lookup of the run."""
+    found = memory.get(key)
+    count_lookups(found is not None)
+    return found
 
 
 _TIMELESS = frozenset({RAG_TOOL, CHANGES_TOOL, SUMMARY_TOOL, MATH_TOOL, UNIT_TOOL})
@@ -125,7 +117,7 @@ def cache_answer(
         verdicts=state.get("verdicts", ()),
         metadata=ExecutionMetadata.model_validate(told.model_dump(exclude_unset=True, exclude={"model_usage"})),
     )  # fmt: skip
-    context.memory.put(key, answer)
+    context.memory[key] = answer
 
 
 def _is_lasting(context: "RunContext", composition: Composition) -> bool:

@@ -4,7 +4,7 @@ from langgraph.runtime import Runtime
 
 from app.agents.handover import Floor
 from app.errors import AppError, ErrorCode
-from app.flow.answer_cache import cache_key
+from app.flow.answer_cache import cache_key, look_up
 from app.flow.planning import plan_directly
 from app.flow.state import Asking, Decision, Ports, RunContext, RunState
 from app.reasoning import AgentOffer, Classification
@@ -17,7 +17,7 @@ async def orchestrate(state: RunState, runtime: Runtime[RunContext]) -> RunState
     started_at = context.ports.now()
     offers = offers_for(context.ports, context.asking)
     key = await cache_key(context)
-    known = context.memory.get(key) if key else None
+    known = look_up(context.memory, key) if key else None
     if known:
         context.trace.router(started_at, "remembered", known.as_of)
         if known.plan:

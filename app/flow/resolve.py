@@ -9,7 +9,6 @@ what the trace, the ``conflict_resolved`` event and the ledger tell.
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from langgraph.runtime import Runtime
 
@@ -82,10 +81,10 @@ async def weigh(context: RunContext, findings: tuple[Finding, ...], language: La
 
 def trace_resolution(context: RunContext, conflicts: Sequence[Conflict], duration_ms: int) -> None:
     """Tell the trace what was weighed."""
-    context.trace.resolver(
-        duration_ms, context.limits.rules.resolution_strategy, sum(1 for conflict in conflicts if conflict.decided),
-        _published(conflicts, context.limits),
-    )  # fmt: skip
+    weighing = _weighing(context.limits)
+    told = {**weighing.model_dump(), "conflicts": [conflict.as_json() for conflict in conflicts]}
+    decided = sum(1 for conflict in conflicts if conflict.decided)
+    context.trace.resolver(duration_ms, weighing.rules.resolution_strategy, decided, told)
 
 
 def surest(findings: Sequence[Finding]) -> tuple[Finding, ...]:
@@ -233,13 +232,3 @@ def _claim_text(claim: Claim) -> str:
 def _clean_text(text: str, passage: Passage) -> str:
     """Words of a passage or its title: they are a document's, and may hold addresses of others."""
     return LinkGuard((passage.address,), known_text=f"{passage.title}\n{passage.text}").clean(text)
-
-
-def _published(conflicts: Sequence[Conflict], limits: FlowLimits) -> dict[str, Any]:
-    weighing = _weighing(limits)
-    return {
-        "weights": weighing.weights,
-        "threshold": weighing.threshold,
-        "rules": weighing.rules.model_dump(),
-        "conflicts": [conflict.as_json() for conflict in conflicts],
-    }

@@ -1,12 +1,13 @@
 """A run's world: what the nodes of the department flow read (context) and hand on (state)."""
 
 import asyncio
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Literal, TypedDict
 from uuid import UUID
+
+from cachetools import TTLCache
 
 from app.agents.handover import Floor, Reason
 from app.agents.registry import AgentRegistry
@@ -21,7 +22,7 @@ from app.domain.record import Record
 from app.domain.tasks import ChatRequest, Message, PrivateContext, Recollection
 from app.domain.zones import HOME, zone_named
 from app.events import TextDelta
-from app.flow.answer_cache import AnswerCache, AnswerKey, CachedAnswer
+from app.flow.answer_cache import MAX_ENTRIES, AnswerCache, AnswerKey, CachedAnswer
 from app.flow.trace import Trace
 from app.reasoning import AgentOffer, AsOf, Classification, Probe, Reasoner, ResolvedPoint
 from app.reasoning.budget import Account, Ledger
@@ -184,7 +185,7 @@ class Opening:
     def __init__(self, ports: Ports, limits: FlowLimits):
         self.ports = ports
         self.limits = limits
-        self._memory = AnswerCache(ttl_seconds=limits.cache_ttl_seconds, timer=time.monotonic)
+        self._memory: AnswerCache = TTLCache(MAX_ENTRIES, limits.cache_ttl_seconds)
         """The flow's own: no other flow, with other tools or settings, ever reads it."""
 
     async def context(self, run: TaskRun, caches: CacheUse) -> RunContext:

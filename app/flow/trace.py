@@ -112,13 +112,10 @@ class Trace:
     def resolver(self, duration_ms: int, policy: str, resolved: int, metadata: dict[str, Any]) -> None:
         """Sources were weighed."""
         self.resolution_ms = duration_ms
-        told: dict[str, Any] = {
-            "policy": policy,
-            "duration_ms": duration_ms,
-            "resolved_conflicts": resolved,
-            "metadata": metadata,
-        }
-        self.add("ConflictResolver", "resolver", **told)
+        self.add(
+            "ConflictResolver", "resolver", policy=policy, duration_ms=duration_ms, resolved_conflicts=resolved,
+            metadata=metadata,
+        )  # fmt: skip
 
     @property
     def resolution(self) -> FlowAction | None:

@@ -18,7 +18,7 @@ from app.embedding.onnx import OnnxEmbedder
 from app.errors import AppError, ErrorCode
 from app.flow.deep.context import DeepPorts, Files
 from app.flow.deep.graph import DeepFlow
-from app.flow.deep.state import Checkpoints, DeepLimits
+from app.flow.deep.state import DeepLimits
 from app.flow.state import FlowLimits, Ports
 from app.journal.outage import Outage
 from app.reasoning import Reasoner
@@ -34,6 +34,7 @@ from app.settings import Settings
 from app.storage.database import Database
 from app.storage.notifications import NotificationChannel, identity_of
 from app.storage.spool import Spool, SpoolLimits
+from app.tasks.approvals import DeepStates
 from app.tasks.outage import SpooledWrites
 from app.tools.base import Toolbox
 from app.tools.catalogue import ToolPorts, WebPorts, build_toolbox
@@ -194,7 +195,7 @@ def open_deep(
     limits: FlowLimits,
     runner: StepRunner,
     ladder: Ladder,
-    checkpoints: Checkpoints,
+    checkpoints: DeepStates,
     files: Files,
     database: Database,
 ) -> DeepFlow:

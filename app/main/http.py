@@ -11,6 +11,7 @@ import socket
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
 
@@ -53,6 +54,7 @@ _DESCRIPTION = (
 )
 _GRACEFUL_SECONDS = 2
 """For requests on the private socket that still run at shutdown."""
+_POLL_SECONDS = 0.005
 _MAX_SOCKET_PATH = 100
 """Bytes; the kernels' limits are 107 and 103."""
 
@@ -118,6 +120,7 @@ def create_app(
     """Callers on the private socket, by the bearer of the request that runs."""
     install_problem_handlers(app)
     app.include_router(operations.router)
+    app.router.routes.extend(operations.PAGES)
     app.include_router(_version_1())
     for face in faces:
         app.include_router(face.router)
@@ -144,20 +147,21 @@ def _version_1() -> APIRouter:
     return router
 
 
+@dataclass(frozen=True)
 class PrivateDoor:
     """Lets whoever can open the private socket act as a user, or as an administrator of a tenant.
 
     Each request gets a bearer of its own, a random one that is worth something only while that request runs.
     """
 
-    def __init__(self, app: FastAPI, services: Services):
-        self._app, self._services = app, services
+    app: FastAPI
+    services: Services
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request; one that brings a token keeps it."""
         headers = Headers(scope=scope)
         if AS_HEADER not in headers or "authorization" in headers:
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         try:
             claims = await self._claims_of(unquote(headers[AS_HEADER]))
@@ -168,16 +172,16 @@ class PrivateDoor:
             await JSONResponse({"tenant": claims.tenant_id, "user": claims.sub})(scope, receive, send)
             return
         bearer = secrets.token_urlsafe(32)
-        guests: dict[str, Principal] = self._app.state.guests
+        guests: dict[str, Principal] = self.app.state.guests
         guests[bearer] = claims.principal()
         try:
             scope = {**scope, "headers": [*scope["headers"], (b"authorization", f"Bearer {bearer}".encode())]}
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
         finally:
             del guests[bearer]
 
     async def _claims_of(self, acting: str) -> Claims:
-        storage, agents = self._services.storage, self._services.rooms.agents
+        storage, agents = self.services.storage, self.services.rooms.agents
         tenant, slash, user = acting.partition("/")
         if user or not slash:
             return await storage.directory.claims_of(await storage.user_named(acting))
@@ -196,7 +200,8 @@ async def private_socket(app: FastAPI, services: Services, path: Path) -> AsyncI
     server = _InnerServer(config)
     serving = asyncio.create_task(server.serve(sockets=[listening]))
     try:
-        await server.ready.wait()
+        while not (server.started or serving.done()):  # noqa: ASYNC110 - uvicorn sets a flag and tells nobody
+            await asyncio.sleep(_POLL_SECONDS)
         yield
     finally:
         server.should_exit = True
@@ -217,15 +222,6 @@ def _listen(path: Path) -> socket.socket:
 
 class _InnerServer(uvicorn.Server):
     """A server inside a process that has its own way to be stopped."""
-
-    def __init__(self, config: uvicorn.Config):
-        super().__init__(config)
-        self.ready = asyncio.Event()
-
-    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """Begin to listen, and say so."""
-        await super().startup(sockets)
-        self.ready.set()
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

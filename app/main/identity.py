@@ -61,10 +61,10 @@ def dev_login(settings: Settings, keys: KeySource) -> DevLogin | None:
     """Sign-in as a demo user, where it is on and this service signs its own tokens. Reads one small file."""
     if not settings.dev_login or not isinstance(keys, SharedSecret):
         return None
-    claims = [demo_claims(user) for user in read_demo(settings.seed_dir).users]
+    users = {f"{user.tenant}/{user.name}": demo_claims(user) for user in read_demo(settings.seed_dir).users}
     return DevLogin(
-        {f"{one.tenant_id}/{one.sub}": one for one in claims}, keys, issuer=settings.auth_issuer,
-        audience=settings.auth_audience, ttl_seconds=_DEV_TOKEN_SECONDS,
+        users=users, secret=keys, issuer=settings.auth_issuer, audience=settings.auth_audience,
+        ttl_seconds=_DEV_TOKEN_SECONDS,
     )  # fmt: skip
 
 

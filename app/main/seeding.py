@@ -50,12 +50,7 @@ def _is_marked(mark: Path, state: str) -> bool:
 
 
 async def plant_seed(
-    folder: Path,
-    operator: Database,
-    ingestion: Ingestion,
-    log_book: LogBook,
-    now: datetime,
-    on_progress: Seen | None,
+    folder: Path, operator: Database, ingestion: Ingestion, log_book: LogBook, now: datetime, on_progress: Seen | None
 ) -> SeedReport:
     """Bring the seed folder in; log lines go on until `now`. Raises `AppError` for what cannot be read."""
     seed = await asyncio.to_thread(read_seed, folder)

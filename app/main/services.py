@@ -11,8 +11,9 @@ from uuid import UUID
 
 import structlog
 
-from app.agents.dispatch import RemoteSteps
+from app.agents.dispatch import Dispatch, RemoteSteps
 from app.agents.registry import AgentRegistry
+from app.agents.remote import StepService
 from app.agents.run import StepRunner
 from app.agents.spec import FileRefused
 from app.api.auth import Authenticator, Claims
@@ -44,8 +45,8 @@ from app.main.adapters import (
 )
 from app.main.identity import dev_login, key_source, trusted_hosts
 from app.main.seeding import SeedReport, Seen, plant_once, plant_seed, retell_logs
-from app.main.storage import Addresses, Directory, Readiness, Storage
-from app.main.working import Balancing, StepRooms, worker_of
+from app.main.storage import Readiness, Storage
+from app.main.working import Balancing, worker_of
 from app.reasoning import Reasoner
 from app.reasoning.budget import Ledger, StoredLedger
 from app.reasoning.llm import Ladder, ModelReasoner
@@ -100,28 +101,13 @@ class Services:
         self._rules: LocalReasoner
 
     @property
-    def addresses(self) -> Addresses:
-        """Where the database is."""
-        return self.storage.addresses
-
-    @property
     def database(self) -> Database:
         """The pool of the app's role."""
         return self.storage.database
 
-    @property
-    def directory(self) -> Directory:
-        """Tenants and users."""
-        return self.storage.directory
-
     @classmethod
     async def open(
-        cls,
-        settings: Settings,
-        *,
-        work: bool = True,
-        queues: Collection[str] = IN_PROCESS,
-        on_stage: Stage = silent,
+        cls, settings: Settings, *, work: bool = True, queues: Collection[str] = IN_PROCESS, on_stage: Stage = silent
     ) -> "Services":
         """Open everything: database (migrated when its owner's address is known), model, rooms and, with `work`, the
         worker of `queues` (see `served_queues`). An embedded database that was never filled gets the demo data first.
@@ -175,15 +161,11 @@ class Services:
 
     async def claims_of(self, user: str) -> Claims:
         """What the database says about ``tenant/user``. Raises `AppError` NOT_FOUND."""
-        return await self.directory.claims_of(user)
-
-    async def open_operator(self) -> Database:
-        """See `Storage.open_operator`."""
-        return await self.storage.open_operator()
+        return await self.storage.directory.claims_of(user)
 
     async def seed(self, on_progress: Seen | None = None, folder: Path | None = None) -> SeedReport:
         """Bring the demo companies in."""
-        operator = await self.open_operator()
+        operator = await self.storage.open_operator()
         source = folder or self.settings.seed_dir
         return await plant_seed(source, operator, self.ingestion, self.rooms.log_book, now(), on_progress)
 
@@ -194,7 +176,7 @@ class Services:
 
     def _open_ingestion(self, calibration: Calibration) -> None:
         self.health = Health(self.database, calibration.space, concepts=concepts_in)
-        balancing = Balancing(self.addresses.owner)
+        balancing = Balancing(self.storage.addresses.owner)
         self._stack.push_async_callback(balancing.aclose)
 
         async def after_publishing(principal: Principal, document_id: UUID) -> None:
@@ -212,13 +194,16 @@ class Services:
     async def _open_rooms(self) -> None:
         settings, calibration = self.settings, load_calibration(self.embedder.model)
         self._open_ingestion(calibration)
-        bus = await open_bus(settings.bus_url.get_secret_value(), self.addresses.app)
+        bus = await open_bus(settings.bus_url.get_secret_value(), self.storage.addresses.app)
         self._stack.push_async_callback(bus.aclose)
         journal = Journal(self.database, bus, await open_outage(settings, self.database, bus, self._stack))
         registry = TaskRegistry(
             self.database, journal, JobQueue(), now, settings.task_lease_seconds, settings.max_redispatches
         )
-        retriever = self._retriever(calibration)
+        retriever = Retriever(
+            self.database, self.embedder, calibration, caching=settings.enable_caching,
+            cache_ttl_seconds=settings.cache_ttl_seconds,
+        )  # fmt: skip
         self._rules = rules = LocalReasoner(self.embedder, settings.data_dir / "vectors")
         reasoner = self._mind(rules)
         toolbox = await open_tools(
@@ -231,8 +216,8 @@ class Services:
         corpus = Corpus(self.database, calibration.space)
         ledger = StoredLedger(self.database, spending_limits(settings)) if settings.has_model else Ledger()
         clock = TenantClock(self.database)
-        steps = StepRooms.of(runner, RemoteSteps(registry.steps, bus, now), agents, ledger)
-        ports = Ports(registry, memory, clock, retriever, corpus, reasoner, agents, steps.dispatch, ledger, now)
+        dispatch = Dispatch(agents, runner, RemoteSteps(registry.steps, bus, now))
+        ports = Ports(registry, memory, clock, retriever, corpus, reasoner, agents, dispatch, ledger, now)
         states = DeepStates(self.database, journal, now, settings.deep_approval_seconds)
         limits = _flow_limits(settings, hosts)
         deep = open_deep(settings, ports, limits, runner, self.ladder, states, self.attachments, self.database)
@@ -240,7 +225,10 @@ class Services:
         keys = key_source(settings)
         self.rooms = AppServices(
             authenticator=Authenticator(
-                keys, issuer=settings.auth_issuer, audience=settings.auth_audience, is_known=self.directory.is_known
+                keys,
+                issuer=settings.auth_issuer,
+                audience=settings.auth_audience,
+                is_known=self.storage.directory.is_known,
             ),
             dev_login=dev_login(settings, keys),
             registry=registry,
@@ -263,11 +251,8 @@ class Services:
             readiness=Readiness(self.storage, lambda: self.embedder.dimensions > 0, self._is_worker_well),
             now=now,
         )
+        steps = StepService(runner, registry.steps, ledger)
         self.worker = worker_of(settings, self.database, self.rooms, self.ingestion, steps, self._queues)
-
-    def _retriever(self, calibration: Calibration) -> Retriever:
-        caching, seconds = self.settings.enable_caching, self.settings.cache_ttl_seconds
-        return Retriever(self.database, self.embedder, calibration, caching=caching, cache_ttl_seconds=seconds)
 
     def _is_worker_well(self) -> bool | None:
         return self.worker.is_well if self._is_working else None

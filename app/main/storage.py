@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import UUID
 
 import structlog
@@ -36,19 +36,19 @@ class Addresses:
     """Makes tenants and users; empty = not possible from here."""
 
 
+@dataclass(frozen=True)
 class Directory:
     """The tenants and users of the database."""
 
-    def __init__(self, database: Database):
-        self._database = database
-        self._known_until: dict[UUID, float] = {}
+    database: Database
+    _known_until: dict[UUID, float] = field(default_factory=dict)
 
     async def is_known(self, principal: Principal) -> bool:
         """Whether the caller's tenant exists; at most one query a minute and tenant. Raises `AppError` (503) when the
         database is away."""
         if time.monotonic() < self._known_until.get(principal.tenant_id, 0):
             return True
-        async with self._database.principal_scope(principal, durable=False) as tx:
+        async with self.database.principal_scope(principal, durable=False) as tx:
             is_known = bool(await tenants.tenants(tx))
         if is_known:
             self._known_until[principal.tenant_id] = time.monotonic() + _KNOWN_SECONDS
@@ -62,7 +62,7 @@ class Directory:
         tenant, _, name = user.partition("/")
         tenant_id = tenant_id_of(tenant)
         nobody = Principal.without_rights(tenant_id, user_id_of(tenant_id, name))
-        async with self._database.principal_scope(nobody, durable=False) as tx:
+        async with self.database.principal_scope(nobody, durable=False) as tx:
             found = await tenants.user(tx, tenant_id, nobody.user_id)
         if found is None:
             raise AppError(ErrorCode.NOT_FOUND, f"There is no user {user[:100]!r}; write tenant/user.", status=404)
@@ -131,12 +131,11 @@ class Storage:
     async def user_named(self, named: str) -> str:
         """`named`, else the default user: of the settings, of the demo companies, or the only one there is. Raises
         `AppError` (usage) when that is nobody."""
-        if named or self.settings.default_user:
-            return named or self.settings.default_user
+        if default := named or self.settings.default_user:
+            return default
         everybody = [f"{tenant.name}/{user.name}" for tenant, users in await self._people() for user in users]
-        demo = await self._demo_asker()
-        if demo in everybody or len(everybody) == 1:
-            return demo if demo in everybody else everybody[0]
+        if (chosen := _only_of(everybody, await self._demo_asker())) is not None:
+            return chosen
         detail = "Say who asks: --as TENANT/USER, or CONCLAVE_DEFAULT_USER. There is nobody yet."
         if everybody:
             detail = detail.replace("There is nobody yet", "`conclave user list TENANT` shows who there is")
@@ -149,9 +148,8 @@ class Storage:
         if default:
             return default
         known = [tenant.name for tenant, _ in await self._people()]
-        demo = (await self._demo_asker()).partition("/")[0]
-        if demo in known or len(known) == 1:
-            return demo if demo in known else known[0]
+        if (chosen := _only_of(known, (await self._demo_asker()).partition("/")[0])) is not None:
+            return chosen
         detail = "Say which company: --tenant NAME, or CONCLAVE_DEFAULT_TENANT. `conclave tenant list` shows them."
         raise AppError(ErrorCode.PAYLOAD_INVALID, detail, status=422)
 
@@ -167,6 +165,11 @@ class Storage:
             return []
         async with (await self.open_operator()).operator_scope() as tx:
             return [(tenant, await tenants.users(tx, tenant.tenant_id)) for tenant in await tenants.tenants(tx)]
+
+
+def _only_of(names: list[str], preferred: str) -> str | None:
+    """The preferred name if it is there, else the only one."""
+    return preferred if preferred in names else names[0] if len(names) == 1 else None
 
 
 def operator_claims(tenant: str, departments: frozenset[str] = frozenset()) -> Claims:
@@ -186,10 +189,7 @@ class Readiness:
     """The checks behind `/ready`."""
 
     def __init__(
-        self,
-        storage: Storage,
-        is_model_loaded: Callable[[], bool],
-        is_worker_well: Callable[[], bool | None],
+        self, storage: Storage, is_model_loaded: Callable[[], bool], is_worker_well: Callable[[], bool | None]
     ):
         """`is_worker_well`: None = this process has no worker, so that is not asked."""
         self._is_worker_well = is_worker_well

@@ -3,18 +3,15 @@ documents came in."""
 
 import asyncio
 from collections.abc import Collection
-from dataclasses import dataclass
 from uuid import UUID
 
 import structlog
 
-from app.agents.dispatch import Dispatch, RemoteSteps
 from app.agents.registry import AgentRegistry
 from app.agents.remote import StepService
-from app.agents.run import StepRunner
 from app.agents.spec import ALL_QUEUES
 from app.api.deps import AppServices
-from app.domain.answer import ErrorAnswer, to_json
+from app.domain.answer import ErrorAnswer
 from app.domain.documents import DocumentStatus
 from app.domain.documents import Progress as Stage
 from app.domain.tasks import TaskKind, TaskStatus
@@ -23,7 +20,6 @@ from app.errors import AppError, ErrorCode
 from app.events import FinalReport, Progress, TaskFailed
 from app.ingestion.pipeline import Ingestion
 from app.ingestion.stages import Published
-from app.reasoning.budget import Ledger
 from app.settings import Settings
 from app.storage import large_tenants
 from app.storage.database import Database
@@ -49,19 +45,6 @@ _MESSAGES = {
 _log = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True)
-class StepRooms:
-    """How steps are done in this process: led by its runs, and served to leaders elsewhere."""
-
-    dispatch: Dispatch
-    service: StepService
-
-    @classmethod
-    def of(cls, runner: StepRunner, remote: RemoteSteps, agents: AgentRegistry, ledger: Ledger) -> "StepRooms":
-        """Both sides on one runner."""
-        return cls(Dispatch(agents, runner, remote), StepService(runner, remote.steps, ledger))
-
-
 def served_queues(asked: Collection[str], agents: AgentRegistry) -> tuple[str, ...]:
     """The queues of a worker: ``chat``, ``ingest``, names of agents, or ``all`` (the first two and every remote agent).
 
@@ -82,7 +65,7 @@ def worker_of(
     database: Database,
     rooms: AppServices,
     ingestion: Ingestion,
-    steps: StepRooms,
+    steps: StepService,
     queues: Collection[str],
 ) -> Worker:
     """A worker that serves `queues`; to be started."""
@@ -93,7 +76,7 @@ def worker_of(
         rooms.journal,
         _handlers(rooms, ingestion),
         queues=served_queues(queues, rooms.agents),
-        step_handler=steps.service.run,
+        step_handler=steps.run,
         step_limits=limits,
         max_concurrent_runs=settings.worker_max_concurrent_runs,
         max_ingestions=settings.ingestion_max_concurrent,
@@ -155,13 +138,7 @@ async def _finish(run: TaskRun, registry: TaskRegistry, published: Published) ->
         await registry.finish(run, status=TaskStatus.COMPLETED, result=told, event=FinalReport(answer=told))
         return
     message = f"{published.code}: {published.detail}"
-    error = to_json(
-        ErrorAnswer(
-            error=True, error_code=ErrorCode.DOCUMENT_REJECTED.value, error_message=message, partial_results={},
-            fallback_answer="", flow_action=(),
-        )
-    )  # fmt: skip
-    result = {**error, **told, "outcome": "failed"}
+    result = {**ErrorAnswer.bare(ErrorCode.DOCUMENT_REJECTED.value, message), **told, "outcome": "failed"}
     await registry.finish(
         run, status=TaskStatus.FAILED, result=result, error_message=message, event=TaskFailed(answer=result)
     )

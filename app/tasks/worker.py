@@ -16,7 +16,7 @@ import structlog
 from pgqueuer.domain.errors import RetryRequested
 from pgqueuer.domain.models import Job as QueuedJob
 
-from app.domain.answer import ErrorAnswer, to_json
+from app.domain.answer import ErrorAnswer
 from app.domain.principal import Principal
 from app.domain.tasks import HandedStep, Task, TaskKind, TaskStatus
 from app.errors import AppError, ErrorCode, StaleAttempt
@@ -239,12 +239,7 @@ class Worker:
                 await self._fail(run, code, message)
 
     async def _fail(self, run: TaskRun, code: ErrorCode, message: str) -> None:
-        answer = to_json(
-            ErrorAnswer(
-                error=True, error_code=code.value, error_message=message, partial_results={}, fallback_answer="",
-                flow_action=(),
-            )
-        )  # fmt: skip
+        answer = ErrorAnswer.bare(code.value, message)
         ids = {"session_id": str(run.task.session_id), "task_id": str(run.task.task_id)}
         result = {**answer, **ids, "outcome": "failed"}
         await self._registry.finish(

@@ -27,8 +27,9 @@ from app.domain.answer import in_seed_order
 from app.domain.principal import Principal
 from app.domain.tasks import TaskStatus
 from app.errors import AppError, ErrorCode, describe_validation
-from app.faces.asking import QUESTION_MISSING, Received, Wishes, question_body, session_of, validated
+from app.faces.asking import QUESTION_MISSING, Received, Wishes, question_body, validated
 from app.faces.face import Face
+from extras.faces.following import session_of
 
 MessageT = TypeVar("MessageT", SendMessageRequest, GetTaskRequest)
 router = APIRouter(tags=["a2a"])

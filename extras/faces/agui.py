@@ -18,10 +18,11 @@ from app.api.tasks import own_run
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
 from app.events import Interrupt
-from app.faces.asking import QUESTION_MISSING, Wishes, find_own_run, question_body, session_of, validated
+from app.faces.asking import QUESTION_MISSING, Wishes, question_body, validated
 from app.faces.face import Face
 from app.tasks.approvals import Decision
 from extras.faces.agui_events import AguiStream, Run
+from extras.faces.following import find_own_run, session_of
 
 router = APIRouter(tags=["ag-ui"])
 Name = Annotated[Text, Field(min_length=1, max_length=200)]

@@ -10,7 +10,8 @@ from uuid import UUID
 from ag_ui.core import events as agui
 
 from app import events as journal
-from app.faces.updates import ANSWER_FIELDS, Answered, Chunk, Failed, Progressed, RunProjection, Update, tokens_of
+from app.faces.updates import ANSWER_FIELDS, Answered, Chunk, Failed, Progressed, Update, tokens_of
+from extras.faces.following import StepProjection
 
 PROTOCOL_VERSION = "1.0"
 PLAN = "PLAN"
@@ -117,7 +118,7 @@ class OpenScopes:
         return f"{self._run_id}:{name}:{self._count}"
 
 
-class AguiStream(RunProjection):
+class AguiStream(StepProjection):
     """The events of one AG-UI run. It ends with the task, or where the task waits for a person."""
 
     def __init__(self, run: Run):
@@ -148,8 +149,8 @@ class AguiStream(RunProjection):
         match update:
             case journal.PlanReady():
                 yield from self._plan()
-            case Progressed(is_counted=is_counted, step=step):
-                yield from self._progress(is_counted, step)
+            case Progressed(is_counted=is_counted):
+                yield from self._progress(is_counted, self.run.moved)
             case journal.StartProcess(agent=agent, active=speaks) | journal.EndProcess(agent=agent, active=speaks):
                 path = agent.replace("~", "~0").replace("/", "~1")
                 yield _change(f"agents/{path}", {"speaking": speaks}, "add")

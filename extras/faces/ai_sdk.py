@@ -21,14 +21,13 @@ from app.faces.asking import (
     Received,
     TextPart,
     Wishes,
-    find_own_run,
     question_body,
     question_of,
-    session_of,
     validated,
 )
 from app.faces.face import Face
-from app.faces.updates import ANSWER_FIELDS, Answered, Chunk, Failed, Progressed, RunProjection, Update
+from app.faces.updates import ANSWER_FIELDS, Answered, Chunk, Failed, Progressed, Update
+from extras.faces.following import StepProjection, find_own_run, session_of
 
 router = APIRouter(prefix="/ui/chat", tags=["ai-sdk"])
 _STREAM = {"content": {"text/event-stream": {}}, "description": "A UI message stream, version 1"}
@@ -86,7 +85,7 @@ async def resume(
     return UIMessageStream(task_id, session_id).stream(services, caller, task_id)
 
 
-class UIMessageStream(RunProjection):
+class UIMessageStream(StepProjection):
     """One answer as the parts of a message."""
 
     done = "[DONE]"

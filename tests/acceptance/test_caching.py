@@ -76,7 +76,7 @@ async def house(small_services: Services) -> AsyncIterator[Services]:
 async def add_user(services: Services, name: str, **rights: Any) -> Principal:
     """Make ``tenant/name``, or replace what that person may read."""
     tenant, _, user = name.partition("/")
-    operator = await services.open_operator()
+    operator = await services.storage.open_operator()
     async with operator.operator_scope() as tx:
         made = await tenants.add_tenant(tx, tenant)
         return (await tenants.add_user(tx, made.tenant_id, user, **rights)).principal()

@@ -109,7 +109,7 @@ class TestEvaluation:
         assert Report.model_validate_json(report.model_dump_json()) == report
 
     async def test_nothing_is_left_behind(self, house: Services, report: Report) -> None:
-        async with (await house.open_operator()).operator_scope() as tx:
+        async with (await house.storage.open_operator()).operator_scope() as tx:
             assert [tenant.name for tenant in await tenants.tenants(tx) if tenant.name.startswith("evaluation-")] == []
             left = await tx.driver.fetch(
                 "select tenant_id, user_id, session_id from sessions except"

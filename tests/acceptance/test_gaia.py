@@ -74,7 +74,7 @@ class TestGaiaOverTheRealFlow:
         assert kept_answers(path, asked.questions, "deep").keys() == {"sum", "open"}
 
     async def test_nothing_is_left_behind(self, small_services: Services, answers: dict[str, GaiaAnswer]) -> None:
-        async with (await small_services.open_operator()).operator_scope() as tx:
+        async with (await small_services.storage.open_operator()).operator_scope() as tx:
             left = await tx.driver.fetch(
                 "select tenant_id, user_id from sessions except"
                 " select s.tenant_id, s.user_id from sessions s join users using (tenant_id, user_id)"

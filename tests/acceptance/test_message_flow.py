@@ -87,7 +87,7 @@ async def house(
             _use(stack, memory)
         services = await Services.open(settings)
         stack.push_async_callback(services.aclose)
-        address = services.addresses.app
+        address = services.storage.addresses.app
         elsewhere: Bus = (
             memory if request.param == "memory" else await open_bus(settings.bus_url.get_secret_value(), address)
         )

@@ -207,7 +207,7 @@ class TestDoingAnew:
 
 
 async def _write_down(house: Services, who: Principal, scopes: frozenset[str]) -> None:
-    operator = await house.open_operator()
+    operator = await house.storage.open_operator()
     async with operator.operator_scope() as tx:
         await tenants.add_user(
             tx, who.tenant_id, "lan", department=who.department, departments=who.departments, scopes=scopes,

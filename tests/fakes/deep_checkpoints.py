@@ -4,10 +4,11 @@ import json
 from typing import Any
 from uuid import UUID
 
+from app.tasks.approvals import DeepStates
 from app.tasks.run import TaskRun
 
 
-class MemoryCheckpoints:
+class MemoryCheckpoints(DeepStates):
     """The last state of each run, as JSON text; forgotten with the process."""
 
     def __init__(self) -> None:
@@ -16,11 +17,11 @@ class MemoryCheckpoints:
         """Plans that wait for a person."""
 
     async def store(self, run: TaskRun, state: dict[str, Any]) -> None:
-        """See `Checkpoints`."""
+        """See `DeepStates`."""
         self._kept[run.task.task_id] = json.dumps(state)
 
     async def last(self, run: TaskRun) -> dict[str, Any] | None:
-        """See `Checkpoints`."""
+        """See `DeepStates`."""
         kept = self._kept.get(run.task.task_id)
         if kept is None:
             return None
@@ -28,6 +29,6 @@ class MemoryCheckpoints:
         return state
 
     async def park(self, run: TaskRun, state: dict[str, Any], plan: dict[str, Any]) -> None:
-        """See `Checkpoints`."""
+        """See `DeepStates`."""
         await self.store(run, state)
         self.parked[run.task.task_id] = plan

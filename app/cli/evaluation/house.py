@@ -50,7 +50,7 @@ class LocalHouse:
 
     async def shelf(self, tenant: str) -> list[Shelved]:
         """See `House`."""
-        operator = (await self.services.directory.operator_of(tenant)).principal()
+        operator = (await self.services.storage.directory.operator_of(tenant)).principal()
         async with self.services.database.principal_scope(operator, durable=False) as tx:
             rows = await feedback.shelf(tx)
         return [
@@ -105,7 +105,7 @@ class LocalHouse:
 
     async def _operator(self) -> Database:
         if self._maintenance is None:
-            self._maintenance = await self.services.open_operator()
+            self._maintenance = await self.services.storage.open_operator()
         return self._maintenance
 
 
@@ -114,9 +114,9 @@ async def corrections_in(services: Services, tenant: str) -> list[Correction]:
 
     The operator may know who gave feedback and reads what as its giver, who has no rights but that. Raises `AppError`.
     """
-    await services.directory.operator_of(tenant)
+    await services.storage.directory.operator_of(tenant)
     tenant_id = tenant_id_of(tenant)
-    async with (await services.open_operator()).operator_scope() as operator:
+    async with (await services.storage.open_operator()).operator_scope() as operator:
         givers = await feedback.givers(operator, tenant_id)
     found: list[Correction] = []
     for user_id in givers:

@@ -16,13 +16,14 @@ from app.domain.deep import Stage
 from app.domain.knowledge import Finding
 from app.domain.principal import Principal
 from app.events import EndProcess, StartProcess
-from app.flow.deep.state import Cause, Checkpoints, DeepLimits, DeepState
+from app.flow.deep.state import Cause, DeepLimits, DeepState
 from app.flow.state import RunContext
 from app.flow.trace import Trace
 from app.links import LinkGuard
 from app.reasoning import AgentOffer, Classification
 from app.reasoning.budget import Account, LimitReached, charged_to
 from app.reasoning.deep import DeepReasoner, ToolOffer
+from app.tasks.approvals import DeepStates
 
 _T = TypeVar("_T")
 
@@ -41,7 +42,8 @@ class DeepPorts:
     mind: DeepReasoner
     solvers: Solvers
     steps: Steps
-    checkpoints: Checkpoints
+    checkpoints: DeepStates
+    """Keeps the state after every orchestrator visit and tool call, for another attempt to go on with."""
     files: Files
 
 

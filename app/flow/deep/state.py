@@ -4,7 +4,7 @@ Every change is a pure function from a state to the next one; `orchestrate` says
 """
 
 from datetime import date
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -15,7 +15,6 @@ from app.domain.deep import Asked, Critique, DeepMessage, DeepPlan, Observation,
 from app.domain.knowledge import Finding
 from app.domain.record import Record
 from app.reasoning import ResolvedPoint
-from app.tasks.run import TaskRun
 
 
 class DeepLimits(Record):
@@ -173,18 +172,3 @@ def decided(state: dict[str, Any], *, approved: bool, feedback: str = "") -> dic
         messages=(*parked.messages, DeepMessage(sender="orchestrator", receiver="planner", content=feedback)),
     )  # fmt: skip
     return again.dump()
-
-
-class Checkpoints(Protocol):
-    """Where the states of deep runs are kept, so that another attempt can go on with them. All of it does I/O."""
-
-    async def store(self, run: TaskRun, state: dict[str, Any]) -> None:
-        """Keep the state of a run in the place of the one before; called after every orchestrator visit and every tool
-        call. Raises `StaleAttempt` when the run was given to somebody else."""
-
-    async def last(self, run: TaskRun) -> dict[str, Any] | None:
-        """The state that was kept last, by whichever attempt; None when there is none."""
-
-    async def park(self, run: TaskRun, state: dict[str, Any], plan: dict[str, Any]) -> None:
-        """Keep the state and let the run wait for a person: its attempt ends without a terminal event, and another one
-        begins when the decision is there (see `decided`). `plan` is the seed's JSON (§2.1)."""

@@ -17,31 +17,29 @@ from app.reasoning.budget import LimitReached, Spent, current_account
 from app.reasoning.llm.request import FINAL, OUTAGES, TRANSIENT, CallOutcome, ModelFailed, Request, Usage
 
 
+@dataclass
 class Breaker:
     """Opens after `threshold` outages in a row; lets one call through after a pause, which doubles while that call
     fails."""
 
-    def __init__(
-        self, clock: Callable[[], float], *, threshold: int = 5, pause_seconds: float = 15.0,
-        longest_seconds: float = 300.0,
-    ):  # fmt: skip
-        """`clock` is monotonic, in seconds."""
-        self._clock = clock
-        self.threshold = threshold
-        self._first_pause = self._pause = pause_seconds
-        self._longest = longest_seconds
-        self._outages = 0
-        self._open_until: float | None = None
-        self._is_probing = False
+    clock: Callable[[], float]
+    """Monotonic, in seconds."""
+    threshold: int = 5
+    pause_seconds: float = 15.0
+    longest_seconds: float = 300.0
+
+    def __post_init__(self) -> None:
+        self.reset()
 
     @property
     def is_open(self) -> bool:
         """Whether calls are refused at the moment."""
-        return self._open_until is not None and (self._is_probing or self._clock() < self._open_until)
+        return self._open_until is not None and (self._is_probing or self.clock() < self._open_until)
 
     def reset(self) -> None:
         """Forget everything: the endpoint is known to be well."""
-        self._outages, self._open_until, self._pause, self._is_probing = 0, None, self._first_pause, False
+        self._outages, self._pause, self._is_probing = 0, self.pause_seconds, False
+        self._open_until: float | None = None
 
     def admit(self) -> bool:
         """Whether a call may be made; the first one after the pause is the probe. Every admitted call is `note`d."""
@@ -62,9 +60,9 @@ class Breaker:
             return
         self._outages += 1
         if was_probe:
-            self._pause = min(self._pause * 2, self._longest)
+            self._pause = min(self._pause * 2, self.longest_seconds)
         if was_probe or self._outages >= self.threshold:
-            self._open_until = self._clock() + self._pause
+            self._open_until = self.clock() + self._pause
 
 
 if TYPE_CHECKING:
@@ -82,17 +80,14 @@ class Rung:
     breaker: Breaker = field(default_factory=lambda: Breaker(time.monotonic))
 
 
+@dataclass
 class Ladder:
     """Models from the best to the smallest. What comes after the last one is for the caller to know."""
 
-    def __init__(
-        self, rungs: Sequence[Rung], *, max_tries: int = 3, rng: random.Random | None = None,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ):  # fmt: skip
-        self.rungs = tuple(rungs)
-        self.max_tries = max_tries
-        self._rng = rng or random.Random()
-        self.sleep = sleep
+    rungs: Sequence[Rung]
+    max_tries: int = 3
+    rng: random.Random = field(default_factory=random.Random)
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     @property
     def models(self) -> tuple[str, ...]:
@@ -121,7 +116,7 @@ class Ladder:
     async def pause(self, tries: int, asked_for: float | None, until: float) -> bool:
         """Wait before the next try; False when there is no time for that."""
         wait = asked_for if asked_for is not None else _PAUSE_SECONDS * 2 ** (tries - 1)
-        wait *= self._rng.uniform(1.0, 1.25) if asked_for is not None else self._rng.uniform(0.5, 1.5)
+        wait *= self.rng.uniform(1.0, 1.25) if asked_for is not None else self.rng.uniform(0.5, 1.5)
         if asyncio.get_running_loop().time() + wait >= until:
             return False
         await self.sleep(wait)

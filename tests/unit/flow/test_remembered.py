@@ -5,13 +5,14 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from cachetools import TTLCache
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.answer import ExecutionMetadata
 from app.domain.principal import SCOPES, Principal
 from app.domain.tasks import ChatRequest, Message
-from app.flow.answer_cache import AnswerCache, AnswerKey, CachedAnswer, cache_key
+from app.flow.answer_cache import MAX_ENTRIES, AnswerCache, AnswerKey, CachedAnswer, cache_key, look_up
 from app.flow.state import Asking, FlowLimits, RunContext
 from app.reasoning import Composition
 from app.retrieval.cache import Rights
@@ -37,7 +38,7 @@ def answer(text: str = "14 ngày.") -> CachedAnswer:
 
 
 def memory(timer: Callable[[], float] = lambda: 0.0, **limits: Any) -> AnswerCache:
-    return AnswerCache(timer=timer, **{"ttl_seconds": 60, **limits})
+    return TTLCache(limits.get("max_entries", MAX_ENTRIES), limits.get("ttl_seconds", 60), timer)
 
 
 class Corpus:
@@ -94,7 +95,7 @@ class TestAnswerMemory:
         self, one: AnswerKey, other: AnswerKey
     ) -> None:
         kept = memory()
-        kept.put(one, answer())
+        kept[one] = answer()
         same = all(getattr(one, part.name) == getattr(other, part.name) for part in fields(AnswerKey))
         assert (kept.get(other) is not None) == same
 
@@ -103,13 +104,13 @@ class TestAnswerMemory:
         part = data.draw(st.sampled_from([part.name for part in fields(AnswerKey)]))
         changed = replace(one, **{part: getattr(other, part)})
         kept = memory()
-        kept.put(one, answer())
+        kept[one] = answer()
         assert (kept.get(changed) is None) == (getattr(one, part) != getattr(other, part))
 
     def test_forgets_after_a_while(self) -> None:
         now = 0.0
         kept = memory(lambda: now, ttl_seconds=60)
-        kept.put(ONE, answer())
+        kept[ONE] = answer()
         now = 59.0
         assert kept.get(ONE) is not None
         now = 61.0
@@ -117,22 +118,22 @@ class TestAnswerMemory:
 
     def test_remembers_nothing_with_a_lifetime_of_zero(self) -> None:
         kept = memory(ttl_seconds=0)
-        kept.put(ONE, answer())
+        kept[ONE] = answer()
         assert kept.get(ONE) is None
 
     def test_holds_no_more_than_its_bound(self) -> None:
         kept = memory(max_entries=3)
         asked = [replace(ONE, query=f"question {number}") for number in range(5)]
         for one in asked:
-            kept.put(one, answer())
+            kept[one] = answer()
         assert [kept.get(one) is not None for one in asked] == [False, False, True, True, True]
 
     def test_counts_what_it_is_asked(self) -> None:
         kept = memory()
         with counting_cache_use() as use:
-            kept.get(ONE)
-            kept.put(ONE, answer())
-            kept.get(ONE)
+            look_up(kept, ONE)
+            kept[ONE] = answer()
+            look_up(kept, ONE)
         assert (use.hits, use.lookups, use.hit_ratio) == (1, 2, 0.5)
 
 
