@@ -9,13 +9,12 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from app.cli.connecting import opened, opened_storage
+from app.cli.connecting import opened
 from app.cli.output import FAILED, OK, AsJson, AsJsonResult, DocumentBar, print_json, run_async
 from app.domain.principal import Principal
-from app.errors import AppError, ErrorCode
 from app.ingestion.passages import ReembedReport
 from app.settings import Settings
-from app.storage import documents, large_tenants, migrate, tenants
+from app.storage import documents, migrate, tenants
 from app.storage.embedded import start_embedded
 
 if TYPE_CHECKING:
@@ -63,27 +62,6 @@ def db_check() -> None:
         is_current = asyncio.run(migrate.is_current(owner or app))
     typer.echo("current" if is_current else "not current")
     raise typer.Exit(OK if is_current else FAILED)
-
-
-@db_commands.command("balance")
-@run_async
-async def balance(tenant: Tenant = "", as_json: AsJson = False) -> int:
-    """Give large tenants vector and word indexes of their own, and take them from those that shrank."""
-    out = Console()
-    async with opened_storage() as storage:
-        if not storage.addresses.owner:
-            detail = "Set CONCLAVE_DATABASE_OWNER_URL: only the role that owns the tables makes indexes."
-            raise AppError(ErrorCode.PERMISSION_DENIED, detail, status=403)
-        people = [await storage.directory.operator_of(name) for name in await _names(storage, tenant)]
-        changes = await large_tenants.balance(storage.addresses.owner, [one.principal().tenant_id for one in people])
-    for change in changes:
-        if as_json:
-            print_json(out, change._asdict())
-        else:
-            out.print(f"{change.tenant_id} {change.action}: {change.chunks} chunks in {change.space}", highlight=False)
-    if not changes and not as_json:
-        out.print("nothing to do")
-    return OK
 
 
 @db_commands.command("reembed")

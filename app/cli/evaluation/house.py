@@ -22,7 +22,6 @@ from app.main.storage import operator_claims
 from app.settings import Settings
 from app.storage import feedback, tenants
 from app.storage.database import Database
-from app.storage.feedback import Correction
 
 _APP = Path(__file__).parents[2]
 _NO_PART = frozenset({"cli", "evaluation", "web", "__pycache__"})
@@ -107,23 +106,6 @@ class LocalHouse:
         if self._maintenance is None:
             self._maintenance = await self.services.open_operator()
         return self._maintenance
-
-
-async def corrections_in(services: Services, tenant: str) -> list[Correction]:
-    """What the users of a tenant said answers rated bad should have been, the oldest question of each first.
-
-    The operator may know who gave feedback and reads what as its giver, who has no rights but that. Raises `AppError`.
-    """
-    await services.directory.operator_of(tenant)
-    tenant_id = tenant_id_of(tenant)
-    async with (await services.open_operator()).operator_scope() as operator:
-        givers = await feedback.givers(operator, tenant_id)
-    found: list[Correction] = []
-    for user_id in givers:
-        giver = Principal.without_rights(tenant_id, user_id)
-        async with services.database.principal_scope(giver, durable=False) as tx:
-            found += await feedback.corrections(tx)
-    return found
 
 
 def offline(settings: Settings) -> Settings:
