@@ -95,26 +95,15 @@ class DatasetTold(Record):
     fingerprint: str
 
 
-class CorpusTold(Record):
-    """The documents of one tenant when the run began."""
-
-    tenant: str
-    documents: int
-    fingerprint: str
-
-
 class Circumstances(Record):
-    """What figures depend on besides the questions: two runs are comparable where these are alike."""
+    """What figures depend on besides the questions: two runs compare where these are alike."""
 
     version: str
-    code: str
-    """Fingerprint of the program's own files."""
     mind: str
     """Who answers: the rules of a release, or models with their prompts."""
     space: str
     """Model and centring of the vectors."""
     settings: dict[str, Any]
-    corpora: tuple[CorpusTold, ...] = ()
     concurrency: int
     today: str
 

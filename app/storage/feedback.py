@@ -1,6 +1,6 @@
 """Rows of ``feedback``: what a person thought of an own answer. Nobody else reads it."""
 
-from datetime import date, datetime
+from datetime import datetime
 from uuid import UUID
 
 from app.domain.principal import Scope
@@ -45,11 +45,8 @@ async def put(tx: Transaction, task_id: UUID, rating: int, correction: str) -> F
 
 
 _SHELF = """
-select d.external_id, d.url, d.department, d.scope, d.effective_from, d.effective_to,
-    coalesce(v.content_hash, '') as content_hash
-from documents d left join document_versions v
-    on v.tenant_id = d.tenant_id and v.document_id = d.document_id and v.version = d.current_version
-where d.tenant_id = $1 and d.current_version > 0 order by d.external_id
+select external_id, url, department, scope from documents
+where tenant_id = $1 and current_version > 0 order by external_id
 """
 _LEFT_BY_MODELS = ("model_calls", "model_usage")
 
@@ -61,10 +58,6 @@ class ShelvedRow(Record):
     url: str
     department: str
     scope: Scope
-    effective_from: date | None
-    effective_to: date | None
-    content_hash: str
-    """Empty where the caller may not read it."""
 
 
 async def shelf(tx: Transaction) -> list[ShelvedRow]:

@@ -153,7 +153,7 @@ async def _ask(
                 bringing.stop()
                 asking.stop()
         return summarise(
-            asked, evaluation.datasets, circumstances_of(services, concurrency, evaluation.corpora),
+            asked, evaluation.datasets, circumstances_of(services, concurrency),
             made_at=services.rooms.now(), total_seconds=time.perf_counter() - began, kinds_only=is_blind,
         )  # fmt: skip
 
