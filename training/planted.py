@@ -297,8 +297,8 @@ def train() -> None:
     write(with_judges(limits, fitted(known, examples(own, company, generated()))))
     model = load()
     print(f"{len(own)} rows, {len(company)} company sentences, {WEIGHTS.stat().st_size} bytes")
-    for folder, texts in measured.items():
-        told = [marks_of(model, known, {"before": "", "text": text}) for sentences in texts for text in sentences]
+    for folder, found in measured.items():
+        told = [marks_of(model, known, {"before": "", "text": text}) for sentences in found for text in sentences]
         print(f"{folder}, never trained: {sum(told)} of {len(told)} = {np.mean(told):.4f}")
 
 

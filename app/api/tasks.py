@@ -120,7 +120,7 @@ async def approve(task_id: UUID, body: DecisionBody, caller: Caller, services: S
 async def feedback(task_id: UUID, body: FeedbackBody, caller: Caller, services: Services) -> FeedbackView:
     """Thumbs and a correction for an answer of yours, in place of what you said before. The same again changes nothing.
 
-    Nobody else reads it over this interface; whoever operates the service may make test cases of corrections.
+    Nobody else reads it over this interface.
     """
     kept = await services.reviews.put_feedback(caller, task_id, body.rating, body.correction.strip())
     return FeedbackView(task_id=task_id, **kept.model_dump())

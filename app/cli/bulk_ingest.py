@@ -1,7 +1,7 @@
 """What `conclave ingest` will do, found out before anything is changed; then done, several documents at a time."""
 
 import asyncio
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -75,23 +75,6 @@ class Steps:
     prefix: str = ""
     notes: Sequence[str] = ()
     """What an administrator should know beforehand."""
-
-    def lines(self) -> Iterator[dict[str, Any]]:
-        """One record a document, for showing: document, step, department, scope, dates, why."""
-        known = set(self.plan.check)
-        for entry in self.entries:
-            step = "check" if entry.external_id in known else "bring in"
-            said = entry.fields.model_dump(mode="json", include={"department", "scope", "effective_from"})
-            yield {
-                "document": entry.name, "step": "refuse" if entry.fault else step, **said,
-                "external_id": entry.external_id, "detail": entry.fault,
-            }  # fmt: skip
-        for step, names in (("retire", self.plan.retire), ("withhold", self.plan.withheld)):
-            for name in names:
-                yield {"document": name.removeprefix(self.prefix), "step": step, "external_id": name, "detail": ""}
-        for one in self.left_out:
-            step = "refuse" if one.outcome == "failed" else "skip"
-            yield {"document": one.file, "step": step, "external_id": "", "detail": one.detail}
 
 
 def steps_for(paths: Sequence[Path], said: Said) -> Steps:

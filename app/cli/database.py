@@ -3,23 +3,20 @@
 import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from app.cli.connecting import opened, opened_storage
+from app.cli.connecting import opened
 from app.cli.output import FAILED, OK, AsJson, AsJsonResult, DocumentBar, print_json, run_async
 from app.domain.principal import Principal
-from app.errors import AppError, ErrorCode
-from app.ingestion.passages import ReembedReport
 from app.settings import Settings
-from app.storage import documents, large_tenants, migrate, tenants
+from app.storage import documents, migrate, tenants
 from app.storage.embedded import start_embedded
 
 if TYPE_CHECKING:
-    from app.main import Services
     from app.main.storage import Storage
 
 db_commands = typer.Typer(no_args_is_help=True, help="The database's schema.")
@@ -65,27 +62,6 @@ def db_check() -> None:
     raise typer.Exit(OK if is_current else FAILED)
 
 
-@db_commands.command("balance")
-@run_async
-async def balance(tenant: Tenant = "", as_json: AsJson = False) -> int:
-    """Give large tenants vector and word indexes of their own, and take them from those that shrank."""
-    out = Console()
-    async with opened_storage() as storage:
-        if not storage.addresses.owner:
-            detail = "Set CONCLAVE_DATABASE_OWNER_URL: only the role that owns the tables makes indexes."
-            raise AppError(ErrorCode.PERMISSION_DENIED, detail, status=403)
-        people = [await storage.directory.operator_of(name) for name in await _names(storage, tenant)]
-        changes = await large_tenants.balance(storage.addresses.owner, [one.principal().tenant_id for one in people])
-    for change in changes:
-        if as_json:
-            print_json(out, change._asdict())
-        else:
-            out.print(f"{change.tenant_id} {change.action}: {change.chunks} chunks in {change.space}", highlight=False)
-    if not changes and not as_json:
-        out.print("nothing to do")
-    return OK
-
-
 @db_commands.command("reembed")
 @run_async
 async def reembed(tenant: Tenant = "", as_json: AsJson = False) -> int:
@@ -93,7 +69,9 @@ async def reembed(tenant: Tenant = "", as_json: AsJson = False) -> int:
     out, code = Console(), OK
     async with opened(Settings(), Console(stderr=True)) as services:
         for name in await _names(services.storage, tenant):
-            report = await _reembed_one(services, name, await _reader_of_all(services.storage, name))
+            reader = await _reader_of_all(services.storage, name)
+            with DocumentBar(Console(stderr=True), name) as bar:
+                report = await services.reembedding.run(reader, partial(bar, total=None, title=""))
             code = code if report.is_searched else FAILED
             if as_json:
                 print_json(out, {"tenant": name, **report.model_dump()})
@@ -101,13 +79,6 @@ async def reembed(tenant: Tenant = "", as_json: AsJson = False) -> int:
                 state = "searched by the new vectors" if report.is_searched else "still searched by the old vectors"
                 out.print(f"{name}: {report.written} vectors written, {report.dropped} removed, {state}")
     return code
-
-
-async def _reembed_one(services: "Services", name: str, reader: Principal) -> ReembedReport:
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        bar = progress.add_task(name, total=None)
-        return await services.reembedding.run(reader, lambda done: progress.update(bar, completed=done))
 
 
 async def _names(storage: "Storage", tenant: str) -> list[str]:
@@ -130,11 +101,8 @@ async def seed(as_json: AsJsonResult = False) -> int:
     """Bring the demo tenants, users, documents and logs into the database; what is there already is skipped."""
     console = Console(stderr=True)
     async with opened(Settings(), console) as services:
-        bar = DocumentBar(console, "seeding")
-        try:
+        with DocumentBar(console, "seeding") as bar:
             report = await services.seed(bar)
-        finally:
-            bar.stop()
     if as_json:
         print_json(Console(), report.model_dump())
     else:

@@ -41,7 +41,6 @@ class Wanted:
     paths: Sequence[Path]
     said: Said
     is_sync: bool
-    is_dry: bool
     allow_retire_all: bool
 
 
@@ -61,7 +60,6 @@ async def ingest(
     allow_retire_all: Annotated[
         bool, typer.Option("--allow-retire-all", help="Retire also when most of the folder is gone.")
     ] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done.")] = False,
     as_json: AsJson = False,
     server: Server = "",
     token: Token = "",
@@ -73,15 +71,13 @@ async def ingest(
     }  # fmt: skip
     said = Said(_set(base), _set({"title": title, "external_id": external_id}))
     DocumentFields.model_validate({**said.base, **said.only})
-    wanted = Wanted(paths, said, watch_once, dry_run, allow_retire_all)
+    wanted = Wanted(paths, said, watch_once, allow_retire_all)
     _check_usage(wanted)
     # A mistake in the manifest is told before anything is opened.
     manifest = read_manifest(wanted.paths[0]) if wanted.is_sync else Manifest()
     target, progress, out = Target(f"{tenant}/", server, token), Console(stderr=True), Console()
     async with open_library(target, progress, as_json=as_json, work=True) as library:
         steps, known = await prepare(library, wanted, manifest)
-        if wanted.is_dry:
-            return _show(steps, out, progress, as_json)
         return await carry_out(library, steps, known, out, progress, as_json)
 
 
@@ -128,23 +124,6 @@ async def carry_out(
     if as_json:
         print_json(out, {**report.summary(), "withheld": len(steps.plan.withheld), "notes": list(steps.notes)})
     return FAILED if report.has_failed or steps.plan.withheld else OK
-
-
-def _show(steps: Steps, out: Console, progress: Console, as_json: bool) -> int:
-    """Tell what would be done; 1 when some of it could not be."""
-    lines = list(steps.lines())
-    counts = Counter(line["step"] for line in lines)
-    if as_json:
-        for line in lines:
-            print_json(out, line)
-        print_json(out, {**counts, "notes": list(steps.notes)})
-    else:
-        columns = ("document", "step", "department", "scope", "effective_from", "detail")
-        print_table(out, columns, ([str(line.get(name) or "") for name in columns] for line in lines))
-        told = ", ".join(f"{count} to {step}" for step, count in counts.items()) or "nothing to do"
-        out.print(text(f"{told}; nothing was changed"))
-    _tell_notes(steps, progress)
-    return FAILED if counts["refuse"] or counts["withhold"] else OK
 
 
 def _tell_notes(steps: Steps, progress: Console) -> None:

@@ -10,11 +10,10 @@ from typing import Annotated, BinaryIO
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeElapsedColumn
 
 from app.api.middleware import JSON_LINES
 from app.cli.connecting import Server, Target, Tenant, Token, connected, opened_storage
-from app.cli.output import FAILED, OK, AsJson, print_json, run_async
+from app.cli.output import FAILED, OK, AsJson, DocumentBar, print_json, run_async
 from app.client.connection import Connection
 from app.errors import AppError, ErrorCode
 from app.ingestion.logs import Delivery, LogPage, RefusedLine, words_of
@@ -53,15 +52,13 @@ async def ingest(
 
 
 async def _bring_in(logs: Connection, path: Path | None, console: Console) -> Delivery:
-    delivery, number = Delivery(), 1
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=console, transient=True) as progress:
-        bar = progress.add_task(path.name if path else "stdin", total=_size_of(path))
-        with path.open("rb") if path else sys.stdin.buffer as source:
-            for lines in _batches(source):
-                delivery = delivery.and_then(await _deliver(logs, lines, number))
-                number += len(lines)
-                progress.advance(bar, sum(map(len, lines)))
+    delivery, number, sent = Delivery(), 1, 0
+    size = _size_of(path)
+    with path.open("rb") if path else sys.stdin.buffer as source, DocumentBar(console, "bytes") as bar:
+        for lines in _batches(source):
+            delivery = delivery.and_then(await _deliver(logs, lines, number))
+            number, sent = number + len(lines), sent + sum(map(len, lines))
+            bar(sent, size, path.name if path else "stdin")
     return delivery
 
 

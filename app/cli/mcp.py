@@ -1,24 +1,20 @@
-"""`conclave mcp`: the MCP servers of this service, their approval, and calls for operators."""
+"""`conclave mcp`: the MCP servers of this service and their approval."""
 
 from collections.abc import Iterator
 from typing import Annotated, Any
 
 import typer
-from pydantic import TypeAdapter, ValidationError
 from rich.console import Console
 
 from app.agents.mcp_servers import McpServer, McpServers
 from app.agents.spec import FileRefused
 from app.cli.output import FAILED, OK, AsJson, print_json, print_table, run_async
-from app.errors import ToolFailed, ToolRetry
 from app.settings import Settings
-from app.tools.mcp.adapter import MCPToolAdapter
-from app.tools.mcp.result import SchemaRefused, check_schema, wrong_places
+from app.tools.mcp.result import SchemaRefused, check_schema
 from app.tools.mcp.session import offered_by
 from app.tools.mcp.spec import PinnedServer, ServerRefused, changes
 
 mcp_commands = typer.Typer(no_args_is_help=True, help="MCP servers and their approved tools.")
-_ARGUMENTS = TypeAdapter(dict[str, Any])
 _MAX_DIFF_LINES = 400
 
 
@@ -84,42 +80,6 @@ def _check(offered: PinnedServer) -> None:
                 check_schema(schema)
             except SchemaRefused as refusal:
                 raise ServerRefused(f"{tool.name}: {refusal}") from refusal
-
-
-@mcp_commands.command("call")
-@run_async
-async def call(
-    name: Annotated[str, typer.Argument(help="The server.")],
-    tool: Annotated[str, typer.Argument(help="Its tool.")],
-    arguments: Annotated[str, typer.Argument(help="A JSON object.")] = "{}",
-    as_json: AsJson = False,
-) -> int:
-    """Call one approved tool with arguments of your own and print what it answers."""
-    servers = _load()
-    known = {one.name: one for one in _approved(servers.by_name.get(name))}
-    if tool not in known:
-        raise typer.BadParameter(f"'{name}' has no approved tool '{tool}'; it has: {', '.join(known) or 'none'}")
-    try:
-        values, pinned = _ARGUMENTS.validate_json(arguments), known[tool]
-    except ValidationError as error:
-        raise typer.BadParameter("the arguments are one JSON object") from error
-    server, connections = servers.by_name[name], servers.connections()
-    if wrong := wrong_places(values, pinned.input_schema):
-        raise typer.BadParameter(f"these arguments do not fit: {', '.join(wrong)}")
-    adapter = MCPToolAdapter(server.spec, pinned, connections, None)
-    limits = server.spec.limits
-    try:
-        reply = await adapter.invoke(values, limits.start_seconds + limits.call_seconds, "en")
-    except (ToolFailed, ToolRetry) as failure:
-        Console(stderr=True).print(str(failure), style="red", markup=False, soft_wrap=True)
-        return FAILED
-    finally:
-        await connections.aclose()
-    if as_json:
-        print_json(Console(), {"text": reply.text, "value": reply.value, "left_out": reply.left_out})
-    else:
-        Console().print(reply.text, markup=False, highlight=False, soft_wrap=True)
-    return OK
 
 
 def _load() -> McpServers:

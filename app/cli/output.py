@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping
 from datetime import date
 from functools import wraps
-from typing import Annotated, Any, ParamSpec
+from typing import Annotated, Any, ParamSpec, Self
 
 import typer
 from pydantic import ValidationError
@@ -130,7 +130,7 @@ class StageLines:
 
 
 class DocumentBar:
-    """A progress bar of documents that appears with the first one."""
+    """A progress bar that appears with the first call."""
 
     def __init__(self, console: Console, label: str):
         self._bar = Progress(
@@ -144,11 +144,17 @@ class DocumentBar:
         )
         self._task = self._bar.add_task("", total=None)
 
-    def __call__(self, done: int, total: int, title: str) -> None:
-        """Show that `done` of `total` documents are in."""
+    def __call__(self, done: int, total: int | None, title: str) -> None:
+        """Show that `done` of `total` are in; None = nobody knows how many there are."""
         if not self._bar.live.is_started:
             self._bar.start()
         self._bar.update(self._task, completed=done, total=total, description=title[:60])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
 
     def stop(self) -> None:
         """Take the bar away."""

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from datetime import date, datetime
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -14,7 +14,7 @@ from rich.live import Live
 from app.cli.connecting import AsUser, Server, Target, Token, connected
 from app.cli.display import RunView, show_answer
 from app.cli.output import FAILED, OK, AsJsonResult, print_json, print_problem, run_async
-from app.client.connection import Connection, file_form
+from app.client.connection import Connection, file_form, question_body
 from app.domain.answer import in_seed_order
 from app.errors import AppError, ErrorCode
 
@@ -38,7 +38,7 @@ async def ask(
     token: Token = "",
 ) -> int:
     """Ask one question and print the answer with its evidence."""
-    body = body_of(query, deep=deep, approve=approve, as_of=as_of and as_of.date())
+    body = question_body(query, "deep" if deep else "auto", approve_plan=approve, as_of=as_of.date() if as_of else None)
     out, progress = Console(), Console(stderr=True)
     async with connected(Target(user, server, token), progress, as_json=as_json) as connection:
         body = await with_files(connection, body, file or ())
@@ -54,32 +54,13 @@ async def chat(user: AsUser = "", server: Server = "", token: Token = "") -> int
     async with connected(Target(user, server, token), progress) as connection:
         while query := (await asyncio.to_thread(_read_line, input, "? ", "")).strip():
             try:
-                body = body_of(query, session_id=session_id)
+                body = question_body(query, session_id=session_id)
                 answer = await ask_and_show(connection, body, out, progress)
             except AppError as error:
                 print_problem(False, error.code, error.detail)
                 continue
             session_id = answer.get("session_id", session_id)
     return OK
-
-
-def body_of(
-    query: str,
-    *,
-    session_id: str | None = None,
-    deep: bool = False,
-    approve: bool = False,
-    as_of: date | None = None,
-) -> dict[str, Any]:
-    """The request body of a question."""
-    body: dict[str, Any] = {"query": query, "mode": "deep" if deep else "auto"}
-    if approve:
-        body["approve_plan"] = True
-    if session_id is not None:
-        body["session_id"] = session_id
-    if as_of is not None:
-        body["as_of"] = as_of.isoformat()
-    return body
 
 
 async def with_files(connection: Connection, body: Mapping[str, Any], paths: Sequence[Path]) -> dict[str, Any]:

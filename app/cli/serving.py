@@ -18,11 +18,10 @@ from rich.console import Console
 from app import main, telemetry
 from app.agents.spec import ALL_QUEUES
 from app.cli.connecting import opened
-from app.cli.output import FAILED, OK, UNAVAILABLE, AsJsonResult, StageLines, names, print_rows, run_async
+from app.cli.output import FAILED, OK, UNAVAILABLE, StageLines, names, run_async
 from app.ingestion.seed import read_demo
 from app.settings import Settings
-from app.storage.delivery import line_sizes
-from app.tasks.queue import IN_PROCESS, queue_of
+from app.tasks.queue import IN_PROCESS
 
 _GRACEFUL_SECONDS = 8
 """For requests still running at shutdown; the worker gets its own time after that (15 s in all)."""
@@ -51,12 +50,8 @@ async def worker(
         str,
         typer.Option(help="Comma separated: chat, ingest, and agents whose steps are done here; all = every one."),
     ] = ALL_QUEUES,
-    show: Annotated[bool, typer.Option("--list", help="Print the queues and what waits in them, and leave.")] = False,
-    as_json: AsJsonResult = False,
 ) -> int:
     """Run questions, documents and steps of remote agents from their queues, on this or any other machine."""
-    if show:
-        return await _list_queues(Settings(), as_json)
     return await _work(Settings(), names(queues))
 
 
@@ -105,18 +100,6 @@ async def _work(settings: Settings, queues: Sequence[str]) -> int:
             console.print("[red]The worker hangs[/] and starting its loops anew did not help; it ends.")
             _leave_within(_LAST_SECONDS)
     return FAILED if is_beyond_help else OK
-
-
-async def _list_queues(settings: Settings, as_json: bool) -> int:
-    """Print every queue with the jobs that wait and those that are with workers."""
-    async with opened(settings, Console(stderr=True)) as services:
-        agents = services.rooms.agents
-        async with services.database.operator_scope() as tx:
-            sizes = {queue_of(size.line): size for size in await line_sizes(tx)}
-    every = dict.fromkeys((*IN_PROCESS, *agents.remote, *sizes))
-    counts = {name: (sizes[name].waiting, sizes[name].running) if name in sizes else (0, 0) for name in every}
-    print_rows([{"queue": name, "waiting": one[0], "running": one[1]} for name, one in counts.items()], as_json)
-    return OK
 
 
 async def _first_of(*events: asyncio.Event) -> asyncio.Event:

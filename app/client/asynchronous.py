@@ -8,7 +8,7 @@ from types import TracebackType
 from typing import Any, Literal, Self
 from uuid import UUID
 
-from app.client.connection import Connection, file_form
+from app.client.connection import Connection, file_form, question_body
 from app.client.records import (
     Answer,
     AskFailed,
@@ -119,17 +119,10 @@ class AsyncConclave:
 
         With `approve_plan` a deep question waits behind its ``interrupt`` event until `approve` or `refuse`.
         """
-        body: dict[str, Any] = {"query": question, "mode": mode}
-        if session_id is not None:
-            body["session_id"] = str(session_id)
-        if as_of is not None:
-            body["as_of"] = as_of.isoformat()
-        if agents:
-            body["agents"] = {agent: {} for agent in agents}
-        if files:
-            body["files"] = [str(await self.attach(path)) for path in files]
-        if approve_plan:
-            body["approve_plan"] = True
+        body = question_body(
+            question, mode, session_id=session_id, as_of=as_of, agents=agents, approve_plan=approve_plan,
+            files=[str(await self.attach(path)) for path in files],
+        )  # fmt: skip
         async for told in self._connection.ask(body):
             yield Streamed(*told)
 

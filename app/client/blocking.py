@@ -1,50 +1,15 @@
 """`Conclave`: the same for code without an event loop; a thread of its own holds one."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from functools import partial, update_wrapper
+from functools import partial, wraps
+from inspect import isasyncgenfunction
 from types import TracebackType
-from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self
 
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from app.client.asynchronous import AsyncConclave
-
-P = ParamSpec("P")
-T = TypeVar("T")
-
-
-def _waiting(
-    method: Callable[Concatenate[AsyncConclave, P], Awaitable[T]],
-) -> Callable[Concatenate["Conclave", P], T]:
-    """The same method, waited for."""
-
-    def call(self: "Conclave", /, *args: P.args, **kwargs: P.kwargs) -> T:
-        return self._portal.call(partial(method, self._behind, *args, **kwargs))
-
-    update_wrapper(call, method)
-    return call
-
-
-def _iterating(
-    method: Callable[Concatenate[AsyncConclave, P], AsyncIterator[T]],
-) -> Callable[Concatenate["Conclave", P], Iterator[T]]:
-    """The same method, its items waited for one by one."""
-
-    def call(self: "Conclave", /, *args: P.args, **kwargs: P.kwargs) -> Iterator[T]:
-        items: Any = method(self._behind, *args, **kwargs)
-        try:
-            while True:
-                try:
-                    yield self._portal.call(items.__anext__)
-                except StopAsyncIteration:
-                    return
-        finally:
-            if self._opened is not None:
-                self._portal.call(items.aclose)
-
-    update_wrapper(call, method)
-    return call
 
 
 class Conclave:
@@ -78,20 +43,33 @@ class Conclave:
             raise RuntimeError("use it as a context manager: with Conclave(…) as conclave")
         return self._opened[1]
 
-    sign_in = _waiting(AsyncConclave.sign_in)
-    ask = _waiting(AsyncConclave.ask)
-    stream = _iterating(AsyncConclave.stream)
-    attach = _waiting(AsyncConclave.attach)
-    follow = _iterating(AsyncConclave.follow)
-    task = _waiting(AsyncConclave.task)
-    cancel = _waiting(AsyncConclave.cancel)
-    retry = _waiting(AsyncConclave.retry)
-    approve = _waiting(AsyncConclave.approve)
-    refuse = _waiting(AsyncConclave.refuse)
-    feedback = _waiting(AsyncConclave.feedback)
-    search = _waiting(AsyncConclave.search)
-    titles = _waiting(AsyncConclave.titles)
-    ingest = _waiting(AsyncConclave.ingest)
-    sessions = _iterating(AsyncConclave.sessions)
-    session = _waiting(AsyncConclave.session)
-    erase_session = _waiting(AsyncConclave.erase_session)
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """A method of `AsyncConclave`, waited for."""
+
+
+def _blocking(method: Callable[..., Any]) -> Callable[..., Any]:
+    """The same method of `Conclave`: waited for, or its items one by one."""
+
+    def wait(self: Conclave, /, *args: Any, **kwargs: Any) -> Any:
+        return self._portal.call(partial(method, self._behind, *args, **kwargs))
+
+    def iterate(self: Conclave, /, *args: Any, **kwargs: Any) -> Iterator[Any]:
+        items = method(self._behind, *args, **kwargs)
+        try:
+            while True:
+                try:
+                    yield self._portal.call(items.__anext__)
+                except StopAsyncIteration:
+                    return
+        finally:
+            if self._opened is not None:
+                self._portal.call(items.aclose)
+
+    return wraps(method)(iterate if isasyncgenfunction(method) else wait)
+
+
+for _name, _method in vars(AsyncConclave).items():
+    if not _name.startswith("_"):
+        setattr(Conclave, _name, _blocking(_method))

@@ -5,6 +5,7 @@ import base64
 import binascii
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from datetime import date
 from functools import partial
 from io import BytesIO
 from pathlib import Path
@@ -219,6 +220,24 @@ async def _events(lines: aiohttp.StreamReader) -> AsyncIterator[Told]:
             fields = {}
         else:
             fields = {}
+
+
+def question_body(
+    query: str,
+    mode: str = "auto",
+    *,
+    session_id: object = None,
+    as_of: date | None = None,
+    agents: Sequence[str] = (),
+    files: Sequence[str] = (),
+    approve_plan: bool = False,
+) -> dict[str, Any]:
+    """The request body of a question."""
+    told = {
+        "session_id": session_id and str(session_id), "as_of": as_of and as_of.isoformat(),
+        "agents": {agent: {} for agent in agents}, "files": list(files), "approve_plan": approve_plan,
+    }  # fmt: skip
+    return {"query": query, "mode": mode, **{name: value for name, value in told.items() if value}}
 
 
 def file_form(content: bytes, name: str, fields: Mapping[str, Any] | None = None) -> aiohttp.FormData:

@@ -10,17 +10,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from app.errors import AppError, ErrorCode
-from app.evaluation.fact import Alternatives, Fact
-from app.evaluation.question import Expected, Question, Rights
-from app.storage.feedback import Correction
-from app.text.language import guess_language
+from app.evaluation.question import Question
 
 SETS_FOLDER = Path(__file__).parents[2] / "bench" / "sets"
 """The datasets of a checkout."""
 DEFAULT = ("smoke", "leaks", "versions")
 _MOST_FAULTS = 20
 _MOST_BYTES = 50_000_000
-_MOST_CHARS = 2_000
 
 
 @dataclass(frozen=True)
@@ -155,43 +151,3 @@ def refusal(faults: Sequence[str]) -> AppError:
     """What is wrong, one a line."""
     shown = [*faults[:_MOST_FAULTS], *([f"… and {len(faults) - _MOST_FAULTS} more"] if faults[_MOST_FAULTS:] else [])]
     return AppError(ErrorCode.PAYLOAD_INVALID, "\n".join(shown), status=422)
-
-
-def cases_from(tenant: str, corrections: Sequence[Correction]) -> list[Question]:
-    """A question a correction, asked with the rights its asker had; in the order given, nobody named.
-
-    The correction stands as an expected fact and waits for review: it is a person's own sentence, and an answer need
-    not repeat it word by word.
-    """
-    return [_case_of(tenant, one) for one in corrections]
-
-
-def as_lines(questions: Sequence[Question]) -> str:
-    """The questions as a dataset, one a line."""
-    written = [question.model_dump(mode="json", exclude_defaults=True) for question in questions]
-    return "".join(json.dumps(_with_short_facts(one), ensure_ascii=False) + "\n" for one in written)
-
-
-def _case_of(tenant: str, said: Correction) -> Question:
-    own = said.asker
-    return Question(
-        id=f"feedback-{said.task_id.hex[:12]}",
-        question=said.question,
-        asker=Rights(
-            tenant=tenant, department=own.department, departments=tuple(sorted(own.departments - {own.department})),
-            scopes=tuple(sorted(own.scopes)),
-        ),
-        language=guess_language(said.question),
-        as_of=said.as_of,
-        expected=Expected(facts=(Alternatives(any_of=(Fact(text=said.correction[:_MOST_CHARS]),)),)),
-        tags=("feedback", *(("follow_up",) if said.is_follow_up else ())),
-        to_review=True,
-    )  # fmt: skip
-
-
-def _with_short_facts(written: dict[str, object]) -> dict[str, object]:
-    """Facts in their short form, for whoever reviews the file by hand."""
-    expected = written.get("expected")
-    if isinstance(expected, dict):
-        expected["facts"] = [fact["any_of"][0]["text"] for fact in expected.get("facts", ())]
-    return written

@@ -105,13 +105,6 @@ def interval(pairs: Sequence[Pair], *, seed: int = SEED, resamples: int = RESAMP
     return _ends((sums[:, 0] / sums[:, 1]).tolist())
 
 
-def median_interval(values: Sequence[float], *, seed: int = SEED, resamples: int = RESAMPLES) -> Interval | None:
-    """Percentile bootstrap of the median; None without values."""
-    if not values:
-        return None
-    return _ends(np.median(np.asarray(values)[_draws(len(values), seed, resamples)], axis=1).tolist())
-
-
 def _draws(asked: int, seed: int, resamples: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
     return np.random.default_rng(seed).integers(asked, size=(resamples, asked))
 

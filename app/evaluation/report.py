@@ -14,7 +14,6 @@ from app.evaluation.figures import (
     Pair,
     calibration_error,
     interval,
-    median_interval,
     percentile,
     rate,
     reliability,
@@ -23,7 +22,6 @@ from app.evaluation.judging import Verdict
 from app.evaluation.observed import Observation
 from app.evaluation.question import Question, Rights
 
-SHAPE: Literal[1] = 1
 Kind = Literal["dataset", "language", "department", "tag"]
 
 
@@ -62,7 +60,7 @@ class Group(Record):
     questions: int
     scores: dict[str, Score]
     """By metric; those a group tells nothing of are left out."""
-    seconds: Score | None = None
+    seconds: float
     """Median wait."""
 
 
@@ -95,26 +93,15 @@ class DatasetTold(Record):
     fingerprint: str
 
 
-class CorpusTold(Record):
-    """The documents of one tenant when the run began."""
-
-    tenant: str
-    documents: int
-    fingerprint: str
-
-
 class Circumstances(Record):
-    """What figures depend on besides the questions: two runs are comparable where these are alike."""
+    """What figures depend on besides the questions: two runs compare where these are alike."""
 
     version: str
-    code: str
-    """Fingerprint of the program's own files."""
     mind: str
     """Who answers: the rules of a release, or models with their prompts."""
     space: str
     """Model and centring of the vectors."""
     settings: dict[str, Any]
-    corpora: tuple[CorpusTold, ...] = ()
     concurrency: int
     today: str
 
@@ -131,7 +118,7 @@ class GateResult(KeptGate):
 class Report(Record):
     """A whole run."""
 
-    shape: Literal[1] = SHAPE
+    shape: Literal[2] = 2
     made_at: datetime
     circumstances: Circumstances
     datasets: tuple[DatasetTold, ...]
@@ -208,15 +195,6 @@ def scores_of(asked: Sequence[Asked]) -> dict[str, Score]:
     return scores
 
 
-def median_wait(asked: Sequence[Asked]) -> Score | None:
-    """Compute the median time an asker waits, with its interval; None where nothing was asked."""
-    seconds = [one.observation.seconds for one in asked]
-    value, ends = percentile(seconds, 0.5), median_interval(seconds)
-    if value is None or ends is None:
-        return None
-    return Score(value=round(value, 4), low=round(ends.low, 4), high=round(ends.high, 4), questions=len(seconds))
-
-
 def _calibration_of(asked: Sequence[Asked]) -> Calibration | None:
     """Reliability of the answers of which is known whether they are true."""
     points = [(one.observation.confidence, one.is_true) for one in asked if one.is_true is not None]
@@ -227,13 +205,16 @@ def _calibration_of(asked: Sequence[Asked]) -> Calibration | None:
 
 def _spent_on(asked: Sequence[Asked], total_seconds: float) -> Spent:
     """Time and tokens; the median and the 95th percentile of what an asker waits, by nearest rank."""
-    seconds = [one.observation.seconds for one in asked]
     tokens = sum(one.observation.tokens for one in asked)
     return Spent(
-        median_seconds=round(percentile(seconds, 0.5) or 0.0, 4), total_seconds=round(total_seconds, 3),
-        p95_seconds=round(percentile(seconds, 0.95) or 0.0, 4),
+        median_seconds=_wait(asked, 0.5), total_seconds=round(total_seconds, 3),
+        p95_seconds=_wait(asked, 0.95),
         tokens=tokens, tokens_per_question=round(tokens / max(len(asked), 1), 1),
     )  # fmt: skip
+
+
+def _wait(asked: Sequence[Asked], q: float) -> float:
+    return round(percentile([one.observation.seconds for one in asked], q) or 0.0, 4)
 
 
 def _groups_of(asked: Sequence[Asked], kinds_only: bool) -> Iterator[Group]:
@@ -249,4 +230,5 @@ def _groups_of(asked: Sequence[Asked], kinds_only: bool) -> Iterator[Group]:
     order = ("dataset", "language", "department", "tag")
     for kind, name in sorted(members, key=lambda key: (order.index(key[0]), -len(members[key]), key[1])):
         group = members[kind, name]
-        yield Group(kind=kind, name=name, questions=len(group), scores=scores_of(group), seconds=median_wait(group))
+        wait = _wait(group, 0.5)
+        yield Group(kind=kind, name=name, questions=len(group), scores=scores_of(group), seconds=wait)

@@ -23,7 +23,7 @@ from app.evaluation.dataset import Case, Dataset, refusal
 from app.evaluation.judging import judge
 from app.evaluation.observed import Observation, observed, shown_texts
 from app.evaluation.question import OwnDocument, Question, Rights
-from app.evaluation.report import Asked, CorpusTold
+from app.evaluation.report import Asked
 from app.events import Event, TaskAvailable
 
 Progress = Callable[[int, int, str], None]
@@ -37,8 +37,6 @@ class Shelved(Record):
     url: str
     department: str
     scope: Scope
-    state: str
-    """Changes with its content and its dates."""
 
 
 class House(Protocol):
@@ -71,7 +69,7 @@ class _Tenant:
 
     name: str
     label: str
-    """For the report: throw-away tenants are named by their dataset."""
+    """For people: throw-away tenants are named by their dataset."""
     shelf: list[Shelved] = field(default_factory=list)
     urls: dict[str, str] = field(default_factory=dict)
     """Address by address and by external id."""
@@ -79,10 +77,6 @@ class _Tenant:
     def put_up(self, shelf: list[Shelved]) -> None:
         self.shelf = shelf
         self.urls = {one.external_id: one.url for one in shelf} | {one.url: one.url for one in shelf}
-
-    def told(self) -> CorpusTold:
-        digest = hashlib.sha256("\n".join(sorted(one.model_dump_json() for one in self.shelf)).encode())
-        return CorpusTold(tenant=self.label, documents=len(self.shelf), fingerprint=digest.hexdigest()[:12])
 
     def forbidden(self, principal: Principal) -> frozenset[str]:
         """Addresses under which this caller may read nothing."""
@@ -126,11 +120,6 @@ class Evaluation:
     def questions(self) -> int:
         """How many will be asked."""
         return sum(len(dataset.cases) for dataset in self.datasets)
-
-    @property
-    def corpora(self) -> tuple[CorpusTold, ...]:
-        """The tenants that are asked about, by name; known after `prepare`."""
-        return tuple(sorted((one.told() for one in self._tenants.values()), key=lambda told: told.tenant))
 
     async def prepare(self, progress: Progress) -> None:
         """Settle every asker, tenant and document. Raises `AppError` that lists what cannot be had, by line."""

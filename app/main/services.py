@@ -224,12 +224,7 @@ class Services:
         flow = DepartmentFlow(ports, limits, deep, needs_steps if settings.has_model else None)
         keys = key_source(settings)
         self.rooms = AppServices(
-            authenticator=Authenticator(
-                keys,
-                issuer=settings.auth_issuer,
-                audience=settings.auth_audience,
-                is_known=self.storage.directory.is_known,
-            ),
+            authenticator=self._authenticator(keys),
             dev_login=dev_login(settings, keys),
             registry=registry,
             approvals=Approvals(self.database, journal, JobQueue(), decided),
@@ -253,6 +248,12 @@ class Services:
         )
         steps = StepService(runner, registry.steps, ledger)
         self.worker = worker_of(settings, self.database, self.rooms, self.ingestion, steps, self._queues)
+
+    def _authenticator(self, keys: KeySource) -> Authenticator:
+        directory, settings = self.storage.directory, self.settings
+        return Authenticator(
+            keys, issuer=settings.auth_issuer, audience=settings.auth_audience, is_known=directory.is_known
+        )
 
     def _is_worker_well(self) -> bool | None:
         return self.worker.is_well if self._is_working else None

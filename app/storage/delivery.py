@@ -7,11 +7,6 @@ from uuid import UUID
 from app.storage.database import OperatorTransaction, Transaction
 
 _LOCK = "select pg_try_advisory_xact_lock(hashtextextended('conclave recovery', 0))"
-_SIZES = """
-select entrypoint, count(*) filter (where status = 'queued') as waiting,
-    count(*) filter (where status = 'picked') as running
-from pgqueuer group by entrypoint
-"""
 
 
 class Attempt(NamedTuple):
@@ -32,14 +27,6 @@ class Forgotten(NamedTuple):
     kind: str
 
 
-class LineSize(NamedTuple):
-    """How many jobs of a line wait, and how many are with workers."""
-
-    line: str
-    waiting: int
-    running: int
-
-
 async def lost_attempts(tx: OperatorTransaction, held: Sequence[Attempt]) -> set[UUID]:
     """Tasks among `held` that are no longer theirs who hold them."""
     columns = [list(column) for column in zip(*held, strict=True)]
@@ -57,11 +44,6 @@ async def runs_without_job(tx: OperatorTransaction, quiet_seconds: float, most: 
     """Runs nobody works on and nobody will be told of, oldest first."""
     rows = await tx.driver.fetch("select * from runs_without_job(make_interval(secs => $1), $2)", quiet_seconds, most)
     return [Forgotten(row["tenant_id"], row["user_id"], row["task_id"], row["kind"]) for row in rows]
-
-
-async def line_sizes(tx: OperatorTransaction) -> list[LineSize]:
-    """Every line that has jobs."""
-    return [LineSize(*row) for row in await tx.driver.fetch(_SIZES)]
 
 
 async def drop_waiting(tx: Transaction, job_ids: Sequence[int]) -> None:

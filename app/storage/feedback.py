@@ -1,10 +1,9 @@
-"""Rows of ``feedback``: what a person thought of an own answer. Nobody else reads it; the operator sees that there is
-some, and reads it as its giver."""
+"""Rows of ``feedback``: what a person thought of an own answer. Nobody else reads it."""
 
-from datetime import date, datetime
+from datetime import datetime
 from uuid import UUID
 
-from app.domain.principal import Principal, Scope
+from app.domain.principal import Scope
 from app.domain.record import Record
 from app.storage.database import OperatorTransaction, Transaction
 
@@ -18,18 +17,6 @@ on conflict (tenant_id, user_id, task_id) do update
         updated_at = case when (feedback.rating, feedback.correction) = (excluded.rating, excluded.correction)
             then feedback.updated_at else clock_timestamp() end
 returning rating, correction, created_at, updated_at
-"""
-_CORRECTIONS = """
-select t.task_id, t.request ->> 'query' as question, t.request ->> 'as_of' as as_of, t.principal as asker,
-    f.correction,
-    jsonb_array_length(coalesce(t.request -> 'history_chat', '[]')) > 0 or exists (
-        select from tasks earlier
-        where earlier.tenant_id = t.tenant_id and earlier.user_id = t.user_id and earlier.session_id = t.session_id
-            and earlier.parent_task_id is null and earlier.created_at < t.created_at
-    ) as is_follow_up
-from feedback f join tasks t using (tenant_id, user_id, task_id)
-where f.tenant_id = $1 and f.user_id = $2 and f.rating < 0 and f.correction <> ''
-order by t.created_at, t.task_id
 """
 
 
@@ -45,19 +32,6 @@ class Feedback(Record):
     """When it last changed."""
 
 
-class Correction(Record):
-    """A bad answer's question, and what was said instead."""
-
-    task_id: UUID
-    question: str
-    as_of: date | None
-    asker: Principal
-    """With the rights the question was asked with."""
-    correction: str
-    is_follow_up: bool
-    """Whether the question had a conversation before it."""
-
-
 async def put(tx: Transaction, task_id: UUID, rating: int, correction: str) -> Feedback | None:
     """Keep the caller's feedback on an own run; the same again changes nothing.
 
@@ -70,27 +44,9 @@ async def put(tx: Transaction, task_id: UUID, rating: int, correction: str) -> F
     return None if row is None else Feedback.model_validate(dict(row))
 
 
-async def givers(tx: OperatorTransaction, tenant_id: UUID) -> list[UUID]:
-    """Who of a tenant gave feedback, the first first; not what."""
-    rows = await tx.driver.fetch(
-        "select user_id from feedback where tenant_id = $1 group by user_id order by min(created_at), user_id",
-        tenant_id,
-    )
-    return [row["user_id"] for row in rows]
-
-
-async def corrections(tx: Transaction) -> list[Correction]:
-    """The caller's own corrections of answers rated bad, oldest question first."""
-    rows = await tx.driver.fetch(_CORRECTIONS, *tx.whose)
-    return [Correction.model_validate(dict(row)) for row in rows]
-
-
 _SHELF = """
-select d.external_id, d.url, d.department, d.scope, d.effective_from, d.effective_to,
-    coalesce(v.content_hash, '') as content_hash
-from documents d left join document_versions v
-    on v.tenant_id = d.tenant_id and v.document_id = d.document_id and v.version = d.current_version
-where d.tenant_id = $1 and d.current_version > 0 order by d.external_id
+select external_id, url, department, scope from documents
+where tenant_id = $1 and current_version > 0 order by external_id
 """
 _LEFT_BY_MODELS = ("model_calls", "model_usage")
 
@@ -102,10 +58,6 @@ class ShelvedRow(Record):
     url: str
     department: str
     scope: Scope
-    effective_from: date | None
-    effective_to: date | None
-    content_hash: str
-    """Empty where the caller may not read it."""
 
 
 async def shelf(tx: Transaction) -> list[ShelvedRow]:

@@ -224,7 +224,7 @@ class TestWithoutALoop:
                 answer = conclave.ask("mật khẩu dài bao nhiêu ký tự?")
                 early = conclave.stream(afresh())
                 next(early)
-                early.close()  # type: ignore[attr-defined]
+                early.close()
                 return "".join(one.text for one in told), answer.answer, [s.session_id for s in conclave.sessions()]
 
         text, answer, sessions = await asyncio.to_thread(plain)

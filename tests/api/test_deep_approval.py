@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from app.cli.questions import ask_and_show, ask_as_json, body_of
-from app.client.connection import Connection
+from app.cli.questions import ask_and_show, ask_as_json
+from app.client.connection import Connection, question_body
 from tests.api.test_chat import Client, stream
 from tests.unit.cli.test_deciding import Desk
 
@@ -64,7 +64,7 @@ class TestCommandLine:
         self, address: str, token_of: Callable[[str], str], as_json: bool
     ) -> None:
         out, desk = Desk(), Desk("tính lại từng bước", "có")
-        body = body_of(QUESTION, deep=True, approve=True)
+        body = question_body(QUESTION, "deep", approve_plan=True)
         async with Connection(address, token_of("acme/lan")) as connection:
             answer = await (ask_as_json if as_json else ask_and_show)(connection, body, out, desk)
         assert answer["outcome"] in ("answered", "not_found")
@@ -72,7 +72,7 @@ class TestCommandLine:
         assert out.shown.count('"event": "interrupt"') == (2 if as_json else 0)
 
     async def test_gives_up_when_it_is_refused(self, address: str, token_of: Callable[[str], str]) -> None:
-        body = body_of(QUESTION, deep=True, approve=True)
+        body = question_body(QUESTION, "deep", approve_plan=True)
         async with Connection(address, token_of("acme/lan")) as connection:
             answer = await ask_and_show(connection, body, Desk(), Desk("n"))
         assert (answer["error_code"], answer["error_message"]) == ("TASK_CANCELLED", "The plan was not approved.")

@@ -1,6 +1,5 @@
 """Thumbs and corrections over HTTP: own runs only, the same again changes nothing; and the cases made of them."""
 
-import json
 from collections.abc import Callable
 from itertools import count
 from typing import Any
@@ -9,9 +8,6 @@ import httpx
 import pytest
 
 from app.api.auth import SharedSecret
-from app.cli.evaluation.house import corrections_in
-from app.errors import AppError
-from app.evaluation.dataset import as_lines, cases_from, parsed
 from app.main import Services
 from tests.api.conftest import SECRET
 
@@ -88,37 +84,6 @@ class TestFeedback:
     async def test_goes_with_its_conversation(self, lan: Client, house: Services, run: dict[str, Any]) -> None:
         await put(lan, run["task_id"], rating=-1, correction="biến mất")
         await lan.delete(f"/sessions/{run['session_id']}")
-        assert "biến mất" not in [one.correction for one in await corrections_in(house, "acme")]
-
-
-class TestCasesOfCorrections:
-    async def test_hold_question_rights_and_correction_of_what_was_rated_bad(
-        self, lan: Client, client_of: Callable[[str], Client], house: Services, run: dict[str, Any]
-    ) -> None:
-        follow_up = {"query": "còn lần thứ hai thì sao?", "session_id": run["session_id"], "as_of": "2026-06-01"}
-        second = (await lan.post("/chat", json=follow_up)).json()
-        narrow = {"query": "Gửi xe ở đâu?", "user_context": {"permissions": ["public"]}}
-        third = (await lan.post("/chat", json=narrow)).json()
-        other = (await client_of("globex/jane").post("/chat", json={"query": "How do I connect to the VPN?"})).json()
-        for client, answer, said in (
-            (lan, run, "Sửa một"), (lan, second, "Sửa hai"), (lan, third, "Sửa ba"),
-            (client_of("globex/jane"), other, "Theirs"),
-        ):  # fmt: skip
-            assert (await put(client, answer["task_id"], rating=-1, correction=said)).status_code == 200
-        good = (await lan.post("/chat", json={"query": "Công ty có mấy giá trị cốt lõi?"})).json()
-        await put(lan, good["task_id"], rating=1, correction="Không phải lỗi")
-        lines = as_lines(cases_from("acme", await corrections_in(house, "acme")))
-        made = {case.question.id: json.loads(line) for case, line in zip(
-            parsed(lines.split("\n"), "x"), lines.splitlines(), strict=True)}  # fmt: skip
-        told = [made[f"feedback-{answer['task_id'].replace('-', '')[:12]}"] for answer in (run, second, third)]
-        assert [one["expected"]["facts"] for one in told] == [["Sửa một"], ["Sửa hai"], ["Sửa ba"]]
-        assert [one["tags"] for one in told] == [["feedback"], ["feedback", "follow_up"], ["feedback"]]
-        assert [one.get("as_of") for one in told] == [None, "2026-06-01", None]
-        whole = ["internal", "private", "public"]
-        assert [one["asker"]["scopes"] for one in told] == [whole, whole, ["public"]]
-        assert all(one["to_review"] and one["asker"]["tenant"] == "acme" for one in told)
-        assert "Theirs" not in lines and "Không phải lỗi" not in lines and '"lan"' not in lines
-
-    async def test_of_an_unknown_tenant_there_are_none(self, house: Services) -> None:
-        with pytest.raises(AppError, match="There is no tenant"):
-            await corrections_in(house, "umbrella")
+        giver = (await house.claims_of("acme/lan")).principal()
+        async with house.database.principal_scope(giver) as tx:
+            assert "biến mất" not in [one["correction"] for one in await tx.driver.fetch("select * from feedback")]

@@ -13,8 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 from app.cli import app as command_line
-from app.cli.questions import body_of, ending_of, with_files
-from app.client.connection import Connection
+from app.cli.questions import ending_of, with_files
+from app.client.connection import Connection, question_body
 from app.domain.attachments import AttachmentLimits
 from app.domain.principal import tenant_id_of, user_id_of
 from app.errors import AppError, ErrorCode
@@ -187,7 +187,7 @@ class TestCommandLine:
         async with Connection(address, token_of("acme/lan")) as connection:
             for path, expected in zip(paths, (TOTAL, "20,6"), strict=True):
                 answer: dict[str, Any] = {}
-                body = await with_files(connection, body_of("tổng cột chi phí quý 2"), [path])
+                body = await with_files(connection, question_body("tổng cột chi phí quý 2"), [path])
                 async for _, kind, event in connection.ask(body):
                     answer = ending_of(kind, event) or answer
                 assert expected in answer["answer"]

@@ -42,7 +42,7 @@ def written(folder: Path, files: dict[str, str | bytes]) -> Path:
 async def brought(library: Library, path: Path, *, is_sync: bool = False) -> tuple[int, dict[str, Any]]:
     """Exit code and the result line, with the outcome of each file under ``files``."""
     said = Said({"department": "hr", "scope": "internal", "authority": "policy"}, {})
-    wanted = Wanted([path], said, is_sync=is_sync, is_dry=False, allow_retire_all=False)
+    wanted = Wanted([path], said, is_sync=is_sync, allow_retire_all=False)
     steps, known = await prepare(library, wanted, read_manifest(path))
     out = io.StringIO()
     code = await carry_out(library, steps, known, Console(file=out), Console(file=io.StringIO()), True)
@@ -203,10 +203,9 @@ class TestGuide:
             done = await self.run(command)
             assert done.exit_code == 0, (command, done.output, done.exception)
             told[command] = done.output
-        assert len(told) == 10
-        one_file, faq, fronted, dry, sync, failed, shown, health, why, deleted = told.values()
+        assert len(told) == 9
+        one_file, faq, fronted, sync, failed, shown, health, why, deleted = told.values()
         assert all("1 published" in output for output in (one_file, faq, fronted))
-        assert "5 to bring in, 1 to skip; nothing was changed" in dry
         assert "5 published, 1 skipped" in sync
         assert "no documents" in failed
         assert "Nghỉ phép năm 2026" in shown and "1 is found" in shown and "2026-01-01 to …" in shown

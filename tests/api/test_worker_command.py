@@ -1,7 +1,6 @@
 """`conclave worker` as its supervisor sees it: which queues it serves, and how it ends."""
 
 import asyncio
-import json
 import os
 import signal
 import sys
@@ -65,13 +64,6 @@ class TestQueues:
         code, _, told = await terminal.run("worker", "--queues", "hr,sales")
         assert code == 2
         assert "There is no queue 'sales'; the queues are chat, ingest, hr" in told
-
-    async def test_are_listed_with_what_waits(self, terminal: Terminal) -> None:
-        code, told, _ = await terminal.run("worker", "--list", "--json")
-        assert code == 0
-        assert [json.loads(line) for line in told.splitlines()] == [
-            {"queue": name, "waiting": 0, "running": 0} for name in ("chat", "ingest", "hr", "math")
-        ]
 
 
 class TestHanging:

@@ -59,7 +59,7 @@ class Sync(NamedTuple):
     async def run(self, *, allow_retire_all: bool = False) -> tuple[int, dict[str, Any]]:
         """Exit code and the result line, with the outcome of each file under ``files``."""
         said = Said({"department": "general", "scope": "internal", "authority": "policy"}, {})
-        wanted = Wanted([self.folder], said, is_sync=True, is_dry=False, allow_retire_all=allow_retire_all)
+        wanted = Wanted([self.folder], said, is_sync=True, allow_retire_all=allow_retire_all)
         out, progress = io.StringIO(), Console(file=io.StringIO())
         steps, known = await prepare(self.library, wanted, read_manifest(self.folder))
         code = await carry_out(self.library, steps, known, Console(file=out), progress, True)

@@ -1,4 +1,4 @@
-"""`conclave eval`: ask datasets of the real flow, make cases of users' corrections.
+"""`conclave eval`: ask datasets of the real flow.
 
 Offline unless asked otherwise: no language model and no web, whatever the settings say.
 """
@@ -13,11 +13,11 @@ import typer
 from pydantic import SecretStr
 from rich.console import Console
 
-from app.cli.connecting import Tenant, opened
+from app.cli.connecting import opened
 from app.cli.evaluation.display import show_report
-from app.cli.evaluation.house import LocalHouse, circumstances_of, corrections_in, offline
+from app.cli.evaluation.house import LocalHouse, circumstances_of, offline
 from app.cli.output import FAILED, OK, DocumentBar, print_json, run_async
-from app.evaluation.dataset import DEFAULT, Dataset, as_lines, cases_from, lines_of, open_dataset, read_dataset, refusal
+from app.evaluation.dataset import DEFAULT, Dataset, lines_of, open_dataset, read_dataset, refusal
 from app.evaluation.gates import DEFAULT_GATES, check_gates, read_gates
 from app.evaluation.report import Report, summarise
 from app.evaluation.running import Evaluation, Progress
@@ -110,28 +110,6 @@ def check(dataset: Annotated[list[str], typer.Argument(help="Files, or names of 
         print_json(Console(), told)
 
 
-@eval_commands.command("from-feedback")
-@run_async
-async def from_feedback(
-    tenant: Tenant = "",
-    out: Annotated[Path | None, typer.Option(help="Write the cases here instead of printing them.")] = None,
-) -> int:
-    """Make cases of what users corrected: question, rights and correction, nobody's name and no answer.
-
-    They wait for review: make a fact of each correction, then remove to_review.
-    """
-    async with opened(Settings(), Console(stderr=True)) as services:
-        name = await services.storage.tenant_named(tenant)
-        found = await corrections_in(services, name)
-    lines = as_lines(cases_from(name, found))
-    if out is None:
-        typer.echo(lines, nl=False)
-    else:
-        write_owned(out, lines)
-        typer.echo(f"{len(found)} cases to review in {out}")
-    return OK
-
-
 def _blind_sets(folder: Path, pattern: str) -> list[Dataset]:
     """The sets below a folder. Questions about attached files are of another kind: `bench.tables` asks them."""
     paths = [path for path in sorted(folder.glob(pattern)) if "file" not in json.loads(lines_of(path)[0])]
@@ -175,7 +153,7 @@ async def _ask(
                 bringing.stop()
                 asking.stop()
         return summarise(
-            asked, evaluation.datasets, circumstances_of(services, concurrency, evaluation.corpora),
+            asked, evaluation.datasets, circumstances_of(services, concurrency),
             made_at=services.rooms.now(), total_seconds=time.perf_counter() - began, kinds_only=is_blind,
         )  # fmt: skip
 

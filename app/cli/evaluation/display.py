@@ -6,7 +6,7 @@ from rich.console import Console
 
 from app.cli.output import print_table, text
 from app.evaluation.figures import METRICS
-from app.evaluation.report import Asked, Group, Report, Score, median_wait
+from app.evaluation.report import Asked, Group, Report, Score
 
 _WORST = 5
 _GROUP_COLUMNS = {
@@ -18,11 +18,14 @@ _GROUP_COLUMNS = {
 
 def show_report(console: Console, report: Report, *, worst: int = _WORST) -> None:
     """Print every rate with its interval, the groups, the `worst` wrong answers, and the gates."""
-    wait = median_wait(report.asked)
-    whole = Group(kind="dataset", name="", questions=report.questions, scores=report.scores, seconds=wait)
     languages = {group.name: group for group in report.groups if group.kind == "language"}
     title = f"{report.questions} questions from {', '.join(one.name for one in report.datasets)}"
-    print_table(console, ("95 % intervals", "all", *languages), _rates(report, [whole, *languages.values()]), title)
+    print_table(
+        console,
+        ("95 % intervals", "all", *languages),
+        _rates(report, [report.scores, *(group.scores for group in languages.values())]),
+        title,
+    )
     columns = [name for name in _GROUP_COLUMNS if name in report.scores]
     heads = (f"{_GROUP_COLUMNS[name]} = {METRICS[name]}" for name in columns)
     rows = ((f"{one.kind} {one.name}", str(one.questions), *_cells(one, columns)) for one in report.groups)
@@ -58,10 +61,10 @@ def _show_wrong(console: Console, wrong: list[Asked], most: int) -> None:
         console.print(text(f"  and {len(wrong) - most} more wrong answers", "dim"))
 
 
-def _rates(report: Report, groups: list[Group]) -> Iterator[tuple[str, ...]]:
+def _rates(report: Report, scores: list[dict[str, Score]]) -> Iterator[tuple[str, ...]]:
     for metric, title in METRICS.items():
         if metric in report.scores:
-            yield title, *(_interval(group.scores.get(metric)) for group in groups)
+            yield title, *(_interval(one.get(metric)) for one in scores)
     yield "leaks", str(report.leak_count)
     if found := report.calibration:
         yield "calibration error", f"{found.error:.3f}"
@@ -73,7 +76,7 @@ def _rates(report: Report, groups: list[Group]) -> Iterator[tuple[str, ...]]:
 def _cells(group: Group, columns: list[str]) -> Iterator[str]:
     for name in columns:
         yield _two_digits(group.scores[name].value) if name in group.scores else "–"
-    yield "–" if group.seconds is None else f"{group.seconds.value:.1f}"
+    yield f"{group.seconds:.1f}"
 
 
 def _interval(score: Score | None) -> str:

@@ -1,10 +1,8 @@
 """The services of this process as what is evaluated, and what figures over them depend on."""
 
 import asyncio
-import hashlib
 from collections.abc import AsyncIterator, Sequence
 from datetime import date
-from pathlib import Path
 from uuid import UUID
 
 from app import __version__
@@ -14,7 +12,7 @@ from app.domain.knowledge import DocumentDraft
 from app.domain.principal import Principal, tenant_id_of
 from app.embedding import EmbeddingUnavailable
 from app.errors import AppError, ErrorCode
-from app.evaluation.report import Circumstances, CorpusTold
+from app.evaluation.report import Circumstances
 from app.evaluation.running import Progress, Shelved
 from app.events import Event
 from app.main import Services
@@ -22,12 +20,7 @@ from app.main.storage import operator_claims
 from app.settings import Settings
 from app.storage import feedback, tenants
 from app.storage.database import Database
-from app.storage.feedback import Correction
 
-_APP = Path(__file__).parents[2]
-_NO_PART = frozenset({"cli", "evaluation", "web", "__pycache__"})
-"""What answers no question."""
-_KINDS = frozenset({".py", ".yaml", ".md", ".txt", ".json", ".jsonl"})
 _TOLD_SETTINGS = {
     "llm_answer_mode", "max_retries", "enable_caching", "conflict_resolution_threshold", "min_relevance_score",
     "enable_follow_up_questions", "max_queries_per_agent", "enable_parallel_execution", "resolution_rules",
@@ -53,13 +46,7 @@ class LocalHouse:
         operator = (await self.services.storage.directory.operator_of(tenant)).principal()
         async with self.services.database.principal_scope(operator, durable=False) as tx:
             rows = await feedback.shelf(tx)
-        return [
-            Shelved(
-                external_id=row.external_id, url=row.url, department=row.department, scope=row.scope,
-                state=hashlib.sha256(row.model_dump_json().encode()).hexdigest()[:16],
-            )
-            for row in rows
-        ]  # fmt: skip
+        return [Shelved(**dict(row)) for row in rows]
 
     async def furnish(self, tenant: str, documents: Sequence[DocumentDraft], progress: Progress) -> None:
         """See `House`."""
@@ -109,23 +96,6 @@ class LocalHouse:
         return self._maintenance
 
 
-async def corrections_in(services: Services, tenant: str) -> list[Correction]:
-    """What the users of a tenant said answers rated bad should have been, the oldest question of each first.
-
-    The operator may know who gave feedback and reads what as its giver, who has no rights but that. Raises `AppError`.
-    """
-    await services.storage.directory.operator_of(tenant)
-    tenant_id = tenant_id_of(tenant)
-    async with (await services.storage.open_operator()).operator_scope() as operator:
-        givers = await feedback.givers(operator, tenant_id)
-    found: list[Correction] = []
-    for user_id in givers:
-        giver = Principal.without_rights(tenant_id, user_id)
-        async with services.database.principal_scope(giver, durable=False) as tx:
-            found += await feedback.corrections(tx)
-    return found
-
-
 def offline(settings: Settings) -> Settings:
     """Without a language model and without the web."""
     return settings.model_copy(
@@ -133,21 +103,11 @@ def offline(settings: Settings) -> Settings:
     )
 
 
-def circumstances_of(services: Services, concurrency: int, corpora: Sequence[CorpusTold] = ()) -> Circumstances:
+def circumstances_of(services: Services, concurrency: int) -> Circumstances:
     """Tell what the figures of a run over these services depend on."""
     ports = services.rooms.flow.ports
     return Circumstances(
-        version=__version__, code=_fingerprint_of_program(), mind=ports.reasoner.identity, space=ports.corpus.space,
-        settings=services.settings.model_dump(mode="json", include=_TOLD_SETTINGS), corpora=tuple(corpora),
+        version=__version__, mind=ports.reasoner.identity, space=ports.corpus.space,
+        settings=services.settings.model_dump(mode="json", include=_TOLD_SETTINGS),
         concurrency=concurrency, today=services.rooms.now().date().isoformat(),
     )  # fmt: skip
-
-
-def _fingerprint_of_program() -> str:
-    """12 hex digits over every file that has a part in answering; reads them."""
-    digest = hashlib.sha256()
-    for path in sorted(_APP.rglob("*")):
-        place = path.relative_to(_APP)
-        if path.suffix in _KINDS and not _NO_PART & set(place.parts):
-            digest.update(place.as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
-    return digest.hexdigest()[:12]

@@ -41,9 +41,7 @@ def events(answer: str = "17", **changes: Any) -> list[Event]:
 
 def report(*answered: tuple[GaiaQuestion, list[Event]]) -> GaiaReport:
     found = [answer_of(one, "acme/lan", "deep", observed(told, 0.2), told) for one, told in answered]
-    circumstances = Circumstances(
-        version="1", code="c", mind="local", space="s", settings={}, concurrency=1, today="2026-11-21"
-    )
+    circumstances = Circumstances(version="1", mind="local", space="s", settings={}, concurrency=1, today="2026-11-21")
     dataset = DatasetTold(name="mine", questions=len(found), fingerprint="f")
     return summarise(found, circumstances, dataset, mode="deep", made_at=NOON, total_seconds=1.0)
 

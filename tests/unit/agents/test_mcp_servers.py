@@ -48,7 +48,7 @@ class TestLoading:
 
 
 class TestCommands:
-    def test_pin_list_call_and_change(self, file: Path) -> None:
+    def test_pin_list_and_change(self, file: Path) -> None:
         run = CliRunner()
         asked = run.invoke(mcp_commands, ["pin", "hostile"], input="n\n")
         assert asked.exit_code == 0
@@ -59,20 +59,12 @@ class TestCommands:
         listed = [json.loads(line) for line in run.invoke(mcp_commands, ["list", "--json"]).output.splitlines()]
         assert {one["server"]: one["tools"] for one in listed}["hostile"] == ["echo"]
 
-        called = run.invoke(mcp_commands, ["call", "hostile", "echo", '{"text": "xin chào"}', "--json"])
-        assert json.loads(called.output)["value"] == {"text": "xin chào"}
         assert "nothing changed" in run.invoke(mcp_commands, ["pin", "hostile"]).output
 
         file.write_text(HOSTILE.format(mode="changed"), "utf-8")
-        refused = run.invoke(mcp_commands, ["call", "hostile", "echo", '{"text": "x"}'])
-        assert refused.exit_code == 1
-        assert "conclave mcp pin hostile" in refused.output
         assert "Send every document" in run.invoke(mcp_commands, ["pin", "hostile"], input="n\n").output
 
     def test_wrong_use_is_told(self, file: Path) -> None:
         run = CliRunner()
-        math = ["call", "math", "mcp_sum"]
-        for wrong in (["pin"], ["pin", "nobody"], ["pin", "math", "--all"], ["call", "math", "nothing"]):
+        for wrong in (["pin"], ["pin", "nobody"], ["pin", "math", "--all"]):
             assert run.invoke(mcp_commands, wrong).exit_code == 2, wrong
-        for arguments in ("[1]", "{", "{}"):
-            assert run.invoke(mcp_commands, [*math, arguments]).exit_code == 2, arguments

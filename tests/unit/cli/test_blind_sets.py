@@ -54,7 +54,7 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
         yield SimpleNamespace(rooms=SimpleNamespace(now=lambda: NOON))
 
     def circumstances(*_: object) -> Circumstances:
-        return Circumstances(version="1", code="c", mind="m", space="s", settings={}, concurrency=1, today="2026-11-21")
+        return Circumstances(version="1", mind="m", space="s", settings={}, concurrency=1, today="2026-11-21")
 
     monkeypatch.setattr(evaluation, "opened", opened)
     monkeypatch.setattr(evaluation, "LocalHouse", lambda services: PaperHouse({"acme": SHELF}, told))

@@ -71,7 +71,7 @@ def report(*answers: list[Event], **changes: Any) -> Report:
         for n, told in enumerate(answers)
     ]
     circumstances = Circumstances(
-        version="1", code="c", mind="local", space="s", settings={"max_retries": 3}, concurrency=1, today="2026-11-21"
+        version="1", mind="local", space="s", settings={"max_retries": 3}, concurrency=1, today="2026-11-21"
     )
     datasets = [Dataset("mine", tuple(Case(one.question, "") for one in asked))]
     return summarise(asked, datasets, circumstances, made_at=NOON, total_seconds=1.0)
@@ -101,7 +101,7 @@ class PaperHouse:
     async def furnish(self, tenant: str, documents: Sequence[DocumentDraft], progress: Progress) -> None:
         self.furnished.append(tenant)
         self.shelves[tenant] = [
-            Shelved(external_id=one.external_id, url=one.url, department=one.department, scope=one.scope, state="1")
+            Shelved(external_id=one.external_id, url=one.url, department=one.department, scope=one.scope)
             for one in documents
         ]
 

@@ -9,7 +9,6 @@ from app.evaluation.figures import (
     calibration_error,
     class_pairs,
     interval,
-    median_interval,
     percentile,
     rate,
     recall_at,
@@ -72,11 +71,6 @@ class TestInterval:
         assert many.high - many.low < few.high - few.low
         # Normal approximation: 1.96 · sqrt(0.25 / 400) = 0.049.
         assert many.low == pytest.approx(0.451, abs=0.02) and many.high == pytest.approx(0.549, abs=0.02)
-
-    def test_of_a_median_holds_it(self) -> None:
-        found = median_interval([1, 2, 3, 4, 100], seed=1)
-        assert found is not None and 1 <= found.low <= 3 <= found.high <= 100
-        assert median_interval([], seed=1) is None
 
     def test_of_nothing_is_nothing(self) -> None:
         assert interval([SILENT], seed=1) is None

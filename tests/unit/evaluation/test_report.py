@@ -1,19 +1,13 @@
 """Figures, gates, and cases of corrections."""
 
-import json
-from datetime import date
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import pytest
 
 from app.errors import AppError
-from app.evaluation.dataset import as_lines, cases_from, parsed
 from app.evaluation.gates import DEFAULT_GATES, Gate, check_gates, read_gates
 from app.evaluation.report import Report
-from app.storage.feedback import Correction
-from tests.factories import principal
 from tests.unit.evaluation.runs import events, report
 
 GOOD, BAD, NOTHING = events(), events("You have 14 days."), events("", (), outcome="not_found", confidence_score=0.1)
@@ -79,22 +73,3 @@ class TestGates:
         path.write_text(text, "utf-8")
         with pytest.raises(AppError, match=complaint):
             read_gates(path)
-
-
-class TestCasesFromFeedback:
-    SAID = Correction(
-        task_id=UUID(int=7), question="Nghỉ phép mấy ngày?", as_of=date(2026, 1, 1), is_follow_up=True,
-        asker=principal(scopes=("public", "private"), roles=("admin",)), correction="Phải là 14 ngày.\nKhông phải 12.",
-    )  # fmt: skip
-
-    def test_can_be_read_as_a_dataset_and_wait_for_review(self) -> None:
-        lines = as_lines(cases_from("acme", [self.SAID]))
-        [case] = parsed(lines.split("\n"), "x")
-        told = case.question
-        assert told.to_review and told.tags == ("feedback", "follow_up") and told.as_of == date(2026, 1, 1)
-        assert told.expected.facts[0].any_of[0].text == self.SAID.correction
-        assert json.loads(lines)["asker"] == {"tenant": "acme", "department": "hr", "scopes": ["private", "public"]}
-
-    def test_name_nobody(self) -> None:
-        lines = as_lines(cases_from("acme", [self.SAID]))
-        assert '"lan"' not in lines and str(self.SAID.asker.user_id) not in lines and "admin" not in lines
