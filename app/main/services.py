@@ -16,7 +16,7 @@ from app.agents.registry import AgentRegistry
 from app.agents.remote import StepService
 from app.agents.run import StepRunner
 from app.agents.spec import FileRefused
-from app.api.auth import Authenticator, Claims
+from app.api.auth import Authenticator, Claims, KeySource
 from app.api.deps import AppServices, Limits
 from app.domain.attachments import AttachmentLimits
 from app.domain.principal import Principal
