@@ -26,6 +26,9 @@ from pathlib import Path
 from typing import Any
 
 import app
+from tests.quick import be_quick
+from tests.vectors import remember_vectors
+from tests.warm import KEPT
 
 CONCLAVE = "app.cli"
 _MOST_BYTES = 1 << 20
@@ -206,6 +209,8 @@ async def _writing(loop: asyncio.AbstractEventLoop, end: int) -> asyncio.StreamW
 def main() -> None:
     """The nursery's own process; in a child, what was ordered."""
     import_everything()
+    remember_vectors(KEPT / "texts")
+    be_quick()
     order = serve(socket.socket(fileno=int(sys.argv[1])))
     if order is not None:
         os.chdir(order["folder"])

@@ -13,7 +13,7 @@ import pytest
 from app.embedding import EmbeddingUnavailable, Vectors, onnx
 from app.embedding.onnx import OnnxEmbedder
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("nothing_remembered")]
 
 TEXT = "Nhân viên được nghỉ 12 ngày phép mỗi năm."
 
