@@ -26,7 +26,7 @@ from tests import factories
 from tests.nursery import Nursery, open_nursery
 from tests.quick import be_quick
 from tests.samples import TOLD, size
-from tests.vectors import computed, remember_vectors
+from tests.vectors import computed, loaded, remember_vectors, share_model
 from tests.warm import KEPT, warm
 
 # CI judges a change by the same examples every time; other runs look for new ones and print what repeats them.
@@ -35,6 +35,7 @@ settings.register_profile("ci", settings.get_profile("run"), derandomize=True)
 settings.register_profile("fast", max_examples=10)
 settings.load_profile("ci" if os.environ.get("CI") else "run")
 remember_vectors(KEPT / "texts")
+share_model()
 be_quick()
 
 
@@ -202,10 +203,13 @@ async def bundled(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Onn
     await made.aclose()
 
 
-@pytest.fixture
-def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every vector is computed, also one that an earlier test asked for."""
-    monkeypatch.setattr(OnnxEmbedder, "_vector", computed)
+@pytest.fixture(scope="module")
+def nothing_remembered() -> Iterator[None]:
+    """Every vector is computed, also one that an earlier test asked for, by a model that is loaded anew."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(OnnxEmbedder, "_vector", computed)
+        patched.setattr(OnnxEmbedder, "_load", staticmethod(loaded))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -1,8 +1,8 @@
-"""Remembers the vectors of texts on disk, for all tests and processes on this machine: half of the run would else go
-into embedding the same few documents again and again.
+"""Remembers the vectors of texts on disk, for all tests and processes on this machine, and loads the bundled model once
+a process: half of the run would else go into embedding the same few documents again and again.
 
 A file is named by the code that makes vectors, so a change of that code begins with nothing. What is tested about the
-embedder itself uses `computed`, which remembers nothing.
+embedder itself uses `computed` and `loaded`, which remember nothing.
 """
 
 import hashlib
@@ -19,7 +19,8 @@ from app.embedding.onnx import OnnxEmbedder
 _ROOT = Path(__file__).resolve().parents[1]
 _MAKES_VECTORS = ("app/embedding", "app/text")
 _MOST_FILES = 3
-computed = OnnxEmbedder._vector
+computed, loaded = OnnxEmbedder._vector, OnnxEmbedder._load
+_models: list[OnnxEmbedder] = []
 
 
 class _Store:
@@ -69,6 +70,20 @@ def remember_vectors(folder: Path) -> None:
         return known
 
     OnnxEmbedder._vector = vector  # type: ignore[method-assign]
+
+
+def share_model() -> None:
+    """From now on the bundled model is loaded once, whatever folder it is opened from; so in processes forked later."""
+    loading = threading.Lock()
+
+    def load(folder: Path, threads: int) -> OnnxEmbedder:
+        with loading:
+            if not _models:
+                _models.append(loaded(folder, threads))
+        shared = _models[0]
+        return OnnxEmbedder(shared._session, shared._weights, shared._tokenizer, threads)
+
+    OnnxEmbedder._load = staticmethod(load)  # type: ignore[method-assign, assignment]
 
 
 def _digest_of_code() -> str:
