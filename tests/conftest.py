@@ -1,5 +1,6 @@
 """One embedded PostgreSQL for the whole run, and a fresh, migrated database for every module that asks for one."""
 
+import gc
 import heapq
 import os
 import shutil
@@ -23,14 +24,19 @@ from app.storage.embedded import EmbeddedServer, start_embedded
 from app.storage.migrate import upgrade
 from tests import factories
 from tests.nursery import Nursery, open_nursery
-from tests.samples import TOLD
-from tests.warm import warm
+from tests.quick import be_quick
+from tests.samples import TOLD, size
+from tests.vectors import computed, loaded, remember_vectors, share_model
+from tests.warm import KEPT, warm
 
 # CI judges a change by the same examples every time; other runs look for new ones and print what repeats them.
-settings.register_profile("ci", derandomize=True)
+settings.register_profile("run", max_examples=size(30, 100))
+settings.register_profile("ci", settings.get_profile("run"), derandomize=True)
 settings.register_profile("fast", max_examples=10)
-if os.environ.get("CI"):
-    settings.load_profile("ci")
+settings.load_profile("ci" if os.environ.get("CI") else "run")
+remember_vectors(KEPT / "texts")
+share_model()
+be_quick()
 
 
 def log_plainly() -> None:
@@ -117,6 +123,12 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(LongRun(config))
 
 
+def pytest_collection_finish() -> None:
+    """Leave what stands until the end (thousands of tests, all modules) out of every later garbage collection."""
+    gc.collect()
+    gc.freeze()
+
+
 def pytest_report_header() -> str:
     return TOLD
 
@@ -189,6 +201,15 @@ async def bundled(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Onn
     made = OnnxEmbedder.open(warm(tmp_path_factory.mktemp("bundled")) / "models")
     yield made
     await made.aclose()
+
+
+@pytest.fixture(scope="module")
+def nothing_remembered() -> Iterator[None]:
+    """Every vector is computed, also one that an earlier test asked for, by a model that is loaded anew."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(OnnxEmbedder, "_vector", computed)
+        patched.setattr(OnnxEmbedder, "_load", staticmethod(loaded))
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,7 @@ import asyncio
 import atexit
 import gc
 import importlib
+import inspect
 import json
 import os
 import pkgutil
@@ -26,11 +27,18 @@ from pathlib import Path
 from typing import Any
 
 import app
+from app.embedding.onnx import OnnxEmbedder
+from app.faces.face import load_faces
+from tests.quick import be_quick
+from tests.vectors import remember_vectors, share_model
+from tests.warm import KEPT, warm
 
 CONCLAVE = "app.cli"
 _MOST_BYTES = 1 << 20
 _ALSO = ("uvicorn.lifespan.on", "uvicorn.loops.auto", "uvicorn.protocols.http.auto", "uvicorn.protocols.http.h11_impl")
 """What a server imports when it starts."""
+_KEEPS_THREADS = "app.tables.engine"
+"""Its database must not be open when a process is forked."""
 _WIDE = {"COLUMNS": "160"}
 """Read at the imports by what prints tables."""
 
@@ -206,6 +214,10 @@ async def _writing(loop: asyncio.AbstractEventLoop, end: int) -> asyncio.StreamW
 def main() -> None:
     """The nursery's own process; in a child, what was ordered."""
     import_everything()
+    remember_vectors(KEPT / "texts")
+    share_model()
+    be_quick()
+    make_ready()
     order = serve(socket.socket(fileno=int(sys.argv[1])))
     if order is not None:
         os.chdir(order["folder"])
@@ -242,6 +254,16 @@ def import_everything() -> None:
             importlib.import_module(found.name)
     for name in _ALSO:
         importlib.import_module(name)
+
+
+def make_ready() -> None:
+    """Make what every process makes once: the bundled model, plug-ins, patterns, tables of words."""
+    OnnxEmbedder.open(warm(KEPT / "nursery") / "models")
+    load_faces()
+    for module in [found for name, found in sys.modules.items() if name.startswith("app.") and name != _KEEPS_THREADS]:
+        for made in [*vars(module).values()]:
+            if hasattr(made, "cache_info") and not inspect.signature(made).parameters:
+                made()
     gc.collect()
     gc.freeze()
 

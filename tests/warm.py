@@ -15,9 +15,10 @@ from pathlib import Path
 
 from app.main import Services
 from app.settings import Settings
+from app.storage.embedded import start_embedded
 
 _ROOT = Path(__file__).resolve().parents[1]
-_KEPT = _ROOT / ".pytest_cache" / "d" / "kept"
+KEPT = _ROOT / ".pytest_cache" / "d" / "kept"
 PARTS = ("models", "vectors")
 _MAKES_ROWS = ("migrations", "app/ingestion", "app/storage", "app/retrieval", "app/embedding", "app/text", "app/main")
 """What decides, besides the seed folder, what stands in a seeded database."""
@@ -28,7 +29,7 @@ def warm(data_dir: Path) -> Path:
     """The folder, made, with the parts that all tests share."""
     data_dir.mkdir(parents=True, exist_ok=True)
     for part in PARTS:
-        shared = _KEPT / part
+        shared = KEPT / part
         shared.mkdir(parents=True, exist_ok=True)
         if not (data_dir / part).exists():
             (data_dir / part).symlink_to(shared, target_is_directory=True)
@@ -37,7 +38,7 @@ def warm(data_dir: Path) -> Path:
 
 async def planted(data_dir: Path, seed_dir: Path) -> Path:
     """The folder, warm, with a copy of a cluster in which `seed_dir` was brought in once; nobody runs on it yet."""
-    clusters = _KEPT / "clusters"
+    clusters = KEPT / "clusters"
     clusters.mkdir(parents=True, exist_ok=True)
     template = clusters / _key_of(seed_dir)
     with (clusters / ".lock").open("wb") as lock:
@@ -56,6 +57,7 @@ async def _make_cluster(template: Path, seed_dir: Path) -> None:
     try:
         services = await Services.open(Settings(_env_file=None, data_dir=warm(folder), seed_dir=seed_dir), work=False)
         await services.aclose()
+        await asyncio.to_thread(lambda: start_embedded(folder, durable=True).stop())  # nothing is left to replay
         draft = template.with_suffix(".new")
         shutil.rmtree(draft, ignore_errors=True)
         await asyncio.to_thread(_copy, folder / "postgres", draft)

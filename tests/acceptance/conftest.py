@@ -47,7 +47,7 @@ Trưởng bộ phận được chuyển tối đa 10% giữa các khoản mục;
 """
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def scratch() -> Iterator[Path]:
     """A short path: the server's socket lies in it."""
     folder = Path(tempfile.mkdtemp(prefix="conclave-house-"))
@@ -55,7 +55,7 @@ def scratch() -> Iterator[Path]:
     shutil.rmtree(folder, ignore_errors=True)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def small_seed(scratch: Path) -> Path:
     """A company with three of the bundled documents and a finance department."""
     tenant = scratch / "seed" / "acme"
@@ -68,7 +68,7 @@ def small_seed(scratch: Path) -> Path:
     return with_demo_people(tenant.parent)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def agents_dir(scratch: Path) -> Path:
     """The operator's folder with one file in it."""
     folder = scratch / "agents"
@@ -77,7 +77,7 @@ def agents_dir(scratch: Path) -> Path:
     return folder
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 async def small_services(scratch: Path, small_seed: Path, agents_dir: Path) -> AsyncIterator[Services]:
     """A small company with a finance department; no worker runs until a test starts one."""
     settings = Settings(
@@ -92,7 +92,7 @@ async def small_services(scratch: Path, small_seed: Path, agents_dir: Path) -> A
     await opened.aclose()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 async def services(scratch: Path) -> AsyncIterator[Services]:
     """Both companies with every bundled document, and a worker."""
     seed_dir = ROOT / "seed_data"

@@ -99,7 +99,9 @@ def steps_of(told: Told) -> list[dict[str, Any]]:
 
 class TestAlternative:
     @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
-    async def test_answers_instead_and_the_run_tells_it(self, small_services: Services, fault: Fault) -> None:
+    async def test_answers_instead_and_the_run_and_its_trace_tell_it(
+        self, small_services: Services, fault: Fault
+    ) -> None:
         async with house(small_services, fault, None) as (first, spare):
             told = await told_by(small_services)
         assert told.answer["outcome"] == "answered"
@@ -113,11 +115,6 @@ class TestAlternative:
         answered = [event for event in told.events if isinstance(event, ToolResponse)]
         assert len(asked) == len(answered) == len(first.calls) + len(spare.calls)
         assert all(event.input_hash for event in asked)
-
-    @pytest.mark.parametrize("fault", FAULTS.values(), ids=FAULTS.keys())
-    async def test_every_call_stands_in_the_trace_with_its_hashes(self, small_services: Services, fault: Fault) -> None:
-        async with house(small_services, fault, None) as (first, spare):
-            told = await told_by(small_services)
         for action in steps_of(told):
             calls = action["metadata"]["calls"]
             assert calls[0]["tool"] == "rag_tool"

@@ -40,11 +40,11 @@ from tests.fakes.model_server import (
     unbound_obedient,
 )
 from tests.fakes.obedient_house import Orders, obedient_house, unbound_obedient_house
-from tests.samples import SEED, WHOLE, drawn
+from tests.samples import SEED, WHOLE, drawn, size
 from tests.warm import warm
 
 pytestmark = pytest.mark.timeout(3600 if WHOLE else 120)
-RUNS = 8
+RUNS = size(5, 8)
 HANDS = 10
 """How many times so many documents are dealt."""
 LEAST_EXPOSED = 0.75

@@ -19,6 +19,17 @@ PAGE = (ROOT / "docs" / "tools.md").read_text("utf-8")
 [LINE] = re.findall(r"```text\n(.*?)```", PAGE, re.DOTALL)
 [POOL] = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
 [QUESTION] = re.findall(r'```console\nconclave ask "(.*?)"', PAGE)
+UNANSWERABLE = "Gửi lá thư hết bao nhiêu tiền cước?"
+ASKING = """
+import sys
+from app.cli import main
+for question in sys.argv[1:]:
+    sys.argv = ["conclave", "ask", question, "--as", "acme/lan", "--json"]
+    try:
+        main()
+    except SystemExit as ended:
+        assert not ended.code, ended.code
+"""
 CATALOGUE_END = ')\n"""The built-in tools'
 
 
@@ -43,24 +54,25 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def asked(project: Path, seed: Path, scratch: Path, question: str) -> dict[str, Any]:
+@pytest.fixture(scope="module")
+def answers(project: Path, small_seed: Path, scratch: Path) -> list[dict[str, Any]]:
+    """What the command line prints for both questions."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("CONCLAVE_")}
     env |= {
         "PYTHONPATH": str(project),
         "CONCLAVE_AGENTS_DIR": str(project / "agents"),
-        "CONCLAVE_SEED_DIR": str(seed),
+        "CONCLAVE_SEED_DIR": str(small_seed),
         "CONCLAVE_DATA_DIR": str(warm(scratch / "tool")),
     }
-    command = [sys.executable, "-c", "from app.cli import main; main()", "ask", question, "--as", "acme/lan", "--json"]
+    command = [sys.executable, "-c", ASKING, QUESTION, UNANSWERABLE]
     ended = subprocess.run(command, cwd=project, env=env, capture_output=True, text=True, timeout=110, check=False)
     assert ended.returncode == 0, ended.stderr[-2_000:]
-    answer: dict[str, Any] = json.loads(ended.stdout.splitlines()[-1])
-    return answer
+    return [line for line in map(json.loads, ended.stdout.splitlines()) if "flow_action" in line]
 
 
 class TestNewTool:
-    def test_answers_through_the_command_line(self, project: Path, small_seed: Path, scratch: Path) -> None:
-        answer = asked(project, small_seed, scratch, QUESTION)
+    def test_answers_through_the_command_line(self, answers: list[dict[str, Any]]) -> None:
+        answer = answers[0]
         assert "28000 đồng" in str(answer["answer"])
         assert answer["outcome"] == "answered"
         [evidence] = answer["evidence"]
@@ -70,7 +82,6 @@ class TestNewTool:
             ("post", "postage_tool", {"trace": ["postage:130g"]})
         ]
 
-    def test_says_what_is_missing_instead_of_inventing_it(self, project: Path, small_seed: Path, scratch: Path) -> None:
-        answer = asked(project, small_seed, scratch, "Gửi lá thư hết bao nhiêu tiền cước?")
-        assert "grams" in str(answer["answer"])
-        assert answer["outcome"] == "not_found"
+    def test_says_what_is_missing_instead_of_inventing_it(self, answers: list[dict[str, Any]]) -> None:
+        assert "grams" in str(answers[1]["answer"])
+        assert answers[1]["outcome"] == "not_found"

@@ -27,7 +27,7 @@ LOG_LINES = 50
 SECRET = "the-secret-of-the-api-tests-is-longer-than-64-bytes-and-of-no-use-elsewhere"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def small_seed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A seed folder with six documents."""
     folder = tmp_path_factory.mktemp("seed")
@@ -41,7 +41,7 @@ def small_seed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return with_demo_people(folder)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 async def api_settings(
     embedded_server: EmbeddedServer, small_seed: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Settings:
@@ -62,7 +62,7 @@ async def api_settings(
     )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 async def house(api_settings: Settings) -> AsyncIterator[Services]:
     """The services behind the server."""
     services = await Services.open(api_settings)
@@ -73,14 +73,14 @@ async def house(api_settings: Settings) -> AsyncIterator[Services]:
         await services.aclose()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 async def address(house: Services) -> AsyncIterator[str]:
     """Where the server listens."""
     async with serve(create_app(services=house)) as url:
         yield url
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def token_of(house: Services) -> Callable[[str], str]:
     """Signs a token for a demo user."""
     login = house.rooms.dev_login
@@ -88,7 +88,7 @@ def token_of(house: Services) -> Callable[[str], str]:
     return login.token_for
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 async def client_of(address: str, token_of: Callable[[str], str]) -> AsyncIterator[Callable[[str], httpx.AsyncClient]]:
     """An HTTP client signed in as a demo user; `""` = nobody."""
     async with AsyncExitStack() as stack:

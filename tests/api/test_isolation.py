@@ -17,7 +17,7 @@ from tests.api.sse_reader import parse
 from tests.factories import SEED_USERS
 from tests.samples import SEED, size
 
-ROUNDS = size(300, 2_500)
+ROUNDS = size(100, 2_500)
 USERS = {f"{user.tenant}/{user.name}": user.principal for user in SEED_USERS}
 QUERIES = (
     "giá trị cốt lõi", "đi muộn bị phạt thế nào", "mật khẩu dài bao nhiêu ký tự", "gửi xe ở đâu", "di muon",
@@ -140,7 +140,7 @@ class TestIsolation:
         self, client_of: Callable[[str], Client], runs: list[Run]
     ) -> None:
         random = Random(SEED)
-        for _ in range(size(40, 150)):
+        for _ in range(size(25, 150)):
             user, run = random.choice(list(USERS)), random.choice(runs)
             if user != run.owner:
                 answer = await client_of(user).post("/chat", json={"query": "hi", "session_id": run.session_id})

@@ -30,7 +30,7 @@ PAGES = (
 )
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 async def openapi(address: str) -> dict[str, Any]:
     async with httpx.AsyncClient() as http:
         found: dict[str, Any] = (await http.get(f"{address}/openapi.json")).json()

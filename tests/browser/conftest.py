@@ -49,7 +49,7 @@ def chromium() -> str:
     return found
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 async def house(
     chromium: str, embedded_server: EmbeddedServer, tmp_path_factory: pytest.TempPathFactory
 ) -> AsyncIterator[Services]:
@@ -66,14 +66,14 @@ async def house(
         await opened.aclose()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 async def address(house: Services) -> AsyncIterator[str]:
     """Where the server listens."""
     async with serve(create_app(services=house)) as url:
         yield url
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 async def browser(chromium: str) -> AsyncIterator[Browser]:
     expect.set_options(timeout=PATIENCE_MS)
     async with async_playwright() as playwright:

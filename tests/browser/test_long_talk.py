@@ -47,6 +47,7 @@ async def layouts(page: Page) -> float:
 
 class TestThousandMessages:
     async def test_are_all_there_and_only_those_in_sight_are_laid_out(self, long_talk: Visitor) -> None:
+        """When it is opened, at a key, at the next question, and at a turn of the wheel."""
         page = long_talk.page
         await expect(page.locator(".asked")).to_have_count(TURNS)
         await expect(page.locator(".answer")).to_have_count(TURNS)
@@ -54,26 +55,28 @@ class TestThousandMessages:
         await expect(long_talk.turn.locator(".asked")).to_be_in_viewport()
         assert await page.evaluate(ELEMENTS) < TURNS * MOST_ELEMENTS_A_TURN
         assert 0 < await page.evaluate(LAID_OUT) <= MOST_LAID_OUT
-
-    async def test_are_scrolled_through_without_laying_out_the_rest(self, long_talk: Visitor) -> None:
-        page, turns = long_talk.page, long_talk.page.locator("#turns")
-        for share in (0.5, 0.1, 0):
-            await turns.evaluate(
-                "(box, share) => box.scrollTo({ top: share * box.scrollHeight, behavior: 'instant' })", share
-            )
-            await page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
-            assert 0 < await page.evaluate(LAID_OUT) <= MOST_LAID_OUT
-        await expect(page.locator(".asked").first).to_be_in_viewport()
-
-    async def test_cost_a_key_no_more_layouts_than_an_empty_page(self, long_talk: Visitor) -> None:
-        page = long_talk.page
-        before = await layouts(page)
-        await page.locator("#question").press_sequentially(KEYS)
-        assert await layouts(page) - before <= MOST_LAYOUTS_A_KEY * len(KEYS)
-        assert 0 < await page.evaluate(LAID_OUT) <= MOST_LAID_OUT
-
-    async def test_go_on_with_the_next_question(self, long_talk: Visitor) -> None:
+        await cost_a_key_no_more_layouts_than_an_empty_page(page)
         turn = await long_talk.ask(SEED_QUESTION)
         await expect(turn.locator(".asked")).to_be_in_viewport()
         await expect(turn.locator(".answer")).to_contain_text("4 giá trị cốt lõi")
-        assert 0 < await long_talk.page.evaluate(LAID_OUT) <= MOST_LAID_OUT
+        assert 0 < await page.evaluate(LAID_OUT) <= MOST_LAID_OUT
+        await are_scrolled_through_without_laying_out_the_rest(page)
+
+
+async def cost_a_key_no_more_layouts_than_an_empty_page(page: Page) -> None:
+    before = await layouts(page)
+    await page.locator("#question").press_sequentially(KEYS)
+    assert await layouts(page) - before <= MOST_LAYOUTS_A_KEY * len(KEYS)
+    assert 0 < await page.evaluate(LAID_OUT) <= MOST_LAID_OUT
+    await page.locator("#question").fill("")
+
+
+async def are_scrolled_through_without_laying_out_the_rest(page: Page) -> None:
+    turns = page.locator("#turns")
+    for share in (0.5, 0.1, 0):
+        await turns.evaluate(
+            "(box, share) => box.scrollTo({ top: share * box.scrollHeight, behavior: 'instant' })", share
+        )
+        await page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
+        assert 0 < await page.evaluate(LAID_OUT) <= MOST_LAID_OUT
+    await expect(page.locator(".asked").first).to_be_in_viewport()

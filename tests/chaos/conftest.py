@@ -8,7 +8,7 @@ from tests.chaos.house import STORMY, House, Shape, open_house
 from tests.nursery import Nursery
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 async def house(nursery: Nursery) -> AsyncIterator[House]:
     """Two API processes without workers, three workers, one Redis server, one PostgreSQL."""
     async with open_house(nursery, Shape(environment=STORMY)) as opened:

@@ -81,7 +81,7 @@ class TestServe:
     async def test_ends_in_time_under_open_streams_which_go_on_elsewhere(
         self, house: House, http: httpx.AsyncClient
     ) -> None:
-        async with draining(house, http, 3) as chats:
+        async with draining(house, http, 2) as chats:
             seconds = await leave(house.apis[0])
             await asyncio.gather(chats.ended_well(), house.apis[0].restart())
         assert seconds < DRAIN_SECONDS
@@ -91,7 +91,7 @@ class TestServe:
         leaving = house.add_api(CONCLAVE_WORKER_IN_PROCESS="true")
         try:
             await leaving.restart()
-            async with draining(house, http, 3) as chats:
+            async with draining(house, http, 2) as chats:
                 seconds = await leave(leaving)
                 await chats.ended_well()
         finally:
@@ -103,7 +103,7 @@ class TestWorker:
     async def test_gives_back_what_it_cannot_end_in_time(self, house: House, http: httpx.AsyncClient) -> None:
         """One of the two that run questions leaves in the middle of them; the other one ends them all."""
         leaving = house.workers[0]
-        async with draining(house, http, 3) as chats:
+        async with draining(house, http, 2) as chats:
             seconds = await leave(leaving)
             await asyncio.gather(chats.ended_well(), leaving.restart())
         assert seconds < DRAIN_SECONDS
@@ -113,6 +113,6 @@ class TestWorker:
         assert last <= 3
 
     async def test_may_be_told_twice(self, house: House, http: httpx.AsyncClient) -> None:
-        async with draining(house, http, 2) as chats:
+        async with draining(house, http, 1.5) as chats:
             assert await leave(house.workers[1], again_after=0.5) < DRAIN_SECONDS
             await asyncio.gather(chats.ended_well(), house.workers[1].restart())

@@ -417,7 +417,7 @@ class TestPrompts:
         assert mind.identity == f"llm/m/{prompts.digest()}/deep/rules/marked"
 
     async def test_stay_bounded_however_much_was_found(self, server: ModelServer, mind: ModelDeepReasoner) -> None:
-        long = calls.finding("Quy định rất dài. " * 2_000, "long")
+        long = calls.finding("Quy định rất dài. " * 500, "long")
         many = tuple(
             Observation(tool="search_documents", query=f"câu {n} " * 60, text="x" * 20_000, findings=(long,) * 9)
             for n in range(40)

@@ -21,6 +21,8 @@ from app.text.language import guess_language, normalise
 from tests.conformance.embedding_server import FAULTS, EmbeddingServer
 from tests.samples import drawn
 
+pytestmark = pytest.mark.usefixtures("nothing_remembered")
+
 LEAVE = "Nhân viên chính thức được hưởng 12 ngày nghỉ phép năm có lương."
 QUESTION = "Mỗi năm được nghỉ phép bao nhiêu ngày?"
 OTHER = "Máy chủ thư điện tử được sao lưu mỗi đêm lúc 2 giờ."

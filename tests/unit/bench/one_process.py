@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 from app.embedding.onnx import OnnxEmbedder
 from app.storage import embedded
 from app.storage.migrate import upgrade
+from tests.vectors import remember_vectors
+from tests.warm import KEPT
 
 APART = "conclave-outage-"
 """The data folder of the bench that stops its server."""
@@ -50,6 +52,7 @@ class OwnDatabase(embedded.EmbeddedServer):
 def prepare() -> None:
     """Start a process for `run`: whatever its benches open is opened once. Done before one of them is imported."""
     os.environ["COLUMNS"] = "160"
+    remember_vectors(KEPT / "texts")
     _share_model()
     _share_server()
 

@@ -13,7 +13,7 @@ import pytest
 from app.embedding import EmbeddingUnavailable, Vectors, onnx
 from app.embedding.onnx import OnnxEmbedder
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("nothing_remembered")]
 
 TEXT = "Nhân viên được nghỉ 12 ngày phép mỗi năm."
 
@@ -39,7 +39,7 @@ def only_file(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, str, Vectors]:
+def built(nothing_remembered: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, str, Vectors]:
     """Content and name of a model file, and a vector made with it."""
     folder = tmp_path_factory.mktemp("built")
     made = vector(folder)

@@ -148,7 +148,7 @@ def hanging_at(stage: str) -> ScriptedDeepMind:
 class TestDeadline:
     @pytest.mark.parametrize("stage", ["planner", "critic", "researcher", "expert"])
     async def test_leaves_the_finalizer_time_to_speak(self, stage: str) -> None:
-        house = House(mind=hanging_at(stage), flow_limits=FlowLimits(task_deadline_ms=2_000))
+        house = House(mind=hanging_at(stage), flow_limits=FlowLimits(task_deadline_ms=1_000))
         clock = time.perf_counter()
         await house.attempt()
         assert time.perf_counter() - clock < 20
@@ -159,7 +159,7 @@ class TestDeadline:
         assert house.nodes[-2:] == ["finalizer", "ErrorHandler"]
 
     async def test_a_finalizer_that_hangs_is_spoken_for(self) -> None:
-        house = House(mind=hanging_at("finalizer"), flow_limits=FlowLimits(task_deadline_ms=2_000))
+        house = House(mind=hanging_at("finalizer"), flow_limits=FlowLimits(task_deadline_ms=1_000))
         await house.attempt()
         assert isinstance(house.events[-1], FinalReport)
         assert house.answer["answer"] == "2 facts, 2 sums"

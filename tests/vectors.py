@@ -1,0 +1,94 @@
+"""Remembers the vectors of texts on disk, for all tests and processes on this machine, and loads the bundled model once
+a process: half of the run would else go into embedding the same few documents again and again.
+
+A file is named by the code that makes vectors, so a change of that code begins with nothing. What is tested about the
+embedder itself uses `computed` and `loaded`, which remember nothing.
+"""
+
+import hashlib
+import os
+import sqlite3
+import threading
+from pathlib import Path
+
+import numpy as np
+
+from app.embedding import Vectors
+from app.embedding.onnx import OnnxEmbedder
+
+_ROOT = Path(__file__).resolve().parents[1]
+_MAKES_VECTORS = ("app/embedding", "app/text")
+_MOST_FILES = 3
+computed, loaded = OnnxEmbedder._vector, OnnxEmbedder._load
+_models: list[OnnxEmbedder] = []
+
+
+class _Store:
+    """Rows by the digest of their text, seen at once by every process; a process that is killed leaves it whole."""
+
+    def __init__(self, folder: Path):
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / f"{_digest_of_code()}.sqlite"
+        for old in sorted(folder.glob("*.sqlite"), key=lambda kept: kept.stat().st_mtime)[: 1 - _MOST_FILES]:
+            if old != path:
+                old.unlink(missing_ok=True)
+        self.pid = os.getpid()
+        self._lock = threading.Lock()
+        self._rows = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
+        self._rows.execute("pragma journal_mode = wal")
+        self._rows.execute("pragma synchronous = off")
+        self._rows.execute("create table if not exists vectors (text blob primary key, vector blob) without rowid")
+
+    def get(self, key: bytes) -> Vectors | None:
+        with self._lock:
+            found = self._rows.execute("select vector from vectors where text = ?", (key,)).fetchone()
+        return None if found is None else np.frombuffer(found[0], np.float32).copy()
+
+    def put(self, key: bytes, vector: Vectors) -> None:
+        with self._lock:
+            self._rows.execute("insert or ignore into vectors values (?, ?)", (key, vector.tobytes()))
+
+
+_stores: list[_Store] = []
+
+
+def remember_vectors(folder: Path) -> None:
+    """From now on the bundled model computes only what is not remembered in `folder`; so in processes forked later."""
+    opening = threading.Lock()
+
+    def store() -> _Store:
+        with opening:
+            if not _stores or _stores[-1].pid != os.getpid():  # a connection does not outlive a fork
+                _stores.append(_Store(folder))
+            return _stores[-1]
+
+    def vector(self: OnnxEmbedder, prefix: str, text: str) -> Vectors:
+        key = hashlib.sha256((prefix + text).encode("utf-8", "replace")).digest()
+        if (known := store().get(key)) is None:
+            known = computed(self, prefix, text)
+            store().put(key, known)
+        return known
+
+    OnnxEmbedder._vector = vector  # type: ignore[method-assign]
+
+
+def share_model() -> None:
+    """From now on the bundled model is loaded once, whatever folder it is opened from; so in processes forked later."""
+    loading = threading.Lock()
+
+    def load(folder: Path, threads: int) -> OnnxEmbedder:
+        with loading:
+            if not _models:
+                _models.append(loaded(folder, threads))
+        shared = _models[0]
+        return OnnxEmbedder(shared._session, shared._weights, shared._tokenizer, threads)
+
+    OnnxEmbedder._load = staticmethod(load)  # type: ignore[method-assign, assignment]
+
+
+def _digest_of_code() -> str:
+    digest = hashlib.sha256()
+    for part in _MAKES_VECTORS:
+        for path in sorted((_ROOT / part).rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()[:24]
