@@ -21,7 +21,6 @@ from typing import Any, TypeAlias
 import httpx
 import pytest
 
-from app.storage.embedded import start_embedded
 from tests.api.sse_reader import TERMINAL, Seen, events_of
 from tests.limits import limit
 from tests.nursery import Child, Nursery, Terminal
@@ -163,15 +162,6 @@ def _last_attempt(seen: list[Seen]) -> list[Seen]:
     return seen[restarts[-1] :] if restarts else seen
 
 
-@pytest.fixture(scope="class")
-async def up(terminal: Terminal) -> AsyncIterator[None]:
-    """The embedded database stays up between the commands of a class, as it does while anybody uses it."""
-    server = await asyncio.to_thread(start_embedded, Path(terminal.settings["CONCLAVE_DATA_DIR"]))
-    yield
-    await asyncio.to_thread(server.stop)
-
-
-@pytest.mark.usefixtures("up")
 class TestAsk:
     async def test_works_in_process(self, terminal: Terminal) -> None:
         code, out, err = await terminal.run("ask", QUESTION, "--as", "acme/lan", "--json")
@@ -216,7 +206,6 @@ class TestAsk:
         assert len(sessions) == 2 and len(set(sessions)) == 1
 
 
-@pytest.mark.usefixtures("up")
 class TestWorker:
     async def test_runs_what_a_server_without_one_accepted(self, terminal: Terminal) -> None:
         async with server(terminal.but(CONCLAVE_WORKER_IN_PROCESS="false"), free_port()) as (_, http):
@@ -229,7 +218,6 @@ class TestWorker:
         assert told.startswith("worker ") and "Traceback" not in told
 
 
-@pytest.mark.usefixtures("up")
 class TestOperator:
     async def test_token_prints_the_token_alone(self, terminal: Terminal) -> None:
         arguments = ("--tenant", "acme", "--user", "lan", "--department", "hr", "--permissions", "public,internal")
