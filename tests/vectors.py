@@ -83,7 +83,7 @@ def share_model() -> None:
         shared = _models[0]
         return OnnxEmbedder(shared._session, shared._weights, shared._tokenizer, threads)
 
-    OnnxEmbedder._load = staticmethod(load)  # type: ignore[method-assign, assignment]
+    OnnxEmbedder._load = staticmethod(load)  # type: ignore[method-assign]
 
 
 def _digest_of_code() -> str:
