@@ -233,7 +233,7 @@ class TestAuto:
 async def by_rules(small_services: Services) -> AsyncIterator[Services]:
     """The house as it is opened, with its own worker: flows, minds and kept states are those of the service."""
     rooms = small_services.rooms
-    steps = cast("Any", SimpleNamespace(service=SimpleNamespace(run=None)))
+    steps = cast("Any", SimpleNamespace(run=None))
     worker = worker_of(
         small_services.settings, small_services.database, rooms, small_services.ingestion, steps, ("chat",)
     )
