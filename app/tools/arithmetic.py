@@ -17,7 +17,8 @@ from itertools import accumulate
 
 from app.domain.knowledge import Language
 from app.errors import ToolFailed
-from app.text.numbers import MAX_DIGITS, format_number
+from app.text.numbers import format_number, read_digits
+from app.text.numerals import EXACT, MAX_DIGITS
 
 MAX_CHARS = 300
 MAX_DEPTH = 24
@@ -114,19 +115,10 @@ def _tokens(expression: str) -> list[str | Decimal]:
 
 def _number(text: str) -> Decimal:
     mantissa, _, exponent = text.lower().partition("e")
-    if sum(char.isdigit() for char in mantissa) > MAX_DIGITS or abs(int(exponent or 0)) > MAX_DIGITS:
+    digits = read_digits(f"0{mantissa}" if mantissa[0] == "." else mantissa, "en")
+    if digits is None or abs(int(exponent or 0)) > MAX_DIGITS:
         raise CannotCalculate(Refusal.TOO_BIG)
-    return Decimal(f"{_ungrouped(mantissa)}e{exponent or 0}")
-
-
-def _ungrouped(digits: str) -> str:
-    """Plain decimal of a number that may have grouped thousands (see `_TOKEN`)."""
-    marks = re.findall("[.,]", digits)
-    if len(marks) < 2:
-        return digits
-    if len(set(marks)) == 1:
-        return digits.replace(marks[0], "")
-    return digits.replace(marks[0], "").replace(marks[-1], ".")
+    return digits.scaleb(int(exponent or 0), EXACT)
 
 
 def _mark_percentages(tokens: Sequence[str | Decimal]) -> list[str | Decimal]:
@@ -194,7 +186,10 @@ def _value(node: ast.expr, tokens: Sequence[str | Decimal], depth: int) -> Fract
 def _combined(sign: ast.operator, value: Fraction, other: Fraction) -> Fraction:
     if other == 0 and isinstance(sign, ast.Div | ast.Mod):
         raise CannotCalculate(Refusal.DIVISION_BY_ZERO)
-    return _bounded(_OPERATIONS[type(sign)](value, other))
+    result = _OPERATIONS[type(sign)](value, other)
+    if _bits(result) > MAX_BITS:
+        raise CannotCalculate(Refusal.TOO_BIG)
+    return result
 
 
 def _raised(base: Fraction, exponent: Fraction) -> Fraction:
@@ -205,12 +200,6 @@ def _raised(base: Fraction, exponent: Fraction) -> Fraction:
     if abs(exponent) > MAX_EXPONENT or _bits(base) * abs(exponent) > MAX_BITS:
         raise CannotCalculate(Refusal.TOO_BIG)
     return Fraction(base**exponent.numerator)
-
-
-def _bounded(value: Fraction) -> Fraction:
-    if _bits(value) > MAX_BITS:
-        raise CannotCalculate(Refusal.TOO_BIG)
-    return value
 
 
 def _bits(value: Fraction) -> int:

@@ -1,13 +1,12 @@
 """`math_tool`: one exact calculation, with every operand traced to the question or to a source."""
 
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from app.domain.evidence import evidence_of
 from app.domain.knowledge import Finding, Language, Quote
@@ -57,13 +56,8 @@ class _Held:
         return all_readings(f"{self.quote.passage.text}\n{self.finding.answer}")
 
 
-@dataclass(frozen=True)
-class _Sourced:
-    """An operand and where it was read; neither question nor quote for the numbers everybody knows."""
-
-    operand: Decimal
-    asked: bool = False
-    holder: _Held | None = None
+_Source = Literal["question"] | _Held | None
+"""Where an operand was read; None for the numbers everybody knows."""
 
 
 class MathTool:
@@ -96,7 +90,7 @@ class MathTool:
         sourced = _sources(calculation, call)
         unit = " ".join(clean(arguments.values.get("unit", "")).split())
         text = f"{_equation(calculation, unit, call.language)}{_told_sources(sourced, call.language)}."
-        return ToolResult(text=text, findings=(_finding(call, text, sourced),))
+        return ToolResult(text=text, findings=(_finding(call, text, sourced.values()),))
 
     async def _arguments(self, call: ToolCall, question: str) -> Arguments:
         if call.given is not None:
@@ -118,28 +112,28 @@ def _calculated(arguments: Arguments, language: Language) -> Calculation:
         raise ToolFailed(_TEXTS[language][refused.refusal]) from refused
 
 
-def _sources(calculation: Calculation, call: ToolCall) -> tuple[_Sourced, ...]:
+def _sources(calculation: Calculation, call: ToolCall) -> dict[Decimal, _Source]:
     """Where each operand stands. Raises `ToolFailed` for operands that were made up."""
     operands = frozenset(calculation.operands)
     asked = all_readings(call.stated)
     held = [_Held(finding, quote) for finding in call.findings for quote in finding.quotes]
     held.sort(key=lambda holder: -len(holder.quoted & operands))  # the sentence with the formula comes first
-    sourced = tuple(_sourced(operand, asked, held) for operand in calculation.operands)
-    unstated = [s.operand for s in sourced if not s.asked and s.holder is None and s.operand not in _CONVERSIONS]
+    sourced = {operand: _source(operand, asked, held) for operand in calculation.operands}
+    unstated = [operand for operand, source in sourced.items() if source is None and operand not in _CONVERSIONS]
     if unstated:
         told = ", ".join(format_number(operand, call.language) for operand in unstated)
         raise ToolFailed(_TEXTS[call.language]["unstated"].format(operands=told))
     return sourced
 
 
-def _sourced(operand: Decimal, asked: frozenset[Decimal], held: Sequence[_Held]) -> _Sourced:
+def _source(operand: Decimal, asked: frozenset[Decimal], held: Sequence[_Held]) -> _Source:
     """The question first, then quoted words, then the rest of a quoted passage."""
     if operand in asked:
-        return _Sourced(operand, asked=True)
-    holders = [holder for holder in held if operand in holder.quoted]
-    if not holders and operand not in _CONVERSIONS:
-        holders = [holder for holder in held if operand in holder.surrounding]
-    return _Sourced(operand, holder=holders[0] if holders else None)
+        return "question"
+    quoting = next((holder for holder in held if operand in holder.quoted), None)
+    if quoting is not None or operand in _CONVERSIONS:
+        return quoting
+    return next((holder for holder in held if operand in holder.surrounding), None)
 
 
 def _equation(calculation: Calculation, unit: str, language: Language) -> str:
@@ -149,29 +143,25 @@ def _equation(calculation: Calculation, unit: str, language: Language) -> str:
     return f"{calculation.written(language)} {sign} {amount}"
 
 
-def _told_sources(sourced: Sequence[_Sourced], language: Language) -> str:
+def _told_sources(sourced: Mapping[Decimal, _Source], language: Language) -> str:
     """`` (15.000.000 và 26: “Cách tính …”; 3: câu hỏi)``, empty when no operand needed a source."""
     by_source: dict[str, list[str]] = {}
-    for item in sourced:
-        if item.holder is not None:
-            source = f"“{item.holder.quote.passage.title}”"
-        elif item.asked:
-            source = _TEXTS[language]["question"]
-        else:
-            continue
-        by_source.setdefault(source, []).append(format_number(item.operand, language))
-    told = "; ".join(f"{_listed(operands, language)}: {source}" for source, operands in by_source.items())
-    return f" ({told})" if told else ""
+    for operand, source in sourced.items():
+        if source is not None:
+            told = _TEXTS[language]["question"] if source == "question" else f"“{source.quote.passage.title}”"
+            by_source.setdefault(told, []).append(format_number(operand, language))
+    listed = "; ".join(f"{_listed(operands, language)}: {source}" for source, operands in by_source.items())
+    return f" ({listed})" if listed else ""
 
 
 def _listed(words: Sequence[str], language: Language) -> str:
     return ", ".join(words) if len(words) > 2 else _TEXTS[language]["and"].join(words)
 
 
-def _finding(call: ToolCall, text: str, sourced: Sequence[_Sourced]) -> Finding:
+def _finding(call: ToolCall, text: str, sources: Iterable[_Source]) -> Finding:
     """The calculation as a finding: it cites what its operands were read from and is no surer than that."""
     index, query = _answered_query(call)
-    holders = [item.holder for item in sourced if item.holder is not None]
+    holders = [source for source in sources if isinstance(source, _Held)]
     quotes = tuple(dict.fromkeys(holder.quote for holder in holders))
     return Finding(
         agent=call.agent,
@@ -190,10 +180,8 @@ def _finding(call: ToolCall, text: str, sourced: Sequence[_Sourced]) -> Finding:
 def _answered_query(call: ToolCall) -> tuple[int, str]:
     """The first query of the agent that no document answered, else its last one."""
     answered = {finding.index for finding in call.findings if finding.found and finding.agent == call.agent}
-    for index, query in call.queries:
-        if index not in answered:
-            return index, query
-    return call.queries[-1] if call.queries else (1, call.refined_query)
+    last = call.queries[-1] if call.queries else (1, call.refined_query)
+    return next((query for query in call.queries if query[0] not in answered), last)
 
 
 def write_amount(value: Fraction, unit: str, language: Language) -> str:

@@ -32,11 +32,6 @@ def coerced(values: Mapping[str, str], schema: Mapping[str, Any]) -> dict[str, J
     return {name: _value(text, properties[name]) for name, text in values.items() if name in properties}
 
 
-def missing(names: tuple[str, ...], language: Language) -> ToolFailed:
-    """The refusal to go on without operands nobody stated."""
-    return ToolFailed(sentence("arguments", "missing", language, missing=_listed(names)))
-
-
 def not_understood(names: tuple[str, ...], language: Language) -> ToolFailed:
     """The refusal of values that do not fit."""
     return ToolFailed(sentence("arguments", "not_understood", language, names=_listed(names)))
@@ -114,7 +109,8 @@ class ArgumentTool(ABC, Generic[A]):
         found = await self._choose(call, query, schema)
         unfilled = tuple(name for name in schema.get("required", ()) if not found.values.get(name, "").strip())
         if unfilled:
-            raise missing(found.missing or unfilled, call.language)
+            listed = _listed(found.missing or unfilled)
+            raise ToolFailed(sentence("arguments", "missing", call.language, missing=listed))
         return await self.run(call, index, query, await self.check(coerced(found.values, schema), call))
 
     async def _choose(self, call: ToolCall, query: str, schema: Mapping[str, Any]) -> Arguments:
