@@ -27,7 +27,8 @@ from app.text.date_words import (
 )
 
 _DAYS_OF_A_QUARTER = 92
-Lean = Literal["past", "year", "coming"]
+Lean = Literal["past", "year"]
+"""The last time that was, or that of this year."""
 Grain = Literal["hours", "day", "week", "month", "quarter", "half", "year", "span"]
 
 
@@ -96,24 +97,21 @@ class Said:
 
     def months(self, year: int, month: int, count: int, grain: Grain, *, is_dated: bool = True) -> Found:
         """`count` whole months; `month` may lie outside 1–12 and is carried into the year."""
-        first, behind = first_of(year, month), first_of(year, month + count)
-        return _part_of(self.days(first, (behind - first).days, grain, is_dated=is_dated), self.group("part"))
+        first = shifted_by_months(date(year, 1, 1), month - 1)
+        days = (shifted_by_months(first, count) - first).days
+        return _part_of(self.days(first, days, grain, is_dated=is_dated), self.group("part"))
 
-    def leaning(self, day: Callable[[int], date], length: int = 1, lean: str = "") -> date:
-        """The day of the year that the leaning chooses."""
-        lean, this = lean or self.lean, day(self.today.year)
-        if lean == "past" and this > self.today:
-            return day(self.today.year - 1)
-        is_over = this + timedelta(days=length) <= self.today
-        return day(self.today.year + 1) if lean == "coming" and is_over else this
+    def year_of(self, month: int, day: int = 1, near: str = "") -> int:
+        """The year that is named, else the one that “last”, “this” or “next” or the leaning chooses for a day."""
+        if self.year is not None:
+            return self.year
+        if near == "next":
+            return self.today.year + (month <= self.today.month)
+        is_last = near == "last" or (self.lean == "past" and not near)
+        return self.today.year - (is_last and (month, day) > (self.today.month, self.today.day))
 
 
 Rule = Callable[[Said], Found]
-
-
-def first_of(year: int, month: int) -> date:
-    """The first day of a month; `month` may lie outside 1–12 and is carried into the year."""
-    return date(year + (month - 1) // 12, (month - 1) % 12 + 1, 1)
 
 
 def shifted_by_months(start: date, months: int) -> date:
@@ -212,17 +210,15 @@ def _named_month(at: Said) -> Found:
     """``tháng 11``, ``11/2026``, ``November``."""
     if not 1 <= at.month <= 12:
         raise ValueError("no such month")
-    near = {"last": "past", "next": "coming", "this": "year"}.get(at.group("near"), at.lean)
-    year = at.year or at.leaning(lambda year: date(year, at.month, 1), 28, near).year
-    return at.months(year, at.month, 1, "month", is_dated=at.year is not None)
+    return at.months(at.year_of(at.month, near=at.group("near")), at.month, 1, "month", is_dated=at.year is not None)
 
 
 def _quarter(at: Said) -> Found:
     """``quý 2``, ``quý II/2026``, ``Q3 last year``, ``the second quarter``."""
     order = at.group("quarter")
     number = int(order) if order.isdecimal() else ORDERS[order]
-    year = at.year or at.leaning(lambda year: date(year, 3 * number - 2, 1), 89).year
-    return at.months(year, 3 * number - 2, 3, "quarter", is_dated=at.year is not None)
+    month = 3 * number - 2
+    return at.months(at.year_of(month), month, 3, "quarter", is_dated=at.year is not None)
 
 
 def _half(at: Said) -> Found:
@@ -243,21 +239,17 @@ def _year(at: Said) -> Found:
 def _date(at: Said) -> Found:
     """A day of a month."""
     day, month = int(at.match["day"]), at.month
-    if at.year is not None:
-        return at.days(date(at.year, month, day))
-    return at.days(at.leaning(lambda year: date(year, month, day)), is_dated=False)
+    return at.days(date(at.year_of(month, day), month, day), is_dated=at.year is not None)
 
 
 def _day_of_month(at: Said) -> Found:
-    """``ngày 12``, ``the 12th``: of the last or coming month that leans, else of this one."""
+    """``ngày 12``, ``the 12th``: of the last month it was in, else of this one."""
     day, shift = int(at.match["day"]), 0
     if which := at.group("month_which"):
         shift = BACK[which]
     elif at.lean == "past" and day > at.today.day:
         shift = -1
-    elif at.lean == "coming" and day < at.today.day:
-        shift = 1
-    month = first_of(at.today.year, at.today.month + shift)
+    month = shifted_by_months(at.today.replace(day=1), shift)
     return at.days(month.replace(day=day), is_dated=bool(which))
 
 

@@ -98,10 +98,10 @@ def dates_in(text: str, today: date, lean: Lean = "past") -> list[Mention]:
     ]  # fmt: skip
 
 
-def date_in(text: str, today: date, lean: Lean = "year") -> date | None:
+def date_in(text: str, today: date) -> date | None:
     """The one day that the whole of `text` means; None of anything else, and of a day that does not exist."""
     spelt = normalise(text[:MAX_PHRASE_CHARS]).strip(" .,;!?")
-    mentions = dates_in(spelt, today, lean)
+    mentions = dates_in(spelt, today, "year")
     if len(mentions) == 2 and mentions[0].first.weekday() == mentions[1].first.weekday():
         weekday, mentions = mentions[0], mentions[1:]  # “thứ năm, 18/6/2026”
         before = spelt[: weekday.start] + spelt[weekday.end : mentions[0].start].lstrip(" ,")
@@ -111,15 +111,13 @@ def date_in(text: str, today: date, lean: Lean = "year") -> date | None:
     return mentions[0].first if is_whole and mentions[0].first == mentions[0].last else None
 
 
-def period_in(
-    phrase: str, now: datetime, language: Language = "vi", zone: tzinfo | None = None, lean: Lean = "past"
-) -> Period | None:
+def period_in(phrase: str, now: datetime, language: Language = "vi", zone: tzinfo | None = None) -> Period | None:
     """The span `phrase` means at `now` (aware): ranges, open spans, hours, parts of a day; None for none. Never
     raises."""
     spelt = normalise(phrase[:MAX_PHRASE_CHARS])
     local = now.astimezone(zone or zone_of(language))
     try:
-        return _Phrase(spelt, local, lean).read()
+        return _Phrase(spelt, local).read()
     except (ValueError, OverflowError):  # 31/02, the year 0, 9999 years ago
         return None
 
@@ -168,7 +166,7 @@ def _is_filler(before: str) -> bool:
     return not before or bool(re.fullmatch(r"(?:(?:vao|ngay|hom|on|luc|the) ?)*", flat_of(before)))
 
 
-def _found_in(text: str, now: datetime, lean: Lean) -> list[tuple[int, int, Found]]:
+def _found_in(text: str, now: datetime, lean: Lean = "past") -> list[tuple[int, int, Found]]:
     flat = flat_of(text)
     if not _DATE_LIKE.search(flat) or LUNAR.search(flat):
         return []
@@ -197,8 +195,8 @@ def _found_in(text: str, now: datetime, lean: Lean) -> list[tuple[int, int, Foun
 class _Phrase:
     """A phrase that is to mean one span of time."""
 
-    def __init__(self, spelt: str, now: datetime, lean: Lean):
-        self._spelt, self._now, self._lean = spelt, now, lean
+    def __init__(self, spelt: str, now: datetime):
+        self._spelt, self._now = spelt, now
         self._flat = flat_of(spelt)
 
     def read(self) -> Period | None:
@@ -210,7 +208,7 @@ class _Phrase:
 
     def _span(self, start: int, end: int) -> Found | None:
         """The first time that is named in a part of the phrase."""
-        return next((one for _, _, one in _found_in(self._spelt[start:end], self._now, self._lean)), None)
+        return next((one for _, _, one in _found_in(self._spelt[start:end], self._now)), None)
 
     def _group(self, match: re.Match[str], name: str) -> Found | None:
         return self._span(*match.span(name))
@@ -221,7 +219,7 @@ class _Phrase:
         if match is None:
             return None
         rest = self._spelt[: match.start()] + self._spelt[match.end() :]
-        day = next((one.since for _, _, one in _found_in(rest, self._now, self._lean)), self._now)
+        day = next((one.since for _, _, one in _found_in(rest, self._now)), self._now)
         midnight = day.replace(hour=0, minute=0, second=0, microsecond=0)
         later = 12 if _AFTERNOON.search(flat_of(rest)) else 0
         first, last = (
@@ -252,7 +250,7 @@ class _Phrase:
 
     def _is_date(self, match: re.Match[str]) -> bool:
         """Whether the dash stands inside one date (``12-11-2026``, ``mid-June``)."""
-        return any(start < match.end("first") < end for start, end, _ in _found_in(self._spelt, self._now, self._lean))
+        return any(start < match.end("first") < end for start, end, _ in _found_in(self._spelt, self._now))
 
     def _completed(self, first: str, last: Found) -> Found | None:
         """The first end of a range that takes month or year from the last: ``5 đến 12/11``, ``tháng 1-3/2026``."""
