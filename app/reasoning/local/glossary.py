@@ -15,6 +15,7 @@ from app.reasoning.local.cues import named_lines
 from app.text.language import fold, words
 
 _LONGEST = 5
+"""Words of a phrase that are looked up together."""
 _IRREGULAR = dict(named_lines("glossary.irregular"))
 """Forms no ending can be cut from; to the stem of their word."""
 _KEEPS_ITS_S = ("ss", "us", "is", "os")
@@ -43,28 +44,19 @@ class Glossary:
     def matches(self, stems: Sequence[str], *, folded: bool) -> Iterator[Match]:
         """Longest phrases first come, left to right, without overlap. `stems` are folded when `folded`."""
         phrases = self.folded if folded else self.exact
-        starts = _first_words(folded)
         at = 0
         while at < len(stems):
-            longest = starts.get(stems[at], 0)
-            for size in range(min(longest, len(stems) - at), 0, -1):
-                concepts = phrases.get(tuple(stems[at : at + size]))
-                if concepts:
-                    yield Match(at, at + size, concepts)
-                    at += size
-                    break
-            else:
-                at += 1
+            begun = (tuple(stems[at:end]) for end in range(min(at + _LONGEST, len(stems)), at, -1))
+            longest = next((phrase for phrase in begun if phrase in phrases), ())
+            if longest:
+                yield Match(at, at + len(longest), phrases[longest])
+            at += len(longest) or 1
 
     def mentioned(self, stems: Sequence[str], *, folded: bool) -> frozenset[int]:
         """Every concept named anywhere, also inside a longer phrase."""
         phrases = self.folded if folded else self.exact
-        starts = _first_words(folded)
-        found: set[int] = set()
-        for at, first in enumerate(stems):
-            for size in range(1, min(starts.get(first, 0), len(stems) - at) + 1):
-                found |= phrases.get(tuple(stems[at : at + size]), frozenset())
-        return frozenset(found)
+        rows = (tuple(stems[at : at + size]) for at in range(len(stems)) for size in range(1, _LONGEST + 1))
+        return frozenset(concept for row in rows for concept in phrases.get(row, ()))
 
     def weight(self, concepts: frozenset[int]) -> float:
         """The most telling concept counts."""
@@ -93,16 +85,6 @@ def glossary() -> Glossary:
         {phrase: frozenset(ids) for phrase, ids in folded.items()},
         tuple(weights),
     )
-
-
-@cache
-def _first_words(folded: bool) -> dict[str, int]:
-    """First stem of every phrase, with the length of the longest phrase that begins so."""
-    known = glossary().folded if folded else glossary().exact
-    longest: dict[str, int] = {}
-    for phrase in known:
-        longest[phrase[0]] = min(max(longest.get(phrase[0], 0), len(phrase)), _LONGEST)
-    return longest
 
 
 def stemmed(text: str) -> Phrase:
