@@ -84,24 +84,20 @@ class Amount(NamedTuple):
     end: int
 
 
-def amounts_in(text: str, language: Language | None = None) -> Iterator[Amount]:
+def amounts_in(text: str, language: Language | None = None) -> list[Amount]:
     """All amounts of `text` in order. With `language` one group of three digits is read by it (``1.500``); without, and
     beside a currency, it is thousands."""
-    found: list[Amount] = []
-    taken = [0]
-    for match in _PLACED.finditer(text):
-        placed = list(_placed(match))
-        found += placed
-        taken += [match.start(), match.end()] if placed else []
+    placed = [amount for match in _PLACED.finditer(text) if (amount := _placed(match))]
+    counted: list[Amount] = []
     grouped = numbers_in(text, language, groups_first=True)
     before: Number | None = None
     for number, thousands in zip(numbers_in(text, language) if language else grouped, grouped, strict=True):
-        if _overlaps(number, taken):
+        if any(one.start < number.end and number.start < one.end for one in placed):
             continue
         unit, _ = _unit_around(text, number)
-        before, counted = (thousands if unit in _CURRENCIES else number), before
-        found += _counted(text, before, counted)
-    return iter(sorted(found, key=lambda amount: amount.start))
+        before, last = (thousands if unit in _CURRENCIES else number), before
+        counted += _counted(text, before, last)
+    return sorted((*placed, *counted), key=lambda amount: amount.start)
 
 
 def length_of_time(unit: str, value: Decimal) -> tuple[str, Decimal] | None:
@@ -112,18 +108,21 @@ def length_of_time(unit: str, value: Decimal) -> tuple[str, Decimal] | None:
     return ("month", value * _MONTHS_IN[unit]) if unit in _MONTHS_IN else None
 
 
-def _overlaps(number: Number, taken: Sequence[int]) -> bool:
-    return any(start < number.end and number.start < end for start, end in zip(taken[1::2], taken[2::2], strict=True))
-
-
-def _placed(match: re.Match[str]) -> Iterator[Amount]:
+def _placed(match: re.Match[str]) -> Amount | None:
+    """The time of the day, the date or the day that is written; None of a date that does not exist."""
     if match["clock"] or match["oclock"]:
-        yield Amount(CLOCK, _time_of_day(match), match.start(), match.end())
-    elif match["day"]:
-        yield Amount(DAY_OF_MONTH, Decimal(match["day"]), match.start(), match.end())
-    else:
-        for unit, value in _dates(match):
-            yield Amount(unit, value, match.start(), match.end())
+        return Amount(CLOCK, _time_of_day(match), *match.span())
+    if match["day"]:
+        return Amount(DAY_OF_MONTH, Decimal(match["day"]), *match.span())
+    day, month, year = next(
+        match.group(f"d{form}", f"m{form}", f"y{form}") for form in _DATE_FORMS if match[f"d{form}"]
+    )
+    number = int(month) if month.isdigit() else MONTH_NAMES[month.lower().rstrip(".")]
+    of_year = number * 100 + int(day)
+    if month == "may" or not (1 <= number <= 12 and 1 <= int(day) <= 31):
+        return None
+    unit, value = (DATE, int(year) * 10_000 + of_year) if year else (DAY_OF_YEAR, of_year)
+    return Amount(unit, Decimal(value), *match.span())
 
 
 def _time_of_day(match: re.Match[str]) -> Decimal:
@@ -134,17 +133,6 @@ def _time_of_day(match: re.Match[str]) -> Decimal:
     elif hour == _NOON and part[:1] == "a":
         hour = 0
     return Decimal(hour * 60 + int(written[1]))
-
-
-def _dates(match: re.Match[str]) -> Iterator[tuple[str, Decimal]]:
-    for form in _DATE_FORMS:
-        if match[f"d{form}"]:
-            day, month, year = int(match[f"d{form}"]), match[f"m{form}"].lower().rstrip("."), match[f"y{form}"]
-            number = int(month) if month.isdigit() else MONTH_NAMES[month]
-            of_year = number * 100 + day
-            is_verb = match[f"m{form}"] == "may"
-            if 1 <= number <= 12 and 1 <= day <= 31 and not is_verb:
-                yield (DATE, Decimal(int(year) * 10_000 + of_year)) if year else (DAY_OF_YEAR, Decimal(of_year))
 
 
 def _counted(text: str, number: Number, before: Number | None) -> Iterator[Amount]:

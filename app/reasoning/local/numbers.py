@@ -59,7 +59,7 @@ class Range:
 def amounts_in(text: str, language: Language = "vi") -> tuple[Amount, ...]:
     """All amounts of a text in order. Parts of dates, times and codes (``NS-11``, ``8:30``) are not amounts, nor are
     words that count nothing."""
-    measured = list(measured_in(text, language))
+    measured = measured_in(text, language)
     numbers = numbers_in(text, language)
     found: list[Amount] = []
     for at, number in enumerate(numbers):
