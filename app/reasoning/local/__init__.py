@@ -2,8 +2,8 @@
 
 `LocalReasoner` is the way in. By subject: `classify` (with `chitchat`, `follow_up`, `decompose`, `as_of`),
 `plan` (with `routing`, `intents`, `phrases`), `review`, `answer` (with `question`, `terms`, `glossary`, `sentences`,
-`scoring`, `confidence`, `selection`, `rendering`), `arguments` (with `sums`, `measures_and_days`, `reckoning`,
-`math_arguments`, `log_arguments`, `changes`), `summarise`, `compose`. What is recognised and said stands in
+`scoring`, `confidence`, `selection`, `rendering`), `arguments` (with `sums`, `measures_and_days`,
+`math_arguments`, `times`, `changes`), `summarise`, `compose`. What is recognised and said stands in
 ``cues.txt``, ``glossary.jsonl``, ``elsewhere.jsonl`` and ``sentences.json``.
 """
 

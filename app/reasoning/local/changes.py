@@ -14,8 +14,7 @@ from typing import Literal
 from app.changes.telling import GENERAL
 from app.reasoning import Arguments
 from app.reasoning.local.cues import alternatives, lines, sentences
-from app.reasoning.local.log_arguments import period_of
-from app.reasoning.local.times import times_in
+from app.reasoning.local.times import period_of, times_in
 from app.reasoning.local.wording import tidy
 from app.text.dates import flat_of
 from app.text.language import content_words, fold, guess_language, normalise

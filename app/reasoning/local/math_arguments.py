@@ -8,10 +8,10 @@ from decimal import Decimal
 from app.domain.knowledge import Finding, Language, Passage
 from app.reasoning import Arguments
 from app.reasoning.local.cues import named_patterns
+from app.reasoning.local.measures_and_days import Reckoning
 from app.reasoning.local.numbers import Amount, amounts_in
 from app.reasoning.local.pieces import units_of
-from app.reasoning.local.reckoning import MONEY_UNITS, Reckoning, kind_of, kinds_in, relation_among
-from app.reasoning.local.sums import reckoning_asked
+from app.reasoning.local.sums import MONEY_UNITS, kind_of, kinds_in, reckoning_asked, relation_among
 from app.reasoning.local.terms import bag_of, coverage, terms_of
 from app.text.language import is_unaccented_vietnamese, normalise
 from app.text.numbers import plain

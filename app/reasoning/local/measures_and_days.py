@@ -7,18 +7,28 @@ ISO dates, others as they were said: only the calendar knows what day it is toda
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import date
+from decimal import Decimal
 from functools import cache, lru_cache
+from typing import get_args
 
+from app.domain.knowledge import Language
 from app.domain.plan import UNIT_TOOL
 from app.reasoning.local.cues import alternatives, named_lines, named_patterns
-from app.reasoning.local.reckoning import SPELT, Reckoning
 from app.text.dates import date_in, dates_in
 from app.text.language import fold, normalise
-from app.text.numbers import plain
+from app.text.numbers import plain, read_number
 from app.text.numerals import VALUES
 
 _MAX_CHARS = 200
+SPELT: Mapping[str, Decimal] = {"a": Decimal(1), "an": Decimal(1)} | {
+    word: value
+    for language in get_args(Language)
+    for word in VALUES
+    if word.isascii() and (value := read_number(word, language)) is not None and value >= 1
+}
+"""Numbers of one word, folded."""
 _UNITS = {"ngay": "days", "tuan": "weeks", "thang": "months", "nam": "years"}
 _TODAY = "hôm nay"
 _WORDS = r"[^\s\d?!.,][^\d?!,]{0,30}?(?:(?<=m)[23])?"
@@ -46,6 +56,28 @@ _SOME_DAY, _ANOTHER_DAY = date(2001, 1, 1), date(2012, 6, 6)
 """What both read alike does not depend on today."""
 
 
+@dataclass(frozen=True, slots=True)
+class Reckoning:
+    """Something to be computed of what a question states."""
+
+    types: tuple[str, ...]
+    """Agent types and tools that do it, the fittest first."""
+    values: Mapping[str, str]
+    """Arguments by the property they fill."""
+    grounds: tuple[str, ...] = ()
+    """The words of the question that gave them."""
+
+    @property
+    def expression(self) -> str:
+        """The arithmetic; empty for what is no sum."""
+        return self.values.get("expression", "")
+
+    def fits(self, tool: str) -> bool:
+        """Whether the values are arguments of a tool: ``math.mcp_sum`` is the tool of the type ``sum``."""
+        own = tool.rpartition(".")[2].removeprefix("mcp_")
+        return own in self.types or tool in self.types
+
+
 @cache
 def _forms() -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Every form a question may have, by name; compiled at the first question, for that takes a quarter of a second."""
@@ -67,7 +99,8 @@ def measure_or_day_asked(query: str) -> Reckoning | None:
         match = form.fullmatch(bare)
         if match and "unit" not in form.groupindex:
             found = [group for group in match.groups() if group]
-            return Reckoning(*_day(name, found, bare, is_inclusive=bare != said), tuple(found))
+            tool, values = _day(name, found, bare, is_inclusive=bare != said)
+            return Reckoning((tool,), values, tuple(found))
         if match and bare == said and (conversion := _conversion(name, match, text)):
             return conversion
     return None
@@ -93,32 +126,30 @@ def _kind_of_unit(written: str) -> str:
     return next((kind for kind, spelling in _KINDS if spelling.fullmatch(said)), "")
 
 
-def _day(
-    name: str, found: Sequence[str], said: str, *, is_inclusive: bool
-) -> tuple[tuple[str, ...], Mapping[str, str]]:
+def _day(name: str, found: Sequence[str], said: str, *, is_inclusive: bool) -> tuple[str, Mapping[str, str]]:
     """What the calendar is to do, and with what."""
     match name.split()[0]:
         case "working":
-            return ("working_days",), _span(*found)
+            return "working_days", _span(*found)
         case "month":
-            return ("working_days",), _whole_month(found[0])
+            return "working_days", _whole_month(found[0])
         case "days":
-            return ("difference",), _span(*found) | {"inclusive": str(is_inclusive).lower()}
+            return "difference", _span(*found) | {"inclusive": str(is_inclusive).lower()}
         case "until":
-            return ("difference",), {"start": _TODAY, "end": _iso(found[0])}
+            return "difference", {"start": _TODAY, "end": _iso(found[0])}
         case "since":
-            return ("difference",), {"start": _iso(found[0]), "end": _TODAY}
+            return "difference", {"start": _iso(found[0]), "end": _TODAY}
         case "shift":
             return _shift(name, found, said)
         case "weekday" if found[0] not in ("hom nay", "today"):
-            return ("weekday",), {"date": _iso(found[0])}
+            return "weekday", {"date": _iso(found[0])}
         case "parse":
-            return ("parse",), {"text": found[0]}
+            return "parse", {"text": found[0]}
         case _:
-            return ("today",), {"date": _iso(found[0])} if found else {}
+            return "today", {"date": _iso(found[0])} if found else {}
 
 
-def _shift(name: str, found: Sequence[str], said: str) -> tuple[tuple[str, ...], Mapping[str, str]]:
+def _shift(name: str, found: Sequence[str], said: str) -> tuple[str, Mapping[str, str]]:
     """A day moved on or back; the day stands on either side of the amount."""
     amount = next(piece for piece in found if piece.isdigit() or piece in SPELT)
     rest = [piece for piece in found if piece != amount]
@@ -128,8 +159,8 @@ def _shift(name: str, found: Sequence[str], said: str) -> tuple[tuple[str, ...],
     number = amount if amount.isdigit() else plain(SPELT[amount])
     signed = f"-{number}" if _BEFORE.search(said) else number
     if name.endswith("working"):
-        return ("add_working_days",), {"start": start, "days": signed}
-    return ("add",), {"start": start, "amount": signed, "unit": _UNITS.get(units[0], f"{units[0].rstrip('s')}s")}
+        return "add_working_days", {"start": start, "days": signed}
+    return "add", {"start": start, "amount": signed, "unit": _UNITS.get(units[0], f"{units[0].rstrip('s')}s")}
 
 
 def _span(start: str, end: str) -> dict[str, str]:

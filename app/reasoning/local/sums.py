@@ -1,19 +1,20 @@
-"""Sums that need no document: ``2+4 = ?``, “15 phần trăm của ba mươi hai triệu”, “add 45 to 87 plus 54”.
+"""Sums that need no document: ``2+4 = ?``, “15 phần trăm của ba mươi hai triệu”, “add 45 to 87 plus 54”; and pay whose
+figures a question states: hourly or daily pay × how many × the rate, a yearly number of days pro rata.
 
 Sure or nothing: a text that says anything else as well is no sum.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
 from app.domain.knowledge import Language
-from app.reasoning.local.cues import alternatives
-from app.reasoning.local.measures_and_days import measure_or_day_asked
-from app.reasoning.local.numbers import amounts_in
-from app.reasoning.local.reckoning import Reckoning, stated_relation, sum_of
+from app.domain.plan import MATH_TOOL
+from app.reasoning.local.cues import alternatives, named_patterns
+from app.reasoning.local.measures_and_days import Reckoning, measure_or_day_asked
+from app.reasoning.local.numbers import Amount, amounts_in
 from app.text.language import fold, guess_language, normalise
 from app.text.numbers import numbers_in, plain
 
@@ -44,7 +45,7 @@ _VIETNAMESE_NUMBERS = re.compile(
     r"(?<![\d.])[1-9]\d{0,2}\.000(?![\d.])|\d\s?(?:tr|trieu|ty|nghin|ngan)(?![a-z])", re.IGNORECASE
 )
 _MAX_CHARS, _MAX_TEXT_CHARS = 300, 1_000
-"""Of an expression, and of the text it is read from."""
+"""Of an expression or of stated pay, and of the text a sum is read from."""
 _MOST_SUMS = 10
 _JOINT = re.compile(
     r"(?:\s*[;\n]\s*|\s*,\s+|(?<=\?)\s+)(?:(?:và|va|and|rồi|roi|then)\s+)?|\s+(?:và|va|and|rồi|roi|then|cùng với)\s+",
@@ -52,6 +53,20 @@ _JOINT = re.compile(
 )
 _PLAIN_SIGN = re.compile(r"[+*×÷^=]")
 """A part without a word before it may be a day (``3/2``), a range (``9-3``) or a time (``8:30``); not with these."""
+
+_TYPES = {"+": "sum", "-": "subtract", "*": "multiply", "/": "divide", "**": "power"}
+"""The sign of a sum of two, and the agent type that computes it."""
+_TWO = re.compile(r"(?P<a>[\d.]+)(?P<percent> %)? (?P<sign>\+|-|\*\*|[*/]) (?P<b>[\d.]+)")
+MONEY_UNITS = ("VND", "GBP", "USD", "EUR", "CAD")
+_KINDS = named_patterns("reckoning.kind")
+"""What kind of amount a variable of a formula stands for, by its name (folded)."""
+_SURELY_MONEY = 100_000
+_HOURLY, _DAILY, _PRO_RATA, _YEARLY, _RATE_IN_RULES = (
+    re.compile(rf"\b(?:{alternatives(f'reckoning.{name}')})\b")
+    for name in ("hourly", "daily", "pro_rata", "yearly", "rate_in_rules")
+)
+"""The last: work whose rate stands in the rules when the question does not say it."""
+_MONTHS_A_YEAR = "12"
 
 
 class _Figure(NamedTuple):
@@ -160,3 +175,82 @@ def _is_sum(tokens: Sequence[str]) -> bool:
     numbers = [token.strip("(")[0].isdigit() for token in bare]
     alternate = all(one != other for one, other in pairwise(numbers))
     return len(numbers) >= 3 and alternate and numbers[0] and numbers[-1]
+
+
+def sum_of(expression: str, grounds: Sequence[str], *, unit: str = "", is_stated: bool = True) -> Reckoning:
+    """A sum as a reckoning; amounts with a unit are told with it, by the tool that traces every operand, where each
+    number stands in the question as it does in the expression."""
+    values = {"expression": expression} | ({"unit": unit} if unit else {})
+    two = _TWO.fullmatch(expression)
+    types: tuple[str, ...] = ("evaluate",)
+    if two and not two["percent"]:
+        types = (_TYPES[two["sign"]], "evaluate")
+        values |= {"a": two["a"], "b": two["b"]}
+    elif two and two["sign"] == "*":
+        types = ("percent", "evaluate")
+        values |= {"part_percent": two["a"], "of": two["b"]}
+    if is_stated:
+        types = (MATH_TOOL, *types) if unit else (*types, MATH_TOOL)
+    return Reckoning(types, values, tuple(dict.fromkeys(grounds)))
+
+
+def stated_relation(question: str) -> Reckoning | None:
+    """The pay or share of a year of which a question states all operands; None where one is left over or lacking."""
+    text = normalise(question)
+    if len(text) > _MAX_CHARS or not any(map(str.isdigit, text)):
+        return None
+    stated = kinds_in(text, guess_language(text))
+    found = relation_among(text, stated, is_alone=True)
+    return found if found and len(found.grounds) == len(stated) else None
+
+
+def kinds_in(text: str, language: Language) -> list[tuple[str, Amount]]:
+    """The amounts of a text with their kinds (``money hour day % …``), in order."""
+    return [
+        (kind_of_amount(amount, " ".join(text[: amount.start].split()[-3:])), amount)
+        for amount in amounts_in(text, language)
+    ]
+
+
+def relation_among(text: str, stated: Sequence[tuple[str, Amount]], *, is_alone: bool = False) -> Reckoning | None:
+    """The relation between the amounts of a question, each kind named once; `is_alone` where nothing but the question
+    is known: a rate that stands in the rules is lacking then."""
+    by_kind = {kind: amount for kind, amount in stated if kind}
+    if len(by_kind) < (len(stated) if is_alone else len([kind for kind, _ in stated if kind])):
+        return None
+    bare = fold(text).lower()
+    return _pay(text, bare, by_kind, is_alone=is_alone) or _share_of_year(bare, by_kind)
+
+
+def _pay(text: str, bare: str, by_kind: Mapping[str, Amount], *, is_alone: bool) -> Reckoning | None:
+    """Pay of an hour or a day × their number × the rate."""
+    money, rate = by_kind.get("money"), by_kind.get("%")
+    worked = by_kind.get("hour") if _HOURLY.search(bare) else by_kind.get("day") if _DAILY.search(bare) else None
+    if money is None or worked is None or (is_alone and rate is None and _RATE_IN_RULES.search(bare)):
+        return None
+    used = [money, worked, *([rate] if rate else [])]
+    factors = [plain(money.value), plain(worked.value), *([f"{plain(rate.value)} / 100"] if rate else [])]
+    unit = money.unit or ("VND" if guess_language(text) == "vi" else "")
+    return sum_of(" * ".join(factors), [amount.text for amount in used], unit=unit)
+
+
+def _share_of_year(bare: str, by_kind: Mapping[str, Amount]) -> Reckoning | None:
+    """A yearly number of days for the months worked."""
+    days, months = by_kind.get("day"), by_kind.get("month")
+    if not (days and months and _PRO_RATA.search(bare) and _YEARLY.search(bare)):
+        return None
+    expression = f"{plain(days.value)} / {_MONTHS_A_YEAR} * {plain(months.value)}"
+    return sum_of(expression, [days.text, months.text], unit="day")
+
+
+def kind_of(name: str) -> str:
+    """What kind of amount a name stands for; empty when it tells none."""
+    bare = fold(name).lower()
+    return next((kind for kind, pattern in _KINDS if pattern.search(bare)), "")
+
+
+def kind_of_amount(amount: Amount, before: str) -> str:
+    """What kind of amount was stated, by its unit or, without one, by the words in front of it."""
+    if amount.unit in MONEY_UNITS:
+        return "money"
+    return amount.unit or ("money" if amount.value >= _SURELY_MONEY else kind_of(before))

@@ -1,11 +1,11 @@
-"""The times a question names, for those that ask whose rules are meant and what changed; read by `app.text.dates`."""
+"""The times a question names, for those that ask whose rules are meant, what changed and what logs hold."""
 
 import re
 from dataclasses import dataclass
 from datetime import date
 from functools import lru_cache
 
-from app.reasoning.local.cues import alternatives
+from app.reasoning.local.cues import alternatives, lines
 from app.text.dates import Mention, dates_in, flat_of
 
 _NEAR = 60
@@ -24,6 +24,12 @@ _OTHER = re.compile(rf"\b(?:{alternatives('times.other')})\b|(?<!\d)\d{{1,2}}[/.
 _IS_RATE = re.compile(r"(?:ngay |gio |buoi )?(?:mot|a|an|one)\b(?! \w+ (?:truoc|sau|toi|nua|ago|from))")
 """“mấy ngày một tuần”."""
 _DAY_WORD = "ngay "
+_UNIT, _DATE = rf"(?:{alternatives('log.unit')})", rf"(?:{alternatives('log.date')})"
+_MONTHS = "jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec"
+_PERIODS = tuple(
+    re.compile(pattern.format(unit=_UNIT, date=_DATE, month=_MONTHS), re.IGNORECASE) for pattern in lines("log.periods")
+)
+"""Tried in this order: the first phrase found is the span asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +39,11 @@ class Times:
     known: tuple[Mention, ...]
     others: int
     """Mentions of other times: today, this week, next year, a year that may be a mere number, a day that is none."""
+
+
+def period_of(text: str) -> str:
+    """The first phrase of a text that names a span of time; empty when none does."""
+    return next((mark[0].strip() for pattern in _PERIODS if (mark := pattern.search(text))), "")
 
 
 @lru_cache(maxsize=512)

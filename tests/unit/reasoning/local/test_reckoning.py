@@ -1,6 +1,6 @@
 import pytest
 
-from app.reasoning.local.reckoning import stated_relation
+from app.reasoning.local.sums import stated_relation
 from app.tools.arithmetic import calculate
 
 
