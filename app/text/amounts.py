@@ -54,7 +54,8 @@ _BETWEEN = re.compile(r"\s?(?:-|–|đến|tới|to)\s?", re.IGNORECASE)
 _RATE = re.compile(r"[\s-]*(?:rưỡi|ruoi|and a half)\b", re.IGNORECASE)
 _CODE = re.compile(r"\b(vnd|usd|eur|gbp)\s$", re.IGNORECASE)
 _NUMBERED = re.compile(
-    r"(?:thứ|điều|khoản|mục|tầng|bậc|trang|số|quý|tháng|article|section|page|floor|level|grade|band|version)\s$",
+    r"(?:thứ|điều|khoản|mục|tầng|bậc|trang|(?<!hệ )số|quý|tháng"
+    r"|article|section|page|floor|level|grade|band|version)\s$",
     re.IGNORECASE,
 )
 """Before a number that names something and counts nothing (``tháng 6 năm 2026``)."""

@@ -16,7 +16,7 @@ from app.text.numbers import Number, numbers_in
 _PLACED = frozenset((CLOCK, DATE, DAY_OF_MONTH, DAY_OF_YEAR))
 _SPELT_CURRENCY = re.compile(r"[đ₫]|dong|vnd", re.IGNORECASE)
 _CODE_BEFORE = re.compile(
-    r"[A-Za-z]-?$|(?:thứ|điều|khoản|mục|số|band|grade|bậc|loại|level|stage|section)\s*$", re.IGNORECASE
+    r"[A-Za-z]-?$|(?:thứ|điều|khoản|mục|(?<!hệ )số|band|grade|bậc|loại|level|stage|section)\s*$", re.IGNORECASE
 )
 _IN_NAME = ":/_"
 _DIVIDED = re.compile(r"\s*/\s*\d[\d.,]*(?!/)")

@@ -228,6 +228,8 @@ def _pay(text: str, bare: str, by_kind: Mapping[str, Amount], *, is_alone: bool)
     worked = by_kind.get("hour") if _HOURLY.search(bare) else by_kind.get("day") if _DAILY.search(bare) else None
     if money is None or worked is None or (is_alone and rate is None and _RATE_IN_RULES.search(bare)):
         return None
+    if rate and rate.unit != "%":
+        return None  # “hệ số 1,5” is no percentage
     used = [money, worked, *([rate] if rate else [])]
     factors = [plain(money.value), plain(worked.value), *([f"{plain(rate.value)} / 100"] if rate else [])]
     unit = money.unit or ("VND" if guess_language(text) == "vi" else "")
