@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -11,9 +10,11 @@ from pathlib import Path
 
 import anyio
 import httpx2
+from anyio.abc import Process
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client._transport import TransportStreams
 from mcp.client.streamable_http import streamable_http_client
+from mcp.os.posix.utilities import terminate_posix_process_tree
 from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc_message_adapter
 from pydantic import ValidationError
@@ -35,8 +36,6 @@ class Fault(StrEnum):
     """Its tool list is not the approved one."""
     UNUSABLE_LIST = "unusable_list"
     """Too many tools, a name twice, a page without end."""
-    REFUSED = "refused"
-    """It cannot be used as it is configured."""
     CLOSED = "closed"
     """By us: idle, or the service stops."""
 
@@ -161,7 +160,6 @@ async def http_streams(spec: ServerSpec, allowance: Allowance, faults: Faults) -
 
 
 _LAUNCHER = Path(__file__).with_name("launch.py")
-_CHUNK_BYTES = 65_536
 _MAX_NOISE_LINES, _MAX_NOISE_BYTES = 20, 1000
 """Lines that are no messages, of a server that greets its terminal, and the length of each; more is no protocol."""
 _LAST_WORDS_BYTES = 4096
@@ -179,11 +177,8 @@ async def stdio_streams(spec: ServerSpec, allowance: Allowance, faults: Faults) 
     Raises `ServerRefused` for a variable that is not set and `OSError` when nothing can be started.
     """
     command, environment = spec.process()
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-I", "-S", str(_LAUNCHER), str(os.getpid()), *command,
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        env=environment, start_new_session=True,
-    )  # fmt: skip
+    launched = [sys.executable, "-I", "-S", str(_LAUNCHER), str(os.getpid()), *command]
+    process = await anyio.open_process(launched, env=environment, start_new_session=True)
     try:
         async with AsyncExitStack() as stack:
             incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -201,10 +196,7 @@ async def stdio_streams(spec: ServerSpec, allowance: Allowance, faults: Faults) 
 
 
 async def _receive(
-    process: asyncio.subprocess.Process,
-    incoming: MemoryObjectSendStream[SessionMessage | Exception],
-    allowance: Allowance,
-    faults: Faults,
+    process: Process, incoming: MemoryObjectSendStream[SessionMessage | Exception], allowance: Allowance, faults: Faults
 ) -> None:
     """Turn lines into messages until the process ends or breaks the rules; closing the stream tells the session."""
     noise = 0
@@ -224,20 +216,17 @@ async def _receive(
             faults.note(Fault.TOO_MUCH)
 
 
-async def _lines(process: asyncio.subprocess.Process, allowance: Allowance) -> AsyncIterator[bytes]:
+async def _lines(process: Process, allowance: Allowance) -> AsyncIterator[bytes]:
     """Its lines that are not empty. Raises `TooMuch`."""
     assert process.stdout is not None
     rest = bytearray()
-    while chunk := await process.stdout.read(_CHUNK_BYTES):
+    async for chunk in process.stdout:
         allowance.take(len(chunk))
         rest += chunk
-        if b"\n" not in chunk:
-            continue
-        *lines, last = bytes(rest).split(b"\n")
-        rest = bytearray(last)
-        for line in lines:
-            if line.strip():
-                yield line
+        if b"\n" in chunk:
+            *lines, rest = rest.split(b"\n")
+            for line in filter(bytearray.strip, lines):
+                yield bytes(line)
 
 
 def _message(line: bytes) -> SessionMessage | None:
@@ -247,49 +236,38 @@ def _message(line: bytes) -> SessionMessage | None:
         return None
 
 
-async def _send(process: asyncio.subprocess.Process, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
+async def _send(process: Process, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
     assert process.stdin is not None
-    with outgoing, suppress(OSError):
+    with outgoing, suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
         async for message in outgoing:
             line = message.message.model_dump_json(by_alias=True, exclude_unset=True)
-            process.stdin.write(line.encode() + b"\n")
-            await process.stdin.drain()
+            await process.stdin.send(line.encode() + b"\n")
 
 
-async def _listen(process: asyncio.subprocess.Process, faults: Faults) -> None:
+async def _listen(process: Process, faults: Faults) -> None:
     """Read what the server tells its terminal; the last of it is kept for the operator."""
     assert process.stderr is not None
     kept = b""
-    while chunk := await process.stderr.read(_CHUNK_BYTES):
+    async for chunk in process.stderr:
         kept = (kept + chunk)[-_LAST_WORDS_BYTES:]
         faults.stderr_bytes += len(chunk)
         faults.last_words = clean(kept.decode("utf-8", "replace")).strip()
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
+async def _end(process: Process) -> None:
     """Close its input, ask it to go, make it go; its whole group, so that nothing it started stays."""
     assert process.stdin is not None
-    process.stdin.close()
-    try:
-        if not await _is_gone(process):
-            _signal(process, signal.SIGTERM)
-            await _is_gone(process)
-    finally:
-        _signal(process, signal.SIGKILL)
-        with anyio.CancelScope(shield=True):
-            await _is_gone(process)
+    with anyio.CancelScope(shield=True):
+        await process.stdin.aclose()
+        await _gone(process)
+        await terminate_posix_process_tree(process, _GRACE_SECONDS)
+        await _gone(process)
         # Nothing public lets go of pipes that a process outside the group may still hold.
-        process._transport.close()  # type: ignore[attr-defined]
+        process._process._transport.close()  # type: ignore[attr-defined]
 
 
-async def _is_gone(process: asyncio.subprocess.Process) -> bool:
-    """Whether it ended within the grace; not by `wait`, which also waits for pipes its children may hold."""
-    until = asyncio.get_running_loop().time() + _GRACE_SECONDS
-    while process.returncode is None and asyncio.get_running_loop().time() < until:  # noqa: ASYNC110, nothing tells it
-        await asyncio.sleep(_POLL_SECONDS)
-    return process.returncode is not None
-
-
-def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, number)
+async def _gone(process: Process) -> None:
+    """Wait for its end within the grace; not by `wait`, which also waits for pipes its children may hold."""
+    with anyio.move_on_after(_GRACE_SECONDS):
+        while process.returncode is None:  # noqa: ASYNC110, nothing tells it
+            await anyio.sleep(_POLL_SECONDS)
