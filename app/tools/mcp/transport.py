@@ -6,6 +6,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from enum import StrEnum
+from itertools import count
 from pathlib import Path
 
 import anyio
@@ -110,49 +111,32 @@ class _Counted(httpx2.AsyncByteStream):
         await self._body.aclose()
 
 
-class _Bounded(httpx2.AsyncBaseTransport):
-    """Sends requests to the one address that was configured, and counts what comes back."""
-
-    def __init__(self, url: str, allowance: Allowance, faults: Faults):
-        self._url = httpx2.URL(url)
-        self._line = httpx2.AsyncHTTPTransport(trust_env=False)
-        self._allowance, self._faults = allowance, faults
-        self._listening = 0
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Raises `httpx2.TransportError` for another address and for a body in an encoding that could unfold."""
-        if request.url != self._url:
-            raise httpx2.UnsupportedProtocol("only the configured address is spoken to", request=request)
-        if request.method == "GET":
-            self._listening += 1
-            if self._listening > _MAX_LISTENING:
-                return httpx2.Response(405, request=request)
-        response = await self._line.handle_async_request(request)
-        if response.headers.get("content-encoding", "identity") != "identity":
-            await response.aclose()
-            self._faults.note(Fault.NOT_MCP)
-            raise httpx2.ReadError("the server compresses though it was asked not to", request=request)
-        assert isinstance(response.stream, httpx2.AsyncByteStream)
-        body = _Counted(response.stream, self._allowance, self._faults)
-        return httpx2.Response(
-            response.status_code, headers=response.headers, stream=body, extensions=response.extensions
-        )
-
-    async def aclose(self) -> None:
-        await self._line.aclose()
-
-
 @asynccontextmanager
 async def http_streams(spec: ServerSpec, allowance: Allowance, faults: Faults) -> AsyncIterator[TransportStreams]:
     """Speak to the server's endpoint until the block is left. Raises `ServerRefused` for a variable that is not set."""
+    endpoint, listened = httpx2.URL(spec.url), count(1)
+
+    async def asked(request: httpx2.Request) -> None:
+        """Refuse every address but the one that was configured, and listening again and again."""
+        if request.url != endpoint or (request.method == "GET" and next(listened) > _MAX_LISTENING):
+            raise httpx2.UnsupportedProtocol("only the configured address is spoken to", request=request)
+
+    async def answered(response: httpx2.Response) -> None:
+        """Count the body; refuse one in an encoding that could unfold."""
+        if response.headers.get("content-encoding", "identity") != "identity":
+            faults.note(Fault.NOT_MCP)
+            raise httpx2.ReadError("the server compresses though it was asked not to", request=response.request)
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        response.stream = _Counted(response.stream, allowance, faults)
+
     async with (
         httpx2.AsyncClient(
-            transport=_Bounded(spec.url, allowance, faults),
             headers={"accept-encoding": "identity", "user-agent": "conclave"} | spec.sent_headers(),
             timeout=httpx2.Timeout(spec.limits.call_seconds, connect=_CONNECT_SECONDS),
             follow_redirects=False,
             max_redirects=0,
             trust_env=False,
+            event_hooks={"request": [asked], "response": [answered]},
         ) as client,
         streamable_http_client(spec.url, http_client=client, max_sse_event_size=spec.limits.max_list_bytes) as streams,
     ):
