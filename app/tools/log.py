@@ -143,18 +143,16 @@ def _search(arguments: LogArguments, call: ToolCall) -> LogQuestion:
     )[:_MAX_TERMS]
     period, not_understood = _period(values, call)
     level = normalise(values["level"])[:_MAX_TERM_CHARS]
-    levels = _LEVELS.get(fold(level).lower(), (level.upper(),)) if level else ()
-    source = values["source"][:_MAX_SOURCE_CHARS]
     regex = _regex(clean(arguments.regex), call.language)
     wanted = LogFilter(
         terms=terms,
-        levels=levels,
-        source=source,
+        levels=_LEVELS.get(fold(level).lower(), (level.upper(),)) if level else (),
+        source=values["source"][:_MAX_SOURCE_CHARS],
         since=period.since,
         until=period.until,
         departments=call.departments,
     )
-    return LogQuestion(wanted, regex, levels[0] if levels else "", period, not_understood)
+    return LogQuestion(wanted, regex, not_understood)
 
 
 def _regex(text: str, language: Language) -> Regex | None:

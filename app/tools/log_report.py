@@ -70,8 +70,6 @@ class LogQuestion:
 
     wanted: LogFilter = field(default_factory=LogFilter)
     regex: Regex | None = None
-    level: str = ""
-    period: Period = field(default_factory=Period)
     not_understood: str = ""
     """A span of time nobody could make sense of; all times were searched instead."""
 
@@ -185,14 +183,15 @@ def _first_sentence(asked: LogQuestion, result: LogResult, language: Language, z
 
 
 def _asked(asked: LogQuestion, language: Language, zone: tzinfo, *, partly: bool) -> str:
-    told = sentence("log", "level", language, level=asked.level) if asked.level else ""
-    if asked.wanted.terms:
-        told += sentence("log", "any_term" if partly else "term", language, terms=" ".join(asked.wanted.terms))
+    wanted = asked.wanted
+    told = sentence("log", "level", language, level=wanted.levels[0]) if wanted.levels else ""
+    if wanted.terms:
+        told += sentence("log", "any_term" if partly else "term", language, terms=" ".join(wanted.terms))
     if asked.regex:
         told += sentence("log", "regex", language, regex=shown_message(asked.regex.text))
-    if asked.wanted.source:
-        told += sentence("log", "source", language, source=asked.wanted.source)
-    if period := asked.period.written(language, zone):
+    if wanted.source:
+        told += sentence("log", "source", language, source=wanted.source)
+    if period := Period(wanted.since, wanted.until).written(language, zone):
         told += f" {period}"
     return told
 

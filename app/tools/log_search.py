@@ -4,7 +4,6 @@ Bounded by lines and by time; what was not looked through is told. No expression
 """
 
 import asyncio
-import heapq
 from collections import Counter
 from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
@@ -110,7 +109,6 @@ def _matches(
 class _Tally:
     """Counts lines that come newest first."""
 
-    total: int = 0
     newest: StoredLine | None = None
     oldest: StoredLine | None = None
     sources: Counter[str] = field(default_factory=Counter)
@@ -128,18 +126,17 @@ class _Tally:
             self.sources[line.source] += 1
             self.levels[line.level] += 1
         if lines:
-            self.total += len(lines)
             self.newest, self.oldest = self.newest or lines[0], lines[-1]
 
     def summary(self) -> LogSummary:
         counts = LogCounts(
-            total=self.total,
+            total=self.levels.total(),
             first=self.oldest.logged_at if self.oldest else None,
             last=self.newest.logged_at if self.newest else None,
             by_source=dict(self.sources.most_common(_TOLD_KINDS)),
             by_level=dict(self.levels.most_common(_TOLD_KINDS)),
         )
-        most = heapq.nlargest(_TOLD_KINDS, self.kinds.items(), key=lambda item: item[1])
+        most = self.kinds.most_common(_TOLD_KINDS)
         return LogSummary(
             counts=counts, kinds=tuple(LogKind(lines=lines, newest=self.examples[kind].line) for kind, lines in most)
         )

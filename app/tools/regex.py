@@ -15,11 +15,12 @@ _MAX_MEMORY = 2**20
 """Bytes of states kept; beyond it RE2 goes on more slowly and still in linear time."""
 _MAX_PROGRAM = 5_000
 """Steps of the compiled expression: the time for a character grows with them."""
-_QUANTIFIERS = frozenset("*+?{")
 _NOT_EASY = re.compile(r"\||\(\?|\\[^\W_dDwWsSbB]|\[(?:\^?\]|[^\]]*[\\\[])")
 """Alternatives, flags, characters by number or name, classes with brackets or escapes inside."""
-_PART = re.compile(r"\\.|\[[^\]]+\]|\{\d+(?:,\d*)?\}|[\^$.?*+()\[\]{}]|(?P<plain>.)", re.DOTALL)
-_MIN_LITERAL = 3
+_ONE_OF_MANY = re.compile(r"\\.|\[[^\]]+\]", re.DOTALL)
+_GROUP = re.compile(r"\([^()]*\)")
+_REPEATED = re.compile(r".(?:[*+?]|\{(?:\d+(?:,\d*)?\})?)", re.DOTALL)
+_PLAIN = re.compile(r"[^\x00-\x1f\x7f-\U0010ffff^$.?*+()\[\]{}]{3,}")
 Fault = Literal["empty", "long", "large", "syntax"]
 
 
@@ -78,20 +79,7 @@ def required_literal(text: str) -> str:
     """
     if _NOT_EASY.search(text):
         return ""
-    pieces, depth, place = [""], 0, 0
-    while place < len(text):
-        mark = _PART.match(text, place)
-        if mark is None:
-            return ""
-        sign, place = mark[0], mark.end()
-        depth += (sign == "(") - (sign == ")")
-        if depth == 0 and mark["plain"] and _is_plain(sign) and text[place : place + 1] not in _QUANTIFIERS:
-            pieces[-1] += sign
-        else:
-            pieces.append("")
-    longest = max(pieces, key=len)
-    return longest if len(longest) >= _MIN_LITERAL else ""
-
-
-def _is_plain(sign: str) -> bool:
-    return sign.isascii() and sign.isprintable()
+    text, groups = _ONE_OF_MANY.sub("\0", text), 1
+    while groups:
+        text, groups = _GROUP.subn("\0", text)
+    return max(_PLAIN.findall(_REPEATED.sub("\0", text)), key=len, default="")

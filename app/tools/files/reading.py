@@ -4,9 +4,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Sequence
-from functools import cache
-from importlib.resources import files as resources
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Protocol
 from uuid import UUID, uuid5
 
@@ -17,7 +15,11 @@ from app.errors import ToolFailed
 from app.text.language import content_words, fold, words
 from app.tools.base import ToolCall, outages_as_retry, side_by_side
 
-LIMIT = 8
+SENTENCES: dict[str, dict[Language, dict[str, str]]] = json.loads(
+    Path(__file__).with_name("sentences.json").read_text("utf-8")
+)
+"""Of answers, of refusals, of descriptions."""
+_LIMIT = 8
 """Pieces of all files that are read for an answer."""
 _K1, _B = 1.5, 0.75
 _HEADING_WEIGHT = 2
@@ -34,7 +36,7 @@ class FileReader(Protocol):
 
 async def files_of(reader: FileReader, call: ToolCall) -> tuple[AttachedFile, ...]:
     """The files of a call, in order. Raises `ToolFailed` when there are none or one is gone, `ToolRetry` in outages."""
-    refusals = sentences("refusals")[call.language]
+    refusals = SENTENCES["refusals"][call.language]
     if not call.files:
         raise ToolFailed(refusals["no_file"])
     with outages_as_retry("The store of attached files"):
@@ -51,15 +53,6 @@ def named_in(query: str, files: Sequence[AttachedFile]) -> tuple[AttachedFile, .
     return tuple(one for one in files if f" {fold(' '.join(words(one.attachment.name)))} " in said) or tuple(files)
 
 
-@cache
-def sentences(section: str) -> dict[Language, dict[str, str]]:
-    """Read a section of ``sentences.json``: the sentences of answers, of refusals, of descriptions."""
-    read: dict[str, dict[Language, dict[str, str]]] = json.loads(
-        resources("app.tools.files").joinpath("sentences.json").read_text("utf-8")
-    )
-    return read[section]
-
-
 def stem_of(file: AttachedFile) -> str:
     """The name of a file without its ending."""
     return PurePosixPath(file.attachment.name).stem
@@ -70,7 +63,7 @@ def short(text: str, most: int = 80) -> str:
     return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
-def best_passages(principal: Principal, query: str, files: Sequence[AttachedFile], limit: int = LIMIT) -> list[Passage]:
+def best_passages(principal: Principal, query: str, files: Sequence[AttachedFile]) -> list[Passage]:
     """The best pieces of all files by BM25, best first; none when they have no text. CPU-bound for large files."""
     pieces = [(file, section, _counted(section)) for file in files for section in file.content.sections]
     weights: dict[str, float] = {}
@@ -84,7 +77,7 @@ def best_passages(principal: Principal, query: str, files: Sequence[AttachedFile
         return sum(weight * counts[word] * (_K1 + 1) / (counts[word] + norm) for word, weight in weights.items())
 
     total = sum(weights.values()) or 1.0
-    ranked = sorted(pieces, key=lambda piece: -score(piece[2]))[:limit]
+    ranked = sorted(pieces, key=lambda piece: -score(piece[2]))[:_LIMIT]
     coverages = [sum(weight for word, weight in weights.items() if word in piece[2]) / total for piece in ranked]
     return [
         passage_of(principal, file, section, coverage, 1 / rank)

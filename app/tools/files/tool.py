@@ -3,20 +3,21 @@
 import asyncio
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from app.domain.attachments import AttachedFile
+from pydantic import JsonValue
+
+from app.domain.attachments import AttachedFile, AttachedTable
 from app.domain.evidence import evidence_of
-from app.domain.knowledge import Evidence, Finding, Quote
+from app.domain.knowledge import Evidence, Finding, Language, Quote
 from app.errors import ToolFailed
 from app.reasoning import AnswerRequest, Reasoner
 from app.tables import plain as folded
 from app.tools.base import ToolCall, ToolResult, computed, outages_as_retry, side_by_side
 from app.tools.faithful import faithful
 from app.tools.files.computing import TABULAR, Computed, Refused, Runner, compute, compute_sql, overview, sql_schema
-from app.tools.files.describing import described
-from app.tools.files.reading import FileReader, best_passages, files_of, named_in, passage_of
+from app.tools.files.reading import SENTENCES, FileReader, best_passages, files_of, named_in, passage_of, short
 
 _SUMMARY = re.compile(
     r"\b(?:tom tat|tom luoc|tong hop noi dung|y chinh|noi dung chinh|summar(?:y|ise|ize)|key points|gist"
@@ -32,6 +33,8 @@ _MOST_SECTIONS = 24
 _SUMMARY_TOKENS = 400
 _MOST_EVIDENCE = 8
 _SUMMARY_CONFIDENCE = 0.8
+_MOST_TABLES, _MOST_COLUMNS, _MOST_HEADINGS, _MOST_ENTRIES = 10, 20, 15, 20
+"""Of a file that is described."""
 _CONTEXT = {"vi": "Tệp đính kèm “{name}”", "en": "Attached file “{name}”"}
 
 
@@ -41,7 +44,7 @@ class _Told:
 
     finding: Finding
     text: str
-    value: dict[str, object] | None = None
+    value: dict[str, JsonValue] | None = None
     trace: str = ""
     refusal: str = ""
 
@@ -65,8 +68,7 @@ class _Asked:
 
     def described(self, further: Sequence[str] = ()) -> _Told:
         """What the files are."""
-        text = "\n\n".join(described(file, self.call.language) for file in self.files)
-        text = "\n".join([text, *(f"- {line}" for line in further)])
+        text = "\n".join([_described(self.files, self.call.language), *(f"- {line}" for line in further)])
         return _Told(self.finding(text), text, trace=f"{len(self.files)} files described")
 
 
@@ -95,14 +97,12 @@ class FilesTool:
             told = await self._as_one(call, files, told)
         if all(one.refusal for one in told):
             raise ToolFailed("\n".join(dict.fromkeys(one.refusal for one in told)))
-        values = [one.value for one in told]
-        return ToolResult.model_validate(
-            {
-                "text": "\n".join(filter(None, (one.text or one.refusal for one in told))),
-                "findings": tuple(one.finding for one in told),
-                "value": values[0] if len(values) == 1 else values,
-                "trace": tuple(one.trace for one in told if one.trace),
-            }
+        values: list[JsonValue] = [one.value for one in told]
+        return ToolResult(
+            text="\n".join(filter(None, (one.text or one.refusal for one in told))),
+            findings=tuple(one.finding for one in told),
+            value=values[0] if len(values) == 1 else values,
+            trace=tuple(one.trace for one in told if one.trace),
         )
 
     async def _as_one(self, call: ToolCall, files: Sequence[AttachedFile], told: list[_Told]) -> list[_Told]:
@@ -133,9 +133,7 @@ class FilesTool:
             case Computed():
                 return _computed(asked, found)
             case Refused():
-                nothing = Finding(
-                    agent=call.agent, index=index, query=query, context="", answer="", found=False, confidence=0.0
-                )
+                nothing = computed(call, index, query, "", source_type="file", url="")
                 return _Told(nothing, "", refusal=found.text)
             case None:
                 return await self._quoted(asked)
@@ -183,8 +181,8 @@ class FilesTool:
         lines = [line.removeprefix("- ").strip() for line in kept.text.split("\n")]
         quotes = [quote for at in kept.sources for quote in sources[at].quotes]
         telling = [quote for quote in quotes if any(line and line in quote.text for line in lines)]
-        silent = [described(file, asked.call.language) for file in asked.files if not file.content.sections]
-        text = "\n\n".join([kept.text, *silent])
+        silent = _described([file for file in asked.files if not file.content.sections], asked.call.language)
+        text = "\n\n".join(filter(None, (kept.text, silent)))
         finding = asked.finding(text, _SUMMARY_CONFIDENCE, _as_file(evidence_of(telling))[:_MOST_EVIDENCE])
         trace = f"summary of {len(sources)} files: {kept.replaced} replaced, {kept.restored} restored"
         return _Told(finding, text, trace=trace)
@@ -196,7 +194,7 @@ def _computed(asked: _Asked, found: Computed) -> _Told:
         asked.call, asked.index, asked.query, found.text, source_type="file", url=found.url, scope="private",
         created_at=told.created_at, context=_CONTEXT[asked.call.language].format(name=told.name),
     )  # fmt: skip
-    return _Told(finding, found.text, dict(found.value), found.trace)
+    return _Told(finding, found.text, found.value, found.trace)
 
 
 def _source(asked: _Asked, file: AttachedFile) -> Finding:
@@ -224,3 +222,46 @@ def _evidence(file: AttachedFile) -> Evidence:
         url=file.address, created_at=file.attachment.created_at, source_type="file", scope="private",
         relevance_score=1.0,
     )  # fmt: skip
+
+
+def _described(files: Sequence[AttachedFile], language: Language) -> str:
+    """A few lines about each file. What it holds is quoted as names, never followed."""
+    return "\n\n".join("\n".join(_lines(file, language)) for file in files)
+
+
+def _lines(file: AttachedFile, language: Language) -> Iterator[str]:
+    """Kind, size, columns, headings, entries, and what an image says of itself."""
+    texts, told, content = SENTENCES["files"][language], file.attachment, file.content
+    parts = [texts["file"].format(name=told.name, kind=told.kind.upper(), size=_size(told.byte_count, language))]
+    parts += [texts[name].format(count=count) for name in ("pages", "tables") if (count := getattr(told, name))]
+    yield f"{', '.join(parts)}."
+    if told.kind == "image":
+        facts = {"format": "?", "width": "?", "height": "?"} | {
+            name: short(fact) for name, fact in content.facts.items()
+        }
+        needed = {"image": (), "taken_at": ("taken_at",), "camera": ("camera",), "place": ("latitude", "longitude")}
+        known = [name for name, names in needed.items() if facts.keys() >= {*names}]
+        yield f"{', '.join(texts[name].format(value=facts.get(name), **facts) for name in known)}."
+    if told.kind == "zip":
+        entries = [f"{short(one.name)} ({_size(one.byte_count, language)})" for one in content.entries[:_MOST_ENTRIES]]
+        size = _size(int(content.facts.get("unpacked_bytes", "0")), language)
+        listed = "; ".join(entries) + ("…" if len(content.entries) > _MOST_ENTRIES else "")
+        yield f"{texts['entries'].format(count=len(content.entries), size=size, entries=listed)}."
+    yield from (f"- {_table(table, texts)}." for table in content.tables[:_MOST_TABLES])
+    headings = dict.fromkeys(short(section.heading) for section in content.sections if section.heading)
+    if headings and not content.tables:
+        yield f"{texts['headings'].format(headings='; '.join([*headings][:_MOST_HEADINGS]))}."
+
+
+def _table(table: AttachedTable, texts: dict[str, str]) -> str:
+    columns = ", ".join(f"“{short(name)}”" for name in table.header[:_MOST_COLUMNS] if name)
+    columns += "…" if len(table.header) > _MOST_COLUMNS else ""
+    name = f" “{short(table.name)}”" if table.name else ""
+    told = texts["table"].format(name=name, rows=len(table.rows), columns=columns)
+    return told + (texts["cut"] if table.is_cut else "")
+
+
+def _size(count: int, language: Language) -> str:
+    unit = next((at for at in (3, 2, 1) if count >= 1024**at), 0)
+    shown = f"{count / 1024**unit:.1f}".removesuffix(".0")
+    return f"{shown.replace('.', ',') if language == 'vi' else shown} {('byte', 'KB', 'MB', 'GB')[unit]}"

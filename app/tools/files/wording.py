@@ -6,15 +6,13 @@ from decimal import Decimal, InvalidOperation
 from app.domain.knowledge import Language
 from app.tables import Answered, Column, Filter, Sheet, TableQuery
 from app.text.numbers import format_number
-from app.tools.files.reading import sentences
-from app.tools.files.reading import short as cut
+from app.tools.files.reading import SENTENCES, short
 
 _WHOLE_ROWS, _SHOWN_ROWS, _SHOWN_GROUPS, _SHOWN_BAD, _CHARS, _MOST_CHARS = 3, 30, 30, 3, 60, 600
 _PLACES, _EXACT_PLACES = 2, 9
 """Of averages, which are rounded; and where a computed number ends."""
 _Row = tuple[str | None, ...]
-_TEXTS = sentences("answers")
-_REFUSALS = sentences("refusals")
+_TEXTS, _REFUSALS = SENTENCES["answers"], SENTENCES["refusals"]
 
 
 def refusal(reason: str, names: Sequence[str], language: Language, sheet: Sheet | None = None, where: str = "") -> str:
@@ -281,4 +279,4 @@ def _sentence(text: str, notes: Sequence[str]) -> str:
 
 
 def _short(text: str) -> str:
-    return cut(text, _CHARS)
+    return short(text, _CHARS)

@@ -20,7 +20,7 @@ from app.reasoning import Reasoner
 from app.text.language import clean
 from app.tools.base import ToolCall, ToolResult, computed
 from app.tools.mcp.connections import Connections
-from app.tools.mcp.result import Reply, SchemaRefused, TooManySteps, WrongSchema, read_reply, text_of, wrong_places
+from app.tools.mcp.result import Reply, SchemaRefused, read_reply, text_of, wrong_places
 from app.tools.mcp.session import Disconnected
 from app.tools.mcp.spec import PinnedTool, ServerSpec
 from app.tools.mcp.transport import Fault
@@ -40,21 +40,11 @@ _SENTENCES: dict[Fault, str] = {
 class MCPToolAdapter(ArgumentTool[dict[str, Any]]):
     """A tool of an MCP server."""
 
-    def __init__(self, spec: ServerSpec, tool: PinnedTool, connections: Connections, reasoner: Reasoner | None):
-        """`reasoner` fills arguments from questions; None = only `invoke` is used."""
+    def __init__(self, spec: ServerSpec, tool: PinnedTool, connections: Connections, reasoner: Reasoner):
         super().__init__(reasoner)
         self.name = f"{spec.name}.{tool.name}"
-        self.alternative: str | None = spec.alternative.get(tool.name)
-        self.description = tool.told
-        """What planners read."""
-        self.__doc__ = tool.told
         self._spec, self._tool = spec, tool
         self._connections = connections
-
-    @property
-    def spec(self) -> ServerSpec:
-        """The server it belongs to."""
-        return self._spec
 
     @property
     def input_schema(self) -> Mapping[str, Any]:
@@ -91,7 +81,7 @@ class MCPToolAdapter(ArgumentTool[dict[str, Any]]):
             raise self._failed(_SENTENCES.get(ended.faults.fault, "ended"), language) from ended
         except MCPError as refusal:
             raise self._failed("refused", language, refusal.message) from refusal
-        except (WrongSchema, ValidationError, RuntimeError) as wrong:
+        except (SchemaRefused, ValidationError, RuntimeError) as wrong:
             raise self._failed("wrong_schema", language) from wrong
 
     async def _read(self, result: CallToolResult | InputRequiredResult, language: Language) -> Reply:
@@ -110,7 +100,7 @@ class MCPToolAdapter(ArgumentTool[dict[str, Any]]):
             values[_ZONE] = call.time_zone
         try:
             wrong = await asyncio.to_thread(wrong_places, values, schema)
-        except (SchemaRefused, TooManySteps) as unknown:
+        except SchemaRefused as unknown:
             raise self._failed("wrong_schema", call.language) from unknown
         if wrong:
             raise not_understood(wrong, call.language)

@@ -30,10 +30,11 @@ _Keyword = Callable[[Any, Any, Any, Any], Iterator[ValidationError] | None]
 
 
 class SchemaRefused(Exception):
-    """A schema that is none, that reaches outside itself, or that cannot be followed in bounded time."""
+    """A schema that is none, that reaches outside itself, that cannot be followed in bounded time, or that a result
+    does not fit."""
 
 
-class TooManySteps(Exception):
+class TooManySteps(SchemaRefused):
     """The value took more steps than anybody's value should."""
 
 
@@ -149,10 +150,6 @@ _MAX_NAME_CHARS = 80
 _MAX_NAMED = 10
 
 
-class WrongSchema(Exception):
-    """The structured result is not what the approved list promises."""
-
-
 class Reply(NamedTuple):
     """A read result."""
 
@@ -163,28 +160,20 @@ class Reply(NamedTuple):
 
 
 def read_reply(result: CallToolResult, output_schema: Mapping[str, Any] | None) -> Reply:
-    """The text and the value. Raises `WrongSchema`; takes some milliseconds for a large value."""
-    if output_schema is not None and not result.is_error:
-        _check(result.structured_content, output_schema)
+    """The text and the value. Raises `SchemaRefused`; takes some milliseconds for a large value."""
+    value = result.structured_content
+    if output_schema is not None and (value is None or wrong_places(value, output_schema)):
+        raise SchemaRefused("the result is not what the approved list promises")
     text = text_of(result)
-    if not text and result.structured_content is not None:
-        text = _cut(clean(json.dumps(result.structured_content, ensure_ascii=False)))
-    return Reply(text, result.structured_content, tuple(_left_out(result))[:_MAX_NAMED])
+    if not text and value is not None:
+        text = _cut(clean(json.dumps(value, ensure_ascii=False)))
+    return Reply(text, value, tuple(_left_out(result))[:_MAX_NAMED])
 
 
 def text_of(result: CallToolResult) -> str:
     """Its texts one below the other, without anything invisible, at most `MAX_TEXT_CHARS`."""
     texts = [content.text[: MAX_TEXT_CHARS + 1] for content in result.content if isinstance(content, TextContent)]
     return _cut(clean("\n".join(texts)).strip())
-
-
-def _check(value: Any, schema: Mapping[str, Any]) -> None:
-    try:
-        wrong = wrong_places(value, schema)
-    except (SchemaRefused, TooManySteps) as unknown:
-        raise WrongSchema from unknown
-    if value is None or wrong:
-        raise WrongSchema
 
 
 def _left_out(result: CallToolResult) -> Iterator[str]:
@@ -196,8 +185,6 @@ def _left_out(result: CallToolResult) -> Iterator[str]:
                 yield f"resource {_named(str(content.uri))}"
             case EmbeddedResource():
                 yield f"resource {_named(str(content.resource.uri))}"
-            case _:
-                pass
 
 
 def _named(name: str) -> str:

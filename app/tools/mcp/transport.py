@@ -2,18 +2,20 @@
 
 import asyncio
 import os
-import signal
 import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from enum import StrEnum
+from itertools import count
 from pathlib import Path
 
 import anyio
 import httpx2
+from anyio.abc import Process
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from mcp.client._transport import TransportStreams
 from mcp.client.streamable_http import streamable_http_client
+from mcp.os.posix.utilities import terminate_posix_process_tree
 from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc_message_adapter
 from pydantic import ValidationError
@@ -35,8 +37,6 @@ class Fault(StrEnum):
     """Its tool list is not the approved one."""
     UNUSABLE_LIST = "unusable_list"
     """Too many tools, a name twice, a page without end."""
-    REFUSED = "refused"
-    """It cannot be used as it is configured."""
     CLOSED = "closed"
     """By us: idle, or the service stops."""
 
@@ -111,49 +111,32 @@ class _Counted(httpx2.AsyncByteStream):
         await self._body.aclose()
 
 
-class _Bounded(httpx2.AsyncBaseTransport):
-    """Sends requests to the one address that was configured, and counts what comes back."""
-
-    def __init__(self, url: str, allowance: Allowance, faults: Faults):
-        self._url = httpx2.URL(url)
-        self._line = httpx2.AsyncHTTPTransport(trust_env=False)
-        self._allowance, self._faults = allowance, faults
-        self._listening = 0
-
-    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        """Raises `httpx2.TransportError` for another address and for a body in an encoding that could unfold."""
-        if request.url != self._url:
-            raise httpx2.UnsupportedProtocol("only the configured address is spoken to", request=request)
-        if request.method == "GET":
-            self._listening += 1
-            if self._listening > _MAX_LISTENING:
-                return httpx2.Response(405, request=request)
-        response = await self._line.handle_async_request(request)
-        if response.headers.get("content-encoding", "identity") != "identity":
-            await response.aclose()
-            self._faults.note(Fault.NOT_MCP)
-            raise httpx2.ReadError("the server compresses though it was asked not to", request=request)
-        assert isinstance(response.stream, httpx2.AsyncByteStream)
-        body = _Counted(response.stream, self._allowance, self._faults)
-        return httpx2.Response(
-            response.status_code, headers=response.headers, stream=body, extensions=response.extensions
-        )
-
-    async def aclose(self) -> None:
-        await self._line.aclose()
-
-
 @asynccontextmanager
 async def http_streams(spec: ServerSpec, allowance: Allowance, faults: Faults) -> AsyncIterator[TransportStreams]:
     """Speak to the server's endpoint until the block is left. Raises `ServerRefused` for a variable that is not set."""
+    endpoint, listened = httpx2.URL(spec.url), count(1)
+
+    async def asked(request: httpx2.Request) -> None:
+        """Refuse every address but the one that was configured, and listening again and again."""
+        if request.url != endpoint or (request.method == "GET" and next(listened) > _MAX_LISTENING):
+            raise httpx2.UnsupportedProtocol("only the configured address is spoken to", request=request)
+
+    async def answered(response: httpx2.Response) -> None:
+        """Count the body; refuse one in an encoding that could unfold."""
+        if response.headers.get("content-encoding", "identity") != "identity":
+            faults.note(Fault.NOT_MCP)
+            raise httpx2.ReadError("the server compresses though it was asked not to", request=response.request)
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        response.stream = _Counted(response.stream, allowance, faults)
+
     async with (
         httpx2.AsyncClient(
-            transport=_Bounded(spec.url, allowance, faults),
             headers={"accept-encoding": "identity", "user-agent": "conclave"} | spec.sent_headers(),
             timeout=httpx2.Timeout(spec.limits.call_seconds, connect=_CONNECT_SECONDS),
             follow_redirects=False,
             max_redirects=0,
             trust_env=False,
+            event_hooks={"request": [asked], "response": [answered]},
         ) as client,
         streamable_http_client(spec.url, http_client=client, max_sse_event_size=spec.limits.max_list_bytes) as streams,
     ):
@@ -161,7 +144,6 @@ async def http_streams(spec: ServerSpec, allowance: Allowance, faults: Faults) -
 
 
 _LAUNCHER = Path(__file__).with_name("launch.py")
-_CHUNK_BYTES = 65_536
 _MAX_NOISE_LINES, _MAX_NOISE_BYTES = 20, 1000
 """Lines that are no messages, of a server that greets its terminal, and the length of each; more is no protocol."""
 _LAST_WORDS_BYTES = 4096
@@ -179,11 +161,8 @@ async def stdio_streams(spec: ServerSpec, allowance: Allowance, faults: Faults) 
     Raises `ServerRefused` for a variable that is not set and `OSError` when nothing can be started.
     """
     command, environment = spec.process()
-    process = await asyncio.create_subprocess_exec(
-        sys.executable, "-I", "-S", str(_LAUNCHER), str(os.getpid()), *command,
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
-        env=environment, start_new_session=True,
-    )  # fmt: skip
+    launched = [sys.executable, "-I", "-S", str(_LAUNCHER), str(os.getpid()), *command]
+    process = await anyio.open_process(launched, env=environment, start_new_session=True)
     try:
         async with AsyncExitStack() as stack:
             incoming, read = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -201,10 +180,7 @@ async def stdio_streams(spec: ServerSpec, allowance: Allowance, faults: Faults) 
 
 
 async def _receive(
-    process: asyncio.subprocess.Process,
-    incoming: MemoryObjectSendStream[SessionMessage | Exception],
-    allowance: Allowance,
-    faults: Faults,
+    process: Process, incoming: MemoryObjectSendStream[SessionMessage | Exception], allowance: Allowance, faults: Faults
 ) -> None:
     """Turn lines into messages until the process ends or breaks the rules; closing the stream tells the session."""
     noise = 0
@@ -224,20 +200,17 @@ async def _receive(
             faults.note(Fault.TOO_MUCH)
 
 
-async def _lines(process: asyncio.subprocess.Process, allowance: Allowance) -> AsyncIterator[bytes]:
+async def _lines(process: Process, allowance: Allowance) -> AsyncIterator[bytes]:
     """Its lines that are not empty. Raises `TooMuch`."""
     assert process.stdout is not None
     rest = bytearray()
-    while chunk := await process.stdout.read(_CHUNK_BYTES):
+    async for chunk in process.stdout:
         allowance.take(len(chunk))
         rest += chunk
-        if b"\n" not in chunk:
-            continue
-        *lines, last = bytes(rest).split(b"\n")
-        rest = bytearray(last)
-        for line in lines:
-            if line.strip():
-                yield line
+        if b"\n" in chunk:
+            *lines, rest = rest.split(b"\n")
+            for line in filter(bytearray.strip, lines):
+                yield bytes(line)
 
 
 def _message(line: bytes) -> SessionMessage | None:
@@ -247,49 +220,38 @@ def _message(line: bytes) -> SessionMessage | None:
         return None
 
 
-async def _send(process: asyncio.subprocess.Process, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
+async def _send(process: Process, outgoing: MemoryObjectReceiveStream[SessionMessage]) -> None:
     assert process.stdin is not None
-    with outgoing, suppress(OSError):
+    with outgoing, suppress(anyio.BrokenResourceError, anyio.ClosedResourceError, OSError):
         async for message in outgoing:
             line = message.message.model_dump_json(by_alias=True, exclude_unset=True)
-            process.stdin.write(line.encode() + b"\n")
-            await process.stdin.drain()
+            await process.stdin.send(line.encode() + b"\n")
 
 
-async def _listen(process: asyncio.subprocess.Process, faults: Faults) -> None:
+async def _listen(process: Process, faults: Faults) -> None:
     """Read what the server tells its terminal; the last of it is kept for the operator."""
     assert process.stderr is not None
     kept = b""
-    while chunk := await process.stderr.read(_CHUNK_BYTES):
+    async for chunk in process.stderr:
         kept = (kept + chunk)[-_LAST_WORDS_BYTES:]
         faults.stderr_bytes += len(chunk)
         faults.last_words = clean(kept.decode("utf-8", "replace")).strip()
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
+async def _end(process: Process) -> None:
     """Close its input, ask it to go, make it go; its whole group, so that nothing it started stays."""
     assert process.stdin is not None
-    process.stdin.close()
-    try:
-        if not await _is_gone(process):
-            _signal(process, signal.SIGTERM)
-            await _is_gone(process)
-    finally:
-        _signal(process, signal.SIGKILL)
-        with anyio.CancelScope(shield=True):
-            await _is_gone(process)
+    with anyio.CancelScope(shield=True):
+        await process.stdin.aclose()
+        await _gone(process)
+        await terminate_posix_process_tree(process, _GRACE_SECONDS)
+        await _gone(process)
         # Nothing public lets go of pipes that a process outside the group may still hold.
-        process._transport.close()  # type: ignore[attr-defined]
+        process._process._transport.close()  # type: ignore[attr-defined]
 
 
-async def _is_gone(process: asyncio.subprocess.Process) -> bool:
-    """Whether it ended within the grace; not by `wait`, which also waits for pipes its children may hold."""
-    until = asyncio.get_running_loop().time() + _GRACE_SECONDS
-    while process.returncode is None and asyncio.get_running_loop().time() < until:  # noqa: ASYNC110, nothing tells it
-        await asyncio.sleep(_POLL_SECONDS)
-    return process.returncode is not None
-
-
-def _signal(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, number)
+async def _gone(process: Process) -> None:
+    """Wait for its end within the grace; not by `wait`, which also waits for pipes its children may hold."""
+    with anyio.move_on_after(_GRACE_SECONDS):
+        while process.returncode is None:  # noqa: ASYNC110, nothing tells it
+            await anyio.sleep(_POLL_SECONDS)

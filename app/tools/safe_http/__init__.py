@@ -1,18 +1,16 @@
 """Fetching from the web without being led astray: only hosts the operator named, and what was checked is dialled."""
 
-from app.tools.safe_http.dial import Connect, FetchRefused, Refusal, Resolve, SystemResolver, dial, refusal_sentence
+from app.tools.safe_http.dial import FetchRefused, Refusal, SystemResolver, dial, refusal_sentence
 from app.tools.safe_http.fetcher import Fetched, Fetcher, FetchLimits
 from app.tools.safe_http.hosts import AllowedHosts, WebAddress, is_public, read_address
 
 __all__ = [
     "AllowedHosts",
-    "Connect",
     "FetchLimits",
     "FetchRefused",
     "Fetched",
     "Fetcher",
     "Refusal",
-    "Resolve",
     "SystemResolver",
     "WebAddress",
     "dial",

@@ -87,8 +87,8 @@ _READ_BYTES = 8_192
 class SystemResolver:
     """The machine's own resolver, on threads of its own: a name server that hangs must not hold up others."""
 
-    def __init__(self, threads: int = 4):
-        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="resolve")
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(4, thread_name_prefix="resolve")
 
     async def __call__(self, host: str) -> tuple[str, ...]:
         """The addresses of `host`. Does I/O. Raises `OSError`."""

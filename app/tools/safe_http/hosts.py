@@ -197,9 +197,10 @@ class AllowedHosts:
 
     def check(self, address: WebAddress) -> None:
         """Raises `FetchRefused` where the address may not be read."""
-        if any(entry.covers(address) for entry in self._entries):
+        if self.allows(address):
             return
-        known = any(entry.covers(address._replace(port=entry.port or _usual(address))) for entry in self._entries)
+        usual = _DEFAULT_PORTS[address.scheme]
+        known = any(entry.covers(address._replace(port=entry.port or usual)) for entry in self._entries)
         raise FetchRefused(Refusal.PORT if known else Refusal.HOST_NOT_ALLOWED, address.host)
 
     def allows(self, address: WebAddress) -> bool:
@@ -213,10 +214,6 @@ class AllowedHosts:
         may_be_inside = host in self._private
         if not all(is_public(one) or (may_be_inside and is_inside(one)) for one in found):
             raise FetchRefused(Refusal.PRIVATE_ADDRESS, host)
-
-
-def _usual(address: WebAddress) -> int:
-    return 443 if address.scheme == "https" else 80
 
 
 def _entry(text: str) -> _Entry:

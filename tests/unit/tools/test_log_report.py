@@ -41,7 +41,9 @@ KINDS = (kind("failed login for user lan from 203.0.113.9", 187), kind("block fa
 
 
 def question(regex: str = "", level: str = "", period: Period = EVER, unclear: str = "", **wanted: Any) -> LogQuestion:
-    return LogQuestion(LogFilter(**wanted), compile_regex(regex) if regex else None, level, period, unclear)
+    levels = (level,) if level else ()
+    narrowed = LogFilter(levels=levels, since=period.since, until=period.until, **wanted)
+    return LogQuestion(narrowed, compile_regex(regex) if regex else None, unclear)
 
 
 class TestWriteReport:

@@ -73,10 +73,9 @@ class TestArguments:
 
 
 class TestAdapter:
-    def test_is_a_tool_with_the_approved_description(self) -> None:
+    def test_is_a_tool_under_its_servers_name(self) -> None:
         made: Tool = tool(Recording())
-        assert (made.name, made.alternative) == ("train.seats", "rag_tool")
-        assert made.__doc__ == "Books seats. Second line."
+        assert made.name == "train.seats"
 
     async def test_only_allowed_tools_are_offered_and_under_their_servers_name(self) -> None:
         pinned = PinnedServer(sha256="", tools=(TOOL, TOOL.model_copy(update={"name": "rag_tool"})))
@@ -86,6 +85,7 @@ class TestAdapter:
             assert sorted(tool.name for tool in tools) == names
             assert tools[0].description == "Books seats. Second line."
             assert tools[0].input_schema == TOOL.input_schema
+            assert {tool.name: tool.alternative for tool in tools}["train.seats"] == "rag_tool"
 
     async def test_those_who_may_not_use_the_server_cannot(self) -> None:
         lines = Recording()
