@@ -15,7 +15,7 @@ from app.reasoning.local.decompose import sub_queries_of
 from app.reasoning.local.follow_up import own_words, resolve, standing_question
 from app.reasoning.local.intents import intents_of
 from app.reasoning.local.sums import reckoning_asked, sums_in
-from app.reasoning.local.terms import bag_of, coverage, terms_of
+from app.reasoning.local.terms import bag_of, share_in
 from app.reasoning.local.wording import Part, spelt_out, tidy
 from app.text.language import guess_language, is_unaccented_vietnamese, normalise
 
@@ -147,5 +147,4 @@ def gone_back_to(text: str, history: Sequence[Message]) -> tuple[str, str] | Non
 
 def _mentions(question: str, topic: str) -> float:
     folded = is_unaccented_vietnamese(topic) or is_unaccented_vietnamese(question)
-    terms = terms_of(topic, folded)
-    return coverage(terms, [term.weight for term in terms], bag_of(question, folded))
+    return share_in(topic, bag_of(question, folded), folded)

@@ -10,7 +10,7 @@ from app.domain.plan import ORCHESTRATOR, SUMMARY_TOOL, Plan
 from app.reasoning import PlanRequest, Review
 from app.reasoning.local.cues import sentences
 from app.reasoning.local.numbers import numbers_of
-from app.reasoning.local.terms import EMPTY, bag_of, coverage, terms_of
+from app.reasoning.local.terms import EMPTY, bag_of, share_in
 
 _COVERED = 0.6
 """Share of a sub-query's weight the plan's queries must mention."""
@@ -29,8 +29,7 @@ def review_plan(plan: Plan, request: PlanRequest) -> Review:
     queries = [query for agent_plan in plan.agents.values() for query in agent_plan.queries]
     told = reduce(or_, map(bag_of, queries), EMPTY)
     for wanted in request.classification.sub_queries:
-        terms = terms_of(wanted)
-        if wanted not in queries and coverage(terms, [term.weight for term in terms], told) < _COVERED:
+        if wanted not in queries and share_in(wanted, told) < _COVERED:
             return Review(approved=False, reason=reasons["uncovered"].format(query=wanted))
     return _APPROVED
 

@@ -1,6 +1,5 @@
 """What a question is about, and how much of it a piece of text mentions."""
 
-import math
 import re
 from collections.abc import Iterable, Sequence, Set
 from dataclasses import dataclass, replace
@@ -45,8 +44,6 @@ class Term:
     concepts: frozenset[int]
     weight: float
     """How much it tells before looking at any passage, 0–1."""
-    text: str
-    """The words as asked, for explanations."""
     is_name: bool = False
     """Written with a capital or a digit: a name, a code, a figure."""
 
@@ -77,17 +74,16 @@ def _initials_in(text: str) -> frozenset[str]:
 @lru_cache(maxsize=1024)
 def terms_of(question: str, folded: bool = False) -> tuple[Term, ...]:
     """The terms of a question in order, function words left out; without diacritics when `folded`."""
-    stems, spoken = stemmed(fold(question) if folded else question), _TOKEN.findall(normalise(question).lower())
+    stems = stemmed(fold(question) if folded else question)
     names = _names_in(question, folded)
     telling = {stem(fold(word) if folded else word) for word in content_words(question)} - ASKING_WORDS | names
     found: list[Term] = []
     at = 0
     for match in glossary().matches(stems, folded=folded):
-        found += _words(stems, range(at, match.start), spoken, telling)
-        phrase, said = stems[match.start : match.end], " ".join(spoken[match.start : match.end])
-        found.append(Term(phrase, match.concepts, glossary().weight(match.concepts), said))
+        found += _words(stems[at : match.start], telling)
+        found.append(Term(stems[match.start : match.end], match.concepts, glossary().weight(match.concepts)))
         at = match.end
-    found += _words(stems, range(at, len(stems)), spoken, telling)
+    found += _words(stems[at:], telling)
     return tuple(_as_name(term, names) for term in {term.stems: term for term in found}.values())
 
 
@@ -117,12 +113,12 @@ def _as_name(term: Term, names: frozenset[str]) -> Term:
     return replace(term, weight=max(term.weight, 0.6) * _NAME, is_name=True)
 
 
-def _words(stems: Sequence[str], places: range, spoken: Sequence[str], telling: Set[str]) -> list[Term]:
-    """Words outside the glossary; neighbouring syllables stay apart, their pairs are weighed by the scoring."""
+def _words(stems: Sequence[str], telling: Set[str]) -> list[Term]:
+    """Words outside the glossary, each by itself."""
     return [
-        Term((stems[at],), frozenset(), _GENERIC_WEIGHT if stems[at] in GENERIC_WORDS else _UNKNOWN_WEIGHT, spoken[at])
-        for at in places
-        if stems[at] in telling
+        Term((word,), frozenset(), _GENERIC_WEIGHT if word in GENERIC_WORDS else _UNKNOWN_WEIGHT)
+        for word in stems
+        if word in telling
     ]
 
 
@@ -134,15 +130,10 @@ def coverage(terms: Iterable[Term], weights: Sequence[float], bag: Bag) -> float
     return sum(weight * term.found_in(bag) for term, weight in zip(terms, weights, strict=True)) / total
 
 
-def rarity(terms: Sequence[Term], bags: Sequence[Bag]) -> tuple[float, ...]:
-    """Weight of each term among these texts: own weight times how few of them mention it."""
-    size = len(bags)
-    spread = math.log(size + 2)
-    weights: list[float] = []
-    for term in terms:
-        holders = sum(term.found_in(bag) >= _PARTIAL for bag in bags)
-        weights.append(term.weight * (0.35 + 0.65 * math.log((size + 2) / (holders + 1)) / spread))
-    return tuple(weights)
+def share_in(question: str, bag: Bag, folded: bool = False) -> float:
+    """Share of a question's weight that a text mentions, 0–1; `folded` as the text's bag is."""
+    terms = terms_of(question, folded)
+    return coverage(terms, [term.weight for term in terms], bag)
 
 
 ASKING_WORDS = word_list("terms.asking")
