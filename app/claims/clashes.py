@@ -10,10 +10,9 @@ from collections.abc import Iterator, Set
 from decimal import Decimal
 from itertools import product
 
-from app.claims.asked import Asked, is_other_case, read_asked
 from app.claims.marks import COUNT, WEEKDAY, YEAR
 from app.claims.record import Claim, Clash, Text, overlap_of, subject_words
-from app.claims.sentences import Said, plain_claim, read_sentences
+from app.claims.sentences import Asked, Said, is_other_case, plain_claim, read_asked, read_sentences
 from app.claims.statements import aligned, lists, permissions, wordings
 from app.text.amounts import CLOCK, DATE, DAY_OF_MONTH, DAY_OF_YEAR, length_of_time
 from app.text.language import fold

@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from app.claims.asked import is_other_case
 from app.claims.marks import COUNT, marks_in
 from app.claims.record import (
     Claim,
@@ -18,7 +17,7 @@ from app.claims.record import (
     polarity_of,
     subject_words,
 )
-from app.claims.sentences import plain_claim
+from app.claims.sentences import is_other_case, plain_claim
 from app.claims.statements import PERMISSION, WORDING
 from app.domain.knowledge import Language, Quote
 from app.domain.record import Record
