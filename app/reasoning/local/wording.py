@@ -47,7 +47,7 @@ class Part:
 
 def _worth(term: Term, is_vietnamese: bool) -> float:
     weight = min(term.weight, 1.0)
-    if term.concepts or term.is_name:
+    if term.concepts:
         return weight * (_PHRASE if len(term.stems) > 1 else 1.0)
     return weight * (_SYLLABLE if is_vietnamese else 1.0)
 

@@ -35,11 +35,6 @@ class TestTerms:
         assert terms_of("Nghỉ phép năm được bao nhiêu ngày?")[0].stems == ("nghỉ", "phép", "năm")
         assert ("nhiêu",) not in {term.stems for term in terms_of("Nghỉ phép năm được bao nhiêu ngày?")}
 
-    def test_names_and_codes_tell_more_than_other_words(self) -> None:
-        by_text = {" ".join(term.stems): term for term in terms_of("What is the hotel limit in Toronto?")}
-        assert by_text["toronto"].is_name
-        assert by_text["toronto"].weight > by_text["hotel"].weight
-
 
 class TestStems:
     def test_english_endings_are_cut_and_vietnamese_syllables_kept(self) -> None:
