@@ -11,6 +11,7 @@ from app.claims.record import (
     Polarity,
     Text,
     Value,
+    clearest,
     makes_exception,
     opposes,
     overlap_of,
@@ -100,11 +101,7 @@ def standing(
 def paired_clashes(mine: Sequence[ReadClaim], theirs: Sequence[ReadClaim], one: Text, other: Text) -> list[Clash]:
     """Claims of two texts about one thing that cannot both hold, the clearest of each kind first; the same both ways
     but for the sides."""
-    found = sorted(_clashes(mine, theirs, one, other), key=_rank)
-    best: dict[str, Clash] = {}
-    for clash in found:
-        best.setdefault(clash.one.unit, clash)
-    return list(best.values())
+    return clearest(_clashes(mine, theirs, one, other))
 
 
 def _clashes(mine: Sequence[ReadClaim], theirs: Sequence[ReadClaim], one: Text, other: Text) -> Iterator[Clash]:
@@ -149,7 +146,3 @@ def _stems(claim: Claim) -> frozenset[str]:
 def _named(text: str) -> frozenset[str]:
     """What a mind calls a thing, whatever the order of the words."""
     return frozenset(fold(word) for word in words(text))
-
-
-def _rank(clash: Clash) -> tuple[float, tuple[str, ...]]:
-    return -clash.overlap, tuple(sorted((clash.one.sentence, clash.other.sentence)))

@@ -6,10 +6,9 @@ Also what a question wants to know, as far as it tells which values are compared
 import re
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from app.claims.marks import FREQUENCY, marks_in, unit_named
+from app.claims.marks import FREQUENCY, marks_in
 from app.claims.reading import Sentence, bounds_of, claims_in, sentences_of, validity_in, years_of
 from app.claims.record import CUES, Claim, Polarity, Value, polarity_of, subject_words
 from app.domain.knowledge import Language
@@ -122,8 +121,6 @@ class Asked(NamedTuple):
 
     wants: frozenset[Want]
     """Empty for a question that says nothing of it: then everything is compared."""
-    units: frozenset[str]
-    """Kinds of marks it names: ``room`` in “in which room …”."""
     words: frozenset[str]
     """Folded."""
 
@@ -132,8 +129,5 @@ class Asked(NamedTuple):
 def read_asked(question: str) -> Asked:
     """Read a question of either language, with or without diacritics."""
     folded = fold(normalise(question)).lower().strip(" ?.!")
-    spoken = [fold(word) for word in words(question)]
     wants = frozenset(want for want, pattern in _READ if pattern.search(folded))
-    pairs = [" ".join(pair) for pair in pairwise(spoken)]
-    units = frozenset(unit for word in (*spoken, *pairs) if (unit := unit_named(word)))
-    return Asked(wants, units, frozenset(spoken))
+    return Asked(wants, frozenset(map(fold, words(question))))
