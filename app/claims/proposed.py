@@ -1,6 +1,6 @@
 """Claims a model wrote: held against the text they quote, and those of two texts against one another."""
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -20,7 +20,7 @@ from app.claims.record import (
 )
 from app.claims.sentences import is_other_case, plain_claim
 from app.claims.statements import PERMISSION, WORDING
-from app.domain.knowledge import Language, Quote
+from app.domain.knowledge import Language
 from app.domain.record import Record
 from app.text.amounts import amounts_in
 from app.text.language import content_words, fold, normalise, words
@@ -38,10 +38,6 @@ class ProposedClaim(Record):
     value: str
     """As written in the quote: ``12 ngày``, ``room B338``, ``chị Hà``."""
     polarity: Polarity = "stated"
-
-
-ReadClaims = Callable[[str, Sequence[Quote]], Awaitable[Sequence[Sequence[ProposedClaim]]]]
-"""(question, quotes) → the claims of each quote that answer the question, in the quotes' order."""
 
 
 def validated(proposed: ProposedClaim, text: str, language: Language | None = None) -> Claim | None:
