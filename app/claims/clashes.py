@@ -10,12 +10,11 @@ from collections.abc import Iterator, Set
 from decimal import Decimal
 from itertools import product
 
-from app.claims.asked import Asked, is_other_case, read_asked
-from app.claims.marks import COUNT, WEEKDAY, YEAR
-from app.claims.record import Claim, Clash, Text, overlap_of, subject_words
-from app.claims.sentences import Said, plain_claim, read_sentences
+from app.claims.marks import COUNT, YEAR
+from app.claims.record import Claim, Clash, Text, clearest, overlap_of, subject_words
+from app.claims.sentences import Asked, Said, is_other_case, plain_claim, read_asked, read_sentences
 from app.claims.statements import aligned, lists, permissions, wordings
-from app.text.amounts import CLOCK, DATE, DAY_OF_MONTH, DAY_OF_YEAR, length_of_time
+from app.text.amounts import DATE, length_of_time
 from app.text.language import fold
 
 RULE = "rule"
@@ -31,7 +30,6 @@ _COPIED, _LONG = 0.85, 10
 _TOLD = 0.7
 """Least overlap with some sentence to say that a version tells it in other words."""
 _DAYS_AT_WORK = frozenset({"working", "business", "calendar"})
-_TIMES = frozenset({CLOCK, DATE, DAY_OF_MONTH, DAY_OF_YEAR, WEEKDAY, YEAR})
 
 
 def clashes(question: str, one: Text, other: Text, *, is_one_page: bool) -> list[Clash]:
@@ -44,8 +42,6 @@ def clashes(question: str, one: Text, other: Text, *, is_one_page: bool) -> list
     if not is_one_page:
         mine, theirs = _of_one_case(mine, theirs, one, other), _of_one_case(theirs, mine, other, one)
     found = list(_values(asked, one, other, mine, theirs, is_one_page=is_one_page))
-    if not found and is_one_page:
-        found = list(_beside_the_quotes(asked, one, other))
     if not found:
         found = list(permissions(asked, mine, theirs, is_one_page=is_one_page))
     if not found:
@@ -54,15 +50,7 @@ def clashes(question: str, one: Text, other: Text, *, is_one_page: bool) -> list
         found = list(wordings(asked, one, other, mine, theirs, is_one_page=is_one_page))
     if not found and is_one_page:
         found = list(_added(one, other, mine)) + [_turned(clash) for clash in _added(other, one, theirs)]
-    best: dict[str, Clash] = {}
-    for clash in sorted(found, key=_rank):
-        best.setdefault(clash.one.unit, clash)
-    return list(best.values())
-
-
-def _rank(clash: Clash) -> tuple[float, tuple[str, ...]]:
-    """Clearest first; of equals by their text, whichever side it stands on."""
-    return -clash.overlap, tuple(sorted((clash.one.sentence, clash.other.sentence)))
+    return clearest(found)
 
 
 def _read(text: Text, *, whole: bool = False) -> tuple[Said, ...]:
@@ -169,32 +157,9 @@ def _is_restated(asked: Asked, one: Claim, other: Claim) -> bool:
     )
 
 
-def _beside_the_quotes(asked: Asked, one: Text, other: Text) -> Iterator[Clash]:
-    """Of versions that were quoted where the answer does not stand: what was changed and is of the kind asked for."""
-    if any(_is_of_kind(asked, claim.unit) for text in (one, other) for said in _read(text) for claim in said.claims):
-        return
-    for left, right in product(_changed(one, other), _changed(other, one)):
-        overlap = overlap_of(left.subject, right.subject)
-        for a, b in product(left.claims, right.claims):
-            if _is_of_kind(asked, a.unit) and a.excludes(b) and overlap >= _SHARED_SUBJECT:
-                yield Clash(a, b, overlap)
-
-
-def _is_of_kind(asked: Asked, unit: str) -> bool:
-    """Whether a value of this unit is what the question asks for."""
-    if asked.units:
-        return unit in asked.units
-    return "time" in asked.wants and unit in _TIMES
-
-
-def _changed(text: Text, other: Text) -> list[Said]:
-    there = {said.key for said in _read(other, whole=True)}
-    return [said for said in _read(text, whole=True) if said.key not in there]
-
-
 def _added(one: Text, other: Text, mine: list[Said]) -> Iterator[Clash]:
     """What one version says and the other does not, although it has what stands around it."""
-    there = [said for text in (other,) for said in (*_read(text, whole=True), *_read(text))]
+    there = (*_read(other, whole=True), *_read(other))
     around = {said.key for said in _read(one, whole=True)}
     if not any(said.key in around for said in _read(other)):
         return

@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
 
-from app.claims.reading import claims_in, validity_of
+from app.claims.reading import validity_of
 from app.claims.record import Validity, subject_words
 from app.domain.conflicts import ConflictType
 from app.domain.knowledge import Passage, Quote
@@ -142,9 +142,6 @@ def _standing(quote: Quote) -> tuple[float, str]:
 
 
 def _like(quote: Quote, part: str, passage: Passage) -> Iterator[Quote]:
-    if passage.language != quote.passage.language:
-        yield from _of_its_kind(quote, passage)
-        return
     asked = subject_words(part)
     for piece, own in _pieces(passage.text, in_blocks="\n" in part.strip()):
         shared = len(asked & own)
@@ -159,13 +156,3 @@ def _pieces(text: str, *, in_blocks: bool) -> tuple[tuple[str, frozenset[str]], 
     """The sentences or blocks of a text as they stand in it, each with its subject's words."""
     found = islice((_BLOCK if in_blocks else _SENTENCE).finditer(text), _PIECES)
     return tuple((piece[0].rstrip(), subject_words(piece[0])) for piece in found)
-
-
-def _of_its_kind(quote: Quote, passage: Passage) -> Iterator[Quote]:
-    """Across languages words do not meet: of a passage as near to the question, what has amounts of the same unit."""
-    if not are_as_near(quote.passage, passage):
-        return
-    units = {claim.unit for claim in claims_in(quote.text)}
-    for piece, _ in _pieces(passage.text, in_blocks=False):
-        if any(claim.unit in units for claim in claims_in(piece)):
-            yield Quote(passage=passage, text=piece, score=_ALIKE)

@@ -80,11 +80,6 @@ def marks_in(text: str) -> Iterator[Mark]:
     yield from sorted(found, key=lambda mark: mark.start)
 
 
-def unit_named(word: str) -> str:
-    """The kind of mark a folded word calls for (``phong``: ``room``); empty for other words."""
-    return _THINGS.get(word, "")
-
-
 def _address(match: re.Match[str]) -> tuple[str, str] | None:
     for unit in (EMAIL, LINK, CHANNEL, CODE):
         if match[unit]:

@@ -1,10 +1,9 @@
 """Claims a model wrote: held against the text they quote, and those of two texts against one another."""
 
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from app.claims.asked import is_other_case
 from app.claims.marks import COUNT, marks_in
 from app.claims.record import (
     Claim,
@@ -12,15 +11,16 @@ from app.claims.record import (
     Polarity,
     Text,
     Value,
+    clearest,
     makes_exception,
     opposes,
     overlap_of,
     polarity_of,
     subject_words,
 )
-from app.claims.sentences import plain_claim
+from app.claims.sentences import is_other_case, plain_claim
 from app.claims.statements import PERMISSION, WORDING
-from app.domain.knowledge import Language, Quote
+from app.domain.knowledge import Language
 from app.domain.record import Record
 from app.text.amounts import amounts_in
 from app.text.language import content_words, fold, normalise, words
@@ -38,10 +38,6 @@ class ProposedClaim(Record):
     value: str
     """As written in the quote: ``12 ngày``, ``room B338``, ``chị Hà``."""
     polarity: Polarity = "stated"
-
-
-ReadClaims = Callable[[str, Sequence[Quote]], Awaitable[Sequence[Sequence[ProposedClaim]]]]
-"""(question, quotes) → the claims of each quote that answer the question, in the quotes' order."""
 
 
 def validated(proposed: ProposedClaim, text: str, language: Language | None = None) -> Claim | None:
@@ -101,11 +97,7 @@ def standing(
 def paired_clashes(mine: Sequence[ReadClaim], theirs: Sequence[ReadClaim], one: Text, other: Text) -> list[Clash]:
     """Claims of two texts about one thing that cannot both hold, the clearest of each kind first; the same both ways
     but for the sides."""
-    found = sorted(_clashes(mine, theirs, one, other), key=_rank)
-    best: dict[str, Clash] = {}
-    for clash in found:
-        best.setdefault(clash.one.unit, clash)
-    return list(best.values())
+    return clearest(_clashes(mine, theirs, one, other))
 
 
 def _clashes(mine: Sequence[ReadClaim], theirs: Sequence[ReadClaim], one: Text, other: Text) -> Iterator[Clash]:
@@ -150,7 +142,3 @@ def _stems(claim: Claim) -> frozenset[str]:
 def _named(text: str) -> frozenset[str]:
     """What a mind calls a thing, whatever the order of the words."""
     return frozenset(fold(word) for word in words(text))
-
-
-def _rank(clash: Clash) -> tuple[float, tuple[str, ...]]:
-    return -clash.overlap, tuple(sorted((clash.one.sentence, clash.other.sentence)))

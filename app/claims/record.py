@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterable, Set
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -153,6 +153,14 @@ class Clash:
     other: Claim
     overlap: float
     """How far the sentences speak of the same, 0–1."""
+
+
+def clearest(found: Iterable[Clash]) -> list[Clash]:
+    """Keep the clearest clash of each kind of value, clearest first; of equals the text decides, not the side."""
+    best: dict[str, Clash] = {}
+    for clash in sorted(found, key=lambda one: (-one.overlap, sorted((one.one.sentence, one.other.sentence)))):
+        best.setdefault(clash.one.unit, clash)
+    return list(best.values())
 
 
 def overlap_of(one: Set[str], other: Set[str]) -> float:

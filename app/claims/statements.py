@@ -6,9 +6,8 @@ from difflib import SequenceMatcher
 from itertools import product
 from typing import NamedTuple
 
-from app.claims.asked import Asked
 from app.claims.record import Claim, Clash, Text, Value, dice_of, makes_exception, opposes, overlap_of, without_modals
-from app.claims.sentences import Said, plain_claim
+from app.claims.sentences import Asked, Said, plain_claim
 from app.text.language import content_words, fold, normalise, words
 from app.text.numerals import is_english_number
 

@@ -27,9 +27,8 @@ from rich.progress import track
 from rich.table import Table
 
 from app.embedding.onnx import OnnxEmbedder
-from app.reasoning.local.features import FEATURES, Asked, Candidate, candidates_of, features_of, with_cosines
-from app.reasoning.local.plain_reader import COMPARED
-from app.reasoning.local.trees import Numbers, Trees
+from app.reasoning.local.features import FEATURES, Asked, Candidate, Numbers, candidates_of, features_of, with_cosines
+from app.reasoning.local.plain_reader import COMPARED, Trees
 from app.text.language import normalise, words
 from bench.cases import COMPANY, Case, VectorsOnDisk, collect
 

@@ -1,16 +1,41 @@
-"""Answering one query from its passages, in their own words, or saying that they do not hold the answer."""
+"""Answering one query from its passages, in their own words, or saying that they do not hold the answer.
+
+Which spans are told, and whether they are an answer, is decided by the reader's probabilities and the text's form.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
+from typing import Literal
 
 from app.domain.evidence import evidence_of
-from app.domain.knowledge import Finding, Quote
-from app.reasoning import AnswerRequest
-from app.reasoning.local.choice import Standing, quote_beside, quotes_of, rivals_of, standing_of
+from app.domain.knowledge import Finding, Language, Quote
+from app.reasoning import AnswerRequest, Review
 from app.reasoning.local.cues import sentences
 from app.reasoning.local.decompose import sub_queries_of
 from app.reasoning.local.intents import intents_of
 from app.reasoning.local.math_arguments import states_formula
+from app.reasoning.local.numbers import numbers_of
 from app.reasoning.local.phrases import titles_of
+from app.reasoning.local.pieces import Unit, units_of
 from app.reasoning.local.rendering import render
-from app.reasoning.reader import Reader, Reading, ReadRequest
+from app.reasoning.reader import Piece, Reader, Reading, ReadRequest
+
+SURE, CLOSE = 0.65, 0.4
+"""Least confidence of an answer, and of what is shown as the closest passage; below, nothing was found."""
+_LISTED = 0.4
+"""Share of the best piece's probability that its list or table must have on average to be told whole."""
+_BESIDE = 0.6
+"""The same for a sentence beside it in its paragraph."""
+_RIVALS, _RIVAL = 4, 0.05
+"""Pieces of other documents that are held against the best one, and the least share of its probability they need."""
+_PART = 0.5
+"""Share of the best piece's probability that the best one of another part of the question needs."""
+_MAX_CHARS = 1_100
+
+Standing = Literal["answer", "closest", "nothing"]
+_NUMBERING_OR_RESULT = re.compile(r"^\s*\d{1,2}[.)]\s|[=≈]\s*[£$€]?[\d.,]+", re.MULTILINE)
+"""Numbers of list items, and results of calculations: they are made here, not quoted."""
 
 
 async def answer(request: AnswerRequest, reader: Reader) -> Finding:
@@ -63,3 +88,117 @@ def _told(query: str, reading: Reading) -> tuple[Quote, ...]:
     if formula is None or any(formula.text in quote.text for quote in quotes):
         return quotes
     return (*quotes, formula)
+
+
+def standing_of(confidence: float) -> Standing:
+    """What a reading of this confidence may be told as."""
+    return "answer" if confidence >= SURE else "closest" if confidence >= CLOSE else "nothing"
+
+
+def quotes_of(reading: Reading) -> tuple[Quote, ...]:
+    """The best piece of each part of the question that has one, each with the list or table it stands for."""
+    if not reading.pieces:
+        return ()
+    first = reading.pieces[0]
+    leading: dict[int, Piece] = {}
+    for piece in reading.pieces:
+        leading.setdefault(piece.part, piece)
+    told = [piece for piece in leading.values() if piece is first or piece.answers >= _PART * first.answers]
+    quotes = [_quote(piece, _span(piece, reading.pieces)) for piece in told]
+    return tuple(
+        quote for at, quote in enumerate(quotes) if not any(_holds(other, quote) for other in quotes[:at])
+    )  # fmt: skip
+
+
+def quote_beside(reading: Reading, is_wanted: Callable[[Piece], bool]) -> Quote | None:
+    """Quote the best piece of a kind in the document of the best piece, by itself; None where there is none."""
+    document = reading.pieces[0].passage.document_id
+    for piece in reading.pieces:
+        if piece.passage.document_id == document and is_wanted(piece):
+            return _quote(piece, (piece.start, piece.end))
+    return None
+
+
+def rivals_of(reading: Reading) -> tuple[Quote, ...]:
+    """Of other documents the piece that answers best: not told, but it may stand against what is."""
+    if not reading.pieces:
+        return ()
+    best = reading.pieces[0]
+    found: dict[object, Quote] = {}
+    for piece in reading.pieces:
+        document = piece.passage.document_id
+        is_near = piece.part == best.part and piece.answers >= _RIVAL * best.answers
+        if is_near and document != best.passage.document_id and piece.passage.is_document:
+            found.setdefault(document, _quote(piece, (piece.start, piece.end)))
+    return tuple(found.values())[:_RIVALS]
+
+
+def _quote(piece: Piece, span: tuple[int, int]) -> Quote:
+    return Quote(passage=piece.passage, text=piece.passage.text[slice(*span)], score=piece.answers)
+
+
+def _holds(one: Quote, other: Quote) -> bool:
+    return one.passage.chunk_id == other.passage.chunk_id and other.text in one.text
+
+
+def _span(piece: Piece, pieces: Sequence[Piece]) -> tuple[int, int]:
+    """The piece; or its whole list or table, where the others of it answer as well; or what it announces."""
+    units = units_of(piece.passage.text)
+    unit = next(one for one in units if one.start == piece.start)
+    listed = [other for other in units if other.lead == unit.text and other.start > unit.start]
+    if listed:
+        return unit.start, _fitting_end(unit.start, listed)
+    block = [other for other in units if other.block == unit.block]
+    known = {one.start: one.answers for one in pieces if one.passage.chunk_id == piece.passage.chunk_id}
+    if unit.kind == "sentence":
+        told = _beside(block, block.index(unit), known, _BESIDE * piece.answers)
+        return told[0].start, told[-1].end
+    mean = sum(known[other.start] for other in block) / len(block)
+    if mean < _LISTED * piece.answers or block[-1].end - block[0].start > _MAX_CHARS:
+        return piece.start, piece.end
+    return block[0].start, block[-1].end
+
+
+def _beside(block: Sequence[Unit], at: int, known: Mapping[int, float], least: float) -> Sequence[Unit]:
+    """The sentence at `at` with those right before and after it that answer nearly as well."""
+    first, after = at, at + 1
+    while first > 0 and known[block[first - 1].start] >= least:
+        first -= 1
+    while after < len(block) and known[block[after].start] >= least:
+        after += 1
+    return block[first:after]
+
+
+def _fitting_end(start: int, units: Sequence[Unit]) -> int:
+    fitting = [unit.end for unit in units if unit.end - start <= _MAX_CHARS]
+    return fitting[-1] if fitting else units[0].end
+
+
+def review_finding(finding: Finding, language: Language) -> Review:
+    """Refuses a finding that says nothing though it claims to, quotes what no passage holds, or states new numbers."""
+    if not finding.found:
+        return Review(approved=True)
+    reasons = sentences("review", language)
+    if not finding.answer.strip():
+        return Review(approved=False, reason=reasons["empty"])
+    for quote in finding.quotes:
+        if quote.text not in quote.passage.text and quote.text not in quote.passage.section:
+            return Review(approved=False, reason=reasons["unquoted"].format(title=quote.passage.title))
+    return Review(approved=True) if _numbers_are_quoted(finding) else Review(approved=False, reason=reasons["number"])
+
+
+def _numbers_are_quoted(finding: Finding) -> bool:
+    """Numbers of an answer from documents stand in its quotes; computed and counted ones have none to stand in, and
+    what lays versions side by side names their days."""
+    if not finding.quotes or finding.compares or any(evidence.source_type != "rag" for evidence in finding.evidence):
+        return True
+    stated = numbers_of(_NUMBERING_OR_RESULT.sub(" ", finding.answer), language_of(finding))
+    held = frozenset[Decimal]().union(
+        *(numbers_of(f"{quote.passage.text} {quote.passage.section}", language_of(finding)) for quote in finding.quotes)
+    )
+    return stated <= held
+
+
+def language_of(finding: Finding) -> Language:
+    """The language of what a finding quotes, which decides how its numbers are read."""
+    return "en" if finding.quotes and finding.quotes[0].passage.language == "en" else "vi"

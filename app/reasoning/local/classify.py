@@ -15,12 +15,11 @@ from app.reasoning.local.decompose import sub_queries_of
 from app.reasoning.local.follow_up import own_words, resolve, standing_question
 from app.reasoning.local.intents import intents_of
 from app.reasoning.local.sums import reckoning_asked, sums_in
-from app.reasoning.local.terms import bag_of, coverage, terms_of
+from app.reasoning.local.terms import bag_of, share_in
 from app.reasoning.local.wording import Part, spelt_out, tidy
 from app.text.language import guess_language, is_unaccented_vietnamese, normalise
 
 _CLAUSE_END = re.compile(r"(?<=[.!?])\s+|,\s+|\s+[–-]\s+|\n+")
-_COURTESY = re.compile(rf"^(?:{alternatives('classify.courtesy')})[\s,:.!-]+", re.IGNORECASE)
 _COURTEOUS: tuple[Talk, ...] = ("greeting", "thanks", "agreement")
 """Kinds that may stand in front of a question; what else is told there may bear on it."""
 _SHORT_CLAUSE_WORDS = 10
@@ -59,24 +58,18 @@ class Classifier:
 
     async def _without_courtesies(self, text: str) -> str:
         """The question without greetings and remarks in front of it."""
-        rest = _stripped(text)
+        rest = text
         for _ in range(_MAX_CLAUSES):
             mark = _CLAUSE_END.search(rest)
             if mark is None or len(rest[: mark.start()].split()) > _SHORT_CLAUSE_WORDS:
                 return rest
             if not await self._is_remark(rest[: mark.start()]) or not rest[mark.end() :].strip(" ?!."):
                 return rest
-            rest = _stripped(rest[mark.end() :])
+            rest = rest[mark.end() :]
         return rest
 
     async def _is_remark(self, clause: str) -> bool:
         return not Part.of(clause).asks and await talk_in(clause, self._embedder) in _COURTEOUS
-
-
-def _stripped(text: str) -> str:
-    while (shorter := _COURTESY.sub("", text).lstrip(" ,.!:-")) != text and shorter:
-        text = shorter
-    return text
 
 
 def _question(text: str, language: Language, standing: str, today: date | None) -> Classification:
@@ -147,5 +140,4 @@ def gone_back_to(text: str, history: Sequence[Message]) -> tuple[str, str] | Non
 
 def _mentions(question: str, topic: str) -> float:
     folded = is_unaccented_vietnamese(topic) or is_unaccented_vietnamese(question)
-    terms = terms_of(topic, folded)
-    return coverage(terms, [term.weight for term in terms], bag_of(question, folded))
+    return share_in(topic, bag_of(question, folded), folded)

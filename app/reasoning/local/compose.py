@@ -13,7 +13,7 @@ from app.reasoning.local.intents import intents_of
 from app.reasoning.local.math_arguments import states_formula
 from app.reasoning.local.phrases import listed, shown, titles_of
 from app.reasoning.local.rendering import further_questions, render
-from app.reasoning.local.terms import bag_of, coverage, terms_of
+from app.reasoning.local.terms import bag_of, share_in
 
 _PIECE = re.compile(r"(?:\S+\s*){1,3}")
 _ASKED_SHARE = 0.6
@@ -112,8 +112,7 @@ def _unanswered(request: ComposeRequest, told: Sequence[_Told]) -> list[str]:
 
 
 def _was_asked(query: str, question: str) -> bool:
-    terms = terms_of(query)
-    return coverage(terms, [term.weight for term in terms], bag_of(question)) >= _ASKED_SHARE
+    return share_in(query, bag_of(question)) >= _ASKED_SHARE
 
 
 def _answers(request: ComposeRequest, told: Sequence[_Told]) -> Iterator[str]:

@@ -15,12 +15,10 @@ _JOINTS = re.compile(
     r"\s*,\s*(?:và|va|and|còn|con|đồng thời|also)?\s+|\s+(?:và|va|and|đồng thời|cũng như|as well as)\s+", re.IGNORECASE
 )
 _ASKS_FIRST = re.compile(rf"^(?:{alternatives('decompose.asks_first')})\b", re.IGNORECASE)
-_NO_SUBJECT = re.compile(rf"^(?:{alternatives('decompose.no_subject')})\b", re.IGNORECASE)
 _LEANS = re.compile(rf"\b(?:{alternatives('decompose.leans')})\b", re.IGNORECASE)
 _OTHER_THING = re.compile(r"\b(?:the|an?|our|my|your)\s+\w", re.IGNORECASE)
 _NAMED, _PHRASE, _ASKED = 1.0, 1.3, 0.8
 """Weight of one thing named, of one named by a phrase, and of what a question in front is about."""
-_SUBJECT = 0.9
 _SHORT_TOPIC_WORDS = 5
 _WHAT_IS_IT = " của công ty là gì"
 """Behind a Vietnamese topic that is asked about by itself, which asks nothing as it stands: the only words added."""
@@ -85,7 +83,7 @@ def _begins_question(before: str, joint: str, text: str, language: Language) -> 
     if reckoning_asked(before):
         return True
     if _asks(before, language):
-        return _asks_surely(before, language) and Part.of(before).weight >= _ASKED and _has_subject(text, language)
+        return _asks_surely(before, language) and Part.of(before).weight >= _ASKED
     return "," in joint and _is_named_again(before, text)
 
 
@@ -104,14 +102,7 @@ def _stands_alone(text: str, language: Language) -> bool:
     own = Part.of(text)
     if language == "en":
         return own.stands_alone or (own.weight >= _NAMED and bool(_OTHER_THING.search(text)))
-    least = _PHRASE if _ASKS_FIRST.match(text) else None
-    return not _NO_SUBJECT.match(text) and (own.stands_alone or (least is not None and own.weight >= least))
-
-
-def _has_subject(text: str, language: Language) -> bool:
-    """English questions name theirs; a Vietnamese one may leave it to the question before."""
-    names = any(term.concepts and term.weight >= _SUBJECT for term in Part.of(text).terms)
-    return language == "en" or names or bool(_ASKS_FIRST.match(text))
+    return own.stands_alone or (bool(_ASKS_FIRST.match(text)) and own.weight >= _PHRASE)
 
 
 def _is_named_again(topic: str, question: str) -> bool:

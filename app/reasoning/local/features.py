@@ -7,15 +7,16 @@ from datetime import date
 from functools import lru_cache
 
 import numpy as np
+import numpy.typing as npt
 
 from app.domain.knowledge import Language, Passage
 from app.reasoning.local.glossary import glossary, stem
 from app.reasoning.local.numbers import Amount, amounts_in, ranges_in, strictly
 from app.reasoning.local.pieces import Unit, bare_heading, readable, units_of, with_heading
 from app.reasoning.local.terms import EMPTY, Bag, bag_of
-from app.reasoning.local.trees import Numbers
 from app.text.language import content_words, fold, is_unaccented_vietnamese, normalise, words
 
+Numbers = npt.NDArray[np.float64]
 WORD_FEATURES = (
     "own", "own_folded", "context", "near", "pairs", "concepts", "heading", "title", "names_missing", "label",
     "similarity", "relevance", "rank", "opens", "place", "length", "item", "step", "row", "introduces", "holds",

@@ -10,7 +10,7 @@ from app.reasoning.local.chitchat import is_remark
 from app.reasoning.local.cues import alternatives, word_list
 from app.reasoning.local.decompose import sub_queries_of
 from app.reasoning.local.glossary import stemmed
-from app.reasoning.local.wording import Part, lower_first, spelt_out, tidy, topic_of, without_asking
+from app.reasoning.local.wording import Part, lower_first, spelt_out, tidy
 from app.text.language import fold, guess_language, normalise
 
 _REMEMBERED = 6
@@ -21,18 +21,11 @@ _WHAT_ABOUT = re.compile(
     r"(?P<topic>.+?)(?:\s+(?:(?:thì|thi) (?:sao|thế nào|the nao)|ra sao|thế nào|the nao|sao))?\s*[?!.]*$",
     re.IGNORECASE,
 )
-_SO_WHAT = re.compile(
-    r"^(?:(?:thế|the|vậy|vay|and|so|but|then)[,\s]+)+(?P<topic>.+?)(?:\s+(?:thì sao|thi sao|ra sao))?\s*[?!.]*$",
-    re.IGNORECASE,
-)
 _ENDS_THI_SAO = re.compile(r"^(?P<topic>.+?)\s+(?:thì sao|thi sao)\s*[?!.]*$", re.IGNORECASE)
 _AND = re.compile(r"^(?:and|và|va|còn|con|thế|the|vậy|vay|so|but|or|hoặc)[,\s]+", re.IGNORECASE)
-_IF = re.compile(r"^(?:nếu|neu|if|when|khi|trường hợp|after|before|during|in|on|for|with|at)\b", re.IGNORECASE)
 _PREPOSITION = re.compile(rf"^(?:{alternatives('follow_up.preposition')})\b", re.IGNORECASE)
 _PRONOUN = re.compile(rf"\b(?:{alternatives('follow_up.pronoun')})\b", re.IGNORECASE)
 _DUMMY = re.compile(rf"\b(?:{alternatives('follow_up.dummy')})\b", re.IGNORECASE)
-_OF = re.compile(r"^[\w-]+ of (.+)$", re.IGNORECASE)
-_THING = re.compile(rf"\b(?:{alternatives('follow_up.thing')})\s+(?:đó|này)\b", re.IGNORECASE)
 _ADDED = re.compile(r", (?:đối với|for) [^,?]+\?$")
 _FREE_WORDS, _FREE_WHEN_OPENED = 1.4, {"vi": 2.3, "en": 1.8}
 """A question naming less than this leans on the one before it; after “thế”, “còn”, “and” sooner."""
@@ -40,10 +33,9 @@ _OWN_SUBJECT = re.compile(
     rf"^(?:{alternatives('follow_up.own_subject')})\b|\b(?:does|do|is|are|has|have|can) (?:the|our) company\b",
     re.IGNORECASE,
 )
-_WHAT_IF = re.compile(r"^what if\b", re.IGNORECASE)
 _LONGEST_FRAGMENT = 5
 _HEAD_WORDS = 2
-_NUMBERED = re.compile(r"(?P<head>\D{1,30}) \d[\w.]*")
+_ANY_NUMBER = "0"
 _PROPERTY = 0.5
 _BOUNDARIES = word_list("follow_up.boundary")
 _ROLE = re.compile(
@@ -86,22 +78,19 @@ def resolve(text: str, standing: str) -> str | None:
     about = _topic_asked_about(spelt)
     if about is not None:
         return _applied_to(standing, about)
-    if _leans_by_pronoun(spelt):
-        return _with_topic(spelt, topic_of(standing))
     opened = _AND.match(spelt)
     bare = _AND.sub("", spelt)
     own = Part.of(bare)
+    if _leans_by_pronoun(spelt):
+        return _leaning(bare, standing)
     if _OWN_SUBJECT.search(bare) and own.asks:
         return None
-    if _WHAT_IF.match(bare):
-        return _leaning(bare, standing)
-    if _PREPOSITION.match(bare) and not own.asks and len(bare.split()) <= _LONGEST_FRAGMENT and bare.endswith("?"):
+    is_fragment = _PREPOSITION.match(bare) and len(bare.split()) <= _LONGEST_FRAGMENT and bare.endswith("?")
+    if not own.asks and (opened or is_fragment):
         return _applied_to(standing, bare.rstrip(" ?!."))
-    if opened and not own.asks:
-        return _applied_to(standing, bare.rstrip(" ?!."))
-    if own.weight < (_FREE_WHEN_OPENED[guess_language(spelt)] if opened else _FREE_WORDS) and (opened or own.asks):
-        return _leaning(bare, standing)
-    return _leaning(bare, standing) if opened and (_IF.match(bare) or _PREPOSITION.match(bare)) else None
+    says_little = own.weight < (_FREE_WHEN_OPENED[guess_language(spelt)] if opened else _FREE_WORDS)
+    leans = (says_little and (opened or own.asks)) or (opened and _PREPOSITION.match(bare))
+    return _leaning(bare, standing) if leans else None
 
 
 def own_words(text: str, standing: str) -> str:
@@ -112,20 +101,17 @@ def own_words(text: str, standing: str) -> str:
     spelt = normalise(text)
     about = _topic_asked_about(spelt)
     bare = _AND.sub("", spelt) if about is None else about
-    if _leans_by_pronoun(spelt) or _PREPOSITION.match(bare) or _IF.match(bare) or Part.of(bare).weight < _PROPERTY:
+    if _leans_by_pronoun(spelt) or _PREPOSITION.match(bare) or Part.of(bare).weight < _PROPERTY:
         return ""
-    question = standing.rstrip("?")
-    varied = about is not None and any(vary(question, about)[0] for vary in _VARIATIONS)
-    return "" if varied else tidy(bare, question=True)
+    is_varied = any(vary(standing.rstrip("?"), bare.rstrip(" ?!."))[0] for vary in _VARIATIONS)
+    return "" if is_varied else tidy(bare, question=True)
 
 
 def _topic_asked_about(text: str) -> str | None:
     """X of “còn X thì sao?”, “what about X?”; None when the text asks something of its own."""
     mark = _WHAT_ABOUT.match(text) or _ENDS_THI_SAO.match(text)
     if mark is None:
-        mark = _SO_WHAT.match(text)
-        if mark is None or Part.of(mark["topic"]).asks:
-            return None
+        return None
     topic = _AND.sub("", mark["topic"]).strip(" ,")
     inner = Part.of(topic)
     return None if inner.asks and inner.weight >= _FREE_WORDS and not _ENDS_THI_SAO.match(text) else topic
@@ -138,7 +124,7 @@ def _applied_to(standing: str, topic: str) -> str:
         return _leaning(topic, standing)
     if since := changes_since_anew(standing, topic):
         return since
-    for parallel in (_same_head, _same_number, _same_tail, _same_role, _other_name, _same_place):
+    for parallel in (*_VARIATIONS, _other_name):
         replaced, by = parallel(question.rstrip("?"), topic)
         if replaced:
             return tidy(question.replace(replaced, _cased(by, replaced), 1), question=True)
@@ -153,22 +139,21 @@ _Swap = tuple[str, str]
 
 
 def _same_head(question: str, topic: str) -> _Swap:
-    """“nhân viên chính thức” and “nhân viên thử việc”: phrases that begin alike."""
+    """“nhân viên chính thức” and “nhân viên thử việc”, “tầng 3” and “tầng 5”: phrases that begin alike."""
     bare = _PREPOSITION.sub("", topic).strip()
-    words, head = question.split(), [_plain(word) for word in bare.split()[:_HEAD_WORDS]]
+    words, meant = question.split(), [_plain(word) for word in bare.split()]
+    is_numbered = meant[-1:] == [_ANY_NUMBER]
+    head = meant if is_numbered else meant[:_HEAD_WORDS]
     for at in range(len(words)):
-        if len(head) == _HEAD_WORDS and [_plain(word) for word in words[at : at + _HEAD_WORDS]] == head:
-            phrase = list(takewhile(lambda word: _plain(word) not in _BOUNDARIES, words[at:]))
+        if len(head) >= _HEAD_WORDS and [_plain(word) for word in words[at : at + len(head)]] == head:
+            phrase = words[at : at + len(head)] if is_numbered else list(takewhile(_goes_on, words[at:]))
             if not Part.of(" ".join(phrase)).asks:
                 return " ".join(phrase), bare
     return "", ""
 
 
-def _same_number(question: str, topic: str) -> _Swap:
-    """“tầng 3” and “tầng 5”: the same thing with another number."""
-    meant = _NUMBERED.fullmatch(_PREPOSITION.sub("", topic).strip())
-    asked = re.findall(rf"\b{re.escape(meant['head'])} \d[\w.]*", question, re.IGNORECASE) if meant else []
-    return (asked[0], meant[0]) if meant and len(asked) == 1 else ("", "")
+def _goes_on(word: str) -> bool:
+    return _plain(word) not in _BOUNDARIES
 
 
 def _same_tail(question: str, topic: str) -> _Swap:
@@ -210,12 +195,14 @@ def _same_place(question: str, topic: str) -> _Swap:
     return tail[0].strip(), topic
 
 
-_VARIATIONS = (_same_head, _same_number, _same_tail, _same_role, _same_place)
+_VARIATIONS = (_same_head, _same_tail, _same_role, _same_place)
 """Ways in which a topic takes the place of another in the same question."""
 
 
 def _plain(word: str) -> str:
-    return fold(word).lower().strip(",.?!")
+    """A word for comparison; all numbers are alike."""
+    bare = fold(word).lower().strip(",.?!")
+    return _ANY_NUMBER if bare[:1].isdigit() else bare
 
 
 def _cased(topic: str, replaced: str) -> str:
@@ -227,30 +214,13 @@ def _leans_by_pronoun(text: str) -> bool:
     return bool(_PRONOUN.search(bare)) and Part.of(_PRONOUN.sub("", bare)).weight < 2 * _FREE_WORDS
 
 
-def _with_topic(text: str, topic: str) -> str:
-    """The pronoun replaced by what was spoken of."""
-    owned = _OF.match(topic)
-    if owned and Part.of(_PRONOUN.sub("", text)).weight >= _PROPERTY:
-        topic = owned[1]  # “the maximum there” asks for another property of band E4, not of its midpoint
-    if not topic:
-        return tidy(text, question=True)
-    mark = _THING.search(text) or _PRONOUN.search(_DUMMY.sub(lambda dummy: "·" * len(dummy[0]), text))
-    if mark is None:
-        return tidy(f"{text.rstrip('?')} ({topic})", question=True)
-    if mark[0].lower() == "there":
-        return tidy(f"{text[: mark.start()]}for {topic}{text[mark.end() :]}", question=True)
-    return tidy(f"{_AND.sub('', text[: mark.start()])}{lower_first(topic)}{text[mark.end() :]}", question=True)
-
-
 def _leaning(text: str, standing: str) -> str:
-    """A question that says too little, put behind what the standing one is about."""
+    """A question that says too little, put behind the standing one."""
     head = re.split(r"\s+(?:thì|thi)\s+", text)[0]
     replaced, by = _other_name(standing, head) if _PREPOSITION.match(head) else ("", "")
     if replaced:
         return tidy(standing.replace(replaced, by, 1), question=True)
-    if guess_language(standing) == "vi":
-        return tidy(f"{without_asking(standing)}: {lower_first(_AND.sub('', text))}", question=True)
-    topic = topic_of(standing)
-    if _PRONOUN.search(topic):  # “how much does it cost?” names nothing to lean on
-        topic = ""
-    return tidy(f"{_AND.sub('', text).rstrip('?')} ({lower_first(topic)})" if topic else text, question=True)
+    leading = standing.partition(": ")[0].rstrip(" ?!.")
+    if _leans_by_pronoun(leading):  # “how much does it cost?” names nothing to lean on
+        return tidy(text, question=True)
+    return tidy(f"{leading}: {lower_first(text)}", question=True)

@@ -1,6 +1,5 @@
 """The wording of everything the local reasoner says itself, Vietnamese and English."""
 
-import re
 from collections.abc import Sequence
 
 from app.domain.knowledge import Language
@@ -18,9 +17,8 @@ from app.domain.plan import (
     Step,
 )
 from app.reasoning import AgentOffer
-from app.reasoning.local.cues import alternatives, sentences
+from app.reasoning.local.cues import sentences
 from app.reasoning.local.wording import lower_first
-from app.text.language import normalise
 
 
 def listed(items: Sequence[str], language: Language) -> str:
@@ -34,7 +32,6 @@ def titles_of(titles: Sequence[str], language: Language) -> str:
     return listed([f"“{title}”" for title in titles], language)
 
 
-_FIND = re.compile(r"^(?:tìm|find(?: the)?)\s+|\s+của công ty$|^company policy on\s+", re.IGNORECASE)
 _ACRONYM = 3
 _NAMES = {
     RAG_TOOL: "search", SUMMARY_TOOL: "summary", LOG_TOOL: "log", CHANGES_TOOL: "changes", FILES_TOOL: "files",
@@ -51,7 +48,7 @@ def shown(agent: str) -> str:
 
 def worded_step(agent: str, tool: str, query: str, language: Language, *, purposeful: bool = False) -> Step:
     """One query for one tool of an agent; `purposeful` steps, of a calculation, say what they gather and why."""
-    texts, topic = sentences("plan", language), lower_first(_FIND.sub("", _FIND.sub("", query.rstrip(" ?."))))
+    texts, topic = sentences("plan", language), lower_first(query.rstrip(" ?."))
     values = {"agent": shown(agent), "tool": tool, "query": query, "topic": topic}
     if tool == MATH_TOOL or purposeful:
         name, values["query"] = _PURPOSES[tool], query.rstrip(" ?")
@@ -67,31 +64,3 @@ def settled_by(agents: Sequence[AgentOffer], language: Language) -> str:
     if len(agents) < 2 or not experts:
         return texts["one"]
     return texts["many"].format(experts=listed(experts, language))
-
-
-_SUBJECT = re.compile(
-    rf"\b(?:tính toán|tính|calculate|compute|work out)\s+(?:{alternatives('calculation.subject')})?(?P<subject>.+)$",
-    re.IGNORECASE,
-)
-_END = re.compile(rf"\s*(?:{alternatives('calculation.end')})", re.IGNORECASE)
-_AMOUNT_HEAD = re.compile(
-    rf"^(?:(?:the|một|tổng|số|mức|my|our)\s+)*(?:{alternatives('calculation.amount_head')})\s+", re.IGNORECASE
-)
-_AMOUNT_TAIL = re.compile(r"\s+(?:costs?|pay|amount|payment)$", re.IGNORECASE)
-_PAY = re.compile(alternatives("calculation.pay"), re.IGNORECASE)
-
-
-def calculation_queries(query: str, language: Language) -> list[str]:
-    """The queries that find rules and formula: an ordered calculation asks for the policy and for itself."""
-    mark = _SUBJECT.search(normalise(query))
-    if mark is None:
-        return [query]
-    end = _END.search(mark["subject"])
-    subject = (mark["subject"][: end.start()] if end else mark["subject"]).strip()
-    topic = lower_first(_AMOUNT_TAIL.sub("", _AMOUNT_HEAD.sub("", subject)).strip())
-    if not topic:
-        return [query]
-    texts = sentences("plan", language)
-    basis = texts["pay_basis" if _PAY.search(subject) else "other_basis"]
-    calculate = texts["calculate"].format(subject=lower_first(subject), basis=basis)
-    return [texts["find_policy"].format(topic=topic), calculate]

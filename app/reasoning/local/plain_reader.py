@@ -5,26 +5,60 @@ words; the most promising are compared with the question by their vectors, too, 
 the model for vectors is away words alone decide.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from io import BytesIO
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from cachetools import LRUCache
 
 from app.embedding import Embedder, EmbeddingUnavailable, Vectors
-from app.reasoning.local.features import Asked, Candidate, candidates_of, features_of, with_cosines
+from app.reasoning.local.features import Asked, Candidate, Numbers, candidates_of, features_of, with_cosines
 from app.reasoning.local.terms import bag_of
-from app.reasoning.local.trees import Numbers, Trees
 from app.reasoning.reader import Piece, Reading, ReadRequest
 
 COMPARED = 12
 """Pieces compared by their vectors: a few milliseconds each, none for pieces that were compared before."""
 _REMEMBERED = 8_000
+_LEAF = -1
 _OF_ANOTHER = 0.6
 """The most a reading is sure whose passage lacks a name of the question: it may answer for something else."""
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Boosted trees laid end to end; of each node its column, its limit, where to go, and what a leaf adds."""
+
+    roots: npt.NDArray[np.intp]
+    columns: npt.NDArray[np.intp]
+    """The column a node looks at; -1 for a leaf."""
+    limits: Numbers
+    below: npt.NDArray[np.intp]
+    """The next node for a figure up to the limit."""
+    above: npt.NDArray[np.intp]
+    missing_below: npt.NDArray[np.bool_]
+    """Whether a figure that is not there counts as one up to the limit."""
+    values: Numbers
+
+    @classmethod
+    def read(cls, arrays: Mapping[str, Any]) -> "Trees":
+        """From arrays under the names of the fields, as a weight file holds them."""
+        kinds = {"limits": np.float64, "values": np.float64, "missing_below": np.bool_}
+        return cls(**{name: arrays[name].astype(kinds.get(name, np.intp)) for name in cls.__dataclass_fields__})
+
+    def score(self, rows: Numbers) -> Numbers:
+        """The sum of the leaves that each row ends in (log odds); figures may be missing (nan)."""
+        at = np.tile(self.roots, (len(rows), 1))
+        row = np.arange(len(rows))[:, None]
+        while (inner := self.columns[at] != _LEAF).any():
+            figures = rows[row, np.where(inner, self.columns[at], 0)]
+            goes_below = np.where(np.isnan(figures), self.missing_below[at], figures <= self.limits[at])
+            at = np.where(inner, np.where(goes_below, self.below[at], self.above[at]), at)
+        return np.asarray(self.values[at].sum(axis=1))
 
 
 @dataclass(frozen=True)

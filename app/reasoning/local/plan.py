@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import or_
 
 from app.domain.knowledge import Language
 from app.domain.plan import (
@@ -20,15 +22,19 @@ from app.domain.plan import (
     Step,
     answers_a_query,
 )
-from app.reasoning import AgentOffer, Assignment, Classification, PlanRequest, Probe
+from app.reasoning import AgentOffer, Assignment, Classification, PlanRequest, Probe, Review
 from app.reasoning.local.changes import asks_changes
+from app.reasoning.local.cues import sentences
 from app.reasoning.local.intents import Intent, intents_of, tool_for, wants_log
-from app.reasoning.local.phrases import calculation_queries, settled_by, worded_step
+from app.reasoning.local.phrases import settled_by, worded_step
 from app.reasoning.local.routing import Router
 from app.reasoning.local.sums import reckoning_asked
+from app.reasoning.local.terms import EMPTY, bag_of, share_in
 
 _FAR_MORE = 0.3
 """Relevance by which another department's documents must lead to be asked beside those that were assigned."""
+_COVERED = 0.6
+"""Share of a sub-query's weight the plan's queries must mention."""
 
 
 @dataclass(slots=True)
@@ -91,7 +97,6 @@ class Planner:
 
         After a refused plan the fallback agent is asked every separate question too, as it stands.
         """
-        language = request.classification.language
         sub_queries = request.classification.sub_queries or (request.query,)
         routed = [offer for offer in request.agents if offer.departments or offer.own_tool] or list(request.agents)
         own_tools = {offer.name: offer.own_tool for offer in routed if not offer.departments}
@@ -109,8 +114,8 @@ class Planner:
                 for name in comparers:
                     asking.of(name).others.append((CHANGES_TOOL, query))
                 continue
-            for position, name in enumerate(_readers(names, request.agents)):
-                asking.of(name).queries += _expanded(query, language, leading=position == 0)
+            for name in _readers(names, request.agents):
+                asking.of(name).queries.append(query)
         if request.feedback:
             last_resort = _readers([a.name for a in request.agents if a.is_fallback], request.agents)[0]
             asking.of(last_resort).queries += sub_queries
@@ -119,14 +124,13 @@ class Planner:
 
 def _assigned(request: PlanRequest) -> list[_Asked]:
     """Queries as whoever classified assigned them, and where the evidence lies elsewhere, that agent's too."""
-    language, asking = request.classification.language, _Asking(request.agents)
+    asking = _Asking(request.agents)
     for assignment in request.classification.assignments:
-        for position, query in enumerate(assignment.queries):
+        for query in assignment.queries:
             if tool := _assigned_tool(assignment, query, request):
                 asking.of(assignment.agent).others.append((tool, query))
             else:
-                reader = _readers([assignment.agent], request.agents)[0]
-                asking.of(reader).queries += _expanded(query, language, leading=position == 0)
+                asking.of(_readers([assignment.agent], request.agents)[0]).queries.append(query)
     for probe in request.probes:
         about = [name for name, asked in asking.asked.items() if probe.query in asked.queries]
         if further := _overlooked(probe, about, request):
@@ -211,13 +215,6 @@ def _comparers(query: str, names: Sequence[str], offers: Sequence[AgentOffer]) -
     return list(dict.fromkeys([*routed, *further]))
 
 
-def _expanded(query: str, language: Language, *, leading: bool) -> list[str]:
-    """A query as the leading agent is asked it: a calculation by rules and formula."""
-    if leading and "calculation" in intents_of(query):
-        return calculation_queries(query, language)
-    return [query]
-
-
 def _tiers(
     asked: Sequence[_Asked], wanted: frozenset[Intent], language: Language, refined: str, *, many: bool
 ) -> list[list[Step]]:
@@ -266,3 +263,18 @@ def _assembled(
             conflict_resolution=settled_by([a.agent for a in asked], request.classification.language),
         ),
     )
+
+
+def review_plan(plan: Plan, request: PlanRequest) -> Review:
+    """Refuses what is not on offer and sub-queries nobody is asked; whoever plans limits the queries itself."""
+    reasons = sentences("review", request.classification.language)
+    offered = {offer.name: offer.tools for offer in request.agents}
+    for agent, tool in ((planned.step.agent, planned.step.tool) for planned in plan.steps):
+        if tool not in offered.get(agent, {}) and (agent, tool) != (ORCHESTRATOR, SUMMARY_TOOL):
+            return Review(approved=False, reason=reasons["offer"].format(agent=agent, tool=tool))
+    queries = [query for agent_plan in plan.agents.values() for query in agent_plan.queries]
+    told = reduce(or_, map(bag_of, queries), EMPTY)
+    for wanted in request.classification.sub_queries:
+        if wanted not in queries and share_in(wanted, told) < _COVERED:
+            return Review(approved=False, reason=reasons["uncovered"].format(query=wanted))
+    return Review(approved=True)

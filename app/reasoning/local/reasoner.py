@@ -23,13 +23,12 @@ from app.reasoning import (
     Review,
     Summary,
 )
-from app.reasoning.local.answer import answer
+from app.reasoning.local.answer import answer, review_finding
 from app.reasoning.local.arguments import arguments
 from app.reasoning.local.classify import Classifier
 from app.reasoning.local.compose import compose
 from app.reasoning.local.plain_reader import PlainReader
-from app.reasoning.local.plan import Planner
-from app.reasoning.local.review import review_finding, review_plan
+from app.reasoning.local.plan import Planner, review_plan
 from app.reasoning.local.routing import Router, elsewhere
 from app.reasoning.local.summarise import summarise
 

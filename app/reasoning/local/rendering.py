@@ -6,7 +6,7 @@ from itertools import groupby
 from app.domain.knowledge import Finding, Language, Quote
 from app.reasoning.local.cues import lines, sentences
 from app.reasoning.local.pieces import Unit, bare_heading, headings_of, readable, units_covered
-from app.reasoning.local.terms import bag_of, coverage, terms_of
+from app.reasoning.local.terms import bag_of, share_in
 from app.reasoning.local.wording import lower_first
 from app.text.language import fold, guess_language
 
@@ -80,5 +80,4 @@ def _as_question(heading: str, asked: str, language: Language) -> str:
 
 
 def _is_answered(question: str, query: str) -> bool:
-    terms = terms_of(question)
-    return bool(terms) and coverage(terms, [term.weight for term in terms], bag_of(query)) >= _ANSWERED
+    return share_in(question, bag_of(query)) >= _ANSWERED

@@ -15,9 +15,7 @@ from app.embedding import Embedder, EmbeddingUnavailable, Vectors
 from app.embedding.cached import StoredVectors
 from app.reasoning import AgentOffer, Probe
 from app.reasoning.local.chitchat import stored_heads
-from app.reasoning.local.terms import bag_of, coverage, terms_of
 from app.reasoning.local.views import Middles, Numbers, Utterances, Views
-from app.text.language import is_unaccented_vietnamese
 
 _REACH, _SPELT_REACH = 0.09, 0.05
 """How far an exemplar is felt, in likeness; by spelling alone likeness is small."""
@@ -79,7 +77,7 @@ def softmax(values: Mapping[str, float]) -> dict[str, float]:
     return {name: value / total for name, value in raised.items()}
 
 
-_EVIDENCE, _BELONGING, _WORDS = 0.8, 1.0, 0.15
+_EVIDENCE, _BELONGING = 0.8, 1.0
 _TELLING, _CERTAIN = 0.7, 0.995
 """Relevance below the limit of what may be answered from tells nothing. Above, it is weighed as log odds: between 0.9
 and 0.99 lies as much as between 0.5 and 0.9."""
@@ -112,7 +110,7 @@ class Router:
     async def _chosen(self, query: str, agents: Sequence[AgentOffer], evidence: Mapping[str, float]) -> tuple[str, ...]:
         if len(agents) < 2:
             return (agents[0].name,)
-        return _ranked(query, agents, evidence, await self._shares(query, agents))
+        return _ranked(agents, evidence, await self._shares(query, agents))
 
     async def _shares(self, query: str, agents: Sequence[AgentOffer]) -> Mapping[str, float]:
         """How likely the question is each agent's own; by spelling alone where vectors would say nothing."""
@@ -150,15 +148,12 @@ def _fallback(agents: Sequence[AgentOffer]) -> str:
 
 
 def _ranked(
-    query: str, agents: Sequence[AgentOffer], evidence: Mapping[str, float], shares: Mapping[str, float]
+    agents: Sequence[AgentOffer], evidence: Mapping[str, float], shares: Mapping[str, float]
 ) -> tuple[str, ...]:
     """The best agent, and all others whose documents bear on the query nearly as much as any."""
     reading = {agent.name: max((evidence.get(d, 0.0) for d in agent.departments), default=0.0) for agent in agents}
     scores = {
-        agent.name: _EVIDENCE * _strength(reading[agent.name])
-        + _BELONGING * shares[agent.name]
-        + _WORDS * _word_match(query, agent)
-        for agent in agents
+        agent.name: _EVIDENCE * _strength(reading[agent.name]) + _BELONGING * shares[agent.name] for agent in agents
     }
     fallback = _fallback(agents)
     best, *others = sorted(scores, key=lambda name: (-scores[name], name == fallback))
@@ -176,11 +171,3 @@ def _strength(relevance: float) -> float:
 
 def _log_odds(chance: float) -> float:
     return math.log(chance / (1 - chance))
-
-
-def _word_match(query: str, agent: AgentOffer) -> float:
-    """Best share of the query's weight that one exemplar or the description mentions."""
-    folded = is_unaccented_vietnamese(query)
-    terms = terms_of(query, folded)
-    weights = [term.weight for term in terms]
-    return max(coverage(terms, weights, bag_of(text, folded)) for text in (*agent.exemplars, agent.description))

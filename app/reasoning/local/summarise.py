@@ -12,7 +12,7 @@ from app.domain.tokens import estimated_tokens
 from app.reasoning import Summary
 from app.reasoning.local.numbers import numbers_of
 from app.reasoning.local.pieces import readable, units_covered
-from app.reasoning.local.terms import Bag, bag_of, coverage, terms_of
+from app.reasoning.local.terms import Bag, bag_of, share_in
 
 _MAX_POINTS = 5
 MAX_TOKENS = 400
@@ -46,13 +46,11 @@ def _text(lines: Sequence[str]) -> str:
 
 
 def _points(query: str, findings: Sequence[Finding]) -> list[_Point]:
-    terms = terms_of(query)
-    weights = [term.weight for term in terms]
     points: list[_Point] = []
     for source, finding in enumerate(findings):
         for text, score in _told(finding) if finding.found else ():
             bag = bag_of(text)
-            relevance = 0.5 * coverage(terms, weights, bag) + 0.5 * score * finding.confidence
+            relevance = 0.5 * share_in(query, bag) + 0.5 * score * finding.confidence
             points.append(_Point(text, bag, relevance, source, len(points)))
     return points
 

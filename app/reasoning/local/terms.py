@@ -1,22 +1,18 @@
 """What a question is about, and how much of it a piece of text mentions."""
 
-import math
 import re
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
 from app.reasoning.local.cues import word_list
 from app.reasoning.local.glossary import glossary, stem, stemmed
-from app.text.language import content_words, fold, is_unaccented_vietnamese, normalise
+from app.text.language import content_words, fold
 
 _PARTIAL = 0.6
 """What a phrase is worth when only its words are there, scattered."""
 _UNKNOWN_WEIGHT = 1.0
-_NAME = 1.5
-"""How much more a name or figure tells than another word."""
-_TOKEN = re.compile(r"[^\W_]+")
 _GENERIC_WEIGHT = 0.2
 _CAPITAL = r"[A-ZĐ][^\W\d_]+(?:['’]s)?"
 _NAME_OF_WORDS = re.compile(rf"\b{_CAPITAL}(?: {_CAPITAL}){{2,4}}\b")
@@ -45,20 +41,12 @@ class Term:
     concepts: frozenset[int]
     weight: float
     """How much it tells before looking at any passage, 0–1."""
-    text: str
-    """The words as asked, for explanations."""
-    is_name: bool = False
-    """Written with a capital or a digit: a name, a code, a figure."""
 
     def found_in(self, bag: Bag) -> float:
         """1 when the phrase or a synonym is there, less when only some of its words are, 0 when nothing is."""
         if self.concepts & bag.concepts or (len(self.stems) == 1 and self.stems[0] in bag.stems):
             return 1.0
-        if len(self.stems) == 1:
-            return 0.0
-        share = sum(word in bag.stems for word in self.stems) / len(self.stems)
-        pairs = sum(pair in bag.pairs for pair in zip(self.stems, self.stems[1:], strict=False))
-        return share * (1.0 if pairs == len(self.stems) - 1 else _PARTIAL)
+        return _PARTIAL * sum(word in bag.stems for word in self.stems) / len(self.stems)
 
 
 @lru_cache(maxsize=16384)
@@ -77,52 +65,24 @@ def _initials_in(text: str) -> frozenset[str]:
 @lru_cache(maxsize=1024)
 def terms_of(question: str, folded: bool = False) -> tuple[Term, ...]:
     """The terms of a question in order, function words left out; without diacritics when `folded`."""
-    stems, spoken = stemmed(fold(question) if folded else question), _TOKEN.findall(normalise(question).lower())
-    names = _names_in(question, folded)
-    telling = {stem(fold(word) if folded else word) for word in content_words(question)} - ASKING_WORDS | names
+    stems = stemmed(fold(question) if folded else question)
+    telling = {stem(fold(word) if folded else word) for word in content_words(question)} - ASKING_WORDS
     found: list[Term] = []
     at = 0
     for match in glossary().matches(stems, folded=folded):
-        found += _words(stems, range(at, match.start), spoken, telling)
-        phrase, said = stems[match.start : match.end], " ".join(spoken[match.start : match.end])
-        found.append(Term(phrase, match.concepts, glossary().weight(match.concepts), said))
+        found += _words(stems[at : match.start], telling)
+        found.append(Term(stems[match.start : match.end], match.concepts, glossary().weight(match.concepts)))
         at = match.end
-    found += _words(stems, range(at, len(stems)), spoken, telling)
-    return tuple(_as_name(term, names) for term in {term.stems: term for term in found}.values())
+    found += _words(stems[at:], telling)
+    return tuple({term.stems: term for term in found}.values())
 
 
-def _names_in(question: str, folded: bool) -> frozenset[str]:
-    """Stems of words written with a capital or a digit after the first word: names, places, codes, figures."""
-    tokens = _TOKEN.findall(fold(normalise(question)) if folded else normalise(question))
-    accented = any(not token.isascii() for token in tokens)
-    marked = [
-        token
-        for at, token in enumerate(tokens)
-        if (at and token[0].isupper() and token != "I")
-        or any(map(str.isdigit, token))
-        or (accented and _is_loan(token))
-    ]
-    # A question typed in capitals throughout has no names to offer.
-    return frozenset(stem(token.lower()) for token in marked) if len(marked) * 2 < len(tokens) + 2 else frozenset()
-
-
-def _is_loan(token: str) -> bool:
-    """Whether a word among Vietnamese ones is not Vietnamese itself: gym, sabbatical, laptop."""
-    return token.isascii() and len(token) > 2 and not is_unaccented_vietnamese(token)
-
-
-def _as_name(term: Term, names: frozenset[str]) -> Term:
-    if not names & set(term.stems):
-        return term
-    return replace(term, weight=max(term.weight, 0.6) * _NAME, is_name=True)
-
-
-def _words(stems: Sequence[str], places: range, spoken: Sequence[str], telling: Set[str]) -> list[Term]:
-    """Words outside the glossary; neighbouring syllables stay apart, their pairs are weighed by the scoring."""
+def _words(stems: Sequence[str], telling: Set[str]) -> list[Term]:
+    """Words outside the glossary, each by itself."""
     return [
-        Term((stems[at],), frozenset(), _GENERIC_WEIGHT if stems[at] in GENERIC_WORDS else _UNKNOWN_WEIGHT, spoken[at])
-        for at in places
-        if stems[at] in telling
+        Term((word,), frozenset(), _GENERIC_WEIGHT if word in GENERIC_WORDS else _UNKNOWN_WEIGHT)
+        for word in stems
+        if word in telling
     ]
 
 
@@ -134,15 +94,10 @@ def coverage(terms: Iterable[Term], weights: Sequence[float], bag: Bag) -> float
     return sum(weight * term.found_in(bag) for term, weight in zip(terms, weights, strict=True)) / total
 
 
-def rarity(terms: Sequence[Term], bags: Sequence[Bag]) -> tuple[float, ...]:
-    """Weight of each term among these texts: own weight times how few of them mention it."""
-    size = len(bags)
-    spread = math.log(size + 2)
-    weights: list[float] = []
-    for term in terms:
-        holders = sum(term.found_in(bag) >= _PARTIAL for bag in bags)
-        weights.append(term.weight * (0.35 + 0.65 * math.log((size + 2) / (holders + 1)) / spread))
-    return tuple(weights)
+def share_in(question: str, bag: Bag, folded: bool = False) -> float:
+    """Share of a question's weight that a text mentions, 0–1; `folded` as the text's bag is."""
+    terms = terms_of(question, folded)
+    return coverage(terms, [term.weight for term in terms], bag)
 
 
 ASKING_WORDS = word_list("terms.asking")

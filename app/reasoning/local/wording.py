@@ -4,7 +4,6 @@ import re
 from dataclasses import dataclass
 
 from app.reasoning.local.cues import alternatives, cue, lines
-from app.reasoning.local.glossary import glossary, stemmed
 from app.reasoning.local.terms import Term, terms_of
 from app.text.language import fold, guess_language, is_unaccented_vietnamese, normalise
 
@@ -15,18 +14,6 @@ _IMPERATIVE = re.compile(
     rf"^(?:hãy |giúp (?:tôi|mình) |please |can you |could you )?(?:{alternatives('wording.imperative')})\b",
     re.IGNORECASE,
 )
-_ASKING, _BEFORE_ASKING = alternatives("wording.asking"), alternatives("wording.before_asking")
-_ASKING_VI = re.compile(rf"\s+(?:(?:{_BEFORE_ASKING})\s+)*(?:{_ASKING})(?![\w])", re.IGNORECASE)
-_ASKING_FOLDED = re.compile(rf"\s+(?:(?:{fold(_BEFORE_ASKING)})\s+)*(?:{fold(_ASKING)})(?![\w])", re.IGNORECASE)
-_PREDICATE = re.compile(rf"\s+(?:{alternatives('wording.predicate')})\s", re.IGNORECASE)
-_PREDICATE_FOLDED = re.compile(rf"\s+(?:{alternatives('wording.predicate_folded')})\s", re.IGNORECASE)
-_QUESTION_START_EN = re.compile(
-    rf"^(?:(?:{alternatives('wording.opening_en')})\s+)*(?:{alternatives('wording.question_en')})\b\s*", re.I
-)
-_YES_NO_EN = re.compile(rf"^(?:{alternatives('wording.yes_no_en')})\b", re.IGNORECASE)
-_SUBJECT_WORDS = 3
-_FUNCTION_EN = re.compile(rf"^(?:{alternatives('wording.function_en')})\b\s*", re.IGNORECASE)
-_SUBJECT_END_EN = re.compile(rf"\s+(?:{alternatives('wording.subject_end_en')})\b", re.IGNORECASE)
 _LATE_ALONE = re.compile(r"^(muộn|trễ)(?=\s(?!nhất|hơn))", re.IGNORECASE)
 """Spoken short for “đi muộn”, which the rules say."""
 _TRAILING = re.compile(r"[\s?!.,;:…]+$")
@@ -60,7 +47,7 @@ class Part:
 
 def _worth(term: Term, is_vietnamese: bool) -> float:
     weight = min(term.weight, 1.0)
-    if term.concepts or term.is_name:
+    if term.concepts:
         return weight * (_PHRASE if len(term.stems) > 1 else 1.0)
     return weight * (_SYLLABLE if is_vietnamese else 1.0)
 
@@ -78,45 +65,6 @@ def lower_first(text: str) -> str:
     """`text` for the middle of a sentence; names and acronyms keep their capital."""
     first = text.split(" ", 1)[0]
     return text if sum(map(str.isupper, first)) > 1 or any(map(str.isdigit, first)) else text[:1].lower() + text[1:]
-
-
-def without_asking(text: str) -> str:
-    """A Vietnamese question cut before its asking words: what it is about and what happens to it."""
-    bare = _TRAILING.sub("", text)
-    pattern = _ASKING_FOLDED if is_unaccented_vietnamese(bare) else _ASKING_VI
-    mark = pattern.search(bare)
-    return bare[: mark.start()].strip(" ,") if mark else bare
-
-
-def topic_of(question: str) -> str:
-    """The phrase a question is about: its subject, without what is asked of it. May be empty."""
-    bare = _TRAILING.sub("", normalise(question))
-    if _QUESTION_START_EN.match(bare):
-        return _english_topic(bare)
-    stem = without_asking(bare)
-    folded = is_unaccented_vietnamese(bare)
-    mark = (_PREDICATE_FOLDED if folded else _PREDICATE).search(f"{stem} ")
-    topic = stem[: mark.start()].strip() if mark and mark.start() > 0 else stem
-    return topic if Part.of(topic).weight else stem
-
-
-def _until_subject(text: str) -> str:
-    """The words up to the end of the first thing the glossary knows: “study leave reduce my …” is about study leave."""
-    words = _FUNCTION_EN.sub("", text).split()
-    stems = [stemmed(word)[0] if stemmed(word) else "" for word in words]
-    first = next(glossary().matches(stems, folded=False), None)
-    return " ".join(words[: first.end]) if first and first.start < _SUBJECT_WORDS else ""
-
-
-def _english_topic(question: str) -> str:
-    rest = _QUESTION_START_EN.sub("", question)
-    if _YES_NO_EN.match(question) and (subject := _until_subject(rest)):
-        return subject
-    while (cut := _FUNCTION_EN.sub("", rest)) != rest:
-        rest = cut
-    mark = _SUBJECT_END_EN.search(rest)
-    topic = rest[: mark.start()] if mark and mark.start() > 0 else rest
-    return topic.strip() if Part.of(topic).weight else rest.strip()
 
 
 _WORDS = dict(line.split(" = ") for line in lines("shorthand.words"))
@@ -142,19 +90,15 @@ def _is_vietnamese(text: str) -> bool:
     )
 
 
-_KINDS = (
-    "compare", "formula", "enumeration", "how_to", "consequence", "quantity", "when", "who", "where", "why", "list",
-    "yes_no", "definition", "asking",
-)  # fmt: skip
 _QUESTION_WORD = re.compile(rf"\b(?:{alternatives('question.word')})(?!\w)", re.IGNORECASE)
-_COMPARES, *_OTHERS = (cue(f"question.{kind}") for kind in _KINDS)
+_COMPARES, _OTHERS = cue("question.compare"), cue("question.other")
 
 
 def asks(text: str) -> bool:
     """Whether the text holds any asking word or a question mark."""
     spelt = normalise(text)
     folded = is_unaccented_vietnamese(spelt)
-    return "?" in spelt or any(pattern[folded].search(spelt) for pattern in (_COMPARES, *_OTHERS))
+    return "?" in spelt or bool(_COMPARES[folded].search(spelt) or _OTHERS[folded].search(spelt))
 
 
 def asks_surely(text: str) -> bool:
@@ -163,7 +107,7 @@ def asks_surely(text: str) -> bool:
     spelt = normalise(text)
     if not is_unaccented_vietnamese(spelt):
         return bool(_QUESTION_WORD.search(spelt))
-    return any(" " in mark[0] for _, folded in (_COMPARES, *_OTHERS) for mark in folded.finditer(spelt))
+    return any(" " in mark[0] for _, folded in (_COMPARES, _OTHERS) for mark in folded.finditer(spelt))
 
 
 def compares(text: str) -> bool:

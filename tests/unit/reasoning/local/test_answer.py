@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from app.domain.knowledge import Finding
 from app.embedding import EmbeddingUnavailable, Vectors
 from app.reasoning.local import LocalReasoner
-from app.reasoning.local.choice import SURE
-from app.reasoning.local.review import review_finding
+from app.reasoning.local.answer import SURE, review_finding
 from tests import factories
 from tests.unit.reasoning.local.conftest import SEED, request, seed_passages
 

@@ -40,7 +40,7 @@ class TestSmallTalk:
     @pytest.mark.parametrize(
         ("said", "meant"),
         [
-            ("chào bạn, cho mình hỏi nghỉ phép năm bao nhiêu ngày", "Nghỉ phép năm bao nhiêu ngày?"),
+            ("chào bạn, cho mình hỏi nghỉ phép năm bao nhiêu ngày", "Cho mình hỏi nghỉ phép năm bao nhiêu ngày?"),
             ("thanks! how long is probation?", "How long is probation?"),
             ("alo, quên mật khẩu thì sao", "Quên mật khẩu thì sao?"),
         ],

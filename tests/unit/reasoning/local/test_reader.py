@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from app.embedding import Embedder, EmbeddingUnavailable, Vectors
-from app.reasoning.local.answer import finding_of
-from app.reasoning.local.choice import CLOSE, SURE, standing_of
+from app.reasoning.local.answer import CLOSE, SURE, finding_of, standing_of
 from app.reasoning.local.plain_reader import COMPARED, PlainReader
 from app.reasoning.reader import Reading, ReadRequest
 from tests import factories

@@ -1,5 +1,5 @@
 from app.domain.knowledge import Finding, Quote
-from app.reasoning.local.review import review_finding
+from app.reasoning.local.answer import review_finding
 from tests.factories import finding, passage
 
 LEAVE = passage("Nhân viên chính thức được nghỉ 14 ngày phép năm.", title="Chính sách nghỉ phép")

@@ -1,10 +1,9 @@
 from app.reasoning.local.glossary import stemmed
-from app.reasoning.local.terms import bag_of, coverage, terms_of
+from app.reasoning.local.terms import bag_of, share_in, terms_of
 
 
 def share(question: str, text: str, *, folded: bool = False) -> float:
-    terms = terms_of(question, folded)
-    return coverage(terms, [term.weight for term in terms], bag_of(text, folded))
+    return share_in(question, bag_of(text, folded), folded)
 
 
 class TestCoverage:
@@ -33,13 +32,8 @@ class TestCoverage:
 
 class TestTerms:
     def test_asking_words_are_not_terms(self) -> None:
-        assert terms_of("Nghỉ phép năm được bao nhiêu ngày?")[0].text == "nghỉ phép năm"
-        assert "nhiêu" not in {term.text for term in terms_of("Nghỉ phép năm được bao nhiêu ngày?")}
-
-    def test_names_and_codes_tell_more_than_other_words(self) -> None:
-        by_text = {term.text: term for term in terms_of("What is the hotel limit in Toronto?")}
-        assert by_text["toronto"].is_name
-        assert by_text["toronto"].weight > by_text["hotel"].weight
+        assert terms_of("Nghỉ phép năm được bao nhiêu ngày?")[0].stems == ("nghỉ", "phép", "năm")
+        assert ("nhiêu",) not in {term.stems for term in terms_of("Nghỉ phép năm được bao nhiêu ngày?")}
 
 
 class TestStems:

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from app.reasoning.local.features import FEATURES
-from app.reasoning.local.trees import Trees
+from app.reasoning.local.plain_reader import Trees
 from bench.cases import Case
 from training.reader import plain
 
