@@ -13,8 +13,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from app.domain.knowledge import Language
 from app.reasoning.budget import note_downgrade
 from app.reasoning.llm.ladder import Ladder
-from app.reasoning.llm.prompts import load
 from app.reasoning.llm.request import CallOutcome, ModelFailed, Request
+from app.reasoning.sentences import load
 
 _OBJECT = re.compile(r"\{\s*[\"}]")
 """Where an object may begin; other braces are prose."""
