@@ -7,9 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.agents.dispatch import Dispatch, RemoteSteps
 from app.agents.registry import AgentRegistry
-from app.agents.remote import pack_order, pack_outcome, unpack_order, unpack_outcome
+from app.agents.remote import Dispatch, RemoteSteps, pack_order, pack_outcome, unpack_order, unpack_outcome
 from app.agents.run import StepRunner
 from app.agents.spec import AgentSpec
 from app.agents.step import StepOrder, StepOutcome, ToolUse, unanswered
