@@ -8,7 +8,6 @@ from uuid import UUID, uuid5
 
 from langgraph.runtime import Runtime
 
-from app.agents.handover import Floor
 from app.agents.spec import AgentSpec, new_step
 from app.agents.step import StepOrder, StepOutcome
 from app.domain.knowledge import Finding
@@ -18,7 +17,7 @@ from app.events import EndProcess, Handover, PlanReady, StartProcess
 from app.flow import wording
 from app.flow.outputs import agent_outputs, findings_of
 from app.flow.planning import next_hop
-from app.flow.state import LEADER_TOKENS, RESERVE_SHARE, RunContext, RunState
+from app.flow.state import LEADER_TOKENS, RESERVE_SHARE, Floor, RunContext, RunState
 from app.reasoning import Classification
 from app.tools.base import side_by_side
 

@@ -5,34 +5,26 @@ question that was answered before, with the same rights over the same documents,
 several steps that depend on one another leaves the graph for the deep flow.
 """
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from typing import cast
-from uuid import UUID, uuid4
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
 
-from app.domain.plan import ChitchatPlan, Plan
-from app.domain.principal import Principal
-from app.domain.tasks import ChatRequest, Recollection
-from app.errors import AppError, ErrorCode
+from app.domain.plan import Plan
+from app.errors import ErrorCode
 from app.flow.compose import answering_agent, is_found
 from app.flow.deep.graph import DeepFlow
 from app.flow.deep.stages import Dependence, needs_deep
 from app.flow.execute import execute
-from app.flow.orchestrate import classify, decide, offers_for, orchestrate
+from app.flow.orchestrate import Flow, decide, ending_with, orchestrate
 from app.flow.planning import checked, hand_over, plan_directly, plan_request, reflect
 from app.flow.resolve import resolve
-from app.flow.respond import answer_from_cache, fail, fail_late, respond
-from app.flow.state import FlowLimits, Opening, Ports, RunContext, RunState
-from app.reasoning import Classification
-from app.reasoning.budget import charged_to
-from app.reasoning.sentences import sentence
-from app.tasks.run import TaskRun
-from app.telemetry import counting_cache_use
+from app.flow.respond import answer_from_cache, fail, respond
+from app.flow.state import Asking, FlowLimits, Ports, RunContext, RunState
+from app.reasoning import AgentOffer, Classification
 
 _RECURSION_LIMIT = 12
 """More node visits than this in one run is a bug (the longest path has five), but for two more a hand-over."""
@@ -75,29 +67,24 @@ def build_graph() -> _Graph:
     return graph.compile()
 
 
-class DepartmentFlow:
+class DepartmentFlow(Flow):
     """Runs chat tasks; `run` is the worker's handler for them."""
 
     def __init__(
         self, ports: Ports, limits: FlowLimits, deep: DeepFlow | None = None, is_dependent: Dependence | None = None
     ):
         """`deep` takes over what needs several dependent steps (None = nothing does), which `is_dependent` tells."""
-        self.ports = ports
-        self.limits = limits
+        super().__init__(ports, limits)
         self._deep, self._is_dependent = deep, is_dependent
-        self._opening = Opening(ports, limits)
         self._graph = build_graph()
 
-    async def run(self, run: TaskRun) -> None:
-        """Take a claimed chat task to its terminal event. Raises `StaleAttempt` when the run was lost to another."""
-        with counting_cache_use() as caches:
-            context = await self._opening.context(run, caches)
-            with charged_to(context.account):
-                state = await self._run(replace(context, is_deep=partial(self._is_for_deep, context)))
-                if self._deep is not None and state.get("decision") == "deep":
-                    await self._deep.go_on(context, state["classification"])
-                else:
-                    _remember(context, state)
+    async def go_on(self, context: RunContext) -> None:
+        """Take an opened run to its end."""
+        state = await self._run(replace(context, is_deep=partial(self._is_for_deep, context)))
+        if self._deep is not None and state.get("decision") == "deep":
+            await self._deep.go_on(context, state["classification"])
+        else:
+            _remember(context, state)
 
     def _is_for_deep(self, context: RunContext, classification: Classification) -> bool:
         request = context.asking.request
@@ -108,47 +95,26 @@ class DepartmentFlow:
     async def _run(self, context: RunContext) -> RunState:
         state: RunState = {}
         visits = _RECURSION_LIMIT + 2 * self.limits.max_handovers
-        try:
-            async with asyncio.timeout_at(context.deadline) as limit:
-                async for seen in self._graph.astream(
-                    {}, context=context, config={"recursion_limit": visits}, stream_mode="values"
-                ):
-                    state = cast(RunState, seen)
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            await fail_late(context, state)
-        except AppError as refusal:
-            if refusal.code is ErrorCode.DATABASE_UNAVAILABLE:
-                raise  # nothing is wrong with the run: its next attempt answers when the database is back
-            await fail(context, state, (), code=refusal.code, message=refusal.detail)
+
+        async def end(code: ErrorCode, message: str) -> None:
+            is_late = code is ErrorCode.RUN_DEADLINE_EXCEEDED
+            failed = [outcome for outcome in context.outcomes if is_late and not outcome.ok]
+            await fail(context, state, failed, code=code, message=message)
+
+        async with ending_with(context, end):
+            async for seen in self._graph.astream(
+                {}, context=context, config={"recursion_limit": visits}, stream_mode="values"
+            ):
+                state = cast(RunState, seen)
         return state
 
-    async def recall(self, principal: Principal, session_id: UUID, request: ChatRequest) -> Recollection:
-        """See `Opening`."""
-        return await self._opening.recall(principal, session_id, request)
-
-    async def dry_run(
-        self, principal: Principal, request: ChatRequest, known: Recollection | None = None
-    ) -> Plan | ChitchatPlan:
-        """The plan a question would get, before anything is found; nothing is executed or stored. `known` is the
-        conversation it stands in, None = the request's own. Raises `AppError` for unknown agents."""
-        asking = await self._opening.asking(principal, request, known or Recollection(history=request.history_chat))
-        offers = offers_for(self.ports, asking)
-        with charged_to(self._opening.account(principal, uuid4(), self.limits.task_deadline_ms / 1000)):
-            classification = await classify(self.ports, asking, offers)
-            match decide(classification, offers):
-                case "chitchat":
-                    return ChitchatPlan(is_chitchat=True, chitchat_response=classification.chitchat_response)
-                case "refused":
-                    return ChitchatPlan(
-                        is_chitchat=True, chitchat_response=sentence("refused", classification.language)
-                    )
-                case "direct_execution":
-                    draft = await plan_directly(self.ports, self.limits, asking, classification, offers)
-                    return draft.hop.plan if draft.hop else draft.plan
-            wanted = await plan_request(self.ports, self.limits, asking, classification, offers)
-            return checked(await self.ports.reasoner.plan(wanted), offers)
+    async def _drafted(self, asking: Asking, found: Classification, offers: tuple[AgentOffer, ...]) -> Plan:
+        """The plan of a question that asks something."""
+        if decide(found, offers) == "direct_execution":
+            draft = await plan_directly(self.ports, self.limits, asking, found, offers)
+            return draft.hop.plan if draft.hop else draft.plan
+        wanted = await plan_request(self.ports, self.limits, asking, found, offers)
+        return checked(await self.ports.reasoner.plan(wanted), offers)
 
 
 def _remember(context: RunContext, state: RunState) -> None:

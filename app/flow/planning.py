@@ -10,14 +10,13 @@ from dataclasses import dataclass
 
 from langgraph.runtime import Runtime
 
-from app.agents.handover import Floor, Reason, successor
 from app.domain.knowledge import Finding
 from app.domain.plan import CHANGES_TOOL, RAG_TOOL, Plan, Planning
 from app.domain.principal import SCOPES
 from app.errors import AppError, ErrorCode
 from app.events import EndProcess, RenavigateRequest, StartProcess
 from app.flow.outputs import findings_of
-from app.flow.state import Asking, FlowLimits, Hop, Ports, RunContext, RunState
+from app.flow.state import Asking, Floor, FlowLimits, Hop, Ports, Reason, RunContext, RunState, successor
 from app.links import LinkGuard
 from app.reasoning import AgentOffer, Classification, PlanRequest, Probe
 
@@ -142,7 +141,7 @@ async def _better_match(ports: Ports, limits: FlowLimits, request: PlanRequest, 
     other, least = next(iter(elsewhere.agents)), max(limits.min_relevance_score, relevance.get(active.name, 0.0))
     if relevance.get(other, -1.0) < least or not Floor((active.name,), limits.max_handovers).may_pass_to(other):
         return None
-    return await _hop(ports, request, other, Reason.BETTER_MATCH, asked)
+    return await _hop(ports, request, other, "better_match", asked)
 
 
 async def next_hop(context: RunContext, state: RunState, floor: Floor) -> Hop | None:
@@ -161,7 +160,7 @@ async def next_hop(context: RunContext, state: RunState, floor: Floor) -> Hop | 
     if best is None:
         return None
     request = _request_with(limits, context.asking, classification, state["offers"], probes)
-    return await _hop(context.ports, request, best, Reason.NO_EVIDENCE, asked)
+    return await _hop(context.ports, request, best, "no_evidence", asked)
 
 
 async def hand_over(state: RunState, runtime: Runtime[RunContext]) -> RunState:

@@ -18,19 +18,21 @@ from app.events import ConflictResolved, FinalReport, PlanReady, TaskFailed
 from app.flow import wording
 from app.flow.answer_cache import CachedAnswer, cache_answer
 from app.flow.compose import answering_agent, composed, speaker
+from app.flow.orchestrate import reply_to
 from app.flow.outputs import findings_of, report_of
 from app.flow.state import RunContext, RunState
-from app.flow.wording import DEADLINE_MESSAGE, failure_message
-from app.links import LinkGuard
-from app.reasoning import Classification, Composition
-from app.reasoning.sentences import sentence
+from app.flow.wording import failure_message
+from app.reasoning import Composition
 
 
 async def respond(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     """The last node: chitchat reply, answer, or error answer with what could be saved."""
     context = runtime.context
-    if state["decision"] in ("chitchat", "refused"):
-        await _finish_answer(context, state, _reply(state["classification"]), ())
+    if (reply := reply_to(state["classification"])) is not None:
+        said = Composition(
+            answer=reply.text, outcome=reply.outcome, reasoning="", confidence=reply.confidence, follow_up_questions=()
+        )
+        await _finish_answer(context, state, said, ())
     elif failed := failed_outcomes(context.outcomes):
         await fail(context, state, failed)
     else:
@@ -94,12 +96,6 @@ async def commit(
     result = _addressed(context, to_json(answer), outcome)
     told = FinalReport(answer=result, report=report)
     await _finish(context, plan, TaskStatus.COMPLETED, result, told, conflicts, active_agent=agent)
-
-
-async def fail_late(context: RunContext, state: RunState) -> None:
-    """Commit a run that did not end within its deadline."""
-    failed = [outcome for outcome in context.outcomes if not outcome.ok]
-    await fail(context, state, failed, code=ErrorCode.RUN_DEADLINE_EXCEEDED, message=DEADLINE_MESSAGE)
 
 
 async def fail(
@@ -185,17 +181,6 @@ def _partial_results(outcomes: Sequence[StepOutcome]) -> dict[str, PartialResult
         else:
             results[agent] = PartialResult(status="success", answer="\n".join(answers))
     return results
-
-
-def _reply(found: Classification) -> Composition:
-    """What is said to somebody who asked nothing, or whose question was refused."""
-    if found.kind == "refused":
-        text, outcome, confidence = sentence("refused", found.language), "refused", 0.0
-    else:
-        text = LinkGuard((), language=found.language).clean(found.chitchat_response)
-        outcome, confidence = "chitchat", found.confidence
-    said = {"answer": text, "outcome": outcome, "confidence": confidence}
-    return Composition.model_validate({**said, "reasoning": "", "follow_up_questions": ()})
 
 
 def _addressed(context: RunContext, answer: dict[str, Any], outcome: Outcome) -> dict[str, Any]:

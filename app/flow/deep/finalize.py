@@ -12,10 +12,11 @@ from app.errors import ErrorCode
 from app.flow.deep.context import DeepContext, GraphState
 from app.flow.deep.orchestrate import stop_cause, work_id
 from app.flow.deep.plan_view import ended_plan_of
-from app.flow.deep.state import Cause, DeepLimits, DeepState, Reply
+from app.flow.deep.state import Cause, DeepLimits, DeepState
 from app.flow.outputs import agent_outputs
 from app.flow.resolve import cited, trace_resolution
 from app.flow.respond import commit, commit_failed, final_answer, resolved_event
+from app.flow.state import Reply
 from app.flow.wording import SENTENCES, all_ran_progress
 from app.reasoning.budget import LimitReached
 from app.reasoning.deep import TellRequest

@@ -13,12 +13,11 @@ from app.events import RenavigateRequest, VerificationDone
 from app.flow.deep.context import DeepContext, GraphState, Stopped
 from app.flow.deep.orchestrate import work_id, work_text
 from app.flow.deep.plan_view import announce, completed
-from app.flow.deep.state import DeepLimits, DeepState, Reply
-from app.flow.orchestrate import classify, settle_permission
+from app.flow.deep.state import DeepLimits, DeepState
+from app.flow.orchestrate import classify, reply_to, settle_permission
 from app.links import LinkGuard
 from app.reasoning import Classification
 from app.reasoning.deep import CritiqueRequest, DecomposeRequest
-from app.reasoning.sentences import sentence
 
 Dependence = Callable[[str, Language], bool]
 """Whether a question (complete on its own, in this language) has several steps that depend on one another."""
@@ -98,18 +97,6 @@ async def _file_names(context: DeepContext) -> tuple[str, ...]:
         except AppError:  # it is gone: the tool says so when it is asked
             continue
     return tuple(names)
-
-
-def reply_to(found: Classification) -> Reply | None:
-    """What is said where nothing is asked; None where something is."""
-    match found.kind:
-        case "chitchat":
-            text = LinkGuard((), language=found.language).clean(found.chitchat_response)
-            return Reply(text=text, outcome="chitchat", confidence=found.confidence)
-        case "refused":
-            return Reply(text=sentence("refused", found.language), outcome="refused")
-        case _:
-            return None
 
 
 async def plan(context: DeepContext, deep: DeepState) -> Done:
