@@ -10,8 +10,7 @@ from app.domain.deep import Report
 from app.domain.knowledge import Finding, Language
 from app.errors import ErrorCode
 from app.flow.deep.context import DeepContext, GraphState
-from app.flow.deep.orchestrate import stop_cause, work_id
-from app.flow.deep.plan_view import ended_plan_of
+from app.flow.deep.orchestrate import ended_plan_of, stop_cause, work_id
 from app.flow.deep.state import Cause, DeepLimits, DeepState
 from app.flow.outputs import agent_outputs
 from app.flow.resolve import cited, trace_resolution

@@ -15,8 +15,7 @@ from app.errors import ErrorCode
 from app.flow.deep.acting import acting_graph
 from app.flow.deep.context import DeepContext, DeepPorts, GraphState, Parked
 from app.flow.deep.finalize import finalize
-from app.flow.deep.orchestrate import orchestrate, path
-from app.flow.deep.plan_view import ended_plan_of, plan_of
+from app.flow.deep.orchestrate import ended_plan_of, orchestrate, path, plan_of
 from app.flow.deep.stages import cleaned_plan, criticise, plan, planned_question, stage, take_in
 from app.flow.deep.state import DeepLimits, DeepState
 from app.flow.orchestrate import Flow, ending_with, offers_for

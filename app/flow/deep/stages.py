@@ -11,8 +11,7 @@ from app.domain.knowledge import Language
 from app.errors import AppError
 from app.events import RenavigateRequest, VerificationDone
 from app.flow.deep.context import DeepContext, GraphState, Stopped
-from app.flow.deep.orchestrate import work_id, work_text
-from app.flow.deep.plan_view import announce, completed
+from app.flow.deep.orchestrate import announce, completed, work_id, work_text
 from app.flow.deep.state import DeepLimits, DeepState
 from app.flow.orchestrate import classify, reply_to, settle_permission
 from app.links import LinkGuard
