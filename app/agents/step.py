@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Literal, Protocol
 from uuid import UUID
 
-from app.domain.answer import iso_utc
+from app.domain.answer import ToolTrace, iso_utc
 from app.domain.knowledge import Finding
 from app.domain.plan import PlannedStep
 from app.domain.tasks import PrivateContext
@@ -27,17 +27,6 @@ class StepError:
 
 
 @dataclass(frozen=True)
-class ToolUse:
-    """One call of a tool."""
-
-    tool: str
-    status: Literal["ok", "failed", "timeout"]
-    duration_ms: int
-    input_hash: str
-    output_hash: str | None
-
-
-@dataclass(frozen=True)
 class StepOutcome:
     """A finished step."""
 
@@ -51,7 +40,7 @@ class StepOutcome:
     output_hash: str | None
     result: ToolResult | None
     error: StepError | None
-    calls: tuple[ToolUse, ...] = ()
+    calls: tuple[ToolTrace, ...] = ()
     """Every call that was made, in order: tries, and the alternative."""
     rejections: tuple[str, ...] = ()
 

@@ -24,8 +24,6 @@ from app.reasoning import (
     Composition,
     PlanRequest,
     Reasoner,
-    Review,
-    Summary,
 )
 from app.reasoning.llm import answering, telling
 from app.reasoning.llm.ladder import Ladder
@@ -49,6 +47,7 @@ class ModelReasoner:
     def __init__(self, ladder: Ladder, rules: Reasoner, *, answer_mode: AnswerMode = "extractive"):
         """`rules` does what no model is asked and what no model could do."""
         self._ladder, self._rules, self.answer_mode = ladder, rules, answer_mode
+        self.review_plan, self.review_finding, self.summarise = rules.review_plan, rules.review_finding, rules.summarise
 
     @property
     def identity(self) -> str:
@@ -74,14 +73,6 @@ class ModelReasoner:
             request = request.model_copy(update={"classification": classification})
         return await self._rules.plan(request)
 
-    async def review_plan(self, plan: Plan, request: PlanRequest) -> Review:
-        """The rules' verdict."""
-        return await self._rules.review_plan(plan, request)
-
-    async def review_finding(self, finding: Finding, language: Language) -> Review:
-        """The rules' verdict."""
-        return await self._rules.review_finding(finding, language)
-
     async def answer(self, request: AnswerRequest) -> Finding:
         """An answer with literal quotes, or that nothing was found."""
         if self.answer_mode == "extractive" or not request.passages:
@@ -100,10 +91,6 @@ class ModelReasoner:
         if self.answer_mode == "extractive" or len(documents) < _TO_COMPARE:
             return ()
         return await or_else("claims", answering.claimed(self._ladder, quotes, language), lambda _: ())
-
-    async def summarise(self, query: str, findings: Sequence[Finding], language: Language) -> Summary:
-        """The rules' gist of findings."""
-        return await self._rules.summarise(query, findings, language)
 
     async def arguments(
         self, tool: str, query: str, findings: Sequence[Finding], language: Language,
