@@ -88,7 +88,7 @@ def answering_agent(context: RunContext, state: RunState) -> str | None:
     """The department whose answer counted, the surest of several; None when none found anything."""
     told = _surest(context, state)
     agents = context.ports.agents
-    readers = [agent for agent in told if agent in agents.names and not agents.is_pool(agent)]
+    readers = [agent for agent in told if agent in agents.names and not agents.spec(agent).is_pool]
     return max(readers, key=lambda agent: told[agent], default=None)
 
 

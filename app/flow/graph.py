@@ -112,7 +112,8 @@ class DepartmentFlow(Flow):
         """The plan of a question that asks something."""
         if decide(found, offers) == "direct_execution":
             draft = await plan_directly(self.ports, self.limits, asking, found, offers)
-            return draft.hop.plan if draft.hop else draft.plan
+            hop = draft["hop"]
+            return hop.plan if hop else draft["plan"]
         wanted = await plan_request(self.ports, self.limits, asking, found, offers)
         return checked(await self.ports.reasoner.plan(wanted), offers)
 

@@ -142,11 +142,10 @@ async def orchestrate(state: RunState, runtime: Runtime[RunContext]) -> RunState
     context.trace.router(started_at, decision, context.asking.as_of(classification))
     settle_permission(context)
     if decision == "direct_execution":
-        draft = await plan_directly(context.ports, context.limits, context.asking, classification, offers)
-        if draft.active_agent:
-            context.trace.follows_up(draft.active_agent)
-        found["plan"], found["probes"], found["hop"] = draft.plan, draft.probes, draft.hop
-        found["floor"] = Floor(tuple(draft.plan.agents), context.limits.max_handovers)
+        found |= await plan_directly(context.ports, context.limits, context.asking, classification, offers)
+        if "follows_up" in found:
+            context.trace.follows_up(found["follows_up"])
+        found["floor"] = Floor(tuple(found["plan"].agents), context.limits.max_handovers)
     return found
 
 

@@ -20,7 +20,7 @@ from app.domain.zones import HOME
 from app.events import Handover, TextDelta
 from app.flow.answer_cache import AnswerCache, AnswerKey, CachedAnswer
 from app.flow.trace import Trace
-from app.reasoning import AgentOffer, AsOf, Classification, Probe, Reasoner, ResolvedPoint
+from app.reasoning import AgentOffer, AsOf, Classification, PlanRequest, Reasoner, ResolvedPoint
 from app.reasoning.budget import Account, Ledger
 from app.retrieval.cache import Corpus
 from app.retrieval.search import Retriever
@@ -205,8 +205,10 @@ class RunState(TypedDict, total=False):
     offers: tuple[AgentOffer, ...]
     classification: Classification
     plan: Plan
-    probes: tuple[Probe, ...]
-    """Where the evidence lives for what was asked; what hand-overs are decided by."""
+    request: PlanRequest
+    """What the plan was made from; hand-overs are decided by its probes."""
+    follows_up: str
+    """The session's active agent, where the plan is a follow-up's."""
     floor: Floor
     hop: Hop | None
     """The next hand-over; None when the question stays where it is."""
