@@ -15,14 +15,13 @@ from langgraph.graph.state import CompiledStateGraph
 
 from app.domain.plan import Plan
 from app.errors import ErrorCode
-from app.flow.compose import answering_agent, is_found
 from app.flow.deep.graph import DeepFlow
 from app.flow.deep.stages import Dependence, needs_deep
 from app.flow.execute import execute
 from app.flow.orchestrate import Flow, decide, ending_with, orchestrate
 from app.flow.planning import checked, hand_over, plan_directly, plan_request, reflect
 from app.flow.resolve import resolve
-from app.flow.respond import answer_from_cache, fail, respond
+from app.flow.respond import answer_from_cache, answering_agent, best_by_agent, fail, respond
 from app.flow.state import Asking, FlowLimits, Ports, RunContext, RunState
 from app.reasoning import AgentOffer, Classification
 
@@ -122,5 +121,5 @@ def _remember(context: RunContext, state: RunState) -> None:
     """Hand the turn to the session's memory: its answer stands already, and small talk is not worth remembering."""
     plan = state["remembered"].plan if "remembered" in state else state.get("plan")
     if plan is not None and context.run.writer.has_ended:
-        found = is_found(context, state)
+        found = bool(best_by_agent(context, state))
         context.listener.remember_turn(answering_agent(context, state), plan.refined_query, found=found)

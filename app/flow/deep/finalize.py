@@ -14,7 +14,7 @@ from app.flow.deep.orchestrate import ended_plan_of, stop_cause, work_id
 from app.flow.deep.state import Cause, DeepLimits, DeepState
 from app.flow.outputs import agent_outputs
 from app.flow.resolve import cited, trace_resolution
-from app.flow.respond import commit, commit_failed, final_answer, resolved_event
+from app.flow.respond import commit, commit_failed, resolved_event
 from app.flow.state import Reply
 from app.flow.wording import SENTENCES, all_ran_progress
 from app.reasoning.budget import LimitReached
@@ -122,8 +122,8 @@ async def _answer(context: DeepContext, deep: DeepState, report: Report, outcome
     is_found = outcome == "answered"
     confidence = deep.working.confidence if is_found and deep.working else 0.0
     evidence = cited(_sources(deep)) if is_found else ()
-    answer = final_answer(context.run, report, evidence, confidence, _metadata(context, bool(deep.verdicts)))
-    await commit(context.run, answer, outcome, ended_plan_of(context, deep), None, "", deep.verdicts)
+    metadata, plan = _metadata(context, bool(deep.verdicts)), ended_plan_of(context, deep)
+    await commit(context.run, report, outcome, metadata, confidence, evidence, plan=plan, conflicts=deep.verdicts)
     context.run.listener.remember_turn(None, deep.asked.question, found=is_found)
 
 
@@ -140,9 +140,8 @@ async def _reply(context: DeepContext, deep: DeepState, reply: Reply) -> None:
     context.run.stream_text(reply.text, "finalizer", streaming=False)
     context.trace.stage("finalizer", "finalizer", context.since, True, {"outcome": reply.outcome})
     context.yield_floor()
-    report, metadata = Report(answer=reply.text, reasoning="", solved=False), _metadata(context, False)
-    answer = final_answer(context.run, report, (), reply.confidence, metadata)
-    await commit(context.run, answer, reply.outcome, None, None, "", ())
+    report = Report(answer=reply.text, reasoning="", solved=False)
+    await commit(context.run, report, reply.outcome, _metadata(context, False), reply.confidence)
 
 
 def _metadata(context: DeepContext, weighed: bool) -> ExecutionMetadata:
