@@ -105,17 +105,17 @@ async def fail(
     is_late = any(outcome.error is not None and outcome.error.error_type == "deadline" for outcome in failed)
     code = code or (ErrorCode.RUN_DEADLINE_EXCEEDED if is_late else ErrorCode.AGENT_EXECUTION_FAILED)
     message = message or failure_message(failed[0].step.step.agent, failed[0].tool)
-    details: dict[str, Any] = next(filter(None, map(failure_of, failed)), {"error_type": code.value.lower()})
     plan = _run_plan(state.get("plan"), context.outcomes)
-    await commit_failed(context, code, message, fallback, plan, details, state.get("verdicts", ()))
+    await commit_failed(context, code, message, fallback, plan, state.get("verdicts", ()), failed)
 
 
 async def commit_failed(
     context: RunContext, code: ErrorCode, message: str, fallback: str, plan: dict[str, Any] | None,
-    details: dict[str, Any], conflicts: Sequence[Conflict],
+    conflicts: Sequence[Conflict], failed: Sequence[StepOutcome] = (),
 ) -> None:  # fmt: skip
-    """End a run without its answer; `fallback` is the best that can be said, `plan` the plan as it ended, `details` go
-    into the trace."""
+    """End a run without its answer; `fallback` is the best that can be said, `plan` the plan as it ended, the first of
+    the steps that `failed` goes into the trace."""
+    details = next(filter(None, map(failure_of, failed)), {"error_type": code.value.lower()})
     context.trace.add("ErrorHandler", "error_handler", "handled", error_details=details)
     error = ErrorAnswer(
         error=True, error_code=code.value, error_message=message, partial_results=_partial_results(context.outcomes),

@@ -1,6 +1,7 @@
 """The deep flow's graph, as the seed draws it, and the handler that takes a run through it."""
 
 import logging
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 
@@ -10,13 +11,13 @@ from langgraph.graph.state import CompiledStateGraph
 from app.agents.registry import ROLES
 from app.agents.run import guard_of
 from app.domain.deep import Asked
+from app.domain.knowledge import Language
 from app.domain.plan import Plan
 from app.errors import ErrorCode
 from app.flow.deep.acting import acting_graph
 from app.flow.deep.context import DeepContext, DeepPorts, GraphState, Parked
-from app.flow.deep.finalize import finalize
 from app.flow.deep.orchestrate import ended_plan_of, orchestrate, path, plan_of
-from app.flow.deep.stages import cleaned_plan, criticise, plan, planned_question, stage, take_in
+from app.flow.deep.stages import cleaned_plan, criticise, finalize, plan, planned_question, stage, take_in
 from app.flow.deep.state import DeepLimits, DeepState
 from app.flow.orchestrate import Flow, ending_with, offers_for
 from app.flow.respond import commit_failed
@@ -27,6 +28,17 @@ from app.tasks.run import TaskRun
 
 DeepGraph = CompiledStateGraph[GraphState, DeepContext, GraphState, GraphState]
 _log = logging.getLogger(__name__)
+Dependence = Callable[[str, Language], bool]
+"""Whether a question (complete on its own, in this language) has several steps that depend on one another."""
+
+
+def needs_deep(classification: Classification, query: str, is_dependent: Dependence) -> bool:
+    """Whether a classified question needs steps that depend on one another; in doubt, and for a follow-up, it does
+    not."""
+    if classification.kind not in ("simple", "task") or classification.is_follow_up:
+        return False
+    language = classification.language
+    return is_dependent(query, language) and is_dependent(classification.refined_query or query, language)
 
 
 def build_deep_graph() -> DeepGraph:
@@ -112,4 +124,4 @@ async def _fail(deep: DeepContext, code: ErrorCode, message: str) -> None:
         return
     plan = None if deep.latest is None else ended_plan_of(deep, deep.latest)
     verdicts = () if deep.latest is None else deep.latest.verdicts
-    await commit_failed(deep.run, code, message, "", plan, {"error_type": code.value.lower()}, verdicts)
+    await commit_failed(deep.run, code, message, "", plan, verdicts)
