@@ -8,7 +8,6 @@ import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -32,7 +31,7 @@ from app.domain.tasks import HandedStep, StepSight, TaskStatus
 from app.errors import AppError, ErrorCode, StaleAttempt
 from app.events import AgentResult, NavigationError, RenavigateRequest, read_event
 from app.reasoning.budget import Account, Ledger, Spent, charged_to, current_account
-from app.storage.encoding import dump, storable
+from app.storage.encoding import dump
 from app.tasks.run import TaskRun
 from app.tasks.steps import StepRegistry
 from app.telemetry import CacheUse, count_lookups, count_outage, counting_cache_use
@@ -68,12 +67,9 @@ class Return(Record):
         return self.outcome
 
 
-_RETURN = TypeAdapter(Return)
-
-
 def pack_order(order: StepOrder) -> str:
     """The order as its remote agent will read it."""
-    return _text_of(_WORK, order)
+    return dump(_WORK.dump_python(order, mode="json", exclude_unset=True))
 
 
 def unpack_order(claimed: HandedStep, run: TaskRun) -> StepOrder:
@@ -91,19 +87,12 @@ def pack_outcome(outcome: StepOutcome, account: Account, caches: CacheUse) -> st
         outcome=outcome, calls=tuple(account.doings.calls), downgrades=tuple(account.doings.downgrades),
         lookups=caches.lookups, hits=caches.hits, outages=caches.outages,
     )  # fmt: skip
-    return _text_of(_RETURN, returned)
+    return dump(returned.model_dump(mode="json", exclude_unset=True))
 
 
 def unpack_outcome(text: str) -> StepOutcome:
     """The outcome as the worker left it, with its use of caches and models counted to this run. Raises `ValueError`."""
     return Return.model_validate_json(text).settle()
-
-
-def _text_of(kind: TypeAdapter[Any], value: object) -> str:
-    try:
-        return storable(kind.dump_json(value, exclude_unset=True).decode())
-    except ValueError:  # text that is not Unicode
-        return dump(kind.dump_python(value, exclude_unset=True))
 
 
 class Dispatch:

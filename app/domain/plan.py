@@ -129,7 +129,8 @@ class Plan(Record):
         numbered: list[PlannedStep] = []
         for tier_number, tier in enumerate(self.tiers, 1):
             for step in tier:
-                queries, node_id = _queries_of(self, step), f"{step.agent}#{step.tool.removesuffix('_tool')}"
+                asked = self.agents[step.agent].queries if step.agent in self.agents else (self.refined_query,)
+                queries, node_id = tuple(enumerate(asked, 1)), f"{step.agent}#{step.tool.removesuffix('_tool')}"
                 if answers_a_query(step.tool):
                     first, total = done[step.agent], answering[step.agent]
                     done[step.agent] += 1
@@ -177,8 +178,3 @@ def answers_a_query(tool: str) -> bool:
     """Whether a tool answers one query; the n-th such step of an agent takes the agent's n-th. The others work on what
     was found before."""
     return tool not in _DIGESTING_TOOLS
-
-
-def _queries_of(plan: Plan, step: Step) -> tuple[tuple[int, str], ...]:
-    asked = plan.agents[step.agent].queries if step.agent in plan.agents else (plan.refined_query,)
-    return tuple(enumerate(asked, 1))

@@ -25,7 +25,6 @@ class Trace:
         self.caches = caches
         self.models = models
         self._actions: list[FlowAction] = []
-        self.started_at = now()
         self._clock = time.perf_counter()
         self.resolution_ms = 0
         self._lesser: list[str] = []
