@@ -169,7 +169,7 @@ class Handover(Record):
     from_agent: str
     to_agent: str
     reason: str
-    """``better_match``, ``no_evidence`` (of `agents.handover`) or ``next_stage``: the plan's next tier is another's."""
+    """``better_match``, ``no_evidence`` or ``next_stage``: the plan's next tier is another's."""
     speaking: dict[str, bool] = {}
     """Speaking status of both from now on."""
 

@@ -13,8 +13,8 @@ from typing import Generic, TypeVar
 from app.errors import AppError, ErrorCode
 
 TOOLS, FACES, PARSERS, EVALUATIONS = "conclave.tools", "conclave.faces", "conclave.parsers", "conclave.evaluations"
-READERS, SERVERS = "conclave.readers", "conclave.mcp_servers"
-"""Of readers nothing is loaded yet; a server file is a `Path`."""
+SERVERS = "conclave.mcp_servers"
+"""A server file is a `Path`."""
 PluginT = TypeVar("PluginT")
 BUNDLED: Mapping[str, Mapping[str, str]] = {
     TOOLS: {

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
+from traceback import walk_tb
 from types import TracebackType
 from typing import Any, TextIO
 from uuid import UUID
@@ -181,12 +182,8 @@ def describe_exception(error: BaseException) -> dict[str, Any]:
 
 
 def _places(traceback: TracebackType | None) -> list[str]:
-    places = []
-    while traceback is not None:
-        code = traceback.tb_frame.f_code
-        places.append(f"{'/'.join(Path(code.co_filename).parts[-2:])}:{traceback.tb_lineno} {code.co_name}")
-        traceback = traceback.tb_next
-    return places[-_MAX_FRAMES:]
+    codes = [(frame.f_code, line) for frame, line in walk_tb(traceback)][-_MAX_FRAMES:]
+    return [f"{'/'.join(Path(code.co_filename).parts[-2:])}:{line} {code.co_name}" for code, line in codes]
 
 
 def _exception_shape(_logger: Any, _method: str, event: EventDict) -> EventDict:

@@ -10,7 +10,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from app.agents.spec import FileRefused, problems, read_yaml
 from app.domain.record import Record
@@ -28,9 +28,6 @@ LOCK_NAME = "mcp_servers.lock.json"
 
 class _ServersFile(Record):
     servers: dict[str, dict[str, object]]
-
-
-_FILE = TypeAdapter(_ServersFile)
 
 
 @dataclass(frozen=True)
@@ -127,7 +124,7 @@ class _McpTool:
 
 def _servers(path: Path) -> Iterator[McpServer]:
     try:
-        written = _FILE.validate_python(read_yaml(path))
+        written = _ServersFile.model_validate(read_yaml(path))
         specs = [ServerSpec.model_validate({"name": name, **entry}) for name, entry in written.servers.items()]
         lock_path = path.with_name(LOCK_NAME)
         lock = read_lock(lock_path)

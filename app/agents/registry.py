@@ -115,17 +115,10 @@ class AgentRegistry:
         wanted = _read_request(requested) if requested else {name: _RequestedAgent() for name in self._specs}
         for name, asked in wanted.items():
             self._check_known(name, asked)
-        offers = (
-            self._offer(spec, principal, wanted[spec.name]) for spec in self._specs.values() if spec.name in wanted
-        )
         belongs = bool(self.accessible_departments(principal))
-        return tuple(
-            offer for offer in offers if offer.tools and (offer.departments or (belongs and self.is_pool(offer.name)))
-        )
-
-    def is_pool(self, name: str) -> bool:
-        """Whether the agent reads no documents. Raises `KeyError` when there is none of that name."""
-        return self._specs[name].is_pool
+        asked_for = [spec for name, spec in self._specs.items() if name in wanted]
+        offers = [(spec, self._offer(spec, principal, wanted[spec.name])) for spec in asked_for]
+        return tuple(own for spec, own in offers if own.tools and (own.departments or (belongs and spec.is_pool)))
 
     def _check_known(self, name: str, asked: _RequestedAgent) -> None:
         if name not in self._specs:

@@ -1,44 +1,47 @@
-"""Carry an order to a remote agent and its outcome back, and do such steps on the worker's side.
+"""Remote agents: give a step to the workers that serve one, carry order and outcome, do such steps on their side.
 
-Who asks is no part of the order: the worker reads that from the run's own row.
+A remote agent's events are copied from the step's journal into the run's by the leader: a journal has one writer.
 """
 
 import asyncio
 import logging
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import datetime
-from uuid import UUID
 
+from pydantic import TypeAdapter
+
+from app.agents.registry import AgentRegistry
 from app.agents.run import StepRunner
-from app.agents.step import StepOrder, StepOutcome, last_events, stored_result
-from app.domain.knowledge import Finding
-from app.domain.plan import PlannedStep
+from app.agents.step import (
+    StepError,
+    StepOrder,
+    StepOutcome,
+    StepWork,
+    last_events,
+    stored_result,
+    task_event,
+    unanswered,
+)
+from app.bus import PATIENCE_SECONDS, Bus
+from app.domain.messages import Wanted
+from app.domain.plan import ORCHESTRATOR
 from app.domain.record import Record
-from app.domain.tasks import HandedStep, TaskStatus
-from app.errors import AppError, StaleAttempt
-from app.events import AgentResult, NavigationError
+from app.domain.tasks import HandedStep, StepSight, TaskStatus
+from app.errors import AppError, ErrorCode, StaleAttempt
+from app.events import AgentResult, NavigationError, RenavigateRequest, read_event
 from app.reasoning.budget import Account, Ledger, Spent, charged_to, current_account
-from app.storage.encoding import dump, storable
+from app.storage.encoding import dump
 from app.tasks.run import TaskRun
 from app.tasks.steps import StepRegistry
 from app.telemetry import CacheUse, count_lookups, count_outage, counting_cache_use
+from app.tools.base import Toolbox
 
 _HOP_SHARE, _HOP_SECONDS = 0.1, 1.0
 """Of a step's time, kept back for its outcome to travel: at most so much."""
-
-
-class _Order(Record):
-    step: PlannedStep
-    departments: tuple[str, ...]
-    findings: tuple[Finding, ...]
-    instructions: str
-    files: tuple[UUID, ...]
-    time_zone: str
-    now: datetime
-    deadline_binds: bool
-    max_retries: int
-    agent_type: str
-    token_limit: int | None
-    context_hash: str | None
+_UNEXPECTED = "Tool failed unexpectedly"
+_WORK = TypeAdapter(StepWork)
+_log = logging.getLogger(__name__)
 
 
 class Return(Record):
@@ -66,23 +69,16 @@ class Return(Record):
 
 def pack_order(order: StepOrder) -> str:
     """The order as its remote agent will read it."""
-    packed = _Order(**{name: getattr(order, name) for name in _Order.model_fields})
-    return _text_of(packed)
+    return dump(_WORK.dump_python(order, mode="json", exclude_unset=True))
 
 
 def unpack_order(claimed: HandedStep, run: TaskRun) -> StepOrder:
     """The order as the worker carries it out, with what is left of its time. Raises `ValueError` for another shape."""
-    packed = _Order.model_validate_json(claimed.order)
+    work = _WORK.validate_json(claimed.order)
     hop = min(claimed.seconds_left * _HOP_SHARE, _HOP_SECONDS)
     return StepOrder(
-        run=run, task_id=run.task.task_id, timeout_seconds=max(claimed.seconds_left - hop, 0.0), **dict(packed)
+        run=run, task_id=run.task.task_id, timeout_seconds=max(claimed.seconds_left - hop, 0.0), **vars(work)
     )
-
-
-def account_of(claimed: HandedStep, run: TaskRun, ledger: Ledger) -> Account:
-    """Who pays for what the agent asks of models: the run, from its one budget."""
-    deadline = asyncio.get_running_loop().time() + claimed.seconds_left
-    return Account(run.principal, claimed.task.root_task_id, deadline, ledger)
 
 
 def pack_outcome(outcome: StepOutcome, account: Account, caches: CacheUse) -> str:
@@ -91,7 +87,7 @@ def pack_outcome(outcome: StepOutcome, account: Account, caches: CacheUse) -> st
         outcome=outcome, calls=tuple(account.doings.calls), downgrades=tuple(account.doings.downgrades),
         lookups=caches.lookups, hits=caches.hits, outages=caches.outages,
     )  # fmt: skip
-    return _text_of(returned)
+    return dump(returned.model_dump(mode="json", exclude_unset=True))
 
 
 def unpack_outcome(text: str) -> StepOutcome:
@@ -99,15 +95,137 @@ def unpack_outcome(text: str) -> StepOutcome:
     return Return.model_validate_json(text).settle()
 
 
-def _text_of(record: Record) -> str:
-    try:
-        return storable(record.model_dump_json(exclude_unset=True))
-    except ValueError:  # text that is not Unicode
-        return dump(record.model_dump(exclude_unset=True))
+class Dispatch:
+    """Local or remote, as each agent's file says."""
+
+    def __init__(self, agents: AgentRegistry, local: StepRunner, remote: "RemoteSteps"):
+        self._agents = agents
+        self._local = local
+        self._remote = remote
+
+    @property
+    def toolbox(self) -> Toolbox:
+        """See `Steps`."""
+        return self._local.toolbox
+
+    async def run(self, order: StepOrder) -> StepOutcome:
+        """See `Steps`."""
+        agent = order.step.step.agent
+        if agent != ORCHESTRATOR and self._agents.spec(agent).remote:
+            return await self._remote.run(order)
+        return await self._local.run(order)
 
 
-UNEXPECTED = "Tool failed unexpectedly"
-_log = logging.getLogger(__name__)
+@dataclass
+class _Following:
+    """A handed out step, as far as its leader has followed it."""
+
+    order: StepOrder
+    until: float
+    """Event-loop time at which the step's time is over."""
+    jobs: list[int]
+    seen: int = 0
+    """Events of its journal that were copied."""
+    told: int = 1
+    replaced: int = 0
+    """The silent attempt another job was written for."""
+    is_hopeless: bool = False
+
+    @property
+    def seconds_left(self) -> float:
+        return self.until - asyncio.get_running_loop().time()
+
+
+class RemoteSteps:
+    """The leader's side of remote agents."""
+
+    def __init__(self, steps: StepRegistry, bus: Bus, now: Callable[[], datetime]):
+        self.steps = steps
+        self._bus = bus
+        self.now = now
+
+    async def run(self, order: StepOrder) -> StepOutcome:
+        """Hand a step out and follow it to its end, see `Steps`. A holder that falls silent for a lease is replaced, at
+        most `max_redispatches` times and within the step's own time; what nobody did by then has timed out."""
+        started_at, agent = self.now(), order.step.step.agent
+        until = asyncio.get_running_loop().time() + order.timeout_seconds
+        async with self._bus.subscribe(Wanted(root_task_id=order.task_id)) as hints:
+            job = await self.steps.hand_out(order.run, order.task_id, agent, pack_order(order), order.timeout_seconds)
+            following = _Following(order, until, [job])
+            self._announce(following, 1)
+            while following.seconds_left > 0 and not following.is_hopeless:
+                await hints.next_within(min(PATIENCE_SECONDS, following.seconds_left))
+                if (outcome := await self._look(following)) is not None:
+                    return outcome
+        return await self._give_up(following, started_at)
+
+    async def _look(self, following: _Following) -> StepOutcome | None:
+        """Copy what the step's journal has to say; the outcome when there is one."""
+        order, sight = following.order, None
+        while sight is None or sight.has_more:
+            try:
+                sight = await self.steps.look(order.run, order.task_id, following.seen)
+            except AppError as error:
+                if error.code is not ErrorCode.DATABASE_UNAVAILABLE:
+                    raise
+                return None  # it may come back in the step's time
+            for seq, attempt, event in sight.entries:
+                self._announce_replacement(following, attempt)
+                order.run.writer.append(read_event(event))
+                following.seen = seq
+        self._announce_replacement(following, sight.attempt)
+        if sight.status.is_terminal:
+            return await self._collect(following, sight)
+        if sight.is_silent and following.replaced < sight.attempt:
+            await self._replace(following, sight)
+        return None
+
+    async def _replace(self, following: _Following, sight: StepSight) -> None:
+        """The holder gave no sign of life for a lease: somebody else shall take the step, if it may be given out
+        again."""
+        if sight.attempt > self.steps.max_redispatches:
+            following.is_hopeless = True
+            return
+        order = following.order
+        _log.warning("step_silent", extra={"task_id": str(order.task_id), "attempt": sight.attempt})
+        following.jobs.append(await self.steps.hand_out_again(order.run, order.task_id, order.step.step.agent))
+        following.replaced = sight.attempt
+
+    async def _collect(self, following: _Following, sight: StepSight) -> StepOutcome:
+        order = following.order
+        if sight.status is TaskStatus.CANCELLED:
+            raise StaleAttempt(f"step {order.step.node_id} was cancelled")
+        if text := await self.steps.collect(order.run, order.task_id):
+            return replace(unpack_outcome(text), step=order.step)
+        failed = unanswered(order, self.now(), self.now())
+        return replace(failed, error=StepError("exception", _UNEXPECTED))
+
+    async def _give_up(self, following: _Following, started_at: datetime) -> StepOutcome:
+        """End a step nobody did in its time. Raises `StaleAttempt` when somebody else has ended it."""
+        order = following.order
+        outcome = unanswered(order, started_at, self.now())
+        reason = outcome.error.message if outcome.error else ""
+        if not await self.steps.give_up(order.run, order.task_id, following.jobs, reason):
+            late = await self._look(following)  # it ended at the last moment
+            if late is None:
+                raise StaleAttempt(f"step {order.step.node_id} has ended")
+            return late
+        for event in last_events(order, outcome):
+            order.run.writer.append(event)
+        return outcome
+
+    def _announce_replacement(self, following: _Following, attempt: int) -> None:
+        """Tell that another took the step over, once."""
+        if attempt <= following.told:
+            return
+        node_id, agent = following.order.step.node_id, following.order.step.step.agent
+        reason = f"{agent} fell silent, its step was given out again"
+        following.order.run.writer.append(RenavigateRequest(node_id=node_id, reason=reason))
+        self._announce(following, attempt)
+
+    def _announce(self, following: _Following, attempt: int) -> None:
+        following.told = attempt
+        following.order.run.writer.append(task_event(following.order, attempt))
 
 
 class StepService:
@@ -130,7 +248,8 @@ class StepService:
             await self._fail(run)
 
     async def _carry_out(self, order: StepOrder, claimed: HandedStep) -> None:
-        account = account_of(claimed, order.run, self._ledger)
+        deadline = asyncio.get_running_loop().time() + claimed.seconds_left
+        account = Account(order.run.principal, claimed.task.root_task_id, deadline, self._ledger)
         with counting_cache_use() as caches, charged_to(account):
             outcome = await self._runner.carry_out(order, claimed)
         *before, last = last_events(order, outcome)
@@ -145,8 +264,8 @@ class StepService:
     async def _fail(self, run: TaskRun) -> None:
         """End a step without an outcome: its leader knows what that means."""
         task, node_id = run.task, str(run.task.request.get("node_id", ""))
-        run.writer.append(NavigationError(node_id=node_id, error_code="TOOL_FAILED", message=UNEXPECTED))
+        run.writer.append(NavigationError(node_id=node_id, error_code="TOOL_FAILED", message=_UNEXPECTED))
         last = AgentResult(
             task_id=task.task_id, agent=task.assignee_agent_id or "", node_id=node_id, status="failed", answer=""
         )
-        await self._steps.finish(run, TaskStatus.FAILED, result={}, error_message=UNEXPECTED, outcome="", event=last)
+        await self._steps.finish(run, TaskStatus.FAILED, result={}, error_message=_UNEXPECTED, outcome="", event=last)

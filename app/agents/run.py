@@ -16,7 +16,6 @@ from app.agents.step import (
     StepError,
     StepOrder,
     StepOutcome,
-    ToolUse,
     call_of,
     input_hash,
     last_events,
@@ -24,6 +23,7 @@ from app.agents.step import (
     stored_result,
     task_event,
 )
+from app.domain.answer import ToolTrace
 from app.domain.knowledge import Evidence, Finding, Language
 from app.domain.tasks import ClaimedStep, TaskStatus
 from app.errors import StaleAttempt, ToolFailed, ToolRetry
@@ -190,7 +190,8 @@ class StepRunner:
         self, doing: "_Doing", tool: str, status: Literal["ok", "failed", "timeout"], clock: float, output: str | None
     ) -> None:
         step = doing.order.step
-        made = ToolUse(tool, status, _ms_since(clock), _input_hash(doing.call, tool), output)
+        hashes = {"input_hash": _input_hash(doing.call, tool)} | ({"output_hash": output} if output else {})
+        made = ToolTrace(tool=tool, status=status, duration_ms=_ms_since(clock), **hashes)
         doing.calls.append(made)
         if status != "ok":
             told = {"tool": tool, "agent": step.step.agent, "status": status, "duration_ms": made.duration_ms}
@@ -226,7 +227,7 @@ class _Doing:
 
     order: StepOrder
     call: ToolCall
-    calls: list[ToolUse]
+    calls: list[ToolTrace]
 
 
 def _ms_since(clock: float) -> int:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Literal, Protocol
 from uuid import UUID
 
-from app.domain.answer import iso_utc
+from app.domain.answer import ToolTrace, iso_utc
 from app.domain.knowledge import Finding
 from app.domain.plan import PlannedStep
 from app.domain.tasks import PrivateContext
@@ -27,17 +27,6 @@ class StepError:
 
 
 @dataclass(frozen=True)
-class ToolUse:
-    """One call of a tool."""
-
-    tool: str
-    status: Literal["ok", "failed", "timeout"]
-    duration_ms: int
-    input_hash: str
-    output_hash: str | None
-
-
-@dataclass(frozen=True)
 class StepOutcome:
     """A finished step."""
 
@@ -51,7 +40,7 @@ class StepOutcome:
     output_hash: str | None
     result: ToolResult | None
     error: StepError | None
-    calls: tuple[ToolUse, ...] = ()
+    calls: tuple[ToolTrace, ...] = ()
     """Every call that was made, in order: tries, and the alternative."""
     rejections: tuple[str, ...] = ()
 
@@ -61,12 +50,10 @@ class StepOutcome:
         return self.error is None
 
 
-@dataclass(frozen=True)
-class StepOrder:
-    """One step to run, with its limits."""
+@dataclass(frozen=True, kw_only=True)
+class StepWork:
+    """All of an order that travels to an agent elsewhere. Who asks is no part of it: that stands in the run's row."""
 
-    run: TaskRun
-    task_id: UUID
     step: PlannedStep
     departments: tuple[str, ...]
     findings: tuple[Finding, ...]
@@ -75,15 +62,23 @@ class StepOrder:
     files: tuple[UUID, ...]
     time_zone: str
     now: datetime
-    timeout_seconds: float
-    """For all tries together."""
     deadline_binds: bool
-    """Whether `timeout_seconds` is what is left of the run rather than the agent's own limit."""
+    """Whether `StepOrder.timeout_seconds` is what is left of the run rather than the agent's own limit."""
     max_retries: int
     agent_type: str = ""
     token_limit: int | None = None
     context_hash: str | None = None
     """Names what the agent restores besides the instruction."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepOrder(StepWork):
+    """One step to run, with its limits."""
+
+    run: TaskRun
+    task_id: UUID
+    timeout_seconds: float
+    """For all tries together."""
     given: Mapping[str, str] | None = None
     """See `ToolCall`; so are the next two. For steps done in the leader's process."""
     asked: str = ""

@@ -7,9 +7,8 @@ from fastapi import APIRouter, Depends, Query
 
 from app.api.deps import Caller, Services
 from app.api.schemas import Label, Problem, View
-from app.domain.evaluations import RunFigures
 from app.domain.knowledge import Language
-from app.domain.oversight import Failure, Spending
+from app.domain.oversight import Failure, RunFigures, Spending
 from app.domain.principal import Principal, Scope
 from app.errors import AppError, ErrorCode
 

@@ -10,7 +10,7 @@ from fastapi.security import HTTPBearer
 
 from app.agents.registry import AgentRegistry
 from app.api.auth import Authenticator, DevLogin
-from app.domain.evaluations import KeptRun
+from app.domain.oversight import KeptRun
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
 from app.flow.deep.graph import DeepFlow

@@ -13,8 +13,8 @@ from app.errors import AppError
 from app.faces.face import load_faces
 from app.reasoning.budget import Account, Ledger, charged_to
 from app.reasoning.llm import Ladder
-from app.reasoning.llm.prompts import load
 from app.reasoning.llm.request import CallOutcome, ModelFailed, Request
+from app.reasoning.sentences import load
 from app.settings import Settings
 from app.storage.spool import waiting_in
 

@@ -122,8 +122,25 @@ class Plan(Record):
 
     @property
     def steps(self) -> tuple["PlannedStep", ...]:
-        """All steps in running order with their numbers and queries."""
-        return number_steps(self)
+        """All steps in running order with their numbers and queries: the n-th answering step of an agent takes its n-th
+        query, the last one all that remain; other tools see all."""
+        answering = Counter(step.agent for tier in self.tiers for step in tier if answers_a_query(step.tool))
+        done: Counter[str] = Counter()
+        numbered: list[PlannedStep] = []
+        for tier_number, tier in enumerate(self.tiers, 1):
+            for step in tier:
+                asked = self.agents[step.agent].queries if step.agent in self.agents else (self.refined_query,)
+                queries, node_id = tuple(enumerate(asked, 1)), f"{step.agent}#{step.tool.removesuffix('_tool')}"
+                if answers_a_query(step.tool):
+                    first, total = done[step.agent], answering[step.agent]
+                    done[step.agent] += 1
+                    if total > 1:
+                        node_id = f"{node_id}:{first + 1}"
+                    queries = queries[first:] if first + 1 == total else queries[first : first + 1]
+                numbered.append(
+                    PlannedStep(number=len(numbered) + 1, tier=tier_number, step=step, queries=queries, node_id=node_id)
+                )
+        return tuple(numbered)
 
     @model_validator(mode="after")
     def _not_empty(self) -> Self:
@@ -161,29 +178,3 @@ def answers_a_query(tool: str) -> bool:
     """Whether a tool answers one query; the n-th such step of an agent takes the agent's n-th. The others work on what
     was found before."""
     return tool not in _DIGESTING_TOOLS
-
-
-def number_steps(plan: Plan) -> tuple[PlannedStep, ...]:
-    """Number the steps and give each its queries: the n-th answering step of an agent takes its n-th query, the last
-    one all that remain; other tools see all."""
-    answering = Counter(step.agent for tier in plan.tiers for step in tier if answers_a_query(step.tool))
-    done: Counter[str] = Counter()
-    numbered: list[PlannedStep] = []
-    for tier_number, tier in enumerate(plan.tiers, 1):
-        for step in tier:
-            queries, node_id = _queries_of(plan, step), f"{step.agent}#{step.tool.removesuffix('_tool')}"
-            if answers_a_query(step.tool):
-                first, total = done[step.agent], answering[step.agent]
-                done[step.agent] += 1
-                if total > 1:
-                    node_id = f"{node_id}:{first + 1}"
-                queries = queries[first:] if first + 1 == total else queries[first : first + 1]
-            numbered.append(
-                PlannedStep(number=len(numbered) + 1, tier=tier_number, step=step, queries=queries, node_id=node_id)
-            )
-    return tuple(numbered)
-
-
-def _queries_of(plan: Plan, step: Step) -> tuple[tuple[int, str], ...]:
-    asked = plan.agents[step.agent].queries if step.agent in plan.agents else (plan.refined_query,)
-    return tuple(enumerate(asked, 1))

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any, Literal
 
-from app.domain.evaluations import KeptGate, KeptRate, KeptRun
+from app.domain.oversight import KeptGate, KeptRate, KeptRun
 from app.domain.record import Record
 from app.evaluation.dataset import Dataset
 from app.evaluation.figures import (

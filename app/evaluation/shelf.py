@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import ValidationError
 
-from app.domain.evaluations import RUN_ID, KeptRun
+from app.domain.oversight import RUN_ID, KeptRun
 from app.domain.principal import Principal, tenant_id_of
 
 if TYPE_CHECKING:

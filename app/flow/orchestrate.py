@@ -1,13 +1,119 @@
-"""Node 1, orchestrator: what kind of input is this, who may answer it, and which path does it take?"""
+"""How every flow begins and ends, and node 1, orchestrator: what is asked, who may answer it, which path it takes."""
 
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from uuid import UUID, uuid4
+
+from cachetools import TTLCache
 from langgraph.runtime import Runtime
 
-from app.agents.handover import Floor
+from app.domain.plan import ChitchatPlan, Plan
+from app.domain.principal import Principal
+from app.domain.tasks import ChatRequest, Message, Recollection
+from app.domain.zones import zone_named
 from app.errors import AppError, ErrorCode
-from app.flow.answer_cache import cache_key, look_up
+from app.flow.answer_cache import MAX_ENTRIES, AnswerCache, cache_key, look_up
 from app.flow.planning import plan_directly
-from app.flow.state import Asking, Decision, Ports, RunContext, RunState
+from app.flow.state import RESERVE_SHARE, Asking, Decision, Floor, FlowLimits, Ports, Reply, RunContext, RunState
+from app.flow.trace import Trace
+from app.flow.wording import DEADLINE_MESSAGE
+from app.links import LinkGuard
 from app.reasoning import AgentOffer, Classification
+from app.reasoning.budget import Account, charged_to
+from app.reasoning.sentences import sentence
+from app.tasks.run import TaskRun
+from app.telemetry import CacheUse, counting_cache_use
+
+
+class Flow(ABC):
+    """What the flows of the service have in common: how a run is opened and ended, and how a plan is shown."""
+
+    def __init__(self, ports: Ports, limits: FlowLimits):
+        self.ports, self.limits = ports, limits
+        self._memory: AnswerCache = TTLCache(MAX_ENTRIES, limits.cache_ttl_seconds)
+        """The flow's own: no other flow, with other tools or settings, ever reads it."""
+
+    async def run(self, run: TaskRun) -> None:
+        """Take a claimed chat task to its terminal event, or to where a person has to decide: then it returns without
+        one. Raises `StaleAttempt` when the run was lost to another."""
+        with counting_cache_use() as caches:
+            context = await self._opened(run, caches)
+            with charged_to(context.account):
+                await self.go_on(context)
+
+    @abstractmethod
+    async def go_on(self, context: RunContext) -> None:
+        """Take an opened run to its end."""
+
+    async def recall(self, principal: Principal, session_id: UUID, request: ChatRequest) -> Recollection:
+        """What is known of the conversation a question stands in; a history the caller gave counts instead of ours."""
+        return await self.ports.memory.recall(principal, session_id, request.query, request.history_chat)
+
+    async def dry_run(
+        self, principal: Principal, request: ChatRequest, known: Recollection | None = None
+    ) -> Plan | ChitchatPlan:
+        """The plan a question would get, before anything is found; nothing is executed or stored. `known` is the
+        conversation it stands in, None = the request's own. Raises `AppError` for unknown agents."""
+        asking = await self._asking(principal, request, known or Recollection(history=request.history_chat))
+        offers = offers_for(self.ports, asking)
+        with charged_to(self._account(principal, uuid4(), self.limits.task_deadline_ms / 1000)):
+            found = await classify(self.ports, asking, offers)
+            if (reply := reply_to(found)) is not None:
+                return ChitchatPlan(is_chitchat=True, chitchat_response=reply.text)
+            return await self._drafted(asking, found, offers)
+
+    @abstractmethod
+    async def _drafted(self, asking: Asking, found: Classification, offers: tuple[AgentOffer, ...]) -> Plan:
+        """The plan of a question that asks something."""
+
+    async def _opened(self, run: TaskRun, caches: CacheUse) -> RunContext:
+        """The world of a claimed run; reads the conversation it stands in."""
+        request = ChatRequest.model_validate(run.task.request)
+        known = await self.recall(run.principal, run.task.session_id, request)
+        now = self.ports.now()
+        limit_seconds = self.limits.task_deadline_ms / 1000
+        if run.task.deadline is not None:
+            limit_seconds = min(limit_seconds, max((run.task.deadline - now).total_seconds(), 0.0))
+        account = self._account(run.principal, run.task.task_id, limit_seconds)
+        listener = self.ports.memory.listener(run.principal, run.task.session_id, run.task.task_id)
+        listener.on_message(Message(role="user", content=request.query))
+        return RunContext(
+            ports=self.ports, limits=self.limits, run=run, asking=await self._asking(run.principal, request, known),
+            deadline=asyncio.get_running_loop().time() + limit_seconds,
+            trace=Trace(self.ports.now, caches, account.doings), memory=self._memory, account=account,
+            listener=listener,
+        )  # fmt: skip
+
+    async def _asking(self, principal: Principal, request: ChatRequest, known: Recollection) -> Asking:
+        """A question with its asker, on the day it is in the asker's zone."""
+        time_zone = await self.ports.clock.zone_of(principal)
+        today = self.ports.now().astimezone(zone_named(time_zone)).date()
+        return Asking(principal, request, known.history, today, time_zone, known.active_agent)
+
+    def _account(self, principal: Principal, run_id: UUID, limit_seconds: float) -> Account:
+        """Models have to be done a little before the run, so that the rules can still answer."""
+        now = asyncio.get_running_loop().time()
+        return Account(principal, run_id, now + limit_seconds * (1 - RESERVE_SHARE), self.ports.ledger)
+
+
+@asynccontextmanager
+async def ending_with(
+    context: RunContext, fail: Callable[[ErrorCode, str], Awaitable[None]]
+) -> AsyncGenerator[None, None]:
+    """End with `fail` a run that is refused, or cut at its deadline."""
+    try:
+        async with asyncio.timeout_at(context.deadline) as limit:
+            yield
+    except TimeoutError:
+        if not limit.expired():
+            raise
+        await fail(ErrorCode.RUN_DEADLINE_EXCEEDED, DEADLINE_MESSAGE)
+    except AppError as refusal:
+        if refusal.code is ErrorCode.DATABASE_UNAVAILABLE:
+            raise  # nothing is wrong with the run: its next attempt goes on when the database is back
+        await fail(refusal.code, refusal.detail)
 
 
 async def orchestrate(state: RunState, runtime: Runtime[RunContext]) -> RunState:
@@ -36,11 +142,10 @@ async def orchestrate(state: RunState, runtime: Runtime[RunContext]) -> RunState
     context.trace.router(started_at, decision, context.asking.as_of(classification))
     settle_permission(context)
     if decision == "direct_execution":
-        draft = await plan_directly(context.ports, context.limits, context.asking, classification, offers)
-        if draft.active_agent:
-            context.trace.follows_up(draft.active_agent)
-        found["plan"], found["probes"], found["hop"] = draft.plan, draft.probes, draft.hop
-        found["floor"] = Floor(tuple(draft.plan.agents), context.limits.max_handovers)
+        found |= await plan_directly(context.ports, context.limits, context.asking, classification, offers)
+        if "follows_up" in found:
+            context.trace.follows_up(found["follows_up"])
+        found["floor"] = Floor(tuple(found["plan"].agents), context.limits.max_handovers)
     return found
 
 
@@ -68,6 +173,18 @@ async def classify(ports: Ports, asking: Asking, offers: tuple[AgentOffer, ...])
     if asking.request.language is None:
         return found
     return found.model_copy(update={"language": asking.request.language})
+
+
+def reply_to(found: Classification) -> Reply | None:
+    """What is said where nothing is asked; None where something is."""
+    match found.kind:
+        case "chitchat":
+            text = LinkGuard((), language=found.language).clean(found.chitchat_response)
+            return Reply(text=text, outcome="chitchat", confidence=found.confidence)
+        case "refused":
+            return Reply(text=sentence("refused", found.language), outcome="refused")
+        case _:
+            return None
 
 
 def decide(classification: Classification, offers: tuple[AgentOffer, ...]) -> Decision:

@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from pydantic import JsonValue
 
 from app.agents.registry import AgentRegistry
-from app.agents.step import StepOutcome, ToolUse
-from app.domain.answer import AgentOutput, Completeness, ContentQuality, DomainMatch, QueryAnswer, Recency, ToolTrace
+from app.agents.step import StepOutcome
+from app.domain.answer import AgentOutput, Completeness, ContentQuality, DomainMatch, QueryAnswer, Recency
 from app.domain.knowledge import Finding
 from app.domain.plan import ORCHESTRATOR
 
@@ -45,16 +45,10 @@ def agent_outputs(outcomes: Sequence[StepOutcome]) -> tuple[AgentOutput, ...]:
                 for one in findings
                 if one.agent == agent
             ),
-            tool_trace=tuple(tool_trace(use) for o in outcomes if o.step.step.agent == agent for use in o.calls),
+            tool_trace=tuple(use for o in outcomes if o.step.step.agent == agent for use in o.calls),
         )
         for agent in agents
     )
-
-
-def tool_trace(use: ToolUse) -> ToolTrace:
-    """A tool call, in the seed's shape."""
-    hashes = {"input_hash": use.input_hash} | ({"output_hash": use.output_hash} if use.output_hash else {})
-    return ToolTrace(tool=use.tool, status=use.status, duration_ms=use.duration_ms, **hashes)
 
 
 def content_quality(

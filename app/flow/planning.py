@@ -6,18 +6,16 @@ session's active agent first, and an agent hands over what is not its own.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from langgraph.runtime import Runtime
 
-from app.agents.handover import Floor, Reason, successor
 from app.domain.knowledge import Finding
 from app.domain.plan import CHANGES_TOOL, RAG_TOOL, Plan, Planning
 from app.domain.principal import SCOPES
 from app.errors import AppError, ErrorCode
 from app.events import EndProcess, RenavigateRequest, StartProcess
 from app.flow.outputs import findings_of
-from app.flow.state import Asking, FlowLimits, Hop, Ports, RunContext, RunState
+from app.flow.state import Asking, Floor, FlowLimits, Hop, Ports, Reason, RunContext, RunState, successor
 from app.links import LinkGuard
 from app.reasoning import AgentOffer, Classification, PlanRequest, Probe
 
@@ -27,17 +25,18 @@ REFLECTION_ROUTER = "reflection_router"
 async def reflect(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     """Plan, review, and plan again with the review's reason, at most ``max_retries`` times."""
     context, reasoner, offers = runtime.context, runtime.context.ports.reasoner, state["offers"]
-    request = await plan_request(context.ports, context.limits, context.asking, state["classification"], offers)
+    first = request = await plan_request(context.ports, context.limits, context.asking, state["classification"], offers)
     for _ in range(context.limits.max_retries + 1):
         plan = await reasoner.plan(request)
         review = await reasoner.review_plan(plan, request)
         if review.approved:
-            return {"plan": checked(plan, offers), "probes": request.probes}
+            break
         reason = LinkGuard((), language=request.classification.language, known_text=request.query).clean(review.reason)
         context.run.writer.append(RenavigateRequest(node_id=REFLECTION_ROUTER, reason=reason))
         request = request.model_copy(update={"feedback": reason})
-    context.trace.downgrade("plan_review")
-    return {"plan": checked(plan, offers), "probes": request.probes}
+    else:
+        context.trace.downgrade("plan_review")
+    return {"plan": checked(plan, offers), "request": first}
 
 
 async def plan_request(
@@ -51,10 +50,13 @@ async def plan_request(
     own_words = (classification.own_words,) if classification.own_words and asking.active_agent else ()
     asked = tuple(dict.fromkeys((*sub_queries, *own_words)))
     found = await _probed(ports, asking, asked, classification)
-    probes = [
-        Probe(query=query, relevance_by_department=relevance) for query, relevance in zip(asked, found, strict=True)
-    ]
-    return _request_with(limits, asking, classification, offers, probes)
+    pairs = zip(asked, found, strict=True)
+    return PlanRequest(
+        query=asking.request.query, classification=classification, agents=offers,
+        probes=tuple(Probe(query=query, relevance_by_department=relevance) for query, relevance in pairs),
+        user_access=tuple(scope for scope in SCOPES if scope in asking.principal.scopes),
+        max_queries_per_agent=limits.max_queries_per_agent, files=len(asking.request.files),
+    )  # fmt: skip
 
 
 async def _probed(
@@ -70,17 +72,6 @@ async def _probed(
         return [{} for _ in asked]
 
 
-def _request_with(
-    limits: FlowLimits, asking: Asking, classification: Classification, offers: tuple[AgentOffer, ...],
-    probes: Sequence[Probe],
-) -> PlanRequest:  # fmt: skip
-    return PlanRequest(
-        query=asking.request.query, classification=classification, agents=offers, probes=tuple(probes),
-        user_access=tuple(scope for scope in SCOPES if scope in asking.principal.scopes),
-        max_queries_per_agent=limits.max_queries_per_agent, files=len(asking.request.files),
-    )  # fmt: skip
-
-
 def checked(plan: Plan, offers: tuple[AgentOffer, ...]) -> Plan:
     """The plan, if every agent and tool in it is on offer; a planner's mistake must not widen rights."""
     offered = {offer.name: offer.tools for offer in offers}
@@ -94,29 +85,19 @@ def checked(plan: Plan, offers: tuple[AgentOffer, ...]) -> Plan:
     return plan
 
 
-@dataclass(frozen=True)
-class DirectPlan:
-    """A plan without reflection, what it was made from, and the hand-over that stands already."""
-
-    plan: Plan
-    probes: tuple[Probe, ...]
-    active_agent: str | None = None
-    """Set when the plan is a follow-up's, for the session's active agent."""
-    hop: Hop | None = None
-
-
 async def plan_directly(
     ports: Ports, limits: FlowLimits, asking: Asking, classification: Classification, offers: tuple[AgentOffer, ...]
-) -> DirectPlan:
-    """The plan of the direct path: for the active agent when a follow-up asks one plain thing, else by routing."""
+) -> RunState:
+    """The plan of the direct path, and the hand-over that stands already: for the active agent when a follow-up asks
+    one plain thing, else by routing."""
     request = await plan_request(ports, limits, asking, classification, offers)
     routed = checked(await ports.reasoner.plan(request), offers)
     active = _active_agent(asking, classification, offers)
     if active is None or not _is_search(routed):
-        return DirectPlan(routed, request.probes)
+        return {"plan": routed, "request": request, "hop": None}
     plan = await _plan_for(ports, request, active, classification.sub_queries[0])
     hop = await _better_match(ports, limits, request, active)
-    return DirectPlan(plan, request.probes, active.name, hop)
+    return {"plan": plan, "request": request, "hop": hop, "follows_up": active.name}
 
 
 def _active_agent(asking: Asking, classification: Classification, offers: Sequence[AgentOffer]) -> AgentOffer | None:
@@ -142,7 +123,7 @@ async def _better_match(ports: Ports, limits: FlowLimits, request: PlanRequest, 
     other, least = next(iter(elsewhere.agents)), max(limits.min_relevance_score, relevance.get(active.name, 0.0))
     if relevance.get(other, -1.0) < least or not Floor((active.name,), limits.max_handovers).may_pass_to(other):
         return None
-    return await _hop(ports, request, other, Reason.BETTER_MATCH, asked)
+    return await _hop(ports, request, other, "better_match", asked)
 
 
 async def next_hop(context: RunContext, state: RunState, floor: Floor) -> Hop | None:
@@ -156,12 +137,11 @@ async def next_hop(context: RunContext, state: RunState, floor: Floor) -> Hop | 
     if _is_found(findings_of(context.outcomes), limits.min_relevance_score):
         return None
     asked = classification.sub_queries[0]
-    probes = state.get("probes", ())
-    best = successor(floor, _relevance(probes, asked, state["offers"]), limits.min_relevance_score)
+    request = state["request"]
+    best = successor(floor, _relevance(request.probes, asked, request.agents), limits.min_relevance_score)
     if best is None:
         return None
-    request = _request_with(limits, context.asking, classification, state["offers"], probes)
-    return await _hop(context.ports, request, best, Reason.NO_EVIDENCE, asked)
+    return await _hop(context.ports, request, best, "no_evidence", asked)
 
 
 async def hand_over(state: RunState, runtime: Runtime[RunContext]) -> RunState:

@@ -1,4 +1,4 @@
-"""Node 5, final response: write the answer, stream it, and commit it together with the end of the task."""
+"""Node 5, final response: write the answer, stream it without unknown addresses, commit it with the end of the task."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -6,31 +6,36 @@ from typing import Any
 
 from langgraph.runtime import Runtime
 
+from app.agents.run import guard_of
 from app.agents.step import StepOutcome, failure_of
 from app.domain.answer import ErrorAnswer, ExecutionMetadata, FinalAnswer, Outcome, PartialResult, to_json
 from app.domain.conflicts import Conflict
 from app.domain.deep import Report
 from app.domain.knowledge import Evidence
-from app.domain.plan import ORCHESTRATOR, RETRIEVAL_TOOLS, Plan
+from app.domain.plan import MATH_TOOL, ORCHESTRATOR, RAG_TOOL, RETRIEVAL_TOOLS, SUMMARY_TOOL, Plan
 from app.domain.tasks import TaskStatus
 from app.errors import ErrorCode
 from app.events import ConflictResolved, FinalReport, PlanReady, TaskFailed
 from app.flow import wording
-from app.flow.answer_cache import CachedAnswer, cache_answer
-from app.flow.compose import answering_agent, composed, speaker
+from app.flow.answer_cache import cache_answer
+from app.flow.orchestrate import reply_to
 from app.flow.outputs import findings_of, report_of
 from app.flow.state import RunContext, RunState
-from app.flow.wording import DEADLINE_MESSAGE, failure_message
-from app.links import LinkGuard
-from app.reasoning import Classification, Composition
-from app.reasoning.sentences import sentence
+from app.flow.wording import as_of_lead, failure_message
+from app.reasoning import ComposeRequest, Composition
+
+_DELTA_CHARS = 48
+"""Text is streamed in pieces of about this length: smooth to read, few rows in the journal."""
 
 
 async def respond(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     """The last node: chitchat reply, answer, or error answer with what could be saved."""
     context = runtime.context
-    if state["decision"] in ("chitchat", "refused"):
-        await _finish_answer(context, state, _reply(state["classification"]), ())
+    if (reply := reply_to(state["classification"])) is not None:
+        said = Composition(
+            answer=reply.text, outcome=reply.outcome, reasoning="", confidence=reply.confidence, follow_up_questions=()
+        )
+        await _finish_answer(context, state, said, ())
     elif failed := failed_outcomes(context.outcomes):
         await fail(context, state, failed)
     else:
@@ -63,43 +68,30 @@ async def _finish_answer(
         context.stream_text(composition.answer, ORCHESTRATOR, streaming=False)
         context.trace.formatter(0)
     departments = () if chitchat else context.ports.agents.accessible_departments(context.asking.principal)
-    resolved = bool(state.get("verdicts"))
-    metadata = context.trace.execution_metadata(context.outcomes, departments, resolution_applied=resolved)
-    answer = final_answer(context, composition, evidence, composition.confidence, metadata)
-    plan = _run_plan(state.get("plan"), context.outcomes)
-    report = report_of(context.outcomes, context.ports.agents)
+    verdicts = state.get("verdicts", ())
+    metadata = context.trace.execution_metadata(context.outcomes, departments, resolution_applied=bool(verdicts))
     cache_answer(context, state, composition, evidence)
     await commit(
-        context, answer, composition.outcome, plan, answering_agent(context, state), report, state.get("verdicts", ())
-    )
-
-
-def final_answer(
-    context: RunContext, text: Composition | Report, evidence: tuple[Evidence, ...], confidence: float,
-    metadata: ExecutionMetadata,
-) -> FinalAnswer:  # fmt: skip
-    """The seed's final answer (§5), with everything the trace holds by now."""
-    return FinalAnswer(
-        answer=text.answer, evidence=evidence, reasoning=text.reasoning, confidence_score=round(confidence, 4),
-        follow_up_questions=text.follow_up_questions, flow_action=context.trace.actions, execution_metadata=metadata,
+        context, composition, composition.outcome, metadata, composition.confidence, evidence,
+        plan=_run_plan(state.get("plan"), context.outcomes), agent=answering_agent(context, state),
+        report=report_of(context.outcomes, context.ports.agents), conflicts=verdicts,
     )  # fmt: skip
 
 
 async def commit(
-    context: RunContext, answer: FinalAnswer, outcome: Outcome, plan: dict[str, Any] | None, agent: str | None,
-    report: str, conflicts: Sequence[Conflict],
+    context: RunContext, text: Composition | Report, outcome: Outcome, metadata: ExecutionMetadata, confidence: float,
+    evidence: tuple[Evidence, ...] = (), *, plan: dict[str, Any] | None = None, agent: str | None = None,
+    report: str = "", conflicts: Sequence[Conflict] = (),
 ) -> None:  # fmt: skip
-    """End a run with its answer; `plan` is the plan as it ended, `agent` whose answer counted, `report` see
-    `flow.outputs`, `conflicts` what was weighed for it."""
+    """End a run with the seed's final answer (§5), with everything the trace holds by now; `plan` is the plan as it
+    ended, `agent` whose answer counted, `report` see `flow.outputs`, `conflicts` what was weighed for it."""
+    answer = FinalAnswer(
+        answer=text.answer, evidence=evidence, reasoning=text.reasoning, confidence_score=round(confidence, 4),
+        follow_up_questions=text.follow_up_questions, flow_action=context.trace.actions, execution_metadata=metadata,
+    )  # fmt: skip
     result = _addressed(context, to_json(answer), outcome)
     told = FinalReport(answer=result, report=report)
     await _finish(context, plan, TaskStatus.COMPLETED, result, told, conflicts, active_agent=agent)
-
-
-async def fail_late(context: RunContext, state: RunState) -> None:
-    """Commit a run that did not end within its deadline."""
-    failed = [outcome for outcome in context.outcomes if not outcome.ok]
-    await fail(context, state, failed, code=ErrorCode.RUN_DEADLINE_EXCEEDED, message=DEADLINE_MESSAGE)
 
 
 async def fail(
@@ -107,24 +99,23 @@ async def fail(
     message: str | None = None,
 ) -> None:  # fmt: skip
     """Commit a run that failed: which agents succeeded, and the best answer from what they found (§6)."""
-    fallback = ""
-    if any(outcome.ok for outcome in context.outcomes):
-        agents = tuple(dict.fromkeys(outcome.step.step.agent for outcome in failed))
-        fallback = (await composed(context, state, agents, stream=False)).answer
+    agents = tuple(dict.fromkeys(outcome.step.step.agent for outcome in failed))
+    has_some = any(outcome.ok for outcome in context.outcomes)
+    fallback = (await composed(context, state, agents, stream=False)).answer if has_some else ""
     is_late = any(outcome.error is not None and outcome.error.error_type == "deadline" for outcome in failed)
     code = code or (ErrorCode.RUN_DEADLINE_EXCEEDED if is_late else ErrorCode.AGENT_EXECUTION_FAILED)
     message = message or failure_message(failed[0].step.step.agent, failed[0].tool)
-    details: dict[str, Any] = next(filter(None, map(failure_of, failed)), {"error_type": code.value.lower()})
     plan = _run_plan(state.get("plan"), context.outcomes)
-    await commit_failed(context, code, message, fallback, plan, details, state.get("verdicts", ()))
+    await commit_failed(context, code, message, fallback, plan, state.get("verdicts", ()), failed)
 
 
 async def commit_failed(
     context: RunContext, code: ErrorCode, message: str, fallback: str, plan: dict[str, Any] | None,
-    details: dict[str, Any], conflicts: Sequence[Conflict],
+    conflicts: Sequence[Conflict], failed: Sequence[StepOutcome] = (),
 ) -> None:  # fmt: skip
-    """End a run without its answer; `fallback` is the best that can be said, `plan` the plan as it ended, `details` go
-    into the trace."""
+    """End a run without its answer; `fallback` is the best that can be said, `plan` the plan as it ended, the first of
+    the steps that `failed` goes into the trace."""
+    details = next(filter(None, map(failure_of, failed)), {"error_type": code.value.lower()})
     context.trace.add("ErrorHandler", "error_handler", "handled", error_details=details)
     error = ErrorAnswer(
         error=True, error_code=code.value, error_message=message, partial_results=_partial_results(context.outcomes),
@@ -179,23 +170,10 @@ def _partial_results(outcomes: Sequence[StepOutcome]) -> dict[str, PartialResult
     failed = {o.step.step.agent: o.error.message for o in reversed(outcomes) if o.error is not None}
     results: dict[str, PartialResult] = {}
     for agent in dict.fromkeys(o.step.step.agent for o in outcomes if o.step.step.agent != ORCHESTRATOR):
-        answers = [finding.answer for finding in findings if finding.agent == agent and finding.found]
-        if agent in failed:
-            results[agent] = PartialResult(status="failed", error=failed[agent])
-        else:
-            results[agent] = PartialResult(status="success", answer="\n".join(answers))
+        answer = "\n".join(finding.answer for finding in findings if finding.agent == agent and finding.found)
+        told = {"error": failed[agent]} if agent in failed else {"answer": answer}
+        results[agent] = PartialResult(status="failed" if agent in failed else "success", **told)
     return results
-
-
-def _reply(found: Classification) -> Composition:
-    """What is said to somebody who asked nothing, or whose question was refused."""
-    if found.kind == "refused":
-        text, outcome, confidence = sentence("refused", found.language), "refused", 0.0
-    else:
-        text = LinkGuard((), language=found.language).clean(found.chitchat_response)
-        outcome, confidence = "chitchat", found.confidence
-    said = {"answer": text, "outcome": outcome, "confidence": confidence}
-    return Composition.model_validate({**said, "reasoning": "", "follow_up_questions": ()})
 
 
 def _addressed(context: RunContext, answer: dict[str, Any], outcome: Outcome) -> dict[str, Any]:
@@ -207,26 +185,115 @@ async def answer_from_cache(state: RunState, runtime: Runtime[RunContext]) -> Ru
     """Node for repeated questions: announce the remembered plan (its steps completed), tell the answer, and
     commit it as a run of its own. Only the steps are missing: none was run."""
     context, known, clock = runtime.context, state["remembered"], time.perf_counter()
+    writer, composition = context.run.writer, known.composition
     plan = known.plan and known.plan.model_copy(update={"original_query": context.asking.request.query})
     done = ended_plan(plan, {step.number: "completed" for step in plan.steps}, all_well=True) if plan else None
     context.trace.recalled(known.resolution)
     if plan and done:
-        context.run.writer.append(PlanReady(plan=done))
-        _announce(context, known, plan)
-    agent = answering_agent(context, state)
-    context.stream_text(known.composition.answer, speaker(context, state), streaming=False)
+        writer.append(PlanReady(plan=done))
+        writer.append(wording.plan_ready_progress(plan.steps))
+        writer.append(wording.all_ran_progress(known.outputs))
+        if known.verdicts:
+            writer.append(resolved_event(known.verdicts))
+    context.stream_text(composition.answer, speaker(context, state), streaming=False)
     context.trace.formatter(round((time.perf_counter() - clock) * 1000))
     departments = context.ports.agents.accessible_departments(context.asking.principal) if plan else ()
     spent = {"total_duration_ms": context.trace.elapsed_ms(), "accessible_departments": departments, "cached": True}
-    metadata, composition = known.metadata.model_copy(update=spent), known.composition
-    answer = final_answer(context, composition, known.evidence, composition.confidence, metadata)
-    await commit(context, answer, composition.outcome, done, agent, known.report, known.verdicts)
+    metadata = known.metadata.model_copy(update=spent)
+    await commit(
+        context, composition, composition.outcome, metadata, composition.confidence, known.evidence, plan=done,
+        agent=answering_agent(context, state), report=known.report, conflicts=known.verdicts,
+    )  # fmt: skip
     return {}
 
 
-def _announce(context: RunContext, known: CachedAnswer, plan: Plan) -> None:
-    writer = context.run.writer
-    writer.append(wording.plan_ready_progress(plan.steps))
-    writer.append(wording.all_ran_progress(known.outputs))
-    if known.verdicts:
-        writer.append(resolved_event(known.verdicts))
+async def composed(
+    context: RunContext, state: RunState, failed_agents: tuple[str, ...], *, stream: bool
+) -> Composition:
+    """Run the composer to its end; the day that was asked for is named first. The answer is what was streamed."""
+    request = compose_request(context, state, failed_agents)
+    hosts = context.limits.trusted_link_hosts
+    guard = guard_of([request.query], request.findings, request.language, hosts, request.evidence)
+    agent = speaker(context, state) if stream else ""
+    told, held = "", _lead(context, state)
+    composition: Composition | None = None
+
+    def tell(text: str) -> None:
+        nonlocal told
+        told += text
+        if agent and text:
+            context.stream_text(text, agent, streaming=True)
+
+    async for piece in context.ports.reasoner.compose(request):
+        if isinstance(piece, Composition):
+            composition = piece
+            continue
+        held += guard.feed(piece)
+        if len(held) >= _DELTA_CHARS:
+            tell(held)
+            held = ""
+    tell(held + guard.finish())
+    if composition is None:
+        raise RuntimeError("the composer ended without a composition")
+    further = tuple(map(guard.clean, composition.follow_up_questions))
+    cleaned = {"answer": told, "reasoning": guard.clean(composition.reasoning), "follow_up_questions": further}
+    return composition.model_copy(update=cleaned)
+
+
+def compose_request(context: RunContext, state: RunState, failed_agents: tuple[str, ...]) -> ComposeRequest:
+    """All the answer may be made of; works for a cut run as well."""
+    classification, limits = state["classification"], context.limits
+    findings = state["findings"] if "findings" in state else findings_of(context.outcomes)
+    return ComposeRequest(
+        query=classification.refined_query, language=classification.language, findings=findings,
+        summaries=_texts(context.outcomes, SUMMARY_TOOL), computations=_texts(context.outcomes, MATH_TOOL),
+        refusals=_refusals(context.outcomes), conflicts=state.get("conflicts", ()), evidence=state.get("evidence", ()),
+        failed_agents=failed_agents,
+        max_follow_up_questions=limits.max_follow_up_questions if limits.enable_follow_up_questions else 0,
+    )  # fmt: skip
+
+
+def _lead(context: RunContext, state: RunState) -> str:
+    """As of which day the answer speaks; empty when today's documents were read, or none."""
+    as_of = context.asking.as_of(state["classification"])
+    if as_of is None or not any(outcome.tool == RAG_TOOL for outcome in context.outcomes):
+        return ""
+    return f"{as_of_lead(as_of.day, state['classification'].language)}\n\n"
+
+
+def _texts(outcomes: Sequence[StepOutcome], tool: str) -> tuple[str, ...]:
+    """What a tool said, in plan order."""
+    ended = sorted((o for o in outcomes if o.step.step.tool == tool), key=lambda outcome: outcome.step.number)
+    return tuple(outcome.result.text for outcome in ended if outcome.result is not None and outcome.result.text)
+
+
+def _refusals(outcomes: Sequence[StepOutcome]) -> tuple[str, ...]:
+    """Why tools that compute or fetch could not; of those that read the company's own sources the run itself tells."""
+    ended = [o for o in sorted(outcomes, key=lambda o: o.step.number) if o.step.step.tool not in RETRIEVAL_TOOLS]
+    return tuple(dict.fromkeys(o.error.message for o in ended if o.error and o.error.error_type == "tool_failed"))
+
+
+def answering_agent(context: RunContext, state: RunState) -> str | None:
+    """The department whose answer counted, the surest of several; None when none found anything."""
+    told = best_by_agent(context, state)
+    agents = context.ports.agents
+    readers = [agent for agent in told if agent in agents.names and not agents.spec(agent).is_pool]
+    return max(readers, key=lambda agent: told[agent], default=None)
+
+
+def speaker(context: RunContext, state: RunState) -> str:
+    """Who tells the answer: the one agent that found something, else the orchestrator."""
+    found = best_by_agent(context, state)
+    return next(iter(found)) if len(found) == 1 else ORCHESTRATOR
+
+
+def best_by_agent(context: RunContext, state: RunState) -> dict[str, float]:
+    """Each agent or pool that found something, with its best confidence; of a remembered answer all are as sure."""
+    if "remembered" in state:
+        return {output.agent: 1.0 for output in state["remembered"].outputs if any(q.answer for q in output.queries)}
+    findings = state["findings"] if "findings" in state else findings_of(context.outcomes)
+    best: dict[str, float] = {}
+    for finding in findings:
+        if finding.found:
+            best[finding.agent] = max(best.get(finding.agent, 0.0), finding.confidence)
+    return best

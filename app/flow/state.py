@@ -1,15 +1,11 @@
 """A run's world: what the nodes of the department flow read (context) and hand on (state)."""
 
-import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Literal, TypedDict
 from uuid import UUID
 
-from cachetools import TTLCache
-
-from app.agents.handover import Floor, Reason
 from app.agents.registry import AgentRegistry
 from app.agents.spec import AgentSpec
 from app.agents.step import StepOrder, StepOutcome, Steps
@@ -19,12 +15,12 @@ from app.domain.knowledge import Evidence, Finding
 from app.domain.plan import Plan, PlannedStep
 from app.domain.principal import Principal
 from app.domain.record import Record
-from app.domain.tasks import ChatRequest, Message, PrivateContext, Recollection
-from app.domain.zones import HOME, zone_named
-from app.events import TextDelta
-from app.flow.answer_cache import MAX_ENTRIES, AnswerCache, AnswerKey, CachedAnswer
+from app.domain.tasks import ChatRequest, Message, PrivateContext
+from app.domain.zones import HOME
+from app.events import Handover, TextDelta
+from app.flow.answer_cache import AnswerCache, AnswerKey, CachedAnswer
 from app.flow.trace import Trace
-from app.reasoning import AgentOffer, AsOf, Classification, Probe, Reasoner, ResolvedPoint
+from app.reasoning import AgentOffer, AsOf, Classification, PlanRequest, Reasoner, ResolvedPoint
 from app.reasoning.budget import Account, Ledger
 from app.retrieval.cache import Corpus
 from app.retrieval.search import Retriever
@@ -32,7 +28,6 @@ from app.sessions.memory import MemoryManager, SessionMemory
 from app.sessions.session import TenantClock
 from app.tasks.registry import TaskRegistry
 from app.tasks.run import TaskRun
-from app.telemetry import CacheUse
 
 RESERVE_SHARE = 0.1
 """Part of the run's deadline kept back for weighing and writing the answer."""
@@ -145,6 +140,51 @@ class RunContext:
         self.listener.on_message(Message(role="assistant", content=text))
 
 
+class Reply(Record):
+    """What is said to somebody who asked nothing: small talk answered, or a request refused."""
+
+    text: str
+    outcome: Literal["chitchat", "refused"]
+    confidence: float = 0.0
+
+
+Reason = Literal["better_match", "no_evidence"]
+"""Why an agent hands over: the question belongs to another, whose documents bear on it at least as much; or nothing was
+found above ``min_relevance_score``. Never what a document says."""
+
+
+@dataclass(frozen=True)
+class Floor:
+    """Who had the floor in this turn, in order. Nobody gets it twice, and it passes at most `max_handovers` times."""
+
+    held_by: tuple[str, ...]
+    max_handovers: int
+    handovers: int = 0
+
+    @property
+    def is_final(self) -> bool:
+        """Whether it stays where it is."""
+        return self.handovers >= self.max_handovers
+
+    def may_pass_to(self, agent: str) -> bool:
+        """Whether this agent can still be given the floor."""
+        return not self.is_final and agent not in self.held_by
+
+    def handover_to(self, agent_id: str, reason: Reason) -> tuple["Floor", Handover]:
+        """The floor as it stands then, and the event that tells. Raises `ValueError` when it may not pass there."""
+        if not self.may_pass_to(agent_id) or not self.held_by:
+            raise ValueError(f"{agent_id} cannot be given the floor: {self}")
+        event = Handover(from_agent=self.held_by[-1], to_agent=agent_id, reason=reason)
+        return Floor((*self.held_by, agent_id), self.max_handovers, self.handovers + 1), event
+
+
+def successor(floor: Floor, relevance: Mapping[str, float], least: float) -> str | None:
+    """Who takes over: of the agents that had no turn yet, the one whose documents bear on the question best (0-1), at
+    least `least`; of equal ones the first by name."""
+    able = [agent for agent, bears in relevance.items() if bears >= least and floor.may_pass_to(agent)]
+    return min(able, key=lambda agent: (-relevance[agent], agent), default=None)
+
+
 @dataclass(frozen=True)
 class Hop:
     """A hand-over that was decided: to whom, why, and what that agent is asked."""
@@ -165,8 +205,10 @@ class RunState(TypedDict, total=False):
     offers: tuple[AgentOffer, ...]
     classification: Classification
     plan: Plan
-    probes: tuple[Probe, ...]
-    """Where the evidence lives for what was asked; what hand-overs are decided by."""
+    request: PlanRequest
+    """What the plan was made from; hand-overs are decided by its probes."""
+    follows_up: str
+    """The session's active agent, where the plan is a follow-up's."""
     floor: Floor
     hop: Hop | None
     """The next hand-over; None when the question stays where it is."""
@@ -177,46 +219,3 @@ class RunState(TypedDict, total=False):
     conflicts: tuple[ResolvedPoint, ...]
     verdicts: tuple[Conflict, ...]
     """All that was weighed, with every score: what the trace, the ``conflict_resolved`` event and the ledger tell."""
-
-
-class Opening:
-    """Makes the contexts of one flow's runs."""
-
-    def __init__(self, ports: Ports, limits: FlowLimits):
-        self.ports = ports
-        self.limits = limits
-        self._memory: AnswerCache = TTLCache(MAX_ENTRIES, limits.cache_ttl_seconds)
-        """The flow's own: no other flow, with other tools or settings, ever reads it."""
-
-    async def context(self, run: TaskRun, caches: CacheUse) -> RunContext:
-        """The world of a claimed run; reads the conversation it stands in."""
-        request = ChatRequest.model_validate(run.task.request)
-        known = await self.recall(run.principal, run.task.session_id, request)
-        now = self.ports.now()
-        limit_seconds = self.limits.task_deadline_ms / 1000
-        if run.task.deadline is not None:
-            limit_seconds = min(limit_seconds, max((run.task.deadline - now).total_seconds(), 0.0))
-        account = self.account(run.principal, run.task.task_id, limit_seconds)
-        listener = self.ports.memory.listener(run.principal, run.task.session_id, run.task.task_id)
-        listener.on_message(Message(role="user", content=request.query))
-        return RunContext(
-            ports=self.ports, limits=self.limits, run=run, asking=await self.asking(run.principal, request, known),
-            deadline=asyncio.get_running_loop().time() + limit_seconds,
-            trace=Trace(self.ports.now, caches, account.doings), memory=self._memory, account=account,
-            listener=listener,
-        )  # fmt: skip
-
-    async def recall(self, principal: Principal, session_id: UUID, request: ChatRequest) -> Recollection:
-        """What is known of the conversation a question stands in; a history the caller gave counts instead of ours."""
-        return await self.ports.memory.recall(principal, session_id, request.query, request.history_chat)
-
-    async def asking(self, principal: Principal, request: ChatRequest, known: Recollection) -> Asking:
-        """A question with its asker, on the day it is in the asker's zone."""
-        time_zone = await self.ports.clock.zone_of(principal)
-        today = self.ports.now().astimezone(zone_named(time_zone)).date()
-        return Asking(principal, request, known.history, today, time_zone, known.active_agent)
-
-    def account(self, principal: Principal, run_id: UUID, limit_seconds: float) -> Account:
-        """Models have to be done a little before the run, so that the rules can still answer."""
-        now = asyncio.get_running_loop().time()
-        return Account(principal, run_id, now + limit_seconds * (1 - RESERVE_SHARE), self.ports.ledger)

@@ -8,7 +8,7 @@ from typing import Any
 from app.agents.step import StepOutcome, failure_of
 from app.domain.answer import ExecutionMetadata, FlowAction, ModelUsage, PerformanceMetrics, ToolUsage, to_json
 from app.domain.plan import ORCHESTRATOR, answers_a_query
-from app.flow.outputs import content_quality, tool_trace
+from app.flow.outputs import content_quality
 from app.reasoning import AsOf
 from app.reasoning.budget import Doings, Spent
 from app.telemetry import CacheUse
@@ -25,7 +25,6 @@ class Trace:
         self.caches = caches
         self.models = models
         self._actions: list[FlowAction] = []
-        self.started_at = now()
         self._clock = time.perf_counter()
         self.resolution_ms = 0
         self._lesser: list[str] = []
@@ -174,7 +173,7 @@ def _call_metadata(outcome: StepOutcome) -> dict[str, Any]:
     if outcome.result is not None and outcome.result.trace:
         told["trace"] = list(outcome.result.trace)
     if len(outcome.calls) > 1:
-        told["calls"] = [to_json(tool_trace(use)) for use in outcome.calls]
+        told["calls"] = [to_json(use) for use in outcome.calls]
     return told
 
 

@@ -11,9 +11,8 @@ from uuid import UUID
 
 import structlog
 
-from app.agents.dispatch import Dispatch, RemoteSteps
 from app.agents.registry import AgentRegistry
-from app.agents.remote import StepService
+from app.agents.remote import Dispatch, RemoteSteps, StepService
 from app.agents.run import StepRunner
 from app.agents.spec import FileRefused
 from app.api.auth import Authenticator, Claims, KeySource

@@ -14,7 +14,7 @@ from app.domain.tasks import ChatRequest, Recollection
 from app.errors import ErrorCode
 from app.events import Handover, NavigationError, PlanReady, ToolRequest
 from app.main import Services
-from app.reasoning.llm.prompts import FOLDER
+from app.reasoning.sentences import FOLDER
 from tests.acceptance.asking import Told, ask
 from tests.acceptance.poison_texts import OWN
 from tests.acceptance.poisoned import forbidden_documents, poisoned_documents

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import app.main.services
-from app.agents.dispatch import Dispatch
+from app.agents.remote import Dispatch
 from app.bus import Bus, Subscription
 from app.bus.memory import MemoryBus
 from app.bus.redis import RedisChannel

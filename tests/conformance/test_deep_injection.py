@@ -9,8 +9,8 @@ import pytest
 
 from app.domain.deep import Asked, Observation, Research
 from app.domain.plan import RAG_TOOL
+from app.flow.deep.acting import carries_out
 from app.flow.deep.state import DeepState, Talk
-from app.flow.deep.tool_calls import carries_out
 from app.reasoning.deep import Found, Solved, ToolWish
 from tests.conformance import deep_calls as calls
 from tests.conformance.asking_models import paid

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from app.domain.deep import Asked, Critique, DeepMessage, DeepPlan, Observation, Report, Research, Working
+from app.reasoning import sentences
 from app.reasoning.budget import Limits
 from app.reasoning.deep import Found, Solved, ToolWish
-from app.reasoning.llm import prompts
 from app.reasoning.llm.deep import ModelDeepReasoner
 from tests.conformance import deep_calls as calls
 from tests.conformance.asking_models import paid
@@ -410,11 +410,11 @@ class TestFinalizer:
 class TestPrompts:
     @pytest.mark.parametrize("stage", DEEP_STAGES)
     def test_stand_in_both_languages_and_in_the_digest(self, stage: str) -> None:
-        assert {prompts.load(stage, "vi").version, prompts.load(stage, "en").version} == {1}
-        assert (prompts.FOLDER / f"{stage}.vi.md").exists()
+        assert {sentences.load(stage, "vi").version, sentences.load(stage, "en").version} == {1}
+        assert (sentences.FOLDER / f"{stage}.vi.md").exists()
 
     async def test_the_identity_names_models_prompts_and_rules(self, mind: ModelDeepReasoner) -> None:
-        assert mind.identity == f"llm/m/{prompts.digest()}/deep/rules/marked"
+        assert mind.identity == f"llm/m/{sentences.digest()}/deep/rules/marked"
 
     async def test_stay_bounded_however_much_was_found(self, server: ModelServer, mind: ModelDeepReasoner) -> None:
         long = calls.finding("Quy định rất dài. " * 500, "long")

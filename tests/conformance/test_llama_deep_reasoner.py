@@ -7,10 +7,10 @@ import pytest
 
 from app.domain.deep import Asked
 from app.reasoning.llm import TimeLimits
-from app.reasoning.llm.prompts import load
 from app.reasoning.llm.request import CallOutcome, ModelFailed, Request
 from app.reasoning.llm.shapes import ACTIONS, CritiqueShape, DeepPlanShape
 from app.reasoning.llm.structured import Shape, parse, schema_of
+from app.reasoning.sentences import load
 from tests.conformance import deep_calls as calls
 from tests.conformance.asking_models import ladder_to, paid
 from tests.conformance.deep_calls import DEEP_RESULTS, deep_reasoner_to

@@ -8,11 +8,11 @@ import pytest
 from app.domain.knowledge import Finding
 from app.reasoning import AnswerRequest, ComposeRequest
 from app.reasoning.llm import TimeLimits
-from app.reasoning.llm.prompts import load
 from app.reasoning.llm.request import CallOutcome, ModelFailed, Request
 from app.reasoning.llm.shapes import AnswerShape, PlanShape
 from app.reasoning.llm.structured import parse, schema_of
 from app.reasoning.local import LocalReasoner
+from app.reasoning.sentences import load
 from tests import factories
 from tests.conformance.asking_models import composed, ladder_to, paid, reasoner_to
 from tests.fakes.llama import LlamaServer

@@ -7,7 +7,7 @@ from typing import Any
 
 from app.domain.deep import Critique, DeepPlan, Report, Working
 from app.reasoning.deep import Action, ActRequest, CritiqueRequest, DecomposeRequest, Found, Solved, TellRequest
-from app.reasoning.llm.prompts import load
+from app.reasoning.sentences import load
 from tests.fakes.house_mind import lines_of
 from tests.fakes.model_server import Asked, Reply
 

@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any
 
-from app.reasoning.llm.prompts import FOLDER, load
+from app.reasoning.sentences import FOLDER, load
 from tests.fakes.model_server import Asked, Reply
 
 STAGES = ("plan", "answer", "arguments", "claims", "compose")

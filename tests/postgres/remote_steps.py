@@ -6,8 +6,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any, cast
 
-from app.agents.dispatch import RemoteSteps
-from app.agents.remote import StepService
+from app.agents.remote import RemoteSteps, StepService
 from app.agents.run import StepRunner
 from app.agents.step import StepOrder
 from app.domain.plan import PlannedStep, Step

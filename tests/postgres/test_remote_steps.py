@@ -276,7 +276,7 @@ class TestStopping:
 
 
 def _steady(outcome: StepOutcome) -> StepOutcome:
-    calls = tuple(replace(call, duration_ms=0) for call in outcome.calls)
+    calls = tuple(call.model_copy(update={"duration_ms": 0}) for call in outcome.calls)
     return replace(
         outcome, started_at=outcome.started_at.min, ended_at=outcome.ended_at.min, duration_ms=0, calls=calls
     )

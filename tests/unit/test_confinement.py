@@ -24,7 +24,7 @@ SAME_CALL = {"fstatat": "newfstatat"}
 
 CONFINED = """
 import ctypes, os, platform, socket, subprocess, sys
-from app.confinement import confine, detach, granted_numbers
+from app.confinement.kernel import confine, detach, granted_numbers
 libc = ctypes.CDLL(None, use_errno=True)
 detach()
 {before}
@@ -92,7 +92,7 @@ class TestConfine:
 
     def test_leaves_no_network_to_whoever_forks(self) -> None:
         program = (
-            "from app.confinement import detach; import socket; detach()\n"
+            "from app.confinement.kernel import detach; import socket; detach()\n"
             "try: socket.create_connection(('127.0.0.1', 1), 1)\n"
             "except OSError as error: print(error.errno)"
         )

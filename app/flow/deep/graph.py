@@ -1,8 +1,9 @@
 """The deep flow's graph, as the seed draws it, and the handler that takes a run through it."""
 
-import asyncio
 import logging
-from uuid import uuid4
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
 
 from langgraph.graph import END, START, StateGraph
 from langgraph.graph.state import CompiledStateGraph
@@ -10,29 +11,34 @@ from langgraph.graph.state import CompiledStateGraph
 from app.agents.registry import ROLES
 from app.agents.run import guard_of
 from app.domain.deep import Asked
-from app.domain.plan import ChitchatPlan, Plan
-from app.domain.principal import Principal
-from app.domain.tasks import ChatRequest, Recollection
-from app.errors import AppError, ErrorCode
+from app.domain.knowledge import Language
+from app.domain.plan import Plan
+from app.errors import ErrorCode
 from app.flow.deep.acting import acting_graph
 from app.flow.deep.context import DeepContext, DeepPorts, GraphState, Parked
-from app.flow.deep.finalize import finalize
-from app.flow.deep.orchestrate import orchestrate, path
-from app.flow.deep.plan_view import ended_plan_of, plan_of
-from app.flow.deep.stages import cleaned_plan, criticise, plan, planned_question, reply_to, stage, take_in
+from app.flow.deep.orchestrate import ended_plan_of, orchestrate, path, plan_of
+from app.flow.deep.stages import cleaned_plan, criticise, finalize, plan, planned_question, stage, take_in
 from app.flow.deep.state import DeepLimits, DeepState
-from app.flow.orchestrate import classify, offers_for
+from app.flow.orchestrate import Flow, ending_with, offers_for
 from app.flow.respond import commit_failed
-from app.flow.state import FlowLimits, Opening, Ports, RunContext
-from app.flow.wording import DEADLINE_MESSAGE
-from app.reasoning import Classification
-from app.reasoning.budget import charged_to
+from app.flow.state import Asking, FlowLimits, Ports, RunContext
+from app.reasoning import AgentOffer, Classification
 from app.reasoning.deep import DecomposeRequest
 from app.tasks.run import TaskRun
-from app.telemetry import counting_cache_use
 
 DeepGraph = CompiledStateGraph[GraphState, DeepContext, GraphState, GraphState]
 _log = logging.getLogger(__name__)
+Dependence = Callable[[str, Language], bool]
+"""Whether a question (complete on its own, in this language) has several steps that depend on one another."""
+
+
+def needs_deep(classification: Classification, query: str, is_dependent: Dependence) -> bool:
+    """Whether a classified question needs steps that depend on one another; in doubt, and for a follow-up, it does
+    not."""
+    if classification.kind not in ("simple", "task") or classification.is_follow_up:
+        return False
+    language = classification.language
+    return is_dependent(query, language) and is_dependent(classification.refined_query or query, language)
 
 
 def build_deep_graph() -> DeepGraph:
@@ -54,46 +60,28 @@ def build_deep_graph() -> DeepGraph:
     return graph.compile()
 
 
-class DeepFlow:
+class DeepFlow(Flow):
     """Runs questions that need several steps; `run` is a worker's handler for them."""
 
     def __init__(self, ports: Ports, deep: DeepPorts, limits: FlowLimits, deep_limits: DeepLimits | None = None):
         """`ports` and `limits` are the department flow's: both flows share agents, tools, journal and budget."""
-        self.ports = ports
-        self.deep = deep
-        self.limits = limits
-        self.deep_limits = deep_limits or DeepLimits()
-        self._opening = Opening(ports, limits)
+        super().__init__(ports, limits)
+        self.deep, self.deep_limits = deep, deep_limits or DeepLimits()
         self._graph = build_deep_graph()
 
-    async def run(self, run: TaskRun) -> None:
-        """Take a claimed chat task to its terminal event, or to where a person has to decide: then it returns without
-        one. Raises `StaleAttempt` when the run was lost to another."""
-        with counting_cache_use() as caches:
-            context = await self._opening.context(run, caches)
-            with charged_to(context.account):
-                await self.go_on(context)
-
-    async def dry_run(
-        self, principal: Principal, request: ChatRequest, known: Recollection | None = None
-    ) -> Plan | ChitchatPlan:
-        """The planner's first plan, not reviewed; nothing is executed or stored. As the department flow's otherwise."""
-        asking = await self._opening.asking(principal, request, known or Recollection(history=request.history_chat))
-        agents, has_files = offers_for(self.ports, asking), bool(request.files)
-        with charged_to(self._opening.account(principal, uuid4(), self.limits.task_deadline_ms / 1000)):
-            found = await classify(self.ports, asking, agents)
-            if (reply := reply_to(found)) is not None:
-                return ChitchatPlan(chitchat_response=reply.text)
-            usable = {role: self.deep.solvers.usable(role, principal, agents, has_files=has_files) for role in ROLES}
-            offered = {role: tuple(tool.offer for tool in tools.values()) for role, tools in usable.items()}
-            question = planned_question(found, request.query)
-            made = await self.deep.mind.decompose(
-                DecomposeRequest(
-                    asked=Asked(question=question, language=found.language, style=request.answer_style),
-                    today=asking.today, max_research_steps=self.deep_limits.max_research_steps,
-                    researcher=offered["researcher"], expert=offered["expert"],
-                )
-            )  # fmt: skip
+    async def _drafted(self, asking: Asking, found: Classification, offers: tuple[AgentOffer, ...]) -> Plan:
+        """The planner's first plan, not reviewed."""
+        request = asking.request
+        has_files, question = bool(request.files), planned_question(found, request.query)
+        usable = {role: self.deep.solvers.usable(role, asking.principal, offers, has_files=has_files) for role in ROLES}
+        offered = {role: tuple(tool.offer for tool in tools.values()) for role, tools in usable.items()}
+        made = await self.deep.mind.decompose(
+            DecomposeRequest(
+                asked=Asked(question=question, language=found.language, style=request.answer_style),
+                today=asking.today, max_research_steps=self.deep_limits.max_research_steps,
+                researcher=offered["researcher"], expert=offered["expert"],
+            )
+        )  # fmt: skip
         guard = guard_of([request.query, question], (), found.language, self.limits.trusted_link_hosts)
         plan = cleaned_plan(made, guard, self.deep_limits)
         return plan_of(asking, found.language, {role: tuple(tools) for role, tools in usable.items()}, plan)
@@ -112,23 +100,10 @@ class DeepFlow:
         state = await self._last(context.run)
         if state is not None:
             deep.go_on_from(state)
-        try:
-            await self._go(deep, {"deep": state} if state is not None else {})
-        except Parked:
-            return
-
-    async def _go(self, deep: DeepContext, given: GraphState) -> None:
-        try:
-            async with asyncio.timeout_at(deep.run.deadline) as limit:
+        given: GraphState = {"deep": state} if state is not None else {}
+        with suppress(Parked):
+            async with ending_with(context, partial(_fail, deep)):
                 await self._graph.ainvoke(given, context=deep, config={"recursion_limit": self.deep_limits.most_visits})
-        except TimeoutError:
-            if not limit.expired():
-                raise
-            await _fail(deep, ErrorCode.RUN_DEADLINE_EXCEEDED, DEADLINE_MESSAGE)
-        except AppError as refusal:
-            if refusal.code is ErrorCode.DATABASE_UNAVAILABLE:
-                raise  # nothing is wrong with the run: its next attempt goes on when the database is back
-            await _fail(deep, refusal.code, refusal.detail)
 
     async def _last(self, run: TaskRun) -> DeepState | None:
         if run.attempt <= 1:
@@ -149,4 +124,4 @@ async def _fail(deep: DeepContext, code: ErrorCode, message: str) -> None:
         return
     plan = None if deep.latest is None else ended_plan_of(deep, deep.latest)
     verdicts = () if deep.latest is None else deep.latest.verdicts
-    await commit_failed(deep.run, code, message, "", plan, {"error_type": code.value.lower()}, verdicts)
+    await commit_failed(deep.run, code, message, "", plan, verdicts)

@@ -1,36 +1,38 @@
-"""The nodes without tools: the way in, the planner, and the critic."""
+"""The nodes without tools: the way in, the planner, the critic, and the finalizer."""
 
+import asyncio
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from langgraph.runtime import Runtime
 
-from app.domain.deep import Asked, Critique, DeepMessage, DeepPlan, Party, Stage
-from app.domain.knowledge import Language
-from app.errors import AppError
+from app.domain.answer import ExecutionMetadata, Outcome
+from app.domain.deep import Asked, Critique, DeepMessage, DeepPlan, Party, Report, Stage
+from app.domain.knowledge import Finding
+from app.errors import AppError, ErrorCode
 from app.events import RenavigateRequest, VerificationDone
 from app.flow.deep.context import DeepContext, GraphState, Stopped
-from app.flow.deep.orchestrate import work_id, work_text
-from app.flow.deep.plan_view import announce, completed
-from app.flow.deep.state import DeepLimits, DeepState, Reply
-from app.flow.orchestrate import classify, settle_permission
+from app.flow.deep.orchestrate import announce, completed, ended_plan_of, stop_cause, work_id, work_text
+from app.flow.deep.state import Cause, DeepLimits, DeepState
+from app.flow.orchestrate import classify, reply_to, settle_permission
+from app.flow.outputs import agent_outputs
+from app.flow.resolve import cited, trace_resolution
+from app.flow.respond import commit, commit_failed, resolved_event
+from app.flow.state import Reply
+from app.flow.wording import SENTENCES, all_ran_progress
 from app.links import LinkGuard
 from app.reasoning import Classification
-from app.reasoning.deep import CritiqueRequest, DecomposeRequest
-from app.reasoning.sentences import sentence
+from app.reasoning.budget import LimitReached
+from app.reasoning.deep import CritiqueRequest, DecomposeRequest, TellRequest
 
-Dependence = Callable[[str, Language], bool]
-"""Whether a question (complete on its own, in this language) has several steps that depend on one another."""
-
-
-def needs_deep(classification: Classification, query: str, is_dependent: Dependence) -> bool:
-    """Whether a classified question needs steps that depend on one another; in doubt, and for a follow-up, it does
-    not."""
-    if classification.kind not in ("simple", "task") or classification.is_follow_up:
-        return False
-    language = classification.language
-    return is_dependent(query, language) and is_dependent(classification.refined_query or query, language)
+_PIECE = re.compile(r".{1,48}\S*\s*", re.DOTALL)
+"""Of a text that is told: smooth to read, cut between words."""
+_LAST_SHARE = 0.3
+"""Of the reserve, kept back for committing what the mind says."""
+_CODES: dict[Cause, ErrorCode] = {"deadline": ErrorCode.RUN_DEADLINE_EXCEEDED, "budget": ErrorCode.BUDGET_EXHAUSTED}
+"""Causes that end a run as failed; where tries ran out, nothing was found."""
 
 
 def planned_question(classification: Classification, query: str) -> str:
@@ -98,18 +100,6 @@ async def _file_names(context: DeepContext) -> tuple[str, ...]:
         except AppError:  # it is gone: the tool says so when it is asked
             continue
     return tuple(names)
-
-
-def reply_to(found: Classification) -> Reply | None:
-    """What is said where nothing is asked; None where something is."""
-    match found.kind:
-        case "chitchat":
-            text = LinkGuard((), language=found.language).clean(found.chitchat_response)
-            return Reply(text=text, outcome="chitchat", confidence=found.confidence)
-        case "refused":
-            return Reply(text=sentence("refused", found.language), outcome="refused")
-        case _:
-            return None
 
 
 async def plan(context: DeepContext, deep: DeepState) -> Done:
@@ -190,3 +180,117 @@ def judged(deep: DeepState, critique: Critique) -> DeepState:
 
 def _report(sender: Party, content: str, step: int = 0) -> DeepMessage:
     return DeepMessage(sender=sender, receiver="orchestrator", content=content, step=step)
+
+
+async def finalize(state: GraphState, runtime: Runtime[DeepContext]) -> GraphState:
+    """Tell the answer in the asked-for form, or honestly that there is none, and commit it with the end of the run."""
+    context, deep = runtime.context, state["deep"]
+    if deep.reply is not None:
+        await _reply(context, deep, deep.reply)
+        return {"deep": deep}
+    cause = stop_cause(deep, context.limits)
+    why = stop_reason(cause, deep, context.limits) if cause else ""
+    if cause is None:
+        context.run.run.writer.append(all_ran_progress(agent_outputs(context.run.outcomes)))
+    report = _cleaned(await _told(context, deep, why), context, deep)
+    outcome: Outcome = "answered" if report.solved and cause is None else "not_found"
+    told = {"outcome": "failed" if cause in _CODES else outcome, **({"cause": cause} if cause else {})}
+    context.trace.stage("finalizer", "finalizer", context.since, True, told)
+    if cause in _CODES:
+        context.yield_floor()
+        message, plan = _no_answer(deep, why), ended_plan_of(context, deep)
+        await commit_failed(context.run, _CODES[cause], message, report.answer, plan, deep.verdicts)
+    else:
+        await _answer(context, deep, report, outcome)
+    return {"deep": deep.but(at_work=None)}
+
+
+def stop_reason(cause: Cause, state: DeepState, limits: DeepLimits) -> str:
+    """Why there is no answer, as part of a sentence."""
+    tries = {"plan": limits.max_plan_tries, "research": limits.max_research_tries, "expert": limits.max_expert_tries}
+    told: str = SENTENCES["stop_reasons"][state.asked.language][cause]
+    return told.format(tries=tries.get(cause, 0), step=state.step, task=state.task).rstrip(".")
+
+
+def _no_answer(state: DeepState, why: str) -> str:
+    """The honest message, where no mind is left to say it."""
+    return str(SENTENCES["no_answer"][state.asked.language].format(why=why))
+
+
+def account_of(state: DeepState) -> str:
+    """What was tried, a line each, where no mind is left to tell it."""
+    said = SENTENCES["verdicts"][state.asked.language]
+    lines = [f"{number}. {text}" for number, text in enumerate(state.plan.research if state.plan else (), 1)]
+    lines += [f"{one.task}: {one.text}" for one in state.research]
+    back = f"{said['no']} – "
+    lines += [f"{work_id(one)}: {said['yes'] if one.approved else back + one.feedback}" for one in state.critiques]
+    return "\n".join(lines)
+
+
+async def _told(context: DeepContext, deep: DeepState, why: str) -> Report:
+    """What the mind says in the time that is left; else what can be said without one."""
+    limits = context.run.limits
+    request = TellRequest(
+        asked=deep.asked, plan=deep.plan, research=deep.research, working=deep.working, critiques=deep.critiques,
+        failure=why,
+        max_follow_up_questions=limits.max_follow_up_questions if limits.enable_follow_up_questions else 0,
+    )  # fmt: skip
+    until = context.run.deadline - _LAST_SHARE * (context.run.deadline - context.work_until)
+    try:
+        async with asyncio.timeout_at(until):
+            with context.paying():
+                return await context.ports.mind.tell(request)
+    except (TimeoutError, LimitReached):
+        context.trace.downgrade("finalizer: told without a mind")
+    approved = deep.working if deep.is_answer_approved else None
+    answer = _no_answer(deep, why) if approved is None else approved.text or approved.answer
+    return Report(answer=answer, reasoning=account_of(deep), solved=approved is not None)
+
+
+def _cleaned(report: Report, context: DeepContext, deep: DeepState) -> Report:
+    """Without addresses that no source has."""
+    guard = context.guard(deep, _sources(deep))
+    preferences = (guard.clean(point.preference) for point in deep.points if point.decided)
+    return Report(
+        answer=guard.clean(report.answer),
+        reasoning="\n".join((*dict.fromkeys(preferences), guard.clean(report.reasoning))).strip(),
+        solved=report.solved,
+        follow_up_questions=tuple(map(guard.clean, report.follow_up_questions)),
+    )
+
+
+def _sources(deep: DeepState) -> tuple[Finding, ...]:
+    """What the answer rests on: what the expert names, else what it worked with."""
+    if deep.working is None:
+        return ()
+    own = tuple(finding for one in deep.working.observations for finding in one.findings)
+    found = tuple(finding for research in deep.research for finding in research.findings)
+    return deep.working.findings or (*found, *own)
+
+
+async def _answer(context: DeepContext, deep: DeepState, report: Report, outcome: Outcome) -> None:
+    for piece in _PIECE.findall(report.answer):
+        context.run.stream_text(piece, "finalizer", streaming=True)
+    context.yield_floor()
+    if deep.verdicts:
+        trace_resolution(context.run, deep.verdicts, 0)
+        context.run.run.writer.append(resolved_event(deep.verdicts))
+    is_found = outcome == "answered"
+    confidence = deep.working.confidence if is_found and deep.working else 0.0
+    evidence = cited(_sources(deep)) if is_found else ()
+    metadata, plan = _metadata(context, bool(deep.verdicts)), ended_plan_of(context, deep)
+    await commit(context.run, report, outcome, metadata, confidence, evidence, plan=plan, conflicts=deep.verdicts)
+    context.run.listener.remember_turn(None, deep.asked.question, found=is_found)
+
+
+async def _reply(context: DeepContext, deep: DeepState, reply: Reply) -> None:
+    context.run.stream_text(reply.text, "finalizer", streaming=False)
+    context.trace.stage("finalizer", "finalizer", context.since, True, {"outcome": reply.outcome})
+    context.yield_floor()
+    report = Report(answer=reply.text, reasoning="", solved=False)
+    await commit(context.run, report, reply.outcome, _metadata(context, False), reply.confidence)
+
+
+def _metadata(context: DeepContext, weighed: bool) -> ExecutionMetadata:
+    departments = context.run.ports.agents.accessible_departments(context.run.asking.principal)
+    return context.trace.execution_metadata(context.run.outcomes, departments, resolution_applied=weighed)

@@ -14,6 +14,7 @@ from app.domain.conflicts import Conflict
 from app.domain.deep import Asked, Critique, DeepMessage, DeepPlan, Observation, Research, Reviewed, Stage, Working
 from app.domain.knowledge import Finding
 from app.domain.record import Record
+from app.flow.state import Reply
 from app.reasoning import ResolvedPoint
 
 
@@ -50,14 +51,6 @@ class Talk(Record):
     """Every tool call of this agent for this piece of work, oldest first."""
     calls: int = 0
     """Tool calls of this visit; work that was sent back has its calls anew."""
-
-
-class Reply(Record):
-    """What is said to somebody who asked nothing: small talk answered, or a request refused."""
-
-    text: str
-    outcome: Literal["chitchat", "refused"]
-    confidence: float = 0.0
 
 
 class DeepState(Record):

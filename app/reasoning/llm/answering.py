@@ -12,14 +12,12 @@ from app.domain.knowledge import Finding, Language, Passage, Quote
 from app.reasoning import AnswerRequest, Arguments, ComposeRequest, Composition, Reasoner
 from app.reasoning.budget import note_downgrade
 from app.reasoning.llm import telling
-from app.reasoning.llm.gate import AnswerGate
-from app.reasoning.llm.grounds import Grounds, quote_texts
+from app.reasoning.llm.grounds import AnswerGate, Grounds, quote_texts
 from app.reasoning.llm.ladder import Ladder
-from app.reasoning.llm.prompts import load
 from app.reasoning.llm.request import CallOutcome, ModelFailed, Request
 from app.reasoning.llm.shapes import AnswerShape, ArgumentsShape, ClaimsShape
 from app.reasoning.llm.structured import Question, ask
-from app.reasoning.sentences import sentence
+from app.reasoning.sentences import load, sentence
 from app.text.language import clean
 
 _ANSWER_TOKENS, _ARGUMENT_TOKENS, _CLAIM_TOKENS, _MAX_TOKENS = 500, 250, 900, 900

@@ -37,19 +37,6 @@ _MAX_BYTES = 4_000_000
 """Of one response; a reply of a thousand tokens takes some 300 kB of events."""
 
 
-def open_client(base_url: str, api_key: str, timeout_seconds: float) -> AsyncOpenAI:
-    """A client; empty address = OpenAI's own. It neither retries nor follows redirects, which would carry the key
-    elsewhere."""
-    http_client = httpx2.AsyncClient(
-        timeout=timeout_seconds, follow_redirects=False, event_hooks={"response": [_bound]}
-    )
-    # Local servers want no key, but the client insists on one.
-    return AsyncOpenAI(
-        base_url=base_url or None, api_key=api_key or "none", timeout=timeout_seconds, max_retries=0,
-        http_client=http_client,
-    )  # fmt: skip
-
-
 async def _bound(response: httpx2.Response) -> None:
     if isinstance(response.stream, httpx2.AsyncByteStream):
         response.stream = _Bounded(response.stream)
@@ -134,9 +121,18 @@ class Endpoint:
         cls, base_url: str, model: str, *, api_key: str = "", limits: TimeLimits | None = None,
         prices: Prices | None = None,
     ) -> "Endpoint":  # fmt: skip
-        """An endpoint by its address; empty = OpenAI's own. Nothing is sent yet."""
+        """An endpoint by its address; empty = OpenAI's own. Nothing is sent yet. Its client neither retries nor follows
+        redirects, which would carry the key elsewhere."""
         limits = limits or TimeLimits()
-        return cls(open_client(base_url, api_key, limits.call), model, limits, prices or Prices())
+        http_client = httpx2.AsyncClient(
+            timeout=limits.call, follow_redirects=False, event_hooks={"response": [_bound]}
+        )
+        # Local servers want no key, but the client insists on one.
+        client = AsyncOpenAI(
+            base_url=base_url or None, api_key=api_key or "none", timeout=limits.call, max_retries=0,
+            http_client=http_client,
+        )  # fmt: skip
+        return cls(client, model, limits, prices or Prices())
 
     async def aclose(self) -> None:
         """Close the connections."""

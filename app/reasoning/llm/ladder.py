@@ -107,11 +107,9 @@ class Ladder:
                 pieces.append(piece)  # noqa: PERF401
         return "".join(pieces)
 
-    async def stream(self, purpose: str, request: Request, *, share: float = 1.0) -> AsyncGenerator[str, None]:
+    def stream(self, purpose: str, request: Request, *, share: float = 1.0) -> AsyncGenerator[str, None]:
         """The reply as it comes. Raises `ModelFailed`; close the iterator to stop the model."""
-        async with aclosing(_Attempts(self, purpose, request, share).run(None)) as pieces:
-            async for piece in pieces:
-                yield piece
+        return _Attempts(self, purpose, request, share).run(None)
 
     async def pause(self, tries: int, asked_for: float | None, until: float) -> bool:
         """Wait before the next try; False when there is no time for that."""

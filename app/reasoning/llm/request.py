@@ -132,10 +132,7 @@ TRANSIENT = frozenset({
 })  # fmt: skip
 """Another try of the same call may go better."""
 
-OUTAGES = frozenset({
-    CallOutcome.CUT, CallOutcome.BROKEN, CallOutcome.PROVIDER_ERROR, CallOutcome.RATE_LIMITED, CallOutcome.REJECTED,
-    CallOutcome.UNREACHABLE, CallOutcome.SLOW,
-})  # fmt: skip
+OUTAGES = TRANSIENT - {CallOutcome.EMPTY} | {CallOutcome.REJECTED}
 """Speak against the endpoint rather than against the request."""
 
 FINAL = frozenset({CallOutcome.REFUSAL, CallOutcome.DEADLINE, CallOutcome.BUDGET, CallOutcome.CANCELLED})

@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Generic, TypeVar
@@ -13,12 +13,12 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from app.domain.knowledge import Language
 from app.reasoning.budget import note_downgrade
 from app.reasoning.llm.ladder import Ladder
-from app.reasoning.llm.prompts import load
 from app.reasoning.llm.request import CallOutcome, ModelFailed, Request
+from app.reasoning.sentences import load
 
 _OBJECT = re.compile(r"\{\s*[\"}]")
 """Where an object may begin; other braces are prose."""
-_MAX_ERRORS = 6
+_TRIES, _MAX_ERRORS = 2, 6
 _ERROR_CHARS = 160
 
 
@@ -53,21 +53,16 @@ class Question(Generic[Reply]):
 async def ask(ladder: Ladder, question: Question[Reply]) -> Reply:
     """The reply. A wrong one is shown its errors once. Raises `ModelFailed`."""
     messages = [*load(question.purpose, question.language).messages(question.told, question.instructions)]
-    first = await _said(ladder, question, messages)
-    reply, errors = _read(first, question)
-    if reply is not None:
-        return reply
-    repair = load("repair", question.language).text.format(errors="\n".join(f"- {error}" for error in errors))
-    messages += [{"role": "assistant", "content": first}, {"role": "user", "content": repair}]
-    reply, _ = _read(await _said(ladder, question, messages), question)
-    if reply is None:
-        raise ModelFailed(CallOutcome.MALFORMED)
-    return reply
-
-
-async def _said(ladder: Ladder, question: Question[Reply], messages: Sequence[Mapping[str, str]]) -> str:
-    request = Request(messages, question.max_tokens, schema_of(question.shape), question.purpose)
-    return await ladder.text(question.purpose, request, share=question.share)
+    schema, repair = schema_of(question.shape), load("repair", question.language).text
+    for _ in range(_TRIES):
+        request = Request(messages, question.max_tokens, schema, question.purpose)
+        said = await ladder.text(question.purpose, request, share=question.share)
+        reply, errors = _read(said, question)
+        if reply is not None:
+            return reply
+        told = repair.format(errors="\n".join(f"- {error}" for error in errors))
+        messages += [{"role": "assistant", "content": said}, {"role": "user", "content": told}]
+    raise ModelFailed(CallOutcome.MALFORMED)
 
 
 async def or_else(

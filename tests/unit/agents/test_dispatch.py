@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.agents.dispatch import Dispatch, RemoteSteps
 from app.agents.registry import AgentRegistry
-from app.agents.remote import pack_order, pack_outcome, unpack_order, unpack_outcome
+from app.agents.remote import Dispatch, RemoteSteps, pack_order, pack_outcome, unpack_order, unpack_outcome
 from app.agents.run import StepRunner
 from app.agents.spec import AgentSpec
-from app.agents.step import StepOrder, StepOutcome, ToolUse, unanswered
+from app.agents.step import StepOrder, StepOutcome, unanswered
+from app.domain.answer import ToolTrace
 from app.domain.plan import ORCHESTRATOR, PlannedStep, Step
 from app.domain.tasks import HandedStep, PrivateContext, Task
 from app.reasoning.budget import Account, Ledger, Spent, charged_to
@@ -148,10 +148,9 @@ class TestOutcomes:
         """Also the order of keys and every digit."""
         one = unanswered(order(), NOW, NOW)
         result = ToolResult(text="Có 12 ngày", findings=(finding(passage("12 ngày phép")),), value=value, trace=("t",))
-        outcome = StepOutcome(**{
-            **vars(one), "result": result, "error": None, "calls": (ToolUse("rag_tool", "ok", 3, "a", "b"),),
-            "rejections": ("no",),
-        })  # fmt: skip
+        call = ToolTrace(tool="rag_tool", status="ok", duration_ms=3, input_hash="a", output_hash="b")
+        changes = {"result": result, "error": None, "calls": (call,), "rejections": ("no",)}
+        outcome = StepOutcome(**{**vars(one), **changes})
         got = unpack_outcome(pack_outcome(outcome, account(), CacheUse()))
         assert got == outcome
         assert got.result is not None and repr(got.result.value) == repr(value)

@@ -74,7 +74,7 @@ def written(folder: Path, text: str, name: str = "finance.yaml") -> Path:
 class TestBuiltInAgents:
     def test_are_three_with_the_general_one_last_and_pools_behind(self, registry: AgentRegistry) -> None:
         assert registry.names == (*BUILT_IN, *POOLS)
-        assert [name for name in registry.names if registry.is_pool(name)] == list(POOLS)
+        assert [name for name in registry.names if registry.spec(name).is_pool] == list(POOLS)
         assert [registry.spec(name).is_fallback for name in BUILT_IN] == [False, False, True]
 
     @pytest.mark.parametrize("name", BUILT_IN)

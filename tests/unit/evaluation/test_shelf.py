@@ -5,7 +5,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from app.domain.evaluations import RUN_ID
+from app.domain.oversight import RUN_ID
 from app.evaluation.report import Report
 from app.evaluation.shelf import REPORT_NAME, Shelf
 from tests.factories import principal

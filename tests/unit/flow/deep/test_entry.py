@@ -7,7 +7,8 @@ import pytest
 
 from app.domain.knowledge import Language
 from app.evaluation.dataset import DEFAULT, open_dataset
-from app.flow.deep.stages import needs_deep, planned_question
+from app.flow.deep.graph import needs_deep
+from app.flow.deep.stages import planned_question
 from app.reasoning import Classification
 from app.reasoning.local.intents import needs_steps
 from app.text.language import guess_language

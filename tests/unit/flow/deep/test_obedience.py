@@ -5,8 +5,8 @@ import pytest
 from app.domain.deep import Asked, Critique, DeepPlan, Observation, Report, Research, Working
 from app.domain.tasks import ChatRequest
 from app.errors import ToolFailed
+from app.flow.deep.acting import carries_out
 from app.flow.deep.state import DeepState, Talk
-from app.flow.deep.tool_calls import carries_out
 from app.reasoning.deep import (
     Action,
     ActRequest,

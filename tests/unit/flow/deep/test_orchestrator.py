@@ -5,7 +5,8 @@ import pytest
 from app.domain.deep import Asked, Critique, DeepMessage, DeepPlan, Party, Research, Working
 from app.flow.deep.orchestrate import Next, delegated, next_stage, stop_cause, visible_to
 from app.flow.deep.stages import judged
-from app.flow.deep.state import Cause, DeepLimits, DeepState, Reply, decided
+from app.flow.deep.state import Cause, DeepLimits, DeepState, decided
+from app.flow.state import Reply
 
 LIMITS = DeepLimits(max_plan_tries=2, max_research_tries=2, max_expert_tries=2)
 PLAN = DeepPlan(question="q", research=("a", "b"), logic=("add",))

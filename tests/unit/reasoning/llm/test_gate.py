@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.reasoning import ComposeRequest
-from app.reasoning.llm.gate import AnswerGate
+from app.reasoning.llm.grounds import AnswerGate
 from tests import factories
 
 LEAVE = factories.passage("Nhân viên có 12 ngày phép năm. Tối đa 5 ngày được chuyển sang quý 1.", document="leave")

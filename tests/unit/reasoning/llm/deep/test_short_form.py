@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.knowledge import Language
-from app.reasoning.llm.deep.reporting import short_form
+from app.reasoning.llm.deep import short_form
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.agents.handover import Floor, Reason, successor
+from app.flow.state import Floor, successor
 
 AGENTS = ("general", "hr", "it", "finance", "legal")
 scores = st.floats(0, 1, allow_nan=False)
@@ -20,7 +20,7 @@ def played(first: str, most: int, seen: Sequence[Mapping[str, float]], least: fl
     for probe in seen:
         best = successor(floor, probe, least)
         if best is not None:
-            floor, event = floor.handover_to(best, Reason.NO_EVIDENCE)
+            floor, event = floor.handover_to(best, "no_evidence")
             assert event.speaking == {event.from_agent: False, event.to_agent: True}
     return floor
 
@@ -48,9 +48,9 @@ class TestFloor:
         assert (probe[best] if best else None) == max(others.values(), default=None)
 
     def test_cannot_be_given_back_nor_passed_on_too_often(self) -> None:
-        floor, event = Floor(("hr",), 1).handover_to("it", Reason.BETTER_MATCH)
+        floor, event = Floor(("hr",), 1).handover_to("it", "better_match")
         assert (event.from_agent, event.to_agent, event.reason) == ("hr", "it", "better_match")
         for agent in ("hr", "it", "general"):
             assert not floor.may_pass_to(agent)
             with pytest.raises(ValueError, match="cannot be given the floor"):
-                floor.handover_to(agent, Reason.NO_EVIDENCE)
+                floor.handover_to(agent, "no_evidence")

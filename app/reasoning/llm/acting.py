@@ -11,9 +11,8 @@ from app.domain.deep import Working
 from app.domain.knowledge import Finding
 from app.reasoning.budget import note_downgrade
 from app.reasoning.deep import Action, ActRequest, Found, Solved, ToolWish
-from app.reasoning.llm.deep import telling
-from app.reasoning.llm.deep.planning import deep_grounds
-from app.reasoning.llm.deep.telling import findings_of
+from app.reasoning.llm import deep_telling
+from app.reasoning.llm.deep_telling import findings_of
 from app.reasoning.llm.grounds import Grounds, texts_of
 from app.reasoning.llm.ladder import Ladder
 from app.reasoning.llm.shapes import ACTIONS, FoundShape, SolvedShape, ToolShape
@@ -45,8 +44,8 @@ async def acted(ladder: Ladder, request: ActRequest) -> Action:
     language, grounds = request.asked.language, _grounds(request)
     shape = ACTIONS[request.role, request.calls_left > 0 and bool(request.tools)]
     question = Question(
-        purpose_of(request), language, telling.act(request), shape, _TOKENS[request.role], _SHARE,
-        telling.tools(request.tools, language), lambda reply: _wrong(reply.action, request, grounds),
+        purpose_of(request), language, deep_telling.act(request), shape, _TOKENS[request.role], _SHARE,
+        deep_telling.tools(request.tools, language), lambda reply: _wrong(reply.action, request, grounds),
     )  # fmt: skip
     match (await ask(ladder, question)).action:
         case ToolShape() as call:
@@ -123,9 +122,10 @@ def _unsupported(texts: dict[str, str], grounds: Grounds) -> list[str]:
 
 def _grounds(request: ActRequest) -> Grounds:
     """All that a researcher or expert may rest on."""
-    day, task = request.today, (request.task,) if request.role == "researcher" else ()
-    texts = (*request.asked.files, f"{day.isoformat()} {day:%d/%m/%Y}", *task)
-    return deep_grounds(request.asked, request.plan, texts, request.observations, request.research)
+    asked, plan, day = request.asked, request.plan, request.today
+    task = (request.task,) if request.role == "researcher" else ()
+    given = (asked.question, plan.question, *asked.files, f"{day.isoformat()} {day:%d/%m/%Y}", *task)
+    return Grounds([*given, *texts_of(request.observations, request.research)], plan.question)
 
 
 def _known_findings(request: ActRequest) -> tuple[Finding, ...]:
