@@ -68,20 +68,27 @@ class ParseNote(Record):
     """What it is about, as written; only for administrators who may read the document."""
 
 
-class DocumentView(Record):
-    """A document of the catalogue."""
+class DocumentHead(Record):
+    """What is told of a document wherever one is shown."""
 
     document_id: UUID
-    external_id: str
     title: str
     url: str
     department: str
     scope: Scope
-    lang: str
-    authority: str
     created_at: datetime
     effective_from: date | None
     effective_to: date | None
+    kind: str
+    """Format it was read from: ``pdf``, ``docx``, ``markdown`` …"""
+
+
+class DocumentView(DocumentHead):
+    """A document of the catalogue; its `kind` is that of the newest version."""
+
+    external_id: str
+    lang: str
+    authority: str
     supersedes: str | None
     status: DocumentStatus
     """Of the newest version; `current_version` goes on being found meanwhile."""
@@ -92,8 +99,6 @@ class DocumentView(Record):
     current_version: int
     """What is found; 0 = nothing yet."""
     latest_version: int
-    kind: str
-    """Format of the newest version: ``pdf``, ``docx``, ``markdown`` …"""
     file_name: str
     byte_count: int
     warnings: tuple[ParseNote, ...]
@@ -136,19 +141,9 @@ class VersionView(Record):
     """Whether further changes were left out."""
 
 
-class DocumentText(Record):
+class DocumentText(DocumentHead):
     """A document as it is read by whoever follows a citation to it."""
 
-    document_id: UUID
-    title: str
-    url: str
-    department: str
-    scope: Scope
-    created_at: datetime
-    effective_from: date | None
-    effective_to: date | None
-    kind: str
-    """Format it was read from: ``pdf``, ``docx``, ``markdown`` …"""
     text: str
     """Of the version that is found, as it was read; Markdown where the format had headings."""
     is_cut: bool

@@ -6,7 +6,7 @@ from typing import Literal
 from uuid import UUID
 
 from app.domain.record import Record
-from app.domain.tasks import TaskKind, TaskStatus
+from app.domain.tasks import TaskHead, TaskKind, TaskStatus
 
 OWNER_STOPPED = "cancelled by its owner"
 """What a run says that was stopped by the person who asked."""
@@ -21,34 +21,24 @@ class Wanted(Record):
     user_id: UUID | None = None
 
 
-class TaskFigures(Record):
+class TaskFigures(TaskHead):
     """A task of anybody in the tenant. Neither title nor request, plan or result is in it."""
 
-    task_id: UUID
-    root_task_id: UUID
-    session_id: UUID
     user_id: UUID
     user: str | None
     """Name; None for people who are known by their tokens alone."""
-    kind: TaskKind
     mode: str | None
     """Of a question: ``auto``, ``department`` or ``deep``."""
     document_id: UUID | None
     """Of a document on its way."""
-    status: TaskStatus
-    waiting_for: Literal["approval"] | None
     agent: str | None
     """Of a step."""
-    attempt: int
     holder: str | None
     """The worker that has, or had last, the task."""
     lease_until: datetime | None
     is_lost: bool
     """In progress, but its holder gave no sign of life for a whole lease: another takes it up."""
     deadline: datetime | None
-    created_at: datetime
-    updated_at: datetime
-    completed_at: datetime | None
     outcome: str | None
     error_code: str | None
     error_message: str | None

@@ -73,18 +73,28 @@ class ClaimedStep(Record):
     """Restored by the hash in the step's request; None when the session has forgotten it."""
 
 
-class TaskState(Record):
-    """What the row of a task and its owner's view of it have in common."""
+class TaskHead(Record):
+    """What is told of a task to whoever may know of it."""
 
     task_id: UUID
     session_id: UUID
-    parent_task_id: UUID | None
     root_task_id: UUID
     kind: TaskKind
-    title: str
-    description: str
     status: TaskStatus
     attempt: int
+    created_at: datetime
+    updated_at: datetime
+    completed_at: datetime | None
+    waiting_for: Literal["approval"] | None = None
+    """The plan waits for ``POST /tasks/{task_id}/approve``; the task is pending, and nobody works on it."""
+
+
+class TaskState(TaskHead):
+    """What the row of a task and its owner's view of it have in common."""
+
+    parent_task_id: UUID | None
+    title: str
+    description: str
     plan: dict[str, Any] | None
     """§2.1 of the flow: agents, queries, tiers of steps."""
     result: dict[str, Any] | None
@@ -92,11 +102,6 @@ class TaskState(Record):
     flow_action: list[dict[str, Any]] | None
     metadata: dict[str, Any]
     error_message: str | None
-    created_at: datetime
-    updated_at: datetime
-    completed_at: datetime | None
-    waiting_for: Literal["approval"] | None = None
-    """The plan waits for ``POST /tasks/{task_id}/approve``; the task is pending, and nobody works on it."""
     expires_at: datetime | None = None
     """When a parked run stops waiting, or the time of a handed out step is over."""
 

@@ -1,7 +1,7 @@
 """Researcher and expert: one action at a time, a tool call or the end, held against what is on offer and what is known.
 
 What they read is untrusted. It may fill the values of a call, never choose what may be called or name an address that
-stands nowhere. The flow keeps words of the house inside (`app.flow.deep.tool_calls`), tools check their own arguments.
+stands nowhere. The flow keeps words of the house inside (`app.flow.deep.acting`), tools check their own arguments.
 """
 
 import re
