@@ -20,7 +20,7 @@ from rich.console import Console
 from rich.table import Table
 
 from app.api.schemas import ChatBody
-from app.cli.evaluation.house import LocalHouse
+from app.cli.evaluation.local_app import LocalApp
 from app.domain.principal import Principal
 from app.errors import AppError
 from app.evaluation.observed import observed
@@ -75,7 +75,7 @@ def _stands(spellings: Iterable[str], answer: str) -> bool:
     )
 
 
-async def ask(house: LocalHouse, principal: Principal, row: Row, content: bytes) -> Judged:
+async def ask(house: LocalApp, principal: Principal, row: Row, content: bytes) -> Judged:
     """Attach the file, ask in the mode `auto`, judge the answer, and remove what was made for it."""
     attachments = house.services.attachments
     file_id = (await attachments.bring_in(principal, content, row.file)).file_id
@@ -118,7 +118,7 @@ async def measure(path: Path, data_dir: Path, out: Console, *, show: bool) -> li
     rows = read_rows(path)
     services = await Services.open(Settings(data_dir=data_dir, enable_caching=False))
     try:
-        house = LocalHouse(services)
+        house = LocalApp(services)
         principal = await house.rights_of(ASKER)
         judged = [await ask(house, principal, row, (path.parent / row.file).read_bytes()) for row in rows]
     finally:

@@ -2,6 +2,6 @@
 
 ``question``, ``fact`` and ``dataset`` read the format of `docs/evaluation.md`; ``running`` asks through a port;
 ``observed`` is what a run told, ``judging`` compares it with what was expected; ``figures`` are the formulas, which
-``report`` sums up; ``gates`` hold limits against a report, and ``shelf`` keeps it.
+``report`` sums up; ``gates`` hold limits against a report, and ``report_store`` keeps it.
 Nothing here knows HTTP, a terminal or the settings.
 """

@@ -30,7 +30,7 @@ Progress = Callable[[int, int, str], None]
 """How many are done, of how many, and what comes next."""
 
 
-class Shelved(Record):
+class KnownDocument(Record):
     """A document of a tenant, as far as judging needs it."""
 
     external_id: str
@@ -45,7 +45,7 @@ class House(Protocol):
     async def rights_of(self, user: str) -> Principal:
         """The stored rights of ``tenant/user``. Raises `AppError` NOT_FOUND."""
 
-    async def shelf(self, tenant: str) -> list[Shelved]:
+    async def known_documents(self, tenant: str) -> list[KnownDocument]:
         """Every document of a tenant. Raises `AppError` NOT_FOUND when there is no such tenant."""
 
     async def furnish(self, tenant: str, documents: Sequence[DocumentDraft], progress: Progress) -> None:
@@ -70,18 +70,18 @@ class _Tenant:
     name: str
     label: str
     """For people: throw-away tenants are named by their dataset."""
-    shelf: list[Shelved] = field(default_factory=list)
+    documents: list[KnownDocument] = field(default_factory=list)
     urls: dict[str, str] = field(default_factory=dict)
     """Address by address and by external id."""
 
-    def put_up(self, shelf: list[Shelved]) -> None:
-        self.shelf = shelf
-        self.urls = {one.external_id: one.url for one in shelf} | {one.url: one.url for one in shelf}
+    def set_documents(self, documents: list[KnownDocument]) -> None:
+        self.documents = documents
+        self.urls = {one.external_id: one.url for one in documents} | {one.url: one.url for one in documents}
 
     def forbidden(self, principal: Principal) -> frozenset[str]:
         """Addresses under which this caller may read nothing."""
-        readable = {one.url for one in self.shelf if principal.may_read(one.scope, one.department)}
-        return frozenset(one.url for one in self.shelf) - readable
+        readable = {one.url for one in self.documents if principal.may_read(one.scope, one.department)}
+        return frozenset(one.url for one in self.documents) - readable
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ class Evaluation:
     async def _tenant(self, name: str, label: str) -> _Tenant:
         if name not in self._tenants:
             tenant = _Tenant(name, label)
-            tenant.put_up(await self._house.shelf(name))
+            tenant.set_documents(await self._house.known_documents(name))
             self._tenants[name] = tenant
         return self._tenants[name]
 

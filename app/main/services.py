@@ -21,7 +21,7 @@ from app.domain.attachments import AttachmentLimits
 from app.domain.principal import Principal
 from app.embedding.cached import CachedEmbedder
 from app.errors import AppError, ErrorCode
-from app.evaluation.shelf import SHELF_FOLDER, Shelf
+from app.evaluation.report_store import REPORTS_FOLDER, ReportStore
 from app.flow.deep.state import decided
 from app.flow.graph import DepartmentFlow
 from app.flow.state import FlowLimits, Ports
@@ -240,7 +240,7 @@ class Services:
             log_book=LogBook(self.database),
             reviews=RunReviews(self.database),
             oversight=Oversight(self.database, registry, is_priced=settings.has_prices),
-            evaluations=Shelf(settings.data_dir / SHELF_FOLDER),
+            evaluations=ReportStore(settings.data_dir / REPORTS_FOLDER),
             limits=Limits(**{one.name: getattr(settings, one.name) for one in fields(Limits)}),
             readiness=Readiness(self.storage, lambda: self.embedder.dimensions > 0, self._is_worker_well),
             now=now,

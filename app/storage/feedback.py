@@ -44,14 +44,14 @@ async def put(tx: Transaction, task_id: UUID, rating: int, correction: str) -> F
     return None if row is None else Feedback.model_validate(dict(row))
 
 
-_SHELF = """
+_KNOWN_DOCUMENTS = """
 select external_id, url, department, scope from documents
 where tenant_id = $1 and current_version > 0 order by external_id
 """
 _LEFT_BY_MODELS = ("model_calls", "model_usage")
 
 
-class ShelvedRow(Record):
+class KnownDocumentRow(Record):
     """A published document the caller may see; field names are columns."""
 
     external_id: str
@@ -60,10 +60,10 @@ class ShelvedRow(Record):
     scope: Scope
 
 
-async def shelf(tx: Transaction) -> list[ShelvedRow]:
+async def known_documents(tx: Transaction) -> list[KnownDocumentRow]:
     """The published documents of the caller's tenant, by external id."""
-    rows = await tx.driver.fetch(_SHELF, tx.tenant_id)
-    return [ShelvedRow.model_validate(dict(row)) for row in rows]
+    rows = await tx.driver.fetch(_KNOWN_DOCUMENTS, tx.tenant_id)
+    return [KnownDocumentRow.model_validate(dict(row)) for row in rows]
 
 
 async def empty(tx: Transaction) -> None:

@@ -8,7 +8,7 @@ from app.domain.knowledge import Finding
 from app.errors import AppError, ErrorCode
 from app.reasoning import Reasoner
 from app.tools.base import ToolCall, ToolResult
-from app.tools.faithful import Faithful, faithful
+from app.tools.grounding import Grounded, grounded
 
 MAX_TOKENS = 400
 """Of a summary, estimated."""
@@ -45,16 +45,16 @@ class SummaryTool:
             ),
         )
 
-    async def _summarise(self, call: ToolCall, found: list[Finding]) -> Faithful:
+    async def _summarise(self, call: ToolCall, found: list[Finding]) -> Grounded:
         """The reasoner's summary as far as the findings hold it; their own sentences when it has nothing to say or
         cannot be reached."""
         sources = [tuple(_texts(finding)) for finding in found]
         surest = sorted(range(len(found)), key=lambda at: -found[at].confidence)[:_KEY_FINDINGS]
         summary = await self._asked(call, found)
-        told = faithful(summary, sources, key_sources=surest, max_tokens=self._max_tokens)
+        told = grounded(summary, sources, key_sources=surest, max_tokens=self._max_tokens)
         if told.text:
             return told
-        return faithful(joined(found), sources, key_sources=surest, max_tokens=self._max_tokens)
+        return grounded(joined(found), sources, key_sources=surest, max_tokens=self._max_tokens)
 
     async def _asked(self, call: ToolCall, found: list[Finding]) -> str:
         try:
@@ -78,7 +78,7 @@ def _texts(finding: Finding) -> Iterator[str]:
     yield finding.answer
 
 
-def _cited(told: Faithful, found: Sequence[tuple[int, Finding]]) -> JsonValue:
+def _cited(told: Grounded, found: Sequence[tuple[int, Finding]]) -> JsonValue:
     """Each statement with the findings it comes from (their places among the call's) and what those cite."""
     statements: list[JsonValue] = []
     for one in told.statements:

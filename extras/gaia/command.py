@@ -9,11 +9,11 @@ import typer
 from rich.console import Console
 
 from app.cli.connecting import opened
-from app.cli.evaluation.house import offline
+from app.cli.evaluation.local_app import offline
 from app.cli.output import FAILED, OK, DocumentBar, print_json, run_async
 from app.evaluation.dataset import refusal
 from app.evaluation.report import DatasetTold
-from app.evaluation.shelf import write_owned
+from app.evaluation.report_store import write_owned
 from app.settings import Settings
 from extras.gaia.display import show_gaia
 from extras.gaia.house import LocalDeepHouse, deep_circumstances

@@ -6,7 +6,7 @@ from uuid import UUID
 from pydantic import ValidationError
 
 from app.api.schemas import ChatBody
-from app.cli.evaluation.house import LocalHouse, circumstances_of
+from app.cli.evaluation.local_app import LocalApp, circumstances_of
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
 from app.evaluation.report import Circumstances
@@ -18,7 +18,7 @@ from extras.gaia.running import Mode
 _SETTINGS = {name for name in Settings.model_fields if name.startswith("deep_")}
 
 
-class LocalDeepHouse(LocalHouse):
+class LocalDeepHouse(LocalApp):
     """See `DeepHouse`; needs services whose worker runs."""
 
     @property

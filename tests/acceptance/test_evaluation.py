@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.cli.evaluation.house import LocalHouse
+from app.cli.evaluation.local_app import LocalApp
 from app.errors import AppError
 from app.evaluation.dataset import Dataset, parsed
 from app.evaluation.gates import Gate, check_gates
@@ -69,7 +69,7 @@ async def house(small_services: Services) -> AsyncIterator[Services]:
 async def report(house: Services) -> Report:
     """The report of `ROWS`."""
     datasets = [dataset(*ROWS)]
-    async with Evaluation(LocalHouse(house), datasets) as evaluation:
+    async with Evaluation(LocalApp(house), datasets) as evaluation:
         await evaluation.prepare(silent)
         asked = await evaluation.run(3, silent)
     told = Circumstances(
@@ -119,5 +119,5 @@ class TestEvaluation:
     async def test_a_dataset_with_a_fault_is_not_asked_at_all(self, house: Services) -> None:
         bad = {**ROWS[0], "id": "b", "asker": "acme/nobody"}
         with pytest.raises(AppError, match=r"house\.jsonl: line 2: There is no user 'acme/nobody'"):
-            async with Evaluation(LocalHouse(house), [dataset(ROWS[0], bad)]) as evaluation:
+            async with Evaluation(LocalApp(house), [dataset(ROWS[0], bad)]) as evaluation:
                 await evaluation.prepare(silent)

@@ -9,7 +9,7 @@ import pytest
 
 from app.agents.registry import BUILT_IN
 from app.domain.principal import SCOPES
-from app.evaluation.shelf import SHELF_FOLDER, Shelf
+from app.evaluation.report_store import REPORTS_FOLDER, ReportStore
 from app.main import Services
 from tests.factories import SEED_USERS
 from tests.unit.evaluation.runs import events, report
@@ -76,7 +76,7 @@ class TestAgents:
 @pytest.fixture(scope="module")
 def kept(house: Services) -> dict[str, str]:
     """One run about each company."""
-    shelf = Shelf(house.settings.data_dir / SHELF_FOLDER)
+    store = ReportStore(house.settings.data_dir / REPORTS_FOLDER)
     told = report(events("You have 14 days, says SECRET."), events())
     made = {}
     for tenant, user in (("acme", "hoa"), ("globex", "tom")):
@@ -85,7 +85,7 @@ def kept(house: Services) -> dict[str, str]:
             for one in told.asked
         )
         run = told.model_copy(update={"asked": asked, "made_at": datetime(2026, 11, 20, 8, tzinfo=UTC)})
-        made[tenant] = shelf.keep(run).name
+        made[tenant] = store.keep(run).name
     return made
 
 

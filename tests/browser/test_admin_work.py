@@ -10,7 +10,7 @@ from playwright.async_api import Locator, Page, expect
 
 from app.domain.principal import Principal
 from app.evaluation.gates import DEFAULT_GATES, check_gates, read_gates
-from app.evaluation.shelf import SHELF_FOLDER, Shelf
+from app.evaluation.report_store import REPORTS_FOLDER, ReportStore
 from app.main import Services
 from tests.browser.company import DECIDED, SEED_QUESTION
 from tests.browser.conftest import PHONE, Gate
@@ -73,12 +73,12 @@ def kept(house: Services) -> list[str]:
     """Two evaluations, the later one better."""
     good, bad = events(), events("You have 14 days.")
     weighed = events(conflicts=[conflict("https://intra.example/leave", "https://intra.example/salary")])
-    shelf, made = Shelf(house.settings.data_dir / SHELF_FOLDER), []
+    store, made = ReportStore(house.settings.data_dir / REPORTS_FOLDER), []
     for number, answers in enumerate(((good, bad, bad, weighed), (good, good, bad, weighed))):
         told = report(*answers, tags=["number"])
         moment = datetime(2026, 11, 20 + number, 9, 30, tzinfo=UTC)
         told = told.model_copy(update={"made_at": moment, "gates": check_gates(read_gates(DEFAULT_GATES), told)})
-        made.append(shelf.keep(told).name)
+        made.append(store.keep(told).name)
     return made
 
 

@@ -22,7 +22,7 @@ from app.embedding import Vectors
 from app.embedding.onnx import OnnxEmbedder
 from app.reasoning.local.chitchat import TALKS, Head, meant_rows, spelt_rows
 from app.reasoning.local.routing import elsewhere
-from app.reasoning.local.views import Middles, Numbers, Utterances, spelling_of
+from app.reasoning.local.similarity import Middles, Numbers, Utterances, spelling_of
 from app.reasoning.local.wording import spelt_out
 from app.text.language import fold, normalise
 from bench.cases import VectorsOnDisk

@@ -15,13 +15,13 @@ from rich.console import Console
 
 from app.cli.connecting import opened
 from app.cli.evaluation.display import show_report
-from app.cli.evaluation.house import LocalHouse, circumstances_of, offline
+from app.cli.evaluation.local_app import LocalApp, circumstances_of, offline
 from app.cli.output import FAILED, OK, DocumentBar, print_json, run_async
 from app.evaluation.dataset import DEFAULT, Dataset, lines_of, open_dataset, read_dataset, refusal
 from app.evaluation.gates import DEFAULT_GATES, check_gates, read_gates
 from app.evaluation.report import Report, summarise
+from app.evaluation.report_store import REPORT_NAME, REPORTS_FOLDER, ReportStore, write_owned
 from app.evaluation.running import Evaluation, Progress
-from app.evaluation.shelf import REPORT_NAME, SHELF_FOLDER, Shelf, write_owned
 from app.plugins import EVALUATIONS, entries_of
 from app.settings import Settings
 
@@ -49,7 +49,7 @@ async def run(
     limits = read_gates(gates or DEFAULT_GATES)
     report = await _ask(settings, sets, limit=limit, concurrency=concurrency)
     report = report.model_copy(update={"gates": check_gates(limits, report)})
-    kept = Shelf(settings.data_dir / SHELF_FOLDER).keep(report)
+    kept = ReportStore(settings.data_dir / REPORTS_FOLDER).keep(report)
     if out:
         out.mkdir(parents=True, exist_ok=True)
         write_owned(out / REPORT_NAME, report.model_dump_json(indent=1))
@@ -142,7 +142,7 @@ async def _ask(
     bringing, asking = DocumentBar(progress, "bringing documents in"), DocumentBar(progress, "asking")
     shown: Progress = (lambda done, of, question: asking(done, of, "")) if is_blind else asking
     async with opened(settings, progress, work=True) as services:
-        async with Evaluation(LocalHouse(services), sets, limit=limit) as evaluation:
+        async with Evaluation(LocalApp(services), sets, limit=limit) as evaluation:
             try:
                 await evaluation.prepare(bringing)
                 bringing.stop()

@@ -18,7 +18,7 @@ from app.embedding import Embedder, EmbeddingUnavailable
 from app.reasoning import AgentOffer
 from app.reasoning.local.cues import sentences
 from app.reasoning.local.phrases import listed, shown
-from app.reasoning.local.views import Numbers, spelling_of, unit
+from app.reasoning.local.similarity import Numbers, spelling_of, unit
 from app.reasoning.local.wording import Part
 from app.text.language import is_unaccented_vietnamese
 

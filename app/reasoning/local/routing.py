@@ -15,7 +15,7 @@ from app.embedding import Embedder, EmbeddingUnavailable, Vectors
 from app.embedding.cached import StoredVectors
 from app.reasoning import AgentOffer, Probe
 from app.reasoning.local.chitchat import stored_heads
-from app.reasoning.local.views import Middles, Numbers, Utterances, Views
+from app.reasoning.local.similarity import Middles, Numbers, Utterances, Views
 
 _REACH, _SPELT_REACH = 0.09, 0.05
 """How far an exemplar is felt, in likeness; by spelling alone likeness is small."""

@@ -15,9 +15,9 @@ from app.errors import ToolFailed
 from app.reasoning import AnswerRequest, Reasoner
 from app.tables import plain as folded
 from app.tools.base import ToolCall, ToolResult, computed, outages_as_retry, side_by_side
-from app.tools.faithful import faithful
 from app.tools.files.computing import TABULAR, Computed, Refused, Runner, compute, compute_sql, overview, sql_schema
 from app.tools.files.reading import SENTENCES, FileReader, best_passages, files_of, named_in, passage_of, short
+from app.tools.grounding import grounded
 
 _SUMMARY = re.compile(
     r"\b(?:tom tat|tom luoc|tong hop noi dung|y chinh|noi dung chinh|summar(?:y|ise|ize)|key points|gist"
@@ -172,7 +172,7 @@ class FilesTool:
         sources = [_source(asked, file) for file in asked.files if file.content.sections]
         with outages_as_retry("The reasoner"):
             summary = await self._reasoner.summarise(asked.query, sources, asked.call.language)
-        kept = faithful(
+        kept = grounded(
             summary.text, [[one.text for one in source.quotes] for source in sources], max_tokens=_SUMMARY_TOKENS
         )
         if not kept.text:

@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from app.cli import app as command_line
 from app.errors import AppError
-from app.evaluation.shelf import write_owned
+from app.evaluation.report_store import write_owned
 from extras.gaia.display import show_gaia
 from tests.extras.gaia.runs import events, question, report
 

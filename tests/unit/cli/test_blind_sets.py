@@ -57,7 +57,7 @@ def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call:
         return Circumstances(version="1", mind="m", space="s", settings={}, concurrency=1, today="2026-11-21")
 
     monkeypatch.setattr(evaluation, "opened", opened)
-    monkeypatch.setattr(evaluation, "LocalHouse", lambda services: PaperHouse({"acme": SHELF}, told))
+    monkeypatch.setattr(evaluation, "LocalApp", lambda services: PaperHouse({"acme": SHELF}, told))
     monkeypatch.setattr(evaluation, "circumstances_of", circumstances)
     return lambda *arguments: CliRunner().invoke(
         command_line, ["eval", "blind", "--folder", str(tmp_path), *arguments], env={"COLUMNS": "80"}

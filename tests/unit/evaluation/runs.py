@@ -13,7 +13,7 @@ from app.evaluation.judging import Verdict, judge
 from app.evaluation.observed import Observation, observed, shown_texts
 from app.evaluation.question import Question
 from app.evaluation.report import Asked, Circumstances, Report, summarise
-from app.evaluation.running import Progress, Shelved
+from app.evaluation.running import KnownDocument, Progress
 from app.events import ConflictResolved, Event, FinalReport, TaskAvailable, TextDelta
 from tests.factories import principal
 
@@ -80,8 +80,10 @@ def report(*answers: list[Event], **changes: Any) -> Report:
 class PaperHouse:
     """A house in memory: every asker is told every document of the tenant that contains a word of the question."""
 
-    def __init__(self, shelves: dict[str, list[Shelved]] | None = None, answers: dict[str, list[Event]] | None = None):
-        self.shelves, self.answers = dict(shelves or {}), answers or {}
+    def __init__(
+        self, documents: dict[str, list[KnownDocument]] | None = None, answers: dict[str, list[Event]] | None = None
+    ):
+        self.documents, self.answers = dict(documents or {}), answers or {}
         self.asked: list[tuple[Principal, UUID | None, str, date | None]] = []
         self.sessions: set[UUID] = set()
         self.furnished: list[str] = []
@@ -93,15 +95,15 @@ class PaperHouse:
             raise AppError(ErrorCode.NOT_FOUND, f"There is no user {user!r}.", status=404)
         return principal(tenant, name)
 
-    async def shelf(self, tenant: str) -> list[Shelved]:
-        if tenant not in self.shelves:
+    async def known_documents(self, tenant: str) -> list[KnownDocument]:
+        if tenant not in self.documents:
             raise AppError(ErrorCode.NOT_FOUND, f"There is no tenant {tenant!r}.", status=404)
-        return self.shelves[tenant]
+        return self.documents[tenant]
 
     async def furnish(self, tenant: str, documents: Sequence[DocumentDraft], progress: Progress) -> None:
         self.furnished.append(tenant)
-        self.shelves[tenant] = [
-            Shelved(external_id=one.external_id, url=one.url, department=one.department, scope=one.scope)
+        self.documents[tenant] = [
+            KnownDocument(external_id=one.external_id, url=one.url, department=one.department, scope=one.scope)
             for one in documents
         ]
 

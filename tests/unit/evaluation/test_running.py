@@ -9,13 +9,13 @@ from app.domain.principal import tenant_id_of
 from app.errors import AppError
 from app.evaluation.dataset import Case, Dataset
 from app.evaluation.question import Question
-from app.evaluation.running import Evaluation, Shelved
+from app.evaluation.running import Evaluation, KnownDocument
 from tests.factories import principal
 from tests.unit.evaluation.runs import LEAVE, SALARY, PaperHouse, events, question
 
 SHELF = [
-    Shelved(external_id="leave", url=LEAVE, department="general", scope="public"),
-    Shelved(external_id="salary", url=SALARY, department="it", scope="private"),
+    KnownDocument(external_id="leave", url=LEAVE, department="general", scope="public"),
+    KnownDocument(external_id="salary", url=SALARY, department="it", scope="private"),
 ]
 OWN = {"title": "Leave", "text": "12 days.", "url": LEAVE, "scope": "public", "external_id": "leave"}
 

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from app.evaluation.report import Report
 
 MOST_RUNS = 30
-SHELF_FOLDER = "evaluations"
+REPORTS_FOLDER = "evaluations"
 """Of the data folder."""
 REPORT_NAME, _FIGURES = "report.json", "figures.json"
 
 
-class Shelf:
+class ReportStore:
     """The runs of one installation."""
 
     def __init__(self, folder: Path, most: int = MOST_RUNS):

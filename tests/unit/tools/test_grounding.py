@@ -7,7 +7,7 @@ from app.domain.knowledge import Finding
 from app.domain.tokens import estimated_tokens
 from app.reasoning.local.summarise import summarise
 from app.text.numbers import all_readings
-from app.tools.faithful import faithful, polarity, sentences_of
+from app.tools.grounding import grounded, polarity, sentences_of
 from tests.factories import finding, passage
 
 RULES = (
@@ -43,30 +43,30 @@ summaries = st.one_of(garbled, altered, st.lists(st.sampled_from(RULES), max_siz
 class TestFaithful:
     @given(sources=sources, summary=summaries, tokens=st.integers(5, 200))
     def test_every_number_stands_in_the_sources(self, sources: list[list[str]], summary: str, tokens: int) -> None:
-        told = faithful(summary, sources, key_sources=[0], max_tokens=tokens)
+        told = grounded(summary, sources, key_sources=[0], max_tokens=tokens)
         assert all_readings(told.text) <= all_readings("\n".join(text for texts in sources for text in texts))
 
     @given(sources=sources, summary=summaries, tokens=st.integers(5, 200))
     def test_every_sentence_is_negated_as_one_of_its_sources(
         self, sources: list[list[str]], summary: str, tokens: int
     ) -> None:
-        told = faithful(summary, sources, key_sources=[0], max_tokens=tokens)
+        told = grounded(summary, sources, key_sources=[0], max_tokens=tokens)
         for statement in told.statements:
             own = [polarity(rule) for source in statement.sources for rule in sources[source]]
             assert all(polarity(sentence) in own for sentence in sentences_of(statement.text))
 
     @given(sources=sources, summary=summaries, tokens=st.integers(1, 200))
     def test_never_has_more_tokens_than_allowed(self, sources: list[list[str]], summary: str, tokens: int) -> None:
-        assert estimated_tokens(faithful(summary, sources, key_sources=[0, 0], max_tokens=tokens).text) <= tokens
+        assert estimated_tokens(grounded(summary, sources, key_sources=[0, 0], max_tokens=tokens).text) <= tokens
 
     @given(sources=sources, summary=summaries)
     def test_says_what_it_said_once_more(self, sources: list[list[str]], summary: str) -> None:
-        once = faithful(summary, sources)
-        assert faithful(once.text, sources).text == once.text
+        once = grounded(summary, sources)
+        assert grounded(once.text, sources).text == once.text
 
     @given(sources=sources)
     def test_the_figures_of_the_surest_source_are_not_lost(self, sources: list[list[str]]) -> None:
-        told = faithful("", sources, key_sources=[0])
+        told = grounded("", sources, key_sources=[0])
         first = next((rule for rule in sources[0] if all_readings(rule)), "")
         assert all_readings(first) <= all_readings(told.text)
 
@@ -88,7 +88,7 @@ class TestFaithful:
             ("Phòng họp ở tầng hai.", "Bể bơi mở cửa cuối tuần.", ""),
         ]  # fmt: skip
         for source, summary, text in rows:
-            assert faithful(summary, [[source]]).text == text
+            assert grounded(summary, [[source]]).text == text
 
 
 class TestLocalSummaries:

@@ -7,7 +7,7 @@ from typing import Any
 
 from app.domain.oversight import RUN_ID
 from app.evaluation.report import Report
-from app.evaluation.shelf import REPORT_NAME, Shelf
+from app.evaluation.report_store import REPORT_NAME, ReportStore
 from tests.factories import principal
 from tests.unit.evaluation.runs import NOON, events, report
 
@@ -31,33 +31,33 @@ def asked_by(*askers: Any) -> Report:
 class TestKeeping:
     def test_writes_report_and_figures_for_their_owner_alone(self, tmp_path: Path) -> None:
         found = report(GOOD, BAD)
-        kept = Shelf(tmp_path / "evaluations").keep(found)
+        kept = ReportStore(tmp_path / "evaluations").keep(found)
         assert RUN_ID.fullmatch(kept.name) and kept.name.startswith("20261121T120000Z-")
         assert Report.model_validate_json((kept / REPORT_NAME).read_bytes()) == found
         for path in (kept, *kept.iterdir()):
             assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0
 
     async def test_keeps_the_newest_and_lets_the_oldest_go(self, tmp_path: Path) -> None:
-        shelf = Shelf(tmp_path, most=3)
+        store = ReportStore(tmp_path, most=3)
         told = report(GOOD)
-        names = [shelf.keep(told.model_copy(update={"made_at": NOON + timedelta(hours=n)})).name for n in range(5)]
-        assert [one.run_id for one in await shelf.runs(ADMIN)] == names[:1:-1]
+        names = [store.keep(told.model_copy(update={"made_at": NOON + timedelta(hours=n)})).name for n in range(5)]
+        assert [one.run_id for one in await store.runs(ADMIN)] == names[:1:-1]
 
-    async def test_an_empty_shelf_and_half_a_run_are_no_runs(self, tmp_path: Path) -> None:
-        assert await Shelf(tmp_path / "nothing").runs(ADMIN) == []
+    async def test_an_empty_store_and_half_a_run_are_no_runs(self, tmp_path: Path) -> None:
+        assert await ReportStore(tmp_path / "nothing").runs(ADMIN) == []
         (tmp_path / ".20261121T120000Z-aaaaaa").mkdir()
         (tmp_path / "20261121T120000Z-bbbbbb").mkdir()
         (tmp_path / "notes").mkdir()
-        assert await Shelf(tmp_path).runs(ADMIN) == []
+        assert await ReportStore(tmp_path).runs(ADMIN) == []
 
 
 class TestSeeing:
     async def test_figures_of_runs_about_the_own_company_and_nobodys_documents(self, tmp_path: Path) -> None:
-        shelf = Shelf(tmp_path)
+        store = ReportStore(tmp_path)
         runs = {
             "acme": asked_by("acme/lan"), "both": asked_by("acme/lan", "globex/jane"),
             "globex": asked_by("globex/jane"), "own": asked_by({"scopes": ["public"]}),
         }  # fmt: skip
-        ids = {name: shelf.keep(told).name for name, told in runs.items()}
-        assert {one.run_id for one in await shelf.runs(ADMIN)} == {ids[name] for name in ("acme", "both", "own")}
-        assert {one.run_id for one in await shelf.runs(GLOBEX)} == {ids[name] for name in ("globex", "both", "own")}
+        ids = {name: store.keep(told).name for name, told in runs.items()}
+        assert {one.run_id for one in await store.runs(ADMIN)} == {ids[name] for name in ("acme", "both", "own")}
+        assert {one.run_id for one in await store.runs(GLOBEX)} == {ids[name] for name in ("globex", "both", "own")}

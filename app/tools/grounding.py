@@ -46,7 +46,7 @@ class Statement:
     """Sentences of the sources it tells, by their numbers."""
 
 
-class Faithful(NamedTuple):
+class Grounded(NamedTuple):
     """A summary that was held against its sources."""
 
     text: str
@@ -71,9 +71,9 @@ class _Sentence:
     """Numbers of the sentences that go out with it: itself, what limits it, the line a list stands under."""
 
 
-def faithful(
+def grounded(
     summary: str, sources: Sequence[Sequence[str]], *, key_sources: Sequence[int] = (), max_tokens: int = 400
-) -> Faithful:
+) -> Grounded:
     """Return the summary as far as its sources hold it.
 
     Args:
@@ -94,7 +94,7 @@ def faithful(
     text = summary.strip()
     is_as_it_was = [one.text for one in kept] == own and estimated_tokens(text) <= max_tokens
     replaced = sum(one.text not in own for one in checked)
-    return Faithful(text if is_as_it_was else _text(kept), tuple(kept), replaced, len(restored))
+    return Grounded(text if is_as_it_was else _text(kept), tuple(kept), replaced, len(restored))
 
 
 def sentences_of(text: str) -> Iterator[str]:

@@ -13,7 +13,7 @@ from app.domain.principal import Principal, tenant_id_of
 from app.embedding import EmbeddingUnavailable
 from app.errors import AppError, ErrorCode
 from app.evaluation.report import Circumstances
-from app.evaluation.running import Progress, Shelved
+from app.evaluation.running import KnownDocument, Progress
 from app.events import Event
 from app.main import Services
 from app.main.storage import operator_claims
@@ -30,7 +30,7 @@ _PATIENCE_SECONDS = 15
 """Beyond the run's own deadline."""
 
 
-class LocalHouse:
+class LocalApp:
     """See `House`; needs services whose worker runs."""
 
     def __init__(self, services: Services):
@@ -41,12 +41,12 @@ class LocalHouse:
         """See `House`."""
         return (await self.services.claims_of(user)).principal()
 
-    async def shelf(self, tenant: str) -> list[Shelved]:
+    async def known_documents(self, tenant: str) -> list[KnownDocument]:
         """See `House`."""
         operator = (await self.services.storage.directory.operator_of(tenant)).principal()
         async with self.services.database.principal_scope(operator, durable=False) as tx:
-            rows = await feedback.shelf(tx)
-        return [Shelved(**dict(row)) for row in rows]
+            rows = await feedback.known_documents(tx)
+        return [KnownDocument(**dict(row)) for row in rows]
 
     async def furnish(self, tenant: str, documents: Sequence[DocumentDraft], progress: Progress) -> None:
         """See `House`."""
