@@ -19,6 +19,12 @@ _TAGS = re.compile("[\U000e0001-\U000e007f]+")
 _BLANK_LINES = re.compile(r"\n{3,}")
 _SENTENCE_END = re.compile(r"[.!?…;](?=\s)")
 _UNREADABLE = "\ufffd"
+_FILLED_IN = re.compile(
+    r"(?:microsoft |powerpoint presentation|untitled|word document|slide 1|\(anonymous\)|unspecified).*"
+    r"|document\d*|.*\.(?:docx?|pdf|tex|dvi|indd|xlsx?|pptx?)",
+    re.I | re.S,
+)
+"""Titles that programs give by themselves."""
 
 
 class Draft:
@@ -51,6 +57,10 @@ class Draft:
     def page(self) -> int | None:
         """The page that was begun last, from 1; None before the first."""
         return len(self._page_parts) or None
+
+    def entitle(self, title: str | None) -> None:
+        """Take the title among the properties of a file, unless nobody typed it."""
+        self.title = "" if _FILLED_IN.fullmatch((title or "").strip()) else title or ""
 
     def begin_page(self) -> None:
         """What is added from here on stands on the next page, slide or sheet."""
