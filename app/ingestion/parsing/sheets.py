@@ -73,7 +73,7 @@ class _Sheet:
                 continue
             self._is_cut |= any(cell.value is not None for cell in cells[limits.sheet_columns :])
             row = [self._visible(cell) for cell in cells[: limits.sheet_columns]]
-            if self._draft.collected.is_wanted and any(row):
+            if limits.table_cells and any(row):
                 self._cells.append(
                     [self._raw_cell(at, cell, text) for at, (cell, text) in enumerate(zip(cells, row, strict=False))]
                 )
@@ -123,8 +123,7 @@ class _Sheet:
     def _write(self, block: list[list[str]]) -> None:
         """Rows with a single cell in front of a table are its heading lines."""
         if self._cells:
-            name, page = self._sheet.title, self._draft.page
-            self._draft.collected.add(name, page, self._cells, units=self._units, is_cut=self._is_cut)
+            self._draft.keep_table(self._sheet.title, self._cells, units=self._units, is_cut=self._is_cut)
             self._cells, self._units = [], {}
         while block and sum(map(bool, block[0])) == 1 and len(block) > 1:
             self._draft.paragraph("".join(block.pop(0)))
