@@ -3,10 +3,10 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
-from app.ingestion.parsing.encoding import KEPT_SOFT_HYPHEN, SOFT_HYPHEN, from_legacy_fonts
+from app.ingestion.parsing.encoding import KEPT_SOFT_HYPHEN, SOFT_HYPHEN, decode, from_legacy_fonts
 from app.ingestion.parsing.outcome import FileKind, ParseFailed, ParseFailure, ParseLimits, WarningCode
 from app.text.language import clean
 
@@ -19,6 +19,16 @@ _TAGS = re.compile("[\U000e0001-\U000e007f]+")
 _BLANK_LINES = re.compile(r"\n{3,}")
 _SENTENCE_END = re.compile(r"[.!?…;](?=\s)")
 _UNREADABLE = "\ufffd"
+Cell = int | float | str
+_CELL_CHARS = 2_000
+_HEADER_WITHIN = 10
+"""Lines above a table that may be its title."""
+_FILLED_IN = re.compile(
+    r"(?:microsoft |powerpoint presentation|untitled|word document|slide 1|\(anonymous\)|unspecified).*"
+    r"|document\d*|.*\.(?:docx?|pdf|tex|dvi|indd|xlsx?|pptx?)",
+    re.I | re.S,
+)
+"""Titles that programs give by themselves."""
 
 
 class Draft:
@@ -28,7 +38,9 @@ class Draft:
         self.limits = limits
         self.title = ""
         self.warnings: Counter[WarningCode] = Counter()
-        self.collected = TableCollector(limits.table_cells)
+        self._tables: list[dict[str, Any]] = []
+        """The fields of `AttachedTable`s."""
+        self._cells_left = limits.table_cells
         self._parts: list[tuple[str, str]] = []
         """Each with what stands before it."""
         self._page_parts: list[int] = []
@@ -47,10 +59,20 @@ class Draft:
         if count:
             self.warnings[code] += count
 
+    def decoded(self, content: bytes, declared: str = "") -> str:
+        """The characters of a text (`encoding.decode`); a guess is warned of."""
+        text, is_guessed = decode(content, declared)
+        self.warn(WarningCode.ENCODING_GUESSED, int(is_guessed))
+        return text
+
     @property
     def page(self) -> int | None:
         """The page that was begun last, from 1; None before the first."""
         return len(self._page_parts) or None
+
+    def entitle(self, title: str | None) -> None:
+        """Take the title among the properties of a file, unless nobody typed it."""
+        self.title = "" if _FILLED_IN.fullmatch((title or "").strip()) else title or ""
 
     def begin_page(self) -> None:
         """What is added from here on stands on the next page, slide or sheet."""
@@ -82,7 +104,7 @@ class Draft:
 
     def table(self, rows: Iterable[Sequence[str]]) -> None:
         """A table whose first row is its header; one with a single row or column becomes paragraphs."""
-        cells = _trimmed([[one_line(self._cleaned(cell)) for cell in row] for row in rows])
+        _, cells = _trimmed([one_line(self._cleaned(cell)) for cell in row] for row in rows)
         if len(cells) < 2 or len(cells[0]) < 2:
             for row in cells:
                 for cell in row:
@@ -95,6 +117,30 @@ class Draft:
         """Further rows of the table that was added last; as many columns as it has."""
         lines = [_row([one_line(self._cleaned(cell)) for cell in row]) for row in rows]
         self._add("\n".join(lines), "\n")
+
+    def keep_table(
+        self, name: str, rows: Sequence[Sequence[Cell]], *, units: Mapping[int, str] | None = None, is_cut: bool = False
+    ) -> None:
+        """Keep a table with a header and a row beside the text, as much of it as there is room for.
+
+        Lines above its header join its name.
+        """
+        title, start = _title(rows)
+        used, cells = _trimmed(rows[start:])
+        kept = cells[1 : 1 + self._cells_left // max(len(used), 1)]
+        if not kept:
+            return
+        self._cells_left -= len(kept) * len(used)
+        self._tables.append(
+            {
+                "name": " – ".join(filter(None, [str(_tidy(name)), *title])),
+                "page": self.page,
+                "header": [str(_tidy(cell)) for cell in cells[0]],
+                "rows": [list(map(_tidy, row)) for row in kept],
+                "units": [(units or {}).get(at, "") for at in used],
+                "is_cut": is_cut or len(kept) < len(cells) - 1,
+            }
+        )
 
     def verbatim(self, text: str) -> None:
         """Text that is Markdown or plain already: lines stay as they are, but for blanks at their ends."""
@@ -120,7 +166,7 @@ class Draft:
             "text": text,
             "pages": pages,
             "warnings": {code.value: count for code, count in self.warnings.items()},
-            **({"tables": self.collected.tables} if self.collected.tables else {}),
+            **({"tables": self._tables} if self._tables else {}),
         }
 
     def _joined(self) -> tuple[str, list[int]]:
@@ -163,28 +209,13 @@ def one_line(text: str) -> str:
 
 
 def break_long_lines(text: str, limit: int = MAX_LINE_CHARS) -> str:
-    """Lines over `limit` broken after a sentence, else at a space, else where the limit falls."""
+    """Lines over `limit` broken as late as possible after a sentence, else at a space, else where the limit falls."""
     if len(text) <= limit:
         return text
-    return "\n".join(piece for line in text.split("\n") for piece in _broken(line, limit))
-
-
-def _broken(line: str, limit: int) -> list[str]:
-    pieces: list[str] = []
-    at = 0
-    while len(line) - at > limit:
-        end = _break_before(line, at, at + limit)
-        pieces.append(line[at:end].rstrip())
-        at = end
-    return [*pieces, line[at:].lstrip() if pieces else line]
-
-
-def _break_before(line: str, start: int, end: int) -> int:
-    """Where to break between `start` and `end`: as late as possible, but in the last half."""
-    middle = (start + end) // 2
-    ends = [match.end() for match in _SENTENCE_END.finditer(line, middle, end)]
-    space = line.rfind(" ", middle, end)
-    return ends[-1] if ends else space if space > 0 else end
+    most, half = limit - 1, limit // 2
+    piece = re.compile(f".{{1,{limit}}}$|.{{{half},{most - 1}}}[.!?…;](?=\\s)|.{{{half},{most}}}(?= )|.{{1,{limit}}}")
+    lines = ([line] if len(line) <= limit else map(str.strip, piece.findall(line)) for line in text.split("\n"))
+    return "\n".join(chain.from_iterable(lines))
 
 
 def _lines(text: str) -> str:
@@ -195,92 +226,27 @@ def _row(cells: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
 
-def _trimmed(rows: list[list[str]]) -> list[list[str]]:
-    """Rows of equal length, without rows and columns that are empty."""
-    rows = [row for row in rows if any(row)]
-    width = max(map(len, rows), default=0)
-    rows = [row + [""] * (width - len(row)) for row in rows]
-    used = [at for at in range(width) if any(row[at] for row in rows)]
-    return [[row[at] for at in used] for row in rows]
-
-
-Cell = int | float | str
-_CELL_CHARS = 2_000
-_HEADER_WITHIN = 10
-"""Lines above a table that may be its title."""
-
-
-class TableCollector:
-    """Collects tables up to a number of cells; a table that does not fit whole is cut."""
-
-    def __init__(self, cells: int):
-        self.tables: list[dict[str, Any]] = []
-        """The fields of `AttachedTable`s."""
-        self._cells = cells
-        self._left = cells
-
-    @property
-    def is_wanted(self) -> bool:
-        """Whether tables are kept at all."""
-        return self._cells > 0
-
-    def add(
-        self,
-        name: str,
-        page: int | None,
-        rows: Sequence[Sequence[Cell]],
-        *,
-        units: Mapping[int, str] | None = None,
-        is_cut: bool = False,
-    ) -> None:
-        """Keep a table with at least a header, a row and a column. Lines above its header join its name."""
-        title, start = _title(rows)
-        header, *body = rows[start:] or [()]
-        # A sheet may be written far wider than it is filled.
-        used = [at for at in range(max(map(len, rows), default=0)) if any(_at(row, at) != "" for row in rows[start:])]
-        body = [row for row in body if any(cell != "" for cell in row)]
-        if not used or not body:
-            return
-        room = self._left // len(used)
-        kept = body[:room]
-        if not kept:
-            return
-        self._left -= len(kept) * len(used)
-        self.tables.append(
-            {
-                "name": " – ".join(filter(None, [_tidy(name), *title])),
-                "page": page,
-                "header": [str(_tidied(_at(header, at))) for at in used],
-                "rows": [[_tidied(_at(row, at)) for at in used] for row in kept],
-                "units": [(units or {}).get(at, "") for at in used],
-                "is_cut": is_cut or len(kept) < len(body),
-            }
-        )
+def _trimmed(rows: Iterable[Sequence[Cell]]) -> tuple[list[int], list[list[Any]]]:
+    """(which columns are used, rows of these alone), without rows that are empty."""
+    filled = [row for row in rows if any(cell != "" for cell in row)]
+    width = max(map(len, filled), default=0)
+    padded = [[*row, *[""] * (width - len(row))] for row in filled]
+    used = [at for at in range(width) if any(row[at] != "" for row in padded)]
+    return used, [[row[at] for at in used] for row in padded]
 
 
 def _title(rows: Sequence[Sequence[Cell]]) -> tuple[list[str], int]:
     """Lines with a single cell above the header, and where the header is."""
+    # Where no row has a second cell, the first one is the header.
+    is_narrow = all(sum(cell != "" for cell in row) < 2 for row in rows)
     title: list[str] = []
     for at, row in enumerate(rows[:_HEADER_WITHIN]):
         filled = [cell for cell in row if cell != ""]
-        if len(filled) > 1 or (filled and _is_narrow(rows)):
+        if len(filled) > 1 or (filled and is_narrow):
             return title, at
-        title += [_tidy(str(cell)) for cell in filled]
+        title += [str(_tidy(cell)) for cell in filled]
     return [], 0
 
 
-def _is_narrow(rows: Sequence[Sequence[Cell]]) -> bool:
-    """Whether no row has a second cell: then the first one is the header."""
-    return all(sum(cell != "" for cell in row) < 2 for row in rows)
-
-
-def _at(row: Sequence[Cell], at: int) -> Cell:
-    return row[at] if at < len(row) else ""
-
-
-def _tidied(cell: Cell) -> Cell:
-    return _tidy(cell) if isinstance(cell, str) else cell
-
-
-def _tidy(text: str) -> str:
-    return " ".join(clean(text).split())[:_CELL_CHARS]
+def _tidy(cell: Cell) -> Cell:
+    return one_line(clean(cell))[:_CELL_CHARS] if isinstance(cell, str) else cell

@@ -37,7 +37,7 @@ def read_pdf(content: bytes, draft: Draft) -> None:
     count = len(pdf)
     if count > draft.limits.pages:
         raise ParseFailed(ParseFailure.TOO_MANY_PAGES)
-    draft.title = _title(pdf)
+    draft.entitle(pdf.get_metadata_value("Title"))
     reader = _Reader(draft)
     pages = list(reader.pages(pdf, count))
     if reader.unreadable == count:
@@ -153,13 +153,6 @@ def _outline(pdf: Any) -> dict[str, int]:
         if len(name) > 2:
             found.setdefault(name, mark.level + 1)
     return found
-
-
-def _title(pdf: Any) -> str:
-    title = str(pdf.get_metadata_value("Title") or "")
-    is_file_name = title.lower().endswith((".doc", ".docx", ".pdf", ".tex", ".dvi", ".indd", ".xls", ".xlsx", ".ppt"))
-    is_filled_in = title.lower().startswith(("microsoft ", "untitled", "(anonymous)", "unspecified"))
-    return "" if is_file_name or is_filled_in else title
 
 
 def _letters(text: str) -> int:

@@ -4,15 +4,14 @@ import io
 import math
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from datetime import time as time_of_day
 from typing import Any
 
-from lxml import etree
 from openpyxl import load_workbook
+from openpyxl.worksheet._reader import WorkSheetParser
 
-from app.ingestion.parsing.archive import Parts, attribute, elements
 from app.ingestion.parsing.draft import Cell, Draft
 from app.ingestion.parsing.outcome import WarningCode
 
@@ -29,68 +28,33 @@ _CPU_SHARE, _ROWS_BETWEEN_LOOKS = 0.7, 200
 
 def read_sheets(archive: io.BytesIO, draft: Draft) -> None:
     """Fill the draft from a rebuilt XLSX archive."""
-    parts = Parts(archive)
-    draft.title = parts.title()
-    paths = _paths(parts)
-    archive.seek(0)
     book = load_workbook(archive, read_only=True, data_only=True, keep_links=False)
+    draft.entitle(book.properties.title)
     for sheet in book.worksheets:
         draft.begin_page()
         if sheet.sheet_state != "visible":
             draft.warn(WarningCode.HIDDEN_TEXT_DROPPED)
             continue
-        sheet.reset_dimensions()
-        hidden = _Hidden(parts, paths.get(sheet.title, ""))
         draft.heading(2, sheet.title)
-        _Sheet(draft, hidden).read(sheet)
-
-
-class _Hidden:
-    """Which rows and columns of a sheet cannot be seen; both counted from 1."""
-
-    def __init__(self, parts: Parts, path: str):
-        self.rows: set[int] = set()
-        self.columns: set[int] = set()
-        source = parts.open(path) if path else io.BytesIO(b"<none/>")
-        found = etree.iterparse(
-            source, tag=("{*}row", "{*}col"), resolve_entities=False, no_network=True, remove_comments=True
-        )
-        number = 0
-        for _, element in found:
-            if str(element.tag).endswith("}col"):
-                self._column(element)
-            else:
-                number = _whole(attribute(element, "r"), number + 1)
-                if attribute(element, "hidden") in _HIDDEN or attribute(element, "ht") == "0":
-                    self.rows.add(number)
-            element.clear()
-            while element.getprevious() is not None and (parent := element.getparent()) is not None:
-                del parent[0]
-
-    def _column(self, element: etree._Element) -> None:
-        if attribute(element, "hidden") in _HIDDEN or attribute(element, "width") == "0":
-            first, last = _whole(attribute(element, "min"), 1), _whole(attribute(element, "max"), 1)
-            self.columns.update(range(first, min(last, 16_384) + 1))
+        _Sheet(draft, sheet).read()
 
 
 class _Sheet:
     """Cuts one sheet into tables at its empty rows, and keeps within the limits."""
 
-    def __init__(self, draft: Draft, hidden: _Hidden):
-        self._draft = draft
-        self._hidden = hidden
+    def __init__(self, draft: Draft, sheet: Any):
+        self._draft, self._sheet = draft, sheet
+        self._hidden_columns: set[int] = set()
         self._dropped = 0
         self._is_cut = False
         self._cells: list[list[Cell]] = []
         """Of the rows since the last empty one, where tables are kept."""
         self._units: dict[int, str] = {}
-        self._name = ""
 
-    def read(self, sheet: Any) -> None:
+    def read(self) -> None:
         """Every visible table of the sheet."""
         block: list[list[str]] = []
-        self._name = str(sheet.title)
-        for row in self._rows(sheet):
+        for row in self._rows():
             if any(row):
                 block.append(row)
             elif block:
@@ -100,24 +64,40 @@ class _Sheet:
         self._draft.warn(WarningCode.HIDDEN_TEXT_DROPPED, self._dropped)
         self._draft.warn(WarningCode.TRUNCATED_SHEETS, int(self._is_cut))
 
-    def _rows(self, sheet: Any) -> Iterator[list[str]]:
+    def _rows(self) -> Iterator[list[str]]:
         limits = self._draft.limits
         room = self._draft.room - _SPARE_CHARS
-        for number, cells in enumerate(sheet.iter_rows(), 1):
-            if number in self._hidden.rows:
+        for at, (number, cells, is_hidden) in enumerate(self._numbered(), 1):
+            if is_hidden:
                 self._dropped += any(cell.value is not None for cell in cells)
                 continue
             self._is_cut |= any(cell.value is not None for cell in cells[limits.sheet_columns :])
             row = [self._visible(cell) for cell in cells[: limits.sheet_columns]]
-            if self._draft.collected.is_wanted and any(row):
+            if limits.table_cells and any(row):
                 self._cells.append(
                     [self._raw_cell(at, cell, text) for at, (cell, text) in enumerate(zip(cells, row, strict=False))]
                 )
             room -= sum(map(len, row)) + 3 * len(row) + 3
-            if number > limits.sheet_rows or room < 0 or (number % _ROWS_BETWEEN_LOOKS == 0 and self._is_late()):
+            if number > limits.sheet_rows or room < 0 or (at % _ROWS_BETWEEN_LOOKS == 0 and self._is_late()):
                 self._is_cut = True
                 return
             yield row
+
+    def _numbered(self) -> Iterator[tuple[int, Sequence[Any], bool]]:
+        """(row number, cells, whether the row is hidden) in one pass; one empty row stands for all that are missing."""
+        sheet, book, last = self._sheet, self._sheet.parent, 0
+        formats = {"date_formats": book._date_formats, "timedelta_formats": book._timedelta_formats}
+        with sheet._get_source() as source:
+            parser = WorkSheetParser(source, sheet._shared_strings, data_only=True, epoch=book.epoch, **formats)
+            for number, cells in parser.parse():
+                if not last:
+                    self._hidden_columns = _hidden_columns(parser.column_dimensions.values())
+                shown = parser.row_dimensions.pop(str(number), {})
+                if number > last + 1:
+                    yield number - 1, (), False
+                if number > last:
+                    last = number
+                    yield number, sheet._get_row(cells), shown.get("hidden") in _HIDDEN or shown.get("ht") == "0"
 
     def _is_late(self) -> bool:
         return time.process_time() > self._draft.limits.cpu_seconds * _CPU_SHARE
@@ -125,7 +105,7 @@ class _Sheet:
     def _visible(self, cell: Any) -> str:
         if cell.value is None:
             return ""
-        if cell.column in self._hidden.columns:
+        if cell.column in self._hidden_columns:
             self._dropped += 1
             return ""
         return format_cell(cell.value, cell.number_format or "")
@@ -143,7 +123,7 @@ class _Sheet:
     def _write(self, block: list[list[str]]) -> None:
         """Rows with a single cell in front of a table are its heading lines."""
         if self._cells:
-            self._draft.collected.add(self._name, self._draft.page, self._cells, units=self._units, is_cut=self._is_cut)
+            self._draft.keep_table(self._sheet.title, self._cells, units=self._units, is_cut=self._is_cut)
             self._cells, self._units = [], {}
         while block and sum(map(bool, block[0])) == 1 and len(block) > 1:
             self._draft.paragraph("".join(block.pop(0)))
@@ -187,17 +167,7 @@ def plain_number(value: int | float) -> int | float:
     return value if isinstance(value, int) else float(f"{value:.15g}")
 
 
-def _paths(parts: Parts) -> dict[str, str]:
-    """Where each sheet's part is."""
-    main = parts.main()
-    targets = {one.id: one.target for one in parts.related(main)}
-    sheets: Iterable[etree._Element] = elements(parts.root(main), "sheet")
-    return {attribute(one, "name"): targets.get(_relation(one), "") for one in sheets}
-
-
-def _relation(sheet: etree._Element) -> str:
-    return next((str(value) for key, value in sheet.items() if str(key).endswith("}id")), "")
-
-
-def _whole(text: str, otherwise: int) -> int:
-    return int(text) if text.isdecimal() and len(text) < 10 else otherwise
+def _hidden_columns(columns: Iterable[Mapping[str, str]]) -> set[int]:
+    """Those that cannot be seen, counted from 1."""
+    hidden = [one for one in columns if one.get("hidden") in _HIDDEN or one.get("width") == "0"]
+    return {at for one in hidden for at in range(int(one["min"]), min(int(one["max"]), 16_384) + 1)}

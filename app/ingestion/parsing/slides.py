@@ -9,7 +9,7 @@ from pptx import Presentation
 from pptx.enum.shapes import PP_PLACEHOLDER
 from pptx.shapes.base import BaseShape
 
-from app.ingestion.parsing.archive import Parts, attribute, child, elements, local
+from app.ingestion.parsing.archive import attribute, child, elements, local, root_of
 from app.ingestion.parsing.draft import Draft
 from app.ingestion.parsing.outcome import ParseFailed, ParseFailure, WarningCode
 
@@ -23,9 +23,8 @@ _MAX_COLUMNS = 200
 
 def read_slides(archive: io.BytesIO, draft: Draft) -> None:
     """Fill the draft from a rebuilt PPTX archive. Raises `ParseFailed` (TOO_MANY_PAGES)."""
-    draft.title = Parts(archive).title()
-    archive.seek(0)
     deck = Presentation(archive)
+    draft.entitle(deck.core_properties.title)
     if len(deck.slides) > draft.limits.pages:
         raise ParseFailed(ParseFailure.TOO_MANY_PAGES)
     reader = _Slides(draft, int(deck.slide_width or 0), int(deck.slide_height or 0))
@@ -122,8 +121,7 @@ class _Slides:
         related = shape.part.rels.get(attribute(ids, "dm")) if ids is not None else None
         if related is None or related.is_external:
             return
-        root = etree.fromstring(related.target_part.blob, etree.XMLParser(resolve_entities=False, no_network=True))
-        for point in elements(root, "pt"):
+        for point in elements(root_of(related.target_part.blob), "pt"):
             self._draft.item("".join(one.text or "" for one in elements(point, "t")))
 
 
@@ -136,7 +134,7 @@ def _is_hidden(properties: etree._Element | None) -> bool:
     size = attribute(properties, "sz")
     if size.isdecimal() and int(size) < _INVISIBLE_SIZE:
         return True
-    alpha = next(elements(properties, "alpha"), None) if properties is not None else None
+    alpha = next(elements(properties, "alpha"), None)
     return child(properties, "noFill") is not None or attribute(alpha, "val") in ("0", "0%")
 
 

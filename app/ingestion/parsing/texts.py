@@ -9,7 +9,6 @@ from email.message import EmailMessage, MIMEPart
 from email.policy import default
 
 from app.ingestion.parsing.draft import Draft, one_line
-from app.ingestion.parsing.encoding import decode
 from app.ingestion.parsing.outcome import ParseFailed, ParseFailure, WarningCode
 from app.ingestion.parsing.web_page import read_markup
 
@@ -91,9 +90,7 @@ def _decoded(content: bytes, draft: Draft) -> str:
     # A character takes at most four bytes.
     if len(content) > draft.limits.output_chars * 4:
         raise ParseFailed(ParseFailure.TOO_MUCH_TEXT)
-    decoded = decode(content)
-    draft.warn(WarningCode.ENCODING_GUESSED, int(decoded.is_guessed))
-    return decoded.text
+    return draft.decoded(content)
 
 
 _FIELDS = ("From", "To", "Cc", "Date")
@@ -130,9 +127,7 @@ def _text(part: MIMEPart, draft: Draft) -> str:
     if not isinstance(content, bytes):
         return ""
     charset = part.get_content_charset("")
-    decoded = decode(content, "" if charset in ("us-ascii", "unknown-8bit") else charset)
-    draft.warn(WarningCode.ENCODING_GUESSED, int(decoded.is_guessed))
-    return decoded.text
+    return draft.decoded(content, "" if charset in ("us-ascii", "unknown-8bit") else charset)
 
 
 def _field(message: EmailMessage, name: str) -> str:
@@ -152,17 +147,11 @@ _MAX_CELL_CHARS = 1_000_000
 
 def read_delimited(content: bytes, draft: Draft) -> None:
     """Fill the draft from the bytes of a CSV file; its first row is the header."""
-    decoded = decode(content)
-    draft.warn(WarningCode.ENCODING_GUESSED, int(decoded.is_guessed))
-    text = decoded.text.replace("\x00", "")
+    text = draft.decoded(content).replace("\x00", "")
     csv.field_size_limit(_MAX_CELL_CHARS)
-    rows = _within(csv.reader(text.splitlines(keepends=True), delimiter=delimiter_of(text)), draft)
-    if draft.collected.is_wanted:
-        listed = list(rows)
-        draft.collected.add("", None, listed, is_cut=bool(draft.warnings[WarningCode.TRUNCATED_SHEETS]))
-        draft.table(listed)
-    else:
-        draft.table(rows)
+    rows = list(_within(csv.reader(text.splitlines(keepends=True), delimiter=delimiter_of(text)), draft))
+    draft.keep_table("", rows, is_cut=bool(draft.warnings[WarningCode.TRUNCATED_SHEETS]))
+    draft.table(rows)
 
 
 def delimiter_of(text: str) -> str:

@@ -11,7 +11,6 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from app.ingestion.parsing.archive import forbid_declarations
 from app.ingestion.parsing.draft import Draft
-from app.ingestion.parsing.encoding import decode
 from app.ingestion.parsing.outcome import ParseFailed, ParseFailure, WarningCode
 from app.ingestion.parsing.web_styles import Look, declarations, first_look, hidden_by_sheets, hides, look_under
 
@@ -46,9 +45,7 @@ _MAX_SPAN, _MAX_COLUMNS, _MAX_DEPTH = 200, 200, 900
 def read_web_page(content: bytes, draft: Draft) -> None:
     """Fill the draft from an HTML file. Raises `ParseFailed` (DTD_FORBIDDEN) for a page that declares entities."""
     named = _DECLARED.search(content[:4096])
-    decoded = decode(content, named[1].decode() if named else "")
-    draft.warn(WarningCode.ENCODING_GUESSED, int(decoded.is_guessed))
-    read_markup(decoded.text, draft)
+    read_markup(draft.decoded(content, named[1].decode() if named else ""), draft)
 
 
 def read_markup(markup: str, draft: Draft) -> None:
@@ -66,7 +63,7 @@ def _write(page: LexborHTMLParser, body: LexborNode, draft: Draft) -> None:
     """Convert a page of which everything is to be seen."""
     for table in reversed(body.css("table")):
         if _lays_out(table):
-            _unfold(page, table)
+            _replace(page, table, table.css("caption, td, th"))
         else:
             _fill_spans(table)
     for block in body.css(_PLAIN_BLOCKS):
@@ -125,11 +122,6 @@ def _lays_out(table: LexborNode) -> bool:
         return True
     rows = table.css("tr")
     return len(rows) < 2 or max(sum(1 for _ in _cells(row)) for row in rows) < 2
-
-
-def _unfold(page: LexborHTMLParser, table: LexborNode) -> None:
-    """Put the cells of a table one after the other in its place."""
-    _replace(page, table, table.css("caption, td, th"))
 
 
 def _close(page: LexborHTMLParser, heading: LexborNode) -> None:

@@ -2,11 +2,12 @@
 
 import io
 import re
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Iterable, Iterator
 
 from lxml import etree
 
-from app.ingestion.parsing.archive import Parts, attribute, child, elements, local
+from app.ingestion.parsing.archive import attribute, child, elements, local, related, root_of
 from app.ingestion.parsing.draft import Draft
 from app.ingestion.parsing.outcome import WarningCode
 from app.ingestion.parsing.word_styles import Label, Numbering, Style, Styles, fill_of, numbering_of, outline_level
@@ -14,39 +15,38 @@ from app.ingestion.parsing.word_styles import Label, Numbering, Style, Styles, f
 _ITEM_LABEL = re.compile(r"(?:\d{1,3}|[a-zđ])[.)]|[-•–]", re.IGNORECASE)
 """What a list of Markdown may begin its items with."""
 _WRAPPERS = ("customXml", "ins", "moveTo", "sdtContent", "smartTag")
+_READ = ("officeDocument", "core-properties", "styles", "numbering", "footnotes", "endnotes", "comments")
 _CONTENTS = "table of contents"
 _MAX_COLUMNS = 200
 
 
 def read_word(archive: io.BytesIO, draft: Draft) -> None:
     """Fill the draft from a rebuilt DOCX archive."""
-    parts = Parts(archive)
-    path = parts.main()
-    body = child(parts.root(path), "body")
-    comments = parts.only(path, "comments")
-    draft.title = parts.title()
-    reader = _Word(parts, path, draft)
-    if body is not None:
-        reader.blocks(body)
+    with zipfile.ZipFile(archive) as parts:
+        about = related(parts)
+        paths = about | related(parts, about["officeDocument"])
+        roots = {kind: root_of(parts.read(path)) for kind, path in paths.items() if kind in _READ}
+    title = next(elements(roots.get("core-properties"), "title"), None)
+    draft.entitle(None if title is None else title.text)
+    reader = _Word(roots, draft)
+    reader.blocks(child(roots["officeDocument"], "body"))
     reader.notes()
     draft.warn(WarningCode.HIDDEN_TEXT_DROPPED, reader.runs.hidden)
-    remarks = 0 if comments is None else sum(1 for _ in elements(comments, "comment"))
+    remarks = sum(1 for _ in elements(roots.get("comments"), "comment"))
     draft.warn(WarningCode.REVIEW_MARKS_DROPPED, reader.runs.deleted + remarks)
 
 
 class _Word:
-    def __init__(self, parts: Parts, path: str, draft: Draft):
-        self._draft = draft
-        self._styles = Styles(parts.only(path, "styles"))
-        self._numbering = Numbering(parts.only(path, "numbering"))
-        self._notes = {kind: parts.only(path, kind) for kind in ("footnotes", "endnotes")}
-        document = parts.root(path)
+    def __init__(self, roots: dict[str, etree._Element], draft: Draft):
+        self._draft, self._roots = draft, roots
+        self._styles = Styles(roots.get("styles"))
+        self._numbering = Numbering(roots.get("numbering"))
         self.runs = Runs(self._styles)
-        self.runs.is_on_colour = child(document, "background") is not None
+        self.runs.is_on_colour = child(roots["officeDocument"], "background") is not None
 
-    def blocks(self, container: etree._Element) -> None:
+    def blocks(self, container: Iterable[etree._Element] | None) -> None:
         """Paragraphs, tables and what wraps them, in order."""
-        for element in container:
+        for element in container if container is not None else ():
             match local(element):
                 case "p":
                     self._paragraph(element)
@@ -67,9 +67,7 @@ class _Word:
     def notes(self) -> None:
         """The footnotes and endnotes that the text refers to, numbered as their references are."""
         for number, (kind, name) in enumerate(self.runs.references, 1):
-            root = self._notes.get(kind)
-            listed = () if root is None else (one for one in root if attribute(one, "id") == name)
-            for note in listed:
+            for note in (one for one in self._roots.get(kind, ()) if attribute(one, "id") == name):
                 self._draft.paragraph(f"[{number}] " + " ".join(self._texts(note)))
 
     def _paragraph(self, element: etree._Element) -> None:

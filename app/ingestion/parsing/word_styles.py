@@ -55,10 +55,9 @@ class Styles:
         self._known: dict[str, Style] = {}
         self.shaded_tables: set[str] = set()
         """Table styles that colour cells."""
-        defaults = None if root is None else child(root, "docDefaults", "rPrDefault", "rPr")
-        self._default = look_of(defaults)
+        self._default = look_of(child(root, "docDefaults", "rPrDefault", "rPr"))
         self.default_paragraph = ""
-        for element in elements(root, "style") if root is not None else ():
+        for element in elements(root, "style"):
             self._add(element)
 
     def _add(self, element: etree._Element) -> None:
@@ -182,9 +181,9 @@ class Numbering:
         self._lists: dict[str, tuple[str, dict[int, int]]] = {}
         self._counts: dict[str, list[int | None]] = {}
         self._begun: set[str] = set()
-        for element in elements(root, "abstractNum") if root is not None else ():
+        for element in elements(root, "abstractNum"):
             self._levels[attribute(element, "abstractNumId")] = dict(_levels(element))
-        for element in elements(root, "num") if root is not None else ():
+        for element in elements(root, "num"):
             base = attribute(child(element, "abstractNumId"), "val")
             self._lists[attribute(element, "numId")] = (base, dict(_restarts(element)))
 
