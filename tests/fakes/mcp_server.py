@@ -282,7 +282,10 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response(status)
         self.send_header("content-type", kind)
         self.send_header("content-length", str(len(body)))
-        for name, value in (("location", location), ("content-encoding", encoding), ("mcp-session-id", session)):
+        cookie = f"owner={session}; Path=/" if session else ""
+        for name, value in (
+            ("location", location), ("content-encoding", encoding), ("mcp-session-id", session), ("set-cookie", cookie),
+        ):  # fmt: skip
             if value:
                 self.send_header(name, value)
         self.end_headers()

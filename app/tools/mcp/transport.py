@@ -6,6 +6,7 @@ import sys
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from enum import StrEnum
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from itertools import count
 from pathlib import Path
 
@@ -136,6 +137,7 @@ async def http_streams(spec: ServerSpec, allowance: Allowance, faults: Faults) -
             follow_redirects=False,
             max_redirects=0,
             trust_env=False,
+            cookies=CookieJar(DefaultCookiePolicy(allowed_domains=())),
             event_hooks={"request": [asked], "response": [answered]},
         ) as client,
         streamable_http_client(spec.url, http_client=client, max_sse_event_size=spec.limits.max_list_bytes) as streams,

@@ -345,6 +345,7 @@ class TestHostileAddress:
         assert saw["headers"][-1]["mcp-session-id"].startswith("session-")
         assert saw["headers"][-1]["accept-encoding"] == "identity"
         assert str(asked.principal.user_id) not in json.dumps(saw)
+        assert not any("cookie" in headers for headers in saw["headers"])
 
     async def test_a_session_is_never_used_for_another_owner(self) -> None:
         async with http_server("plain") as url, lines_of(http_spec(url, shared_by="tenant")) as lines:
