@@ -16,6 +16,23 @@ from app.reasoning.local.times import period_of
 from app.text.language import fold, normalise, words
 from app.text.numbers import plain
 
+_HOST = re.compile(r"\b[a-z]{2,}(?:-[a-z]+)*-\d{1,3}\b", re.IGNORECASE)
+_IP = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b")
+_STATUS = re.compile(r"\b(?:http\s*)?([45]\d{2})\b", re.IGNORECASE)
+_USER = re.compile(r"\b(?:user|tai khoan|nguoi dung|account)\s+([a-z][a-z0-9._-]{1,30})\b")
+_NOT_A_USER = word_list("log.not_a_user")
+_SYSTEMS = named_patterns("log.systems")
+"""How the names of machines begin, and what people call the system (folded)."""
+_REGEX = re.compile(r"(?<![\w/:.])/((?:[^/\\\s]|\\.)(?:[^/\\]|\\.){0,999})/(?![\w/])")
+"""``/time(d )?out/`` anywhere in the question; neither a path nor a date."""
+_EVENTS = named_patterns("log.events")
+"""The words systems write for an event, and what people call it (folded)."""
+_LEVELS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"nghiem trong|critical|fatal"), "critical"),
+    (re.compile(r"canh bao|warnings?"), "warning"),
+    (re.compile(r"\bloi\b|\berrors?\b"), "error"),
+)
+
 
 def arguments(
     tool: str, query: str, findings: Sequence[Finding], language: Language, schema: Mapping[str, Any] | None = None
@@ -93,24 +110,6 @@ def _is_number(schema: Mapping[str, Any]) -> bool:
     """Numbers, and texts that are described as numbers."""
     kinds = {schema.get("type"), *(choice.get("type") for choice in schema.get("anyOf", ()))}
     return bool(kinds & {"number", "integer"}) or schema.get("format") == "decimal"
-
-
-_HOST = re.compile(r"\b[a-z]{2,}(?:-[a-z]+)*-\d{1,3}\b", re.IGNORECASE)
-_IP = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b")
-_STATUS = re.compile(r"\b(?:http\s*)?([45]\d{2})\b", re.IGNORECASE)
-_USER = re.compile(r"\b(?:user|tai khoan|nguoi dung|account)\s+([a-z][a-z0-9._-]{1,30})\b")
-_NOT_A_USER = word_list("log.not_a_user")
-_SYSTEMS = named_patterns("log.systems")
-"""How the names of machines begin, and what people call the system (folded)."""
-_REGEX = re.compile(r"(?<![\w/:.])/((?:[^/\\\s]|\\.)(?:[^/\\]|\\.){0,999})/(?![\w/])")
-"""``/time(d )?out/`` anywhere in the question; neither a path nor a date."""
-_EVENTS = named_patterns("log.events")
-"""The words systems write for an event, and what people call it (folded)."""
-_LEVELS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"nghiem trong|critical|fatal"), "critical"),
-    (re.compile(r"canh bao|warnings?"), "warning"),
-    (re.compile(r"\bloi\b|\berrors?\b"), "error"),
-)
 
 
 def log_arguments(query: str) -> Arguments:

@@ -21,12 +21,14 @@ Pair = tuple[re.Pattern[str], re.Pattern[str]]
 @cache
 def _sections() -> dict[str, tuple[str, ...]]:
     found: dict[str, list[str]] = {}
-    own: list[str] = []
+    own: list[str] | None = None
     for line in files(__package__).joinpath("cues.txt").read_text("utf-8").splitlines():
         head = _HEAD.fullmatch(line.strip())
         if head:
             own = found.setdefault(head[1], [])
         elif line.strip() and not line.startswith("#"):
+            if own is None:
+                raise ValueError(f"cues.txt: {line!r} stands in no section")
             own.append(line)
     return {name: tuple(section) for name, section in found.items()}
 
