@@ -21,7 +21,7 @@ BUNDLED: Mapping[str, Mapping[str, str]] = {
         "python": "extras.python.tool:PYTHON [python]",
         "unit": "extras.units.tool:UNIT",
         "web": "extras.web.plugin:WEB [web]",
-        "wikipedia": "extras.web.plugin:WIKIPEDIA",
+        "wikipedia": "extras.web.plugin:WIKIPEDIA [web]",
         "transcript": "extras.web.plugin:TRANSCRIPT [web]",
     },
     FACES: {

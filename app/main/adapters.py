@@ -39,7 +39,6 @@ from app.tasks.outage import SpooledWrites
 from app.tools.base import Toolbox
 from app.tools.catalogue import ToolPorts, WebPorts, build_toolbox
 from app.tools.files import FileReader
-from app.tools.safe_http import AllowedHosts, Fetcher, SystemResolver
 
 if TYPE_CHECKING:
     from app.bus.redis import RedisChannel
@@ -170,23 +169,14 @@ async def open_tools(
     servers = McpServers.load(settings.mcp_servers)
     of_servers = McpTools(servers, reasoner)
     stack.push_async_callback(of_servers.aclose)
-    web = _web(settings, embedder)
+    hosts = settings.web_allowed_hosts
+    web = WebPorts(hosts, settings.web_private_hosts, embedder, settings.wikipedia_base_url) if hosts else None
     ports = ToolPorts(retriever, reasoner, database, settings.min_relevance_score, files, tables, web, concepts_in)
     toolbox = build_toolbox(ports, further=of_servers.all)
     for tool in toolbox.values():
         if (aclose := getattr(tool, "aclose", None)) is not None:
             stack.push_async_callback(aclose)
     return toolbox
-
-
-def _web(settings: Settings, embedder: Embedder) -> WebPorts | None:
-    """What the web tools need; None where no host is named."""
-    try:
-        hosts = AllowedHosts(settings.web_allowed_hosts, settings.web_private_hosts)
-        return WebPorts(Fetcher(hosts, SystemResolver()), embedder, settings.wikipedia_base_url) if hosts else None
-    except ValueError as wrong:
-        detail = f"CONCLAVE_WEB_ALLOWED_HOSTS or CONCLAVE_WEB_PRIVATE_HOSTS cannot be used: {wrong}"
-        raise AppError(ErrorCode.VALIDATION_FAILED, detail) from wrong
 
 
 def open_deep(

@@ -22,16 +22,17 @@ from app.tools.files import FileReader, FilesTool, Runner
 from app.tools.log import LogTool
 from app.tools.math import MathTool
 from app.tools.rag import RagTool
-from app.tools.safe_http import Fetcher
 from app.tools.summary import SummaryTool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class WebPorts:
-    """What tools that read the web are built from."""
+    """What tools that read the web are built from. Two are the same only where they are one."""
 
-    fetcher: Fetcher
-    """Reaches the hosts the operator named and no others."""
+    hosts: frozenset[str]
+    """The hosts the operator named, as he wrote them; a tool reaches no others."""
+    private_hosts: frozenset[str]
+    """Those of them that may lead into a private network."""
     embedder: Embedder | None
     wikipedia_base_url: str
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from app.errors import ToolFailed
 from app.text.language import content_words, words
 from app.tools.base import ToolCall
-from app.tools.safe_http import FetchRefused, WebAddress, read_address
+from extras.web.safe_http import FetchRefused, WebAddress, read_address
 
 _WORD = re.compile(r"[^\s<>\"“”‘’«»]+")
 _OPENING, _ENDING = "([{'*_`", ".,;:!?…)]}'*_`"

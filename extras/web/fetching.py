@@ -10,8 +10,8 @@ from app.confinement.processes import Isolated, IsolationEnd, IsolationFailed
 from app.domain.knowledge import Language
 from app.errors import ToolFailed, ToolRetry
 from app.tools.base import ToolCall
-from app.tools.safe_http import Fetched, Fetcher
 from app.tools.sentences import Sentences
+from extras.web.safe_http import Fetched, Fetcher, FetchRefused
 
 sentence = Sentences(Path(__file__).with_name("sentences.toml"))
 
@@ -42,6 +42,12 @@ async def fetched_for(
         return fetched
     name, error = ("busy", ToolRetry) if fetched.status in _PASSING else ("gone", ToolFailed)
     raise error(sentence("web", name, call.language, host=fetched.address.host, status=fetched.status))
+
+
+def refusal_sentence(refused: FetchRefused, language: Language) -> str:
+    """Say to the asker why nothing was fetched."""
+    where = "".join(sign for sign in refused.where if sign.isprintable()) or "?"
+    return sentence("fetch", refused.reason, language, where=where)
 
 
 def trace_of(fetched: Fetched) -> str:

@@ -1,12 +1,14 @@
 """Offer the web tools to agents, each where the hosts it needs are named."""
 
 from collections.abc import Callable
+from functools import lru_cache
 
+from app.errors import AppError, ErrorCode
 from app.reasoning import Reasoner
 from app.tools.base import Tool
-from app.tools.catalogue import ToolPlugin, ToolPorts
-from app.tools.safe_http import Fetcher, FetchRefused, read_address
+from app.tools.catalogue import ToolPlugin, ToolPorts, WebPorts
 from extras.web.reading import Reading
+from extras.web.safe_http import AllowedHosts, Fetcher, FetchRefused, SystemResolver, read_address
 from extras.web.transcript import HOST, TranscriptTool
 from extras.web.web import WebTool
 from extras.web.wikipedia import WikipediaTool
@@ -15,7 +17,7 @@ LANGUAGES = ("vi", "en")
 
 
 def _web_tool(ports: ToolPorts) -> Tool | None:
-    return _made(ports, WebTool, ()) if ports.web and ports.web.fetcher.hosts else None
+    return _made(ports, WebTool, ())
 
 
 def _wikipedia_tool(ports: ToolPorts) -> Tool | None:
@@ -37,10 +39,22 @@ def _made(
     ports: ToolPorts, make: Callable[[Reasoner, Fetcher, Reading], Tool], addresses: tuple[str, ...]
 ) -> Tool | None:
     """The tool, or None unless one of `addresses` may be fetched; no address = every host will do."""
-    if ports.web is None or (addresses and not any(_allows(ports.web.fetcher, one) for one in addresses)):
+    if ports.web is None:
         return None
-    reading = Reading(ports.reasoner, ports.web.embedder, ports.min_relevance_score)
-    return make(ports.reasoner, ports.web.fetcher, reading)
+    fetcher = _fetcher_of(ports.web)
+    if addresses and not any(_allows(fetcher, one) for one in addresses):
+        return None
+    return make(ports.reasoner, fetcher, Reading(ports.reasoner, ports.web.embedder, ports.min_relevance_score))
+
+
+@lru_cache(maxsize=1)
+def _fetcher_of(web: WebPorts) -> Fetcher:
+    """Build what fetches from the operator's hosts, one for all tools. Raises `AppError` for hosts that are none."""
+    try:
+        return Fetcher(AllowedHosts(web.hosts, web.private_hosts), SystemResolver())
+    except ValueError as wrong:
+        detail = f"CONCLAVE_WEB_ALLOWED_HOSTS or CONCLAVE_WEB_PRIVATE_HOSTS cannot be used: {wrong}"
+        raise AppError(ErrorCode.VALIDATION_FAILED, detail) from wrong
 
 
 def _allows(fetcher: Fetcher, url: str) -> bool:

@@ -21,8 +21,9 @@ from app.reasoning import AnswerRequest, Reasoner
 from app.retrieval.calibration import load_calibration
 from app.text.language import clean, content_words, fold, guess_language, is_unaccented_vietnamese, words
 from app.tools.base import ToolCall, ToolResult, computed, outages_as_retry
-from app.tools.safe_http import Fetcher, FetchRefused, refusal_sentence
 from app.tools.typed import R, TypedTool
+from extras.web.fetching import refusal_sentence
+from extras.web.safe_http import Fetcher, FetchRefused
 
 _COMPARED = 16
 """Pieces whose vectors are made; 5-20 ms of one core each."""

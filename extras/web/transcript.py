@@ -16,10 +16,10 @@ from app.errors import ToolFailed
 from app.reasoning import Reasoner
 from app.text.language import clean
 from app.tools.base import ToolCall
-from app.tools.safe_http import Fetched, Fetcher, FetchRefused, Refusal, WebAddress, read_address
 from extras.web.addresses_in_question import asked_of, stated_address
 from extras.web.fetching import require_installed, run_confined, sentence, text_of, trace_of
 from extras.web.reading import Piece, Reading, ReadingTool, Source, Text
+from extras.web.safe_http import Fetched, Fetcher, FetchRefused, Refusal, WebAddress, read_address
 
 HOST = "www.youtube.com"
 """The only host that is ever asked, whatever the library or a page would like."""

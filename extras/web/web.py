@@ -11,10 +11,10 @@ from app.errors import ToolFailed
 from app.reasoning import Reasoner
 from app.text.language import clean
 from app.tools.base import ToolCall
-from app.tools.safe_http import Fetched, Fetcher
 from extras.web.addresses_in_question import asked_of, stated_address
 from extras.web.fetching import fetched_for, require_installed, run_confined, sentence, text_of, trace_of
 from extras.web.reading import Reading, ReadingTool, Source, Text, pieces_of
+from extras.web.safe_http import Fetched, Fetcher
 
 _HTML = frozenset(("text/html", "application/xhtml+xml"))
 _PAGES = _HTML | {"text/plain"}

@@ -14,10 +14,10 @@ from app.errors import ToolFailed
 from app.reasoning import Reasoner
 from app.text.language import clean, content_words
 from app.tools.base import ToolCall
-from app.tools.safe_http import Fetcher
 from extras.web.addresses_in_question import asked_of
 from extras.web.fetching import fetched_for, sentence, trace_of
 from extras.web.reading import Reading, ReadingTool, Source, Text, pieces_of
+from extras.web.safe_http import Fetcher
 
 WIKIPEDIA = "https://{lang}.wikipedia.org/w/api.php"
 _JSON = frozenset(("application/json",))

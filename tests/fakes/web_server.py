@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from httpcore2 import AsyncNetworkStream, ConnectError
 
-from app.tools.safe_http import dial
+from extras.web.safe_http import dial
 
 SITE_ADDRESS = "9.9.9.10"
 """Public, and never contacted: the wire leads it to loopback."""

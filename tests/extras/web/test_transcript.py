@@ -10,7 +10,7 @@ from app.embedding.cached import CachedEmbedder
 from app.errors import ToolFailed
 from app.reasoning import Arguments
 from app.reasoning.local import LocalReasoner
-from app.tools.safe_http import FetchRefused, read_address
+from extras.web.safe_http import FetchRefused, read_address
 from extras.web.transcript import video_of
 from tests.extras.web.web_pages import VIDEO, tube
 from tests.extras.web.web_tools import WebTools, web_tools

@@ -9,18 +9,19 @@ import pytest
 
 from app.embedding import EmbeddingUnavailable, Vectors
 from app.embedding.cached import CachedEmbedder
-from app.errors import ToolFailed, ToolRetry
+from app.errors import AppError, ToolFailed, ToolRetry
 from app.reasoning import Arguments
 from app.reasoning.local import LocalReasoner
 from app.storage.database import Database
 from app.tools.catalogue import ToolPorts, WebPorts, tool_names
-from app.tools.safe_http import AllowedHosts, Fetcher, FetchRefused, Refusal, refusal_sentence
+from extras.web.fetching import refusal_sentence
 from extras.web.plugin import TRANSCRIPT, WEB, WIKIPEDIA
+from extras.web.safe_http import FetchRefused, Refusal
 from extras.web.wikipedia import WIKIPEDIA as WIKIPEDIA_URL
 from tests.extras.web.web_pages import LEAVE_PAGE, PARKING_TEXT, SITE
 from tests.extras.web.web_tools import WebTools, web_tools
 from tests.factories import finding, passage
-from tests.fakes.web_server import Names, Reply, begin, moved, page, zipped
+from tests.fakes.web_server import Reply, begin, moved, page, zipped
 from tests.limits import limit
 from tests.unit.tools.lag import LoopLag
 from tests.unit.tools.recording import RecordingReasoner, RecordingSearcher, call
@@ -225,12 +226,16 @@ class TestHostilePages:
 
 def offered(*hosts: str) -> tuple[str, ...]:
     """The web tools that are made where these hosts are named."""
-    web = WebPorts(Fetcher(AllowedHosts(hosts), Names({})), None, WIKIPEDIA_URL)
+    web = WebPorts(frozenset(hosts), frozenset(), None, WIKIPEDIA_URL) if hosts else None
     ports = ToolPorts(RecordingSearcher(), RecordingReasoner(), cast("Database", object()), 0.7, web=web)
     return tuple(tool.name for plugin in (WEB, WIKIPEDIA, TRANSCRIPT) if (tool := plugin.make(ports)) is not None)
 
 
 class TestAvailable:
+    def test_hosts_that_are_none_stop_the_start(self) -> None:
+        with pytest.raises(AppError, match="CONCLAVE_WEB_ALLOWED_HOSTS"):
+            offered("https://docs.example.com/")
+
     def test_all_are_offered_to_agents(self) -> None:
         assert {"web_tool", "wikipedia_tool", "transcript_tool"} <= set(tool_names())
 

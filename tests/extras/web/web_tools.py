@@ -7,8 +7,8 @@ from typing import NamedTuple
 from app.embedding import Embedder
 from app.reasoning import Reasoner
 from app.tools.base import Tool
-from app.tools.safe_http import AllowedHosts, Fetcher, FetchLimits
 from extras.web.reading import Reading
+from extras.web.safe_http import AllowedHosts, Fetcher, FetchLimits
 from extras.web.transcript import TranscriptTool
 from extras.web.web import WebTool
 from extras.web.wikipedia import WikipediaTool

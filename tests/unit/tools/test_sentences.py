@@ -3,11 +3,11 @@
 from string import Formatter
 
 from app.tools.mcp.adapter import _SENTENCES
-from app.tools.safe_http import Refusal
 from app.tools.sentences import sentence
 from extras.python.sandbox import Stop
 from extras.python.tool import sentence as program_sentence
 from extras.web.fetching import sentence as web_sentence
+from extras.web.safe_http import Refusal
 
 
 def places(text: str) -> set[str]:
@@ -22,7 +22,7 @@ def test_both_languages_say_the_same_things() -> None:
 
 
 def test_every_reason_has_its_sentence() -> None:
-    assert set(Refusal) <= set(sentence.tables["fetch"])
+    assert set(Refusal) <= set(web_sentence.tables["fetch"])
     assert set(Stop) <= set(program_sentence.tables["program"])
     assert {*_SENTENCES.values(), "ended"} <= set(sentence.tables["mcp"])
 

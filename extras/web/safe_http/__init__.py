@@ -1,8 +1,8 @@
 """Fetching from the web without being led astray: only hosts the operator named, and what was checked is dialled."""
 
-from app.tools.safe_http.dial import FetchRefused, Refusal, SystemResolver, dial, refusal_sentence
-from app.tools.safe_http.fetcher import Fetched, Fetcher, FetchLimits
-from app.tools.safe_http.hosts import AllowedHosts, WebAddress, is_public, read_address
+from extras.web.safe_http.dial import FetchRefused, Refusal, SystemResolver, dial
+from extras.web.safe_http.fetcher import Fetched, Fetcher, FetchLimits
+from extras.web.safe_http.hosts import AllowedHosts, WebAddress, is_public, read_address
 
 __all__ = [
     "AllowedHosts",
@@ -16,5 +16,4 @@ __all__ = [
     "dial",
     "is_public",
     "read_address",
-    "refusal_sentence",
 ]

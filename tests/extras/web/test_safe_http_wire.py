@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 from httpcore2 import AsyncNetworkStream, ConnectError
 
-from app.tools.safe_http import AllowedHosts, Fetched, Fetcher, FetchLimits, FetchRefused, Refusal, SystemResolver
+from extras.web.safe_http import AllowedHosts, Fetched, Fetcher, FetchLimits, FetchRefused, Refusal, SystemResolver
 from tests.fakes.web_server import (
     SITE_ADDRESS,
     Answer,

@@ -28,8 +28,8 @@ from pydantic import Field
 
 from app import __version__
 from app.domain.record import Record
-from app.tools.safe_http.dial import Connect, FetchRefused, Meter, PinnedBackend, Refusal, Resolve, dial
-from app.tools.safe_http.hosts import AllowedHosts, WebAddress, read_address
+from extras.web.safe_http.dial import Connect, FetchRefused, Meter, PinnedBackend, Refusal, Resolve, dial
+from extras.web.safe_http.hosts import AllowedHosts, WebAddress, read_address
 
 _REDIRECTS = frozenset((301, 302, 303, 307, 308))
 _AGENT = f"Conclave/{__version__} (question answering; reads single pages on request)"

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.tools.safe_http import AllowedHosts, Fetcher, FetchLimits, FetchRefused, Refusal, is_public, read_address
+from extras.web.safe_http import AllowedHosts, Fetcher, FetchLimits, FetchRefused, Refusal, is_public, read_address
+from tests.extras.web.url_forms import FORMS, LEADS, SITE
 from tests.fakes.web_server import SITE_ADDRESS, Asked, Names, Reply, Site, Wire, moved, page, trusting_tls, web_site
 from tests.limits import limit
 from tests.unit.tools.lag import LoopLag
-from tests.unit.tools.url_forms import FORMS, LEADS, SITE
 
 pytestmark = pytest.mark.usefixtures("settled_heap")
 

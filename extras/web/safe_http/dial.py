@@ -17,9 +17,6 @@ from httpcore2 import (
     ConnectTimeout,
 )
 
-from app.domain.knowledge import Language
-from app.tools.sentences import sentence
-
 
 class Refusal(StrEnum):
     """Why nothing was fetched."""
@@ -67,12 +64,6 @@ class FetchRefused(Exception):
     def may_pass(self) -> bool:
         """Whether another try may help."""
         return self.reason in _PASSING
-
-
-def refusal_sentence(refused: FetchRefused, language: Language) -> str:
-    """The refusal as a sentence for the asker."""
-    where = "".join(sign for sign in refused.where if sign.isprintable()) or "?"
-    return sentence("fetch", refused.reason, language, where=where)
 
 
 Resolve = Callable[[str], Awaitable[tuple[str, ...]]]

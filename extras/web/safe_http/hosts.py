@@ -6,7 +6,7 @@ from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 from typing import NamedTuple
 from urllib.parse import quote, urljoin
 
-from app.tools.safe_http.dial import FetchRefused, Refusal
+from extras.web.safe_http.dial import FetchRefused, Refusal
 
 _MAX_CHARS = 2_048
 _SCHEME = re.compile(r"(?P<scheme>[A-Za-z][A-Za-z0-9+.-]*):")
