@@ -28,7 +28,7 @@ from app.domain.knowledge import Passage
 from app.embedding import Embedder, Vectors
 from app.embedding.cached import CachedEmbedder
 from app.embedding.onnx import OnnxEmbedder
-from app.retrieval.calibration import FITTED, PATH, Calibration, Curve, read_calibrations
+from app.retrieval.ranking import FITTED, PATH, Calibration, Curve, read_calibrations
 from app.retrieval.search import Retriever
 from app.text.language import guess_language, is_unaccented_vietnamese
 from bench.corpora import Asked, loaded, read_lines, seed_questions, xquad_documents, xquad_questions

@@ -14,7 +14,7 @@ from app.domain.principal import Principal
 from app.embedding import Embedder, Vectors
 from app.ingestion.seed import read_demo
 from app.reasoning import AnswerRequest
-from app.retrieval.calibration import load_calibration
+from app.retrieval.ranking import load_calibration
 from app.retrieval.search import Retriever
 from app.text.diacritics import restored
 from app.text.language import fold, guess_language, is_unaccented_vietnamese, normalise

@@ -13,7 +13,7 @@ from app.domain.principal import GENERAL, SCOPES, Principal, tenant_id_of, user_
 from app.embedding import Embedder
 from app.ingestion.pipeline import Ingestion
 from app.ingestion.seed import SeedTenant, read_demo, read_seed
-from app.retrieval.calibration import Calibration
+from app.retrieval.ranking import Calibration
 from app.storage.database import Database
 from app.storage.embedded import start_embedded
 from app.storage.migrate import upgrade

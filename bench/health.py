@@ -24,7 +24,7 @@ from app.ingestion.health import Health
 from app.ingestion.pipeline import Ingestion
 from app.ingestion.seed import read_seed
 from app.reasoning.local.terms import concepts_in
-from app.retrieval.calibration import load_calibration
+from app.retrieval.ranking import load_calibration
 from app.storage.database import Database
 from app.storage.embedded import start_embedded
 from app.storage.migrate import upgrade

@@ -23,7 +23,7 @@ from app.domain.knowledge import Passage
 from app.embedding import Embedder
 from app.embedding.cached import CachedEmbedder
 from app.embedding.onnx import OnnxEmbedder
-from app.retrieval.calibration import load_calibration
+from app.retrieval.ranking import load_calibration
 from app.retrieval.search import Retriever
 from bench.corpora import Asked, loaded, seed_questions, xquad_questions
 

@@ -13,8 +13,8 @@ from app.domain.plan import ORCHESTRATOR, PlannedStep
 from app.domain.principal import Principal, Scope
 from app.domain.record import Record
 from app.domain.tasks import NewTask, PrivateContext, Task
-from app.domain.tokens import BYTES_PER_TOKEN, estimated_tokens
 from app.tasks.queue import IN_PROCESS
+from app.text.language import BYTES_PER_TOKEN, estimated_tokens
 from app.tools.catalogue import tool_names
 
 LEAST_TOKENS = 40

@@ -7,8 +7,7 @@ from fastapi import APIRouter, Query
 from app.api.deps import Caller, Services, check_question
 from app.api.schemas import Problem, SearchBody, View
 from app.domain.documents import DocumentText, DocumentTitle
-from app.domain.evidence import without_page
-from app.domain.knowledge import SearchResult
+from app.domain.knowledge import SearchResult, without_page
 
 router = APIRouter()
 Address = Annotated[str, Query(min_length=1, max_length=2_000)]

@@ -1,16 +1,51 @@
-"""The bus of many processes: readers of this process are told directly, the others through a channel of texts."""
+"""The bus of many processes: readers of this process are told directly, the others through a channel of texts.
+
+A text is a JSON batch of messages, never with a payload.
+"""
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
-from typing import Protocol
+from typing import Final, Protocol
 from uuid import uuid4
+
+from pydantic import TypeAdapter, ValidationError
 
 from app.bus import PATIENCE_SECONDS
 from app.bus.memory import MemoryBus, MemorySubscription
-from app.bus.packing import Unreadable, pack, unpack
 from app.domain.messages import Message, Wanted
+
+TEXT_BYTES: Final = 7_900
+"""A text may have; NOTIFY takes no 8,000."""
+_BATCH: TypeAdapter[tuple[str, list[Message]]] = TypeAdapter(tuple[str, list[Message]])
+
+
+class Unreadable(ValueError):
+    """The text was not written by this version of the service."""
+
+
+def pack(origin: str, messages: Sequence[Message]) -> Iterator[str]:
+    """Texts under `TEXT_BYTES` that carry the messages in order, without payloads; a message that fits in no text is
+    left out."""
+    if not messages:
+        return
+    text = _BATCH.dump_json((origin, list(messages)), exclude={1: {"__all__": {"payload"}}}, exclude_defaults=True)
+    if len(text) <= TEXT_BYTES:
+        yield text.decode()
+    elif len(messages) > 1:
+        half = len(messages) // 2
+        yield from pack(origin, messages[:half])
+        yield from pack(origin, messages[half:])
+
+
+def unpack(text: str) -> tuple[str, list[Message]]:
+    """The origin and the messages of a text. Raises `Unreadable`."""
+    try:
+        return _BATCH.validate_json(text)
+    except ValidationError as error:
+        raise Unreadable("not a batch of messages") from error
+
 
 _GATHER_SECONDS = 0.01
 """Messages are sent to the other processes together, at most this late."""

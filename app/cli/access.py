@@ -13,9 +13,9 @@ from app.cli.output import OK, period, print_json, print_table, run_async, text
 from app.domain.documents import DocumentView, VersionView
 from app.domain.principal import GENERAL, Principal
 from app.domain.record import Record
-from app.domain.zones import today_in
 from app.ingestion.catalogue import Catalogue
 from app.storage.tenants import own_day
+from app.text.dates import today_in
 
 _VERSIONS = 50
 

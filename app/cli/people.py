@@ -8,10 +8,10 @@ from app.api.auth import Claims
 from app.cli.connecting import Tenant, opened_storage
 from app.cli.output import OK, AsJson, names, print_rows, run_async
 from app.domain.principal import GENERAL, tenant_id_of
-from app.domain.zones import HOME, zone_named
 from app.main.identity import shared_secret, sign_token
 from app.settings import Settings
 from app.storage import tenants
+from app.text.dates import HOME, zone_named
 
 tenant_commands = typer.Typer(no_args_is_help=True, help="Tenants.")
 user_commands = typer.Typer(no_args_is_help=True, help="Users of a tenant and what they may read.")

@@ -20,8 +20,7 @@ from app.client.records import (
     code_named,
 )
 from app.domain.documents import DocumentStatus, DocumentTitle, Progress
-from app.domain.evidence import titles_by_url
-from app.domain.knowledge import Evidence, Passage
+from app.domain.knowledge import Evidence, Passage, titles_by_url
 from app.domain.tasks import TaskView
 from app.errors import AppError, ErrorCode
 

@@ -1,11 +1,14 @@
-"""What was found: passages, evidence, and what an agent says about them."""
+"""What was found: passages, evidence, what an agent says about them, and what its quotes are cited as."""
 
+import re
+from collections.abc import Sequence
 from datetime import date, datetime
 from typing import Literal
 from uuid import UUID
 
 from pydantic import Field
 
+from app.domain.documents import DocumentTitle
 from app.domain.principal import Scope
 from app.domain.record import Record
 
@@ -167,3 +170,42 @@ class ChunkDraft(Record):
     """NFC; self-contained enough to be quoted."""
     page: int | None = Field(default=None, ge=1)
     """1-based page, slide or sheet it begins on; None for formats without pages."""
+
+
+CITATION = re.compile(r"\s*(?:\[\^?(?P<one>\d{1,4}(?:\s*[,;]\s*\d{1,4})*)\](?!\()|【(?P<two>\d{1,4})[^】\n]{0,20}】)")
+
+
+def without_citations(text: str) -> str:
+    """A document's words without what would be read as citations of ours."""
+    return CITATION.sub("", text)
+
+
+def evidence_of(quotes: Sequence[Quote]) -> tuple[Evidence, ...]:
+    """One evidence a document, or page of a paged one, in order of its first quote, as relevant as its best passage."""
+    by_url: dict[str, Evidence] = {}
+    for quote in quotes:
+        passage = quote.passage
+        known = by_url.get(passage.address)
+        relevance = max(passage.relevance_score, known.relevance_score if known else 0.0)
+        by_url[passage.address] = Evidence(
+            url=passage.address, created_at=passage.created_at, source_type="rag", scope=passage.scope,
+            relevance_score=round(relevance, 4),
+        )  # fmt: skip
+    return tuple(by_url.values())
+
+
+def without_page(url: str) -> str:
+    """The document's address in that of an evidence."""
+    return url.split("#page=")[0]
+
+
+def titles_by_url(evidence: Sequence[tuple[str, datetime]], documents: Sequence[DocumentTitle]) -> dict[str, str]:
+    """Titles of evidence (address, day of its document) by address; the day tells versions that share an address
+    apart."""
+    found: dict[str, str] = {}
+    for url, made in evidence:
+        named = [document for document in documents if document.url == without_page(url)]
+        same_day = [document for document in named if document.created_at.date() == made.date()]
+        if named:
+            found[url] = (same_day or named)[0].title
+    return found

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from app.domain.evidence import without_page
+from app.domain.knowledge import without_page
 from app.domain.record import Record
 from app.events import ConflictResolved, Event, FinalReport, TaskCancelled, TaskFailed, TextDelta
 

@@ -18,13 +18,13 @@ from app.api.deps import AppServices, Caller, Services
 from app.api.runs import start_run, wait_for_end
 from app.api.schemas import ChatBody, Text
 from app.domain.principal import Principal
-from app.domain.tokens import estimated_tokens
 from app.errors import AppError, ErrorCode
 from app.events import TaskCancelled, TextDelta
 from app.faces.asking import OtherPart, Received, TextPart, question_of, text_of, validated
 from app.faces.face import Face
 from app.faces.frontend_requests import answer_frontend_request
 from app.faces.updates import Answered, Chunk, Failed, RunProjection, Update, titles_of, tokens_of
+from app.text.language import estimated_tokens
 
 router = APIRouter(prefix="/v1", tags=["openai"])
 AUTO, DEEP = "auto", "deep"

@@ -19,7 +19,7 @@ from sse_starlette import ServerSentEvent
 from app.api.deps import AppServices
 from app.api.sse import TimedStream
 from app.domain.answer import in_seed_order
-from app.domain.evidence import titles_by_url, without_page
+from app.domain.knowledge import titles_by_url, without_page
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
 from app.events import Event, FinalReport, JournalEntry, Progress, Redispatched, TaskFailed, TextDelta

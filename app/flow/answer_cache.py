@@ -16,7 +16,7 @@ from app.domain.knowledge import Evidence
 from app.domain.plan import CHANGES_TOOL, MATH_TOOL, RAG_TOOL, SUMMARY_TOOL, UNIT_TOOL, Plan
 from app.domain.record import Record
 from app.errors import AppError, ErrorCode
-from app.flow.outputs import agent_outputs, report_of
+from app.flow.wording import agent_outputs, report_of
 from app.reasoning import AsOf, Composition
 from app.retrieval.cache import Rights
 from app.telemetry import count_lookups

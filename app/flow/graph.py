@@ -29,7 +29,6 @@ from app.events import EndProcess, Handover, PlanReady, StartProcess
 from app.flow import wording
 from app.flow.deep.graph import DeepFlow, Dependence, needs_deep
 from app.flow.orchestrate import Flow, decide, ending_with, orchestrate
-from app.flow.outputs import agent_outputs, findings_of
 from app.flow.planning import checked, hand_over, next_hop, plan_directly, plan_request, reflect
 from app.flow.resolve import resolve
 from app.flow.respond import answer_from_cache, answering_agent, best_by_agent, fail, respond
@@ -43,6 +42,7 @@ from app.flow.state import (
     RunContext,
     RunState,
 )
+from app.flow.wording import agent_outputs, findings_of
 from app.reasoning import AgentOffer, Classification
 from app.tools.base import side_by_side
 

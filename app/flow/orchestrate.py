@@ -12,7 +12,6 @@ from langgraph.runtime import Runtime
 from app.domain.plan import ChitchatPlan, Plan
 from app.domain.principal import Principal
 from app.domain.tasks import ChatRequest, Message, Recollection
-from app.domain.zones import zone_named
 from app.errors import AppError, ErrorCode
 from app.flow.answer_cache import MAX_ENTRIES, AnswerCache, cache_key, look_up
 from app.flow.planning import plan_directly
@@ -25,6 +24,7 @@ from app.reasoning.budget import Account, charged_to
 from app.reasoning.sentences import sentence
 from app.tasks.run import TaskRun
 from app.telemetry import CacheUse, counting_cache_use
+from app.text.dates import zone_named
 
 
 class Flow(ABC):

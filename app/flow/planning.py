@@ -14,8 +14,8 @@ from app.domain.plan import CHANGES_TOOL, RAG_TOOL, Plan, Planning
 from app.domain.principal import SCOPES
 from app.errors import AppError, ErrorCode
 from app.events import EndProcess, RenavigateRequest, StartProcess
-from app.flow.outputs import findings_of
 from app.flow.state import Asking, Floor, FlowLimits, Hop, Ports, Reason, RunContext, RunState, successor
+from app.flow.wording import findings_of
 from app.links import LinkGuard
 from app.reasoning import AgentOffer, Classification, PlanRequest, Probe
 

@@ -14,12 +14,10 @@ from langgraph.runtime import Runtime
 
 from app.claims.kinds import effective, ended_first
 from app.domain.conflicts import Conflict, Rule, Side, Weighing, by_age, by_score, facts_of, normalised
-from app.domain.evidence import evidence_of
-from app.domain.knowledge import Evidence, Finding, Language, Passage, Quote
+from app.domain.knowledge import Evidence, Finding, Language, Passage, Quote, evidence_of
 from app.flow.claims import Claim, Disagreement, disagreements, read_claims
-from app.flow.outputs import findings_of, recency_of
 from app.flow.state import FlowLimits, RunContext, RunState
-from app.flow.wording import preference_for, reason_for
+from app.flow.wording import findings_of, preference_for, reason_for, recency_of
 from app.links import LinkGuard
 from app.reasoning import AnswerRequest, Reasoner, ResolvedPoint
 

@@ -19,9 +19,8 @@ from app.events import ConflictResolved, FinalReport, PlanReady, TaskFailed
 from app.flow import wording
 from app.flow.answer_cache import cache_answer
 from app.flow.orchestrate import reply_to
-from app.flow.outputs import findings_of, report_of
 from app.flow.state import RunContext, RunState
-from app.flow.wording import as_of_lead, failure_message
+from app.flow.wording import as_of_lead, failure_message, findings_of, report_of
 from app.reasoning import ComposeRequest, Composition
 
 _DELTA_CHARS = 48

@@ -16,7 +16,6 @@ from app.domain.plan import Plan, PlannedStep
 from app.domain.principal import Principal
 from app.domain.record import Record
 from app.domain.tasks import ChatRequest, Message, PrivateContext
-from app.domain.zones import HOME
 from app.events import Handover, TextDelta
 from app.flow.answer_cache import AnswerCache, AnswerKey, CachedAnswer
 from app.flow.trace import Trace
@@ -24,10 +23,10 @@ from app.reasoning import AgentOffer, AsOf, Classification, PlanRequest, Reasone
 from app.reasoning.budget import Account, Ledger
 from app.retrieval.cache import Corpus
 from app.retrieval.search import Retriever
-from app.sessions.memory import MemoryManager, SessionMemory
-from app.sessions.session import TenantClock
+from app.sessions.session import MemoryManager, SessionMemory, TenantClock
 from app.tasks.registry import TaskRegistry
 from app.tasks.run import TaskRun
+from app.text.dates import HOME
 
 RESERVE_SHARE = 0.1
 """Part of the run's deadline kept back for weighing and writing the answer."""

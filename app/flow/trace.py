@@ -8,7 +8,7 @@ from typing import Any
 from app.agents.step import StepOutcome, failure_of
 from app.domain.answer import ExecutionMetadata, FlowAction, ModelUsage, PerformanceMetrics, ToolUsage, to_json
 from app.domain.plan import ORCHESTRATOR, answers_a_query
-from app.flow.outputs import content_quality
+from app.flow.wording import content_quality
 from app.reasoning import AsOf
 from app.reasoning.budget import Doings, Spent
 from app.telemetry import CacheUse

@@ -21,7 +21,6 @@ from app.domain.attachments import (
     ListedEntry,
 )
 from app.domain.principal import Principal
-from app.domain.tokens import estimated_tokens
 from app.errors import AppError, ErrorCode
 from app.ingestion.chunk import chunk
 from app.ingestion.intake import file_name_of
@@ -30,7 +29,7 @@ from app.ingestion.planted import clean, note
 from app.ingestion.sections import read_sections, read_tables
 from app.storage import attachments
 from app.storage.database import Database
-from app.text.language import guess_language
+from app.text.language import estimated_tokens, guess_language
 
 READING = ParseLimits(cpu_seconds=15, wall_seconds=25.0, output_chars=3_000_000, table_cells=200_000)
 """What reading one attached file may cost: somebody waits for it."""

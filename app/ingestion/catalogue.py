@@ -11,7 +11,6 @@ from pydantic import AwareDatetime, TypeAdapter
 
 from app.domain.documents import DocumentText, DocumentTitle, DocumentView, TextChange, VersionView
 from app.domain.principal import Principal
-from app.domain.zones import today_in
 from app.errors import AppError, ErrorCode
 from app.ingestion.intake import SAID, aware, check_department, demand_admin
 from app.storage import arrivals, documents
@@ -20,6 +19,7 @@ from app.storage.documents import VersionText
 from app.storage.encoding import cut_page, read_cursor
 from app.storage.publishing import changes_one_at_a_time, settle
 from app.storage.tenants import own_day
+from app.text.dates import today_in
 
 _COMPARED_LINES = 1_000
 """Of each version, from the first that differs; comparing takes time that grows faster than their number."""

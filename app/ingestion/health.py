@@ -18,7 +18,6 @@ from pydantic import Field, FiniteFloat, TypeAdapter
 
 from app.domain.health import Advice, HealthItem, HealthKind, HealthReport, Side
 from app.domain.principal import Principal
-from app.domain.zones import today_in
 from app.ingestion import comparison
 from app.ingestion.comparison import Concepts, Reading, no_concepts
 from app.ingestion.intake import demand_admin
@@ -28,6 +27,7 @@ from app.storage.encoding import cut_page, read_cursor
 from app.storage.health import FindingRow, ItemRow, Place
 from app.storage.neighbours import PassageRow, count_words, lengths, neighbours, passages_of
 from app.storage.tenants import own_day
+from app.text.dates import today_in
 
 _NEIGHBOURS = 5
 """Of each passage; bounds the work of a document together with the next two."""

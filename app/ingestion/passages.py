@@ -13,7 +13,7 @@ from app.domain.record import Record
 from app.embedding import Embedder, Vectors
 from app.ingestion.chunk import chunk
 from app.ingestion.intake import demand_admin
-from app.retrieval.calibration import Calibration, load_calibration
+from app.retrieval.ranking import Calibration, load_calibration
 from app.retrieval.text import index_text
 from app.storage import publishing
 from app.storage.database import Database, Transaction

@@ -11,15 +11,15 @@ from app.domain.documents import DocumentStatus, Progress, Upload
 from app.domain.knowledge import DocumentDraft
 from app.domain.principal import Principal
 from app.domain.record import Record
-from app.domain.zones import today_in
 from app.embedding import Embedder
 from app.errors import AppError, ErrorCode
 from app.ingestion.intake import Intake, as_upload, demand_admin, external_id_of
 from app.ingestion.parsing import Parser
 from app.ingestion.passages import Passages
 from app.ingestion.stages import SUPERSEDED, Examine, Published, Stages, Tell
-from app.retrieval.calibration import Calibration, load_calibration
+from app.retrieval.ranking import Calibration, load_calibration
 from app.storage.database import Database
+from app.text.dates import today_in
 
 DocumentsDone = Callable[[int, int, str], None]
 """Told after each document: how many are done, of how many, and the title."""

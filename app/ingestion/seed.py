@@ -16,11 +16,11 @@ from pydantic import ValidationError
 from app.domain.knowledge import DocumentDraft
 from app.domain.principal import GENERAL, SCOPES, Principal, Scope, tenant_id_of, user_id_of
 from app.domain.record import Record
-from app.domain.zones import HOME
 from app.errors import AppError, ErrorCode
 from app.ingestion.files import first_fault, front_matter
 from app.ingestion.intake import aware
 from app.storage.log_lines import LogLine
+from app.text.dates import HOME
 
 _DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
 _RETOLD_DAYS = 30

@@ -53,10 +53,9 @@ from app.reasoning.local import LocalReasoner
 from app.reasoning.local.intents import needs_steps
 from app.reasoning.local.terms import concepts_in
 from app.retrieval.cache import Corpus
-from app.retrieval.calibration import Calibration, load_calibration
+from app.retrieval.ranking import Calibration, load_calibration
 from app.retrieval.search import Retriever
-from app.sessions.memory import SessionMemory
-from app.sessions.session import SessionStore, TenantClock
+from app.sessions.session import SessionMemory, SessionStore, TenantClock
 from app.settings import Settings
 from app.storage.database import Database
 from app.tasks.approvals import Approvals, DeepStates

@@ -8,11 +8,9 @@ from typing import TypeVar
 
 from app.domain.knowledge import Passage, SearchPlan, SearchResult
 from app.domain.principal import Principal
-from app.domain.zones import today_in, zone_named
 from app.embedding import Embedder, Vectors
 from app.retrieval.cache import Area, CacheKey, CorpusView, ResultCache, Rights
-from app.retrieval.calibration import Calibration
-from app.retrieval.fusion import RANK_CONSTANT, Legs, best_first, legs_of, telling_clauses, vector_leg
+from app.retrieval.ranking import RANK_CONSTANT, Calibration, Legs, best_first, legs_of, telling_clauses, vector_leg
 from app.retrieval.text import Question, read_question, weigh
 from app.storage.database import Database, Transaction
 from app.storage.search import (
@@ -24,6 +22,7 @@ from app.storage.search import (
     search_departments,
     search_state,
 )
+from app.text.dates import today_in, zone_named
 from app.text.language import normalise
 
 _AnyHit = TypeVar("_AnyHit", Hit, DepartmentHit)

@@ -9,8 +9,8 @@ import asyncpg
 
 from app.domain.principal import Principal, tenant_id_of, user_id_of
 from app.domain.record import Record
-from app.domain.zones import HOME, zone_named
 from app.storage.database import OperatorTransaction, Transaction
+from app.text.dates import HOME, zone_named
 
 _USER = "tenant_id, user_id, name, display_name, department, departments, scopes, roles"
 

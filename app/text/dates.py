@@ -1,20 +1,42 @@
 """Days, times and spans of time as people write them, Vietnamese and English: ``hôm qua``, ``quý 2``, ``since March``.
 
-Dates are written day first in both languages and read for the moment the caller gives; ``last 24 hours`` end now. Dates
-of the lunar calendar are none.
+Dates are written day first in both languages and read for the moment the caller gives, in the time zone of its name;
+``last 24 hours`` end now. Dates of the lunar calendar are none.
 """
 
 import re
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from typing import NamedTuple
+from zoneinfo import ZoneInfo
 
 from app.domain.knowledge import Language
-from app.domain.zones import VIETNAM
 from app.text.date_rules import RULES, Found, Grain, Lean, Said
 from app.text.date_words import MONTH_NAMES, PARTS_OF_DAY, patterns
 from app.text.language import fold, normalise
+
+HOME = "Asia/Ho_Chi_Minh"
+VIETNAM = timezone(timedelta(hours=7), HOME)
+"""A fixed offset: Vietnam has known no other since 1975, and it needs no time zone database."""
+
+
+def zone_named(name: str) -> tzinfo:
+    """The zone of that name. Raises `ValueError` when there is none."""
+    if name in ("", HOME):
+        return VIETNAM
+    if name == "UTC":
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (KeyError, ValueError, OSError) as unknown:
+        raise ValueError(f"there is no time zone {name[:60]!r}; names are written like Europe/London") from unknown
+
+
+def today_in(zone: tzinfo) -> date:
+    """The day it is now in a time zone."""
+    return datetime.now(zone).date()
+
 
 MAX_PHRASE_CHARS = 200
 LUNAR = re.compile(r"\b(?:am lich|lunar|tet|ram thang)\b")

@@ -15,9 +15,9 @@ from pydantic import JsonValue
 from app.domain.knowledge import Evidence, Finding, Language, Quote, SearchPlan, SearchResult, SourceType
 from app.domain.principal import Principal, Scope
 from app.domain.record import Record
-from app.domain.zones import HOME, zone_named
 from app.embedding import EmbeddingUnavailable
 from app.errors import AppError, ErrorCode, ToolRetry
+from app.text.dates import HOME, zone_named
 
 _Result = TypeVar("_Result")
 _OUTAGES = frozenset({ErrorCode.DATABASE_UNAVAILABLE, ErrorCode.LLM_UNAVAILABLE})

@@ -14,8 +14,7 @@ from uuid import UUID, uuid5
 from app.changes.differences import Statement, compared, statements_of
 from app.changes.successions import DocumentVersion, Succession, successions
 from app.changes.telling import Bearing, Concepts, about, focus_of, leading, selected
-from app.domain.evidence import evidence_of
-from app.domain.knowledge import Finding, Language, Passage, Quote, SearchPlan, SearchResult
+from app.domain.knowledge import Finding, Language, Passage, Quote, SearchPlan, SearchResult, evidence_of
 from app.domain.plan import CHANGES_TOOL
 from app.reasoning import Arguments, Reasoner
 from app.storage.database import Database

@@ -12,8 +12,7 @@ from decimal import Decimal
 from typing import NamedTuple
 
 from app.claims.record import Polarity, makes_exception, polarity_of
-from app.domain.tokens import estimated_tokens
-from app.text.language import content_words, fold, normalise, words
+from app.text.language import content_words, estimated_tokens, fold, normalise, words
 from app.text.numbers import all_readings, read_number
 
 _END = re.compile(r"(?<=[^\s\d][.!?…])\s+(?=[^\s\w]*[A-ZĐÀ-Ỹ\d])|\n+")

@@ -8,8 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
-from app.domain.evidence import evidence_of
-from app.domain.knowledge import Finding, Language, Quote
+from app.domain.knowledge import Finding, Language, Quote, evidence_of
 from app.errors import ToolFailed
 from app.reasoning import Arguments, Reasoner
 from app.text.language import clean

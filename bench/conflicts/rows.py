@@ -10,7 +10,7 @@ from app.domain.principal import GENERAL
 from app.embedding import Embedder
 from app.ingestion.pipeline import Ingestion
 from app.reasoning import AnswerRequest
-from app.retrieval.calibration import load_calibration
+from app.retrieval.ranking import load_calibration
 from app.retrieval.search import Retriever
 from app.storage.database import Database
 from app.text.language import guess_language

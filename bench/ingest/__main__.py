@@ -25,7 +25,7 @@ from rich.table import Table
 from app.domain.knowledge import DocumentDraft
 from app.ingestion.passages import Passages
 from app.ingestion.pipeline import Ingestion
-from app.retrieval.calibration import load_calibration
+from app.retrieval.ranking import load_calibration
 from app.storage.database import Database, open_driver
 from app.storage.embedded import EmbeddedServer, start_embedded
 from app.storage.migrate import upgrade

@@ -12,7 +12,7 @@ from app.domain.knowledge import DocumentDraft
 from app.domain.principal import Principal
 from app.embedding import Vectors
 from app.ingestion.passages import Passage, Passages
-from app.retrieval.calibration import Calibration
+from app.retrieval.ranking import Calibration
 from app.retrieval.text import index_text
 from bench.ingest.corpus import FreeEmbedder
 

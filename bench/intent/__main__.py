@@ -16,7 +16,7 @@ from app.embedding import Embedder
 from app.embedding.cached import CachedEmbedder
 from app.embedding.onnx import OnnxEmbedder
 from app.reasoning.local import LocalReasoner
-from app.retrieval.calibration import load_calibration
+from app.retrieval.ranking import load_calibration
 from app.retrieval.search import Retriever
 from bench.corpora import loaded, reader
 from bench.intent import conversation, kinds, routing

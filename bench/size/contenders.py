@@ -15,7 +15,7 @@ import numpy as np
 from app.domain.principal import GENERAL
 from app.embedding import Vectors
 from app.retrieval import search as retrieval_search
-from app.retrieval.calibration import load_calibration
+from app.retrieval.ranking import load_calibration
 from app.retrieval.search import Retriever
 from app.storage.database import Database, Transaction, open_driver
 from app.storage.search import ChunkQuery, Hit, arguments, search_chunks, statement

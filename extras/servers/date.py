@@ -8,7 +8,7 @@ from pydantic import Field
 
 from app.domain.knowledge import Language
 from app.domain.record import Record
-from app.domain.zones import VIETNAM
+from app.text.dates import VIETNAM
 from extras.servers.calendar import sentences, working
 from extras.servers.calendar.days import (
     CannotReckon,

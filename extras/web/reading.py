@@ -18,7 +18,7 @@ from app.domain.knowledge import Finding, Passage, Quote
 from app.embedding import Embedder, EmbeddingUnavailable
 from app.errors import ToolFailed, ToolRetry
 from app.reasoning import AnswerRequest, Reasoner
-from app.retrieval.calibration import load_calibration
+from app.retrieval.ranking import load_calibration
 from app.text.language import clean, content_words, fold, guess_language, is_unaccented_vietnamese, words
 from app.tools.base import ToolCall, ToolResult, computed, outages_as_retry
 from app.tools.typed import R, TypedTool

@@ -17,7 +17,7 @@ from app.events import EndProcess, Handover, PlanReady, Progress, StartProcess, 
 from app.flow.graph import DepartmentFlow
 from app.main import Services
 from app.main.services import now
-from app.sessions.memory import HISTORY_TURNS
+from app.sessions.session import HISTORY_TURNS
 from app.tasks.worker import Worker
 from app.tools.base import Tool, ToolCall, ToolResult
 from tests.acceptance.asking import Told, ask

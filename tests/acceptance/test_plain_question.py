@@ -12,7 +12,7 @@ from tests.acceptance.asking import ask
 from tests.acceptance.test_caching import working
 
 APP = str(Path(__file__).parents[2] / "app")
-MOST_FILES = 113
+MOST_FILES = 101
 """A ceiling that only falls; 90 is the aim. What runs in the background is counted too: a file or two more or less."""
 
 
@@ -38,8 +38,8 @@ async def test_a_plain_question_enters_few_files(small_services: Services) -> No
     async with working(small_services, DepartmentFlow(flow.ports, flow.limits)):
         await ask(small_services, "acme/lan", "Giá trị cốt lõi của công ty là gì?")  # what is made once is made
         with entered_files() as found:
-            told = await ask(small_services, "acme/lan", "Đi muộn quá bao nhiêu phút thì bị lập biên bản?")
-    assert told.answer["outcome"] == "answered"
+            told = await ask(small_services, "acme/lan", "Chấm công hộ thì bị xử lý thế nào?")
+    assert told.answer["outcome"] in ("answered", "partial")  # as sure as the weights are; the way is the same
     listing = "\n".join(f"{len(functions):4} {file}" for file, functions in sorted(found.items()))
     sys.stderr.write(f"{len(found)} files, {sum(map(len, found.values()))} functions\n{listing}\n")
     assert len(found) <= MOST_FILES, f"a plain question enters {len(found)} files:\n{listing}"

@@ -17,7 +17,7 @@ from app.ingestion.intake import Arrival
 from app.ingestion.parsing import FileKind, ParsedFile, Parser
 from app.ingestion.pipeline import Ingestion
 from app.ingestion.stages import Published
-from app.retrieval.calibration import load_calibration
+from app.retrieval.ranking import load_calibration
 from app.retrieval.search import Retriever
 from app.storage.database import Database
 from tests.factories import principal

@@ -6,7 +6,7 @@ from datetime import date
 import numpy as np
 
 from app.embedding import Vectors
-from app.retrieval.calibration import load_calibration
+from app.retrieval.ranking import load_calibration
 from app.retrieval.search import Retriever
 from app.storage.database import Database
 from bench.size.corpus import MODEL, Ask

@@ -25,7 +25,7 @@ from app.ingestion.folder import read_manifest
 from app.ingestion.health import Health
 from app.ingestion.pipeline import Ingestion
 from app.main.storage import operator_claims
-from app.retrieval.calibration import load_calibration
+from app.retrieval.ranking import load_calibration
 from app.retrieval.search import Retriever
 from app.storage.database import Database
 from tests.factories import principal

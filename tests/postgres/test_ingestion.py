@@ -16,7 +16,7 @@ from app.embedding.onnx import OnnxEmbedder
 from app.errors import AppError, ErrorCode
 from app.ingestion.passages import Passages
 from app.ingestion.pipeline import Ingestion
-from app.retrieval.calibration import load_calibration
+from app.retrieval.ranking import load_calibration
 from app.retrieval.search import Retriever
 from app.storage.database import Database
 from tests.factories import principal

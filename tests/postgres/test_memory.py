@@ -14,8 +14,14 @@ from app.domain.tasks import Message, RememberedTurn
 from app.embedding import EmbeddingUnavailable, Vectors
 from app.embedding.cached import CachedEmbedder
 from app.events import EndProcess, StartProcess, TextDelta
-from app.sessions.memory import HISTORY_TURNS, MAX_HEARD_CHARS, MAX_SUMMARY_CHARS, MAX_TURNS, SessionMemory
-from app.sessions.session import SessionStore
+from app.sessions.session import (
+    HISTORY_TURNS,
+    MAX_HEARD_CHARS,
+    MAX_SUMMARY_CHARS,
+    MAX_TURNS,
+    SessionMemory,
+    SessionStore,
+)
 from app.storage.database import Database
 from app.storage.sessions import store_turn
 from app.text.language import clean

@@ -15,7 +15,7 @@ from app.embedding import EmbeddingUnavailable, Vectors
 from app.errors import AppError, ErrorCode
 from app.ingestion.passages import Reembedding
 from app.ingestion.pipeline import Ingestion
-from app.retrieval.calibration import load_calibration
+from app.retrieval.ranking import load_calibration
 from app.retrieval.search import Retriever
 from app.storage.database import Database
 from app.storage.publishing import chunks_without_vectors, drop_space, searched_space, switch_space

@@ -11,7 +11,7 @@ from app.domain.knowledge import SearchResult
 from app.domain.principal import Principal
 from app.embedding.cached import CachedEmbedder
 from app.ingestion.pipeline import Ingestion
-from app.retrieval.calibration import load_calibration
+from app.retrieval.ranking import load_calibration
 from app.retrieval.search import Retriever
 from app.storage.database import Database
 from app.text.language import fold

@@ -2,10 +2,10 @@
 
 import pytest
 
-from app.domain.zones import HOME
 from app.sessions.session import TenantClock
 from app.storage import tenants
 from app.storage.database import Database
+from app.text.dates import HOME
 from tests.factories import principal
 
 

@@ -4,8 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.domain.zones import HOME, VIETNAM, zone_named
-from app.text.dates import Period, period_in, read_moment
+from app.text.dates import HOME, VIETNAM, Period, period_in, read_moment, zone_named
 
 LATE = datetime(2026, 11, 20, 23, 30, tzinfo=UTC)
 """Friday in London, Saturday in Vietnam."""

@@ -17,11 +17,10 @@ from app.flow.deep.context import DeepContext, GraphState, Stopped
 from app.flow.deep.orchestrate import announce, completed, ended_plan_of, stop_cause, work_id, work_text
 from app.flow.deep.state import Cause, DeepLimits, DeepState
 from app.flow.orchestrate import classify, reply_to, settle_permission
-from app.flow.outputs import agent_outputs
 from app.flow.resolve import cited, trace_resolution
 from app.flow.respond import commit, commit_failed, resolved_event
 from app.flow.state import Reply
-from app.flow.wording import SENTENCES, all_ran_progress
+from app.flow.wording import SENTENCES, agent_outputs, all_ran_progress
 from app.links import LinkGuard
 from app.reasoning import Classification
 from app.reasoning.budget import LimitReached

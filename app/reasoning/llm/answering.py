@@ -7,8 +7,7 @@ from contextlib import aclosing
 from typing import Any
 
 from app.claims.proposed import ProposedClaim
-from app.domain.evidence import evidence_of
-from app.domain.knowledge import Finding, Language, Passage, Quote
+from app.domain.knowledge import Finding, Language, Passage, Quote, evidence_of
 from app.reasoning import AnswerRequest, Arguments, ComposeRequest, Composition, Reasoner
 from app.reasoning.budget import note_downgrade
 from app.reasoning.llm import telling

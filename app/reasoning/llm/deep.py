@@ -7,8 +7,7 @@ handed over.
 import re
 
 from app.domain.deep import Critique, DeepPlan, Report, Working
-from app.domain.evidence import without_citations
-from app.domain.knowledge import Language
+from app.domain.knowledge import Language, without_citations
 from app.reasoning.deep import Action, ActRequest, CritiqueRequest, DecomposeRequest, DeepReasoner, TellRequest
 from app.reasoning.llm import acting, deep_telling
 from app.reasoning.llm.grounds import Grounds, texts_of

@@ -14,9 +14,8 @@ import httpx2
 from openai import APIConnectionError, APIError, APIStatusError, AsyncOpenAI, AsyncStream, OpenAIError
 from openai.types.chat import ChatCompletionChunk
 
-from app.domain.tokens import BYTES_PER_TOKEN
 from app.reasoning.llm.request import Abilities, CallOutcome, ModelFailed, Prices, Request, TimeLimits, Usage
-from app.text.language import clean
+from app.text.language import BYTES_PER_TOKEN, clean
 
 
 def seconds_of(header: str | None, now: datetime | None = None) -> float | None:

@@ -15,8 +15,7 @@ from functools import cached_property, lru_cache
 from itertools import pairwise
 
 from app.domain.deep import Observation, Research
-from app.domain.evidence import CITATION, without_citations
-from app.domain.knowledge import Finding, Language, Quote
+from app.domain.knowledge import CITATION, Finding, Language, Quote, without_citations
 from app.reasoning import ComposeRequest
 from app.text.amounts import amounts_in
 from app.text.language import clean, normalise, words

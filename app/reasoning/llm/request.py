@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Literal
 
-from app.domain.tokens import estimated_tokens
+from app.text.language import estimated_tokens
 
 SchemaMode = Literal["json_schema", "json_object", "text"]
 _MESSAGE_TOKENS = 6

@@ -7,12 +7,11 @@ from typing import Any
 from app.domain.knowledge import Finding, Language
 from app.domain.plan import CHANGES_TOOL, LOG_TOOL, MATH_TOOL
 from app.reasoning import Arguments
-from app.reasoning.local.changes import changes_arguments
+from app.reasoning.local.changes import changes_arguments, period_of
 from app.reasoning.local.cues import named_patterns, word_list
 from app.reasoning.local.math_arguments import math_arguments
 from app.reasoning.local.numbers import amounts_in
 from app.reasoning.local.sums import reckoning_asked
-from app.reasoning.local.times import period_of
 from app.text.language import fold, normalise, words
 from app.text.numbers import plain
 

@@ -13,10 +13,9 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from app.reasoning import AsOf
-from app.reasoning.local.changes import asks_changes
+from app.reasoning.local.changes import asks_changes, times_in
 from app.reasoning.local.cues import alternatives
 from app.reasoning.local.intents import Intent, intents_of
-from app.reasoning.local.times import times_in
 from app.reasoning.local.wording import Part, tidy
 from app.text.dates import Mention, flat_of
 from app.text.language import normalise

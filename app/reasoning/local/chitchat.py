@@ -17,9 +17,8 @@ from app.domain.knowledge import Language
 from app.embedding import Embedder, EmbeddingUnavailable
 from app.reasoning import AgentOffer
 from app.reasoning.local.cues import sentences
-from app.reasoning.local.phrases import listed, shown
 from app.reasoning.local.similarity import Numbers, spelling_of, unit
-from app.reasoning.local.wording import Part
+from app.reasoning.local.wording import Part, listed, shown
 from app.text.language import is_unaccented_vietnamese
 
 Talk = Literal["greeting", "thanks", "agreement", "goodbye", "identity", "ability", "mood", "complaint", "smalltalk"]

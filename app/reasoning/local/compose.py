@@ -5,15 +5,14 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from app.domain.answer import Outcome
-from app.domain.evidence import without_citations
-from app.domain.knowledge import Finding, Language, Quote
+from app.domain.knowledge import Finding, Language, Quote, without_citations
 from app.reasoning import ComposeRequest, Composition, ResolvedPoint
 from app.reasoning.local.cues import sentences
 from app.reasoning.local.intents import intents_of
 from app.reasoning.local.math_arguments import states_formula
-from app.reasoning.local.phrases import listed, shown, titles_of
 from app.reasoning.local.rendering import further_questions, render
 from app.reasoning.local.terms import bag_of, share_in
+from app.reasoning.local.wording import listed, shown, titles_of
 
 _PIECE = re.compile(r"(?:\S+\s*){1,3}")
 _ASKED_SHARE = 0.6

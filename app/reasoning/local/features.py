@@ -10,10 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.knowledge import Language, Passage
-from app.reasoning.local.glossary import glossary, stem
 from app.reasoning.local.numbers import Amount, amounts_in, ranges_in, strictly
 from app.reasoning.local.pieces import Unit, bare_heading, readable, units_of, with_heading
-from app.reasoning.local.terms import EMPTY, Bag, bag_of
+from app.reasoning.local.terms import EMPTY, Bag, bag_of, glossary, stem
 from app.text.language import content_words, fold, is_unaccented_vietnamese, normalise, words
 
 Numbers = npt.NDArray[np.float64]

@@ -9,7 +9,7 @@ from app.reasoning.local.changes import changes_of_anew, changes_since_anew
 from app.reasoning.local.chitchat import is_remark
 from app.reasoning.local.cues import alternatives, word_list
 from app.reasoning.local.decompose import sub_queries_of
-from app.reasoning.local.glossary import stemmed
+from app.reasoning.local.terms import stemmed
 from app.reasoning.local.wording import Part, lower_first, spelt_out, tidy
 from app.text.language import fold, guess_language, normalise
 

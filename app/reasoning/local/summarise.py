@@ -8,11 +8,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.domain.knowledge import Finding, Language
-from app.domain.tokens import estimated_tokens
 from app.reasoning import Summary
 from app.reasoning.local.numbers import numbers_of
 from app.reasoning.local.pieces import readable, units_covered
 from app.reasoning.local.terms import Bag, bag_of, share_in
+from app.text.language import estimated_tokens
 
 _MAX_POINTS = 5
 MAX_TOKENS = 400

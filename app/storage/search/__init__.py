@@ -16,7 +16,6 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.principal import Scope
-from app.domain.zones import HOME
 from app.storage.database import Transaction
 from app.storage.search.statements import (
     BEFORE_A_WALK,
@@ -30,6 +29,7 @@ from app.storage.search.statements import (
     search_statement,
     statistics_statement,
 )
+from app.text.dates import HOME
 
 _EF_SEARCH = 200
 """Neighbours kept while an index is walked; more finds no more, see docs/decisions/0013."""

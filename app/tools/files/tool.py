@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from pydantic import JsonValue
 
 from app.domain.attachments import AttachedFile, AttachedTable
-from app.domain.evidence import evidence_of
-from app.domain.knowledge import Evidence, Finding, Language, Quote
+from app.domain.knowledge import Evidence, Finding, Language, Quote, evidence_of
 from app.errors import ToolFailed
 from app.reasoning import AnswerRequest, Reasoner
 from app.tables import plain as folded

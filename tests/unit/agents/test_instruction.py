@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 from app.agents.spec import LEAST_TOKENS, compact
 from app.domain.plan import PlannedStep, Step
 from app.domain.tasks import PrivateContext
-from app.domain.tokens import estimated_tokens
+from app.text.language import estimated_tokens
 
 HASH = "0123456789abcdef"
 NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,48}(\.[A-Za-z0-9_.-]{1,128})?", fullmatch=True)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.bus.packing import TEXT_BYTES, Unreadable, pack, unpack
+from app.bus.relay import TEXT_BYTES, Unreadable, pack, unpack
 from app.domain.messages import Message, Method
 from tests.conformance.bus_adapters import message
 

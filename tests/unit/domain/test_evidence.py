@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 from app.domain.documents import DocumentTitle
-from app.domain.evidence import titles_by_url
+from app.domain.knowledge import titles_by_url
 
 URL = "https://intra.acme.example/leave"
 NEW, OLD = datetime(2026, 1, 5, 2, tzinfo=UTC), datetime(2024, 1, 5, 2, tzinfo=UTC)

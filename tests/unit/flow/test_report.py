@@ -7,7 +7,7 @@ import pytest
 from app.agents.registry import AgentRegistry
 from app.agents.step import StepError, StepOutcome
 from app.domain.plan import PlannedStep, Step
-from app.flow.outputs import report_of
+from app.flow.wording import report_of
 from app.tools.base import ToolResult
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)

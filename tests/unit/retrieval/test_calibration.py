@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.embedding.onnx import MODEL
-from app.retrieval.calibration import FITTED, Calibration, Curve, load_calibration, read_calibrations
+from app.retrieval.ranking import FITTED, Calibration, Curve, load_calibration, read_calibrations
 
 SHARE = st.floats(0, 1)
 COSINE = st.floats(-1, 1)

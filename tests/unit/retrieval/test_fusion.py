@@ -6,7 +6,7 @@ from uuid import uuid4
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.retrieval.fusion import Legs, best_first
+from app.retrieval.ranking import Legs, best_first
 from app.storage.search import Hit
 
 OWN = Legs(1.0, 1.0, "en", is_folded=False)

@@ -5,7 +5,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.retrieval.fusion import telling_clauses, vector_leg
+from app.retrieval.ranking import telling_clauses, vector_leg
 from app.retrieval.text import Term, TermStatistics
 from app.storage.search.statements import MATCHES_RANKED
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.retrieval.fusion import legs_of
+from app.retrieval.ranking import legs_of
 from app.retrieval.text import TermStatistics, index_text, read_question, weigh
 
 

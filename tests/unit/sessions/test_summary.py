@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.tasks import RememberedTurn
-from app.sessions.memory import MAX_GIST_CHARS, MAX_SUMMARY_CHARS, gist_of, shortened, summary_of
+from app.sessions.session import MAX_GIST_CHARS, MAX_SUMMARY_CHARS, gist_of, shortened, summary_of
 
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=400)
 

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from app.domain.knowledge import Language
-from app.domain.zones import VIETNAM
 from app.text.amounts import amounts_in
-from app.text.dates import date_in, period_in
+from app.text.dates import VIETNAM, date_in, period_in
 from app.text.numbers import numbers_in, read_number
 
 NOW = datetime(2026, 6, 17, 10, tzinfo=VIETNAM)

@@ -4,8 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.knowledge import Language
-from app.domain.zones import VIETNAM
-from app.text.dates import Period, dates_in, period_in, read_moment, zone_of
+from app.text.dates import VIETNAM, Period, dates_in, period_in, read_moment, zone_of
 from app.text.language import fold
 from tests.unit.tools.recording import SATURDAY
 

@@ -4,8 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.knowledge import Finding
-from app.domain.tokens import estimated_tokens
 from app.reasoning.local.summarise import summarise
+from app.text.language import estimated_tokens
 from app.text.numbers import all_readings
 from app.tools.grounding import grounded, polarity, sentences_of
 from tests.factories import finding, passage

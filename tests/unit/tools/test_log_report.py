@@ -1,9 +1,8 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from app.domain.zones import VIETNAM
 from app.storage.log_lines import LogCounts, LogFilter, LogKind, LogLine
-from app.text.dates import Period
+from app.text.dates import VIETNAM, Period
 from app.tools.log_report import (
     LogQuestion,
     LogResult,

@@ -1,5 +1,4 @@
-from app.reasoning.local.glossary import stemmed
-from app.reasoning.local.terms import bag_of, share_in, terms_of
+from app.reasoning.local.terms import bag_of, share_in, stemmed, terms_of
 
 
 def share(question: str, text: str, *, folded: bool = False) -> float:
