@@ -30,7 +30,7 @@ OWNERS: dict[str, set[str]] = {
     "google": {"faces"},
     "jsonschema": {"tools"},
     "referencing": {"tools"},
-    "re2": {"tools"},
+    "re2": {"tools", "evaluation"},
     "httpcore2": {"tools"},
     "requests": {"tools"},
     "trafilatura": {"tools"},
