@@ -12,7 +12,7 @@ from app.ingestion.pipeline import Ingestion
 from app.ingestion.seed import SeedTenant, read_seed, repeat_last_day
 from app.storage import tenants
 from app.storage.database import Database
-from app.storage.log_lines import LogLine, store_logs
+from app.storage.logs import LogLine, store_logs
 
 Seen = Callable[[int, int, str], None]
 """How many documents are in, of how many, and the last one's title."""

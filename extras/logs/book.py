@@ -15,7 +15,7 @@ from app.ingestion.files import first_fault
 from app.ingestion.intake import demand_admin
 from app.storage.database import Database
 from app.storage.encoding import read_cursor, write_cursor
-from app.storage.log_lines import LogLine, store_logs
+from app.storage.logs import LogLine, store_logs
 from app.text.language import clean
 from extras.logs.reading import LogFilter, LogPosition, page_logs
 from extras.logs.regex import Fault, Regex, RegexRefused, compile_regex

@@ -15,7 +15,7 @@ from app.cli.connecting import Server, Target, Tenant, Token, connected, opened_
 from app.cli.output import FAILED, OK, AsJson, DocumentBar, print_json, run_async
 from app.client.connection import Connection
 from app.errors import AppError, ErrorCode
-from app.storage.log_lines import make_months
+from app.storage.logs import make_months
 from app.text.dates import Period, period_in, read_moment
 from extras.logs.book import JSON_LINES, Delivery, LogPage, RefusedLine, words_of
 from extras.logs.reading import count_older, prune_logs

@@ -9,7 +9,7 @@ from decimal import Decimal
 from pathlib import Path
 
 from app.domain.knowledge import Language
-from app.storage.log_lines import LogLine
+from app.storage.logs import LogLine
 from app.text.dates import VIETNAM, Period, write_day, zone_of
 from app.text.numbers import format_number
 from app.tools.sentences import Sentences

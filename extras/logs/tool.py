@@ -12,7 +12,7 @@ from app.domain.record import Record
 from app.errors import ToolFailed
 from app.reasoning import Reasoner
 from app.storage.database import Database, Transaction
-from app.storage.log_lines import LogLine
+from app.storage.logs import LogLine
 from app.text.dates import Period, period_in, read_moment
 from app.text.language import clean, fold, normalise
 from app.tools.base import ToolCall, ToolResult, outages_as_retry

@@ -13,7 +13,7 @@ from app.domain.principal import Principal, Scope
 from app.errors import AppError, ErrorCode, ToolFailed, ToolRetry
 from app.reasoning import Arguments
 from app.storage.database import Database
-from app.storage.log_lines import LogLine, insert_logs
+from app.storage.logs import LogLine, insert_logs
 from app.tools.base import ToolResult
 from extras.logs.reading import LogFilter, LogPosition, count_logs, page_logs, search_logs, summarise_logs
 from extras.logs.tool import LogTool

@@ -1,7 +1,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from app.storage.log_lines import LogLine
+from app.storage.logs import LogLine
 from app.text.dates import VIETNAM, Period
 from extras.logs.reading import LogCounts, LogFilter, LogKind
 from extras.logs.regex import compile_regex
