@@ -210,3 +210,8 @@ def attribute(element: etree._Element | None, name: str) -> str:
     if element is None:
         return ""
     return next((str(value) for key, value in element.items() if str(key).rpartition("}")[2] == name), "")
+
+
+def value_at(element: etree._Element | None, *names: str) -> str:
+    """The ``val`` of the child that `child` finds; empty when there is none."""
+    return attribute(child(element, *names), "val")
