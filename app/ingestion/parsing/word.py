@@ -29,9 +29,9 @@ _GLYPHS = {"tab": " ", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": " "
 _MAX_COLUMNS = 200
 
 
-def read_word(archive: io.BytesIO, draft: Draft) -> None:
-    """Fill the draft from a rebuilt DOCX archive."""
-    with zipfile.ZipFile(archive) as parts:
+def read_word(content: bytes, draft: Draft) -> None:
+    """Fill the draft from a checked DOCX archive."""
+    with zipfile.ZipFile(io.BytesIO(content)) as parts:
         about = related(parts)
         paths = about | related(parts, about["officeDocument"])
         roots = {kind: root_of(parts.read(path)) for kind, path in paths.items() if kind in _READ}
