@@ -18,6 +18,7 @@ SERVERS = "conclave.mcp_servers"
 PluginT = TypeVar("PluginT")
 BUNDLED: Mapping[str, Mapping[str, str]] = {
     TOOLS: {
+        "changes": "extras.changes.tool:CHANGES",
         "python": "extras.python.tool:PYTHON [python]",
         "unit": "extras.units.tool:UNIT",
         "web": "extras.web.plugin:WEB [web]",
