@@ -21,8 +21,7 @@ from rich.table import Table
 from app.domain.principal import Principal, tenant_id_of, user_id_of
 from app.storage.database import Database
 from app.storage.embedded import EmbeddedServer, start_embedded
-from app.storage.log_lines import SUMMARISE, LogCounts, LogFilter
-from app.storage.logs import filter_arguments, summarise_logs
+from app.storage.logs import SUMMARISE, LogCounts, LogFilter, filter_arguments, summarise_logs
 from app.storage.migrate import upgrade
 from app.tools.log_search import summarise_by_regex
 from app.tools.regex import compile_regex

@@ -24,7 +24,7 @@ from app.ingestion.logs import (
     elements_of,
     words_of,
 )
-from app.storage.log_lines import LogFilter
+from app.storage.logs import LogFilter
 
 router = APIRouter(prefix="/logs", tags=["logs"])
 _BATCH = 2_000

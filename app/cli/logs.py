@@ -17,7 +17,7 @@ from app.cli.output import FAILED, OK, AsJson, DocumentBar, print_json, run_asyn
 from app.client.connection import Connection
 from app.errors import AppError, ErrorCode
 from app.ingestion.logs import Delivery, LogPage, RefusedLine, words_of
-from app.storage.log_lines import count_older, make_months, prune_logs
+from app.storage.logs import count_older, make_months, prune_logs
 from app.text.dates import Period, period_in, read_moment
 
 log_commands = typer.Typer(no_args_is_help=True, help="System logs.")

@@ -15,8 +15,7 @@ from app.ingestion.files import first_fault
 from app.ingestion.intake import demand_admin
 from app.storage.database import Database
 from app.storage.encoding import read_cursor, write_cursor
-from app.storage.log_lines import AHEAD, LogFilter, LogLine, LogPosition, make_months
-from app.storage.logs import insert_logs, page_logs
+from app.storage.logs import AHEAD, LogFilter, LogLine, LogPosition, insert_logs, make_months, page_logs
 from app.text.language import clean
 from app.tools.log_report import mask_secrets
 from app.tools.log_search import SECONDS, FoundLines, find_by_regex

@@ -13,7 +13,7 @@ from app.ingestion.pipeline import Ingestion
 from app.ingestion.seed import SeedTenant, read_seed, repeat_last_day
 from app.storage import tenants
 from app.storage.database import Database
-from app.storage.log_lines import LogLine
+from app.storage.logs import LogLine
 
 Seen = Callable[[int, int, str], None]
 """How many documents are in, of how many, and the last one's title."""

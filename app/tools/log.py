@@ -11,8 +11,7 @@ from app.domain.record import Record
 from app.errors import ToolFailed
 from app.reasoning import Reasoner
 from app.storage.database import Database, Transaction
-from app.storage.log_lines import LogFilter, LogLine
-from app.storage.logs import count_logs, search_logs, summarise_logs
+from app.storage.logs import LogFilter, LogLine, count_logs, search_logs, summarise_logs
 from app.text.dates import Period, period_in, read_moment
 from app.text.language import clean, fold, normalise
 from app.tools.base import ToolCall, ToolResult, outages_as_retry

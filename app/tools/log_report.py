@@ -8,7 +8,7 @@ from datetime import datetime, tzinfo
 from decimal import Decimal
 
 from app.domain.knowledge import Language
-from app.storage.log_lines import LogCounts, LogFilter, LogKind, LogLine
+from app.storage.logs import LogCounts, LogFilter, LogKind, LogLine
 from app.text.dates import VIETNAM, Period, write_day, zone_of
 from app.text.numbers import format_number
 from app.tools.log_search import Looked

@@ -11,8 +11,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from app.storage.database import Transaction
-from app.storage.log_lines import LogCounts, LogFilter, LogKind, LogPosition, LogSummary, StoredLine
-from app.storage.logs import count_logs, read_logs
+from app.storage.logs import LogCounts, LogFilter, LogKind, LogPosition, LogSummary, StoredLine, count_logs, read_logs
 from app.tools.regex import Regex
 
 MAX_LINES = 1_000_000

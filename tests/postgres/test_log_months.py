@@ -10,8 +10,16 @@ from app.domain.principal import Principal
 from app.ingestion.logs import LogBook
 from app.storage.database import Database
 from app.storage.embedded import EmbeddedServer
-from app.storage.log_lines import LogFilter, LogLine, count_older, make_months, prune_logs
-from app.storage.logs import count_logs, insert_logs, search_logs
+from app.storage.logs import (
+    LogFilter,
+    LogLine,
+    count_logs,
+    count_older,
+    insert_logs,
+    make_months,
+    prune_logs,
+    search_logs,
+)
 from app.storage.migrate import downgrade, upgrade
 from tests.factories import principal
 

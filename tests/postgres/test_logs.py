@@ -13,8 +13,16 @@ from app.domain.principal import Principal, Scope
 from app.errors import AppError, ErrorCode, ToolFailed, ToolRetry
 from app.reasoning import Arguments
 from app.storage.database import Database
-from app.storage.log_lines import LogFilter, LogLine, LogPosition
-from app.storage.logs import count_logs, insert_logs, page_logs, search_logs, summarise_logs
+from app.storage.logs import (
+    LogFilter,
+    LogLine,
+    LogPosition,
+    count_logs,
+    insert_logs,
+    page_logs,
+    search_logs,
+    summarise_logs,
+)
 from app.tools.base import ToolResult
 from app.tools.log import LogTool
 from tests.factories import principal

@@ -1,7 +1,7 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from app.storage.log_lines import LogCounts, LogFilter, LogKind, LogLine
+from app.storage.logs import LogCounts, LogFilter, LogKind, LogLine
 from app.text.dates import VIETNAM, Period
 from app.tools.log_report import (
     LogQuestion,
