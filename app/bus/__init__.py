@@ -4,7 +4,6 @@ A message is a hint: it may come twice, late, or not at all, and between process
 waits for a bus longer than `PATIENCE_SECONDS`; then the database is asked.
 """
 
-from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
 from typing import Final, Protocol
 
@@ -16,11 +15,8 @@ PATIENCE_SECONDS: Final = 0.5
 class Subscription(Protocol):
     """What one listener wanted since its subscription began, in order of arrival; a slow reader loses the oldest."""
 
-    def __aiter__(self) -> AsyncIterator[Message]:
-        """Every message until the bus is closed."""
-
     async def next_within(self, seconds: float) -> Message | None:
-        """The next message, or None when none came in time. Cancelling it loses no message."""
+        """The next message, or None when none came in time or the bus was closed. Cancelling it loses no message."""
 
 
 class Bus(Protocol):
@@ -34,4 +30,4 @@ class Bus(Protocol):
         """Receive what is wanted, from now until the context ends. What is not wanted is never queued."""
 
     async def aclose(self) -> None:
-        """End every subscription; later messages go nowhere."""
+        """Deliver nothing any more; what was delivered can still be read."""

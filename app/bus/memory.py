@@ -21,15 +21,6 @@ class MemorySubscription:
         self.wanted = wanted
         self._unread: deque[Message] = deque(maxlen=_KEPT)
         self._arrived = asyncio.Event()
-        self._closed = False
-
-    async def __aiter__(self) -> AsyncIterator[Message]:
-        while self._unread or not self._closed:
-            if self._unread:
-                yield self._unread.popleft()
-            else:
-                self._arrived.clear()
-                await self._arrived.wait()
 
     async def next_within(self, seconds: float) -> Message | None:
         """The next message, or None when none came in time; a closed bus is as quiet as an idle one."""
@@ -47,11 +38,6 @@ class MemorySubscription:
     def deliver(self, message: Message) -> None:
         """Hand over a message without waiting."""
         self._unread.append(message)
-        self._arrived.set()
-
-    def close(self) -> None:
-        """No more messages: readers end after the unread ones."""
-        self._closed = True
         self._arrived.set()
 
 
@@ -79,8 +65,6 @@ class MemoryBus:
     async def subscribe(self, wanted: Wanted) -> AsyncIterator[MemorySubscription]:
         """Receive what is wanted from now on."""
         subscription, shelves = MemorySubscription(wanted), _shelves_of(wanted)
-        if self.is_closed:
-            subscription.close()
         for shelf in shelves:
             self._shelves.setdefault(shelf, {})[subscription] = None
         try:
@@ -92,10 +76,8 @@ class MemoryBus:
                     del self._shelves[shelf]
 
     async def aclose(self) -> None:
-        """End every subscription."""
+        """Deliver nothing any more."""
         self.is_closed = True
-        for subscription in list(chain.from_iterable(self._shelves.values())):
-            subscription.close()
 
     def _concerned(self, message: Message) -> Iterator[MemorySubscription]:
         shelves = (("root", message.root_task_id), ("topic", message.topic), _EVERYTHING)

@@ -10,7 +10,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Final, Protocol
 from uuid import uuid4
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from app.bus import PATIENCE_SECONDS
 from app.bus.memory import MemoryBus, MemorySubscription
@@ -19,10 +19,6 @@ from app.domain.messages import Message, Wanted
 TEXT_BYTES: Final = 7_900
 """A text may have; NOTIFY takes no 8,000."""
 _BATCH: TypeAdapter[tuple[str, list[Message]]] = TypeAdapter(tuple[str, list[Message]])
-
-
-class Unreadable(ValueError):
-    """The text was not written by this version of the service."""
 
 
 def pack(origin: str, messages: Sequence[Message]) -> Iterator[str]:
@@ -40,11 +36,8 @@ def pack(origin: str, messages: Sequence[Message]) -> Iterator[str]:
 
 
 def unpack(text: str) -> tuple[str, list[Message]]:
-    """The origin and the messages of a text. Raises `Unreadable`."""
-    try:
-        return _BATCH.validate_json(text)
-    except ValidationError as error:
-        raise Unreadable("not a batch of messages") from error
+    """The origin and the messages of a text. Raises ``ValueError`` for one of another version of the service."""
+    return _BATCH.validate_json(text)
 
 
 _GATHER_SECONDS = 0.01
@@ -99,7 +92,7 @@ class RelayingBus:
         return self._local.subscribe(wanted)
 
     async def aclose(self) -> None:
-        """Send what is waiting, stop listening, end every subscription."""
+        """Send what is waiting, stop listening, deliver nothing any more."""
         await self._local.aclose()
         if self._sender is not None:
             await asyncio.wait([self._sender], timeout=PATIENCE_SECONDS)
@@ -120,7 +113,7 @@ class RelayingBus:
     def _received(self, text: str) -> None:
         try:
             origin, messages = unpack(text)
-        except Unreadable:  # another version of the service, or somebody else's: readers poll
+        except ValueError:  # another version of the service, or somebody else's: readers poll
             return
         if origin != self._origin:
             self._local.deliver(*messages)

@@ -88,11 +88,6 @@ class Isolated:
         self._forking: _Forking | None = None
         self._is_closed = False
 
-    @property
-    def process_id(self) -> int | None:
-        """Of the forking process; None before the first call."""
-        return self._forking.process_id if self._forking else None
-
     async def __call__(self, content: bytes) -> bytes:
         """Run the function and return its result. Raises `IsolationFailed`."""
         async with self._slots:
@@ -169,11 +164,6 @@ class _Forking:
                 arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=(theirs.fileno(),),
                 env=kept | dict(environment),
             )  # fmt: skip
-
-    @property
-    def process_id(self) -> int:
-        """Its number."""
-        return self._process.pid
 
     @property
     def is_alive(self) -> bool:

@@ -8,7 +8,7 @@ anew.
 import asyncio
 import hashlib
 import os
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -46,11 +46,11 @@ class CachedEmbedder:
             rows = await _counting_outages(self._inner.embed_queries([text for text, _ in missing]))
             found.update(zip(missing, rows, strict=True))
             self._rows.update((key, row.copy()) for key, row in zip(missing, rows, strict=True))
-        return _stack([found[key] for key in keys], self.dimensions)
+        return np.stack([found[key] for key in keys]) if keys else np.empty((0, self.dimensions), np.float32)
 
     async def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        """Vectors of stored text; a text that comes twice is computed once."""
-        return await _counting_outages(_distinct(self._inner.embed_passages, texts, self.dimensions))
+        """Vectors of stored text."""
+        return await _counting_outages(self._inner.embed_passages(texts))
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """As the inner embedder counts."""
@@ -67,18 +67,6 @@ async def _counting_outages(embedding: Awaitable[Vectors]) -> Vectors:
     except EmbeddingUnavailable:
         count_outage()
         raise
-
-
-async def _distinct(
-    embed: Callable[[Sequence[str]], Awaitable[Vectors]], texts: Sequence[str], dimensions: int
-) -> Vectors:
-    places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-    vectors = await embed(list(places))
-    return _stack([vectors[places[text]] for text in texts], dimensions)
-
-
-def _stack(rows: Sequence[_Row], dimensions: int) -> Vectors:
-    return np.stack(rows) if rows else np.empty((0, dimensions), np.float32)
 
 
 class StoredVectors:

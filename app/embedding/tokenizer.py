@@ -32,10 +32,6 @@ class Tokenizer:
         """The places of the text's pieces in the vocabulary; neighbouring letters that it lacks are one piece."""
         return self._processor.encode(self._prepared(text))  # type: ignore[no-any-return]  # it brings no types
 
-    def pieces(self, text: str) -> list[str]:
-        """The pieces themselves, spaces as “▁”; of one that the vocabulary lacks, the letters."""
-        return self._processor.encode(self._prepared(text), out_type=str)  # type: ignore[no-any-return]
-
     def _prepared(self, text: str) -> str:
         return _SPACES.sub(" ", unicodedata.normalize("NFKC", text.translate(self._replacements))).lstrip(" ")
 

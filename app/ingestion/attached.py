@@ -102,7 +102,7 @@ class Attachments:
     async def find(self, principal: Principal, file_id: UUID) -> Attachment:
         """What is known of a file. Raises `AppError` (404) for unknown, foreign and expired ids alike."""
         async with self._database.principal_scope(principal) as tx:
-            found = await attachments.find(tx, file_id)
+            found = next((one for one in await attachments.listing(tx) if one.file_id == file_id), None)
         if found is None:
             raise _not_found()
         return found
@@ -116,7 +116,7 @@ class Attachments:
     async def check(self, principal: Principal, file_ids: Sequence[UUID]) -> None:
         """Raise `AppError` (404) unless all of these are the caller's."""
         async with self._database.principal_scope(principal) as tx:
-            if file_ids and not (await attachments.owned(tx, tuple(file_ids))).issuperset(file_ids):
+            if file_ids and not {one.file_id for one in await attachments.listing(tx)}.issuperset(file_ids):
                 raise _not_found()
 
     async def read(self, principal: Principal, file_id: UUID) -> AttachedFile | None:
@@ -125,7 +125,7 @@ class Attachments:
             found = await attachments.read(tx, file_id)
         if found is None:
             return None
-        content = await asyncio.to_thread(attachments.content_of, found[1])
+        content = await asyncio.to_thread(FileContent.model_validate_json, found[1])
         return AttachedFile(attachment=found[0], content=content)
 
     def _check_size(self, content: bytes) -> None:

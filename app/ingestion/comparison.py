@@ -103,13 +103,8 @@ def subject_words_of(readings: Iterable[Reading]) -> frozenset[str]:
     )
 
 
-def index_forms(found: Collection[str]) -> frozenset[str]:
-    """The spellings under which words are counted for `weigh_by`: the index knows English words in the singular."""
-    return frozenset(found) | {word.removesuffix("s") for word in found}
-
-
 def weigh_by(found: Collection[str], passages: int, counts: Mapping[str, int]) -> Weight:
-    """Inverse document frequency of the words `found`."""
+    """Inverse document frequency of the words `found`; the index knows English words in the singular."""
     count = {word: max(counts.get(form, 0) for form in (word, word.removesuffix("s"))) for word in found}
     weights = {word: math.log((passages + _PRIOR) / (min(count[word], passages) + 1)) for word in found}
     return lambda word: weights.get(word, _CONCEPT_WEIGHT)

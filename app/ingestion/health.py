@@ -25,7 +25,8 @@ from app.storage import health
 from app.storage.database import Database
 from app.storage.encoding import cut_page, read_cursor
 from app.storage.health import FindingRow, ItemRow, Place
-from app.storage.neighbours import PassageRow, count_words, lengths, neighbours, passages_of
+from app.storage.neighbours import PassageRow, lengths, neighbours, passages_of
+from app.storage.search import count_words
 from app.storage.tenants import own_day
 from app.text.dates import today_in
 
@@ -104,7 +105,7 @@ class Health:
                 readings = await asyncio.to_thread(self._read, [*batch, *(one.passage for one in near)])
                 words = comparison.subject_words_of(readings.values())
                 async with scope() as tx:
-                    weight = comparison.weigh_by(words, *await count_words(tx, comparison.index_forms(words), today))
+                    weight = comparison.weigh_by(words, *await count_words(tx, folded=True, on=today))
                 pairs = [(readings[one.chunk_id], readings[one.passage.chunk_id], one.similarity) for one in near]
                 found += await asyncio.to_thread(comparison.contradiction_rows, pairs, weight)
                 await asyncio.to_thread(copies.add, near, readings)

@@ -24,7 +24,7 @@ from app.ingestion.passages import Passage, Passages, rows_of
 from app.storage import arrivals, documents
 from app.storage.arrivals import ArrivedVersion
 from app.storage.database import Database, Transaction
-from app.storage.publishing import DocumentRow, Publication, changes_one_at_a_time, publish
+from app.storage.publishing import Publication, changes_one_at_a_time, publish
 from app.storage.tenants import own_day
 from app.text.language import guess_language
 
@@ -175,8 +175,9 @@ class Stages:
         if version.is_partial:
             status, code, detail = DocumentStatus.PARTIAL, "PARTIAL", " ".join(one.advice for one in version.warnings)
         async with self._database.principal_scope(work.principal) as tx:
-            publication = Publication(await _as_amended(tx, version), version.version, rows, status, detail)
-            await publish(tx, [publication], embedding_model=self._passages.space, today=await own_day(tx, self._today))
+            draft = await _as_amended(tx, version)
+            publication = Publication(version.document_id, draft, version.version, rows, status, detail)
+            await publish(tx, publication, embedding_model=self._passages.space, today=await own_day(tx, self._today))
         await work.tell(Progress(stage=status, chunks_total=total, chunks_embedded=total))
         await self._look_at(work)
         left_out = sum(one.count for one in version.warnings if one.code == WarningCode.PLANTED_INSTRUCTIONS)
@@ -212,11 +213,10 @@ def _published(version: ArrivedVersion, status: DocumentStatus, code: str, detai
     return Published(**ids, status=status, code=code, detail=detail, **counts)
 
 
-async def _as_amended(tx: Transaction, version: ArrivedVersion) -> DocumentRow:
+async def _as_amended(tx: Transaction, version: ArrivedVersion) -> DocumentDraft:
     """The document as it will stand, with what an administrator changed meanwhile. Raises `_Stopped`."""
     await changes_one_at_a_time(tx)
     amended = await arrivals.amendments(tx, version.document_id, version.version)
     if amended is None:
         raise _Stopped
-    as_it_stands = DocumentDraft.model_validate({**version.draft.model_dump(), **amended})
-    return DocumentRow(version.document_id, **as_it_stands.model_dump(exclude={"text"}))
+    return DocumentDraft.model_validate({**version.draft.model_dump(), **amended})

@@ -4,7 +4,7 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from app.domain.attachments import AttachedFile, Attachment, FileContent
+from app.domain.attachments import AttachedFile, Attachment
 from app.storage.database import Transaction
 from app.storage.encoding import dump, storable
 
@@ -67,22 +67,6 @@ async def listing(tx: Transaction) -> list[Attachment]:
     return [Attachment.model_validate(dict(row)) for row in rows]
 
 
-async def find(tx: Transaction, file_id: UUID) -> Attachment | None:
-    """One of the caller's files; None for every other id."""
-    row = await tx.driver.fetchrow(
-        f"select {_COLUMNS} from attachments where {_ALIVE} and file_id = $3", *tx.whose, file_id
-    )
-    return None if row is None else Attachment.model_validate(dict(row))
-
-
-async def owned(tx: Transaction, file_ids: tuple[UUID, ...]) -> frozenset[UUID]:
-    """Which of these are the caller's."""
-    rows = await tx.driver.fetch(
-        f"select file_id from attachments where {_ALIVE} and file_id = any ($3::uuid[])", *tx.whose, list(file_ids)
-    )
-    return frozenset(row["file_id"] for row in rows)
-
-
 async def read(tx: Transaction, file_id: UUID) -> tuple[Attachment, str] | None:
     """One of the caller's files with its content as JSON text; None for every other id."""
     row = await tx.driver.fetchrow(
@@ -93,11 +77,6 @@ async def read(tx: Transaction, file_id: UUID) -> tuple[Attachment, str] | None:
     fields = dict(row)
     content = fields.pop("content")
     return Attachment.model_validate(fields), content
-
-
-def content_of(written: str) -> FileContent:
-    """Content as it was stored. Takes a while for large files."""
-    return FileContent.model_validate_json(written)
 
 
 async def delete(tx: Transaction, file_id: UUID) -> bool:

@@ -1,4 +1,5 @@
-"""Rows of ``conflicts``, the ledger of what runs weighed: written in the commit that ends a run, erased with it.
+"""Rows of ``conflicts``, the ledger of what runs weighed, written in the commit that ends a run and erased with it; and
+of ``feedback``, what a person thought of an own answer, which nobody else reads.
 
 A person sees own conflicts whose sources both may be read now; of any other not even that it is there. Administrators
 see figures of the whole tenant's, without a word of any document or question.
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from app.domain.conflicts import Conflict
+from app.domain.record import Record
 from app.storage.database import Transaction
 from app.storage.encoding import dump
 from app.storage.sessions import may_read
@@ -49,6 +51,17 @@ _PAGE = f"""{_OWN}
         or (c.created_at, c.root_task_id, (c.details ->> 'number')::integer) < ($5::timestamptz, $6::uuid, $7::integer))
 order by c.created_at desc, c.root_task_id desc, number desc limit $8
 """
+_PUT = """
+insert into feedback (tenant_id, user_id, task_id, rating, correction)
+select tenant_id, user_id, task_id, $4, $5 from tasks
+where tenant_id = $1 and user_id = $2 and task_id = $3 and parent_task_id is null and kind = 'chat'
+    and principal -> 'scopes' <@ to_jsonb($6::text[]) and principal -> 'departments' <@ to_jsonb($7::text[])
+on conflict (tenant_id, user_id, task_id) do update
+    set rating = excluded.rating, correction = excluded.correction,
+        updated_at = case when (feedback.rating, feedback.correction) = (excluded.rating, excluded.correction)
+            then feedback.updated_at else clock_timestamp() end
+returning rating, correction, created_at, updated_at
+"""
 _FIGURES = "select task_id, number, created_at, details from conflict_figures($1, $2, $3, $4)"
 
 
@@ -58,6 +71,18 @@ class Entry(NamedTuple):
     place: Place
     details: dict[str, Any]
     """See `Conflict.entry`; as figures without subject, claims, titles and addresses."""
+
+
+class Feedback(Record):
+    """What somebody thought of an answer."""
+
+    rating: int
+    """-1 bad, 0 neither, 1 good."""
+    correction: str
+    """What the answer should have said; empty = nothing was said."""
+    created_at: datetime
+    updated_at: datetime
+    """When it last changed."""
 
 
 async def store(tx: Transaction, root_task_id: UUID, conflicts: Sequence[Conflict]) -> None:
@@ -84,3 +109,12 @@ async def figures(tx: Transaction, behind: Place | None, limit: int) -> list[Ent
     """The tenant's conflicts without their texts, newest first, behind a place; empty unless an administrator asks."""
     rows = await tx.driver.fetch(_FIGURES, *(behind or (None, None, None)), limit)
     return [Entry((row["created_at"], row["task_id"], row["number"]), row["details"]) for row in rows]
+
+
+async def put_feedback(tx: Transaction, task_id: UUID, rating: int, correction: str) -> Feedback | None:
+    """Keep the caller's feedback on an own run; the same again changes nothing.
+
+    None when the caller has no such run, or asked it with rights that are lost by now.
+    """
+    row = await tx.driver.fetchrow(_PUT, *tx.whose, task_id, rating, correction, *tx.rights)
+    return None if row is None else Feedback.model_validate(dict(row))

@@ -5,6 +5,7 @@ connection between two transactions belongs to nobody and sees no row.
 """
 
 import asyncio
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -13,15 +14,14 @@ from uuid import UUID
 
 import asyncpg
 from pgvector.asyncpg import register_vector
-from sqlalchemy import event
-from sqlalchemy.exc import DisconnectionError, SQLAlchemyError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from app.domain.principal import Principal, Scope
 from app.errors import AppError, ErrorCode
 
 _CONNECT_SECONDS = 10
 _POOL_WAIT_SECONDS = 15
+_FAREWELL_SECONDS = 1
+_SETTINGS = {"application_name": "conclave"}
 _OPEN_SCOPE = """
 select set_config('app.tenant_id', $1, true), set_config('app.user_id', $2, true),
        set_config('app.scopes', ($3::text[])::text, true), set_config('app.departments', ($4::text[])::text, true),
@@ -44,7 +44,7 @@ select case
 end
 from pg_roles r where r.rolname = current_user
 """
-_LOSSES = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, SQLAlchemyError)
+_LOSSES = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 """What a connection raises when it breaks, or cannot be made."""
 _PASSING = (
     asyncpg.SerializationError,
@@ -61,7 +61,6 @@ of it may be repeated does so."""
 class OperatorTransaction:
     """A transaction of the maintenance role, bound to no principal: makes tenants and users, reads no documents."""
 
-    connection: AsyncConnection
     driver: "asyncpg.Connection[asyncpg.Record]"
 
 
@@ -69,13 +68,11 @@ class OperatorTransaction:
 class Transaction:
     """One transaction of one principal; every row it reads or writes is checked against that principal.
 
-    `connection` and `driver` are the same transaction, through SQLAlchemy Core and bare asyncpg. On the driver, jsonb
-    is written as JSON text and read as values; a vector is a numpy array or `pgvector.Vector` going in (inside a list
-    only the latter: asyncpg takes a list of arrays for a matrix) and a `pgvector.Vector` coming out. COPY FROM does
-    not work on tables with row policies: insert from ``unnest``.
+    On the driver, jsonb is written as JSON text and read as values; a vector is a numpy array or `pgvector.Vector`
+    going in (inside a list only the latter: asyncpg takes a list of arrays for a matrix) and a `pgvector.Vector` coming
+    out. COPY FROM does not work on tables with row policies: insert from ``unnest``.
     """
 
-    connection: AsyncConnection
     driver: "asyncpg.Connection[asyncpg.Record]"
     principal: Principal
 
@@ -103,37 +100,22 @@ class Transaction:
 class Database:
     """A pool of connections of one role."""
 
-    def __init__(self, url: str, engine: AsyncEngine):
+    def __init__(self, url: str, pool: "asyncpg.Pool[asyncpg.Record]"):
         self._url = url
-        self._engine = engine
-        self._closing: set[asyncio.Future[None]] = set()
-        """Connections whose borrower went away before getting them."""
-        self._is_disposed = False
+        self._pool = pool
+        self._closing: asyncio.Future[None] | None = None
 
     @classmethod
     async def connect(cls, url: str, *, pool_size: int = 10) -> "Database":
         """Open a pool for a ``postgresql://`` URL; does I/O. Raises `AppError` (503) when nobody answers."""
-
-        async def open_connection() -> "asyncpg.Connection[asyncpg.Record]":
-            return await open_driver(url)
-
-        engine = create_async_engine(
-            "postgresql+asyncpg://",
-            async_creator=open_connection,
-            isolation_level="AUTOCOMMIT",  # transactions are begun and ended here, in `_begun`
-            pool_size=pool_size,
-            max_overflow=0,
-            pool_timeout=_POOL_WAIT_SECONDS,
-            pool_use_lifo=True,  # the connection used last knows the statements best
-        )
-        event.listen(engine.sync_engine, "checkout", _refuse_closed)
-        database = cls(url, engine)
         try:
-            async with database._begun():
-                return database
-        except BaseException:
-            await engine.dispose()
-            raise
+            pool = await asyncpg.create_pool(
+                url, min_size=1, max_size=pool_size, timeout=_CONNECT_SECONDS, server_settings=_SETTINGS,
+                max_inactive_connection_lifetime=0, init=_prepare, reset=_keep_as_it_is,
+            )  # fmt: skip
+        except _LOSSES as error:
+            raise _away(error) from error
+        return cls(url, pool)
 
     @asynccontextmanager
     async def principal_scope(self, principal: Principal, *, durable: bool = True) -> AsyncIterator[Transaction]:
@@ -144,7 +126,7 @@ class Database:
         when the database is away, the pool stays empty, or the server cannot do it now (`_PASSING`); when the
         connection broke while the commit was on its way, nobody knows whether it was done.
         """
-        async with self._begun() as (connection, driver):
+        async with self._begun() as driver:
             await driver.fetchval(
                 _OPEN_SCOPE,
                 str(principal.tenant_id),
@@ -154,17 +136,17 @@ class Database:
                 sorted(principal.roles),
                 "on" if durable else "off",
             )
-            yield Transaction(connection, driver, principal)
+            yield Transaction(driver, principal)
 
     @asynccontextmanager
     async def operator_scope(self) -> AsyncIterator[OperatorTransaction]:
         """One transaction as nobody. Only the maintenance role can see or change anything in it."""
-        async with self._begun() as (connection, driver):
-            yield OperatorTransaction(connection, driver)
+        async with self._begun() as driver:
+            yield OperatorTransaction(driver)
 
     async def check_row_security(self) -> None:
         """Raise `AppError` (503) when this pool's role would not be bound by the row policies."""
-        async with self._begun() as (_, driver):
+        async with self._begun() as driver:
             problem = await driver.fetchval(_ROLE_PROBLEM)
             role = await driver.fetchval("select current_user")
         if problem is not None:
@@ -180,79 +162,69 @@ class Database:
 
     async def dispose(self) -> None:
         """Close the pool's connections; one that is lent out is closed when it comes back."""
-        self._is_disposed = True
-        await self._engine.dispose()
+        self._closing = asyncio.ensure_future(self._pool.close())
+        done, _ = await asyncio.wait([self._closing], timeout=_FAREWELL_SECONDS)
+        for closing in done:
+            closing.exception()  # of a server that is gone: then they are closed all the same
 
     @asynccontextmanager
-    async def _begun(self) -> AsyncIterator[tuple[AsyncConnection, "asyncpg.Connection[asyncpg.Record]"]]:
-        connection = await self._check_out()
-        driver = _driver_of(connection)
+    async def _begun(self) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
+        try:
+            driver: Any = await self._pool.acquire(timeout=_POOL_WAIT_SECONDS)
+        except _LOSSES as error:
+            raise _away(error) from error
         try:
             await driver.execute("begin")
-            yield connection, driver
+            yield driver
             # An aborted transaction answers COMMIT with ROLLBACK instead of an error.
             if await driver.execute("commit") != "COMMIT":
                 raise RuntimeError("a failed statement was ignored; the transaction was rolled back")
         except BaseException as error:
             await _abandon(driver)
-            if isinstance(error, _PASSING) or (driver.is_closed() and isinstance(error, _LOSSES)):
+            if isinstance(error, _PASSING) or (_is_lost(driver) and isinstance(error, _LOSSES)):
                 raise _away(error) from error
             raise
         finally:
-            await self._put_back(connection, driver)
-
-    async def _put_back(self, connection: AsyncConnection, driver: Any) -> None:
-        await connection.close()
-        if self._is_disposed:  # into a pool that is gone: nobody else would close it
-            driver.terminate()
-
-    async def _check_out(self) -> AsyncConnection:
-        """A connection of the pool. Cancelling the caller never cancels the pool's own work: a half made checkout
-        would be lost to everybody, so it is finished and given back."""
-        making = asyncio.ensure_future(self._connect())
-        try:
-            return await asyncio.shield(making)
-        except asyncio.CancelledError:
-            making.add_done_callback(self._give_back)
-            raise
-        except _LOSSES as error:
-            raise _away(error) from error
-
-    async def _connect(self) -> AsyncConnection:
-        return await self._engine.connect()
-
-    def _give_back(self, made: "asyncio.Future[AsyncConnection]") -> None:
-        if made.cancelled() or made.exception() is not None:
-            return
-        connection = made.result()
-        closing = asyncio.ensure_future(self._put_back(connection, _driver_of(connection)))
-        self._closing.add(closing)
-        closing.add_done_callback(self._closing.discard)
+            await self._pool.release(driver)
 
 
 async def open_driver(url: str) -> "asyncpg.Connection[asyncpg.Record]":
     """One bare asyncpg connection that understands vectors (once the extension is there)."""
     driver: asyncpg.Connection[asyncpg.Record] = await asyncpg.connect(
-        url, timeout=_CONNECT_SECONDS, server_settings={"application_name": "conclave"}
+        url, timeout=_CONNECT_SECONDS, server_settings=_SETTINGS
     )
     try:
-        with suppress(ValueError):  # before the first migration
-            await register_vector(driver)
+        await _understand_vectors(driver)
     except BaseException:  # the server went away between the two, or the caller did
         driver.terminate()
         raise
     return driver
 
 
-def _driver_of(connection: AsyncConnection) -> Any:
-    pooled = connection.sync_connection
-    assert pooled is not None
-    return pooled.connection.driver_connection
+async def _understand_vectors(driver: "asyncpg.Connection[asyncpg.Record]") -> None:
+    with suppress(ValueError):  # before the first migration
+        await register_vector(driver)
+
+
+async def _prepare(driver: "asyncpg.Connection[asyncpg.Record]") -> None:
+    await _understand_vectors(driver)
+    await driver.set_type_codec("jsonb", schema="pg_catalog", encoder=lambda text: text, decoder=json.loads)
+
+
+async def _keep_as_it_is(_: object) -> None:
+    """What the pool does between two transactions: nothing, as what one sets ends with it."""
+
+
+def _is_lost(driver: "asyncpg.Connection[asyncpg.Record]") -> bool:
+    try:
+        return driver.is_closed()
+    except asyncpg.InterfaceError:  # the pool has taken it back
+        return True
 
 
 async def _abandon(driver: "asyncpg.Connection[asyncpg.Record]") -> None:
     """Roll back, or close the connection when even that is not possible: it must never go back with its settings."""
-    if driver.is_closed():
+    if _is_lost(driver):
         return
     try:
         await driver.execute("rollback")
@@ -261,12 +233,6 @@ async def _abandon(driver: "asyncpg.Connection[asyncpg.Record]") -> None:
     except BaseException:
         driver.terminate()
         raise
-
-
-def _refuse_closed(dbapi_connection: Any, _record: object, _proxy: object) -> None:
-    """Make the pool replace a connection that died while it was idle."""
-    if dbapi_connection.driver_connection.is_closed():
-        raise DisconnectionError
 
 
 def _away(error: BaseException) -> AppError:

@@ -9,8 +9,6 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-import asyncpg
-
 from app.domain.documents import DocumentText, DocumentTitle, DocumentView, VersionView
 from app.storage.database import Transaction
 from app.storage.encoding import dump
@@ -102,7 +100,8 @@ class VersionText(NamedTuple):
 
 async def find(tx: Transaction, document_id: UUID) -> DocumentView | None:
     """A document the caller may see."""
-    return _view(await tx.driver.fetchrow(_FIND, tx.tenant_id, document_id))
+    row = await tx.driver.fetchrow(_FIND, tx.tenant_id, document_id)
+    return None if row is None else DocumentView.model_validate(dict(row))
 
 
 async def page(
@@ -111,7 +110,7 @@ async def page(
     """The documents the caller may see, last changed first, behind the given (updated_at, document_id)."""
     since, document_id = behind or (None, None)
     rows = await tx.driver.fetch(_PAGE, tx.tenant_id, department, status, since, document_id, limit)
-    return [view for row in rows if (view := _view(row)) is not None]
+    return [DocumentView.model_validate(dict(row)) for row in rows]
 
 
 async def amend(tx: Transaction, document_id: UUID, changes: Mapping[str, Any]) -> bool:
@@ -134,6 +133,12 @@ async def delete(tx: Transaction, document_id: UUID) -> bool:
         "delete from documents where tenant_id = $1 and document_id = $2", tx.tenant_id, document_id
     )
     return done == "DELETE 1"
+
+
+async def delete_all(tx: Transaction) -> None:
+    """Remove every document of the caller's tenant with all that was made from it; only an administrator can."""
+    await tx.driver.execute("delete from documents where tenant_id = $1", tx.tenant_id)
+    await tx.driver.execute("delete from embedding_cache where tenant_id = $1", tx.tenant_id)
 
 
 async def versions(tx: Transaction, document_id: UUID, limit: int) -> list[VersionText]:
@@ -159,6 +164,16 @@ async def titles(tx: Transaction, urls: Sequence[str], *, limit: int) -> list[Do
     return [DocumentTitle.model_validate(dict(row)) for row in rows]
 
 
+async def known(tx: Transaction) -> list[dict[str, Any]]:
+    """Address and rights of the tenant's published documents that the caller may see, by external id."""
+    rows = await tx.driver.fetch(
+        "select external_id, url, department, scope from documents"
+        " where tenant_id = $1 and current_version > 0 order by external_id",
+        tx.tenant_id,
+    )
+    return [dict(row) for row in rows]
+
+
 async def departments(tx: Transaction) -> frozenset[str]:
     """Every department a document of the tenant that the caller may see belongs to."""
     rows = await tx.driver.fetch("select distinct department from documents where tenant_id = $1", tx.tenant_id)
@@ -174,7 +189,3 @@ async def note(tx: Transaction, action: str, target: str, details: Mapping[str, 
         target,
         dump(dict(details)),
     )
-
-
-def _view(row: "asyncpg.Record | None") -> DocumentView | None:
-    return None if row is None else DocumentView.model_validate(dict(row))

@@ -12,6 +12,8 @@ import shutil
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -109,7 +111,7 @@ class EmbeddedServer:
         if self._stopped:
             return
         self._stopped = True
-        with _ClusterLock(self.data_dir):
+        with _locked(self.data_dir):
             fcntl.flock(self._share, fcntl.LOCK_UN)
             try:
                 fcntl.flock(self._share, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -130,7 +132,7 @@ def start_embedded(data_dir: Path, *, durable: bool = True) -> EmbeddedServer:
     cluster = data_dir.expanduser().resolve() / "postgres"
     cluster.parent.mkdir(parents=True, exist_ok=True)
     account = _account()
-    with _ClusterLock(cluster):
+    with _locked(cluster):
         if not (cluster / "PG_VERSION").exists():
             _create_cluster(cluster, account, durable)
         socket_dir = _socket_dir(cluster, account)
@@ -154,18 +156,12 @@ def _account() -> _Account:
     return _Account(entry.pw_uid, entry.pw_gid)
 
 
-class _ClusterLock:
+@contextmanager
+def _locked(cluster: Path) -> Iterator[None]:
     """One process at a time creates, starts or stops a cluster."""
-
-    def __init__(self, cluster: Path):
-        self._path = cluster.parent / ".postgres.lock"
-
-    def __enter__(self) -> None:
-        self._file = self._path.open("wb")
-        fcntl.flock(self._file, fcntl.LOCK_EX)
-
-    def __exit__(self, *_: object) -> None:
-        self._file.close()
+    with (cluster.parent / ".postgres.lock").open("wb") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _create_cluster(cluster: Path, account: _Account, durable: bool) -> None:

@@ -11,9 +11,6 @@ from uuid import UUID
 
 from app.storage.database import Transaction
 
-_SAMPLE = 500
-"""Passages whose words are counted; all of a small corpus."""
-
 
 class PassageRow(NamedTuple):
     """A passage in force, as it is compared; field names are columns."""
@@ -85,15 +82,6 @@ join chunks c on c.tenant_id = $1 and c.chunk_id = near.other_chunk_id
 join documents d on d.tenant_id = $1 and d.document_id = c.document_id
 order by near.chunk_id, near.similarity desc, c.chunk_id
 """
-_WORDS = f"""
-with sampled as materialized (
-    select c.tsv_folded as words from chunks c where {readable("c")} and {in_force("c")}
-    order by c.chunk_id limit {_SAMPLE}
-)
-select null as word, count(*) as chunks from sampled
-union all
-select lexeme, count(*) from sampled, unnest(words) where lexeme = any($5::text[]) group by lexeme
-"""
 _LENGTHS = f"""
 select c.document_id, sum(length(c.text))::integer as letters from chunks c
 where {readable("c")} and {in_force("c")} and c.document_id = any($5::uuid[]) group by c.document_id
@@ -118,13 +106,6 @@ async def neighbours(
         Neighbour(row["mine"], row["similarity"], PassageRow(*(row[name] for name in PassageRow._fields)))
         for row in rows
     ]
-
-
-async def count_words(tx: Transaction, words: Collection[str], today: date) -> tuple[int, dict[str, int]]:
-    """(passages looked at, in how many of them each folded word stands) for a sample of what the caller may read."""
-    rows = await tx.driver.fetch(_WORDS, *tx.reader, today, list(words))
-    counts: dict[str | None, int] = {row["word"]: row["chunks"] for row in rows}
-    return counts.pop(None), {word: count for word, count in counts.items() if word is not None}
 
 
 async def lengths(tx: Transaction, document_ids: Collection[UUID], today: date) -> dict[UUID, int]:

@@ -88,13 +88,13 @@ async def page(tx: Transaction, wanted: Wanted, behind: Place | None, limit: int
     rows = await tx.driver.fetch(
         _PAGE, tx.tenant_id, wanted.kind, status, wanted.user_id, *(behind or (None, None, None)), limit
     )
-    return [_figures(row) for row in rows]
+    return [TaskFigures.model_validate(dict(row)) for row in rows]
 
 
 async def find(tx: Transaction, task_id: UUID) -> TaskFigures | None:
     """The figures of one task of the tenant; None unless an administrator asks."""
     row = await tx.driver.fetchrow(_FIND, tx.tenant_id, task_id)
-    return None if row is None else _figures(row)
+    return None if row is None else TaskFigures.model_validate(dict(row))
 
 
 async def lines(tx: Transaction) -> list[Line]:
@@ -111,10 +111,6 @@ async def arrival(tx: Transaction, task_id: UUID) -> StoredArrival | None:
     """What the ingestion of this task was given, where the caller may see it."""
     row = await tx.driver.fetchrow(_ARRIVAL, tx.tenant_id, task_id)
     return None if row is None else StoredArrival(*row)
-
-
-def _figures(row: "asyncpg.Record") -> TaskFigures:
-    return TaskFigures.model_validate(dict(row))
 
 
 # A call says what it took once it is settled; until then, and for good when its process died, the reservation counts.

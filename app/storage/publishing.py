@@ -4,7 +4,7 @@ Only administrators write here (the row policies say so as well).
 """
 
 from collections.abc import Collection, Sequence
-from datetime import date, datetime
+from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import UUID, uuid5
 
@@ -12,30 +12,13 @@ import asyncpg
 from pgvector import Vector
 
 from app.domain.documents import DocumentStatus
-from app.domain.principal import Scope
+from app.domain.knowledge import DocumentDraft
 from app.errors import AppError, ErrorCode
 from app.storage.database import Transaction
 
 if TYPE_CHECKING:  # a fifth of a second, which who changes only users does without
     import numpy as np
     import numpy.typing as npt
-
-
-class DocumentRow(NamedTuple):
-    """A document as it will stand in the database; field names are columns."""
-
-    document_id: UUID
-    external_id: str
-    title: str
-    url: str
-    department: str
-    scope: Scope
-    lang: str
-    authority: str
-    created_at: datetime
-    effective_from: date | None
-    effective_to: date | None
-    supersedes: str | None
 
 
 class ChunkRow(NamedTuple):
@@ -57,13 +40,19 @@ class ChunkRow(NamedTuple):
 class Publication(NamedTuple):
     """A stored version that is ready to be found."""
 
-    document: DocumentRow
+    document_id: UUID
+    draft: DocumentDraft
+    """The document as it will stand."""
     version: int
     chunks: Sequence[ChunkRow]
     status: DocumentStatus = DocumentStatus.READY
     status_detail: str = ""
 
 
+_FIELDS = (
+    "title", "url", "department", "scope", "lang", "authority", "created_at", "effective_from", "effective_to",
+    "supersedes",
+)  # fmt: skip
 _CACHED = """
 select content_hash, embedding from embedding_cache
 where tenant_id = $1 and embedding_model = $2 and content_hash = any($3::text[])
@@ -155,36 +144,26 @@ async def changes_one_at_a_time(tx: Transaction) -> None:
     await tx.driver.execute(_CHANGES_ONE_AT_A_TIME, tx.tenant_id)
 
 
-async def publish(tx: Transaction, publications: Sequence[Publication], *, embedding_model: str, today: date) -> None:
-    """Write chunks and vectors of stored versions and let them be found; what they replace vanishes in the commit.
+async def publish(tx: Transaction, one: Publication, *, embedding_model: str, today: date) -> None:
+    """Write chunks and vectors of a stored version and let it be found; what it replaces vanishes in the commit.
 
-    A version before one of them that began earlier stays for the days before this one begins. A document that another
-    one supersedes is closed on the day before that begins, whichever of the two came first. The caller holds
+    A version before it that began earlier stays for the days before this one begins. A document that another one
+    supersedes is closed on the day before that begins, whichever of the two came first. The caller holds
     `changes_one_at_a_time`.
     """
-    affected: set[str | None] = set()
-    for one in publications:
-        await _write_chunks(tx, one, embedding_model)
-        fields = one.document._asdict()
-        document_id, external_id = fields.pop("document_id"), fields.pop("external_id")
-        hashes = [chunk.passage_hash for chunk in one.chunks]
-        before: str | None = await tx.driver.fetchval(
-            _PUBLISH, tx.tenant_id, document_id, one.version, *fields.values(), one.status.value,
-            one.status_detail, hashes,
-        )  # fmt: skip
-        affected |= {external_id, before, one.document.supersedes}
-    await settle(tx, affected, today)
-
-
-async def _write_chunks(tx: Transaction, one: Publication, embedding_model: str) -> None:
-    tenant, document = tx.tenant_id, one.document
-    rights, period = (document.department, document.scope), (document.effective_from, document.effective_to)
-    ids = [uuid5(document.document_id, f"{one.version}:{chunk.position}") for chunk in one.chunks]
+    tenant, draft = tx.tenant_id, one.draft
+    rights, period = (draft.department, draft.scope), (draft.effective_from, draft.effective_to)
+    ids = [uuid5(one.document_id, f"{one.version}:{chunk.position}") for chunk in one.chunks]
     *columns, vectors = (list(column) for column in zip(*one.chunks, strict=True))
-    await tx.driver.execute(_CHUNKS, tenant, document.document_id, one.version, *rights, *period, ids, *columns)
+    await tx.driver.execute(_CHUNKS, tenant, one.document_id, one.version, *rights, *period, ids, *columns)
     await tx.driver.execute(
-        _VECTORS, tenant, document.document_id, *rights, *period, embedding_model, ids, list(map(Vector, vectors))
+        _VECTORS, tenant, one.document_id, *rights, *period, embedding_model, ids, list(map(Vector, vectors))
     )
+    before: str | None = await tx.driver.fetchval(
+        _PUBLISH, tenant, one.document_id, one.version, *(getattr(draft, name) for name in _FIELDS), one.status.value,
+        one.status_detail, [chunk.passage_hash for chunk in one.chunks],
+    )  # fmt: skip
+    await settle(tx, {draft.external_id, before, draft.supersedes}, today)
 
 
 async def settle(tx: Transaction, external_ids: Collection[str | None], today: date) -> None:

@@ -65,6 +65,12 @@ async def add_tenant(
     return tenant
 
 
+async def remove_tenant(tx: OperatorTransaction, tenant_id: UUID) -> None:
+    """Remove an emptied tenant with its people, and what models cost it."""
+    for table in ("model_calls", "model_usage", "tenants"):
+        await tx.driver.execute(f"delete from {table} where tenant_id = $1", tenant_id)
+
+
 async def own_zone(tx: Transaction) -> str:
     """The time zone of the caller's tenant; Vietnam's where the tenant is not known."""
     found = await tx.driver.fetchval("select time_zone from tenants where tenant_id = $1", tx.tenant_id)

@@ -10,11 +10,10 @@ from app.domain.conflicts import Conflict, Weighing, normalised
 from app.domain.principal import Principal
 from app.domain.record import Record
 from app.journal import not_found
-from app.storage import conflicts, feedback, oversight
-from app.storage.conflicts import Entry, Place
+from app.storage import conflicts, oversight
+from app.storage.conflicts import Entry, Feedback, Place
 from app.storage.database import Database
 from app.storage.encoding import cut_page, read_cursor
-from app.storage.feedback import Feedback
 
 _PLACE: TypeAdapter[Place] = TypeAdapter(tuple[AwareDatetime, UUID, int])
 
@@ -73,7 +72,7 @@ class RunReviews:
     async def put_feedback(self, principal: Principal, task_id: UUID, rating: int, correction: str) -> Feedback:
         """Keep it in place of what was said before. Raises `AppError` (404) for a run that is not the caller's own."""
         async with self._database.principal_scope(principal) as tx:
-            kept = await feedback.put(tx, task_id, rating, correction)
+            kept = await conflicts.put_feedback(tx, task_id, rating, correction)
         if kept is None:
             raise not_found()
         return kept

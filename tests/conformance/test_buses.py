@@ -136,8 +136,7 @@ class TestEveryBus:
         async with bus.subscribe(on("a")) as reader:
             await bus.publish(message())
             await bus.aclose()
-            async with asyncio.timeout(PATIENCE):
-                assert [received async for received in reader] == [message()]
+            assert await reader.next_within(PATIENCE) == message()
             assert await reader.next_within(0.01) is None
             await bus.publish(message())
 

@@ -205,12 +205,6 @@ class TestCachedEmbedder:
         await cached.embed_queries([unicodedata.normalize("NFD", QUESTION), f"  {OTHER} "])
         assert len(inner.asked) == 2
 
-    async def test_computes_repeated_passages_of_one_call_once(self, bundled: OnnxEmbedder) -> None:
-        inner = _Counting(bundled)
-        vectors = await CachedEmbedder(inner).embed_passages([LEAVE, OTHER, LEAVE])
-        assert inner.asked == [LEAVE, OTHER]
-        assert np.array_equal(vectors[0], vectors[2])
-
     async def test_forgets_the_least_recently_used(self, bundled: OnnxEmbedder) -> None:
         inner = _Counting(bundled)
         cached = CachedEmbedder(inner, max_entries=2)

@@ -176,13 +176,6 @@ class TestTransactions:
                 with pytest.raises(asyncpg.DivisionByZeroError):
                     await tx.driver.fetchval("select 1 / 0")
 
-    async def test_core_and_driver_share_one_transaction(self, database: Database) -> None:
-        with pytest.raises(ZeroDivisionError):
-            async with database.principal_scope(principal()) as tx:
-                mine = (await tx.connection.exec_driver_sql("select pg_current_xact_id()::text")).scalar_one()
-                assert await tx.driver.fetchval("select pg_current_xact_id()::text") == mine
-                raise ZeroDivisionError
-
     async def test_plans_are_made_anew_for_every_principal(self, database: Database) -> None:
         async with database.principal_scope(principal(), durable=False) as tx:
             shown = [await tx.driver.fetchval(f"show {name}") for name in ("plan_cache_mode", "synchronous_commit")]

@@ -300,7 +300,7 @@ class TestCancelStorm:
             async with database.principal_scope(caller, durable=rng.random() < 0.5) as tx:
                 seen = await tx.driver.fetch("select tenant_id, pg_sleep(0.0005) from users limit 2")
                 failures.extend("foreign" for row in seen if row["tenant_id"] != caller.tenant_id)
-                await tx.connection.exec_driver_sql("select count(*) from tasks")
+                await tx.driver.execute("select count(*) from tasks")
 
         try:
             for _ in range(30):

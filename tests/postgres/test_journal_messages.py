@@ -39,7 +39,7 @@ class TestPublishing:
 
             async def listen() -> list[int]:
                 seqs: list[int] = []
-                async for message in ear:
+                while (message := await ear.next_within(5)) is not None:
                     assert message.seq is not None
                     seqs.append(message.seq)
                     [entry, *_] = await rooms.journal.read(LAN, task.task_id, message.seq - 1)

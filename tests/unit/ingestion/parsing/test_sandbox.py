@@ -48,8 +48,8 @@ def is_running(process: int) -> bool:
 
 def forker(parser: Parser) -> int:
     """Process id of the one that readers are forked from."""
-    assert parser.process_id is not None
-    return parser.process_id
+    assert parser._read._forking is not None
+    return parser._read._forking._process.pid
 
 
 async def until(condition: Callable[[], object], seconds: float = 20.0) -> bool:
@@ -62,7 +62,7 @@ async def until(condition: Callable[[], object], seconds: float = 20.0) -> bool:
 
 async def reader_of(parser: Parser) -> int:
     """Process id of the reader at work, once there is one."""
-    assert await until(lambda: parser.process_id is not None and children(forker(parser)))
+    assert await until(lambda: parser._read._forking is not None and children(forker(parser)))
     return children(forker(parser))[0]
 
 
@@ -120,7 +120,7 @@ class TestLimits:
 class TestParser:
     async def test_starts_nothing_before_the_first_file(self, open_parser: Make) -> None:
         parser = open_parser()
-        assert parser.process_id is None
+        assert parser._read._forking is None
 
     async def test_kills_the_reader_when_the_caller_goes_away(self, open_parser: Make) -> None:
         parser = open_parser()
@@ -152,7 +152,7 @@ class TestParser:
     async def test_never_reads_more_files_at_once_than_it_may(self, open_parser: Make) -> None:
         parser = open_parser(wall_seconds=0.6)
         reading = [asyncio.create_task(parser.parse(ENDLESS, "a.html")) for _ in range(3)]
-        assert await until(lambda: parser.process_id is not None and len(children(forker(parser))) == 2)
+        assert await until(lambda: parser._read._forking is not None and len(children(forker(parser))) == 2)
         assert len(children(forker(parser))) <= 2
         assert all(isinstance(one, ParseFailed) for one in await asyncio.gather(*reading, return_exceptions=True))
 
@@ -195,8 +195,8 @@ class TestParser:
             "async def main():\n"
             "    parser = Parser()\n"
             "    task = asyncio.create_task(parser.parse(b'<div>' * 100_000, 'a.html'))\n"
-            "    while parser.process_id is None: await asyncio.sleep(0.01)\n"
-            "    print(parser.process_id, flush=True)\n"
+            "    while parser._read._forking is None: await asyncio.sleep(0.01)\n"
+            "    print(parser._read._forking._process.pid, flush=True)\n"
             "    await task\n"
             "asyncio.run(main())\n"
         )
