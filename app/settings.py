@@ -23,11 +23,9 @@ class Settings(BaseSettings):
     seed_dir: Path = Path("seed_data")
     """Documents, users and logs of the demo companies, brought in at the first start with the embedded database."""
     default_user: str = ""
-    """``tenant/user``: who asks on the command line without ``--as``; empty = the demo's default asker, or the only one
-    there is."""
+    """``tenant/user``: who asks on the command line without ``--as``; empty = the demo's default asker."""
     default_tenant: str = ""
-    """Whose documents and logs the command line means where ``--tenant`` names none; empty = the default user's, or the
-    only one there is."""
+    """Whose documents and logs the command line means where ``--tenant`` names none; empty = the default user's."""
     serve_address: str = ""
     """Where this server listens; `conclave serve` sets it for its own processes, which then leave a private socket in
     ``data_dir`` for the command line."""
