@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Server = Annotated[str, typer.Option(envvar="CONCLAVE_SERVER", help="Use this server; default: the one running here.")]
 Token = Annotated[str, typer.Option(envvar="CONCLAVE_TOKEN", help="Bearer token, in place of --as or --tenant.")]
 AsUser = Annotated[str, typer.Option("--as", metavar="TENANT/USER", help="Who asks; default: CONCLAVE_DEFAULT_USER.")]
-Tenant = Annotated[str, typer.Option(help="Whose; default: CONCLAVE_DEFAULT_TENANT, or the only tenant there is.")]
+Tenant = Annotated[str, typer.Option(help="Whose; default: CONCLAVE_DEFAULT_TENANT, or the default user's.")]
 _HERE = "http://conclave"
 
 
