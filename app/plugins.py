@@ -4,11 +4,14 @@ Both kinds are written the same way, ``name = "module:object [extra]"``: the bui
 `load_plugins`, the others as Python entry points of an installed package. docs/plugins.md says how to write one.
 """
 
+import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
-from typing import Generic, TypeVar
+from pathlib import Path
+from typing import Any, Generic, TypeVar
 
 from app.errors import AppError, ErrorCode
 
@@ -16,32 +19,7 @@ TOOLS, FACES, PARSERS, COMMANDS = "conclave.tools", "conclave.faces", "conclave.
 SERVERS = "conclave.mcp_servers"
 """A server file is a `Path`."""
 PluginT = TypeVar("PluginT")
-BUNDLED: Mapping[str, Mapping[str, str]] = {
-    TOOLS: {
-        "changes": "extras.changes.tool:CHANGES",
-        "log": "extras.logs.tool:LOG",
-        "python": "extras.python.tool:PYTHON [python]",
-        "unit": "extras.units.tool:UNIT",
-        "web": "extras.web.plugin:WEB [web]",
-        "wikipedia": "extras.web.plugin:WIKIPEDIA [web]",
-        "transcript": "extras.web.plugin:TRANSCRIPT [web]",
-    },
-    FACES: {
-        "logs": "extras.logs.api:FACE",
-        "ag-ui": "extras.faces.agui:FACE [faces]",
-        "ai-sdk": "extras.faces.ai_sdk:FACE",
-        "a2a": "extras.faces.a2a:FACE [faces]",
-    },
-    SERVERS: {"own": "extras.servers:SERVERS [servers]"},
-    PARSERS: {
-        "pptx": "extras.readers.slides:read_slides [readers]",
-        "xlsx": "extras.readers.sheets:read_sheets [readers]",
-        "eml": "extras.readers.mail:read_mail",
-        "image": "extras.readers.image:read_image [readers]",
-    },
-    COMMANDS: {"logs": "extras.logs.command:log_commands", "eval.gaia": "extras.gaia.command:gaia"},
-}
-"""What `extras` names as entry points in pyproject.toml, for a checkout that was never installed."""
+_PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 
 
 class PluginError(AppError):
@@ -84,11 +62,19 @@ class _LibraryMissing(Exception):
 
 def entries_of(group: str) -> list[EntryPoint]:
     """The entry points of `group` by name: those of installed packages, and of `extras` where it lies beside `app`."""
-    bundled = BUNDLED.get(group, {}) if find_spec("extras") is not None else {}
-    entries = (*(EntryPoint(name, value, group) for name, value in bundled.items()), *entry_points(group=group))
+    bundled = _declared().get(group, {}).items()
+    entries = (*(EntryPoint(name, value, group) for name, value in bundled), *entry_points(group=group))
     # A package that is installed twice (as a wheel and from its folder) names the same object twice.
     found = {(entry.name, entry.module, entry.attr): entry for entry in entries}
     return [found[key] for key in sorted(found) if not _is_left_out(found[key])]
+
+
+@cache
+def _declared() -> Mapping[str, Any]:
+    """The entry points `extras` declares, by group, of a checkout that may never have been installed."""
+    project: dict[str, Any] = tomllib.loads(_PROJECT.read_text("utf-8"))["project"] if _PROJECT.is_file() else {}
+    declared: Mapping[str, Any] = project.get("entry-points", {})
+    return declared
 
 
 def _is_left_out(entry: EntryPoint) -> bool:

@@ -1,13 +1,14 @@
 """The page of the command line, from the commands themselves."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
-import app.cli
+from app.cli import PLACES, app, load_command
 from reference.markdown import code, paragraphs, prose, table, whole
 
 _LEAD = (
@@ -20,16 +21,15 @@ _ASIDE = re.compile(r"\s*\[(required|default|env var|x)[^\]]*\]")
 
 def page() -> str:
     """Every command with its arguments and options."""
-    root = get_command(app.cli.app)
-    assert isinstance(root, TyperGroup)
-    return whole("Command line", _LEAD, list(_parts(root, typer.Context(root, info_name="conclave"))))
+    root = typer.Context(get_command(app), info_name="conclave")
+    return whole("Command line", _LEAD, list(_parts({name: load_command(name) for name in PLACES}, root)))
 
 
-def _parts(group: TyperGroup, above: typer.Context) -> Iterator[str]:
-    for name, command in sorted(group.commands.items()):
+def _parts(commands: Mapping[str, Any], above: typer.Context) -> Iterator[str]:
+    for name, command in sorted(commands.items()):
         here = typer.Context(command, info_name=name, parent=above)
         if isinstance(command, TyperGroup):
-            yield from _parts(command, here)
+            yield from _parts(command.commands, here)
         elif isinstance(command, TyperCommand) and not command.hidden:
             yield _part(command, here)
 

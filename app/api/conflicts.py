@@ -5,12 +5,12 @@ from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Query
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field
 
 from app.api.deps import Caller, Services
 from app.api.schemas import EXAMPLES, Body, Problem, View
 from app.api.tasks import own_run
-from app.domain.answer import Recency
+from app.domain.answer import Recency, ResolutionRules
 from app.domain.conflicts import ConflictType, Rule, SourceKind, normalised
 from app.domain.principal import Scope
 from app.storage.conflicts import Entry
@@ -19,20 +19,6 @@ from app.tasks.reviews import Again, Wanted
 router = APIRouter(tags=["conflicts"])
 Weight = Annotated[float, Field(strict=True, ge=0, allow_inf_nan=False)]
 Share = Annotated[float, Field(strict=True, ge=0, le=1, allow_inf_nan=False)]
-
-
-class WeightsBody(Body):
-    """A weight for each factor; they count relative to their sum."""
-
-    domain: Weight
-    scope: Weight
-    recency: Weight
-    relevance: Weight
-
-    @model_validator(mode="after")
-    def _weigh_something(self) -> "WeightsBody":
-        normalised(self.model_dump())
-        return self
 
 
 class RulesBody(Body):
@@ -56,7 +42,8 @@ class ResolveBody(Body):
         }
     }
 
-    weights: WeightsBody | None = None
+    weights: Annotated[dict[str, Weight], AfterValidator(normalised)] | None = None
+    """One for each of ``domain``, ``scope``, ``recency`` and ``relevance``; they count relative to their sum."""
     threshold: Share | None = None
     """The margin from which the winner holds."""
     rules: RulesBody | None = None
@@ -64,8 +51,7 @@ class ResolveBody(Body):
     def wanted(self) -> Wanted:
         """As a record of the services below."""
         rules = {} if self.rules is None else self.rules.model_dump()
-        weights = None if self.weights is None else self.weights.model_dump()
-        return Wanted(weights=weights, threshold=self.threshold, **rules)
+        return Wanted(weights=self.weights, threshold=self.threshold, **rules)
 
 
 class SourceView(View):
@@ -91,13 +77,6 @@ class SourceView(View):
     """The factors' weighted sum."""
 
 
-class StepsView(View):
-    """The rules that gave the factors of scope and recency."""
-
-    priority_by_scope: dict[str, float]
-    priority_by_recency: dict[str, float]
-
-
 class VerdictView(View):
     """Which source came out first, and how."""
 
@@ -111,7 +90,8 @@ class VerdictView(View):
     weights: dict[str, float]
     """Sum to 1."""
     threshold: float
-    rules: StepsView
+    rules: ResolutionRules
+    """They gave the factors of scope and recency."""
 
 
 class ResolvedView(View):

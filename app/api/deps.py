@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, Protocol
+from typing import Annotated
 
 from fastapi import Depends, Request, Security
 from fastapi.security import HTTPBearer
@@ -44,13 +44,6 @@ class Limits:
         return self.deep_deadline_ms if mode == "deep" else self.task_deadline_ms
 
 
-class Evaluations(Protocol):
-    """Evaluations that were kept on this machine, as far as an administrator may see them."""
-
-    async def runs(self, principal: Principal) -> Sequence[KeptRun]:
-        """Newest first."""
-
-
 @dataclass(frozen=True)
 class AppServices:
     """The services below the API, one set for the whole process."""
@@ -74,7 +67,8 @@ class AppServices:
     attachments: Attachments
     reviews: RunReviews
     oversight: Oversight
-    evaluations: Evaluations
+    evaluations: Callable[[Principal], Awaitable[Sequence[KeptRun]]]
+    """Evaluations kept on this machine that an administrator may see, newest first."""
     limits: Limits
     now: Callable[[], datetime]
     readiness: Callable[[], Awaitable[Mapping[str, bool]]]

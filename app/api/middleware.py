@@ -100,7 +100,8 @@ class _Answer:
 class AuthenticationMiddleware:
     """Lets nobody below `roots` without a good token; leaves the `Principal` in the request's state.
 
-    `authenticate` is asked per request, so that it can come up with the service (lifespan) after this is built.
+    Whom the private socket has let in stands there already. `authenticate` is asked per request, so that it can come up
+    with the service (lifespan) after this is built.
     """
 
     app: ASGIApp = field(kw_only=False)
@@ -112,12 +113,14 @@ class AuthenticationMiddleware:
         if scope["type"] != "http" or scope["path"] in OPEN_PATHS or not lies_below(scope["path"], self.roots):
             await self.app(scope, receive, send)
             return
-        try:
-            principal = await self.authenticate(Headers(scope=scope).get("authorization"))
-        except AppError as error:
-            await _refuse(problem_of(error), scope, receive, send)
-            return
-        scope.setdefault("state", {})["principal"] = principal
+        principal = scope.setdefault("state", {}).get("principal")
+        if not isinstance(principal, Principal):
+            try:
+                principal = await self.authenticate(Headers(scope=scope).get("authorization"))
+            except AppError as error:
+                await _refuse(problem_of(error), scope, receive, send)
+                return
+            scope["state"]["principal"] = principal
         with log_context(tenant_id=principal.tenant_id, user_id=principal.user_id):
             await self.app(scope, receive, send)
 

@@ -6,7 +6,7 @@ from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Header, Query
-from pydantic import AfterValidator, AwareDatetime, Field
+from pydantic import AwareDatetime, Field
 from starlette.responses import Response
 
 from app.api.deps import AppServices, Caller, Services
@@ -22,18 +22,8 @@ router = APIRouter(prefix="/tasks", tags=["tasks"], responses={404: {"model": Pr
 performance_router = APIRouter(tags=["performance"])
 _MAX_SEQ = 2**31
 
-
 _FIGURES_DAYS = 30
-_YEARS = range(2000, 3000)
-
-
-def _in_range(moment: datetime) -> datetime:
-    if moment.year not in _YEARS:
-        raise ValueError(f"the year must lie from {_YEARS.start} to {_YEARS.stop - 1}")
-    return moment.astimezone(UTC)
-
-
-Since = Annotated[AwareDatetime, AfterValidator(_in_range)]
+Since = Annotated[AwareDatetime, Field(ge=datetime(2000, 1, 1, tzinfo=UTC), lt=datetime(3000, 1, 1, tzinfo=UTC))]
 
 
 class FeedbackBody(Body):

@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 from datetime import date
-from typing import Annotated
+from typing import Annotated, NamedTuple
 
 import typer
 from rich.console import Console
 
 from app.cli.connecting import opened_storage
 from app.cli.library import id_of, state_of
-from app.cli.output import OK, period, print_json, print_table, run_async, text
+from app.cli.output import OK, period, print_json, run_async, text
 from app.domain.documents import DocumentView, VersionView
 from app.domain.principal import GENERAL, Principal
 from app.domain.record import Record
@@ -20,27 +20,22 @@ from app.text.dates import today_in
 _VERSIONS = 50
 
 
-class Check(Record):
-    """One part of the rule."""
-
-    part: str
-    document: str
-    """What the document says to it."""
-    user: str
-    """What the user, or the day, says to it."""
-    holds: bool
-    reason: str
-    """Why it holds or does not, as the end of a sentence."""
-
-
 class Explanation(Record):
-    """The answer with its parts; all of them must hold."""
+    """Whether a user may read a document: all parts of the rule must hold."""
 
     is_allowed: bool
     decided_by: str
     """The first part that does not hold; else ``department`` for a private document, ``scope`` for others."""
     sentence: str
-    checks: tuple[Check, ...]
+
+
+class _Part(NamedTuple):
+    """One part of the rule."""
+
+    name: str
+    holds: bool
+    reason: str
+    """Why it holds or does not, as the end of a sentence."""
 
 
 @run_async
@@ -51,8 +46,8 @@ async def explain_access(
 ) -> int:
     """Say whether a user may read a document today, and why."""
     async with opened_storage() as storage:
-        reader = (await storage.directory.claims_of(user)).principal()
-        operator = (await storage.directory.operator_of(user.partition("/")[0])).principal()
+        reader = (await storage.claims_of(user)).principal()
+        operator = (await storage.operator_of(user.partition("/")[0])).principal()
         catalogue = Catalogue(storage.database)
         view = await catalogue.find(operator, id_of(operator.tenant_id, document))
         # Versions are shown only to whoever may read them; the operator belongs to every department there is.
@@ -64,11 +59,8 @@ async def explain_access(
     if as_json:
         told = {"user": user, "document_id": view.document_id, "external_id": view.external_id}
         print_json(Console(), {**told, **explanation.model_dump(mode="json")})
-        return OK
-    out = Console()
-    out.print(text(explanation.sentence, "green" if explanation.is_allowed else "red"))
-    rows = ((one.part, one.document, one.user, "yes" if one.holds else "no") for one in explanation.checks)
-    print_table(out, ("part of the rule", "document", "user", "holds"), rows)
+    else:
+        Console().print(text(explanation.sentence, "green" if explanation.is_allowed else "red"))
     return OK
 
 
@@ -77,24 +69,24 @@ def explain(
 ) -> Explanation:
     """The permission rule for one reader and one document of the same tenant, part by part."""
     rights = (_scope(user, reader, document), _department(user, reader, document))
-    checks = (*rights, _published(document), _in_force(document, versions, today))
-    refusing = next((one for one in checks if not one.holds), None)
-    decisive = refusing or checks[document.scope == "private"]
+    parts = (*rights, _published(document), _in_force(document, versions, today))
+    refusing = next((one for one in parts if not one.holds), None)
+    decisive = refusing or parts[document.scope == "private"]
     verb = "may not" if refusing else "may"
     sentence = f"{user} {verb} read “{document.title}” ({document.external_id}): {decisive.reason}."
     if reader.is_admin and refusing in rights:
         sentence += " An administrator sees it in the catalogue, but not what it says."
-    return Explanation(is_allowed=refusing is None, decided_by=decisive.part, sentence=sentence, checks=checks)
+    return Explanation(is_allowed=refusing is None, decided_by=decisive.name, sentence=sentence)
 
 
-def _scope(user: str, reader: Principal, document: DocumentView) -> Check:
-    own, holds = ", ".join(sorted(reader.scopes)), document.scope in reader.scopes
+def _scope(user: str, reader: Principal, document: DocumentView) -> _Part:
+    holds = document.scope in reader.scopes
     reason = f"it is {document.scope}, and {user} {'holds' if holds else 'does not hold'} that scope"
-    return Check(part="scope", document=document.scope, user=own, holds=holds, reason=reason)
+    return _Part("scope", holds, reason)
 
 
-def _department(user: str, reader: Principal, document: DocumentView) -> Check:
-    own, department, holds = ", ".join(sorted(reader.departments)), document.department, True
+def _department(user: str, reader: Principal, document: DocumentView) -> _Part:
+    department, holds = document.department, True
     if document.scope != "private":
         reason = f"a document that is {document.scope} may be read in every department"
     elif department == GENERAL:
@@ -102,25 +94,23 @@ def _department(user: str, reader: Principal, document: DocumentView) -> Check:
     else:
         holds = department in reader.departments
         reason = f"it is private to {department}, and {user} {'belongs' if holds else 'does not belong'} there"
-    return Check(part="department", document=department, user=own, holds=holds, reason=reason)
+    return _Part("department", holds, reason)
 
 
-def _published(document: DocumentView) -> Check:
+def _published(document: DocumentView) -> _Part:
     holds = document.current_version > 0
     state = f"version {document.current_version}" if holds else state_of(document)
-    reason = f"it is {'published' if holds else 'not published yet'} ({state})"
-    return Check(part="published", document=state, user="", holds=holds, reason=reason)
+    return _Part("published", holds, f"it is {'published' if holds else 'not published yet'} ({state})")
 
 
-def _in_force(document: DocumentView, versions: Sequence[VersionView], today: date) -> Check:
+def _in_force(document: DocumentView, versions: Sequence[VersionView], today: date) -> _Part:
     own = (document.effective_from, document.effective_to)
     known = [*([own] if document.current_version else []), *_days_before(versions, document.current_version)]
     held = [days for days in known if (days[0] or date.min) <= today <= (days[1] or date.max)]
-    told = period(*(held or [own])[0])
-    reason = f"it is in force today ({told})"
-    if not held:
-        reason = f"it is not in force today ({told}); questions about a day of that time (--as-of) may use it"
-    return Check(part="in force", document=told, user=f"today {today}", holds=bool(held), reason=reason)
+    if held:
+        return _Part("in force", True, f"it is in force today ({period(*held[0])})")
+    reason = f"it is not in force today ({period(*own)}); questions about a day of that time (--as-of) may use it"
+    return _Part("in force", False, reason)
 
 
 def _days_before(versions: Sequence[VersionView], current: int) -> list[tuple[date | None, date | None]]:

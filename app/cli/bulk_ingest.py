@@ -10,12 +10,12 @@ from uuid import UUID
 import aiohttp
 
 from app.cli.library import Library
+from app.client.records import Ingested
 from app.domain.documents import DocumentStatus, Upload
 from app.domain.record import Record
 from app.errors import AppError, ErrorCode
 from app.ingestion.files import Entry, Source, entries_of, read_upload
 from app.ingestion.folder import MANIFEST, FolderRules, Listing, Plan, plan, walk
-from app.ingestion.stages import Published
 
 _AT_ONCE = 4
 _FOR_ALL = {
@@ -180,9 +180,9 @@ def _read(entry: Entry) -> Upload:
         raise AppError(ErrorCode.DOCUMENT_REJECTED, f"The file cannot be read ({error}).", status=422) from error
 
 
-def _outcome_of(entry: Entry, published: Published) -> Outcome:
-    told = published.model_dump(include=Outcome.model_fields.keys() & Published.model_fields.keys())
-    outcome = _OUTCOMES.get(published.status, "published")
-    if outcome != "failed" and published.code == "UNCHANGED":
+def _outcome_of(entry: Entry, ended: Ingested) -> Outcome:
+    told = ended.model_dump(exclude={"status"})
+    outcome = _OUTCOMES.get(ended.status, "published")
+    if outcome != "failed" and ended.code == "UNCHANGED":
         told, outcome = told | {"code": ""}, "unchanged"
     return Outcome.model_validate({**told, "file": entry.name, "outcome": outcome, "external_id": entry.external_id})

@@ -90,7 +90,7 @@ async def _names(storage: "Storage", tenant: str) -> list[str]:
 
 async def _reader_of_all(storage: "Storage", name: str) -> Principal:
     """Whoever sits at the machine, with every department a document of the tenant belongs to."""
-    operator = (await storage.directory.operator_of(name)).principal()
+    operator = (await storage.operator_of(name)).principal()
     async with storage.database.principal_scope(operator) as tx:
         every = await documents.departments(tx)
     return operator.model_copy(update={"departments": operator.departments | every})

@@ -29,7 +29,6 @@ _STYLES = {
 }  # fmt: skip
 _ROWS_SHOWN = 40
 """More documents than these: only what needs a person is listed, the rest is counted."""
-_TROUBLES_SHOWN = 100
 Day = Annotated[datetime | None, typer.Option(formats=["%Y-%m-%d"])]
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object a document; the last line is the result.")]
 
@@ -120,15 +119,11 @@ async def carry_out(
     finally:
         if not as_json:
             report.print(out)
-    _tell_notes(steps, progress)
+    for note in steps.notes:
+        progress.print(text(f"! {note}.", "yellow"))
     if as_json:
         print_json(out, {**report.summary(), "withheld": len(steps.plan.withheld), "notes": list(steps.notes)})
     return FAILED if report.has_failed or steps.plan.withheld else OK
-
-
-def _tell_notes(steps: Steps, progress: Console) -> None:
-    for note in steps.notes:
-        progress.print(text(f"! {note}.", "yellow"))
 
 
 class Report:
@@ -173,22 +168,19 @@ class Report:
 
     def print(self, out: Console) -> None:
         """The table of what became of the documents, and the counts."""
-        _print_outcomes(out, self.outcomes)
+        is_long = len(self.outcomes) > _ROWS_SHOWN
+        rows = (
+            (
+                one.file,
+                text(one.outcome, _STYLES[one.outcome]),
+                str(one.chunks or ""),
+                f"{one.code} {one.detail}".strip(),
+            )
+            for one in sorted(self.outcomes, key=lambda one: one.file)
+            if not is_long or one.outcome in ("partial", "failed", "retired")
+        )
+        print_table(out, ("document", "outcome", "chunks", "what to know"), rows)
         summary = self.summary()
         counts = ", ".join(f"{summary[name]} {name}" for name in _STYLES if summary[name]) or "nothing to do"
         planted = f" · {summary['planted']} planted sentences left out" if summary["planted"] else ""
         out.print(text(f"{counts} · {summary['chunks']} chunks{planted} · {summary['seconds']:.1f} s"))
-
-
-def _print_outcomes(out: Console, outcomes: Sequence[Outcome]) -> None:
-    is_long = len(outcomes) > _ROWS_SHOWN
-    ordered = sorted(outcomes, key=lambda one: one.file)
-    shown = [one for one in ordered if not is_long or one.outcome in ("partial", "failed", "retired")]
-    rows = (
-        (one.file, text(one.outcome, _STYLES[one.outcome]), str(one.chunks or ""), f"{one.code} {one.detail}".strip())
-        for one in shown[:_TROUBLES_SHOWN]
-    )
-    print_table(out, ("document", "outcome", "chunks", "what to know"), rows)
-    left = len(shown) - _TROUBLES_SHOWN
-    if left > 0:
-        out.print(text(f"… and {left} more; --json tells them all", "dim"))

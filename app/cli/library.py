@@ -1,20 +1,18 @@
 """The documents of a tenant through a server's API, as its administrator."""
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
 from uuid import UUID
 
 from rich.console import Console
 
 from app.cli.connecting import Target, connected
 from app.client.connection import Connection
+from app.client.records import Ingested
 from app.domain.documents import DocumentStatus, DocumentView, Upload
-from app.domain.health import HealthReport
 from app.domain.principal import tenant_id_of
 from app.errors import AppError, ErrorCode
 from app.ingestion.intake import document_id_of
-from app.ingestion.stages import Published
 from app.main.storage import operator_claims
 
 _PAGE = 100
@@ -66,12 +64,11 @@ class Library:
         found = [view async for view in self.listing(None, None)]
         return {view.external_id: view.document_id for view in found if view.external_id.startswith(prefix)}
 
-    async def bring_in(self, upload: Upload) -> Published:
+    async def bring_in(self, upload: Upload) -> Ingested:
         """Take a document in and through all its stages; how that ended. A lost connection is taken up again."""
-        text, content = (upload.text, b"") if upload.content is None else (None, upload.content)
         fields = upload.fields.model_dump(mode="json", exclude_none=True)
-        accepted, event = await self._connection.bring_in(fields, text, content, upload.file_name)
-        return ending(accepted["document_id"], event)
+        content = upload.text if upload.content is None else upload.content
+        return await self._connection.bring_in(fields, content, upload.file_name)
 
     async def listing(
         self, department: str | None, status: DocumentStatus | None, limit: int | None = None
@@ -99,19 +96,3 @@ class Library:
     async def delete(self, document_id: UUID) -> None:
         """Remove a document with everything made from it."""
         await self._connection.send("DELETE", f"/documents/{document_id}")
-
-    async def health(self, limit: int, cursor: str | None) -> HealthReport:
-        """What is wrong with the documents, gravest first, a page at a time."""
-        params = {"limit": str(limit), **({"cursor": cursor} if cursor else {})}
-        return HealthReport.model_validate(await self._connection.send("GET", "/documents/health", params=params))
-
-
-def ending(document_id: str, event: Mapping[str, Any]) -> Published:
-    """Read from the last event of its task how a document ended."""
-    answer = event.get("answer", {"error_code": ErrorCode.TASK_CANCELLED.value, "error_message": event.get("reason")})
-    if "status" in answer:
-        return Published.model_validate(answer, extra="ignore")
-    return Published(
-        document_id=UUID(document_id), version=None, status=DocumentStatus.FAILED,
-        code=answer.get("error_code", ""), detail=answer.get("error_message", ""),
-    )  # fmt: skip

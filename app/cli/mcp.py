@@ -1,14 +1,13 @@
-"""`conclave mcp`: the MCP servers of this service and their approval."""
+"""`conclave mcp`: approving the tools of MCP servers."""
 
-from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 from rich.console import Console
 
-from app.agents.mcp_servers import McpServer, McpServers
+from app.agents.mcp_servers import McpServers
 from app.agents.spec import FileRefused
-from app.cli.output import FAILED, OK, AsJson, print_json, print_table, run_async
+from app.cli.output import FAILED, OK, run_async
 from app.settings import Settings
 from app.tools.mcp.result import SchemaRefused, check_schema
 from app.tools.mcp.session import offered_by
@@ -16,21 +15,6 @@ from app.tools.mcp.spec import PinnedServer, ServerRefused, changes
 
 mcp_commands = typer.Typer(no_args_is_help=True, help="MCP servers and their approved tools.")
 _MAX_DIFF_LINES = 400
-
-
-@mcp_commands.command("list")
-def list_servers(as_json: AsJson = False) -> None:
-    """Every configured server with its approved tools; starts none."""
-    rows = [_told(name, server) for name, server in _load().by_name.items()]
-    if as_json:
-        for row in rows:
-            print_json(Console(), row)
-        return
-    cells = (
-        (row["server"], row["reached_by"], ", ".join(row["tools"]), row["sha256"][:12] or "no: conclave mcp pin")
-        for row in rows
-    )
-    print_table(Console(), ("server", "reached by", "tools", "approved"), cells)
 
 
 @mcp_commands.command("pin")
@@ -87,17 +71,3 @@ def _load() -> McpServers:
         return McpServers.load(Settings().mcp_servers)
     except FileRefused as refusal:
         raise typer.BadParameter(str(refusal)) from refusal
-
-
-def _approved(server: McpServer | None) -> Iterator[Any]:
-    if server is not None and server.approved is not None:
-        yield from server.approved.tools
-
-
-def _told(name: str, server: McpServer) -> dict[str, Any]:
-    return {
-        "server": name,
-        "reached_by": server.spec.url or " ".join(server.spec.command),
-        "tools": [tool.name for tool in _approved(server) if not server.spec.tools or tool.name in server.spec.tools],
-        "sha256": server.approved.sha256 if server.approved else "",
-    }

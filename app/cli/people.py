@@ -60,26 +60,13 @@ async def user_add(
     """Make a user, or replace the rights of one."""
     tenant, _, name = user.partition("/")
     claims = Claims(
-        sub=name,
-        tenant_id=tenant,
-        name=display_name,
-        department=department,
-        departments=names(departments),
-        permissions=names(permissions),
-        roles=tuple(role or ()),
-    )
+        sub=name, tenant_id=tenant, name=display_name, department=department, departments=names(departments),
+        permissions=names(permissions), roles=tuple(role or ()),
+    )  # fmt: skip
     principal = claims.principal()
+    rights = {right: getattr(principal, right) for right in ("department", "departments", "scopes", "roles")}
     async with opened_storage() as storage, (await storage.open_operator()).operator_scope() as tx:
-        made = await tenants.add_user(
-            tx,
-            principal.tenant_id,
-            claims.sub,
-            department=principal.department,
-            departments=principal.departments,
-            scopes=principal.scopes,
-            roles=principal.roles,
-            display_name=claims.name,
-        )
+        made = await tenants.add_user(tx, principal.tenant_id, claims.sub, **rights, display_name=claims.name)
     typer.echo(made.user_id)
     return OK
 
@@ -121,7 +108,7 @@ async def token(
             named = f"{await storage.tenant_named(tenant)}/{user}"
         else:
             named = await storage.user_named("")
-        stored = await storage.directory.claims_of(named)
+        stored = await storage.claims_of(named)
     claims = Claims.model_validate({**stored.model_dump(), **changes})
     typer.echo(sign_token(Settings(), claims, ttl))
     return OK

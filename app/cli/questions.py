@@ -1,9 +1,8 @@
 """`conclave ask` and `conclave chat`: the events of a run, shown as they come, then the answer."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -14,9 +13,8 @@ from rich.live import Live
 from app.cli.connecting import AsUser, Server, Target, Token, connected
 from app.cli.display import RunView, show_answer
 from app.cli.output import FAILED, OK, AsJsonResult, print_json, print_problem, run_async
-from app.client.connection import Connection, file_form, question_body
-from app.domain.answer import in_seed_order
-from app.errors import AppError, ErrorCode
+from app.client.connection import Connection, question_body
+from app.errors import AppError
 
 _PROMPT = "Carry out this plan? y, n, or what to plan differently: "
 _YES = frozenset({"y", "yes", "c", "có"})
@@ -33,15 +31,20 @@ async def ask(
     as_of: Annotated[
         datetime | None, typer.Option(formats=["%Y-%m-%d"], help="Answer by the rules of this day.")
     ] = None,
-    file: Annotated[list[Path] | None, typer.Option(help="Attach a file; may be given several times.")] = None,
+    file: Annotated[
+        list[Path] | None,
+        typer.Option(exists=True, dir_okay=False, readable=True, help="Attach a file; may be given several times."),
+    ] = None,
     server: Server = "",
     token: Token = "",
 ) -> int:
     """Ask one question and print the answer with its evidence."""
-    body = question_body(query, "deep" if deep else "auto", approve_plan=approve, as_of=as_of.date() if as_of else None)
     out, progress = Console(), Console(stderr=True)
     async with connected(Target(user, server, token), progress, as_json=as_json) as connection:
-        body = await with_files(connection, body, file or ())
+        body = question_body(
+            query, "deep" if deep else "auto", approve_plan=approve, as_of=as_of.date() if as_of else None,
+            files=[str(await connection.attach(path)) for path in file or ()],
+        )  # fmt: skip
         answer = await (ask_as_json if as_json else ask_and_show)(connection, body, out, progress)
     return FAILED if answer.get("error", True) and answer.get("outcome") in (None, "failed") else OK
 
@@ -63,32 +66,18 @@ async def chat(user: AsUser = "", server: Server = "", token: Token = "") -> int
     return OK
 
 
-async def with_files(connection: Connection, body: Mapping[str, Any], paths: Sequence[Path]) -> dict[str, Any]:
-    """The body of a question with these files uploaded and attached, in order. Raises `AppError`."""
-    ids = []
-    for path in paths:
-        try:
-            content = await asyncio.to_thread(path.read_bytes)
-        except OSError as error:
-            detail = f"{path}: cannot be read ({error.strerror or type(error).__name__})."
-            raise AppError(ErrorCode.PAYLOAD_INVALID, detail, status=422) from error
-        uploaded = await connection.send("POST", "/files", form=partial(file_form, content, path.name))
-        ids.append(str(uploaded["file_id"]))
-    return {**body, "files": ids} if ids else dict(body)
-
-
 async def ask_as_json(
     connection: Connection, body: Mapping[str, Any], out: Console, progress: Console
 ) -> dict[str, Any]:
     """Print every event as one JSON line, then the answer alone; a plan is asked about on `progress`. Returns the
     answer."""
     view, answer = RunView(str(body["query"])), dict[str, Any]()
-    async for seq, kind, event in connection.ask(body):
-        print_json(out, {"seq": seq, "event": kind, "data": event})
-        view.take(kind, event)
-        if kind == "interrupt":
-            await _decide(connection, view, event, progress)
-        answer = ending_of(kind, event) or answer
+    async for told in connection.run(body):
+        print_json(out, {"seq": told.seq, "event": told.type, "data": told.data})
+        view.take(told.type, told.data)
+        if told.type == "interrupt":
+            await _decide(connection, view, told.data, progress)
+        answer = told.ending or answer
     print_json(out, answer)
     return answer
 
@@ -99,31 +88,15 @@ async def ask_and_show(
     """Show the run while it goes on `progress`, then the answer on `out`. Returns the answer."""
     view, answer = RunView(str(body["query"])), dict[str, Any]()
     with Live(view, console=progress, transient=True, refresh_per_second=12) as live:
-        async for _, kind, event in connection.ask(body):
-            view.take(kind, event)
-            if kind == "interrupt":
+        async for told in connection.run(body):
+            view.take(told.type, told.data)
+            if told.type == "interrupt":
                 live.stop()
-                await _decide(connection, view, event, progress)
+                await _decide(connection, view, told.data, progress)
                 live.start()
-            answer = ending_of(kind, event) or answer
+            answer = told.ending or answer
     show_answer(out, answer, view)
     return answer
-
-
-def ending_of(kind: str, event: Mapping[str, Any]) -> dict[str, Any]:
-    """The answer inside a terminal event; empty for every other event."""
-    match kind:
-        case "final_report" | "task_failed":
-            return in_seed_order(event["answer"])
-        case "task_cancelled":
-            return {
-                "error": True,
-                "error_code": "TASK_CANCELLED",
-                "error_message": event["reason"],
-                "outcome": "failed",
-            }
-        case _:
-            return {}
 
 
 async def _decide(connection: Connection, view: RunView, waiting: Mapping[str, Any], console: Console) -> None:

@@ -4,15 +4,13 @@ import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import date
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal
 from uuid import UUID
 
-from app.client.connection import Connection, file_form, question_body
+from app.client.connection import Connection, question_body
 from app.client.records import (
     Answer,
     AskFailed,
-    Conversation,
     Ingested,
     IngestFailed,
     Streamed,
@@ -21,7 +19,7 @@ from app.client.records import (
 )
 from app.domain.documents import DocumentStatus, DocumentTitle, Progress
 from app.domain.knowledge import Evidence, Passage, titles_by_url
-from app.domain.tasks import TaskView
+from app.domain.tasks import Session, TaskView
 from app.errors import AppError, ErrorCode
 
 Mode = Literal["auto", "department", "deep"]
@@ -30,36 +28,11 @@ Deciding = Callable[[WaitingPlan], bool | str]
 _PAGE = 100
 
 
-class AsyncConclave:
+class AsyncConclave(Connection):
     """One server and one token. Use as an async context manager.
 
     Methods do I/O and raise `AppError` with the server's code and sentence; `aiohttp.ClientError` when it stays away.
     """
-
-    def __init__(self, server: str = "http://127.0.0.1:8000", token: str = ""):
-        """Without a token only `sign_in` works."""
-        self._server, self._token = server, token
-        self._line: Connection | None = None
-
-    async def __aenter__(self) -> Self:
-        self._line = Connection(self._server, self._token)
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        line, self._line = self._connection, None
-        await line.__aexit__(kind, error, traceback)
-
-    @property
-    def _connection(self) -> Connection:
-        if self._line is None:
-            raise RuntimeError("use it as a context manager: with Conclave(…) as conclave")
-        return self._line
-
-    async def sign_in(self, user: str) -> None:
-        """Become a demo user (``tenant/user``); works only on the server's own machine."""
-        await self._connection.sign_in(user)
 
     async def ask(
         self,
@@ -93,7 +66,8 @@ class AsyncConclave:
             if told.type == "task_available":
                 task_id = told.data["task_id"]
             elif told.type == "interrupt" and on_plan is not None:
-                await self._decide(waiting_plan(task_id, told), on_plan)
+                plan = WaitingPlan.model_validate({**told.data, "task_id": task_id}, extra="ignore")
+                await self._decide(plan, on_plan)
         return answer_of(told)
 
     async def _decide(self, waiting: WaitingPlan, on_plan: Deciding) -> None:
@@ -122,32 +96,21 @@ class AsyncConclave:
             question, mode, session_id=session_id, as_of=as_of, agents=agents, approve_plan=approve_plan,
             files=[str(await self.attach(path)) for path in files],
         )  # fmt: skip
-        async for told in self._connection.ask(body):
-            yield Streamed(*told)
-
-    async def attach(self, path: Path) -> UUID:
-        """Upload a file to ask about; its id."""
-        content = await asyncio.to_thread(path.read_bytes)
-        accepted = await self._connection.send("POST", "/files", form=lambda: file_form(content, path.name))
-        return UUID(accepted["file_id"])
-
-    async def follow(self, task_id: UUID) -> AsyncIterator[Streamed]:
-        """The events of an own run from its first one to its end, also of one that ended long ago."""
-        async for told in self._connection.follow(str(task_id)):
-            yield Streamed(*told)
+        async for told in self.run(body):
+            yield told
 
     async def task(self, task_id: UUID) -> TaskView:
         """How a task stands: status, plan, result, trace, steps."""
-        return _state(await self._connection.send("GET", f"/tasks/{task_id}"))
+        return _state(await self.send("GET", f"/tasks/{task_id}"))
 
     async def cancel(self, task_id: UUID) -> TaskView:
         """Stop a run; a finished one stays as it is."""
-        return _state(await self._connection.send("POST", f"/tasks/{task_id}/cancel"))
+        return _state(await self.send("POST", f"/tasks/{task_id}/cancel"))
 
     async def retry(self, task_id: UUID) -> UUID:
         """Have a run or document of the company that failed done anew, for whoever it was done for; the new task's id.
         Administrators only."""
-        return UUID((await self._connection.send("POST", f"/admin/tasks/{task_id}/retry"))["task_id"])
+        return UUID((await self.send("POST", f"/admin/tasks/{task_id}/retry"))["task_id"])
 
     async def approve(self, task_id: UUID, *, attempt: int | None = None) -> TaskView:
         """Have a plan that waits carried out; with `attempt` only if it is that one."""
@@ -159,12 +122,12 @@ class AsyncConclave:
 
     async def _answer_plan(self, task_id: UUID, attempt: int | None, body: dict[str, Any]) -> TaskView:
         said = body if attempt is None else {**body, "attempt": attempt}
-        return _state(await self._connection.send("POST", f"/tasks/{task_id}/approve", body=said))
+        return _state(await self.send("POST", f"/tasks/{task_id}/approve", body=said))
 
     async def feedback(self, task_id: UUID, rating: Literal[-1, 0, 1], correction: str = "") -> None:
         """Say what you think of an own answer; 0 takes back what was said."""
         body = {"rating": rating, **({"correction": correction} if correction else {})}
-        await self._connection.send("PUT", f"/tasks/{task_id}/feedback", body=body)
+        await self.send("PUT", f"/tasks/{task_id}/feedback", body=body)
 
     async def search(
         self, query: str, *, departments: Sequence[str] = (), limit: int = 8, as_of: date | None = None
@@ -175,7 +138,7 @@ class AsyncConclave:
             body["departments"] = list(departments)
         if as_of is not None:
             body["as_of"] = as_of.isoformat()
-        found = await self._connection.send("POST", "/search", body=body)
+        found = await self.send("POST", "/search", body=body)
         return tuple(Passage.model_validate(passage) for passage in found["passages"])
 
     async def titles(self, evidence: Sequence[Evidence]) -> dict[str, str]:
@@ -183,7 +146,7 @@ class AsyncConclave:
         params = [("url", url) for url in sorted({one.url for one in evidence}) if url]
         if not params:
             return {}
-        found = await self._connection.send("GET", "/reading/titles", params=params)
+        found = await self.send("GET", "/reading/titles", params=params)
         documents = [DocumentTitle.model_validate(one) for one in found["documents"]]
         return titles_by_url([(one.url, one.created_at) for one in evidence], documents)
 
@@ -207,70 +170,52 @@ class AsyncConclave:
             fields: Of `POST /documents`: title, url, created_at, effective_from, supersedes, external_id …
         """
         said = {name: _spelt(value) for name, value in {**fields, "department": department, "scope": scope}.items()}
-        text, content, name = (document, b"", "") if isinstance(document, str) else (None, b"", document.name)
-        if isinstance(document, Path):
+        if isinstance(document, str):
+            found = await self.bring_in(said, document, on_progress=on_progress)
+        else:
             content = await asyncio.to_thread(document.read_bytes)
-        accepted, event = await self._connection.bring_in(said, text, content, name, on_progress)
-        return _ingested(accepted, event)
+            found = await self.bring_in(said, content, document.name, on_progress)
+        if found.status is DocumentStatus.FAILED:
+            raise IngestFailed(code_named(found.code), found.detail, status=422)
+        return found
 
-    async def sessions(self) -> AsyncIterator[Conversation]:
+    async def sessions(self) -> AsyncIterator[Session]:
         """Own conversations, newest first."""
         params = {"limit": str(_PAGE)}
         while True:
-            page = await self._connection.send("GET", "/sessions", params=params)
+            page = await self.send("GET", "/sessions", params=params)
             for one in page["sessions"]:
                 yield _conversation(one)
             if page["next_cursor"] is None:
                 return
             params["cursor"] = page["next_cursor"]
 
-    async def session(self, session_id: UUID) -> Conversation:
+    async def session(self, session_id: UUID) -> Session:
         """A conversation with its messages."""
-        return _conversation(await self._connection.send("GET", f"/sessions/{session_id}"))
+        return _conversation(await self.send("GET", f"/sessions/{session_id}"))
 
     async def erase_session(self, session_id: UUID) -> None:
         """Erase a conversation for good."""
-        await self._connection.send("DELETE", f"/sessions/{session_id}")
+        await self.send("DELETE", f"/sessions/{session_id}")
 
 
 def answer_of(last: Streamed) -> Answer:
     """The answer inside a run's last event. Raises `AskFailed` when there is none."""
-    match last.type:
-        case "final_report":
-            return Answer.model_validate(last.data["answer"], extra="ignore")
-        case "task_failed":
-            told = last.data["answer"]
-            raise AskFailed(code_named(str(told.get("error_code"))), str(told.get("error_message")), told)
-        case "task_cancelled":
-            raise AskFailed(ErrorCode.TASK_CANCELLED, str(last.data["reason"]), {})
-        case _:
-            raise AppError(ErrorCode.INTERNAL, "The server's account of the run broke off.", status=500)
-
-
-def waiting_plan(task_id: str, told: Streamed) -> WaitingPlan:
-    """What an ``interrupt`` event asks about."""
-    return WaitingPlan.model_validate({**told.data, "task_id": task_id}, extra="ignore")
+    ending = last.ending
+    if not ending:
+        raise AppError(ErrorCode.INTERNAL, "The server's account of the run broke off.", status=500)
+    if last.type != "final_report":
+        raise AskFailed(code_named(str(ending.get("error_code"))), str(ending.get("error_message")), ending)
+    return Answer.model_validate(ending, extra="ignore")
 
 
 def _state(told: Mapping[str, Any]) -> TaskView:
     return TaskView.model_validate(told, extra="ignore")
 
 
-def _ingested(accepted: Mapping[str, Any], event: Mapping[str, Any]) -> Ingested:
-    told = event.get("answer", {})
-    status = told.get("status")
-    if status not in (DocumentStatus.READY, DocumentStatus.PARTIAL):
-        code = str(told.get("code") or told.get("error_code") or ErrorCode.DOCUMENT_REJECTED.value)
-        detail = str(told.get("detail") or told.get("error_message") or event.get("reason", ""))
-        raise IngestFailed(code_named(code), detail, status=422)
-    return Ingested(
-        document_id=accepted["document_id"], task_id=accepted["task_id"], version=told.get("version"), status=status
-    )
-
-
-def _conversation(told: Mapping[str, Any]) -> Conversation:
-    known = {name: value for name, value in told.items() if value is not None}
-    return Conversation.model_validate(known, extra="ignore")
+def _conversation(told: Mapping[str, Any]) -> Session:
+    lists = {name: told[name] or () for name in ("messages", "speaking")}
+    return Session.model_validate({**told, **lists}, extra="ignore")
 
 
 def _spelt(value: Any) -> str:

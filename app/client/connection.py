@@ -1,4 +1,4 @@
-"""One server and one token: requests, and runs followed over broken lines. Everything of `app.client` goes over it."""
+"""One server and one token: requests, files and documents, and runs followed over broken lines."""
 
 import asyncio
 import base64
@@ -9,21 +9,19 @@ from datetime import date
 from functools import partial
 from io import BytesIO
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 from urllib.parse import quote
 from uuid import UUID, uuid4
 
 import aiohttp
 
-from app.client.local import AS_HEADER, WHO_PATH
+from app.client.local import AS_HEADER
+from app.client.records import Ingested, Streamed
 from app.domain.documents import DocumentStatus, Progress
 from app.domain.principal import tenant_id_of
 from app.errors import AppError, ErrorCode
 from app.events import TERMINAL_EVENTS
 
-Told = tuple[int, str, dict[str, Any]]
-"""seq, event type, JSON data."""
 Params = Mapping[str, str] | Sequence[tuple[str, str]]
 _RECONNECTS = 6
 _LINE_BYTES = 2**20
@@ -35,8 +33,16 @@ _MAX_WAIT_SECONDS = 30.0
 class Connection:
     """One server, one token. Use as an async context manager."""
 
-    def __init__(self, server: str, token: str = "", *, private_socket: Path | None = None, acting: str = ""):
-        """`private_socket`: go over it instead of the network, and without a token as `acting` (see `AS_HEADER`)."""
+    def __init__(
+        self,
+        server: str = "http://127.0.0.1:8000",
+        token: str = "",
+        *,
+        private_socket: Path | None = None,
+        acting: str = "",
+    ):
+        """Without a token only `sign_in` works. `private_socket`: go over it instead of the network, and without a
+        token as `acting` (see `AS_HEADER`)."""
         self._base = server.rstrip("/") + "/api/v1"
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         connector = None
@@ -50,29 +56,22 @@ class Connection:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    async def __aexit__(self, *_: object) -> None:
         await self._http.close()
 
     async def who(self) -> tuple[str, str]:
         """Tenant and user as whom requests on a private socket are made. Raises `AppError`."""
-        async with self._http.get(self._base.removesuffix("/api/v1") + WHO_PATH, headers=self._headers) as response:
-            await _refuse_problem(response)
-            told = await response.json()
-            return told["tenant"], told["user"]
+        told = await self.send("GET", "/who")
+        return told["tenant"], told["user"]
 
     async def demo_users(self) -> list[dict[str, Any]]:
         """The demo users of a server on this machine, the default asker first. Raises `AppError` where that is off."""
-        async with self._http.get(f"{self._base}/auth/dev") as response:
-            await _refuse_problem(response)
-            return list(await response.json())
+        return list(await self.send("GET", "/auth/dev"))
 
     async def sign_in(self, user: str) -> None:
-        """Sign in as a demo user; works only on the server's own machine. Raises `AppError`."""
-        async with self._http.post(f"{self._base}/auth/dev", json={"user": user}) as response:
-            await _refuse_problem(response)
-            self._headers = {"Authorization": f"Bearer {(await response.json())['token']}"}
+        """Become a demo user (``tenant/user``); works only on the server's own machine. Raises `AppError`."""
+        told = await self.send("POST", "/auth/dev", body={"user": user})
+        self._headers = {"Authorization": f"Bearer {told['token']}"}
 
     @property
     def tenant_id(self) -> UUID | None:
@@ -95,7 +94,7 @@ class Connection:
         lines: bytes | None = None,
         content_type: str = "",
         idempotency_key: str = "",
-    ) -> dict[str, Any]:
+    ) -> Any:
         """One request and its JSON answer, {} when there is none. With an idempotency key, or `lines` (text that may be
         sent twice without harm), it is sent again when the line breaks or the server is busy.
 
@@ -104,7 +103,7 @@ class Connection:
         further = {"Idempotency-Key": idempotency_key, "Content-Type": content_type}
         headers = {**self._headers, **{name: value for name, value in further.items() if value}}
 
-        async def once() -> dict[str, Any]:
+        async def once() -> Any:
             async with self._http.request(
                 method,
                 f"{self._base}{path}",
@@ -115,47 +114,48 @@ class Connection:
                 expect100=form is not None,  # a file that would be refused is not even sent
             ) as response:
                 await _refuse_problem(response)
-                return {} if response.status == 204 else dict(await response.json())
+                return {} if response.status == 204 else await response.json()
 
         return await (_patiently(once) if idempotency_key or lines is not None else once())
+
+    async def attach(self, path: Path) -> UUID:
+        """Upload a file to ask about; its id."""
+        content = await asyncio.to_thread(path.read_bytes)
+        accepted = await self.send("POST", "/files", form=partial(_file_form, content, path.name))
+        return UUID(accepted["file_id"])
 
     async def bring_in(
         self,
         fields: Mapping[str, Any],
-        text: str | None,
-        content: bytes = b"",
+        content: str | bytes,
         file_name: str = "",
         on_progress: Callable[[Progress], None] | None = None,
-    ) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Send a document, a text or else a file, and wait for its task to end: what was accepted, and the data of the
-        last event. Raises as `send`."""
-        key = str(uuid4())
-        if text is not None:
-            accepted = await self.send("POST", "/documents", body={**fields, "text": text}, idempotency_key=key)
-        else:
-            form = partial(file_form, content, file_name, fields)
-            accepted = await self.send("POST", "/documents", form=form, idempotency_key=key)
-        event: dict[str, Any] = {}
-        async for _, kind, event in self.follow(str(accepted["task_id"])):
-            if kind == "progress" and on_progress is not None:
-                on_progress(_progress_of(event["output"]))
-        return accepted, event
+    ) -> Ingested:
+        """Send a document, a text or the bytes of a file, and wait for its task to end; tell how. Raises as `send`."""
+        body = {**fields, "text": content} if isinstance(content, str) else None
+        form = None if isinstance(content, str) else partial(_file_form, content, file_name, fields)
+        accepted = await self.send("POST", "/documents", body=body, form=form, idempotency_key=str(uuid4()))
+        told = Streamed(0, "", {})
+        async for told in self.follow(accepted["task_id"]):
+            if told.type == "progress" and on_progress is not None:
+                on_progress(_progress_of(told.data["output"]))
+        return ingested(accepted["document_id"], told.ending)
 
-    def ask(self, body: Mapping[str, Any]) -> AsyncIterator[Told]:
+    def run(self, body: Mapping[str, Any]) -> AsyncIterator[Streamed]:
         """Ask and yield the run's events until its end; a lost line is taken up again. Raises as `send`."""
         return self._run(body, "")
 
-    def follow(self, task_id: str) -> AsyncIterator[Told]:
-        """The events of a task that was registered already, from the first one to its end; like `ask`."""
-        return self._run({}, task_id)
+    def follow(self, task_id: UUID | str) -> AsyncIterator[Streamed]:
+        """The events of an own task from its first one to its end, also of one that ended long ago; like `run`."""
+        return self._run({}, str(task_id))
 
-    async def _run(self, body: Mapping[str, Any], task_id: str) -> AsyncIterator[Told]:
+    async def _run(self, body: Mapping[str, Any], task_id: str) -> AsyncIterator[Streamed]:
         seen, tries = 0, 0
         while True:
             try:
                 async for seq, kind, event in self._stream(body, task_id, seen):
                     task_id, seen, tries = str(event.get("task_id", task_id)) if seq == 1 else task_id, seq, 0
-                    yield seq, kind, event
+                    yield Streamed(seq, kind, event)
                     if kind in TERMINAL_EVENTS:
                         return
             except (aiohttp.ClientError, TimeoutError):
@@ -164,7 +164,7 @@ class Connection:
             tries += 1
             await asyncio.sleep(_pause(tries))
 
-    async def _stream(self, body: Mapping[str, Any], task_id: str, seen: int) -> AsyncIterator[Told]:
+    async def _stream(self, body: Mapping[str, Any], task_id: str, seen: int) -> AsyncIterator[Streamed]:
         """The run's events behind `seen`; without a task the question is asked first."""
         if task_id:
             headers = {**self._headers, "Last-Event-ID": str(seen)}
@@ -177,7 +177,7 @@ class Connection:
                 yield event
 
 
-async def _patiently(once: Callable[[], Awaitable[dict[str, Any]]]) -> dict[str, Any]:
+async def _patiently(once: Callable[[], Awaitable[Any]]) -> Any:
     for tries in range(1, _RECONNECTS + 1):
         try:
             return await once()
@@ -208,7 +208,7 @@ async def _refuse_problem(response: aiohttp.ClientResponse) -> None:
     raise AppError(code, detail, status=response.status, retry_after_seconds=int(wait) if wait.isdecimal() else None)
 
 
-async def _events(lines: aiohttp.StreamReader) -> AsyncIterator[Told]:
+async def _events(lines: aiohttp.StreamReader) -> AsyncIterator[Streamed]:
     fields: dict[str, str] = {}
     async for raw in lines:
         line = raw.decode().rstrip("\r\n")
@@ -216,7 +216,7 @@ async def _events(lines: aiohttp.StreamReader) -> AsyncIterator[Told]:
             name, _, value = line.partition(":")
             fields[name] = fields.get(name, "") + value.removeprefix(" ")
         elif "event" in fields:
-            yield int(fields["id"]), fields["event"], json.loads(fields["data"])
+            yield Streamed(int(fields["id"]), fields["event"], json.loads(fields["data"]))
             fields = {}
         else:
             fields = {}
@@ -240,11 +240,19 @@ def question_body(
     return {"query": query, "mode": mode, **{name: value for name, value in told.items() if value}}
 
 
-def file_form(content: bytes, name: str, fields: Mapping[str, Any] | None = None) -> aiohttp.FormData:
+def _file_form(content: bytes, name: str, fields: Mapping[str, Any] | None = None) -> aiohttp.FormData:
     """A form with one file, and the fields that stand beside it."""
     form = aiohttp.FormData(dict(fields or {}))
     form.add_field("file", BytesIO(content), filename=name, content_type="application/octet-stream")
     return form
+
+
+def ingested(document_id: str, ending: Mapping[str, Any]) -> Ingested:
+    """Read from the ending of its task how a document ended."""
+    if "status" in ending:
+        return Ingested.model_validate(ending, extra="ignore")
+    code, detail = ending.get("error_code", ""), ending.get("error_message", "")
+    return Ingested(document_id=UUID(document_id), code=code, detail=detail)
 
 
 def _progress_of(output: Mapping[str, Any]) -> Progress:

@@ -15,7 +15,7 @@ AS_HEADER = "Conclave-As"
 """On the private socket: as whom a request is made. ``tenant/user``; ``tenant/`` is whoever sits at the machine, as an
 administrator; without a tenant the server's default one."""
 
-WHO_PATH = "/who"
+WHO_PATH = "/api/v1/who"
 """On the private socket: which tenant and user that is."""
 
 

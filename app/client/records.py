@@ -4,10 +4,9 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from app.domain.answer import FinalAnswer, Outcome
+from app.domain.answer import ErrorAnswer, FinalAnswer, Outcome, in_seed_order
 from app.domain.documents import DocumentStatus
 from app.domain.record import Record
-from app.domain.tasks import Message
 from app.errors import AppError, ErrorCode
 
 
@@ -34,6 +33,19 @@ class Streamed(NamedTuple):
         """The piece of the answer it brings; mostly none."""
         return str(self.data["text"]) if self.type == "text_delta" else ""
 
+    @property
+    def ending(self) -> dict[str, Any]:
+        """The answer (§5) or error answer (§6) of a run's last event; of every other one nothing."""
+        match self.type:
+            case "final_report" | "task_failed":
+                return in_seed_order(self.data["answer"])
+            case "task_cancelled":
+                return ErrorAnswer.bare(ErrorCode.TASK_CANCELLED.value, str(self.data["reason"])) | {
+                    "outcome": "failed"
+                }
+            case _:
+                return {}
+
 
 class WaitingPlan(Record):
     """A plan that waits for a decision; nobody works on the question before that."""
@@ -48,23 +60,21 @@ class WaitingPlan(Record):
 
 
 class Ingested(Record):
-    """A document that was brought in."""
+    """How a document ended that was brought in."""
 
     document_id: UUID
-    task_id: UUID
-    version: int | None
-    status: DocumentStatus
-
-
-class Conversation(Record):
-    """A session of the caller."""
-
-    session_id: UUID
-    title: str
-    status: str
-    active_agent: str | None = None
-    messages: tuple[Message, ...] = ()
-    """Oldest first; empty in listings."""
+    version: int | None = None
+    """None = nothing had changed, or there is none."""
+    status: DocumentStatus = DocumentStatus.FAILED
+    code: str = ""
+    """Why it failed or is partial, or ``UNCHANGED``."""
+    detail: str = ""
+    """What to do about it."""
+    chunks: int = 0
+    embedded: int = 0
+    """Passages the model had to be asked for."""
+    planted: int = 0
+    """Sentences left out because they give orders to whatever answers."""
 
 
 class AskFailed(AppError):

@@ -1,11 +1,9 @@
 """Datasets: files of JSON lines, read strictly. Nothing of a file with a fault is used, and every fault is told."""
 
 import hashlib
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
@@ -83,11 +81,9 @@ def parsed(lines: Sequence[str], name: str) -> tuple[Case, ...]:
             continue
         place = f"{name}: line {number}"
         try:
-            question = Question.model_validate_json(json.dumps(_object(line), ensure_ascii=True))
+            question = Question.model_validate_json(line)
         except ValidationError as error:
             faults += [f"{place}: {fault}" for fault in faults_of(error)]
-        except ValueError as error:
-            faults.append(f"{place}: {error}")
         else:
             if question.id in seen:
                 faults.append(f"{place}: the id {question.id!r} stands in line {seen[question.id]} already")
@@ -99,29 +95,6 @@ def parsed(lines: Sequence[str], name: str) -> tuple[Case, ...]:
     if not cases:
         raise refusal([f"{name}: holds no question"])
     return tuple(cases)
-
-
-def _object(line: str) -> dict[str, Any]:
-    """One JSON object, no key twice. Raises `ValueError`."""
-
-    def pairs(found: list[tuple[str, Any]]) -> dict[str, Any]:
-        names = [name for name, _ in found]
-        if twice := next((name for name in names if names.count(name) > 1), None):
-            raise ValueError(f"the key {twice!r} stands twice in one object")
-        return dict(found)
-
-    def constant(name: str) -> None:
-        raise ValueError(f"{name} is no JSON")
-
-    try:
-        value = json.loads(line, object_pairs_hook=pairs, parse_constant=constant)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"is not JSON ({error.msg}, column {error.colno})") from error
-    except RecursionError as error:
-        raise ValueError("is nested too deeply") from error
-    if not isinstance(value, dict):
-        raise ValueError("must be a JSON object")
-    return value
 
 
 def faults_of(error: ValidationError) -> Iterator[str]:

@@ -4,7 +4,6 @@ A question adds a pair (part, whole) to a rate; (0, 0) says nothing. Keeping pai
 when questions are drawn again for an interval.
 """
 
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
@@ -88,8 +87,7 @@ def rate(pairs: Iterable[Pair]) -> float | None:
 
 def percentile(values: Sequence[float], q: float) -> float | None:
     """Find the value at rank ⌈q · n⌉ of the n sorted values (nearest rank; q in 0–1); None without values."""
-    ordered = sorted(values)
-    return ordered[max(math.ceil(q * len(ordered)), 1) - 1] if ordered else None
+    return float(np.quantile(values, q, method="inverted_cdf")) if values else None
 
 
 def interval(pairs: Sequence[Pair], *, seed: int = SEED, resamples: int = RESAMPLES) -> Interval | None:
@@ -101,17 +99,10 @@ def interval(pairs: Sequence[Pair], *, seed: int = SEED, resamples: int = RESAMP
     asked = [pair for pair in pairs if pair.whole]
     if not asked:
         return None
-    sums = np.asarray(asked)[_draws(len(asked), seed, resamples)].sum(axis=1)
-    return _ends((sums[:, 0] / sums[:, 1]).tolist())
-
-
-def _draws(asked: int, seed: int, resamples: int) -> np.ndarray[tuple[int, int], np.dtype[np.int64]]:
-    return np.random.default_rng(seed).integers(asked, size=(resamples, asked))
-
-
-def _ends(values: Sequence[float]) -> Interval:
-    low, high = percentile(values, (1 - LEVEL) / 2), percentile(values, (1 + LEVEL) / 2)
-    assert low is not None and high is not None
+    drawn = np.random.default_rng(seed).integers(len(asked), size=(resamples, len(asked)))
+    sums = np.asarray(asked)[drawn].sum(axis=1)
+    ends = ((1 - LEVEL) / 2, (1 + LEVEL) / 2)
+    low, high = np.quantile(sums[:, 0] / sums[:, 1], ends, method="inverted_cdf").tolist()
     return Interval(low, high)
 
 

@@ -138,7 +138,7 @@ class _Judging:
         if self._expected.evidence is None:
             return
         needs = [frozenset(self._urls.get(name, name) for name in one) for one in self._expected.evidence.needs]
-        cited = [source.url for source in self._seen.evidence]
+        cited = self._seen.evidence
         for need in needs:
             if not need & set(cited):
                 self._fault("evidence", f"does not cite {' or '.join(sorted(need))}")

@@ -8,16 +8,6 @@ from app.domain.record import Record
 from app.events import ConflictResolved, Event, FinalReport, TaskCancelled, TaskFailed, TextDelta
 
 
-class Source(Record):
-    """A cited document."""
-
-    url: str
-    """Without the page."""
-    relevance: float
-    scope: str
-    created_at: str = ""
-
-
 class Weighed(Record):
     """A disagreement as the run reported it."""
 
@@ -28,10 +18,6 @@ class Weighed(Record):
     type: str = ""
     """Empty where the run names none."""
 
-    def __str__(self) -> str:
-        kind = f"{self.type}: " if self.type else ""
-        return f"{kind}{self.winner} {'over' if self.decided else 'against'} {self.loser}"
-
 
 class Observation(Record):
     """One question as it was answered."""
@@ -41,8 +27,8 @@ class Observation(Record):
     answer: str = ""
     """The fallback answer, and why there is no other, where the run failed."""
     confidence: float = 0.0
-    evidence: tuple[Source, ...] = ()
-    """Ranked as the answer ranks it, each document once."""
+    evidence: tuple[str, ...] = ()
+    """Addresses without pages, ranked as the answer ranks them, each once."""
     agents: tuple[str, ...] = ()
     conflicts: tuple[Weighed, ...] = ()
     seconds: float = 0.0
@@ -80,7 +66,7 @@ def shown_texts(events: Sequence[Event]) -> list[tuple[str, str]]:
 
 def cited_urls(observation: Observation) -> Iterator[tuple[str, str]]:
     """(where, url) of every document the answer names as a source."""
-    yield from (("evidence", source.url) for source in observation.evidence)
+    yield from (("evidence", url) for url in observation.evidence)
     for conflict in observation.conflicts:
         yield from (("conflicts", url) for url in (conflict.winner, conflict.loser) if url)
 
@@ -93,25 +79,13 @@ def _of_answer(answer: Mapping[str, Any], conflicts: tuple[Weighed, ...], second
         outcome=str(answer.get("outcome") or "failed"),
         answer=str(answer.get("fallback_answer" if failed else "answer") or ""),
         confidence=float(answer.get("confidence_score") or 0.0),
-        evidence=tuple(_sources(answer.get("evidence") or ())),
+        evidence=tuple(dict.fromkeys(without_page(str(one["url"])) for one in answer.get("evidence") or ())),
         agents=tuple(metadata.get("agents_invoked") or ()),
         conflicts=conflicts,
         seconds=seconds,
         tokens=int(usage.get("prompt_tokens", 0)) + int(usage.get("completion_tokens", 0)),
         error=f"{answer.get('error_code')}: {answer.get('error_message')}" if failed else "",
     )
-
-
-def _sources(told: Sequence[Mapping[str, Any]]) -> Iterator[Source]:
-    seen: set[str] = set()
-    for one in told:
-        url = without_page(str(one["url"]))
-        if url not in seen:
-            seen.add(url)
-            yield Source(
-                url=url, relevance=float(one.get("relevance_score") or 0.0), scope=str(one.get("scope") or ""),
-                created_at=str(one.get("created_at") or "")[:10],
-            )  # fmt: skip
 
 
 def _conflicts(events: Sequence[Event]) -> tuple[Weighed, ...]:

@@ -118,7 +118,7 @@ class GateResult(KeptGate):
 class Report(Record):
     """A whole run."""
 
-    shape: Literal[2] = 2
+    shape: Literal[3] = 3
     made_at: datetime
     circumstances: Circumstances
     datasets: tuple[DatasetTold, ...]

@@ -97,11 +97,8 @@ class _Ready:
 class Evaluation:
     """One run over a house. `prepare` refuses before anything was asked, `run` asks; used as a context it tidies up."""
 
-    def __init__(self, house: House, datasets: Sequence[Dataset], *, limit: int | None = None):
-        """Of each dataset at most `limit` questions are asked."""
-        self._house = house
-        self.datasets = [Dataset(one.name, one.cases[:limit]) for one in datasets]
-        self._sources = list(datasets)
+    def __init__(self, house: House, datasets: Sequence[Dataset]):
+        self._house, self.datasets = house, datasets
         self._id = uuid4().hex[:12]
         self._tenants: dict[str, _Tenant] = {}
         self._ready: list[_Ready] = []
@@ -124,8 +121,8 @@ class Evaluation:
     async def prepare(self, progress: Progress) -> None:
         """Settle every asker, tenant and document. Raises `AppError` that lists what cannot be had, by line."""
         faults: list[str] = []
-        for dataset, source in zip(self.datasets, self._sources, strict=True):
-            await self._furnish(dataset, source, progress)
+        for dataset in self.datasets:
+            await self._furnish(dataset, progress)
             for case in dataset.cases:
                 try:
                     self._ready.append(await self._settle(dataset, case.question))
@@ -150,13 +147,13 @@ class Evaluation:
             tasks = [group.create_task(ask(ready)) for ready in self._ready]
         return [task.result() for task in tasks]
 
-    async def _furnish(self, dataset: Dataset, source: Dataset, progress: Progress) -> None:
-        """A tenant for each corpus that is asked about; also documents that a question beyond the limit brings."""
+    async def _furnish(self, dataset: Dataset, progress: Progress) -> None:
+        """A tenant for each corpus that is asked about."""
         wanted = {case.question.corpus for case in dataset.cases if case.question.is_in_own_tenant}
         for corpus in sorted(wanted):
             name = self._own_name(dataset.name, corpus)
             self._stack.push_async_callback(self._house.clear, name)
-            await self._house.furnish(name, [one.draft() for one in _documents(source, corpus)], progress)
+            await self._house.furnish(name, [one.draft() for one in _documents(dataset, corpus)], progress)
 
     async def _settle(self, dataset: Dataset, question: Question) -> _Ready:
         if isinstance(question.asker, Rights):

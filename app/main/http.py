@@ -6,7 +6,6 @@ import fcntl
 import hashlib
 import json
 import os
-import secrets
 import socket
 import tempfile
 from collections.abc import AsyncIterator, Iterator, Sequence
@@ -24,7 +23,6 @@ from starlette.types import Receive, Scope, Send
 
 from app import __version__, telemetry
 from app.api import (
-    admin_tasks,
     administration,
     agents,
     chat,
@@ -61,7 +59,7 @@ _DESCRIPTION = (
 _VERSION_1 = "/api/v1"
 _NATIVE = (
     *(one.router for one in (chat, tasks, conflicts, sessions, search, documents, files)),
-    *(one.router for one in (administration, admin_tasks, agents, signin)),
+    *(one.router for one in (administration, agents, signin)),
     tasks.performance_router,
 )
 _GRACEFUL_SECONDS = 2
@@ -106,9 +104,6 @@ def create_app(
             yield
 
     async def authenticate(authorization: str | None) -> Principal:
-        guest: Principal | None = app.state.guests.get((authorization or "").removeprefix("Bearer "))
-        if guest is not None:
-            return guest
         found: Principal = await app.state.services.authenticator.authenticate(authorization)
         return found
 
@@ -129,8 +124,6 @@ def create_app(
     )
     if services is not None:
         app.state.services = services.rooms
-    app.state.guests = dict[str, Principal]()
-    """Callers on the private socket, by the bearer of the request that runs."""
     install_problem_handlers(app)
     app.include_router(operations.router)
     app.router.routes.extend(operations.PAGES)
@@ -167,10 +160,7 @@ def _check_beside_native(faces: Sequence[Face]) -> None:
 
 @dataclass(frozen=True)
 class PrivateDoor:
-    """Lets whoever can open the private socket act as a user, or as an administrator of a tenant.
-
-    Each request gets a bearer of its own, a random one that is worth something only while that request runs.
-    """
+    """Lets whoever can open the private socket act as a user, or as an administrator of a tenant."""
 
     app: FastAPI
     services: Services
@@ -189,22 +179,16 @@ class PrivateDoor:
         if scope["path"] == WHO_PATH:
             await JSONResponse({"tenant": claims.tenant_id, "user": claims.sub})(scope, receive, send)
             return
-        bearer = secrets.token_urlsafe(32)
-        guests: dict[str, Principal] = self.app.state.guests
-        guests[bearer] = claims.principal()
-        try:
-            scope = {**scope, "headers": [*scope["headers"], (b"authorization", f"Bearer {bearer}".encode())]}
-            await self.app(scope, receive, send)
-        finally:
-            del guests[bearer]
+        state = {**scope.get("state", {}), "principal": claims.principal()}
+        await self.app({**scope, "state": state}, receive, send)
 
     async def _claims_of(self, acting: str) -> Claims:
         storage, agents = self.services.storage, self.services.rooms.agents
         tenant, slash, user = acting.partition("/")
         if user or not slash:
-            return await storage.directory.claims_of(await storage.user_named(acting))
+            return await storage.claims_of(await storage.user_named(acting))
         departments = frozenset(one for name in agents.names for one in agents.spec(name).departments)
-        return await storage.directory.operator_of(await storage.tenant_named(tenant), departments)
+        return await storage.operator_of(await storage.tenant_named(tenant), departments)
 
 
 @asynccontextmanager

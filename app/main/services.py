@@ -6,7 +6,6 @@ from contextlib import AsyncExitStack
 from dataclasses import fields
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 from uuid import UUID
 
 import structlog
@@ -15,7 +14,7 @@ from app.agents.registry import AgentRegistry
 from app.agents.remote import Dispatch, RemoteSteps, StepService
 from app.agents.run import StepRunner
 from app.agents.spec import FileRefused
-from app.api.auth import Authenticator, Claims, KeySource
+from app.api.auth import Authenticator, Claims
 from app.api.deps import AppServices, Limits
 from app.domain.attachments import AttachmentLimits
 from app.domain.principal import Principal
@@ -150,19 +149,14 @@ class Services:
         """Stop the worker (runs get a few seconds, the rest goes back to the queue), then close everything else."""
         await self._stack.aclose()
 
-    @property
-    def demo_users(self) -> tuple[str, ...]:
-        """``tenant/user`` of everybody who may sign in without a token; empty where that is off."""
-        return () if self.rooms.dev_login is None else tuple(self.rooms.dev_login.users)
-
     async def claims_of(self, user: str) -> Claims:
         """What the database says about ``tenant/user``. Raises `AppError` NOT_FOUND."""
-        return await self.storage.directory.claims_of(user)
+        return await self.storage.claims_of(user)
 
-    async def seed(self, on_progress: Seen | None = None, folder: Path | None = None) -> SeedReport:
+    async def seed(self, on_progress: Seen | None = None) -> SeedReport:
         """Bring the demo companies in."""
         operator = await self.storage.open_operator()
-        source = folder or self.settings.seed_dir
+        source = self.settings.seed_dir
         return await plant_seed(source, operator, self.database, self.ingestion, now(), on_progress)
 
     async def _warm_up(self) -> None:
@@ -221,7 +215,7 @@ class Services:
         keys = key_source(settings)
         self.rooms = AppServices(
             database=self.database,
-            authenticator=self._authenticator(keys),
+            authenticator=Authenticator(keys, settings.auth_issuer, settings.auth_audience, self.storage.is_known),
             dev_login=dev_login(settings, keys),
             registry=registry,
             approvals=Approvals(self.database, journal, JobQueue(), decided),
@@ -237,19 +231,13 @@ class Services:
             attachments=self.attachments,
             reviews=RunReviews(self.database),
             oversight=Oversight(self.database, registry, is_priced=settings.has_prices),
-            evaluations=ReportStore(settings.data_dir / REPORTS_FOLDER),
+            evaluations=ReportStore(settings.data_dir / REPORTS_FOLDER).runs,
             limits=Limits(**{one.name: getattr(settings, one.name) for one in fields(Limits)}),
             readiness=Readiness(self.storage, lambda: self.embedder.dimensions > 0, self._is_worker_well),
             now=now,
         )
         steps = StepService(runner, registry.steps, ledger)
         self.worker = worker_of(settings, self.database, self.rooms, self.ingestion, steps, self._queues)
-
-    def _authenticator(self, keys: KeySource) -> Authenticator:
-        directory, settings = self.storage.directory, self.settings
-        return Authenticator(
-            keys, issuer=settings.auth_issuer, audience=settings.auth_audience, is_known=directory.is_known
-        )
 
     def _is_worker_well(self) -> bool | None:
         return self.worker.is_well if self._is_working else None

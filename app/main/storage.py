@@ -37,11 +37,45 @@ class Addresses:
 
 
 @dataclass(frozen=True)
-class Directory:
-    """The tenants and users of the database."""
+class Storage:
+    """An open database with the tenants and users in it; closed with the stack it was opened on."""
 
+    settings: Settings
+    addresses: Addresses
     database: Database
+    stack: AsyncExitStack
     _known_until: dict[UUID, float] = field(default_factory=dict)
+
+    @classmethod
+    async def open(cls, settings: Settings, stack: AsyncExitStack) -> "Storage":
+        """Start or join the database, and migrate it where its owner's address is known.
+
+        Raises `AppError` when it is away, or its role would not be bound by row security.
+        """
+        if settings.is_embedded:
+            server = await asyncio.to_thread(start_embedded, settings.data_dir)
+            stack.push_async_callback(asyncio.to_thread, server.stop)
+            addresses = Addresses(server.app_url, server.owner_url, server.maintenance_url)
+        else:
+            owner = settings.database_owner_url.get_secret_value()
+            operator = settings.database_operator_url.get_secret_value() or owner
+            addresses = Addresses(settings.database_url.get_secret_value(), owner, operator)
+        if addresses.owner and not await migrate.is_current(addresses.owner):
+            await asyncio.to_thread(migrate.upgrade, addresses.owner)
+        database = await Database.connect(addresses.app, pool_size=settings.database_pool_size)
+        stack.push_async_callback(database.dispose)
+        await database.check_row_security()
+        return cls(settings, addresses, database, stack)
+
+    async def open_operator(self) -> Database:
+        """A small pool of the operator's role, closed with the rest. Raises `AppError` when its address is not
+        known."""
+        if not self.addresses.operator:
+            detail = "Set CONCLAVE_DATABASE_OPERATOR_URL to change tenants and users of an external database."
+            raise AppError(ErrorCode.PERMISSION_DENIED, detail, status=403)
+        operator = await Database.connect(self.addresses.operator, pool_size=2)
+        self.stack.push_async_callback(operator.dispose)
+        return operator
 
     async def is_known(self, principal: Principal) -> bool:
         """Whether the caller's tenant exists; at most one query a minute and tenant. Raises `AppError` (503) when the
@@ -67,14 +101,10 @@ class Directory:
         if found is None:
             raise AppError(ErrorCode.NOT_FOUND, f"There is no user {user[:100]!r}; write tenant/user.", status=404)
         return Claims(
-            sub=found.name,
-            tenant_id=tenant,
-            name=found.display_name or found.name,
-            department=found.department,
-            departments=tuple(sorted(found.departments)),
-            permissions=tuple(sorted(found.scopes)),
+            sub=found.name, tenant_id=tenant, name=found.display_name or found.name, department=found.department,
+            departments=tuple(sorted(found.departments)), permissions=tuple(sorted(found.scopes)),
             roles=tuple(sorted(found.roles)),
-        )
+        )  # fmt: skip
 
     async def operator_of(self, tenant: str, departments: frozenset[str] = frozenset()) -> Claims:
         """Whoever sits at the machine, as an administrator of `tenant` who belongs to these departments.
@@ -86,72 +116,36 @@ class Directory:
             raise AppError(ErrorCode.NOT_FOUND, f"There is no tenant {tenant[:100]!r}.", status=404)
         return claims
 
-
-@dataclass(frozen=True)
-class Storage:
-    """An open database; closed with the stack it was opened on."""
-
-    settings: Settings
-    addresses: Addresses
-    database: Database
-    directory: Directory
-    stack: AsyncExitStack
-
-    @classmethod
-    async def open(cls, settings: Settings, stack: AsyncExitStack) -> "Storage":
-        """Start or join the database, and migrate it where its owner's address is known.
-
-        Raises `AppError` when it is away, or its role would not be bound by row security.
-        """
-        if settings.is_embedded:
-            server = await asyncio.to_thread(start_embedded, settings.data_dir)
-            stack.push_async_callback(asyncio.to_thread, server.stop)
-            addresses = Addresses(server.app_url, server.owner_url, server.maintenance_url)
-        else:
-            owner = settings.database_owner_url.get_secret_value()
-            operator = settings.database_operator_url.get_secret_value() or owner
-            addresses = Addresses(settings.database_url.get_secret_value(), owner, operator)
-        if addresses.owner and not await migrate.is_current(addresses.owner):
-            await asyncio.to_thread(migrate.upgrade, addresses.owner)
-        database = await Database.connect(addresses.app, pool_size=settings.database_pool_size)
-        stack.push_async_callback(database.dispose)
-        await database.check_row_security()
-        return cls(settings, addresses, database, Directory(database), stack)
-
-    async def open_operator(self) -> Database:
-        """A small pool of the operator's role, closed with the rest. Raises `AppError` when its address is not
-        known."""
-        if not self.addresses.operator:
-            detail = "Set CONCLAVE_DATABASE_OPERATOR_URL to change tenants and users of an external database."
-            raise AppError(ErrorCode.PERMISSION_DENIED, detail, status=403)
-        operator = await Database.connect(self.addresses.operator, pool_size=2)
-        self.stack.push_async_callback(operator.dispose)
-        return operator
-
     async def user_named(self, named: str) -> str:
-        """`named`, else the default user: of the settings, of the demo companies, or the only one there is. Raises
-        `AppError` (usage) when that is nobody."""
-        if default := named or self.settings.default_user:
+        """`named`, else the default user: of the settings, of the demo, or the only one there is. Raises `AppError`
+        (usage) when that is nobody."""
+        if default := named or self.settings.default_user or await self._demo_asker():
             return default
-        everybody = [f"{tenant.name}/{user.name}" for tenant, users in await self._people() for user in users]
-        if (chosen := _only_of(everybody, await self._demo_asker())) is not None:
-            return chosen
-        detail = "Say who asks: --as TENANT/USER, or CONCLAVE_DEFAULT_USER. There is nobody yet."
-        if everybody:
-            detail = detail.replace("There is nobody yet", "`conclave user list TENANT` shows who there is")
+        if len(everybody := [f"{tenant}/{user}" for tenant, users in await self._people() for user in users]) == 1:
+            return everybody[0]
+        detail = "Say who asks: --as TENANT/USER, or CONCLAVE_DEFAULT_USER. `conclave user list TENANT` lists them."
         raise AppError(ErrorCode.PAYLOAD_INVALID, detail, status=422)
 
     async def tenant_named(self, named: str) -> str:
-        """`named`, else the default tenant: of the settings, of the default user, or the only one there is. Raises
-        `AppError` (usage) when that is none."""
-        default = named or self.settings.default_tenant or self.settings.default_user.partition("/")[0]
-        if default:
+        """`named`, else the default tenant, the default user's, or the only one there is. Raises `AppError` (usage)
+        where there is none."""
+        user = self.settings.default_user or await self._demo_asker()
+        if default := named or self.settings.default_tenant or user.partition("/")[0]:
             return default
-        known = [tenant.name for tenant, _ in await self._people()]
-        if (chosen := _only_of(known, (await self._demo_asker()).partition("/")[0])) is not None:
-            return chosen
+        if len(known := await self._people()) == 1:
+            return known[0][0]
         detail = "Say which company: --tenant NAME, or CONCLAVE_DEFAULT_TENANT. `conclave tenant list` shows them."
         raise AppError(ErrorCode.PAYLOAD_INVALID, detail, status=422)
+
+    async def _people(self) -> list[tuple[str, list[str]]]:
+        """The names of every tenant and its users, as far as this machine may list them."""
+        if not self.addresses.operator:
+            return []
+        async with (await self.open_operator()).operator_scope() as tx:
+            return [
+                (tenant.name, [user.name for user in await tenants.users(tx, tenant.tenant_id)])
+                for tenant in await tenants.tenants(tx)
+            ]
 
     async def _demo_asker(self) -> str:
         """``tenant/user`` of the demo companies, where anybody may be one of their people; else empty."""
@@ -159,30 +153,13 @@ class Storage:
             return ""
         return (await asyncio.to_thread(read_demo, self.settings.seed_dir)).default_asker
 
-    async def _people(self) -> list[tuple[tenants.Tenant, list[tenants.User]]]:
-        """Every tenant with its users, as far as this machine may list them."""
-        if not self.addresses.operator:
-            return []
-        async with (await self.open_operator()).operator_scope() as tx:
-            return [(tenant, await tenants.users(tx, tenant.tenant_id)) for tenant in await tenants.tenants(tx)]
-
-
-def _only_of(names: list[str], preferred: str) -> str | None:
-    """The preferred name if it is there, else the only one."""
-    return preferred if preferred in names else names[0] if len(names) == 1 else None
-
 
 def operator_claims(tenant: str, departments: frozenset[str] = frozenset()) -> Claims:
     """Whoever sits at the machine as an administrator, without asking whether there is such a tenant."""
     return Claims(
-        sub="operator",
-        tenant_id=tenant,
-        name="operator",
-        department=GENERAL,
-        departments=tuple(sorted(departments | {GENERAL})),
-        permissions=tuple(SCOPES),
-        roles=("admin",),
-    )
+        sub="operator", tenant_id=tenant, name="operator", department=GENERAL,
+        departments=tuple(sorted(departments | {GENERAL})), permissions=tuple(SCOPES), roles=("admin",),
+    )  # fmt: skip
 
 
 class Readiness:

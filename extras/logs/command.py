@@ -1,11 +1,9 @@
-"""`conclave logs`: bring log lines in, look at them, remove old ones."""
+"""`conclave logs`: bring log lines in, remove old ones."""
 
 import re
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import islice
-from pathlib import Path
 from typing import Annotated, BinaryIO
 
 import typer
@@ -14,10 +12,8 @@ from rich.console import Console
 from app.cli.connecting import Server, Target, Tenant, Token, connected, opened_storage
 from app.cli.output import FAILED, OK, AsJson, DocumentBar, print_json, run_async
 from app.client.connection import Connection
-from app.errors import AppError, ErrorCode
 from app.storage.logs import make_months
-from app.text.dates import Period, period_in, read_moment
-from extras.logs.book import JSON_LINES, Delivery, LogPage, RefusedLine, words_of
+from extras.logs.book import JSON_LINES, Delivery, RefusedLine
 from extras.logs.reading import count_older, prune_logs
 
 log_commands = typer.Typer(no_args_is_help=True, help="System logs.")
@@ -29,7 +25,7 @@ _AGE = re.compile(r"(\d{1,5})\s?d(?:ays?)?")
 @log_commands.command("ingest")
 @run_async
 async def ingest(
-    files: Annotated[list[str], typer.Argument(help="Files of JSON lines; - is the standard input.")],
+    files: Annotated[list[typer.FileBinaryRead], typer.Argument(help="Files of JSON lines; - is the standard input.")],
     tenant: Tenant = "",
     server: Server = "",
     token: Token = "",
@@ -38,72 +34,26 @@ async def ingest(
     """Bring log lines in; lines that are there already are kept once."""
     target = Target(f"{tenant}/", server, token)
     out, console, whole = Console(), Console(stderr=True), Delivery()
-    paths = [None if name == "-" else _readable(Path(name)) for name in files]
     async with connected(target, console, as_json=as_json, work=False) as logs:
-        for name, path in zip(files, paths, strict=True):
-            delivery = await _bring_in(logs, path, console)
+        for file in files:
+            delivery = await _bring_in(logs, file, console)
             whole = whole.and_then(delivery)
-            _tell_refused(name, delivery, console)
+            _tell_refused(file.name, delivery, console)
             if as_json:
-                print_json(out, {"file": name, **delivery.model_dump(mode="json")})
+                print_json(out, {"file": file.name, **delivery.model_dump(mode="json")})
     if not as_json:
         out.print(f"{whole.stored} lines stored, {whole.repeated} were there, {whole.refused_lines} refused")
     return FAILED if whole.refused_lines else OK
 
 
-async def _bring_in(logs: Connection, path: Path | None, console: Console) -> Delivery:
+async def _bring_in(logs: Connection, source: typer.FileBinaryRead, console: Console) -> Delivery:
     delivery, number, sent = Delivery(), 1, 0
-    size = _size_of(path)
-    with path.open("rb") if path else sys.stdin.buffer as source, DocumentBar(console, "bytes") as bar:
+    with DocumentBar(console, "bytes") as bar:
         for lines in _batches(source):
             delivery = delivery.and_then(await _deliver(logs, lines, number))
             number, sent = number + len(lines), sent + sum(map(len, lines))
-            bar(sent, size, path.name if path else "stdin")
+            bar(sent, None, source.name)
     return delivery
-
-
-@log_commands.command("search")
-@run_async
-async def search(
-    words: Annotated[str, typer.Argument(help="Beginnings of words of the messages.")] = "",
-    tenant: Tenant = "",
-    regex: Annotated[str, typer.Option(help="RE2, in either case.")] = "",
-    level: Annotated[list[str] | None, typer.Option(help="May be given several times.")] = None,
-    source: Annotated[str, typer.Option(help="Beginning of a source's name.")] = "",
-    since: Annotated[str, typer.Option(help="ISO, or words: yesterday, 'last 3 days', 'hôm qua'.")] = "",
-    until: Annotated[str, typer.Option(help="ISO date (that day included) or time.")] = "",
-    limit: Annotated[int, typer.Option(min=1, max=100_000)] = 50,
-    server: Server = "",
-    token: Token = "",
-    as_json: AsJson = False,
-) -> int:
-    """Show log lines, newest first; secrets in them are hidden."""
-    period = _period(since, until, datetime.now(UTC))
-    params = {
-        "q": " ".join(words_of(words)), "regex": regex, "source": source.strip(),
-        "since": period.since and period.since.isoformat(), "until": period.until and period.until.isoformat(),
-    }  # fmt: skip
-    asked = [(name, value) for name, value in params.items() if value]
-    asked += [("level", name.strip().upper()) for name in level or ()]
-    out, cursor, left, target = Console(), "", limit, Target(f"{tenant}/", server, token)
-    async with connected(target, Console(stderr=True), as_json=as_json, work=False) as logs:
-        while left > 0:
-            page = await _page(logs, asked, cursor, min(left, 500))
-            for line in page.lines:
-                if as_json:
-                    print_json(out, line.model_dump(mode="json"))
-                else:
-                    moment = f"{line.logged_at.astimezone(UTC):%Y-%m-%d %H:%M:%S}Z"
-                    out.print(
-                        f"{moment} {line.source} {line.level} {line.message}",
-                        highlight=False,
-                        markup=False,
-                        soft_wrap=True,
-                    )
-            left, cursor = left - len(page.lines), page.next_cursor or ""
-            if not cursor:
-                break
-    return OK
 
 
 @log_commands.command("prune")
@@ -145,11 +95,6 @@ async def _deliver(logs: Connection, lines: list[bytes], first: int) -> Delivery
     return delivery.model_copy(update={"refused": tuple(refused)})
 
 
-async def _page(logs: Connection, asked: list[tuple[str, str]], cursor: str, limit: int) -> LogPage:
-    place = [("limit", str(limit)), *([("cursor", cursor)] if cursor else [])]
-    return LogPage.model_validate(await logs.send("GET", "/logs", params=[*asked, *place]))
-
-
 def _batches(source: BinaryIO) -> Iterator[list[bytes]]:
     """Lines, as many as are sent at once."""
     lines = iter(source)
@@ -163,31 +108,8 @@ def _batches(source: BinaryIO) -> Iterator[list[bytes]]:
         yield batch
 
 
-def _size_of(path: Path | None) -> int | None:
-    return path.stat().st_size if path else None
-
-
-def _readable(path: Path) -> Path:
-    if not path.is_file():
-        raise AppError(ErrorCode.NOT_FOUND, f"There is no file {path}.", status=404)
-    return path
-
-
 def _tell_refused(name: str, delivery: Delivery, console: Console) -> None:
     for one in delivery.refused:
         console.print(f"{name}:{one.line}: {one.problem}", highlight=False, markup=False, soft_wrap=True)
     if (more := delivery.refused_lines - len(delivery.refused)) > 0:
         console.print(f"{name}: and {more} more", highlight=False, markup=False, soft_wrap=True)
-
-
-def _period(since: str, until: str, now: datetime) -> Period:
-    """The span the options name; words are understood in both languages. Raises `typer.BadParameter`."""
-    first, last = read_moment(since, "en"), read_moment(until, "en", end=True)
-    if until and last is None:
-        raise typer.BadParameter("--until: an ISO date or time, for example 2026-11-12")
-    if first is not None or not since:
-        return Period(first, last)
-    found = period_in(since, now, "en") or period_in(since, now, "vi")
-    if found is None:
-        raise typer.BadParameter("--since: an ISO date or time, or words such as yesterday or 'last 3 days'")
-    return Period(found.since, last or found.until)

@@ -13,7 +13,6 @@ import pytest
 from typer.testing import CliRunner
 
 from app.cli import app as command_line
-from app.cli.questions import ending_of, with_files
 from app.client.connection import Connection, question_body
 from app.domain.attachments import AttachmentLimits
 from app.domain.principal import tenant_id_of, user_id_of
@@ -187,9 +186,9 @@ class TestCommandLine:
         async with Connection(address, token_of("acme/lan")) as connection:
             for path, expected in zip(paths, (TOTAL, "20,6"), strict=True):
                 answer: dict[str, Any] = {}
-                body = await with_files(connection, question_body("tổng cột chi phí quý 2"), [path])
-                async for _, kind, event in connection.ask(body):
-                    answer = ending_of(kind, event) or answer
+                body = question_body("tổng cột chi phí quý 2", files=[str(await connection.attach(path))])
+                async for told in connection.run(body):
+                    answer = told.ending
                 assert expected in answer["answer"]
 
     async def test_asks_about_files_through_a_server(
@@ -204,10 +203,9 @@ class TestCommandLine:
         answers = [line for line in result.output.splitlines() if line.startswith("{") and '"outcome"' in line]
         assert TOTAL in json.loads(answers[-1])["answer"]
 
-    async def test_names_a_file_that_is_not_there(self, address: str, tmp_path: Path) -> None:
-        async with Connection(address) as connection:
-            with pytest.raises(AppError, match=r"weg\.csv: cannot be read"):
-                await with_files(connection, {}, [tmp_path / "weg.csv"])
+    def test_names_a_file_that_is_not_there(self, tmp_path: Path) -> None:
+        result = CliRunner().invoke(command_line, ["ask", "x", "--file", str(tmp_path / "weg.csv")])
+        assert result.exit_code == 2 and "--file" in result.output
 
     def test_the_size_is_a_setting(self) -> None:
         assert Settings(_env_file=None).attachment_max_bytes == AttachmentLimits().max_bytes

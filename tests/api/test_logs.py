@@ -256,7 +256,7 @@ class TestCommandLine:
     def terminal(self, address: str, nursery: Nursery) -> Terminal:
         return Terminal(nursery, {**os.environ, "CONCLAVE_SERVER": address})
 
-    async def test_brings_files_in_and_searches_through_a_server(
+    async def test_brings_files_in_through_a_server(
         self, terminal: Terminal, token_of: Callable[[str], str], tmp_path: Path, source: str
     ) -> None:
         admins, file = terminal.but(CONCLAVE_TOKEN=token_of("globex/admin")), tmp_path / "a.jsonl"
@@ -269,30 +269,13 @@ class TestCommandLine:
             "logs", "ingest", "-", "--tenant", "globex", given=ndjson(line(source, "failed 0"))
         )
         assert (code, out) == (0, "0 lines stored, 1 were there, 0 refused\n")
-        code, out, _ = await admins.run(
-            "logs",
-            "search",
-            "failed",
-            "--source",
-            source,
-            "--since",
-            "last 3 hours",
-            "--limit",
-            "600",
-            "--json",
-        )
-        found = [json.loads(one)["message"] for one in out.splitlines()]
-        assert code == 0
-        assert (len(found), found[0]) == (600, "failed 2499")
 
     async def test_says_what_is_wrong(self, terminal: Terminal, token_of: Callable[[str], str], tmp_path: Path) -> None:
         others = terminal.but(CONCLAVE_TOKEN=token_of("globex/raj"))
         code, _, err = await others.run("logs", "ingest", str(tmp_path / "none.jsonl"))
-        assert (code, "There is no file" in err) == (1, True)
+        assert code == 2 and "files" in err
         code, _, err = await others.run("logs", "ingest", "-", given=b"{}")
         assert (code, "Only an administrator" in err) == (1, True)
-        code, _, err = await others.run("logs", "search", "--since", "gibberish")
-        assert (code, "--since" in err) == (2, True)
 
 
 class TestTheDemosLogs:

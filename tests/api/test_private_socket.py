@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from app.client.connection import Connection
-from app.client.local import ADDRESS_FILE, AS_HEADER, LocalServer, local_server
+from app.client.local import ADDRESS_FILE, AS_HEADER, WHO_PATH, LocalServer, local_server
 from app.errors import AppError, ErrorCode
 from app.main import Services, create_app, private_socket
 
@@ -68,13 +68,14 @@ class TestTheNetwork:
         for headers in ({AS_HEADER: "acme/lan"}, {AS_HEADER: "acme/", "Authorization": "Bearer x"}):
             async with httpx.AsyncClient(base_url=address, headers=headers) as stranger:
                 assert (await stranger.get("/api/v1/agents")).status_code == 401
-                assert (await stranger.get("/who")).status_code == 404
+                assert (await stranger.get(WHO_PATH)).status_code == 401
 
-    async def test_gains_nothing_by_the_bearer_of_an_earlier_request(self, house: Services, tmp_path: Path) -> None:
+    async def test_gains_nothing_by_an_earlier_request_on_the_socket(self, house: Services, tmp_path: Path) -> None:
         app, path = create_app(services=house), tmp_path / "server.sock"
-        async with private_socket(app, house, path), acting(path, "acme/lan") as connection:
+        network = httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://here")
+        async with private_socket(app, house, path), acting(path, "acme/lan") as connection, network:
             await connection.send("GET", "/agents")
-            assert app.state.guests == {}
+            assert (await network.get("/api/v1/agents")).status_code == 401
 
 
 class TestLocalServer:

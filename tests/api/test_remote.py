@@ -52,7 +52,7 @@ class TestConnection:
     async def test_takes_a_broken_stream_up_where_it_broke(self) -> None:
         app = breaking(every=5)
         async with serve(app, lifespan="off") as url, Connection(url, "t") as remote:
-            seen = [told async for told in remote.ask({"query": "x"})]
+            seen = [told async for told in remote.run({"query": "x"})]
         assert [seq for seq, _, _ in seen] == list(range(1, len(EVENTS) + 1))
         assert "".join(event["text"] for _, kind, event in seen if kind == "text_delta").count("\n") == 20
         assert app.state.visits == 4
@@ -66,4 +66,4 @@ class TestConnection:
     async def test_gives_up_on_a_server_that_is_not_there(self) -> None:
         async with Connection("http://127.0.0.1:9") as remote:
             with pytest.raises(aiohttp.ClientError):
-                _ = [told async for told in remote.ask({"query": "x"})]
+                _ = [told async for told in remote.run({"query": "x"})]

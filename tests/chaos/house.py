@@ -156,7 +156,7 @@ class House:
             await services.seed()
             login = services.rooms.dev_login
             assert login is not None
-            self.tokens = {user: login.token_for(user) for user in services.demo_users}
+            self.tokens = {user: login.token_for(user) for user in login.users}
         finally:
             await services.aclose()
 

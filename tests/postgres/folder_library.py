@@ -4,15 +4,13 @@ from collections.abc import AsyncIterator
 from uuid import UUID
 
 from app.cli.library import Library, id_of
+from app.client.records import Ingested
 from app.domain.documents import DocumentStatus, DocumentView, Progress, Upload
-from app.domain.health import HealthReport
 from app.domain.principal import Principal
 from app.embedding import EmbeddingUnavailable
 from app.errors import AppError, ErrorCode
 from app.ingestion.catalogue import Catalogue
-from app.ingestion.health import Health
 from app.ingestion.pipeline import Ingestion
-from app.ingestion.stages import Published
 from app.storage import documents
 from app.storage.database import Database
 
@@ -29,12 +27,11 @@ class FolderLibrary(Library):
         database: Database,
         ingestion: Ingestion,
         catalogue: Catalogue,
-        health: Health,
         operator: Principal,
     ):
         """`operator` administers the tenant and belongs to every department."""
         self._database, self._ingestion, self._catalogue = database, ingestion, catalogue
-        self._health, self._operator = health, operator
+        self._operator = operator
 
     async def departments(self) -> frozenset[str]:
         return self._operator.departments
@@ -44,13 +41,14 @@ class FolderLibrary(Library):
             found = await documents.page(tx, department=None, status=None, behind=None, limit=1_000)
         return {view.external_id: view.document_id for view in found if view.external_id.startswith(prefix)}
 
-    async def bring_in(self, upload: Upload) -> Published:
+    async def bring_in(self, upload: Upload) -> Ingested:
         if len(upload.content or b"") > 1_000_000:
             raise AppError(ErrorCode.PAYLOAD_TOO_LARGE, "Too large.", status=413)
         try:
-            return await self._ingestion.bring_in(self._operator, upload, silent)
+            ended = await self._ingestion.bring_in(self._operator, upload, silent)
         except EmbeddingUnavailable as error:
             raise AppError(ErrorCode.LLM_UNAVAILABLE, "The embedding model cannot be reached.", status=503) from error
+        return Ingested.model_validate(ended.model_dump())
 
     async def listing(
         self, department: str | None, status: DocumentStatus | None, limit: int | None = None
@@ -70,8 +68,3 @@ class FolderLibrary(Library):
 
     async def delete(self, document_id: UUID) -> None:
         await self._catalogue.delete(self._operator, document_id)
-
-    async def health(self, limit: int, cursor: str | None) -> HealthReport:
-        if cursor is None:
-            await self._health.catch_up(self._operator)
-        return await self._health.report(self._operator, limit=limit, cursor=cursor)

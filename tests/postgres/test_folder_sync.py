@@ -22,7 +22,6 @@ from app.embedding.onnx import OnnxEmbedder
 from app.errors import AppError, ErrorCode
 from app.ingestion.catalogue import Catalogue
 from app.ingestion.folder import read_manifest
-from app.ingestion.health import Health
 from app.ingestion.pipeline import Ingestion
 from app.main.storage import operator_claims
 from app.retrieval.ranking import load_calibration
@@ -86,8 +85,7 @@ async def sync(database: Database, maintenance_url: str, bundled: OnnxEmbedder, 
     ingestion = Ingestion(database, embedder, today=today)
     operator = operator_claims(tenant, frozenset({"hr", "it"})).principal()
     calibration = load_calibration(embedder.model)
-    health = Health(database, calibration.space, today=today)
-    library = FolderLibrary(database, ingestion, Catalogue(database, today), health, operator)
+    library = FolderLibrary(database, ingestion, Catalogue(database, today), operator)
     retriever = Retriever(database, embedder, calibration, caching=False, today=today)
     folder = tmp_path / "policies"
     folder.mkdir()

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from app.plugins import BUNDLED, PluginError, entries_of, load_plugins
+from app import plugins
+from app.plugins import PluginError, entries_of, load_plugins
 from tests.plugin_samples import install
 
 GROUP = "conclave.tests"
@@ -58,5 +59,5 @@ class TestPlugins:
 
     def test_of_an_extra_that_is_left_out_are_not_looked_for(self, monkeypatch: pytest.MonkeyPatch) -> None:
         left_out = {"python": "extras.nothing.tool:PYTHON", "own": "extras.nowhere:SERVERS"}
-        monkeypatch.setitem(BUNDLED, GROUP, left_out)
+        monkeypatch.setattr(plugins, "_declared", lambda: {GROUP: left_out})
         assert entries_of(GROUP) == []

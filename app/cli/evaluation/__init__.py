@@ -37,7 +37,6 @@ WithModel = Annotated[bool, typer.Option(help="Ask the configured models and the
 async def run(
     dataset: Annotated[list[str] | None, typer.Option(help="A file, or a name of those in bench/sets.")] = None,
     out: Annotated[Path | None, typer.Option(help="A folder for a copy of report.json.")] = None,
-    limit: Annotated[int | None, typer.Option(min=1, help="Questions of each dataset.")] = None,
     concurrency: Annotated[int, typer.Option(min=1, max=64, help="Questions at a time.")] = 1,
     gates: Gates = None,
     with_model: WithModel = False,
@@ -47,7 +46,7 @@ async def run(
     settings = Settings() if with_model else offline(Settings())
     sets = [open_dataset(name) for name in dict.fromkeys(dataset or DEFAULT)]
     limits = read_gates(gates or DEFAULT_GATES)
-    report = await _ask(settings, sets, limit=limit, concurrency=concurrency)
+    report = await _ask(settings, sets, concurrency=concurrency)
     report = report.model_copy(update={"gates": check_gates(limits, report)})
     kept = ReportStore(settings.data_dir / REPORTS_FOLDER).keep(report)
     if out:
@@ -102,14 +101,6 @@ async def blind(
     return OK if held_all else FAILED
 
 
-@eval_commands.command("check")
-def check(dataset: Annotated[list[str], typer.Argument(help="Files, or names of datasets.")]) -> None:
-    """Read datasets and say what is wrong with them; asks nothing. Prints a JSON object a dataset."""
-    for found in map(open_dataset, dataset):
-        told = {"dataset": found.name, "questions": len(found.cases), "fingerprint": found.fingerprint}
-        print_json(Console(), told)
-
-
 def _blind_sets(folder: Path, pattern: str) -> list[Dataset]:
     """The sets below a folder. Questions about attached files are of another kind: `bench.tables` asks them."""
     paths = [path for path in sorted(folder.glob(pattern)) if "file" not in json.loads(lines_of(path)[0])]
@@ -133,16 +124,13 @@ def _by_company(settings: Settings, companies: Path, sets: Sequence[Dataset]) ->
     return [(settings, sets) for settings, sets in found if sets]
 
 
-async def _ask(
-    settings: Settings, sets: Sequence[Dataset], *, limit: int | None = None, concurrency: int = 1,
-    is_blind: bool = False,
-) -> Report:  # fmt: skip
+async def _ask(settings: Settings, sets: Sequence[Dataset], *, concurrency: int = 1, is_blind: bool = False) -> Report:
     """Ask everything of services opened for it. With `is_blind` no question is shown, and kinds are the groups."""
     progress = Console(stderr=True)
     bringing, asking = DocumentBar(progress, "bringing documents in"), DocumentBar(progress, "asking")
     shown: Progress = (lambda done, of, question: asking(done, of, "")) if is_blind else asking
     async with opened(settings, progress, work=True) as services:
-        async with Evaluation(LocalApp(services), sets, limit=limit) as evaluation:
+        async with Evaluation(LocalApp(services), sets) as evaluation:
             try:
                 await evaluation.prepare(bringing)
                 bringing.stop()

@@ -43,7 +43,7 @@ class LocalApp:
 
     async def known_documents(self, tenant: str) -> list[KnownDocument]:
         """See `House`."""
-        operator = (await self.services.storage.directory.operator_of(tenant)).principal()
+        operator = (await self.services.storage.operator_of(tenant)).principal()
         async with self.services.database.principal_scope(operator, durable=False) as tx:
             return [KnownDocument(**row) for row in await documents.known(tx)]
 
@@ -90,8 +90,7 @@ class LocalApp:
             raise AppError(ErrorCode.RUN_DEADLINE_EXCEEDED, detail, status=504) from error
 
     async def _operator(self) -> Database:
-        if self._maintenance is None:
-            self._maintenance = await self.services.storage.open_operator()
+        self._maintenance = self._maintenance or await self.services.storage.open_operator()
         return self._maintenance
 
 

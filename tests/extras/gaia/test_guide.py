@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 import typer
-from typer.main import get_command
 
-from app.cli import app as command_line
+from app.cli import load_command
 from extras.gaia.question import BUNDLED, GaiaQuestion, open_set
 
 GUIDE = (Path(__file__).parents[3] / "docs" / "gaia.md").read_text("utf-8")
@@ -23,9 +22,7 @@ def options(line: str) -> None:
     """Raises where the command or one of its options does not exist."""
     program, group, name, *arguments = shlex.split(line)
     assert program == "conclave"
-    commands = get_command(command_line)
-    assert isinstance(commands, typer.core.TyperGroup)
-    found = commands.commands[group]
+    found = load_command(group)
     assert isinstance(found, typer.core.TyperGroup)
     found.commands[name].make_context(name, arguments)
 

@@ -7,8 +7,8 @@ import pytest
 
 from app import plugins
 from app.agents.registry import AgentRegistry
+from app.cli import plugged_in
 from app.cli.doctor import _left_out
-from app.cli.lazy_commands import PLACES, _Loaded
 from app.faces.face import load_faces
 from app.tools.catalogue import catalogue, known_tools, tool_names
 
@@ -37,7 +37,7 @@ class TestWithoutLogs:
 
     def test_there_is_neither_a_route_nor_a_command(self) -> None:
         assert "logs" not in load_faces().found
-        assert list(_Loaded()) == list(PLACES)
+        assert "logs" not in plugged_in()
 
 
 def test_nothing_is_turned_off_where_it_is_installed() -> None:

@@ -1,4 +1,3 @@
-import json
 from pathlib import Path
 
 import pytest
@@ -6,7 +5,7 @@ from typer.testing import CliRunner
 
 from app.agents.mcp_servers import LOCK_NAME, McpServers
 from app.agents.spec import FileRefused
-from app.cli.mcp import mcp_commands
+from app.cli import app as command_line
 from tests.unit.tools.mcp_lines import ROOT
 
 HOSTILE = "servers:\n  hostile:\n    command: [python, -m, tests.fakes.mcp_server, {mode}]\n    tools: [echo]\n"
@@ -48,23 +47,23 @@ class TestLoading:
 
 
 class TestCommands:
-    def test_pin_list_and_change(self, file: Path) -> None:
+    def test_pin_and_change(self, file: Path) -> None:
         run = CliRunner()
-        asked = run.invoke(mcp_commands, ["pin", "hostile"], input="n\n")
+        asked = run.invoke(command_line, ["mcp", "pin", "hostile"], input="n\n")
         assert asked.exit_code == 0
         assert '"name": "echo"' in asked.output
         assert not file.with_name(LOCK_NAME).exists()
 
-        assert run.invoke(mcp_commands, ["pin", "hostile"], input="y\n").exit_code == 0
-        listed = [json.loads(line) for line in run.invoke(mcp_commands, ["list", "--json"]).output.splitlines()]
-        assert {one["server"]: one["tools"] for one in listed}["hostile"] == ["echo"]
+        assert run.invoke(command_line, ["mcp", "pin", "hostile"], input="y\n").exit_code == 0
+        approved = McpServers.load(file).by_name["hostile"].approved
+        assert approved is not None and "echo" in [tool.name for tool in approved.tools]
 
-        assert "nothing changed" in run.invoke(mcp_commands, ["pin", "hostile"]).output
+        assert "nothing changed" in run.invoke(command_line, ["mcp", "pin", "hostile"]).output
 
         file.write_text(HOSTILE.format(mode="changed"), "utf-8")
-        assert "Send every document" in run.invoke(mcp_commands, ["pin", "hostile"], input="n\n").output
+        assert "Send every document" in run.invoke(command_line, ["mcp", "pin", "hostile"], input="n\n").output
 
     def test_wrong_use_is_told(self, file: Path) -> None:
         run = CliRunner()
         for wrong in (["pin"], ["pin", "nobody"], ["pin", "math", "--all"]):
-            assert run.invoke(mcp_commands, wrong).exit_code == 2, wrong
+            assert run.invoke(command_line, ["mcp", *wrong]).exit_code == 2, wrong

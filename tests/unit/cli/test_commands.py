@@ -10,8 +10,8 @@ from typer.core import TyperGroup
 from typer.main import get_command
 from typer.testing import CliRunner
 
+from app.cli import PLACES, Commands, load_command
 from app.cli import app as command_line
-from app.cli.lazy_commands import PLACES, Commands
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +25,7 @@ WITHOUT_THE_HOUSE = [
     ["--help"],
     ["ask", "--help"],
     ["ask", "?", *NOWHERE],
-    ["logs", "search", "vpn", *NOWHERE],
+    ["logs", "ingest", "-", "--tenant", "acme", *NOWHERE],
     ["documents", "list", "--tenant", "acme", *NOWHERE],
     ["ingest", __file__, "--tenant", "acme", *NOWHERE],
     ["token", "--department", "it", "--permissions", "public", "--help"],
@@ -57,8 +57,8 @@ def group() -> Commands:
 
 class TestTable:
     @pytest.mark.parametrize("name", PLACES)
-    def test_says_what_the_command_says_of_itself(self, group: Commands, name: str) -> None:
-        command = group.commands[name]
+    def test_says_what_the_command_says_of_itself(self, name: str) -> None:
+        command = load_command(name)
         assert command.name == name
         assert " ".join((command.help or "").partition("\n\n")[0].split()) == PLACES[name].summary
 
@@ -67,10 +67,10 @@ class TestTable:
         assert group.list_commands(typer.Context(group)) == [*PLACES, "logs"]
         assert [name for name in PLACES if f" {name} " not in told] == []
 
-    def test_a_group_has_its_own_commands(self, group: Commands) -> None:
-        documents = group.commands["documents"]
+    def test_a_group_has_its_own_commands(self) -> None:
+        documents = load_command("documents")
         assert isinstance(documents, TyperGroup)
-        assert {*documents.commands} == {"list", "show", "delete", "health"}
+        assert {*documents.commands} == {"list", "show", "delete"}
 
     def test_a_command_of_a_plug_in_is_one_of_them(self, group: Commands) -> None:
         logs, listed = group.commands["logs"], group.get_command(typer.Context(group), "logs")

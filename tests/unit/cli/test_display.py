@@ -7,7 +7,7 @@ from rich.console import Console
 
 from app.api.schemas import EXAMPLES
 from app.cli.display import RunView, _conflict_line, show_answer
-from app.cli.questions import ending_of
+from app.client.records import Streamed
 
 ANSWER, ERROR_ANSWER, PLAN = EXAMPLES["answer"], EXAMPLES["error_answer"], EXAMPLES["plan"]
 
@@ -72,10 +72,10 @@ class TestShowAnswer:
 
 class TestEnding:
     def test_is_the_answer_of_a_terminal_event(self) -> None:
-        assert ending_of("final_report", {"answer": ANSWER}) == ANSWER
-        assert ending_of("task_failed", {"answer": ERROR_ANSWER})["error_code"] == "AGENT_EXECUTION_FAILED"
-        assert ending_of("task_cancelled", {"reason": "by its owner"})["error_code"] == "TASK_CANCELLED"
-        assert ending_of("progress", {}) == {}
+        assert Streamed(9, "final_report", {"answer": ANSWER}).ending == ANSWER
+        assert Streamed(9, "task_failed", {"answer": ERROR_ANSWER}).ending["error_code"] == "AGENT_EXECUTION_FAILED"
+        assert Streamed(9, "task_cancelled", {"reason": "by its owner"}).ending["error_code"] == "TASK_CANCELLED"
+        assert Streamed(9, "progress", {}).ending == {}
 
 
 class TestConflicts:

@@ -1,7 +1,6 @@
-"""`conclave eval` without a database: datasets checked, reports shown."""
+"""`conclave eval` without a database: datasets read, reports shown."""
 
 import io
-import json
 from pathlib import Path
 from typing import Any
 
@@ -29,19 +28,6 @@ def shown(show: Any, what: Any) -> str:
     return out.getvalue()
 
 
-class TestCheck:
-    def test_tells_what_a_dataset_holds(self) -> None:
-        result = called("check", "leaks", "versions")
-        told = [json.loads(line) for line in result.stdout.splitlines()]
-        assert result.exit_code == 0 and [one["dataset"] for one in told] == ["leaks", "versions"]
-
-    def test_refuses_a_bad_file_by_line(self, tmp_path: Path) -> None:
-        path = tmp_path / "bad.jsonl"
-        path.write_text('{"id": "a"}\n', "utf-8")
-        result = called("check", str(path))
-        assert isinstance(result.exception, AppError) and "bad.jsonl: line 1: question: Field" in str(result.exception)
-
-
 class TestRun:
     @pytest.mark.parametrize(
         ("arguments", "complaint"),
@@ -53,6 +39,12 @@ class TestRun:
     def test_opens_nothing_before_everything_is_read(self, arguments: tuple[str, ...], complaint: str) -> None:
         result = called("run", *arguments)
         assert isinstance(result.exception, AppError) and complaint in str(result.exception)
+
+    def test_refuses_a_bad_file_by_line(self, tmp_path: Path) -> None:
+        path = tmp_path / "bad.jsonl"
+        path.write_text('{"id": "a"}\n', "utf-8")
+        result = called("run", "--dataset", str(path))
+        assert isinstance(result.exception, AppError) and "bad.jsonl: line 1: question: Field" in str(result.exception)
 
 
 class TestDisplay:

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 import typer
-from typer.main import get_command
 
-from app.cli import app as command_line
+from app.cli import load_command
 from app.evaluation.dataset import DEFAULT, open_dataset, parsed
 from app.evaluation.figures import METRICS
 from app.evaluation.gates import FIGURES, read_gates
@@ -44,8 +43,6 @@ class TestGuide:
     def test_its_commands_exist_with_their_options(self, line: str) -> None:
         program, group, name, *arguments = shlex.split(line)
         assert program == "conclave"
-        commands = get_command(command_line)
-        assert isinstance(commands, typer.core.TyperGroup)
-        found = commands.commands[group]
+        found = load_command(group)
         assert isinstance(found, typer.core.TyperGroup)
         found.commands[name].make_context(name, arguments)

@@ -22,7 +22,7 @@ class TestObserved:
             ),
             0.25,
         )
-        assert [source.url for source in told.evidence] == [LEAVE, SALARY]
+        assert told.evidence == (LEAVE, SALARY)
         assert (told.outcome, told.confidence, told.agents, told.tokens) == ("answered", 0.8, ("hr",), 42)
         assert told.conflicts[0].type == "scope" and told.seconds == 0.25
 
