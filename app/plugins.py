@@ -18,6 +18,7 @@ SERVERS = "conclave.mcp_servers"
 PluginT = TypeVar("PluginT")
 BUNDLED: Mapping[str, Mapping[str, str]] = {
     TOOLS: {
+        "changes": "extras.changes.tool:CHANGES",
         "python": "extras.python.tool:PYTHON [python]",
         "unit": "extras.units.tool:UNIT",
         "web": "extras.web.plugin:WEB [web]",
@@ -30,6 +31,12 @@ BUNDLED: Mapping[str, Mapping[str, str]] = {
         "a2a": "extras.faces.a2a:FACE [faces]",
     },
     SERVERS: {"own": "extras.servers:SERVERS [servers]"},
+    PARSERS: {
+        "pptx": "extras.readers.slides:read_slides [readers]",
+        "xlsx": "extras.readers.sheets:read_sheets [readers]",
+        "eml": "extras.readers.mail:read_mail",
+        "image": "extras.readers.image:read_image [readers]",
+    },
     EVALUATIONS: {"gaia": "extras.gaia.command:gaia"},
 }
 """What `extras` names as entry points in pyproject.toml, for a checkout that was never installed."""

@@ -11,12 +11,11 @@ from datetime import date
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from app.changes.telling import GENERAL
 from app.reasoning import Arguments
 from app.reasoning.local.cues import alternatives, lines
 from app.reasoning.local.wording import tidy
 from app.text.dates import dates_in, flat_of
-from app.text.language import content_words, fold, normalise
+from app.text.language import DOCUMENT_WORDS, content_words, fold, normalise
 
 _UNIT, _DATE = rf"(?:{alternatives('log.unit')})", rf"(?:{alternatives('log.date')})"
 _MONTHS = "jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec"
@@ -98,7 +97,7 @@ def changes_asked(query: str) -> ChangesAsked | None:
     else:
         cuts.append(cue.span())
     subject = _without(text, cuts)
-    if not any(fold(word) not in GENERAL for word in content_words(subject)):
+    if not any(fold(word) not in DOCUMENT_WORDS for word in content_words(subject)):
         return None
     when = whens[0] if whens else None
     return (
