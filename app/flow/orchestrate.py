@@ -15,11 +15,11 @@ from app.domain.tasks import ChatRequest, Message, Recollection
 from app.errors import AppError, ErrorCode
 from app.flow.answer_cache import MAX_ENTRIES, AnswerCache, cache_key, look_up
 from app.flow.planning import plan_directly
-from app.flow.state import RESERVE_SHARE, Asking, Decision, Floor, FlowLimits, Ports, Reply, RunContext, RunState
+from app.flow.state import RESERVE_SHARE, Asking, Decision, Floor, FlowLimits, Ports, RunContext, RunState
 from app.flow.trace import Trace
 from app.flow.wording import DEADLINE_MESSAGE
 from app.links import LinkGuard
-from app.reasoning import AgentOffer, Classification
+from app.reasoning import AgentOffer, Classification, Composition
 from app.reasoning.budget import Account, charged_to
 from app.reasoning.sentences import sentence
 from app.tasks.run import TaskRun
@@ -61,7 +61,7 @@ class Flow(ABC):
         with charged_to(self._account(principal, uuid4(), self.limits.task_deadline_ms / 1000)):
             found = await classify(self.ports, asking, offers)
             if (reply := reply_to(found)) is not None:
-                return ChitchatPlan(is_chitchat=True, chitchat_response=reply.text)
+                return ChitchatPlan(is_chitchat=True, chitchat_response=reply.answer)
             return await self._drafted(asking, found, offers)
 
     @abstractmethod
@@ -175,14 +175,14 @@ async def classify(ports: Ports, asking: Asking, offers: tuple[AgentOffer, ...])
     return found.model_copy(update={"language": asking.request.language})
 
 
-def reply_to(found: Classification) -> Reply | None:
+def reply_to(found: Classification) -> Composition | None:
     """What is said where nothing is asked; None where something is."""
     match found.kind:
         case "chitchat":
             text = LinkGuard((), language=found.language).clean(found.chitchat_response)
-            return Reply(text=text, outcome="chitchat", confidence=found.confidence)
+            return Composition(answer=text, outcome="chitchat", confidence=found.confidence)
         case "refused":
-            return Reply(text=sentence("refused", found.language), outcome="refused")
+            return Composition(answer=sentence("refused", found.language), outcome="refused")
         case _:
             return None
 

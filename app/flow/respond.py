@@ -10,7 +10,6 @@ from app.agents.run import guard_of
 from app.agents.step import StepOutcome, failure_of
 from app.domain.answer import ErrorAnswer, ExecutionMetadata, FinalAnswer, Outcome, PartialResult, to_json
 from app.domain.conflicts import Conflict
-from app.domain.deep import Report
 from app.domain.knowledge import Evidence
 from app.domain.plan import MATH_TOOL, ORCHESTRATOR, RAG_TOOL, RETRIEVAL_TOOLS, SUMMARY_TOOL, Plan
 from app.domain.tasks import TaskStatus
@@ -31,10 +30,7 @@ async def respond(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     """The last node: chitchat reply, answer, or error answer with what could be saved."""
     context = runtime.context
     if (reply := reply_to(state["classification"])) is not None:
-        said = Composition(
-            answer=reply.text, outcome=reply.outcome, reasoning="", confidence=reply.confidence, follow_up_questions=()
-        )
-        await _finish_answer(context, state, said, ())
+        await _finish_answer(context, state, reply, ())
     elif failed := failed_outcomes(context.outcomes):
         await fail(context, state, failed)
     else:
@@ -71,24 +67,23 @@ async def _finish_answer(
     metadata = context.trace.execution_metadata(context.outcomes, departments, resolution_applied=bool(verdicts))
     cache_answer(context, state, composition, evidence)
     await commit(
-        context, composition, composition.outcome, metadata, composition.confidence, evidence,
-        plan=_run_plan(state.get("plan"), context.outcomes), agent=answering_agent(context, state),
-        report=report_of(context.outcomes, context.ports.agents), conflicts=verdicts,
+        context, composition, metadata, evidence, plan=_run_plan(state.get("plan"), context.outcomes),
+        agent=answering_agent(context, state), report=report_of(context.outcomes, context.ports.agents),
+        conflicts=verdicts,
     )  # fmt: skip
 
 
 async def commit(
-    context: RunContext, text: Composition | Report, outcome: Outcome, metadata: ExecutionMetadata, confidence: float,
-    evidence: tuple[Evidence, ...] = (), *, plan: dict[str, Any] | None = None, agent: str | None = None,
-    report: str = "", conflicts: Sequence[Conflict] = (),
+    context: RunContext, said: Composition, metadata: ExecutionMetadata, evidence: tuple[Evidence, ...] = (), *,
+    plan: dict[str, Any] | None = None, agent: str | None = None, report: str = "", conflicts: Sequence[Conflict] = (),
 ) -> None:  # fmt: skip
     """End a run with the seed's final answer (§5), with everything the trace holds by now; `plan` is the plan as it
-    ended, `agent` whose answer counted, `report` see `flow.outputs`, `conflicts` what was weighed for it."""
+    ended, `agent` whose answer counted, `report` see `report_of`, `conflicts` what was weighed for it."""
     answer = FinalAnswer(
-        answer=text.answer, evidence=evidence, reasoning=text.reasoning, confidence_score=round(confidence, 4),
-        follow_up_questions=text.follow_up_questions, flow_action=context.trace.actions, execution_metadata=metadata,
+        answer=said.answer, evidence=evidence, reasoning=said.reasoning, confidence_score=round(said.confidence, 4),
+        follow_up_questions=said.follow_up_questions, flow_action=context.trace.actions, execution_metadata=metadata,
     )  # fmt: skip
-    result = _addressed(context, to_json(answer), outcome)
+    result = _addressed(context, to_json(answer), said.outcome)
     told = FinalReport(answer=result, report=report)
     await _finish(context, plan, TaskStatus.COMPLETED, result, told, conflicts, active_agent=agent)
 
@@ -200,8 +195,8 @@ async def answer_from_cache(state: RunState, runtime: Runtime[RunContext]) -> Ru
     spent = {"total_duration_ms": context.trace.elapsed_ms(), "accessible_departments": departments, "cached": True}
     metadata = known.metadata.model_copy(update=spent)
     await commit(
-        context, composition, composition.outcome, metadata, composition.confidence, known.evidence, plan=done,
-        agent=answering_agent(context, state), report=known.report, conflicts=known.verdicts,
+        context, composition, metadata, known.evidence, plan=done, agent=answering_agent(context, state),
+        report=known.report, conflicts=known.verdicts,
     )  # fmt: skip
     return {}
 

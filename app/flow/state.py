@@ -139,14 +139,6 @@ class RunContext:
         self.listener.on_message(Message(role="assistant", content=text))
 
 
-class Reply(Record):
-    """What is said to somebody who asked nothing: small talk answered, or a request refused."""
-
-    text: str
-    outcome: Literal["chitchat", "refused"]
-    confidence: float = 0.0
-
-
 Reason = Literal["better_match", "no_evidence"]
 """Why an agent hands over: the question belongs to another, whose documents bear on it at least as much; or nothing was
 found above ``min_relevance_score``. Never what a document says."""

@@ -185,9 +185,9 @@ class Composition(Record):
 
     answer: str
     outcome: Outcome
-    reasoning: str
-    confidence: float = Field(ge=0, le=1)
-    follow_up_questions: tuple[str, ...]
+    reasoning: str = ""
+    confidence: float = Field(ge=0, le=1, default=0.0)
+    follow_up_questions: tuple[str, ...] = ()
 
 
 class Reasoner(Protocol):

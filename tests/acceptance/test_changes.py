@@ -194,16 +194,6 @@ class TestRights:
             assert secret not in told.text
 
 
-class TestFollowUps:
-    async def test_ask_the_same_of_another_subject_and_since_another_day(self, house: Services) -> None:
-        first = await ask(house, "acme/lan", IDEAS)
-        session = first.answer["session_id"]
-        other = await ask(house, "acme/lan", "còn quy định đồng phục kho thì sao?", session_id=session)
-        assert sources(other) >= {UNIFORM_OLD.url, UNIFORM_NEW.url}
-        since = await ask(house, "acme/lan", "còn từ tháng 6/2026 thì sao?", session_id=session)
-        assert "Không có thay đổi nào về “quy định đồng phục kho”" in since.answer["answer"]
-
-
 class TestTheTool:
     async def test_is_left_out_where_the_request_leaves_it_out(self, house: Services) -> None:
         told = await ask(house, "acme/hoa", IDEAS, agents={"general": {"tools": [{"name": "rag_tool"}]}})

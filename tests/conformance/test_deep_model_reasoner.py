@@ -440,16 +440,15 @@ class TestPrompts:
             await mind.next_action(calls.expert_request(observations=many, research=steps, messages=said))
         assert server.requests[-1].prompt_tokens < MAX_PROMPT_TOKENS
 
-    async def test_the_newest_and_the_closest_observations_are_shown(
+    async def test_the_newest_observations_are_shown_and_the_others_named(
         self, server: ModelServer, mind: ModelDeepReasoner
     ) -> None:
-        near = Observation(tool="search_documents", query="mức trừ", text="NEAR mức trừ khi đi muộn " + "a" * 2_000)
         far = [Observation(tool="search_documents", query=f"q{n}", text=f"FAR{n} " + "b" * 2_300) for n in range(8)]
         newest = Observation(tool="search_documents", query="cuối", text="NEWEST")
         with paid():
-            await mind.next_action(calls.research_request(observations=(far[0], near, *far[1:], newest)))
+            await mind.next_action(calls.research_request(observations=(*far, newest)))
         told = server.requests[0].messages[-1][1]
-        assert "NEAR" in told
+        assert "FAR7" in told
         assert "NEWEST" in told
         assert "FAR0" not in told
         assert '"query": "q0", "left_out": true' in told

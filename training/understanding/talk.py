@@ -20,9 +20,8 @@ from rich.console import Console
 
 from app.embedding import Vectors
 from app.embedding.onnx import OnnxEmbedder
-from app.reasoning.local.chitchat import TALKS, Head, meant_rows, spelt_rows
+from app.reasoning.local.chitchat import TALKS, Head, Numbers, means_of, meant_rows, spelling_of, spelt_rows
 from app.reasoning.local.routing import elsewhere
-from app.reasoning.local.similarity import Middles, Numbers, Utterances, spelling_of
 from app.reasoning.local.wording import spelt_out
 from app.text.language import fold, normalise
 from bench.cases import VectorsOnDisk
@@ -204,7 +203,7 @@ async def run(given: argparse.Namespace, out: Console) -> None:
         embedder.keep()
         await embedder.aclose()
     fitted, arrays = Fit(rows, vectors[: len(rows)]), dict[str, Any](model=embedder.model)
-    middles = Middles.learn(Utterances(written, vectors[len(rows) :])).means
+    middles = means_of(written, vectors[len(rows) :])
     arrays |= {language: middle.astype(np.float16) for language, middle in middles.items()}
     for name in fitted.features:
         chances = fitted.left_out(name, given.train, given.held_out)

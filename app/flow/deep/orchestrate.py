@@ -27,11 +27,7 @@ REACT = "react"
 
 def visible_to(messages: tuple[DeepMessage, ...], party: Party, step: int = 0) -> tuple[DeepMessage, ...]:
     """The messages that concern an agent in its present work: what it said and was told itself in this `step` (0 =
-    none); all for the orchestrator, what was reported for the finalizer."""
-    if party == "orchestrator":
-        return messages
-    if party == "finalizer":
-        return tuple(one for one in messages if one.receiver in ("orchestrator", "finalizer"))
+    none)."""
     return tuple(one for one in messages if party in (one.sender, one.receiver) and one.step == step)
 
 

@@ -19,10 +19,9 @@ from app.flow.deep.state import Cause, DeepLimits, DeepState
 from app.flow.orchestrate import classify, reply_to, settle_permission
 from app.flow.resolve import cited, trace_resolution
 from app.flow.respond import commit, commit_failed, resolved_event
-from app.flow.state import Reply
 from app.flow.wording import SENTENCES, agent_outputs, all_ran_progress
 from app.links import LinkGuard
-from app.reasoning import Classification
+from app.reasoning import Classification, Composition
 from app.reasoning.budget import LimitReached
 from app.reasoning.deep import CritiqueRequest, DecomposeRequest, TellRequest
 
@@ -278,16 +277,19 @@ async def _answer(context: DeepContext, deep: DeepState, report: Report, outcome
     confidence = deep.working.confidence if is_found and deep.working else 0.0
     evidence = cited(_sources(deep)) if is_found else ()
     metadata, plan = _metadata(context, bool(deep.verdicts)), ended_plan_of(context, deep)
-    await commit(context.run, report, outcome, metadata, confidence, evidence, plan=plan, conflicts=deep.verdicts)
+    said = Composition(
+        answer=report.answer, outcome=outcome, reasoning=report.reasoning, confidence=confidence,
+        follow_up_questions=report.follow_up_questions,
+    )  # fmt: skip
+    await commit(context.run, said, metadata, evidence, plan=plan, conflicts=deep.verdicts)
     context.run.listener.remember_turn(None, deep.asked.question, found=is_found)
 
 
-async def _reply(context: DeepContext, deep: DeepState, reply: Reply) -> None:
-    context.run.stream_text(reply.text, "finalizer", streaming=False)
+async def _reply(context: DeepContext, deep: DeepState, reply: Composition) -> None:
+    context.run.stream_text(reply.answer, "finalizer", streaming=False)
     context.trace.stage("finalizer", "finalizer", context.since, True, {"outcome": reply.outcome})
     context.yield_floor()
-    report = Report(answer=reply.text, reasoning="", solved=False)
-    await commit(context.run, report, reply.outcome, _metadata(context, False), reply.confidence)
+    await commit(context.run, reply, _metadata(context, False))
 
 
 def _metadata(context: DeepContext, weighed: bool) -> ExecutionMetadata:

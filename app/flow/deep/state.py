@@ -14,8 +14,7 @@ from app.domain.conflicts import Conflict
 from app.domain.deep import Asked, Critique, DeepMessage, DeepPlan, Observation, Research, Reviewed, Stage, Working
 from app.domain.knowledge import Finding
 from app.domain.record import Record
-from app.flow.state import Reply
-from app.reasoning import ResolvedPoint
+from app.reasoning import Composition, ResolvedPoint
 
 
 class DeepLimits(Record):
@@ -36,7 +35,7 @@ class DeepLimits(Record):
         return max(4 * tries, 2 * self.max_tool_calls) + 8
 
 
-VERSION = 1
+VERSION = 2
 """Of the stored form; a state of another version is not gone on with."""
 Cause = Literal["plan", "research", "expert", "deadline", "budget"]
 """Why a run gives up: the tries of a stage are used up, or what all stages share is."""
@@ -62,7 +61,8 @@ class DeepState(Record):
     """The asker's own words: addresses and figures of tool calls may come from here, not from what a mind wrote."""
     searched_on: date | None = None
     """The day whose documents are read; None = today."""
-    reply: Reply | None = None
+    reply: Composition | None = None
+    """What is said where nothing was asked."""
 
     plan: DeepPlan | None = None
     is_plan_approved: bool = False

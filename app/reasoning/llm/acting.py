@@ -11,12 +11,12 @@ from app.domain.deep import Working
 from app.domain.knowledge import Finding
 from app.reasoning.budget import note_downgrade
 from app.reasoning.deep import Action, ActRequest, Found, Solved, ToolWish
-from app.reasoning.llm import deep_telling
-from app.reasoning.llm.deep_telling import findings_of
+from app.reasoning.llm import telling
 from app.reasoning.llm.grounds import Grounds, texts_of
 from app.reasoning.llm.ladder import Ladder
 from app.reasoning.llm.shapes import ACTIONS, FoundShape, SolvedShape, ToolShape
 from app.reasoning.llm.structured import Question, ask
+from app.reasoning.llm.telling import findings_of
 from app.reasoning.sentences import sentence
 from app.text.language import clean, normalise
 
@@ -44,8 +44,8 @@ async def acted(ladder: Ladder, request: ActRequest) -> Action:
     language, grounds = request.asked.language, _grounds(request)
     shape = ACTIONS[request.role, request.calls_left > 0 and bool(request.tools)]
     question = Question(
-        purpose_of(request), language, deep_telling.act(request), shape, _TOKENS[request.role], _SHARE,
-        deep_telling.tools(request.tools, language), lambda reply: _wrong(reply.action, request, grounds),
+        purpose_of(request), language, telling.act(request), shape, _TOKENS[request.role], _SHARE,
+        telling.tools(request.tools, language), lambda reply: _wrong(reply.action, request, grounds),
     )  # fmt: skip
     match (await ask(ladder, question)).action:
         case ToolShape() as call:

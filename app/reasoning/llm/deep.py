@@ -9,7 +9,7 @@ import re
 from app.domain.deep import Critique, DeepPlan, Report, Working
 from app.domain.knowledge import Language, without_citations
 from app.reasoning.deep import Action, ActRequest, CritiqueRequest, DecomposeRequest, DeepReasoner, TellRequest
-from app.reasoning.llm import acting, deep_telling
+from app.reasoning.llm import acting, telling
 from app.reasoning.llm.grounds import Grounds, texts_of
 from app.reasoning.llm.ladder import Ladder
 from app.reasoning.llm.shapes import CritiqueShape, DeepPlanShape, ReportShape
@@ -86,11 +86,11 @@ async def decomposed(ladder: Ladder, request: DecomposeRequest) -> DeepPlan:
     """The model's plan. Raises `ModelFailed`."""
     language, asked = request.asked.language, request.asked.question
     offered = [
-        deep_telling.tools(request.researcher, language, "tools_of_researcher"),
-        deep_telling.tools(request.expert, language, "tools_of_expert"),
+        telling.tools(request.researcher, language, "tools_of_researcher"),
+        telling.tools(request.expert, language, "tools_of_expert"),
     ]
     question = Question(
-        "deep_plan", language, deep_telling.decompose(request), DeepPlanShape, _PLAN_TOKENS, _SHARE, "\n".join(offered),
+        "deep_plan", language, telling.decompose(request), DeepPlanShape, _PLAN_TOKENS, _SHARE, "\n".join(offered),
         lambda reply: _wrong_plan(reply, request),
     )  # fmt: skip
     reply = await ask(ladder, question)
@@ -132,7 +132,7 @@ def _format(text: str, question: str) -> str:
 async def criticised(ladder: Ladder, request: CritiqueRequest) -> Critique:
     """The verdict. Raises `ModelFailed`."""
     question = Question(
-        "deep_review", request.asked.language, deep_telling.criticise(request), CritiqueShape, _REVIEW_TOKENS, _SHARE,
+        "deep_review", request.asked.language, telling.criticise(request), CritiqueShape, _REVIEW_TOKENS, _SHARE,
         check=lambda reply: [] if reply.approved or clean(reply.feedback).strip() else [_NO_REASON],
     )  # fmt: skip
     reply = await ask(ladder, question)
@@ -168,7 +168,7 @@ async def told(ladder: Ladder, request: TellRequest, working: Working, by_rule: 
     known = texts_of(working.observations, request.research, working.findings)
     grounds = Grounds([*handed, *known], request.asked.question)
     question = Question(
-        "deep_tell", request.asked.language, deep_telling.tell(request, working), ReportShape, _TELL_TOKENS,
+        "deep_tell", request.asked.language, telling.tell(request, working), ReportShape, _TELL_TOKENS,
         _TELL_SHARE, check=lambda reply: _wrong_answer(_answer(reply, request), request, working, grounds),
     )  # fmt: skip
     reply = await ask(ladder, question)

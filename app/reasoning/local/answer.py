@@ -3,18 +3,14 @@
 Which spans are told, and whether they are an answer, is decided by the reader's probabilities and the text's form.
 """
 
-import re
-from collections.abc import Callable, Mapping, Sequence
-from decimal import Decimal
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from app.domain.knowledge import Finding, Language, Quote, evidence_of
 from app.reasoning import AnswerRequest, Review
+from app.reasoning.local.arguments import states_formula
 from app.reasoning.local.cues import sentences
-from app.reasoning.local.decompose import sub_queries_of
-from app.reasoning.local.intents import intents_of
-from app.reasoning.local.math_arguments import states_formula
-from app.reasoning.local.numbers import numbers_of
+from app.reasoning.local.intents import intents_of, sub_queries_of
 from app.reasoning.local.pieces import Unit, units_of
 from app.reasoning.local.rendering import render
 from app.reasoning.local.wording import titles_of
@@ -33,8 +29,6 @@ _PART = 0.5
 _MAX_CHARS = 1_100
 
 Standing = Literal["answer", "closest", "nothing"]
-_NUMBERING_OR_RESULT = re.compile(r"^\s*\d{1,2}[.)]\s|[=≈]\s*[£$€]?[\d.,]+", re.MULTILINE)
-"""Numbers of list items, and results of calculations: they are made here, not quoted."""
 
 
 async def answer(request: AnswerRequest, reader: Reader) -> Finding:
@@ -83,7 +77,9 @@ def _told(query: str, reading: Reading) -> tuple[Quote, ...]:
     quotes = quotes_of(reading)
     if not quotes or "calculation" not in intents_of(query):
         return quotes
-    formula = quote_beside(reading, lambda piece: states_formula(piece.quote, piece.passage))
+    document = reading.pieces[0].passage.document_id
+    stating = (one for one in reading.pieces if states_formula(one.quote, one.passage))
+    formula = next((_quote(one, (one.start, one.end)) for one in stating if one.passage.document_id == document), None)
     if formula is None or any(formula.text in quote.text for quote in quotes):
         return quotes
     return (*quotes, formula)
@@ -107,15 +103,6 @@ def quotes_of(reading: Reading) -> tuple[Quote, ...]:
     return tuple(
         quote for at, quote in enumerate(quotes) if not any(_holds(other, quote) for other in quotes[:at])
     )  # fmt: skip
-
-
-def quote_beside(reading: Reading, is_wanted: Callable[[Piece], bool]) -> Quote | None:
-    """Quote the best piece of a kind in the document of the best piece, by itself; None where there is none."""
-    document = reading.pieces[0].passage.document_id
-    for piece in reading.pieces:
-        if piece.passage.document_id == document and is_wanted(piece):
-            return _quote(piece, (piece.start, piece.end))
-    return None
 
 
 def rivals_of(reading: Reading) -> tuple[Quote, ...]:
@@ -174,7 +161,10 @@ def _fitting_end(start: int, units: Sequence[Unit]) -> int:
 
 
 def review_finding(finding: Finding, language: Language) -> Review:
-    """Refuses a finding that says nothing though it claims to, quotes what no passage holds, or states new numbers."""
+    """Refuses a finding that says nothing though it claims to, or quotes what no passage holds.
+
+    What it says beyond its quotes, only a language model can: whoever asks one holds it against them (`Grounds`).
+    """
     if not finding.found:
         return Review(approved=True)
     reasons = sentences("review", language)
@@ -183,21 +173,4 @@ def review_finding(finding: Finding, language: Language) -> Review:
     for quote in finding.quotes:
         if quote.text not in quote.passage.text and quote.text not in quote.passage.section:
             return Review(approved=False, reason=reasons["unquoted"].format(title=quote.passage.title))
-    return Review(approved=True) if _numbers_are_quoted(finding) else Review(approved=False, reason=reasons["number"])
-
-
-def _numbers_are_quoted(finding: Finding) -> bool:
-    """Numbers of an answer from documents stand in its quotes; computed and counted ones have none to stand in, and
-    what lays versions side by side names their days."""
-    if not finding.quotes or finding.compares or any(evidence.source_type != "rag" for evidence in finding.evidence):
-        return True
-    stated = numbers_of(_NUMBERING_OR_RESULT.sub(" ", finding.answer), language_of(finding))
-    held = frozenset[Decimal]().union(
-        *(numbers_of(f"{quote.passage.text} {quote.passage.section}", language_of(finding)) for quote in finding.quotes)
-    )
-    return stated <= held
-
-
-def language_of(finding: Finding) -> Language:
-    """The language of what a finding quotes, which decides how its numbers are read."""
-    return "en" if finding.quotes and finding.quotes[0].passage.language == "en" else "vi"
+    return Review(approved=True)

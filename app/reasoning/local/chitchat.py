@@ -1,25 +1,76 @@
-"""Small talk: telling it from questions by one trained classifier, and answering it in kind.
+"""Utterances in numbers; and small talk, told from questions by them and answered in kind.
 
 A softmax over the spelling of a text and, where there is one, its vector. ``training/understanding/talk.py`` fits it;
 docs/understanding.md says on what, and how well it does.
 """
 
 import io
-from collections.abc import Mapping, Sequence
+import re
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
+from itertools import pairwise
 from typing import Any, Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from app.domain.knowledge import Language
-from app.embedding import Embedder, EmbeddingUnavailable
+from app.embedding import Embedder, EmbeddingUnavailable, Vectors
 from app.reasoning import AgentOffer
 from app.reasoning.local.cues import sentences
-from app.reasoning.local.similarity import Numbers, spelling_of, unit
 from app.reasoning.local.wording import Part, listed, shown
-from app.text.language import is_unaccented_vietnamese
+from app.text.language import fold, guess_language, is_unaccented_vietnamese, normalise
+
+Numbers = npt.NDArray[np.float32]
+
+BUCKETS = 4096
+"""Columns into which words, neighbouring words and runs of letters are hashed."""
+_LONGEST_REMARK = 300
+"""Characters that are looked at: nobody's small talk is longer."""
+_RUN_LENGTHS, _RUN_WEIGHT = (3, 4), 0.5
+_WORD = re.compile(r"[^\W_]+")
+
+
+def spelling_of(texts: Sequence[str]) -> Numbers:
+    """Shape (texts, `BUCKETS`): how often each word, pair of words and run of letters stands in a text."""
+    counted = np.zeros((len(texts), BUCKETS), dtype=np.float32)
+    for row, text in zip(counted, texts, strict=True):
+        for gram, times in Counter(_grams(text)).items():
+            row[zlib.crc32(gram.encode()) % BUCKETS] += times * (_RUN_WEIGHT if gram[0] == "~" else 1.0)
+    return counted
+
+
+def _grams(text: str) -> Iterator[str]:
+    words = _WORD.findall(fold(normalise(text[:_LONGEST_REMARK])).lower())
+    yield from words
+    yield from (f"{first} {second}" for first, second in pairwise(["^", *words, "$"]))
+    line = f" {' '.join(words)} "
+    for length in _RUN_LENGTHS:
+        yield from (f"~{line[at : at + length]}" for at in range(len(line) - length + 1))
+
+
+_FEWEST = 20
+"""Texts of a language that tell its mean; fewer are taken with all others."""
+
+
+def means_of(texts: Sequence[str], vectors: Vectors) -> Mapping[Language, Vectors]:
+    """The mean vector of each language. Taken out of vectors, what is left compares across languages."""
+    spoken = np.array([guess_language(text) for text in texts])
+    languages: tuple[Language, ...] = ("vi", "en")
+    own = {language: vectors[spoken == language] for language in languages}
+    return {language: (rows if len(rows) >= _FEWEST else vectors).mean(axis=0) for language, rows in own.items()}
+
+
+def unit(rows: Numbers) -> Numbers:
+    """Rows of length 1; rows of zeros stay."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    scaled: Numbers = (rows / np.where(lengths > 0, lengths, 1.0)).astype(np.float32, copy=False)
+    return scaled
+
 
 Talk = Literal["greeting", "thanks", "agreement", "goodbye", "identity", "ability", "mood", "complaint", "smalltalk"]
 TALKS: tuple[Talk, ...] = get_args(Talk)
@@ -70,12 +121,9 @@ def stored_heads() -> Heads:
     content = files(__package__).joinpath("small_talk.npz").read_bytes()
     with np.load(io.BytesIO(content), allow_pickle=False) as held:
         heads = {name: _head(held, name) for name in ("spelt", "meant")}
-        rarity, middle = held["rarity"].astype(np.float32), held["middle"].astype(np.float32)
-        by_language: dict[Language, Numbers] = {
-            "vi": held["vi"].astype(np.float32),
-            "en": held["en"].astype(np.float32),
-        }
-        return Heads(**heads, rarity=rarity, middle=middle, middles=by_language, model=str(held["model"]))
+        small = {name: held[name].astype(np.float32) for name in ("rarity", "middle", "vi", "en")}
+        middles: dict[Language, Numbers] = {"vi": small["vi"], "en": small["en"]}
+        return Heads(**heads, rarity=small["rarity"], middle=small["middle"], middles=middles, model=str(held["model"]))
 
 
 def _head(held: Any, name: str) -> Head:

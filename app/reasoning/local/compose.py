@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from app.domain.answer import Outcome
 from app.domain.knowledge import Finding, Language, Quote, without_citations
 from app.reasoning import ComposeRequest, Composition, ResolvedPoint
+from app.reasoning.local.arguments import states_formula
 from app.reasoning.local.cues import sentences
 from app.reasoning.local.intents import intents_of
-from app.reasoning.local.math_arguments import states_formula
 from app.reasoning.local.rendering import further_questions, render
 from app.reasoning.local.terms import bag_of, share_in
 from app.reasoning.local.wording import listed, shown, titles_of
@@ -84,14 +84,11 @@ def _by_query(request: ComposeRequest) -> list[_Told]:
     for finding in request.findings:
         if finding.answer and finding.answer in request.computations:
             continue
-        is_refused = bool(request.refusals) and finding.is_closest and not _states_formula(finding)
+        has_formula = any(states_formula(quote.text, quote.passage) for quote in finding.quotes)
+        is_refused = bool(request.refusals) and finding.is_closest and not has_formula
         own = finding.model_copy(update={"found": False}) if is_refused else finding
         groups.setdefault(finding.query, []).append(own)
     return [_Told(query, tuple(findings)) for query, findings in groups.items()]
-
-
-def _states_formula(finding: Finding) -> bool:
-    return any(states_formula(quote.text, quote.passage) for quote in finding.quotes)
 
 
 def _outcome(request: ComposeRequest, told: Sequence[_Told]) -> Outcome:

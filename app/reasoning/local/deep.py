@@ -1,18 +1,17 @@
 """`LocalDeepReasoner`: the agents of the deep flow where no language model thinks.
 
-It does only what can be shown: splits a question at its clauses, searches each part, and quotes. It calculates a sum
-the question states itself, or a formula that a quote states, with figures of the question or a quote. Where a part is
-not found or a figure is missing it shows the rules it found, says what is missing, and the run is not answered.
+It does only what can be shown: splits a question at its clauses, searches each part, and quotes; a sum that the
+question states itself it calculates. Where a part is not found, or the question gives figures of its own that the rules
+found would have to be applied to, it shows these rules, says what is missing, and the run is not answered.
 """
 
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
 from textwrap import shorten
 
 from app import __version__
 from app.domain.deep import Critique, DeepPlan, Report, Working
 from app.domain.knowledge import Finding, Language
-from app.domain.plan import FILES_TOOL, LOG_TOOL, MATH_TOOL, RAG_TOOL
+from app.domain.plan import FILES_TOOL, LOG_TOOL, RAG_TOOL
 from app.reasoning.deep import (
     Action,
     ActRequest,
@@ -25,19 +24,15 @@ from app.reasoning.deep import (
     ToolWish,
 )
 from app.reasoning.local.cues import sentences
-from app.reasoning.local.decompose import sub_queries_of
-from app.reasoning.local.intents import CURRENCIES, asks_money, intents_of, named_places, wants_log
-from app.reasoning.local.math_arguments import math_arguments
-from app.reasoning.local.numbers import amounts_in, numbers_of, ranges_in
+from app.reasoning.local.intents import intents_of, named_places, sub_queries_of, wants_log
+from app.reasoning.local.numbers import amounts_in
 from app.reasoning.local.rendering import further_questions
 from app.reasoning.local.sums import reckoning_asked
-from app.text.language import fold, normalise
-from app.text.numbers import plain
+from app.text.language import normalise
 
 _MOST_QUOTES = 4
 _MOST_CHARS = 1_200
 _MOST_TRACE_CHARS = 400
-_LANGUAGES: tuple[Language, ...] = ("vi", "en")
 _CALCULATED = 0.85
 """Confidence in the result of a tool that traced its operands."""
 
@@ -57,7 +52,7 @@ class LocalDeepReasoner:
         if reckoning_asked(question) is None and _search_tools(question, request.researcher, files=bool(asked.files)):
             earlier = request.previous.research if request.feedback and request.previous else ()
             steps = [step for step in (*earlier, *sub_queries_of(question, asked.language)) if step.strip()]
-        logic = (said["logic"], said["logic_formula"]) if steps else (said["logic_sum"],)
+        logic = (said["logic" if steps else "logic_sum"],)
         research = tuple(dict.fromkeys(steps))[: request.max_research_steps]
         return DeepPlan(question=question, research=research, logic=logic)
 
@@ -66,14 +61,12 @@ class LocalDeepReasoner:
         return _research(request) if request.role == "researcher" else _work(request)
 
     async def criticise(self, request: CritiqueRequest) -> Critique:
-        """Send back what is empty or states figures from nowhere."""
+        """Send back an answer that is empty: what is quoted or computed here needs no second look."""
         step = request.research.step if request.research is not None else 0
-        working, said, feedback = request.working, sentences("deep", request.asked.language), ""
-        if request.research is None and working is not None and working.solved:
-            strays = _strays(request, working)
-            feedback = said["ungrounded"].format(figures=", ".join(strays)) if strays else ""
-            feedback = feedback if working.answer.strip() else said["empty"]
-        return Critique(of=request.of, approved=not feedback, feedback=feedback, step=step)
+        working = request.working if request.research is None else None
+        is_empty = working is not None and working.solved and not working.answer.strip()
+        feedback = sentences("deep", request.asked.language)["empty"] if is_empty else ""
+        return Critique(of=request.of, approved=not is_empty, feedback=feedback, step=step)
 
     async def tell(self, request: TellRequest) -> Report:
         """The quotes or the result, or what is missing with the rules that were found; with the trace."""
@@ -115,33 +108,27 @@ def _research(request: ActRequest) -> Action:
 
 
 def _work(request: ActRequest) -> Action:
-    """The expert: a stated sum, a stated formula, or the quotes; unsolved when anything is missing."""
+    """The expert: a stated sum, or the quotes; unsolved when anything is missing."""
     asked, said = request.asked, sentences("deep", request.asked.language)
     findings = _findings_of(request)
     own = reckoning_asked(asked.question) if not request.research else None
     if own is not None:
         tool = next((tool.name for tool in request.tools if own.fits(tool.name)), None)
         wish = ToolWish(tool=tool, query=asked.question, arguments=dict(own.values)) if tool else None
-        return _computed(request, wish, ())
+        return _computed(request, wish)
     lacking = [one.task for one in request.research if not one.found]
     if lacking or not findings:
         parts = "; ".join(part.rstrip(" ?.") for part in lacking or [asked.question])
         return _unsolved(request, said["missing_parts"].format(parts=parts), findings)
     question = normalise(asked.question)
-    if "calculation" in intents_of(question):
-        read = math_arguments(question, findings, asked.language)
-        if read.values.get("expression") and any(ground in question for ground in read.grounds):
-            query = said["calculate"].format(expression=read.values["expression"])
-            wish = ToolWish(tool=MATH_TOOL, query=query, arguments=read.values, why="; ".join(read.grounds))
-            return _computed(request, wish if MATH_TOOL in {tool.name for tool in request.tools} else None, findings)
-        why = said["missing_values"].format(values=", ".join(read.missing)) if read.missing else said["no_formula"]
-        return _unsolved(request, why, findings)
-    if not _speaks_of_figures(question, asked.language, findings) or _asks_sum(question, asked.language):
+    if "calculation" in intents_of(question) or any(one.unit for one in amounts_in(question, asked.language)):
         return _unsolved(request, said["no_formula"], findings)
     text = "\n\n".join(dict.fromkeys(one.answer for one in findings))
     values = [one.value for research in request.research for one in research.observations if one.value]
-    answer = values[0] if len(findings) == len(values) == 1 else text
-    return _solved(request, answer, text, findings, computed=False)
+    return _solved(
+        request, values[0] if len(findings) == len(values) == 1 else text, text,
+        steps=_rules(findings, asked.language), confidence=min(one.confidence for one in findings), findings=findings,
+    )  # fmt: skip
 
 
 def _findings_of(request: ActRequest) -> tuple[Finding, ...]:
@@ -151,48 +138,27 @@ def _findings_of(request: ActRequest) -> tuple[Finding, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def _computed(request: ActRequest, wish: ToolWish | None, findings: Sequence[Finding]) -> Action:
+def _computed(request: ActRequest, wish: ToolWish | None) -> Action:
     """The call, then its result; unsolved when there is no tool or it failed."""
-    said, calls = (
-        sentences("deep", request.asked.language),
-        {(one.tool, one.query): one for one in request.observations},
-    )
+    calls = {(one.tool, one.query): one for one in request.observations}
     made = calls.get((wish.tool, wish.query)) if wish else None
     if wish is not None and made is None and request.calls_left > 0:
         return wish
     if made is None or made.failed or not (result := (made.value or made.text).strip()):
-        return _unsolved(request, said["tool_failed"].format(reason=made.text if made else request.task), findings)
-    return _solved(request, result, made.text.strip() or result, (*findings, *made.findings), computed=True)
+        said = sentences("deep", request.asked.language)
+        return _unsolved(request, said["tool_failed"].format(reason=made.text if made else request.task), ())
+    text = made.text.strip() or result
+    return _solved(request, result, text, steps=[text], confidence=_CALCULATED, findings=made.findings)
 
 
-def _solved(request: ActRequest, answer: str, text: str, findings: Sequence[Finding], *, computed: bool) -> Solved:
+def _solved(
+    request: ActRequest, answer: str, text: str, *, steps: Sequence[str], confidence: float, findings: Sequence[Finding]
+) -> Solved:
     working = Working(
-        answer=answer, text=text, solved=True,
-        steps=(*_rules(findings, request.asked.language), *([text] if computed else [])),
-        confidence=min([*([_CALCULATED] if computed else []), *(one.confidence for one in findings)]),
-        findings=tuple(findings), observations=request.observations,
+        answer=answer, text=text, solved=True, steps=tuple(steps), confidence=confidence, findings=tuple(findings),
+        observations=request.observations,
     )  # fmt: skip
     return Solved(working=working)
-
-
-def _speaks_of_figures(question: str, language: Language, findings: Sequence[Finding]) -> bool:
-    """Whether quotes state each measured figure of the question, or a range that holds it: then they answer for it."""
-    stated = [amount for amount in amounts_in(question, language) if amount.unit]
-    texts = [(quote.text, quote.passage.language) for one in findings for quote in one.quotes]
-    ranges = [found for text, written in texts for found in ranges_in(text, "en" if written == "en" else "vi")]
-    amounts = {
-        (amount.value, amount.unit) for text, written in texts
-        for amount in amounts_in(text, "en" if written == "en" else "vi")
-    }  # fmt: skip
-    return all(
-        (one.value, one.unit) in amounts or any(r.unit in ("", one.unit) and r.holds(one) for r in ranges)
-        for one in stated
-    )
-
-
-def _asks_sum(question: str, language: Language) -> bool:
-    """Whether an amount is asked for that depends on a stated amount of money: quoting its rule does not answer."""
-    return asks_money(fold(question).lower()) and any(one.unit in CURRENCIES for one in amounts_in(question, language))
 
 
 def _rules(findings: Sequence[Finding], language: Language) -> list[str]:
@@ -212,16 +178,6 @@ def _unsolved(request: ActRequest, why: str, findings: Sequence[Finding]) -> Sol
         observations=request.observations,
     )  # fmt: skip
     return Solved(working=working)
-
-
-def _strays(request: CritiqueRequest, working: Working) -> list[str]:
-    """Figures of an answer that neither the question, a quote nor a tool states."""
-    texts = [request.asked.question]
-    for finding in (*working.findings, *(found for one in request.earlier for found in one.findings)):
-        texts += [finding.answer, *(f"{q.passage.section}\n{q.passage.text}" for q in finding.quotes)]
-    texts += [text for one in working.observations if not one.failed for text in (one.text, one.value)]
-    known = frozenset[Decimal]().union(*(numbers_of(text, language) for text in texts for language in _LANGUAGES))
-    return [plain(one) for one in sorted(numbers_of(working.answer, request.asked.language)) if one not in known]
 
 
 def _why(request: TellRequest) -> str:

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from itertools import takewhile
 
 from app.domain.tasks import Message
-from app.reasoning.local.changes import changes_of_anew, changes_since_anew
 from app.reasoning.local.chitchat import is_remark
 from app.reasoning.local.cues import alternatives, word_list
-from app.reasoning.local.decompose import sub_queries_of
+from app.reasoning.local.intents import sub_queries_of
 from app.reasoning.local.terms import stemmed
 from app.reasoning.local.wording import Part, lower_first, spelt_out, tidy
 from app.text.language import fold, guess_language, normalise
@@ -25,7 +24,6 @@ _ENDS_THI_SAO = re.compile(r"^(?P<topic>.+?)\s+(?:thì sao|thi sao)\s*[?!.]*$", 
 _AND = re.compile(r"^(?:and|và|va|còn|con|thế|the|vậy|vay|so|but|or|hoặc)[,\s]+", re.IGNORECASE)
 _PREPOSITION = re.compile(rf"^(?:{alternatives('follow_up.preposition')})\b", re.IGNORECASE)
 _PRONOUN = re.compile(rf"\b(?:{alternatives('follow_up.pronoun')})\b", re.IGNORECASE)
-_DUMMY = re.compile(rf"\b(?:{alternatives('follow_up.dummy')})\b", re.IGNORECASE)
 _ADDED = re.compile(r", (?:đối với|for) [^,?]+\?$")
 _FREE_WORDS, _FREE_WHEN_OPENED = 1.4, {"vi": 2.3, "en": 1.8}
 """A question naming less than this leans on the one before it; after “thế”, “còn”, “and” sooner."""
@@ -122,14 +120,10 @@ def _applied_to(standing: str, topic: str) -> str:
     question = _ADDED.sub("?", sub_queries_of(standing, guess_language(standing))[0])
     if Part.of(topic).asks and not _PREPOSITION.match(topic):
         return _leaning(topic, standing)
-    if since := changes_since_anew(standing, topic):
-        return since
     for parallel in (*_VARIATIONS, _other_name):
         replaced, by = parallel(question.rstrip("?"), topic)
         if replaced:
             return tidy(question.replace(replaced, _cased(by, replaced), 1), question=True)
-    if other := changes_of_anew(standing, topic):
-        return other
     joint = " " if _PREPOSITION.match(topic) else ", đối với " if guess_language(question) == "vi" else ", for "
     return tidy(f"{question.rstrip('?')}{joint}{topic}", question=True)
 
@@ -210,8 +204,7 @@ def _cased(topic: str, replaced: str) -> str:
 
 
 def _leans_by_pronoun(text: str) -> bool:
-    bare = _DUMMY.sub("", text)
-    return bool(_PRONOUN.search(bare)) and Part.of(_PRONOUN.sub("", bare)).weight < 2 * _FREE_WORDS
+    return bool(_PRONOUN.search(text)) and Part.of(_PRONOUN.sub("", text)).weight < 2 * _FREE_WORDS
 
 
 def _leaning(text: str, standing: str) -> str:

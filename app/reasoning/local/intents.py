@@ -1,4 +1,5 @@
-"""What a question wants done besides looking something up: calculating, comparing, summarising, reading logs."""
+"""What an utterance wants: the separate questions in it, and what each wants done besides looking something up:
+calculating, comparing, summarising, reading logs."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -12,7 +13,8 @@ from app.reasoning.local.changes import asks_changes
 from app.reasoning.local.cues import alternatives
 from app.reasoning.local.numbers import amounts_in
 from app.reasoning.local.sums import reckoning_asked
-from app.reasoning.local.wording import compares
+from app.reasoning.local.terms import bag_of
+from app.reasoning.local.wording import Part, compares, tidy
 from app.text.language import fold, guess_language, normalise
 
 Intent = Literal["calculation", "comparison", "summary", "log"]
@@ -56,12 +58,6 @@ def wants_log(query: str) -> bool:
     recorded = 2 * bool(_LOG_WORD.search(bare)) + bool(_PERIOD.search(bare)) + bool(_RANKING.search(bare))
     named = bool(_HOST.search(bare)) + bool(_MACHINE.search(bare)) + bool(_EVENT.search(bare))
     return recorded >= 1 and recorded + named >= _LOG_EVIDENCE
-
-
-def goes_on_about_logs(query: str, before: str) -> bool:
-    """Whether `query` asks what is most frequent of what `before` asks the logs: “…, which error was most frequent?”"""
-    bare = fold(normalise(query)).lower()
-    return bool(_RANKING.search(bare)) and not _POLICY.search(bare) and wants_log(f"{before} {query}")
 
 
 def _wants_calculation(query: str, bare: str) -> bool:
@@ -157,3 +153,103 @@ def needs_steps(query: str, language: Language) -> bool:
     flat = fold(normalise(query)).lower()
     counted = {amount.unit for amount in amounts_in(query, language)} & _COUNTED
     return asks_money(flat) and (len(counted) > 1 or bool(counted and _TOTAL.search(flat)))
+
+
+_SENTENCE_END = re.compile(r"(?<=[?!;\n])\s+|(?<=[^\W\d_]{2}[.:])\s+(?=[^\W\d_])|\n+")
+_JOINTS = re.compile(
+    r"\s*,\s*(?:và|va|and|còn|con|đồng thời|also)?\s+|\s+(?:và|va|and|đồng thời|cũng như|as well as)\s+", re.IGNORECASE
+)
+_ASKS_FIRST = re.compile(rf"^(?:{alternatives('decompose.asks_first')})\b", re.IGNORECASE)
+_LEANS = re.compile(rf"\b(?:{alternatives('decompose.leans')})\b", re.IGNORECASE)
+_OTHER_THING = re.compile(r"\b(?:the|an?|our|my|your)\s+\w", re.IGNORECASE)
+_NAMED, _PHRASE, _ASKED = 1.0, 1.3, 0.8
+"""Weight of one thing named, of one named by a phrase, and of what a question in front is about."""
+_SHORT_TOPIC_WORDS = 5
+_WHAT_IS_IT = " của công ty là gì"
+"""Behind a Vietnamese topic that is asked about by itself, which asks nothing as it stands: the only words added."""
+_LONGEST_LIST = 6
+
+
+def sub_queries_of(query: str, language: Language) -> tuple[str, ...]:
+    """The questions of a query in order, at least one, in its own words; lists of nouns stay together.
+
+    It is split where both sides ask by themselves. What it tells before the first question goes in front of each.
+    """
+    told, sentences = _told_and_asked(_sentences(normalise(query)))
+    clauses = [clause for sentence in sentences for clause in _clauses(sentence, language)]
+    found = [tidy(f"{told} {clause}".lstrip(), question=_asks(clause)) for clause in clauses]
+    return tuple(dict.fromkeys(found))[:_LONGEST_LIST] or (tidy(query, question=True),)
+
+
+def _sentences(query: str) -> list[str]:
+    """The sentences of a query; what does not ask by itself (“What now?”) belongs to the question before it."""
+    found: list[str] = []
+    for piece in _SENTENCE_END.split(query):
+        if found and _belongs_to(found[-1], piece):
+            found[-1] = f"{found[-1]} {piece}"
+        elif piece.strip(" ?!.;"):
+            found.append(piece)
+    return found
+
+
+def _belongs_to(before: str, piece: str) -> bool:
+    """Whether a sentence asks nothing by itself after one that asks."""
+    asks_alone = _asks(piece) and Part.of(piece).weight >= _NAMED and not _LEANS.search(piece)
+    return not (asks_alone and "?" in piece) if "?" in before else _asks(before) and not asks_alone
+
+
+def _told_and_asked(sentences: list[str]) -> tuple[str, list[str]]:
+    """“I want to work from Spain for a week.” is told before the questions that follow it."""
+    marked = any("?" in sentence for sentence in sentences)
+    asking = (at for at, one in enumerate(sentences) if ("?" in one if marked else _asks(one)))
+    first = next(asking, len(sentences) - 1)
+    return " ".join(sentences[:first]), sentences[first:]
+
+
+def _clauses(sentence: str, language: Language) -> list[str]:
+    """The questions of one sentence; neighbours that do not stand alone are put together again."""
+    clauses, at, before = [""], 0, ""
+    for mark in (*_JOINTS.finditer(sentence), None):
+        text = sentence[at : mark.start() if mark else len(sentence)]
+        if clauses[-1] and _begins_question(clauses[-1], before, text, language):
+            if language == "vi" and not _asks(clauses[-1]):
+                clauses[-1] += _WHAT_IS_IT
+            clauses.append(text)
+        else:
+            clauses[-1] += f"{before}{text}"
+        at, before = (mark.end(), mark[0]) if mark else (at, "")
+    return [clause for clause in clauses if clause.strip(" ?")]
+
+
+def _begins_question(before: str, joint: str, text: str, language: Language) -> bool:
+    """Whether `text` is a question of its own after `before`, which is one too or names a topic."""
+    if not _stands_alone(text, language) or _goes_on_about_logs(text, before):
+        return False
+    if reckoning_asked(before):
+        return True
+    return Part.of(before).weight >= _ASKED if _asks(before) else "," in joint and _is_named_again(before, text)
+
+
+def _goes_on_about_logs(text: str, before: str) -> bool:
+    """Whether it asks what is most frequent of what `before` asks the logs: “…, which error was most frequent?”"""
+    bare = fold(normalise(text)).lower()
+    return bool(_RANKING.search(bare)) and not _POLICY.search(bare) and wants_log(f"{before} {text}")
+
+
+def _asks(text: str) -> bool:
+    return Part.of(text).asks
+
+
+def _stands_alone(text: str, language: Language) -> bool:
+    """Whether it can be asked by itself: names enough, or one thing that cannot be the one spoken of before."""
+    own, asks_first = Part.of(text), bool(_ASKS_FIRST.match(text))
+    if not (asks_first if language == "en" else own.asks) or _LEANS.search(text):
+        return False
+    if language == "en":
+        return own.stands_alone or (own.weight >= _NAMED and bool(_OTHER_THING.search(text)))
+    return own.stands_alone or (own.weight >= _PHRASE and asks_first)
+
+
+def _is_named_again(topic: str, question: str) -> bool:
+    """Whether a short topic is named by the question after it too, and so asked about by itself."""
+    return len(topic.split()) <= _SHORT_TOPIC_WORDS and bool(bag_of(topic).pairs & bag_of(question).pairs)

@@ -9,41 +9,28 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from decimal import Decimal
 from functools import cache, lru_cache
-from typing import get_args
 
-from app.domain.knowledge import Language
 from app.domain.plan import UNIT_TOOL
 from app.reasoning.local.cues import alternatives, named_lines, named_patterns
 from app.text.dates import date_in, dates_in
 from app.text.language import fold, normalise
-from app.text.numbers import plain, read_number
-from app.text.numerals import VALUES
 
 _MAX_CHARS = 200
-SPELT: Mapping[str, Decimal] = {"a": Decimal(1), "an": Decimal(1)} | {
-    word: value
-    for language in get_args(Language)
-    for word in VALUES
-    if word.isascii() and (value := read_number(word, language)) is not None and value >= 1
-}
-"""Numbers of one word, folded."""
 _UNITS = {"ngay": "days", "tuan": "weeks", "thang": "months", "nam": "years"}
 _TODAY = "hôm nay"
 _WORDS = r"[^\s\d?!.,][^\d?!,]{0,30}?(?:(?<=m)[23])?"
 """What may be a unit, the shortest first; whether it is one is looked up."""
-_SPELT = "|".join(sorted(SPELT, key=len, reverse=True))
 _SLOTS = {
     "D": f"({alternatives('date_questions.day')}|{alternatives('date_questions.relative')})",
     "R": f"({alternatives('date_questions.relative')})",
     "Y": f"({alternatives('date_questions.month')})",
-    "N": rf"(\d{{1,5}}|{_SPELT})",
+    "N": r"(\d{1,5})",
     "U": "(ngay|tuan|thang|nam|days?|weeks?|months?|years?)",
     "W": f"(?:{alternatives('date_questions.working')})",
     "L": f"(?:{alternatives('date_questions.which')})",
     "M": "(?:bao nhieu|may)",
-    "Q": rf"(?P<number>-?\d+(?:[.,]\d+)*(?!\d)|(?:{_SPELT})(?= )) ?(?P<unit>{_WORDS})",
+    "Q": rf"(?P<number>-?\d+(?:[.,]\d+)*(?!\d)) ?(?P<unit>{_WORDS})",
     "X": f"(?P<target>{_WORDS})",
 }
 _SLOT = re.compile(r"(?<![a-zA-Z\\])[DRYNUWLMQX](?![a-zA-Z])")
@@ -111,13 +98,9 @@ def _conversion(name: str, match: re.Match[str], text: str) -> Reckoning | None:
     “1 tuần được mấy ngày” asks what is allowed."""
     number, unit, target = (text[slice(*match.span(group))].strip() for group in ("number", "unit", "target"))
     kind, wanted = _kind_of_unit(unit), _kind_of_unit(target)
-    is_spelt = not any(map(str.isdigit, number))
-    if is_spelt and not text.isascii() and number.lower() not in VALUES:
-        return None  # “bây” is no seven
     if not kind or not wanted or (wanted != kind and name != "order") or (name == "has" and kind == "time"):
         return None
-    value = plain(SPELT[fold(number).lower()]) if is_spelt else number
-    values = {"value": value, "from_unit": unit, "to_unit": target}
+    values = {"value": number, "from_unit": unit, "to_unit": target}
     return Reckoning(("convert", UNIT_TOOL), values, (f"{number} {unit}", target))
 
 
@@ -151,13 +134,12 @@ def _day(name: str, found: Sequence[str], said: str, *, is_inclusive: bool) -> t
 
 def _shift(name: str, found: Sequence[str], said: str) -> tuple[str, Mapping[str, str]]:
     """A day moved on or back; the day stands on either side of the amount."""
-    amount = next(piece for piece in found if piece.isdigit() or piece in SPELT)
+    amount = next(piece for piece in found if piece.isdigit())
     rest = [piece for piece in found if piece != amount]
     units = [piece for piece in rest if piece in _UNITS or piece.rstrip("s") in ("day", "week", "month", "year")]
     days = [piece for piece in rest if piece not in units]
     start = _iso(days[0]) if days else _TODAY
-    number = amount if amount.isdigit() else plain(SPELT[amount])
-    signed = f"-{number}" if _BEFORE.search(said) else number
+    signed = f"-{amount}" if _BEFORE.search(said) else amount
     if name.endswith("working"):
         return "add_working_days", {"start": start, "days": signed}
     return "add", {"start": start, "amount": signed, "unit": _UNITS.get(units[0], f"{units[0].rstrip('s')}s")}

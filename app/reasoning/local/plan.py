@@ -1,9 +1,10 @@
 """Planning: which agents are asked what, with which tools, in which tiers."""
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
+from typing import NamedTuple
 
 from app.domain.knowledge import Language
 from app.domain.plan import (
@@ -22,7 +23,7 @@ from app.domain.plan import (
     Step,
     answers_a_query,
 )
-from app.reasoning import AgentOffer, Assignment, Classification, PlanRequest, Probe, Review
+from app.reasoning import AgentOffer, Assignment, PlanRequest, Probe, Review
 from app.reasoning.local.changes import asks_changes
 from app.reasoning.local.cues import sentences
 from app.reasoning.local.intents import Intent, intents_of, tool_for, wants_log
@@ -37,114 +38,98 @@ _COVERED = 0.6
 """Share of a sub-query's weight the plan's queries must mention."""
 
 
-@dataclass(slots=True)
-class _Asked:
-    """What one agent is asked: queries with the tool that answers each."""
+_Call = tuple[str, str]
+"""A tool, and the query it answers; `RAG_TOOL` where documents do."""
+_Calls = dict[str, list[_Call]]
+"""What agents are asked, in the order of their first query."""
+
+
+class _Asked(NamedTuple):
+    """What one agent is asked, from documents first."""
 
     agent: AgentOffer
-    queries: list[str] = field(default_factory=list)
-    """Answered from documents."""
-    others: list[tuple[str, str]] = field(default_factory=list)
-    """(tool, query) of those that another tool answers."""
+    calls: list[_Call]
 
     @property
-    def all(self) -> tuple[str, ...]:
-        """Queries in step order: documents first."""
-        return (*self.queries, *(query for _, query in self.others))
-
-    def limited(self, most: int) -> "_Asked":
-        """Each query once, and only the first ones."""
-        queries = list(dict.fromkeys(self.queries))[:most]
-        return _Asked(self.agent, queries, list(dict.fromkeys(self.others))[: most - len(queries)])
+    def queries(self) -> tuple[str, ...]:
+        """In step order."""
+        return tuple(query for _, query in self.calls)
 
 
-class _Asking:
-    """Collects what agents are asked, agents in the order of their first query."""
+async def plan(request: PlanRequest, router: Router) -> Plan:
+    """The plan of a request, by rule and routing; it names only agents and tools that are offered.
 
-    def __init__(self, offers: Sequence[AgentOffer]):
-        self._offers = {offer.name: offer for offer in offers}
-        self.asked: dict[str, _Asked] = {}
+    A single question gives one tier; several, or work to do, give more.
+    """
+    classification = request.classification
+    language, refined = classification.language, classification.refined_query or request.query
+    alone = tool_for(refined, request.agents, files=request.files)
+    if alone and alone.is_whole and len(classification.sub_queries) <= 1:
+        asked_alone = _Asked(alone.agent, [(alone.tool, refined)])
+        return _assembled(request, [asked_alone], [_steps(asked_alone, language, together=False)])
+    beside_sums = [query for query in classification.sub_queries if not reckoning_asked(query)]
+    wanted = _intents_of_tools(classification.assignments).union(*map(intents_of, beside_sums or (refined,)))
+    asked = _limited(_assigned(request) if classification.assignments else await _calls(request, router), request)
+    tiers = _tiers(asked, wanted, language, refined, many=len(classification.sub_queries) > 1 or len(asked) > 1)
+    if classification.kind == "simple":
+        tiers = tiers[:1]
+    return _assembled(request, asked, tiers, sequential="calculation" in wanted)
 
-    def of(self, agent: str) -> _Asked:
-        """What an agent is asked so far."""
-        return self.asked.setdefault(agent, _Asked(self._offers[agent]))
 
+async def _calls(request: PlanRequest, router: Router) -> _Calls:
+    """Who is asked what.
 
-class Planner:
-    """Makes plans by rule and routing; names only agents and tools that are offered."""
-
-    def __init__(self, router: Router):
-        self._router = router
-
-    async def plan(self, request: PlanRequest) -> Plan:
-        """The plan of a request. A single question gives one tier; several, or work to do, give more."""
-        classification = request.classification
-        language, refined = classification.language, classification.refined_query or request.query
-        alone = tool_for(refined, request.agents, files=request.files)
-        if alone and alone.is_whole and len(classification.sub_queries) <= 1:
-            asked_alone = _Asked(alone.agent, others=[(alone.tool, refined)])
-            return _assembled(request, [asked_alone], [_steps(asked_alone, language, together=False)])
-        wanted = _intents_beside_sums(refined, classification) | _intents_of_tools(classification.assignments)
-        proposed = _assigned(request) if classification.assignments else await self._asked(request)
-        asked = [one.limited(request.max_queries_per_agent) for one in proposed]
-        tiers = _tiers(asked, wanted, language, refined, many=len(classification.sub_queries) > 1 or len(asked) > 1)
-        if classification.kind == "simple":
-            tiers = tiers[:1]
-        return _assembled(request, asked, tiers, sequential="calculation" in wanted)
-
-    async def _asked(self, request: PlanRequest) -> list[_Asked]:
-        """Queries by agent, agents in the order of their first query.
-
-        After a refused plan the fallback agent is asked every separate question too, as it stands.
-        """
-        sub_queries = request.classification.sub_queries or (request.query,)
-        routed = [offer for offer in request.agents if offer.departments or offer.own_tool] or list(request.agents)
-        own_tools = {offer.name: offer.own_tool for offer in routed if not offer.departments}
-        asking = _Asking(request.agents)
-        routes = await self._router.route(sub_queries, routed, request.probes)
-        for query, names in zip(sub_queries, routes, strict=True):
-            if choice := tool_for(query, request.agents, files=request.files):
-                asking.of(choice.agent.name).others.append((choice.tool, query))
-                if choice.is_whole:
-                    continue
-            if tool := own_tools.get(names[0]):
-                asking.of(names[0]).others.append((tool, query))
+    After a refused plan the fallback agent is asked every separate question too, as it stands.
+    """
+    sub_queries = request.classification.sub_queries or (request.query,)
+    routed = [offer for offer in request.agents if offer.departments or offer.own_tool] or list(request.agents)
+    own_tools = {offer.name: offer.own_tool for offer in routed if not offer.departments}
+    calls: _Calls = defaultdict(list)
+    routes = await router.route(sub_queries, routed, request.probes)
+    for query, names in zip(sub_queries, routes, strict=True):
+        if choice := tool_for(query, request.agents, files=request.files):
+            calls[choice.agent.name].append((choice.tool, query))
+            if choice.is_whole:
                 continue
-            if comparers := _comparers(query, names, request.agents):
-                for name in comparers:
-                    asking.of(name).others.append((CHANGES_TOOL, query))
-                continue
+        if tool := own_tools.get(names[0]):
+            calls[names[0]].append((tool, query))
+        elif comparers := _comparers(query, names, request.agents):
+            for name in comparers:
+                calls[name].append((CHANGES_TOOL, query))
+        else:
             for name in _readers(names, request.agents):
-                asking.of(name).queries.append(query)
-        if request.feedback:
-            last_resort = _readers([a.name for a in request.agents if a.is_fallback], request.agents)[0]
-            asking.of(last_resort).queries += sub_queries
-        return list(asking.asked.values())
+                calls[name].append((RAG_TOOL, query))
+    if request.feedback:
+        last_resort = _readers([a.name for a in request.agents if a.is_fallback], request.agents)[0]
+        calls[last_resort] += [(RAG_TOOL, query) for query in sub_queries]
+    return calls
 
 
-def _assigned(request: PlanRequest) -> list[_Asked]:
+def _limited(calls: _Calls, request: PlanRequest) -> list[_Asked]:
+    """Each agent's calls once, and only the first ones."""
+    offers = {offer.name: offer for offer in request.agents}
+    ordered = {name: sorted(dict.fromkeys(own), key=lambda call: call[0] != RAG_TOOL) for name, own in calls.items()}
+    return [_Asked(offers[name], own[: request.max_queries_per_agent]) for name, own in ordered.items()]
+
+
+def _assigned(request: PlanRequest) -> _Calls:
     """Queries as whoever classified assigned them, and where the evidence lies elsewhere, that agent's too."""
-    asking = _Asking(request.agents)
+    calls: _Calls = defaultdict(list)
     for assignment in request.classification.assignments:
         for query in assignment.queries:
-            if tool := _assigned_tool(assignment, query, request):
-                asking.of(assignment.agent).others.append((tool, query))
-            else:
-                asking.of(_readers([assignment.agent], request.agents)[0]).queries.append(query)
+            tool = _assigned_tool(assignment, query, request)
+            name = assignment.agent if tool else _readers([assignment.agent], request.agents)[0]
+            calls[name].append((tool or RAG_TOOL, query))
     for probe in request.probes:
-        about = [name for name, asked in asking.asked.items() if probe.query in asked.queries]
+        about = [name for name, own in calls.items() if (RAG_TOOL, probe.query) in own]
         if further := _overlooked(probe, about, request):
-            asking.of(further).queries.append(probe.query)
-    _with_files(asking, request)
-    return list(asking.asked.values())
-
-
-def _with_files(asking: _Asking, request: PlanRequest) -> None:
-    """Attached files are read also where whoever assigned the queries did not think of them."""
+            calls[further].append((RAG_TOOL, probe.query))
+    # Attached files are read also where whoever assigned the queries did not think of them.
     thought_of = any(FILES_TOOL in assignment.tools for assignment in request.classification.assignments)
     reader = next((offer for offer in request.agents if FILES_TOOL in offer.tools), None)
     if request.files and reader and not thought_of:
-        asking.of(reader.name).others.append((FILES_TOOL, request.classification.refined_query or request.query))
+        calls[reader.name].append((FILES_TOOL, request.classification.refined_query or request.query))
+    return calls
 
 
 def _assigned_tool(assignment: Assignment, query: str, request: PlanRequest) -> str:
@@ -184,14 +169,6 @@ def _overlooked(probe: Probe, asked: Sequence[str], request: PlanRequest) -> str
     return best.name if best is not None and relevance(best) >= known + _FAR_MORE else None
 
 
-def _intents_beside_sums(refined: str, classification: Classification) -> frozenset[Intent]:
-    """What is to be done besides the sums among the questions, which a tool of their own answers."""
-    left = [query for query in classification.sub_queries if not reckoning_asked(query)]
-    if not left or len(left) == len(classification.sub_queries):
-        return intents_of(refined)
-    return frozenset().union(*map(intents_of, left))
-
-
 def _intents_of_tools(assignments: Sequence[Assignment]) -> frozenset[Intent]:
     tools = {tool for assignment in assignments for tool in assignment.tools}
     named: dict[str, Intent] = {MATH_TOOL: "calculation", SUMMARY_TOOL: "summary"}
@@ -221,13 +198,15 @@ def _tiers(
     """Retrieval, then what digests it, then what calculates or merges."""
     calculates = "calculation" in wanted
     digests = [
-        a for a in asked if SUMMARY_TOOL in a.agent.tools and (len(a.all) > 1 or "summary" in wanted or calculates)
+        a for a in asked if SUMMARY_TOOL in a.agent.tools and (len(a.queries) > 1 or "summary" in wanted or calculates)
     ]
     tiers = [[step for a in asked for step in _steps(a, language, together=calculates)]]
-    tiers.append([worded_step(a.agent.name, SUMMARY_TOOL, a.all[0], language, purposeful=calculates) for a in digests])
+    tiers.append(
+        [worded_step(a.agent.name, SUMMARY_TOOL, a.queries[0], language, purposeful=calculates) for a in digests]
+    )
     calculator = next((a for a in asked if MATH_TOOL in a.agent.tools), None) if calculates else None
     if calculator:
-        tiers.append([worded_step(calculator.agent.name, MATH_TOOL, calculator.all[-1], language)])
+        tiers.append([worded_step(calculator.agent.name, MATH_TOOL, calculator.queries[-1], language)])
     if not calculates and (many or "comparison" in wanted or tiers[1]):
         tiers.append([worded_step(ORCHESTRATOR, SUMMARY_TOOL, refined, language)])
     return [tier for tier in tiers if tier]
@@ -236,10 +215,9 @@ def _tiers(
 def _steps(asked: _Asked, language: Language, *, together: bool) -> list[Step]:
     """One step a query, so that they run side by side; one step for all when they feed a calculation."""
     name = asked.agent.name
-    if together and asked.queries and not asked.others:
+    if together and all(tool == RAG_TOOL for tool, _ in asked.calls):
         return [worded_step(name, RAG_TOOL, asked.queries[0], language, purposeful=True)]
-    documents = [worded_step(name, RAG_TOOL, query, language) for query in asked.queries]
-    return [*documents, *(worded_step(name, tool, query, language) for tool, query in asked.others)]
+    return [worded_step(name, tool, query, language) for tool, query in asked.calls]
 
 
 def _assembled(
@@ -252,7 +230,7 @@ def _assembled(
         used = tuple(dict.fromkeys(step.tool for step in steps if step.agent == a.agent.name))
         order = used if sequential and MATH_TOOL in used else None
         tools = tuple(tool for tool in used if tool != SUMMARY_TOOL) if order else used
-        agents[a.agent.name] = AgentPlan(queries=a.all, tools=tools, sequential_tools=order)
+        agents[a.agent.name] = AgentPlan(queries=a.queries, tools=tools, sequential_tools=order)
     return Plan(
         original_query=request.query,
         refined_query=request.classification.refined_query or request.query,
@@ -266,12 +244,8 @@ def _assembled(
 
 
 def review_plan(plan: Plan, request: PlanRequest) -> Review:
-    """Refuses what is not on offer and sub-queries nobody is asked; whoever plans limits the queries itself."""
+    """Refuses sub-queries nobody is asked; whoever plans limits the queries itself, the flow holds it to the offer."""
     reasons = sentences("review", request.classification.language)
-    offered = {offer.name: offer.tools for offer in request.agents}
-    for agent, tool in ((planned.step.agent, planned.step.tool) for planned in plan.steps):
-        if tool not in offered.get(agent, {}) and (agent, tool) != (ORCHESTRATOR, SUMMARY_TOOL):
-            return Review(approved=False, reason=reasons["offer"].format(agent=agent, tool=tool))
     queries = [query for agent_plan in plan.agents.values() for query in agent_plan.queries]
     told = reduce(or_, map(bag_of, queries), EMPTY)
     for wanted in request.classification.sub_queries:

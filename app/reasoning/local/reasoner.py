@@ -25,12 +25,12 @@ from app.reasoning import (
 )
 from app.reasoning.local.answer import answer, review_finding
 from app.reasoning.local.arguments import arguments
-from app.reasoning.local.classify import Classifier
+from app.reasoning.local.classify import classify
 from app.reasoning.local.compose import compose
 from app.reasoning.local.plain_reader import PlainReader
-from app.reasoning.local.plan import Planner, review_plan
+from app.reasoning.local.plan import plan, review_plan
+from app.reasoning.local.rendering import summarise
 from app.reasoning.local.routing import Router, elsewhere
-from app.reasoning.local.summarise import summarise
 
 
 class LocalReasoner:
@@ -41,8 +41,7 @@ class LocalReasoner:
         self._embedder = embedder
         self._kept = StoredVectors(embedder, cache_dir)
         self._reader = PlainReader(embedder)
-        self._classifier = Classifier(embedder)
-        self._planner = Planner(Router(embedder, self._kept))
+        self._router = Router(embedder, self._kept)
 
     async def warm(self, agents: Iterable[Sequence[str]] = ()) -> None:
         """Make the exemplars' vectors now (a second or two, nothing when kept) instead of at the first question.
@@ -62,11 +61,11 @@ class LocalReasoner:
         self, query: str, history: Sequence[Message], agents: Sequence[AgentOffer], *, today: date | None = None
     ) -> Classification:
         """Small talk, a plain question or a task; with the history resolved and the separate questions inside."""
-        return await self._classifier.classify(query, history, agents, today)
+        return await classify(query, history, agents, today, self._embedder)
 
     async def plan(self, request: PlanRequest) -> Plan:
         """Agents by what they are for and by where the evidence lives; tools and tiers by rule."""
-        return await self._planner.plan(request)
+        return await plan(request, self._router)
 
     async def review_plan(self, plan: Plan, request: PlanRequest) -> Review:
         """Whether the plan covers the question with what is on offer."""
@@ -88,7 +87,7 @@ class LocalReasoner:
 
     async def summarise(self, query: str, findings: Sequence[Finding], language: Language) -> Summary:
         """The most telling spans of the findings."""
-        return summarise(query, findings, language)
+        return summarise(query, findings)
 
     async def arguments(
         self,

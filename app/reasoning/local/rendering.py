@@ -1,14 +1,18 @@
-"""Quotes as readable text: table rows with their column names, lists as lists, sentences as paragraphs."""
+"""Quotes as readable text (table rows with their column names, lists as lists, sentences as paragraphs), the gist of
+several findings, and what may be asked next."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from typing import NamedTuple
 
 from app.domain.knowledge import Finding, Language, Quote
+from app.reasoning import Summary
 from app.reasoning.local.cues import lines, sentences
+from app.reasoning.local.numbers import numbers_of
 from app.reasoning.local.pieces import Unit, bare_heading, headings_of, readable, units_covered
-from app.reasoning.local.terms import bag_of, share_in
+from app.reasoning.local.terms import Bag, bag_of, share_in
 from app.reasoning.local.wording import lower_first
-from app.text.language import fold, guess_language
+from app.text.language import estimated_tokens, fold, guess_language
 
 _DULL = frozenset(lines("further.dull"))
 
@@ -81,3 +85,59 @@ def _as_question(heading: str, asked: str, language: Language) -> str:
 
 def _is_answered(question: str, query: str) -> bool:
     return share_in(question, bag_of(query)) >= _ANSWERED
+
+
+_MAX_POINTS, _MAX_TOKENS = 5, 400
+"""Of a summary; its tokens are estimated."""
+_SAME = 0.75
+
+
+class _Point(NamedTuple):
+    relevance: float
+    text: str
+    bag: Bag
+    source: int
+    order: int
+
+
+def summarise(query: str, findings: Sequence[Finding]) -> Summary:
+    """The most telling spans of the findings, in their order, one a line when there are several; nothing said twice.
+
+    Spans are never shortened, so numbers, negations and conditions stay with what they belong to.
+    """
+    chosen: list[_Point] = []
+    for point in sorted(_points(query, findings), key=lambda one: one[:2], reverse=True):
+        fits = estimated_tokens(_listed([point, *chosen])) <= _MAX_TOKENS
+        if fits and len(chosen) < _MAX_POINTS and not any(_repeats(point, other) for other in chosen):
+            chosen.append(point)
+    chosen.sort(key=lambda point: point.order)
+    return Summary(text=_listed(chosen), sources=tuple(sorted({point.source for point in chosen})))
+
+
+def _listed(points: Sequence[_Point]) -> str:
+    return "\n".join(f"- {one.text}" for one in points) if len(points) > 1 else "".join(one.text for one in points)
+
+
+def _points(query: str, findings: Sequence[Finding]) -> list[_Point]:
+    points: list[_Point] = []
+    for source, finding in enumerate(findings):
+        for text, score in _spans(finding) if finding.found else ():
+            bag = bag_of(text)
+            relevance = 0.5 * share_in(query, bag) + 0.5 * score * finding.confidence
+            points.append(_Point(relevance, text, bag, source, len(points)))
+    return points
+
+
+def _spans(finding: Finding) -> Iterator[tuple[str, float]]:
+    """(readable span, score) of a finding but for what only introduces others; its answer when it has no quotes."""
+    if not finding.quotes:
+        yield finding.answer, 1.0
+    for quote in finding.quotes:
+        texts = [readable(unit) for unit in units_covered(quote.passage.text, quote.text)] or [quote.text]
+        yield from ((text, quote.score) for text in texts if not text.rstrip("* ").endswith(":"))
+
+
+def _repeats(point: _Point, other: _Point) -> bool:
+    """Nearly the same words and no number of its own."""
+    shared = len(point.bag.stems & other.bag.stems) / max(1, min(len(point.bag.stems), len(other.bag.stems)))
+    return shared >= _SAME and numbers_of(point.text) <= numbers_of(other.text)

@@ -4,19 +4,20 @@ import asyncio
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
 import numpy as np
 from cachetools import LRUCache
 
+from app.domain.knowledge import Language
 from app.embedding import Embedder, EmbeddingUnavailable, Vectors
 from app.embedding.cached import StoredVectors
 from app.reasoning import AgentOffer, Probe
-from app.reasoning.local.chitchat import stored_heads
-from app.reasoning.local.similarity import Middles, Numbers, Utterances, Views
+from app.reasoning.local.chitchat import Numbers, means_of, spelling_of, stored_heads, unit
+from app.text.language import guess_language
 
+Means = Mapping[Language, Vectors]
 _REACH, _SPELT_REACH = 0.09, 0.05
 """How far an exemplar is felt, in likeness; by spelling alone likeness is small."""
 _LEAD, _SPELT_LEAD = 0.05, 0.02
@@ -32,49 +33,48 @@ def elsewhere() -> tuple[str, ...]:
     return tuple(json.loads(line)["text"] for line in lines)
 
 
-@dataclass(frozen=True, slots=True)
-class Domain:
-    """Exemplars that speak for one agent."""
-
-    agent: str
-    known: Utterances
-    is_elsewhere: bool = False
+_MEANING, _SPELLING = 0.7, 0.3
+"""What the likenesses weigh; spelling takes over the share of meaning where there are no vectors."""
+_COMMON = 0.3
+"""Least weight of what stands in every exemplar."""
 
 
 class Belonging:
-    """Which agent questions belong to."""
+    """Which agent questions belong to, by exemplars that speak for each. All of these have vectors, or none has."""
 
-    def __init__(self, domains: Sequence[Domain], middles: Middles | None = None):
-        """Exemplars of all domains have vectors or none has; their own `middles` are taken where none are given."""
-        texts = [text for domain in domains for text in domain.known.texts]
-        rows = [domain.known.vectors for domain in domains if domain.known.vectors is not None]
-        vectors = np.concatenate(rows) if rows else None
-        self._reach, self._lead = (_REACH, _LEAD) if rows else (_SPELT_REACH, _SPELT_LEAD)
-        self._views = Views(Utterances(texts, vectors), middles)
-        self._columns = np.ascontiguousarray(self._views.known.T)
-        self._domains = domains
-        self._owner = np.repeat(np.arange(len(domains)), [len(domain.known.texts) for domain in domains])
+    def __init__(self, owners: Sequence[str], texts: Sequence[str], vectors: Vectors | None, means: Means | None):
+        """`owners`: the agent of each text, empty for what belongs nowhere; `means`: see `means_of`, learnt where none
+        are given."""
+        self._reach, self._lead = (_REACH, _LEAD) if vectors is not None else (_SPELT_REACH, _SPELT_LEAD)
+        self._means = (means or means_of(texts, vectors)) if vectors is not None else None
+        spelling = spelling_of(texts)
+        self._rarity = np.log((len(texts) + 1) / ((spelling > 0).sum(axis=0) + 1)) + _COMMON
+        self._columns = np.ascontiguousarray(self._rows(texts, spelling, vectors).T)
+        self._owners = np.array(owners)
 
-    def shares(self, text: str, vector: Vectors | None) -> Mapping[str, float]:
-        """A share of every agent, summing to 1; with a vector exactly if the exemplars have them."""
-        row = self._views.of(Utterances((text,), vector[None, :] if vector is not None else None))[0]
+    def shares(self, text: str, vector: Vectors | None, fallback: str) -> Mapping[str, float]:
+        """A share of every agent, summing to 1, with a vector exactly if the exemplars have them; what belongs nowhere
+        is the `fallback`'s."""
+        row = self._rows([text], spelling_of([text]), vector[None, :] if vector is not None else None)[0]
         told = np.flatnonzero(row)  # most columns are spellings that a question does not have
-        return self._shares(np.exp(row[told] @ self._columns[told] / self._reach))
-
-    def _shares(self, felt: Numbers) -> Mapping[str, float]:
+        felt = np.exp(row[told] @ self._columns[told] / self._reach)
         density: dict[str, float] = {}
-        for at, domain in enumerate(self._domains):
-            own = self._reach * float(np.log(felt[self._owner == at].mean())) + self._lead * domain.is_elsewhere
-            density[domain.agent] = max(own, density.get(domain.agent, own))
-        return softmax(density)
+        for owner in dict.fromkeys(self._owners.tolist()):
+            own = self._reach * float(np.log(felt[self._owners == owner].mean())) + self._lead * (not owner)
+            agent = owner or fallback
+            density[agent] = max(own, density.get(agent, own))
+        top = max(density.values())
+        raised = {agent: math.exp((value - top) / _TEMPERATURE) for agent, value in density.items()}
+        return {agent: value / sum(raised.values()) for agent, value in raised.items()}
 
-
-def softmax(values: Mapping[str, float]) -> dict[str, float]:
-    """Shares that sum to 1."""
-    top = max(values.values())
-    raised = {name: float(np.exp((value - top) / _TEMPERATURE)) for name, value in values.items()}
-    total = sum(raised.values())
-    return {name: value / total for name, value in raised.items()}
+    def _rows(self, texts: Sequence[str], spelling: Numbers, vectors: Vectors | None) -> Numbers:
+        """Shape (texts, columns): the inner product of two rows is how like their texts are."""
+        share = _SPELLING if self._means else _SPELLING + _MEANING
+        views: list[Numbers] = [np.sqrt(share) * unit(spelling * self._rarity)]
+        if self._means is not None and vectors is not None:
+            middles = np.stack([self._means[guess_language(text)] for text in texts])
+            views.append(np.sqrt(_MEANING) * unit(vectors - middles))
+        return np.concatenate(views, axis=1).astype(np.float32, copy=False)
 
 
 _EVIDENCE, _BELONGING = 0.8, 1.0
@@ -116,31 +116,30 @@ class Router:
         """How likely the question is each agent's own; by spelling alone where vectors would say nothing."""
         try:
             belonging = await self._belonging(agents, by_meaning=True)
-            return belonging.shares(query, (await self._embedder.embed_queries([query]))[0])
+            [vector] = await self._embedder.embed_queries([query])
         except EmbeddingUnavailable:
-            pass
-        return (await self._belonging(agents, by_meaning=False)).shares(query, None)
+            belonging, vector = await self._belonging(agents, by_meaning=False), None
+        return belonging.shares(query, vector, _fallback(agents))
 
     async def _belonging(self, agents: Sequence[AgentOffer], *, by_meaning: bool) -> Belonging:
-        key = (by_meaning, *((agent.name, agent.exemplars, agent.description, agent.is_fallback) for agent in agents))
-        found = self._fitted.get(key)
-        if found is None:
-            domains = [Domain(agent.name, await self._exemplars(agent, by_meaning=by_meaning)) for agent in agents]
-            texts = elsewhere()
-            nowhere = Utterances(texts, await self._kept.of(texts) if by_meaning else None)
-            domains.append(Domain(_fallback(agents), nowhere, is_elsewhere=True))
-            known = stored_heads()
-            middles = Middles(known.middles) if known.model == self._embedder.model else None
-            self._fitted[key] = found = await asyncio.to_thread(Belonging, domains, middles)
+        key = (by_meaning, *((agent.name, agent.exemplars, agent.description) for agent in agents))
+        if (found := self._fitted.get(key)) is not None:
+            return found
+        texts = [text for agent in agents for text in (*agent.exemplars, agent.description)] + list(elsewhere())
+        owners = [agent.name for agent in agents for _ in (*agent.exemplars, agent.description)]
+        owners += [""] * (len(texts) - len(owners))
+        vectors = np.concatenate([await self._vectors(agent) for agent in agents]) if by_meaning else None
+        if vectors is not None:
+            vectors = np.concatenate([vectors, await self._kept.of(elsewhere())])
+        known = stored_heads()
+        means = known.middles if known.model == self._embedder.model else None
+        self._fitted[key] = found = await asyncio.to_thread(Belonging, owners, texts, vectors, means)
         return found
 
-    async def _exemplars(self, agent: AgentOffer, *, by_meaning: bool) -> Utterances:
-        """The exemplars and the description, which a caller may have worded (so its vector is not kept)."""
-        texts = (*agent.exemplars, agent.description)
-        if not by_meaning:
-            return Utterances(texts, None)
+    async def _vectors(self, agent: AgentOffer) -> Vectors:
+        """Of its exemplars and its description, which a caller may have worded (so that one is not kept)."""
         told = await self._embedder.embed_queries([agent.description])
-        return Utterances(texts, np.concatenate([await self._kept.of(agent.exemplars), told]))
+        return np.concatenate([await self._kept.of(agent.exemplars), told])
 
 
 def _fallback(agents: Sequence[AgentOffer]) -> str:

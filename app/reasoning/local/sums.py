@@ -195,12 +195,15 @@ def sum_of(expression: str, grounds: Sequence[str], *, unit: str = "", is_stated
 
 
 def stated_relation(question: str) -> Reckoning | None:
-    """The pay or share of a year of which a question states all operands; None where one is left over or lacking."""
+    """The pay or share of a year of which a question states all operands, each kind once; None where one is left over
+    or lacking."""
     text = normalise(question)
     if len(text) > _MAX_CHARS or not any(map(str.isdigit, text)):
         return None
     stated = kinds_in(text, guess_language(text))
-    found = relation_among(text, stated, is_alone=True)
+    by_kind = {kind: amount for kind, amount in stated if kind}
+    bare = fold(text).lower()
+    found = (_pay(text, bare, by_kind) or _share_of_year(bare, by_kind)) if len(by_kind) == len(stated) else None
     return found if found and len(found.grounds) == len(stated) else None
 
 
@@ -212,21 +215,11 @@ def kinds_in(text: str, language: Language) -> list[tuple[str, Amount]]:
     ]
 
 
-def relation_among(text: str, stated: Sequence[tuple[str, Amount]], *, is_alone: bool = False) -> Reckoning | None:
-    """The relation between the amounts of a question, each kind named once; `is_alone` where nothing but the question
-    is known: a rate that stands in the rules is lacking then."""
-    by_kind = {kind: amount for kind, amount in stated if kind}
-    if len(by_kind) < (len(stated) if is_alone else len([kind for kind, _ in stated if kind])):
-        return None
-    bare = fold(text).lower()
-    return _pay(text, bare, by_kind, is_alone=is_alone) or _share_of_year(bare, by_kind)
-
-
-def _pay(text: str, bare: str, by_kind: Mapping[str, Amount], *, is_alone: bool) -> Reckoning | None:
-    """Pay of an hour or a day × their number × the rate."""
+def _pay(text: str, bare: str, by_kind: Mapping[str, Amount]) -> Reckoning | None:
+    """Pay of an hour or a day × their number × the rate; nothing where the rate stands in the rules."""
     money, rate = by_kind.get("money"), by_kind.get("%")
     worked = by_kind.get("hour") if _HOURLY.search(bare) else by_kind.get("day") if _DAILY.search(bare) else None
-    if money is None or worked is None or (is_alone and rate is None and _RATE_IN_RULES.search(bare)):
+    if money is None or worked is None or (rate is None and _RATE_IN_RULES.search(bare)):
         return None
     if rate and rate.unit != "%":
         return None  # “hệ số 1,5” is no percentage

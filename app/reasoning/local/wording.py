@@ -92,38 +92,24 @@ _TOKEN = re.compile(
 
 def spelt_out(text: str) -> str:
     """`text` with its shorthand written in full if it is Vietnamese; without diacritics where the text has none."""
-    if not _TOKEN.search(text) or not _is_vietnamese(text):
+    if guess_language(text) != "vi" and not any(char.isalpha() and not char.isascii() for char in text):
         return text
     plain = is_unaccented_vietnamese(text)
     return _TOKEN.sub(lambda mark: fold(_WORDS[mark[0]]) if plain else _WORDS[mark[0]], text)
 
 
-def _is_vietnamese(text: str) -> bool:
-    """Whether a letter says so, or what is left without the shorthand, which could be anything itself."""
-    rest = _TOKEN.sub(" ", text)
-    return any(char.isalpha() and not char.isascii() for char in text) or (
-        any(map(str.isalpha, rest)) and guess_language(rest) == "vi"
-    )
-
-
-_QUESTION_WORD = re.compile(rf"\b(?:{alternatives('question.word')})(?!\w)", re.IGNORECASE)
 _COMPARES, _OTHERS = cue("question.compare"), cue("question.other")
 
 
 def asks(text: str) -> bool:
-    """Whether the text holds any asking word or a question mark."""
+    """Whether the text holds a question mark or asking words: without diacritics a single one may be any word (“may” is
+    “mấy” or “máy”), so two that belong together."""
     spelt = normalise(text)
+    if "?" in spelt:
+        return True
     folded = is_unaccented_vietnamese(spelt)
-    return "?" in spelt or bool(_COMPARES[folded].search(spelt) or _OTHERS[folded].search(spelt))
-
-
-def asks_surely(text: str) -> bool:
-    """Whether a Vietnamese text holds a question word; “quy trình …” may only begin a list. Without diacritics two
-    words that ask: one may be any (“may” is “mấy” or “máy”)."""
-    spelt = normalise(text)
-    if not is_unaccented_vietnamese(spelt):
-        return bool(_QUESTION_WORD.search(spelt))
-    return any(" " in mark[0] for _, folded in (_COMPARES, _OTHERS) for mark in folded.finditer(spelt))
+    marks = (mark[0] for pattern in (_COMPARES, _OTHERS) for mark in pattern[folded].finditer(spelt))
+    return any(" " in mark or not folded for mark in marks)
 
 
 def compares(text: str) -> bool:

@@ -6,7 +6,7 @@ from app.domain.deep import Asked, Critique, DeepMessage, DeepPlan, Party, Resea
 from app.flow.deep.orchestrate import Next, delegated, next_stage, stop_cause, visible_to
 from app.flow.deep.stages import judged
 from app.flow.deep.state import Cause, DeepLimits, DeepState, decided
-from app.flow.state import Reply
+from app.reasoning import Composition
 
 LIMITS = DeepLimits(max_plan_tries=2, max_research_tries=2, max_expert_tries=2)
 PLAN = DeepPlan(question="q", research=("a", "b"), logic=("add",))
@@ -28,7 +28,7 @@ YES = Critique(of="researcher", approved=True, step=1)
 WORKED = KNOWN.but(working=WORKING, expert_tries=1)
 CASES: dict[str, tuple[DeepState, Next]] = {
     "a question": (NEW, "planner"),
-    "small talk": (NEW.but(reply=Reply(text="hi", outcome="chitchat")), "finalizer"),
+    "small talk": (NEW.but(reply=Composition(answer="hi", outcome="chitchat")), "finalizer"),
     "a new plan": (PLANNED.but(under_review="planner"), "critic"),
     "a refused plan": (PLANNED, "planner"),
     "plans refused too often": (PLANNED.but(plan_tries=2), "finalizer"),
@@ -136,14 +136,6 @@ class TestChannel:
     )
     def test_each_agent_sees_what_concerns_its_work(self, party: Party, step: int, seen: list[str]) -> None:
         assert [one.content for one in visible_to(self.MESSAGES, party, step)] == seen
-
-    def test_the_orchestrator_sees_all(self) -> None:
-        assert visible_to(self.MESSAGES, "orchestrator") == self.MESSAGES
-
-    def test_the_finalizer_sees_reports_and_verdicts_but_no_delegation(self) -> None:
-        seen = visible_to(self.MESSAGES, "finalizer")
-        assert {one.receiver for one in seen} == {"orchestrator", "finalizer"}
-        assert {one.sender for one in seen} == {"planner", "critic", "researcher", "expert", "orchestrator"}
 
     def test_a_subgraph_has_its_messages_renewed_before_each_visit(self) -> None:
         first = delegated(READY, "researcher")

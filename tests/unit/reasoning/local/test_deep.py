@@ -5,7 +5,6 @@ from datetime import date
 import pytest
 
 from app.domain.deep import Asked, Critique, DeepPlan, Observation, Research, Working
-from app.domain.knowledge import Finding
 from app.reasoning.deep import (
     Action,
     ActRequest,
@@ -85,31 +84,30 @@ class TestResearch:
 
 
 class TestAnswer:
-    async def test_is_the_quote_where_it_states_the_askers_value(self) -> None:
-        working = result_of(await worked("Làm 6 năm thì được nghỉ phép bao nhiêu ngày?", found(TIERS)))
+    async def test_is_the_quote_where_the_question_gives_no_figures(self) -> None:
+        working = result_of(await worked("Bao nhiêu năm thì được nghỉ phép nhiều nhất?", found(TIERS)))
         assert working.solved
         assert "25 ngày" in working.answer
 
-    async def test_calculates_a_stated_formula_with_stated_figures_and_no_others(self) -> None:
-        question = "Lương giờ 100.000 đồng, làm thêm 3 giờ thì được trả bao nhiêu tiền?"
-        wish = await worked(question, found(FORMULA))
+    async def test_is_the_sum_that_the_question_states(self) -> None:
+        wish = await worked("12 * 30 = ?")
         assert isinstance(wish, ToolWish)
-        assert wish.arguments["expression"] == "100000 * 3"
-        made = Observation(tool=wish.tool, query=wish.query, text="100.000 × 3 = 300.000 đồng", value="300000")
-        working = result_of(await worked(question, found(FORMULA), observations=(made,)))
-        assert working.solved
-        assert working.answer == "300000"
+        assert wish.arguments["expression"] == "12 * 30"
+        made = Observation(tool=wish.tool, query=wish.query, text="12 × 30 = 360", value="360")
+        working = result_of(await worked("12 * 30 = ?", observations=(made,)))
+        assert (working.solved, working.answer) == (True, "360")
 
     @pytest.mark.parametrize(
         ("question", "text"),
         [
             ("Tính tiền làm thêm 3 giờ", FORMULA),
-            ("Làm 30 năm thì được nghỉ phép bao nhiêu ngày?", TIERS),
+            ("Lương giờ 100.000 đồng, làm thêm 3 giờ thì được trả bao nhiêu tiền?", FORMULA),
+            ("Làm 6 năm thì được nghỉ phép bao nhiêu ngày?", TIERS),
             ("Đi muộn 6 lần bị trừ tổng cộng bao nhiêu tiền?", "Mỗi lần đi muộn bị trừ 50.000 đồng."),
         ],
-        ids=["an operand is missing", "no tier holds the value", "no formula is stated"],
+        ids=["an operand is missing", "a formula", "a tier", "no formula is stated"],
     )
-    async def test_shows_the_rule_and_does_not_answer_where_anything_is_missing(self, question: str, text: str) -> None:
+    async def test_shows_the_rule_and_does_not_apply_it_to_figures(self, question: str, text: str) -> None:
         working = result_of(await worked(question, found(text)))
         assert not working.solved
         assert text.rstrip(".") in working.text
@@ -123,17 +121,12 @@ class TestAnswer:
 
 
 class TestCritic:
-    async def review(self, answer: str, *findings: Finding) -> str:
-        working = Working(answer=answer, text=answer, solved=True, findings=findings)
+    @pytest.mark.parametrize(("answer", "approved"), [("25 ngày", True), (" ", False)])
+    async def test_sends_back_an_empty_answer(self, answer: str, *, approved: bool) -> None:
+        working = Working(answer=answer, text=answer, solved=True)
         plan = DeepPlan(question="?", research=("x",), logic=("y",))
         request = CritiqueRequest(of="expert", asked=asked("Đi muộn 5 lần?"), plan=plan, working=working)
-        return (await REASONER.criticise(request)).feedback
-
-    async def test_approves_what_a_quote_states(self) -> None:
-        assert await self.review("25 ngày", factories.finding(factories.passage(TIERS))) == ""
-
-    async def test_sends_back_a_figure_that_nobody_stated(self) -> None:
-        assert "70000" in await self.review("70000 đồng", factories.finding(factories.passage(TIERS)))
+        assert (await REASONER.criticise(request)).approved is approved
 
 
 async def test_the_report_says_why_there_is_no_answer() -> None:

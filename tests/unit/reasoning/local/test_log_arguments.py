@@ -4,7 +4,7 @@ import pytest
 
 from app.domain.knowledge import Language
 from app.reasoning.local.arguments import log_arguments
-from app.reasoning.local.decompose import sub_queries_of
+from app.reasoning.local.intents import sub_queries_of
 from app.text.language import fold
 
 QUESTIONS: list[tuple[str, dict[str, str]]] = [

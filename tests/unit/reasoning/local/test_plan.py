@@ -167,15 +167,6 @@ class TestReviewPlan:
         assert not verdict.approved
         assert "Đi muộn" in verdict.reason
 
-    async def test_a_tool_that_is_not_on_offer_is_refused(
-        self, reasoner: LocalReasoner, offers: tuple[AgentOffer, ...]
-    ) -> None:
-        plan, request = await planned(reasoner, offers, LEAVE_COST, {"hr": 0.9})
-        narrow = request.model_copy(update={"agents": tuple(o for o in offers if o.name != "hr")})
-        verdict = await reasoner.review_plan(plan, narrow)
-        assert not verdict.approved
-        assert "hr/rag_tool" in verdict.reason
-
     async def test_after_a_refusal_the_fallback_agent_is_asked_everything_too(
         self, reasoner: LocalReasoner, offers: tuple[AgentOffer, ...]
     ) -> None:

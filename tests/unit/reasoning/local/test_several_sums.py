@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.reasoning.local.decompose import sub_queries_of
+from app.reasoning.local.intents import sub_queries_of
 from app.reasoning.local.sums import reckoning_asked, sums_in
 
 SEVERAL = {
