@@ -33,10 +33,10 @@ async def bring_in(folder: Path, seed_dir: Path) -> None:
 def main() -> None:
     kept: dict[bytes, Vectors] = {}
 
-    def vector(embedder: OnnxEmbedder, prefix: str, text: str) -> Vectors:
-        made = computed(embedder, prefix, text)
-        if len(embedder._tokenizer.ids(text)) >= _LEAST_TOKENS:
-            kept[key_of(embedder, prefix, text)] = made
+    def vector(self: OnnxEmbedder, prefix: str, text: str) -> Vectors:
+        made = computed(self, prefix, text)
+        if len(self._tokenizer.ids(text)) >= _LEAST_TOKENS:
+            kept[key_of(self, prefix, text)] = made
         return made
 
     OnnxEmbedder._vector = vector  # type: ignore[method-assign]
