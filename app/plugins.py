@@ -1,4 +1,4 @@
-"""Find what can be plugged in: tools, protocol faces, parsers and evaluation sets, built in or installed beside.
+"""Find what can be plugged in: tools, faces, commands, MCP servers and parsers, built in or installed beside.
 
 Both kinds are written the same way, ``name = "module:object [extra]"``: the built-in ones in the list a room passes to
 `load_plugins`, the others as Python entry points of an installed package. docs/plugins.md says how to write one.
@@ -12,12 +12,14 @@ from typing import Generic, TypeVar
 
 from app.errors import AppError, ErrorCode
 
-TOOLS, FACES, PARSERS, EVALUATIONS = "conclave.tools", "conclave.faces", "conclave.parsers", "conclave.evaluations"
+TOOLS, FACES, PARSERS, COMMANDS = "conclave.tools", "conclave.faces", "conclave.parsers", "conclave.commands"
 SERVERS = "conclave.mcp_servers"
 """A server file is a `Path`."""
 PluginT = TypeVar("PluginT")
 BUNDLED: Mapping[str, Mapping[str, str]] = {
     TOOLS: {
+        "changes": "extras.changes.tool:CHANGES",
+        "log": "extras.logs.tool:LOG",
         "python": "extras.python.tool:PYTHON [python]",
         "unit": "extras.units.tool:UNIT",
         "web": "extras.web.plugin:WEB [web]",
@@ -25,12 +27,19 @@ BUNDLED: Mapping[str, Mapping[str, str]] = {
         "transcript": "extras.web.plugin:TRANSCRIPT [web]",
     },
     FACES: {
+        "logs": "extras.logs.api:FACE",
         "ag-ui": "extras.faces.agui:FACE [faces]",
         "ai-sdk": "extras.faces.ai_sdk:FACE",
         "a2a": "extras.faces.a2a:FACE [faces]",
     },
     SERVERS: {"own": "extras.servers:SERVERS [servers]"},
-    EVALUATIONS: {"gaia": "extras.gaia.command:gaia"},
+    PARSERS: {
+        "pptx": "extras.readers.slides:read_slides [readers]",
+        "xlsx": "extras.readers.sheets:read_sheets [readers]",
+        "eml": "extras.readers.mail:read_mail",
+        "image": "extras.readers.image:read_image [readers]",
+    },
+    COMMANDS: {"logs": "extras.logs.command:log_commands", "eval.gaia": "extras.gaia.command:gaia"},
 }
 """What `extras` names as entry points in pyproject.toml, for a checkout that was never installed."""
 

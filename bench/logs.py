@@ -21,11 +21,10 @@ from rich.table import Table
 from app.domain.principal import Principal, tenant_id_of, user_id_of
 from app.storage.database import Database
 from app.storage.embedded import EmbeddedServer, start_embedded
-from app.storage.log_lines import SUMMARISE, LogCounts, LogFilter
-from app.storage.logs import filter_arguments, summarise_logs
 from app.storage.migrate import upgrade
-from app.tools.log_search import summarise_by_regex
-from app.tools.regex import compile_regex
+from extras.logs.reading import SUMMARISE, LogCounts, LogFilter, filter_arguments, summarise_logs
+from extras.logs.regex import compile_regex
+from extras.logs.search import summarise_by_regex
 
 END = datetime(2026, 11, 20, tzinfo=UTC)
 BEGIN = END - timedelta(days=90)

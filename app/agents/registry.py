@@ -92,6 +92,16 @@ class AgentRegistry:
         return tuple(self._specs)
 
     @property
+    def turned_off(self) -> dict[str, tuple[str, ...]]:
+        """Tools that agents name and that do not work here, each with those agents."""
+        named = dict.fromkeys(tool.name for spec in self._specs.values() for tool in spec.tools)
+        return {
+            tool: tuple(name for name, spec in self._specs.items() if tool in {one.name for one in spec.tools})
+            for tool in named
+            if tool not in self._tools
+        }
+
+    @property
     def remote(self) -> tuple[str, ...]:
         """Those whose steps are done by workers that serve their queue."""
         return tuple(name for name, spec in self._specs.items() if spec.remote)

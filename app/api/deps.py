@@ -18,11 +18,11 @@ from app.flow.graph import DepartmentFlow
 from app.ingestion.attached import Attachments
 from app.ingestion.catalogue import Catalogue
 from app.ingestion.health import Health
-from app.ingestion.logs import LogBook
 from app.ingestion.pipeline import Ingestion
 from app.journal import Journal
 from app.retrieval.search import Retriever
 from app.sessions.session import SessionStore
+from app.storage.database import Database
 from app.tasks.approvals import Approvals
 from app.tasks.oversight import Oversight
 from app.tasks.registry import TaskRegistry
@@ -55,6 +55,8 @@ class Evaluations(Protocol):
 class AppServices:
     """The services below the API, one set for the whole process."""
 
+    database: Database
+    """For routes of plug-ins: every statement is under the rights of a principal."""
     authenticator: Authenticator
     dev_login: DevLogin | None
     """None = nobody may sign in without a token of their own."""
@@ -70,7 +72,6 @@ class AppServices:
     catalogue: Catalogue
     health: Health
     attachments: Attachments
-    log_book: LogBook
     reviews: RunReviews
     oversight: Oversight
     evaluations: Evaluations

@@ -7,8 +7,9 @@ faces) needs a token unless it is named in `OPEN_PATHS`: a new route cannot be l
 import asyncio
 import re
 import time
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from uuid import uuid4
 
 import structlog
@@ -36,10 +37,8 @@ SECURITY_HEADERS = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 DOCUMENTS_PATH = "/api/v1/documents"
-LOGS_PATH = "/api/v1/logs"
-JSON_LINES = "application/x-ndjson"
 FILES_PATH = "/api/v1/files"
-_STREAMED = {DOCUMENTS_PATH: "multipart/form-data", FILES_PATH: "multipart/form-data", LOGS_PATH: JSON_LINES}
+_STREAMED = {DOCUMENTS_PATH: "multipart/form-data", FILES_PATH: "multipart/form-data"}
 """Where large bodies go, and which kind of them is read as a stream."""
 MAX_JSON_DEPTH = 32
 _MAX_DOCUMENT_JSON_BYTES = 4 * 2**20
@@ -131,12 +130,15 @@ def lies_below(path: str, roots: Iterable[str]) -> bool:
 class BodyLimitMiddleware:
     """Reads a request's body up to a limit (413 beyond it, while it still streams in) and refuses deep JSON.
 
-    An administrator may bring larger bodies to `DOCUMENTS_PATH` and `LOGS_PATH`; forms and JSON lines are counted
-    while the route reads them.
+    An administrator may bring larger bodies to `DOCUMENTS_PATH` and to the `uploads` of faces, each with the media type
+    its route reads as a stream; forms and such streams are counted while the route reads them.
     """
 
-    def __init__(self, app: ASGIApp, *, max_body_bytes: int, max_upload_bytes: int = 0, max_attachment_bytes: int = 0):
-        self.app = app
+    def __init__(
+        self, app: ASGIApp, *, max_body_bytes: int, max_upload_bytes: int = 0, max_attachment_bytes: int = 0,
+        uploads: Mapping[str, str] = MappingProxyType({}),
+    ):  # fmt: skip
+        self.app, self._streamed = app, {**_STREAMED, **uploads}
         self._max_body_bytes, self._max_upload_bytes = max_body_bytes, max(max_upload_bytes, max_body_bytes)
         self._max_attachment_bytes = max(max_attachment_bytes, max_body_bytes)
 
@@ -146,7 +148,7 @@ class BodyLimitMiddleware:
             await self.app(scope, receive, send)
             return
         limit = self._limit_of(scope)
-        if limit > self._max_body_bytes and _is_streamed(scope):
+        if limit > self._max_body_bytes and self._is_streamed(scope):
             await self._pass_counted(scope, receive, send, limit)
             return
         try:
@@ -164,11 +166,18 @@ class BodyLimitMiddleware:
 
     def _limit_of(self, scope: Scope) -> int:
         principal = scope.get("state", {}).get("principal")
-        if scope["path"] == FILES_PATH and isinstance(principal, Principal) and _is_streamed(scope):
+        if scope["path"] == FILES_PATH and isinstance(principal, Principal) and self._is_streamed(scope):
             return self._max_attachment_bytes
-        if scope["path"] not in _STREAMED or not isinstance(principal, Principal) or not principal.is_admin:
+        if scope["path"] not in self._streamed or not isinstance(principal, Principal) or not principal.is_admin:
             return self._max_body_bytes
-        return self._max_upload_bytes if _is_streamed(scope) else min(self._max_upload_bytes, _MAX_DOCUMENT_JSON_BYTES)
+        if self._is_streamed(scope):
+            return self._max_upload_bytes
+        return min(self._max_upload_bytes, _MAX_DOCUMENT_JSON_BYTES)
+
+    def _is_streamed(self, scope: Scope) -> bool:
+        """Whether the route reads the body piece by piece."""
+        kind = self._streamed.get(scope["path"])
+        return kind is not None and Headers(scope=scope).get("content-type", "").lower().startswith(kind)
 
     async def _pass_counted(self, scope: Scope, receive: Receive, send: Send, limit: int) -> None:
         """Let the route read the body itself, as a stream, up to the limit."""
@@ -215,12 +224,6 @@ async def _read_body(scope: Scope, receive: Receive, limit: int) -> bytes | None
     if is_nested_deeper(bytes(body), MAX_JSON_DEPTH):
         raise AppError(ErrorCode.PAYLOAD_INVALID, "The JSON is nested too deeply.", status=422)
     return bytes(body)
-
-
-def _is_streamed(scope: Scope) -> bool:
-    """Whether the route reads the body piece by piece."""
-    kind = _STREAMED.get(scope["path"])
-    return kind is not None and Headers(scope=scope).get("content-type", "").lower().startswith(kind)
 
 
 def _too_large(limit: int) -> AppError:
@@ -286,7 +289,8 @@ def _route_of(scope: Scope) -> str:
     path = getattr(scope.get("route"), "path", None)
     if path is None:
         return "unknown"
-    return f"/api/v1{path}" if scope["path"].startswith("/api/v1/") else str(path)
+    is_native = scope["path"].startswith("/api/v1/") and not path.startswith("/api/v1/")
+    return f"/api/v1{path}" if is_native else str(path)
 
 
 def _log_request(scope: Scope, status: int | None, started: float) -> None:

@@ -19,7 +19,7 @@ from app.claims.record import (
     subject_words,
 )
 from app.claims.sentences import is_other_case, plain_claim
-from app.claims.statements import PERMISSION, WORDING
+from app.claims.statements import PERMISSION, WORDING, share_a_stem
 from app.domain.knowledge import Language
 from app.domain.record import Record
 from app.text.amounts import amounts_in
@@ -70,9 +70,6 @@ def _read(proposed: ProposedClaim, language: Language | None) -> Claim | None:
 
 def _plain(text: str) -> str:
     return normalise(text).casefold()
-
-
-_STEM = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,14 +126,9 @@ def _cannot_both_hold(one: Claim, other: Claim) -> bool:
         return not makes_exception(f"{one.sentence} {other.sentence}") and one.validity.overlaps(other.validity)
     if one.unit != other.unit or one.unit.startswith(COUNT):
         return False
-    if one.unit == WORDING and _stems(one) & _stems(other):
+    if one.unit == WORDING and share_a_stem(one.values, other.values):
         return False
     return one.excludes(other)
-
-
-def _stems(claim: Claim) -> frozenset[str]:
-    """Beginnings of the words of a value, which may stand there in another form."""
-    return frozenset(str(value)[:_STEM] for value in claim.values)
 
 
 def _named(text: str) -> frozenset[str]:

@@ -1,7 +1,7 @@
 """Disagreements that lie in no value: what is allowed and forbidden, lists, other words in the place of the answer."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from difflib import SequenceMatcher
 from itertools import product
 from typing import NamedTuple
@@ -169,7 +169,7 @@ def wordings(
         if laid.ratio < least or len(spans) != 1:
             continue
         a, b = _telling(asked, spans[0].one), _telling(asked, spans[0].other)
-        if a and b and not _share_a_stem(a, b) and max(len(a), len(b)) <= _SPAN_WORDS:
+        if a and b and not share_a_stem(a, b) and max(len(a), len(b)) <= _SPAN_WORDS:
             yield Clash(
                 plain_claim(left.text, WORDING, frozenset(a), (spans[0].one,)),
                 plain_claim(right.text, WORDING, frozenset(b), (spans[0].other,)),
@@ -184,6 +184,6 @@ def _telling(asked: Asked, span: str) -> frozenset[str]:
     return said | (_QUANTIFIERS.intersection(map(fold, words(span))) if "person" in asked.wants else said)
 
 
-def _share_a_stem(one: frozenset[str], other: frozenset[str]) -> bool:
+def share_a_stem(one: Set[Value], other: Set[Value]) -> bool:
     """Whether a word stands on both sides, in another form perhaps (``enter``, ``entering``)."""
-    return bool({word[:_STEM] for word in one} & {word[:_STEM] for word in other})
+    return bool({str(word)[:_STEM] for word in one} & {str(word)[:_STEM] for word in other})

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from collections.abc import Iterator, Mapping, Sequence
 from uuid import uuid4
 
 from rich.console import Console
@@ -17,6 +18,7 @@ from app.reasoning.llm.request import CallOutcome, ModelFailed, Request
 from app.reasoning.sentences import load
 from app.settings import Settings
 from app.storage.spool import waiting_in
+from app.tools.catalogue import known_tools, plugged_in_tools
 
 _PROBE_TOKENS = 500
 """Models that think before they speak need room for both."""
@@ -27,10 +29,12 @@ async def doctor(as_json: AsJsonResult = False) -> int:
     """Print the settings (secrets hidden) and check that everything works."""
     settings = Settings()
     console, checks, problem = Console(), dict[str, bool](), ""
+    turned_off: dict[str, tuple[str, ...]] = {}
     try:
         async with opened(settings, Console(stderr=True)) as services:
             checks = dict(await services.rooms.readiness())
             checks["agents"] = bool(services.rooms.agents.names)
+            turned_off = services.rooms.agents.turned_off
             asker = Principal.without_rights(tenant_id_of("doctor"), tenant_id_of("doctor"))
             for model, outcome in (await probe(services.ladder, asker)).items():
                 checks[f"language model {model}: {outcome}"] = outcome == CallOutcome.DONE
@@ -38,18 +42,19 @@ async def doctor(as_json: AsJsonResult = False) -> int:
         problem = f"{error.code.value}: {error.detail}"
     shown = {name: _without_password(value) for name, value in settings.model_dump(mode="json").items()}
     waiting = waiting_in(settings.spool_dir)
-    faces = load_faces()
+    faces, tools = load_faces(), plugged_in_tools()
     if as_json:
         mounted = {"mounted": list(faces.found), "missing": dict(faces.missing)}
         told = {"settings": shown, "checks": checks, "faces": mounted, "spool": waiting._asdict()}
+        told["tools"] = {"turned_off": turned_off, "missing": dict(tools.missing)}
         print_json(console, told | {"problem": problem or None})
     else:
         for name, value in shown.items():
             console.print(f"CONCLAVE_{name.upper()}={value}", highlight=False, markup=False)
         console.print(f"spool: {waiting.runs} tasks, {waiting.entries} entries waiting", highlight=False)
         console.print(f"faces: {', '.join(faces.found)}", highlight=False)
-        for name, reason in faces.missing.items():
-            console.print(f"face {name} is not mounted: {reason}", highlight=False, markup=False)
+        for line in _left_out(faces.missing, tools.missing, turned_off):
+            console.print(line, highlight=False, markup=False)
         for name, ok in checks.items():
             console.print(f"{'[green]ok[/]' if ok else '[red]failed[/]'}  {name}")
         if problem:
@@ -57,6 +62,19 @@ async def doctor(as_json: AsJsonResult = False) -> int:
     if problem:
         return UNAVAILABLE
     return OK if all(checks.values()) else FAILED
+
+
+def _left_out(
+    faces: Mapping[str, str], tools: Mapping[str, str], turned_off: Mapping[str, Sequence[str]]
+) -> Iterator[str]:
+    """What this installation does without, and why, a line each."""
+    for name, reason in faces.items():
+        yield f"face {name} is not mounted: {reason}"
+    for name, reason in tools.items():
+        yield f"tool plug-in {name} is left out: {reason}"
+    for tool, agents in turned_off.items():
+        why = "by the settings" if tool in known_tools() else "its extra is not installed"
+        yield f"{tool} is turned off: {why}; agents that name it: {', '.join(agents)}"
 
 
 def _without_password(value: object) -> object:

@@ -8,13 +8,15 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import Annotated, Any, NamedTuple, Self
 
+import re2
 from pydantic import Field, StringConstraints, model_validator
 
 from app.domain.record import Record
 from app.text.amounts import DATE, DAY_OF_YEAR, UNIT_WORDS, amounts_in
 from app.text.language import fold, normalise, words
-from app.tools.regex import Regex, RegexRefused, compile_regex
 
+_EITHER_CASE = re2.Options()
+_EITHER_CASE.case_sensitive, _EITHER_CASE.log_errors = False, False
 _MARKUP = re.compile(r"\*\*|__|`")
 """Marks of bold and code, which no reader sees."""
 _RUN = 3
@@ -147,7 +149,7 @@ def _stands(fact: Fact, shown: str) -> bool:
     if fact.text is not None:
         return contains_words(shown, fact.text)
     if fact.regex is not None:
-        return _compiled(fact.regex).matches(shown)
+        return _compiled(fact.regex).search(shown) is not None
     assert fact.number is not None and fact.unit is not None
     unit = unit_named(fact.unit)
     return any(
@@ -163,12 +165,12 @@ def _whole_words(words: str) -> re.Pattern[str]:
 
 
 @lru_cache(maxsize=2_000)
-def _compiled(expression: str) -> Regex:
+def _compiled(expression: str) -> Any:
     """Raises `ValueError`."""
     try:
-        return compile_regex(expression)
-    except RegexRefused as refused:
-        raise ValueError(f"regex: RE2 cannot use it ({refused.fault})") from refused
+        return re2.compile(expression, _EITHER_CASE)
+    except (re2.error, UnicodeEncodeError) as refused:
+        raise ValueError("regex: RE2 cannot use it") from refused
 
 
 class Parts(NamedTuple):

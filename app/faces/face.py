@@ -1,15 +1,15 @@
-"""Load the protocol faces and mount them on the application."""
+"""Load the faces, which are protocols and further routes, and mount them on the application."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from fastapi import APIRouter
 from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.api.middleware import API_ROOT, lies_below
+from app.api.middleware import lies_below
 from app.api.problem import MEDIA_TYPE
 from app.plugins import FACES, PluginError, Plugins, load_plugins
 
@@ -18,22 +18,25 @@ BUILT_IN = {"openai": "app.faces.openai:FACE", "mcp": "app.faces.mcp:FACE"}
 
 @dataclass(frozen=True)
 class Face:
-    """One protocol."""
+    """Routes beside those of the native API: a protocol other programs speak, or more of the API itself."""
 
     router: APIRouter
     """Its routes take `Caller` and `Services` as those of `app.api` do; its lifespan is part of the application's."""
     roots: tuple[str, ...]
-    """Addresses below which all its routes lie; nobody gets in there without a token."""
+    """Addresses below which all its routes lie, ``/api/v1/weather`` too; nobody gets in there without a token."""
     open_paths: frozenset[str] = frozenset()
     """Addresses outside `roots` that anybody may read."""
     write_refusal: Callable[[str, str, int], dict[str, Any]] | None = None
     """Detail, code and status to the body its clients read; None = problem+json, as in the native API."""
+    uploads: Mapping[str, str] = field(default_factory=dict)
+    """Addresses to which administrators may bring bodies as large as files, with the media type that is read as a
+    stream."""
 
 
 def load_faces() -> Plugins[Face]:
     """Every face that can be mounted, built in or plugged in. Raises `PluginError` for one that may not be."""
     faces = load_plugins(FACES, BUILT_IN, Face)
-    roots: dict[str, str] = {API_ROOT: "the native API"}
+    roots: dict[str, str] = {}
     for name, face in faces.found.items():
         for root in face.roots:
             if not root.startswith("/") or root.endswith("/"):
@@ -51,8 +54,7 @@ def _overlap(one: str, other: str) -> bool:
 
 def _check_routes(name: str, face: Face) -> None:
     """Refuse a route that would be open by mistake. Raises `PluginError`."""
-    for route in face.router.routes:
-        path = getattr(route, "path", "")
+    for path in (*(getattr(route, "path", "") for route in face.router.routes), *face.uploads):
         if path not in face.open_paths and not lies_below(path, face.roots):
             raise PluginError(f"The face {name} has a route outside its roots: {path}.")
 

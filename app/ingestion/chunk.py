@@ -39,7 +39,7 @@ _ANNOUNCED = re.compile(r":\n\n")
 
 
 class Sizing(NamedTuple):
-    """Sizes in tokens. The defaults did best in `bench.chunking`."""
+    """Sizes in tokens. The defaults did best of those that were measured."""
 
     most: int = 256
     """No chunk is larger."""

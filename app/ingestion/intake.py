@@ -20,7 +20,6 @@ from app.text.language import clean
 
 REVISION = 4
 """Raise it when the same text would be cut or indexed differently: every document is then published anew."""
-_SNIFFED_BYTES = 65_536
 _DEPARTMENT = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 _UNREADABLE = frozenset(ParseFailure) - {ParseFailure.TIME_LIMIT, ParseFailure.MEMORY_LIMIT, ParseFailure.CRASHED}
 """Failures that lie in the file itself; the others may pass."""
@@ -144,7 +143,7 @@ def check_department(name: str) -> None:
 
 def kind_of(upload: Upload) -> FileKind | None:
     """What the bytes look like; None for what cannot be read, and for text that is no file."""
-    return None if upload.content is None else sniff(upload.content[:_SNIFFED_BYTES], file_name_of(upload.file_name))
+    return None if upload.content is None else sniff(upload.content, file_name_of(upload.file_name))
 
 
 def file_name_of(name: str, most: int = 200) -> str:

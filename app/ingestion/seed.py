@@ -19,7 +19,7 @@ from app.domain.record import Record
 from app.errors import AppError, ErrorCode
 from app.ingestion.files import first_fault, front_matter
 from app.ingestion.intake import aware
-from app.storage.log_lines import LogLine
+from app.storage.logs import LogLine
 from app.text.dates import HOME
 
 _DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")

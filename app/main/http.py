@@ -31,7 +31,6 @@ from app.api import (
     conflicts,
     documents,
     files,
-    logs,
     operations,
     search,
     sessions,
@@ -39,18 +38,31 @@ from app.api import (
     tasks,
 )
 from app.api.auth import Claims
-from app.api.middleware import API_ROOT, AuthenticationMiddleware, BodyLimitMiddleware, RequestMiddleware
+from app.api.middleware import (
+    API_ROOT,
+    AuthenticationMiddleware,
+    BodyLimitMiddleware,
+    RequestMiddleware,
+    lies_below,
+)
 from app.api.problem import install_problem_handlers, problem_of
 from app.client.local import ADDRESS_FILE, AS_HEADER, WHO_PATH
 from app.domain.principal import Principal
 from app.errors import AppError
 from app.faces.face import Face, RefusalMiddleware, load_faces
 from app.main.services import Services, Stage, silent
+from app.plugins import PluginError
 from app.settings import Settings
 
 _DESCRIPTION = (
     "Department agents that answer from the documents the asker may read, with evidence, plan and reasons. "
     "Errors are problem+json with a stable `code`; foreign and unknown ids give the same 404."
+)
+_VERSION_1 = "/api/v1"
+_NATIVE = (
+    *(one.router for one in (chat, tasks, conflicts, sessions, search, documents, files)),
+    *(one.router for one in (administration, admin_tasks, agents, signin)),
+    tasks.performance_router,
 )
 _GRACEFUL_SECONDS = 2
 """For requests on the private socket that still run at shutdown."""
@@ -78,6 +90,7 @@ def create_app(
     `on_stage`: see `Services.open`."""
     settings = settings or (services.settings if services is not None else Settings())
     faces = tuple(load_faces().found.values()) if faces is None else faces
+    _check_beside_native(faces)
     roots = (API_ROOT, *(root for face in faces for root in face.roots))
 
     @asynccontextmanager
@@ -111,7 +124,7 @@ def create_app(
             Middleware(RefusalMiddleware, faces=faces),
             Middleware(RequestMiddleware),
             Middleware(AuthenticationMiddleware, authenticate=authenticate, roots=roots),
-            _body_limits(settings),
+            _body_limits(settings, faces),
         ],
     )
     if services is not None:
@@ -127,24 +140,29 @@ def create_app(
     return app
 
 
-def _body_limits(settings: Settings) -> Middleware:
+def _body_limits(settings: Settings, faces: Sequence[Face]) -> Middleware:
     return Middleware(
         BodyLimitMiddleware,
         max_body_bytes=settings.max_body_bytes,
         max_upload_bytes=settings.max_upload_bytes,
         max_attachment_bytes=settings.attachment_max_bytes,
+        uploads={path: kind for face in faces for path, kind in face.uploads.items()},
     )
 
 
 def _version_1() -> APIRouter:
-    router = APIRouter(prefix="/api/v1")
-    modules = (
-        chat, tasks, conflicts, sessions, search, documents, files, logs, administration, admin_tasks, agents, signin,
-    )  # fmt: skip
-    for module in modules:
-        router.include_router(module.router)
-    router.include_router(tasks.performance_router)
+    router = APIRouter(prefix=_VERSION_1)
+    for one in _NATIVE:
+        router.include_router(one)
     return router
+
+
+def _check_beside_native(faces: Sequence[Face]) -> None:
+    """Raise `PluginError` for a face in whose roots native routes lie."""
+    roots = [root for face in faces for root in face.roots]
+    for path in (f"{_VERSION_1}{getattr(route, 'path', '')}" for one in _NATIVE for route in one.routes):
+        if lies_below(path, roots):
+            raise PluginError(f"A face wants {path}, which belongs to the native API.")
 
 
 @dataclass(frozen=True)

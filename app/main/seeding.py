@@ -8,12 +8,11 @@ from pathlib import Path
 
 from app.domain.principal import Principal
 from app.domain.record import Record
-from app.ingestion.logs import LogBook
 from app.ingestion.pipeline import Ingestion
 from app.ingestion.seed import SeedTenant, read_seed, repeat_last_day
 from app.storage import tenants
 from app.storage.database import Database
-from app.storage.log_lines import LogLine
+from app.storage.logs import LogLine, store_logs
 
 Seen = Callable[[int, int, str], None]
 """How many documents are in, of how many, and the last one's title."""
@@ -50,7 +49,7 @@ def _is_marked(mark: Path, state: str) -> bool:
 
 
 async def plant_seed(
-    folder: Path, operator: Database, ingestion: Ingestion, log_book: LogBook, now: datetime, on_progress: Seen | None
+    folder: Path, operator: Database, database: Database, ingestion: Ingestion, now: datetime, on_progress: Seen | None
 ) -> SeedReport:
     """Bring the seed folder in; log lines go on until `now`. Raises `AppError` for what cannot be read."""
     seed = await asyncio.to_thread(read_seed, folder)
@@ -67,7 +66,8 @@ async def plant_seed(
         report = await ingestion.ingest(tenant.admin.principal, tenant.documents, tell)
         done += len(tenant.documents)
         documents, unchanged = documents + report.published, unchanged + report.unchanged
-        lines += await _log_lines(log_book, tenant, now)
+        days = [tenant.logs, *repeat_last_day(tenant.logs, now)]
+        lines += await _store_days(database, tenant.admin.principal, days)
     users = sum(len(tenant.users) for tenant in seed)
     return SeedReport(tenants=len(seed), users=users, documents=documents, unchanged=unchanged, log_lines=lines)
 
@@ -87,7 +87,7 @@ async def _people(operator: Database, tenant: SeedTenant) -> None:
             )
 
 
-async def retell_logs(folder: Path, data_dir: Path, log_book: LogBook, database: Database, now: datetime) -> int:
+async def retell_logs(folder: Path, data_dir: Path, database: Database, now: datetime) -> int:
     """Bring the demo companies' logs up to `now`, once an hour at most; gives how many lines came in.
 
     A demo whose logs end in the past has nothing to say about yesterday. Companies that were removed stay away.
@@ -101,19 +101,11 @@ async def retell_logs(folder: Path, data_dir: Path, log_book: LogBook, database:
         async with database.principal_scope(admin) as tx:
             is_there = bool(await tenants.tenants(tx))
         if is_there:
-            lines += await _store_days(log_book, admin, repeat_last_day(tenant.logs, now))
+            lines += await _store_days(database, admin, repeat_last_day(tenant.logs, now))
     mark.write_text(hour)
     return lines
 
 
-async def _log_lines(log_book: LogBook, tenant: SeedTenant, now: datetime) -> int:
-    """Lines that are there already are not stored again."""
-    admin = tenant.admin.principal
-    return await log_book.store(admin, tenant.logs) + await _store_days(
-        log_book, admin, repeat_last_day(tenant.logs, now)
-    )
-
-
-async def _store_days(log_book: LogBook, admin: Principal, days: Sequence[Sequence[LogLine]]) -> int:
-    """A day at a time, so that equal lines are numbered alike every time."""
-    return sum([await log_book.store(admin, lines) for lines in days])
+async def _store_days(database: Database, admin: Principal, days: Sequence[Sequence[LogLine]]) -> int:
+    """A day at a time, so that equal lines are numbered alike every time, and those that are there not stored again."""
+    return sum([await store_logs(database, admin, lines) for lines in days])

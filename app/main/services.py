@@ -28,7 +28,6 @@ from app.flow.state import FlowLimits, Ports
 from app.ingestion.attached import Attachments
 from app.ingestion.catalogue import Catalogue
 from app.ingestion.health import Health
-from app.ingestion.logs import LogBook
 from app.ingestion.passages import Reembedding
 from app.ingestion.pipeline import Ingestion
 from app.journal import Journal
@@ -124,8 +123,7 @@ class Services:
                 space = load_calibration(services.embedder.model).space
                 seed = partial(services.seed, lambda done, total, _: on_stage(f"documents {done}/{total}"))
                 await plant_once(settings.data_dir, space, seed)
-                book = services.rooms.log_book
-                await retell_logs(settings.seed_dir, settings.data_dir, book, services.database, now())
+                await retell_logs(settings.seed_dir, settings.data_dir, services.database, now())
             if work:
                 await services._warm_up()
                 await services.worker.start()
@@ -165,7 +163,7 @@ class Services:
         """Bring the demo companies in."""
         operator = await self.storage.open_operator()
         source = folder or self.settings.seed_dir
-        return await plant_seed(source, operator, self.ingestion, self.rooms.log_book, now(), on_progress)
+        return await plant_seed(source, operator, self.database, self.ingestion, now(), on_progress)
 
     async def _warm_up(self) -> None:
         """Have the vectors ready that every question is compared with; made once, then read from the data folder."""
@@ -222,6 +220,7 @@ class Services:
         flow = DepartmentFlow(ports, limits, deep, needs_steps if settings.has_model else None)
         keys = key_source(settings)
         self.rooms = AppServices(
+            database=self.database,
             authenticator=self._authenticator(keys),
             dev_login=dev_login(settings, keys),
             registry=registry,
@@ -236,7 +235,6 @@ class Services:
             catalogue=self.catalogue,
             health=self.health,
             attachments=self.attachments,
-            log_book=LogBook(self.database),
             reviews=RunReviews(self.database),
             oversight=Oversight(self.database, registry, is_priced=settings.has_prices),
             evaluations=ReportStore(settings.data_dir / REPORTS_FOLDER),

@@ -9,7 +9,6 @@ from datetime import date
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from app.changes.successions import DocumentVersion
 from app.storage.database import Transaction
 
 _SAMPLE = 500
@@ -165,14 +164,11 @@ order by d.document_id, v.version desc limit {_ROWS}
 """
 
 
-async def lines_of(tx: Transaction, document_ids: Collection[UUID]) -> list[DocumentVersion]:
-    """The versions of these documents, and of those they replace and are replaced by, newest first for each."""
-    rows = await tx.driver.fetch(_LINES, *tx.reader, list(document_ids))
-    return [_as_quoted(**row) for row in rows]
-
-
-def _as_quoted(*, text: str, planted: Sequence[str], **fields: Any) -> DocumentVersion:
-    """A version without the sentences that were left out when it arrived."""
-    for sentence in planted:
-        text = text.replace(sentence, "")
-    return DocumentVersion(text=text, **fields)
+async def lines_of(tx: Transaction, document_ids: Collection[UUID]) -> list[dict[str, Any]]:
+    """The versions of these documents, and of those they replace and are replaced by, newest first for each; without
+    the sentences that were left out when they arrived."""
+    rows = [dict(row) for row in await tx.driver.fetch(_LINES, *tx.reader, list(document_ids))]
+    for row in rows:
+        for sentence in row.pop("planted"):
+            row["text"] = row["text"].replace(sentence, "")
+    return rows

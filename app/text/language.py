@@ -29,6 +29,8 @@ ENGLISH_STOP_WORDS = _listed("ENGLISH_STOP_WORDS")
 """With the pieces that are left of contractions (``don't`` is two words)."""
 ENGLISH_LOOKALIKES, LOANWORDS = _listed("ENGLISH_LOOKALIKES"), _listed("LOANWORDS")
 """English words that prove nothing either way: they look like folded Vietnamese, or stand in its office talk."""
+DOCUMENT_WORDS = _listed("DOCUMENT_WORDS")
+"""Folded words of both languages that say nothing of which part of a document is meant: rule, policy, chính sách."""
 
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f"
@@ -95,7 +97,7 @@ def guess_language(text: str) -> Language:
         word = token.lower()
         # A name in the middle of a sentence says little about the sentence.
         weight = 0.4 if position and token[0].isupper() else 1.0
-        if _is_marked_syllable(word):
+        if not word.isascii() and is_syllable(fold(word)):
             vietnamese += weight
         elif word in ENGLISH_STOP_WORDS:
             english += 1.0
@@ -136,10 +138,6 @@ def _unaccented_evidence(token: str) -> float:
 def is_syllable(word: str) -> bool:
     """Whether a word in lower case without diacritics is spelt as a Vietnamese syllable may be."""
     return bool(_SYLLABLE.fullmatch(word))
-
-
-def _is_marked_syllable(word: str) -> bool:
-    return not word.isascii() and is_syllable(fold(word))
 
 
 def _tone_to_first(match: re.Match[str]) -> str:

@@ -10,16 +10,13 @@ from inspect import getdoc
 from types import MappingProxyType
 from typing import Any
 
-from app.changes.telling import Concepts
-from app.domain.plan import PYTHON_TOOL, TRANSCRIPT_TOOL, UNIT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
+from app.domain.plan import CHANGES_TOOL, LOG_TOOL, PYTHON_TOOL, TRANSCRIPT_TOOL, UNIT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
 from app.embedding import Embedder
-from app.plugins import TOOLS, load_plugins
+from app.plugins import TOOLS, Plugins, load_plugins
 from app.reasoning import Reasoner
 from app.storage.database import Database
 from app.tools.base import Searcher, Tool, Toolbox
-from app.tools.changes import ChangesTool
 from app.tools.files import FileReader, FilesTool, Runner
-from app.tools.log import LogTool
 from app.tools.math import MathTool
 from app.tools.rag import RagTool
 from app.tools.summary import SummaryTool
@@ -51,7 +48,7 @@ class ToolPorts:
     """Computes on tables of attached files in a confined process; None = there are no files."""
     web: WebPorts | None = None
     """What lies outside; None = nothing may be reached."""
-    concepts: Concepts = lambda text: frozenset()
+    concepts: Callable[[str], frozenset[str]] = lambda text: frozenset()
     """What a text names in any language; by default documents are known by their words alone."""
 
 
@@ -70,26 +67,25 @@ def _files_tool(ports: ToolPorts) -> Tool | None:
     return FilesTool(ports.files, ports.reasoner, ports.min_relevance_score, ports.tables)
 
 
-def _changes_tool(ports: ToolPorts) -> Tool:
-    return ChangesTool(ports.retriever, ports.database, ports.reasoner, ports.min_relevance_score, ports.concepts)
-
-
 _CATALOGUE = (
     ToolPlugin(RagTool, lambda ports: RagTool(ports.retriever, ports.reasoner, ports.min_relevance_score)),
     ToolPlugin(SummaryTool, lambda ports: SummaryTool(ports.reasoner)),
     ToolPlugin(MathTool, lambda ports: MathTool(ports.reasoner)),
-    ToolPlugin(LogTool, lambda ports: LogTool(ports.database, ports.reasoner)),
-    ToolPlugin(ChangesTool, _changes_tool),
     ToolPlugin(FilesTool, _files_tool),
 )
 """The built-in tools: one is added here, and nowhere else."""
-_OF_EXTRAS = (WEB_TOOL, WIKIPEDIA_TOOL, TRANSCRIPT_TOOL, PYTHON_TOOL, UNIT_TOOL)
+_OF_EXTRAS = (CHANGES_TOOL, LOG_TOOL, WEB_TOOL, WIKIPEDIA_TOOL, TRANSCRIPT_TOOL, PYTHON_TOOL, UNIT_TOOL)
 
 
 @cache
 def catalogue() -> tuple[ToolPlugin, ...]:
     """Every tool there is: the built-in ones, then those of installed packages. Raises `PluginError`."""
-    return (*_CATALOGUE, *load_plugins(TOOLS, {}, ToolPlugin).found.values())
+    return (*_CATALOGUE, *plugged_in_tools().found.values())
+
+
+def plugged_in_tools() -> Plugins[ToolPlugin]:
+    """Those of installed packages, with those whose library is missing. Raises `PluginError`."""
+    return load_plugins(TOOLS, {}, ToolPlugin)
 
 
 def tool_names() -> tuple[str, ...]:

@@ -1,11 +1,9 @@
 """`math_tool`: one exact calculation, with every operand traced to the question or to a source."""
 
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from pathlib import Path
 from typing import Any, Literal
 
 from app.domain.knowledge import Finding, Language, Quote, evidence_of
@@ -15,11 +13,11 @@ from app.text.language import clean
 from app.text.numbers import all_readings, format_number
 from app.tools.arithmetic import Calculation, CannotCalculate, calculate, rounded
 from app.tools.base import ToolCall, ToolResult, outages_as_retry
+from app.tools.sentences import sentence
 
 _CONVERSIONS = frozenset(map(Decimal, (1, 2, 7, 12, 24, 30, 52, 60, 365, 10, 100, 1_000, 10_000, 1_000_000, 10**9)))
 """Numbers everybody knows (months of a year, hours of a day, per cent): they need no source."""
 _MAX_NAMES, _MAX_NAME_CHARS = 6, 60
-_TEXTS: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("math.toml").read_text("utf-8"))
 
 _CURRENCY_SIGNS = {
     "gbp": "£", "£": "£", "pound": "£", "pounds": "£", "usd": "$", "$": "$", "dollar": "$", "dollars": "$",
@@ -101,14 +99,14 @@ class MathTool:
 def _calculated(arguments: Arguments, language: Language) -> Calculation:
     if arguments.missing:
         names = (clean(name)[:_MAX_NAME_CHARS] for name in arguments.missing[:_MAX_NAMES])
-        raise ToolFailed(_TEXTS[language]["missing"].format(missing=", ".join(names)))
+        raise ToolFailed(sentence("math", "missing", language, missing=", ".join(names)))
     expression = arguments.values.get("expression", "")
     if not expression.strip():
-        raise ToolFailed(_TEXTS[language]["nothing"])
+        raise ToolFailed(sentence("math", "nothing", language))
     try:
         return calculate(expression)
     except CannotCalculate as refused:
-        raise ToolFailed(_TEXTS[language][refused.refusal]) from refused
+        raise ToolFailed(sentence("math", refused.refusal, language)) from refused
 
 
 def _sources(calculation: Calculation, call: ToolCall) -> dict[Decimal, _Source]:
@@ -121,7 +119,7 @@ def _sources(calculation: Calculation, call: ToolCall) -> dict[Decimal, _Source]
     unstated = [operand for operand, source in sourced.items() if source is None and operand not in _CONVERSIONS]
     if unstated:
         told = ", ".join(format_number(operand, call.language) for operand in unstated)
-        raise ToolFailed(_TEXTS[call.language]["unstated"].format(operands=told))
+        raise ToolFailed(sentence("math", "unstated", call.language, operands=told))
     return sourced
 
 
@@ -147,14 +145,14 @@ def _told_sources(sourced: Mapping[Decimal, _Source], language: Language) -> str
     by_source: dict[str, list[str]] = {}
     for operand, source in sourced.items():
         if source is not None:
-            told = _TEXTS[language]["question"] if source == "question" else f"“{source.quote.passage.title}”"
+            told = sentence("math", "question", language) if source == "question" else f"“{source.quote.passage.title}”"
             by_source.setdefault(told, []).append(format_number(operand, language))
     listed = "; ".join(f"{_listed(operands, language)}: {source}" for source, operands in by_source.items())
     return f" ({listed})" if listed else ""
 
 
 def _listed(words: Sequence[str], language: Language) -> str:
-    return ", ".join(words) if len(words) > 2 else _TEXTS[language]["and"].join(words)
+    return ", ".join(words) if len(words) > 2 else sentence("math", "and", language).join(words)
 
 
 def _finding(call: ToolCall, text: str, sources: Iterable[_Source]) -> Finding:

@@ -38,6 +38,8 @@ def write_refusal(detail: str, code: str, status: int) -> dict[str, str]:
 FACE = Face(router, roots=("/sample",), open_paths=frozenset({"/about-sample"}), write_refusal=write_refusal)
 NO_ROOT = Face(router, roots=("/sample",))
 TAKEN = Face(APIRouter(), roots=("/v1/more",))
+LARGE = Face(APIRouter(), roots=("/sample",), uploads={"/api/v1/tasks": "text/plain"})
+NATIVE = Face(APIRouter(), roots=("/api/v1/tasks",))
 """
 
 
@@ -69,14 +71,19 @@ class TestAFaceOfAnInstalledPackage:
 
     @pytest.mark.parametrize(
         ("name", "reason"),
-        [("NO_ROOT", "a route outside its roots: /about-sample"), ("TAKEN", "wants /v1/more, which belongs to")],
+        [
+            ("NO_ROOT", "a route outside its roots: /about-sample"),
+            ("TAKEN", "wants /v1/more, which belongs to"),
+            ("LARGE", "a route outside its roots: /api/v1/tasks"),
+            ("NATIVE", "wants /api/v1/tasks/{task_id}, which"),
+        ],
     )
     def test_is_refused_when_it_would_be_open_or_in_the_way(
         self, plug_in: Callable[[str], None], name: str, reason: str
     ) -> None:
         plug_in(name)
         with pytest.raises(PluginError, match=reason):
-            load_faces()
+            create_app()
 
 
 def test_a_face_whose_library_is_missing_is_not_mounted(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -84,5 +91,5 @@ def test_a_face_whose_library_is_missing_is_not_mounted(monkeypatch: pytest.Monk
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "ag_ui", None)
     faces = load_faces()
-    assert set(faces.found) == {"openai", "mcp", "ai-sdk", "a2a"}
+    assert set(faces.found) == {"openai", "mcp", "ai-sdk", "a2a", "logs"}
     assert faces.missing == {"ag-ui": "needs the library ag_ui: install conclave[faces]"}

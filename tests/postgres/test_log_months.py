@@ -7,12 +7,11 @@ import asyncpg
 import pytest
 
 from app.domain.principal import Principal
-from app.ingestion.logs import LogBook
 from app.storage.database import Database
 from app.storage.embedded import EmbeddedServer
-from app.storage.log_lines import LogFilter, LogLine, count_older, make_months, prune_logs
-from app.storage.logs import count_logs, insert_logs, search_logs
+from app.storage.logs import LogLine, insert_logs, make_months, store_logs
 from app.storage.migrate import downgrade, upgrade
+from extras.logs.reading import LogFilter, count_logs, count_older, prune_logs, search_logs
 from tests.factories import principal
 
 NOW = datetime.now(UTC)
@@ -48,8 +47,7 @@ class TestMonths:
         async with database.principal_scope(ADMIN) as tx:
             await insert_logs(tx, [line(70, "early"), line(70, "early")])
         assert await superuser.fetchval("select count(*) from log_months.others") == 2
-        book = LogBook(database)
-        assert await book.store(ADMIN, [line(100), line(70, "late"), line(0), line(5_000), line(-300)]) == 5
+        assert await store_logs(database, ADMIN, [line(100), line(70, "late"), line(0), line(5_000), line(-300)]) == 5
         assert await superuser.fetchval("select count(*) from log_months.others") == 2  # ages ago, and next year
         assert {month_of(NOW - timedelta(days=days)) for days in (100, 70, 0)} <= set(await parts(superuser))
         async with database.principal_scope(READER) as tx:
@@ -57,8 +55,7 @@ class TestMonths:
         assert sorted(found) == ["early", "early", "late", "tick", "tick", "tick", "tick"]
 
     async def test_are_made_once_by_many_at_a_time(self, database: Database) -> None:
-        book = LogBook(database)
-        stored = await asyncio.gather(*(book.store(OTHER, [line(200 + n, f"n {n}")]) for n in range(8)))
+        stored = await asyncio.gather(*(store_logs(database, OTHER, [line(200 + n, f"n {n}")]) for n in range(8)))
         assert stored == [1] * 8
 
     async def test_are_made_by_administrators_alone(self, database: Database) -> None:

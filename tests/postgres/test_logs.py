@@ -13,13 +13,13 @@ from app.domain.principal import Principal, Scope
 from app.errors import AppError, ErrorCode, ToolFailed, ToolRetry
 from app.reasoning import Arguments
 from app.storage.database import Database
-from app.storage.log_lines import LogFilter, LogLine, LogPosition
-from app.storage.logs import count_logs, insert_logs, page_logs, search_logs, summarise_logs
+from app.storage.logs import LogLine, insert_logs
 from app.tools.base import ToolResult
-from app.tools.log import LogTool
+from extras.logs.reading import LogFilter, LogPosition, count_logs, page_logs, search_logs, summarise_logs
+from extras.logs.tool import LogTool
+from tests.extras.logs.hostile_regexes import HOSTILE
 from tests.factories import principal
 from tests.limits import limit
-from tests.unit.tools.hostile_regexes import HOSTILE
 from tests.unit.tools.recording import SATURDAY, RecordingReasoner, call
 
 ATTACK = datetime(2026, 11, 12, 2, 0, tzinfo=UTC)

@@ -54,7 +54,7 @@ class TestPlanted:
         done = await desk.bring(text_upload("a", text))
         async with desk.database.principal_scope(desk.owner) as tx:
             (version,) = await lines_of(tx, [done.document_id])
-        assert "12" in version.text and plant not in version.text
+        assert "12" in version["text"] and plant not in version["text"]
 
     async def test_are_taken_out_of_a_title(self, desk: Desk, text: str, plant: str) -> None:
         done = await desk.bring(text_upload("a", RULE["vi"], title=f"Phép năm. {plant}"))

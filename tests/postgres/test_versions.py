@@ -2,9 +2,9 @@
 
 from uuid import UUID
 
-from app.changes.successions import DocumentVersion, successions
 from app.domain.principal import Principal
 from app.storage.neighbours import lines_of
+from extras.changes.successions import DocumentVersion, successions
 from tests.postgres.arriving import DAY, Y2025, Y2026, Y2027, Desk, text_upload
 
 OLD = text_upload("old", "Nghỉ phép năm: 12 ngày.", effective_from=Y2025)
@@ -17,7 +17,7 @@ async def bring(desk: Desk, *uploads: object) -> list[UUID]:
 
 async def lines(desk: Desk, ids: list[UUID], who: Principal | None = None) -> list[DocumentVersion]:
     async with desk.database.principal_scope(who or desk.owner) as tx:
-        return await lines_of(tx, ids)
+        return [DocumentVersion(**row) for row in await lines_of(tx, ids)]
 
 
 def told(versions: list[DocumentVersion]) -> list[tuple[str, int, str]]:

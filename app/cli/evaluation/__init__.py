@@ -22,7 +22,7 @@ from app.evaluation.gates import DEFAULT_GATES, check_gates, read_gates
 from app.evaluation.report import Report, summarise
 from app.evaluation.report_store import REPORT_NAME, REPORTS_FOLDER, ReportStore, write_owned
 from app.evaluation.running import Evaluation, Progress
-from app.plugins import EVALUATIONS, entries_of
+from app.plugins import COMMANDS, entries_of
 from app.settings import Settings
 
 BLIND_FOLDER = Path(__file__).parents[3] / "bench" / "blind"
@@ -158,5 +158,6 @@ async def _ask(
         )  # fmt: skip
 
 
-for plugin in entries_of(EVALUATIONS):  # each is a function as typer takes it
-    eval_commands.command(plugin.name)(plugin.load())
+for plugin in entries_of(COMMANDS):
+    if plugin.name.startswith("eval."):
+        eval_commands.command(plugin.name.removeprefix("eval."))(plugin.load())

@@ -6,6 +6,7 @@ Pictures, macros and embedded files are left behind as empty parts.
 """
 
 import io
+import posixpath
 import re
 import stat
 import zipfile
@@ -15,7 +16,6 @@ from contextlib import contextmanager
 from pathlib import PurePosixPath
 
 from lxml import etree
-from openpyxl.packaging.relationship import get_dependents
 
 from app.ingestion.parsing.outcome import FileKind, ParseFailed, ParseFailure, ParseLimits
 
@@ -46,7 +46,7 @@ _MACRO_TYPES = re.compile(b"|".join(_PLAIN_TYPES))
 _TYPES = "[Content_Types].xml"
 
 
-def rebuild(content: bytes, limits: ParseLimits) -> io.BytesIO:
+def rebuild(content: bytes, limits: ParseLimits) -> bytes:
     """The archive anew, of checked parts only. Raises `ParseFailed`."""
     with _checked(content, limits) as (archive, entries):
         return _stored((entry.filename, _checked_part(archive, entry)) for entry in entries)
@@ -72,10 +72,10 @@ def _checked(content: bytes, limits: ParseLimits) -> Iterator[tuple[zipfile.ZipF
         raise ParseFailed(ParseFailure.DAMAGED, type(error).__name__) from error
 
 
-def office_kind(archive: io.BytesIO) -> FileKind | None:
+def office_kind(content: bytes) -> FileKind | None:
     """Which office format a rebuilt archive is, by its list of content types."""
     try:
-        with zipfile.ZipFile(archive) as parts:
+        with zipfile.ZipFile(io.BytesIO(content)) as parts:
             types = parts.read(_TYPES)
     except KeyError:
         return None
@@ -158,13 +158,12 @@ def _plain(markup: bytes) -> bytes:
     return markup
 
 
-def _stored(parts: Iterable[tuple[str, bytes]]) -> io.BytesIO:
+def _stored(parts: Iterable[tuple[str, bytes]]) -> bytes:
     target = io.BytesIO()
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
         for name, content in parts:
             archive.writestr(zipfile.ZipInfo(name), content)
-    target.seek(0)
-    return target
+    return target.getvalue()
 
 
 def related(archive: zipfile.ZipFile, path: str = "") -> dict[str, str]:
@@ -174,9 +173,12 @@ def related(archive: zipfile.ZipFile, path: str = "") -> dict[str, str]:
     """
     folder, _, name = path.rpartition("/")
     names, listed = set(archive.namelist()), f"{folder}/_rels/{name}.rels".lstrip("/")
-    found = get_dependents(archive, listed) if listed in names else ()
-    inside = [one for one in found if one.TargetMode != "External" and one.target in names]
-    return {one.Type.rpartition("/")[2]: one.target for one in reversed(inside)}
+    found: dict[str, str] = {}
+    for one in elements(root_of(archive.read(listed)) if listed in names else None, "Relationship"):
+        target = posixpath.normpath(posixpath.join("/", folder, attribute(one, "Target"))).lstrip("/")
+        if attribute(one, "TargetMode") != "External" and target in names:
+            found.setdefault(attribute(one, "Type").rpartition("/")[2], target)
+    return found
 
 
 def root_of(markup: bytes) -> etree._Element:
@@ -210,3 +212,8 @@ def attribute(element: etree._Element | None, name: str) -> str:
     if element is None:
         return ""
     return next((str(value) for key, value in element.items() if str(key).rpartition("}")[2] == name), "")
+
+
+def value_at(element: etree._Element | None, *names: str) -> str:
+    """The ``val`` of the child that `child` finds; empty when there is none."""
+    return attribute(child(element, *names), "val")

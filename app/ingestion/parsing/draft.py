@@ -38,6 +38,8 @@ class Draft:
         self.limits = limits
         self.title = ""
         self.warnings: Counter[WarningCode] = Counter()
+        self.facts: dict[str, str] = {}
+        """What is said of a file that is described instead of read."""
         self._tables: list[dict[str, Any]] = []
         """The fields of `AttachedTable`s."""
         self._cells_left = limits.table_cells

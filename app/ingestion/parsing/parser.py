@@ -70,14 +70,14 @@ class Parser:
 
         The reading process is killed at its limits and when this call is cancelled.
         """
-        parsed = await self._parse(content, sniff(content[:HEAD_BYTES], file_name))
+        parsed = await self._parse(content, sniff(content, file_name))
         if not isinstance(parsed, ParsedFile):
             raise ParseFailed(ParseFailure.CRASHED, "the answer is of another kind")
         return parsed
 
     async def parse_attached(self, content: bytes, file_name: str) -> ParsedFile | DescribedFile:
         """Like `parse`; images and archives are described instead of refused."""
-        return await self._parse(content, sniff_attached(content[:HEAD_BYTES], file_name))
+        return await self._parse(content, sniff_attached(content, file_name))
 
     async def aclose(self) -> None:
         """End everything that was started; files being read fail."""

@@ -59,13 +59,13 @@ class _Reader:
                 return
             try:
                 page = pdf[at]
+                read = self._page(page)
+                page.close()
             except pypdfium2.PdfiumError:
                 self.unreadable += 1
                 self._draft.warn(WarningCode.PAGES_UNREADABLE)
-                yield _Page([], [])
-                continue
-            yield self._page(page)
-            page.close()
+                read = _Page([], [])
+            yield read
 
     def _page(self, page: Any) -> _Page:
         box = Box(*page.get_bbox())
@@ -83,7 +83,8 @@ class _Reader:
             self._draft.warn(WarningCode.PAGES_UNREADABLE)
             shown = ""
         lines = list(text.lines()) if shown.strip() else []
-        tables = [table for grid in grids_of(marks.rules) if (table := _table(grid, lines, text)) is not None]
+        filled = (fill_grid(grid, lines, text) for grid in grids_of(marks.rules))
+        tables = [table for table in filled if table is not None]
         text.close()
         return _Page(lines, tables)
 
@@ -99,11 +100,6 @@ class _Reader:
         for handle in hidden:
             pdfium.FPDFPageObj_SetIsActive(handle, False)
         return PageText(page)
-
-
-def _table(grid: Any, lines: list[Line], text: PageText) -> Table | None:
-    inside = [line for line in lines if grid.box.meets(line.box)]
-    return fill_grid(grid, inside, text)
 
 
 def _write(pages: list[_Page], outline: dict[str, int], draft: Draft) -> None:

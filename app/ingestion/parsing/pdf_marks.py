@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import pypdfium2.raw as pdfium
+from pypdfium2 import PdfMatrix
 
 _MIN_POINTS = 1.2
 """Text below this size is not meant to be read."""
@@ -103,19 +104,17 @@ class _Scan:
         self._paints: list[_Paint] = []
         self._order = 0
         self._four = [ctypes.c_float() for _ in range(4)]
-        self._edges = [ctypes.byref(one) for one in self._four]
         self._channels = [ctypes.c_uint() for _ in range(4)]
-        self._rgba = [ctypes.byref(one) for one in self._channels]
         self._matrix = pdfium.FS_MATRIX()
 
     def read(self, page: Any) -> Marks:
         """The marks of the page."""
         for handle in _children(page, pdfium.FPDFPage_CountObjects, pdfium.FPDFPage_GetObject):
-            self._object(handle, (1, 0, 0, 1, 0, 0), 0)
+            self._object(handle, PdfMatrix(), 0)
         self._marks.hidden = [text.handle for text in self._texts if self._is_hidden(text)]
         return self._marks
 
-    def _object(self, handle: Any, matrix: tuple[float, ...], depth: int) -> None:
+    def _object(self, handle: Any, matrix: PdfMatrix, depth: int) -> None:
         self._order += 1
         match pdfium.FPDFPageObj_GetType(handle):
             case pdfium.FPDF_PAGEOBJ_TEXT:
@@ -129,29 +128,29 @@ class _Scan:
                     share = box.area / self._page_box.area
                     self._marks.picture_share = max(self._marks.picture_share, share)
             case pdfium.FPDF_PAGEOBJ_FORM if depth < _MAX_DEPTH:
-                inner = _times(self._own_matrix(handle), matrix)
+                inner = self._own_matrix(handle).multiply(matrix)
                 for one in _children(handle, pdfium.FPDFFormObj_CountObjects, pdfium.FPDFFormObj_GetObject):
                     self._object(one, inner, depth + 1)
 
-    def _text(self, handle: Any, matrix: tuple[float, ...]) -> None:
+    def _text(self, handle: Any, matrix: PdfMatrix) -> None:
         mode = pdfium.FPDFTextObj_GetTextRenderMode(handle)
         box = self._box(handle, matrix)
         read = pdfium.FPDFPageObj_GetStrokeColor if mode == _STROKE else pdfium.FPDFPageObj_GetFillColor
-        has_color = read(handle, *self._rgba)
+        has_color = read(handle, *self._channels)
         red, green, blue, alpha = (one.value for one in self._channels) if has_color else (0, 0, 0, 255)
         is_hidden = mode in (_INVISIBLE, _CLIP_ONLY) or alpha == 0 or not self._page_box.meets(box)
         is_hidden = is_hidden or self._size(handle, matrix) < _MIN_POINTS
         self._texts.append(_Text(handle, self._order, box, (red, green, blue) if has_color else None, is_hidden))
 
-    def _size(self, handle: Any, matrix: tuple[float, ...]) -> float:
-        pdfium.FPDFTextObj_GetFontSize(handle, self._edges[0])
+    def _size(self, handle: Any, matrix: PdfMatrix) -> float:
+        pdfium.FPDFTextObj_GetFontSize(handle, self._four[0])
         size = self._four[0].value
-        a, b, c, d, _, _ = _times(self._own_matrix(handle), matrix)
-        return float(abs(size) * max(abs(a * d - b * c), 0.0) ** 0.5)
+        placed = self._own_matrix(handle).multiply(matrix)
+        return float(abs(size) * abs(placed.a * placed.d - placed.b * placed.c) ** 0.5)
 
-    def _path(self, handle: Any, matrix: tuple[float, ...]) -> None:
+    def _path(self, handle: Any, matrix: PdfMatrix) -> None:
         fill, stroke = ctypes.c_int(), ctypes.c_int()
-        if not pdfium.FPDFPath_GetDrawMode(handle, ctypes.byref(fill), ctypes.byref(stroke)):
+        if not pdfium.FPDFPath_GetDrawMode(handle, fill, stroke):
             return
         box = self._box(handle, matrix)
         wide, high = box.right - box.left, box.top - box.bottom
@@ -163,18 +162,15 @@ class _Scan:
             self._paint(handle, box)
 
     def _paint(self, handle: Any, box: Box) -> None:
-        has_color = pdfium.FPDFPageObj_GetFillColor(handle, *self._rgba)
+        has_color = pdfium.FPDFPageObj_GetFillColor(handle, *self._channels)
         red, green, blue, alpha = (one.value for one in self._channels)
-        if not has_color or alpha < _OPAQUE:
-            color, is_cover = (None, False) if not has_color or alpha else ((0, 0, 0), False)
-            if has_color and not alpha:
-                return
-        else:
-            # A shape of few corners without a clip fills its box; nothing is said about others.
-            plain = pdfium.FPDFPath_CountSegments(handle) <= 6 and not self._is_clipped(handle, box)
-            color = (red, green, blue) if plain else None
-            is_cover = plain and not pdfium.FPDFPageObj_HasTransparency(handle)
-        self._paints.append(_Paint(self._order, box, color, is_cover))
+        if has_color and not alpha:
+            return
+        # A shape of few corners without a clip fills its box; nothing is said about others.
+        is_plain = has_color and alpha >= _OPAQUE and pdfium.FPDFPath_CountSegments(handle) <= 6
+        is_plain = is_plain and not self._is_clipped(handle, box)
+        is_cover = is_plain and not pdfium.FPDFPageObj_HasTransparency(handle)
+        self._paints.append(_Paint(self._order, box, (red, green, blue) if is_plain else None, is_cover))
 
     def _is_clipped(self, handle: Any, box: Box) -> bool:
         """Whether less than the whole box may be painted."""
@@ -192,7 +188,7 @@ class _Scan:
         return Box(min(across), min(up), max(across), max(up))
 
     def _point(self, segment: Any) -> tuple[float, float] | None:
-        if not segment or not pdfium.FPDFPathSegment_GetPoint(segment, self._edges[0], self._edges[1]):
+        if not segment or not pdfium.FPDFPathSegment_GetPoint(segment, *self._four[:2]):
             return None
         return self._four[0].value, self._four[1].value
 
@@ -202,9 +198,9 @@ class _Scan:
         else:
             self._marks.rules.append(Rule(False, (box.left + box.right) / 2, box.bottom, box.top))
 
-    def _outline(self, handle: Any, matrix: tuple[float, ...]) -> None:
+    def _outline(self, handle: Any, matrix: PdfMatrix) -> None:
         """The straight pieces of a path that is drawn as a line."""
-        matrix = _times(self._own_matrix(handle), matrix)
+        matrix = self._own_matrix(handle).multiply(matrix)
         first: tuple[float, float] | None = None
         last: tuple[float, float] | None = None
         for at in range(min(pdfium.FPDFPath_CountSegments(handle), _MAX_SEGMENTS)):
@@ -212,7 +208,7 @@ class _Scan:
             point = self._point(segment)
             if point is None:
                 continue
-            x, y = _moved(matrix, *point)
+            x, y = matrix.on_point(*point)
             if pdfium.FPDFPathSegment_GetType(segment) == pdfium.FPDF_SEGMENT_LINETO and last is not None:
                 self._piece(last, (x, y))
             else:
@@ -235,41 +231,19 @@ class _Scan:
             return True
         below = next((one for one in reversed(paints) if one.order < text.order and one.box.holds(x, y)), None)
         ground = (255, 255, 255) if below is None else below.color
-        return ground is not None and _distance(ground, text.color) <= _SAME_COLOR
+        if ground is None:
+            return False
+        return all(abs(one - other) <= _SAME_COLOR for one, other in zip(ground, text.color, strict=True))
 
-    def _box(self, handle: Any, matrix: tuple[float, ...]) -> Box:
-        left, bottom, right, top = self._edges
-        if not pdfium.FPDFPageObj_GetBounds(handle, left, bottom, right, top):
+    def _box(self, handle: Any, matrix: PdfMatrix) -> Box:
+        if not pdfium.FPDFPageObj_GetBounds(handle, *self._four):
             return Box(0, 0, 0, 0)
-        corners = [one.value for one in self._four]
-        if matrix == (1, 0, 0, 1, 0, 0):
-            return Box(*corners)
-        points = [_moved(matrix, x, y) for x in corners[::2] for y in corners[1::2]]
-        across, up = [x for x, _ in points], [y for _, y in points]
-        return Box(min(across), min(up), max(across), max(up))
+        return Box(*matrix.on_rect(*(one.value for one in self._four)))
 
-    def _own_matrix(self, handle: Any) -> tuple[float, ...]:
-        if not pdfium.FPDFPageObj_GetMatrix(handle, ctypes.byref(self._matrix)):
-            return (1, 0, 0, 1, 0, 0)
-        own = self._matrix
-        return (own.a, own.b, own.c, own.d, own.e, own.f)
+    def _own_matrix(self, handle: Any) -> PdfMatrix:
+        is_told = pdfium.FPDFPageObj_GetMatrix(handle, self._matrix)
+        return PdfMatrix.from_raw(self._matrix) if is_told else PdfMatrix()
 
 
 def _children(parent: Any, count: Any, get: Any) -> Iterator[Any]:
     return (handle for at in range(count(parent)) if (handle := get(parent, at)))
-
-
-def _times(inner: tuple[float, ...], outer: tuple[float, ...]) -> tuple[float, ...]:
-    """First `inner`, then `outer`."""
-    a, b, c, d, e, f = inner
-    p, q, r, s, t, u = outer
-    return (a * p + b * r, a * q + b * s, c * p + d * r, c * q + d * s, e * p + f * r + t, e * q + f * s + u)
-
-
-def _moved(matrix: tuple[float, ...], x: float, y: float) -> tuple[float, float]:
-    a, b, c, d, e, f = matrix
-    return a * x + c * y + e, b * x + d * y + f
-
-
-def _distance(one: Color, other: Color) -> int:
-    return max(abs(left - right) for left, right in zip(one, other, strict=True))

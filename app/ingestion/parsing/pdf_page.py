@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import pypdfium2.raw as pdfium
+from pypdfium2 import PdfiumError, PdfPage
 
 from app.ingestion.parsing.pdf_marks import Box, Rule
 
@@ -33,35 +34,25 @@ class Line(NamedTuple):
 class PageText:
     """The characters of one page."""
 
-    def __init__(self, page: Any):
-        self._handle = pdfium.FPDFText_LoadPage(page)
-        self.count = max(pdfium.FPDFText_CountChars(self._handle), 0) if self._handle else 0
-        self._rect = pdfium.FS_RECTF()
+    def __init__(self, page: PdfPage):
+        self._page = page.get_textpage()
         self._name = ctypes.create_string_buffer(_NAME_BYTES)
         self._flags = ctypes.c_int()
-        self._edges = [ctypes.c_double() for _ in range(4)]
-        self._places = [ctypes.byref(one) for one in self._edges]
 
     def close(self) -> None:
         """Free the page's characters."""
-        if self._handle:
-            pdfium.FPDFText_ClosePage(self._handle)
-        self._handle = None
+        self._page.close()
 
     def text(self) -> str:
         """All of it, lines apart by CR LF."""
-        if not self.count:
-            return ""
-        room = ctypes.create_string_buffer(2 * (self.count + 1))
-        units = pdfium.FPDFText_GetText(self._handle, 0, self.count, ctypes.cast(room, ctypes.POINTER(ctypes.c_ushort)))
-        return room.raw[: 2 * max(units - 1, 0)].decode("utf-16-le", "replace")
+        return str(self._page.get_text_range(errors="replace"))
 
     def of_object(self, handle: Any) -> str:
         """The text of one painted piece."""
-        size = pdfium.FPDFTextObj_GetText(handle, self._handle, None, 0)
-        room = ctypes.create_string_buffer(max(size, 2))
-        pdfium.FPDFTextObj_GetText(handle, self._handle, ctypes.cast(room, ctypes.POINTER(ctypes.c_ushort)), size)
-        return room.raw[: max(size - 2, 0)].decode("utf-16-le", "replace")
+        size = pdfium.FPDFTextObj_GetText(handle, self._page, None, 0)
+        room = (pdfium.FPDF_WCHAR * max(size // 2, 1))()
+        pdfium.FPDFTextObj_GetText(handle, self._page, room, size)
+        return bytes(room)[: max(size - 2, 0)].decode("utf-16-le", "replace")
 
     def lines(self) -> Iterator[Line]:
         """Every line that is not blank, in reading order."""
@@ -75,37 +66,36 @@ class PageText:
 
     def center(self, index: int) -> tuple[float, float]:
         """Middle of a character's box."""
-        left, right, bottom, top = self._places
-        if not pdfium.FPDFText_GetCharBox(self._handle, index, left, right, bottom, top):
-            return -1.0, -1.0
-        one = [edge.value for edge in self._edges]
-        return (one[0] + one[1]) / 2, (one[2] + one[3]) / 2
+        box = self._box(index)
+        return (box.left + box.right) / 2, (box.bottom + box.top) / 2
 
     def character(self, index: int) -> str:
         """One character; a blank for what cannot be shown."""
-        code = pdfium.FPDFText_GetUnicode(self._handle, index)
+        code = pdfium.FPDFText_GetUnicode(self._page, index)
         return chr(code) if 32 <= code < 0x110000 and code != 0xFFFE and not 0xD800 <= code < 0xE000 else " "
 
     def _line(self, text: str, start: int, end: int) -> Line:
         first, last = self._index(start), self._index(end)
-        head, tail = self._loose(first), self._loose(last)
+        head, tail = self._box(first, loose=True), self._box(last, loose=True)
         # A word joined over a line break ends on the line below.
         box = Box(head.left, min(head.bottom, tail.bottom), max(head.right, tail.right), head.top)
         is_bold = self._is_bold(first) and (first == last or self._is_bold(last))
         return Line(text, box, head.top - head.bottom, is_bold, first, last)
 
     def _index(self, unit: int) -> int:
-        found = pdfium.FPDFText_GetCharIndexFromTextIndex(self._handle, unit)
+        found = pdfium.FPDFText_GetCharIndexFromTextIndex(self._page, unit)
         return unit if found < 0 else int(found)
 
-    def _loose(self, index: int) -> Box:
-        if not pdfium.FPDFText_GetLooseCharBox(self._handle, index, ctypes.byref(self._rect)):
-            return Box(0, 0, 0, 0)
-        rect = self._rect
-        return Box(rect.left, min(rect.bottom, rect.top), rect.right, max(rect.bottom, rect.top))
+    def _box(self, index: int, *, loose: bool = False) -> Box:
+        """Where a character stands; `loose`: with the height of its font. At -1 when that is not known."""
+        try:
+            left, bottom, right, top = self._page.get_charbox(index, loose)
+        except PdfiumError:
+            return Box(-1, -1, -1, -1)
+        return Box(left, min(bottom, top), right, max(bottom, top))
 
     def _is_bold(self, index: int) -> bool:
-        length = pdfium.FPDFText_GetFontInfo(self._handle, index, self._name, _NAME_BYTES, ctypes.byref(self._flags))
+        length = pdfium.FPDFText_GetFontInfo(self._page, index, self._name, _NAME_BYTES, self._flags)
         return 0 < length <= _NAME_BYTES and _BOLD.search(self._name.raw[:length]) is not None
 
 
@@ -163,6 +153,8 @@ def fill_grid(grid: Grid, lines: Sequence[Line], page: PageText) -> Table | None
     roots = _roots(grid)
     cells = [["" for _ in grid.xs[1:]] for _ in grid.ys[1:]]
     for line in lines:
+        if not grid.box.meets(line.box):
+            continue
         previous: tuple[int, int] | None = None
         for index in range(line.first, line.last + 1):
             place = _cell(grid, *page.center(index))

@@ -4,35 +4,28 @@ import io
 import json
 import resource
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import FunctionType
 from typing import Any
 
 from app.confinement.forking import peak_bytes
 from app.ingestion.parsing.archive import list_entries, office_kind, rebuild
 from app.ingestion.parsing.draft import Draft, one_line
-from app.ingestion.parsing.image import image_facts
 from app.ingestion.parsing.outcome import DescribedKind, FileKind, ParseFailed, ParseFailure, ParseLimits
-from app.ingestion.parsing.pdf import read_pdf
-from app.ingestion.parsing.sheets import read_sheets
-from app.ingestion.parsing.slides import read_slides
-from app.ingestion.parsing.texts import read_delimited, read_mail, read_markdown, read_plain
-from app.ingestion.parsing.web_page import read_web_page
-from app.ingestion.parsing.word import read_word
+from app.plugins import PARSERS, load_plugins
 from app.text.language import clean
 
-_READERS: dict[FileKind, Callable[[bytes, Draft], None]] = {
-    FileKind.PDF: read_pdf,
-    FileKind.CSV: read_delimited,
-    FileKind.HTML: read_web_page,
-    FileKind.MARKDOWN: read_markdown,
-    FileKind.TEXT: read_plain,
-    FileKind.EML: read_mail,
+_BUILT_IN = {
+    "pdf": "app.ingestion.parsing.pdf:read_pdf",
+    "docx": "app.ingestion.parsing.word:read_word",
+    "html": "app.ingestion.parsing.web_page:read_web_page",
+    "markdown": "app.ingestion.parsing.texts:read_markdown",
+    "text": "app.ingestion.parsing.texts:read_plain",
+    "csv": "app.ingestion.parsing.texts:read_delimited",
 }
-_OFFICE_READERS: dict[FileKind, Callable[[io.BytesIO, Draft], None]] = {
-    FileKind.DOCX: read_word,
-    FileKind.PPTX: read_slides,
-    FileKind.XLSX: read_sheets,
-}
+_READERS: Mapping[str, Callable[[bytes, Draft], None]] = load_plugins(PARSERS, _BUILT_IN, FunctionType).found
+"""By kind: each fills a draft from the bytes of a file, or of the checked archive that an office file became."""
+_OFFICE = frozenset({FileKind.DOCX, FileKind.PPTX, FileKind.XLSX})
 _ARCHIVE_END = b"PK\x05\x06"
 _TAIL_BYTES = 66_000
 _PDF_MARK = b"%PDF-"
@@ -66,7 +59,7 @@ def read_file(content: bytes, kind: FileKind | DescribedKind, limits: ParseLimit
     draft = Draft(limits)
     try:
         if isinstance(kind, DescribedKind):
-            return {"described": _described(content, kind, limits)}
+            return {"described": _described(content, kind, draft)}
         return draft.finish(_read(content, kind, draft))
     except (ParseFailed, MemoryError, PermissionError):
         raise
@@ -76,29 +69,30 @@ def read_file(content: bytes, kind: FileKind | DescribedKind, limits: ParseLimit
 
 def _read(content: bytes, kind: FileKind, draft: Draft) -> FileKind:
     _refuse_two_formats(content, kind)
-    if kind not in _OFFICE_READERS:
-        _READERS[kind](content, draft)
-        return kind
-    archive = rebuild(content, draft.limits)
-    found = office_kind(archive)
-    if found is None:
-        raise ParseFailed(ParseFailure.UNSUPPORTED, "no office file")
-    archive.seek(0)
-    _OFFICE_READERS[found](archive, draft)
-    return found
+    if kind in _OFFICE:
+        content = rebuild(content, draft.limits)
+        found = office_kind(content)
+        if found is None:
+            raise ParseFailed(ParseFailure.UNSUPPORTED, "no office file")
+        kind = found
+    _reader(kind)(content, draft)
+    return kind
 
 
-def _described(content: bytes, kind: DescribedKind, limits: ParseLimits) -> dict[str, Any]:
+def _reader(kind: FileKind | DescribedKind) -> Callable[[bytes, Draft], None]:
+    if kind not in _READERS:
+        raise ParseFailed(ParseFailure.UNSUPPORTED, f"no reader of {kind} is installed")
+    return _READERS[kind]
+
+
+def _described(content: bytes, kind: DescribedKind, draft: Draft) -> dict[str, Any]:
     if kind is DescribedKind.IMAGE:
-        return {"kind": kind, "facts": image_facts(content)}
-    entries = list_entries(content, limits)
+        _reader(kind)(content, draft)
+        return {"kind": kind, "facts": draft.facts}
+    entries = list_entries(content, draft.limits)
     facts = {"entries": str(len(entries)), "unpacked_bytes": str(sum(size for _, size in entries))}
-    return {"kind": kind, "facts": facts, "entries": [(printable_name(name), size) for name, size in entries]}
-
-
-def printable_name(name: str) -> str:
-    """The name of an entry, on one line and without anything invisible."""
-    return one_line(clean(name))
+    # A name stands on one line, without anything invisible.
+    return {"kind": kind, "facts": facts, "entries": [(one_line(clean(name)), size) for name, size in entries]}
 
 
 def _refuse_two_formats(content: bytes, kind: FileKind) -> None:

@@ -1,16 +1,12 @@
-"""Markdown and plain text as they are, but for what a rendered page does not show; mail; CSV as one table."""
+"""Markdown and plain text as they are, but for what a rendered page does not show; CSV as one table."""
 
 import csv
-import email
 import re
 from collections import Counter
 from collections.abc import Iterator
-from email.message import EmailMessage, MIMEPart
-from email.policy import default
 
-from app.ingestion.parsing.draft import Draft, one_line
+from app.ingestion.parsing.draft import Draft
 from app.ingestion.parsing.outcome import ParseFailed, ParseFailure, WarningCode
-from app.ingestion.parsing.web_page import read_markup
 
 _FRONT_MATTER = re.compile(r"---[ \t]*\n((?:[^\n]{0,2000}\n){0,100}?)---[ \t]*(?:\n|$)")
 _TITLE = re.compile(r"^title:[ \t]*(.+)$", re.M | re.I)
@@ -91,53 +87,6 @@ def _decoded(content: bytes, draft: Draft) -> str:
     if len(content) > draft.limits.output_chars * 4:
         raise ParseFailed(ParseFailure.TOO_MUCH_TEXT)
     return draft.decoded(content)
-
-
-_FIELDS = ("From", "To", "Cc", "Date")
-_MAX_FIELD_CHARS, _MAX_NAMES = 1_000, 50
-
-
-def read_mail(content: bytes, draft: Draft) -> None:
-    """Fill the draft from a message; of two versions of the text the plain one is taken, if it says anything."""
-    message = email.message_from_bytes(content, policy=default)
-    subject = _field(message, "Subject")
-    draft.title = subject
-    draft.heading(1, subject)
-    fields = ((name, _field(message, name)) for name in _FIELDS)
-    draft.paragraph("\n".join(f"{name}: {value}" for name, value in fields if value))
-    _body(message, draft)
-    names = [one_line(part.get_filename() or part.get_content_type())[:200] for part in _attachments(message)]
-    draft.warn(WarningCode.ATTACHMENTS_NOT_READ, len(names))
-    if names:
-        draft.paragraph("Attachments: " + ", ".join(names[:_MAX_NAMES]))
-
-
-def _body(message: EmailMessage, draft: Draft) -> None:
-    plain = message.get_body(("plain",))
-    text = _text(plain, draft) if plain is not None else ""
-    marked_up = message.get_body(("html",)) if not text.strip() else None
-    if marked_up is not None:
-        read_markup(_text(marked_up, draft), draft)
-    else:
-        draft.verbatim(text)
-
-
-def _text(part: MIMEPart, draft: Draft) -> str:
-    content = part.get_payload(decode=True)
-    if not isinstance(content, bytes):
-        return ""
-    charset = part.get_content_charset("")
-    return draft.decoded(content, "" if charset in ("us-ascii", "unknown-8bit") else charset)
-
-
-def _field(message: EmailMessage, name: str) -> str:
-    return one_line(str(message.get(name, "")))[:_MAX_FIELD_CHARS]
-
-
-def _attachments(message: EmailMessage) -> list[EmailMessage]:
-    bodies = {id(part) for kind in ("plain", "html") if (part := message.get_body((kind,))) is not None}
-    leaves = (part for part in message.walk() if isinstance(part, EmailMessage) and not part.is_multipart())
-    return [part for part in leaves if id(part) not in bodies and (part.get_filename() or part.is_attachment())]
 
 
 _DELIMITERS = (",", ";", "\t", "|")

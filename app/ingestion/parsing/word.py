@@ -4,271 +4,232 @@ import io
 import re
 import zipfile
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from lxml import etree
 
-from app.ingestion.parsing.archive import attribute, child, elements, local, related, root_of
+from app.ingestion.parsing.archive import attribute, child, elements, local, related, root_of, value_at
 from app.ingestion.parsing.draft import Draft
 from app.ingestion.parsing.outcome import WarningCode
 from app.ingestion.parsing.word_styles import Label, Numbering, Style, Styles, fill_of, numbering_of, outline_level
 
 _ITEM_LABEL = re.compile(r"(?:\d{1,3}|[a-zđ])[.)]|[-•–]", re.IGNORECASE)
 """What a list of Markdown may begin its items with."""
-_WRAPPERS = ("customXml", "ins", "moveTo", "sdtContent", "smartTag")
 _READ = ("officeDocument", "core-properties", "styles", "numbering", "footnotes", "endnotes", "comments")
-_CONTENTS = "table of contents"
+_DELETED = ("{*}del", "{*}moveFrom")
+_NEVER_SHOWN = (
+    *_DELETED, "{*}instrText", "{*}delText", "{*}delInstrText", "{*}rt", "{*}object", "{*}control", "{*}sdtPr",
+)  # fmt: skip
+_WRAPPERS = (
+    "{*}AlternateContent", "{*}Choice", "{*}Fallback", "{*}sdt", "{*}sdtContent", "{*}customXml", "{*}ins",
+    "{*}moveTo", "{*}smartTag",
+)  # fmt: skip
+"""Elements around paragraphs, rows, cells and runs that change nothing of how these look."""
+_GLYPHS = {"tab": " ", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": " "}
 _MAX_COLUMNS = 200
 
 
-def read_word(archive: io.BytesIO, draft: Draft) -> None:
-    """Fill the draft from a rebuilt DOCX archive."""
-    with zipfile.ZipFile(archive) as parts:
+def read_word(content: bytes, draft: Draft) -> None:
+    """Fill the draft from a checked DOCX archive."""
+    with zipfile.ZipFile(io.BytesIO(content)) as parts:
         about = related(parts)
         paths = about | related(parts, about["officeDocument"])
         roots = {kind: root_of(parts.read(path)) for kind, path in paths.items() if kind in _READ}
     title = next(elements(roots.get("core-properties"), "title"), None)
     draft.entitle(None if title is None else title.text)
+    draft.warn(WarningCode.REVIEW_MARKS_DROPPED, sum(1 for _ in elements(roots.get("comments"), "comment")))
+    for kind in {"officeDocument", "footnotes", "endnotes"} & roots.keys():
+        _drop_unseen(roots[kind], draft)
     reader = _Word(roots, draft)
     reader.blocks(child(roots["officeDocument"], "body"))
     reader.notes()
-    draft.warn(WarningCode.HIDDEN_TEXT_DROPPED, reader.runs.hidden)
-    remarks = sum(1 for _ in elements(roots.get("comments"), "comment"))
-    draft.warn(WarningCode.REVIEW_MARKS_DROPPED, reader.runs.deleted + remarks)
+
+
+def _drop_unseen(root: etree._Element, draft: Draft) -> None:
+    """Leave of a part what is displayed, whatever its styles, and nothing around its paragraphs, rows and runs."""
+    for either in list(elements(root, "AlternateContent")):
+        for other in list(either)[1:]:
+            either.remove(other)
+    for row in list(elements(root, "tr")):
+        if child(row, "trPr", "del") is not None or child(row, "trPr", "hidden") is not None:
+            draft.warn(WarningCode.HIDDEN_TEXT_DROPPED)
+            _take_out(row)
+    for control in list(elements(root, "sdt")):
+        gallery = next(elements(child(control, "sdtPr"), "docPartGallery"), None)
+        # A table of contents repeats every heading with a page number behind it.
+        if attribute(gallery, "val").lower() == "table of contents":
+            _take_out(control)
+    for gone in root.iter(*_DELETED):
+        is_text = any((text.text or "").strip() for text in gone.iter("{*}delText", "{*}t"))
+        draft.warn(WarningCode.REVIEW_MARKS_DROPPED, int(is_text))
+    etree.strip_elements(root, *_NEVER_SHOWN, with_tail=False)
+    etree.strip_tags(root, *_WRAPPERS)
+
+
+def _take_out(element: etree._Element) -> None:
+    parent = element.getparent()
+    if parent is not None:
+        parent.remove(element)
+
+
+class _Paragraph(NamedTuple):
+    style: Style
+    level: int | None
+    """Of a heading, from 0."""
+    label: Label | None
+    text: str
+    boxes: list[etree._Element]
+    """The contents of text boxes anchored in it."""
 
 
 class _Word:
+    """Reads a document from which everything is gone that is never displayed; text may still look like nothing."""
+
     def __init__(self, roots: dict[str, etree._Element], draft: Draft):
         self._draft, self._roots = draft, roots
         self._styles = Styles(roots.get("styles"))
         self._numbering = Numbering(roots.get("numbering"))
-        self.runs = Runs(self._styles)
-        self.runs.is_on_colour = child(roots["officeDocument"], "background") is not None
+        self._has_background = child(roots["officeDocument"], "background") is not None
+        self._references: list[tuple[str, str]] = []
+        """(footnotes or endnotes, id) in the order of the references."""
+        self._fields: list[bool] = []
+        """Open fields, and whether each is still at its instruction: what stands there is code, not text."""
 
     def blocks(self, container: Iterable[etree._Element] | None) -> None:
-        """Paragraphs, tables and what wraps them, in order."""
+        """Paragraphs and tables in order."""
         for element in container if container is not None else ():
             match local(element):
                 case "p":
-                    self._paragraph(element)
+                    self._block(self._paragraph(element))
                 case "tbl":
                     self._table(element)
-                case "sdt":
-                    gallery = next(elements(element, "docPartGallery"), None)
-                    content = child(element, "sdtContent")
-                    # A table of contents repeats every heading with a page number behind it.
-                    if content is not None and attribute(gallery, "val").lower() != _CONTENTS:
-                        self.blocks(content)
-                case "AlternateContent":
-                    for choice in list(element)[:1]:
-                        self.blocks(choice)
-                case name if name in _WRAPPERS:
-                    self.blocks(element)
 
     def notes(self) -> None:
         """The footnotes and endnotes that the text refers to, numbered as their references are."""
-        for number, (kind, name) in enumerate(self.runs.references, 1):
+        for number, (kind, name) in enumerate(self._references, 1):
             for note in (one for one in self._roots.get(kind, ()) if attribute(one, "id") == name):
-                self._draft.paragraph(f"[{number}] " + " ".join(self._texts(note)))
+                self._draft.paragraph(f"[{number}] {self._line(note)}")
 
-    def _paragraph(self, element: etree._Element) -> None:
-        properties = child(element, "pPr")
-        style = self._style(properties)
+    def _block(self, paragraph: _Paragraph) -> None:
+        style, level, label, text, boxes = paragraph
         if style.name.startswith("toc "):
             return
-        text, boxes = self.runs.read(element, style)
-        label = self._label(properties, style) if text.strip() else None
-        level = outline_level(properties)
-        level = style.level if level is None else level
         if style.name == "title" and text.strip():
             self._draft.title = self._draft.title or text
             self._draft.heading(1, text)
         elif level is not None:
             self._draft.heading(level + 1, f"{label.text} {text}" if label else text)
-        elif label is None:
-            self._draft.paragraph(text)
-        else:
-            self._item(label, text)
-        for box in boxes:
-            self._box(box)
-
-    def _item(self, label: Label, text: str) -> None:
-        if not label.text or _ITEM_LABEL.fullmatch(label.text):
+        elif label and (not label.text or _ITEM_LABEL.fullmatch(label.text)):
             self._draft.item(text, label.depth, label.text or "-")
         else:
-            self._draft.paragraph(f"{label.text} {text}")
+            self._draft.paragraph(f"{label.text} {text}" if label else text)
+        for box in boxes:
+            self.blocks(box)
 
-    def _box(self, box: etree._Element) -> None:
-        """A text box has a background of its own."""
-        before, self.runs.is_on_colour = self.runs.is_on_colour, True
-        self.blocks(box)
-        self.runs.is_on_colour = before
+    def _paragraph(self, element: etree._Element) -> _Paragraph:
+        properties = child(element, "pPr")
+        style = self._style(properties)
+        is_on_colour = self._is_on_colour(element)
+        boxes = list(elements(element, "txbxContent"))
+        for box in boxes:
+            _take_out(box)
+        text = self._text(element, style, is_on_colour=is_on_colour)
+        listed = (numbering_of(properties) or style.numbering) if text.strip() else None
+        label = self._numbering.label(*listed) if listed else None
+        return _Paragraph(style, self._level(properties, style), label, text, boxes)
 
     def _style(self, properties: etree._Element | None) -> Style:
-        named = attribute(child(properties, "pStyle"), "val")
-        return self._styles.style(named or self._styles.default_paragraph)
+        return self._styles.style(value_at(properties, "pStyle") or self._styles.default_paragraph)
 
-    def _label(self, properties: etree._Element | None, style: Style) -> Label | None:
-        listed = numbering_of(properties) or style.numbering
-        return self._numbering.label(*listed) if listed else None
+    def _level(self, properties: etree._Element | None, style: Style) -> int | None:
+        level = outline_level(properties)
+        return style.level if level is None else level
+
+    def _is_on_colour(self, paragraph: etree._Element) -> bool:
+        """Whether the background is not known to be white: white text may well be seen. Text boxes have their own."""
+        if self._has_background or fill_of(child(paragraph, "pPr")) not in (None, "FFFFFF"):
+            return True
+        return any(
+            local(one) == "txbxContent"
+            or fill_of(child(one, "tcPr")) not in (None, "FFFFFF")
+            or value_at(one, "tblPr", "tblStyle") in self._styles.shaded_tables
+            for one in paragraph.iterancestors("{*}tc", "{*}tbl", "{*}txbxContent")
+        )
+
+    def _text(self, element: etree._Element, style: Style, *, is_on_colour: bool) -> str:
+        """What is seen of a paragraph or a part of it; runs that cannot be read are counted."""
+        texts: list[str] = []
+        for one in element:
+            name = local(one)
+            if name in ("pPr", "rPr"):
+                continue
+            text = self._glyph(one, name) + self._text(one, style, is_on_colour=is_on_colour)
+            if text and name == "r" and self._styles.look(child(one, "rPr"), style).is_hidden(on_colour=is_on_colour):
+                self._draft.warn(WarningCode.HIDDEN_TEXT_DROPPED, int(bool(text.strip())))
+            else:
+                texts.append(text)
+        return "".join(texts)
+
+    def _glyph(self, element: etree._Element, name: str) -> str:
+        """What an element shows by itself; opens and closes fields."""
+        match name:
+            case "t" if not any(self._fields):
+                return element.text or ""
+            case "footnoteReference" | "endnoteReference":
+                self._references.append((name.removesuffix("Reference") + "s", attribute(element, "id")))
+                return f" [{len(self._references)}]"
+            case "fldChar":
+                mark = attribute(element, "fldCharType")
+                if mark == "begin":
+                    self._fields.append(True)
+                elif self._fields and mark in ("separate", "end"):
+                    self._fields[-1:] = [False] if mark == "separate" else []
+        return _GLYPHS.get(name, "")
 
     def _table(self, element: etree._Element) -> None:
-        shaded = attribute(child(element, "tblPr", "tblStyle"), "val") in self._styles.shaded_tables
-        before, self.runs.is_on_colour = self.runs.is_on_colour, self.runs.is_on_colour or shaded
-        rows = [_cells(row) for row in _nested(element, "tr")]
-        self.runs.hidden += sum(map(_is_hidden_row, element))
+        rows = [row.findall("{*}tc") for row in element.findall("{*}tr")]
         if len(rows) < 2 or max(map(len, rows)) < 2 or self._holds_headings(rows):
             for cell in (cell for row in rows for cell in row):
                 self.blocks(cell)
         else:
             self._draft.table(self._table_rows(rows))
-        self.runs.is_on_colour = before
 
     def _holds_headings(self, rows: list[list[etree._Element]]) -> bool:
         """Whether the table only lays the page out."""
         paragraphs = (child(one, "pPr") for row in rows for cell in row for one in cell if local(one) == "p")
-        return any(outline_level(found) is not None or self._style(found).level is not None for found in paragraphs)
+        return any(self._level(found, self._style(found)) is not None for found in paragraphs)
 
     def _table_rows(self, rows: list[list[etree._Element]]) -> Iterator[list[str]]:
         """The texts of a table; a cell that spans rows is repeated in each of them."""
         above: list[str] = []
         for row in rows:
-            texts = [""] * _before(row)
+            texts = [""] * (_columns(row[0].getparent(), "trPr", "gridBefore") if row else 0)
             for cell in row:
-                properties = child(cell, "tcPr")
-                merged = child(properties, "vMerge")
+                merged = child(cell, "tcPr", "vMerge")
                 at = len(texts)
                 if merged is not None and attribute(merged, "val") != "restart":
                     texts.append(above[at] if at < len(above) else "")
                 else:
-                    texts.append(" ".join(self._cell(cell, fill_of(properties))))
-                span = attribute(child(properties, "gridSpan"), "val")
-                texts += [""] * (min(int(span), _MAX_COLUMNS) - 1 if span.isdecimal() else 0)
+                    texts.append(self._line(cell))
+                texts += [""] * (_columns(cell, "tcPr", "gridSpan") - 1)
             above = texts
             yield texts
 
-    def _cell(self, cell: etree._Element, fill: str | None) -> list[str]:
-        before = self.runs.is_on_colour
-        self.runs.is_on_colour = before or fill not in (None, "FFFFFF")
-        texts = self._texts(cell)
-        self.runs.is_on_colour = before
-        return texts
+    def _line(self, container: etree._Element) -> str:
+        """Everything in a cell or note on one line."""
+        return " ".join(filter(None, self._pieces(container)))
 
-    def _texts(self, container: etree._Element) -> list[str]:
-        """Everything in a cell or note as plain pieces."""
-        texts: list[str] = []
+    def _pieces(self, container: etree._Element) -> Iterator[str]:
         for element in container:
-            match local(element):
-                case "p":
-                    properties = child(element, "pPr")
-                    style = self._style(properties)
-                    text, boxes = self.runs.read(element, style)
-                    label = self._label(properties, style) if text.strip() else None
-                    texts += [f"{label.text} {text}".strip() if label else text]
-                    texts += [piece for box in boxes for piece in self._texts(box)]
-                case "tbl":
-                    texts += [
-                        "; ".join(" ".join(self._texts(cell)) for cell in _cells(row)) for row in _nested(element, "tr")
-                    ]
-                case "sdt" | "customXml" | "ins" | "moveTo" | "sdtContent":
-                    texts += self._texts(element)
-        return list(filter(None, texts))
+            if local(element) == "p":
+                paragraph = self._paragraph(element)
+                yield f"{paragraph.label.text} {paragraph.text}".strip() if paragraph.label else paragraph.text
+                yield from map(self._line, paragraph.boxes)
+            elif local(element) == "tbl":
+                yield from ("; ".join(map(self._line, row.findall("{*}tc"))) for row in element.findall("{*}tr"))
 
 
-def _nested(element: etree._Element, name: str) -> Iterator[etree._Element]:
-    """Children of a name, also those inside content controls; deleted and hidden rows are left out."""
-    for one in element:
-        if local(one) == name:
-            if not _is_hidden_row(one):
-                yield one
-        elif local(one) in ("sdt", *_WRAPPERS):
-            yield from _nested(one, name)
-
-
-def _is_hidden_row(element: etree._Element) -> bool:
-    return child(element, "trPr", "del") is not None or child(element, "trPr", "hidden") is not None
-
-
-def _cells(row: etree._Element) -> list[etree._Element]:
-    return list(_nested(row, "tc"))
-
-
-def _before(row: list[etree._Element]) -> int:
-    """Grid columns a row leaves free before its first cell."""
-    parent = row[0].getparent() if row else None
-    value = attribute(child(parent, "trPr", "gridBefore"), "val")
-    return min(int(value), _MAX_COLUMNS) if value.isdecimal() else 0
-
-
-_DELETED = ("del", "moveFrom")
-_GLYPHS = {"tab": " ", "br": "\n", "cr": "\n", "noBreakHyphen": "-", "ptab": " "}
-_IGNORED = ("pPr", "rPr", "instrText", "delText", "delInstrText", "rt", "object", "control")
-
-
-class Runs:
-    """Reads paragraphs, and counts what it leaves out."""
-
-    def __init__(self, styles: Styles):
-        self._styles = styles
-        self.is_on_colour = False
-        """Whether the background is not known to be white: white text may well be seen."""
-        self.hidden = 0
-        self.deleted = 0
-        self.references: list[tuple[str, str]] = []
-        """(footnotes or endnotes, id) in the order of the references."""
-        self._fields: list[bool] = []
-        """Open fields, and whether each is still at its instruction: what stands there is code, not text."""
-
-    def read(self, paragraph: etree._Element, style: Style) -> tuple[str, list[etree._Element]]:
-        """The text of a paragraph, and the contents of text boxes anchored in it."""
-        texts: list[str] = []
-        boxes: list[etree._Element] = []
-        before = self.is_on_colour
-        self.is_on_colour = before or fill_of(child(paragraph, "pPr")) not in (None, "FFFFFF")
-        self._inline(paragraph, style, texts, boxes)
-        self.is_on_colour = before
-        return "".join(texts), boxes
-
-    def _inline(self, element: etree._Element, style: Style, texts: list[str], boxes: list[etree._Element]) -> None:
-        for one in element:
-            name = local(one)
-            if name == "r":
-                self._run(one, style, texts, boxes)
-            elif name in _DELETED:
-                self.deleted += any((text.text or "").strip() for text in one.iter("{*}delText", "{*}t"))
-            elif name == "AlternateContent":
-                for choice in list(one)[:1]:
-                    self._inline(choice, style, texts, boxes)
-            elif name == "txbxContent":
-                boxes.append(one)
-            elif name not in _IGNORED:
-                self._glyph(one, name, texts)
-                self._inline(one, style, texts, boxes)
-
-    def _run(self, run: etree._Element, style: Style, texts: list[str], boxes: list[etree._Element]) -> None:
-        look = self._styles.look(child(run, "rPr"), style)
-        found: list[str] = []
-        self._inline(run, style, found, boxes)
-        if found and look.is_hidden(on_colour=self.is_on_colour):
-            self.hidden += bool("".join(found).strip())
-        else:
-            texts += found
-
-    def _glyph(self, element: etree._Element, name: str, texts: list[str]) -> None:
-        match name:
-            case "t" if not any(self._fields):
-                texts.append(element.text or "")
-            case "footnoteReference" | "endnoteReference":
-                self.references.append((name.removesuffix("Reference") + "s", attribute(element, "id")))
-                texts.append(f" [{len(self.references)}]")
-            case "fldChar":
-                self._field(attribute(element, "fldCharType"))
-            case _ if name in _GLYPHS:
-                texts.append(_GLYPHS[name])
-
-    def _field(self, mark: str) -> None:
-        if mark == "begin":
-            self._fields.append(True)
-        elif mark == "separate" and self._fields:
-            self._fields[-1] = False
-        elif mark == "end" and self._fields:
-            self._fields.pop()
+def _columns(element: etree._Element | None, *names: str) -> int:
+    """Grid columns that something takes, by a property of it."""
+    written = value_at(element, *names)
+    return min(int(written), _MAX_COLUMNS) if written.isdecimal() else 0

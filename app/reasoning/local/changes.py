@@ -11,12 +11,11 @@ from datetime import date
 from functools import lru_cache
 from typing import Literal
 
-from app.changes.telling import GENERAL
 from app.reasoning import Arguments
 from app.reasoning.local.cues import alternatives, lines, sentences
 from app.reasoning.local.wording import tidy
 from app.text.dates import Mention, dates_in, flat_of
-from app.text.language import content_words, fold, guess_language, normalise
+from app.text.language import DOCUMENT_WORDS, content_words, fold, guess_language, normalise
 
 _NEAR = 60
 """Characters before a bare year that are looked at."""
@@ -184,7 +183,7 @@ def changes_asked(query: str) -> ChangesAsked | None:
     elif cue:
         cuts.append(cue.span())
     subject = _without(text, cuts)
-    if not any(fold(word) not in GENERAL for word in content_words(subject)):
+    if not any(fold(word) not in DOCUMENT_WORDS for word in content_words(subject)):
         return None
     return (
         ChangesAsked(subject, when.relation, when.time, text[when.start : when.end]) if when else ChangesAsked(subject)

@@ -1,4 +1,4 @@
-"""The pipe to a server's process: bounded lines, an environment of its own, and an end that is certain."""
+"""Speak to a server, counting its bytes: over HTTP, or to a process with its own environment and a certain end."""
 
 import asyncio
 import os

@@ -64,13 +64,18 @@ class TestTable:
 
     def test_lists_every_command(self, group: Commands) -> None:
         told = CliRunner().invoke(command_line, ["--help"]).output
-        assert group.list_commands(typer.Context(group)) == list(PLACES)
+        assert group.list_commands(typer.Context(group)) == [*PLACES, "logs"]
         assert [name for name in PLACES if f" {name} " not in told] == []
 
     def test_a_group_has_its_own_commands(self, group: Commands) -> None:
         documents = group.commands["documents"]
         assert isinstance(documents, TyperGroup)
         assert {*documents.commands} == {"list", "show", "delete", "health"}
+
+    def test_a_command_of_a_plug_in_is_one_of_them(self, group: Commands) -> None:
+        logs, listed = group.commands["logs"], group.get_command(typer.Context(group), "logs")
+        assert isinstance(logs, TyperGroup) and logs.name == listed.name == "logs"
+        assert {*logs.commands} == {"ingest", "search", "prune"}
 
     def test_an_unknown_command_is_told_with_the_nearest_one(self) -> None:
         result = CliRunner().invoke(command_line, ["asq"])

@@ -13,8 +13,16 @@ from PIL import Image
 
 from app.domain.attachments import FileContent
 from app.ingestion.attached import READING, content_of
-from app.ingestion.parsing import DescribedFile, ParsedFile, ParseFailed, ParseFailure, ParseLimits, Parser
-from app.ingestion.parsing.image import image_facts
+from app.ingestion.parsing import (
+    DescribedFile,
+    DescribedKind,
+    ParsedFile,
+    ParseFailed,
+    ParseFailure,
+    ParseLimits,
+    Parser,
+)
+from app.ingestion.parsing.reading import read_file
 from app.storage.attachments import content_of as stored
 from tests.cases import each_case
 
@@ -154,7 +162,8 @@ class TestParseAttached:
         photo = image("JPEG", 1, 1, exif=b"Exif\0\0" + exif())
         for head in (b"", PNG[:16], b"\xff\xd8\xff\xe1", b"GIF89a", b"RIFF____WEBP", photo[:60]):
             try:
-                assert all(value.isprintable() for value in image_facts(head + data).values())
+                described = read_file(head + data, DescribedKind.IMAGE, ParseLimits())["described"]
+                assert all(value.isprintable() for value in described["facts"].values())
             except ParseFailed as failure:
                 assert failure.code in (ParseFailure.DAMAGED, ParseFailure.UNSUPPORTED)
 

@@ -2,8 +2,10 @@
 
 from string import Formatter
 
+from app.tools.arithmetic import Refusal as MathRefusal
 from app.tools.mcp.adapter import _SENTENCES
 from app.tools.sentences import sentence
+from extras.logs.report import sentence as log_sentence
 from extras.python.sandbox import Stop
 from extras.python.tool import sentence as program_sentence
 from extras.web.fetching import sentence as web_sentence
@@ -15,7 +17,8 @@ def places(text: str) -> set[str]:
 
 
 def test_both_languages_say_the_same_things() -> None:
-    for table, sentences in (sentence.tables | web_sentence.tables | program_sentence.tables).items():
+    every = sentence.tables | log_sentence.tables | web_sentence.tables | program_sentence.tables
+    for table, sentences in every.items():
         for name, languages in sentences.items():
             assert set(languages) == {"vi", "en"}, f"{table}.{name}"
             assert places(languages["vi"]) == places(languages["en"]), f"{table}.{name}"
@@ -25,6 +28,7 @@ def test_every_reason_has_its_sentence() -> None:
     assert set(Refusal) <= set(web_sentence.tables["fetch"])
     assert set(Stop) <= set(program_sentence.tables["program"])
     assert {*_SENTENCES.values(), "ended"} <= set(sentence.tables["mcp"])
+    assert set(MathRefusal) <= set(sentence.tables["math"])
 
 
 def test_a_value_is_not_filled_in_itself() -> None:

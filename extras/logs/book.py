@@ -15,13 +15,14 @@ from app.ingestion.files import first_fault
 from app.ingestion.intake import demand_admin
 from app.storage.database import Database
 from app.storage.encoding import read_cursor, write_cursor
-from app.storage.log_lines import AHEAD, LogFilter, LogLine, LogPosition, make_months
-from app.storage.logs import insert_logs, page_logs
+from app.storage.logs import LogLine, store_logs
 from app.text.language import clean
-from app.tools.log_report import mask_secrets
-from app.tools.log_search import SECONDS, FoundLines, find_by_regex
-from app.tools.regex import Fault, Regex, RegexRefused, compile_regex
+from extras.logs.reading import LogFilter, LogPosition, page_logs
+from extras.logs.regex import Fault, Regex, RegexRefused, compile_regex
+from extras.logs.report import mask_secrets
+from extras.logs.search import SECONDS, FoundLines, find_by_regex
 
+JSON_LINES = "application/x-ndjson"
 MAX_LINE_BYTES = 65_536
 MAX_MESSAGE_CHARS = 8_000
 _PROBLEM_CHARS = 200
@@ -144,18 +145,8 @@ class LogBook:
         administrator."""
         check_may_bring(principal)
         good, refused = await asyncio.to_thread(check_lines, lines, first)
-        stored, told = await self.store(principal, good), tuple(refused[:REFUSED_SHOWN])
+        stored, told = await store_logs(self._database, principal, good), tuple(refused[:REFUSED_SHOWN])
         return Delivery(stored=stored, repeated=len(good) - stored, refused_lines=len(refused), refused=told)
-
-    async def store(self, principal: Principal, lines: Sequence[LogLine]) -> int:
-        """Store checked lines, gives how many are new; their months are made first."""
-        if not lines:
-            return 0
-        moments = [line.logged_at for line in lines]
-        async with self._database.principal_scope(principal) as tx:
-            await make_months(tx, min(moments), max(moments) + AHEAD)
-        async with self._database.principal_scope(principal) as tx:
-            return await insert_logs(tx, lines)
 
     async def page(
         self, principal: Principal, wanted: LogFilter, *, regex: str = "", cursor: str | None = None, limit: int = 50

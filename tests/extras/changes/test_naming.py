@@ -1,6 +1,6 @@
 """Which of the found documents are about a subject."""
 
-from app.changes.telling import about
+from extras.changes.telling import about
 from tests.factories import passage, stable_id
 
 LEAVE = passage("Được nghỉ 14 ngày.", document="leave", title="Chính sách nghỉ phép năm 2026")

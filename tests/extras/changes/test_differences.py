@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.changes.differences import Comparison, compared, statements_of
-from app.changes.telling import focus_of, selected
+from extras.changes.differences import Comparison, compared, statements_of
+from extras.changes.telling import focus_of, selected
 
 SEED = Path(__file__).parents[3] / "seed_data"
 OLD = """# Chính sách nghỉ phép 2024

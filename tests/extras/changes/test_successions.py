@@ -6,8 +6,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.changes.successions import DocumentVersion, Succession, standings, successions
-from tests.unit.changes.versions import Y2024, Y2025, Y2026, version
+from extras.changes.successions import DocumentVersion, Succession, standings, successions
+from tests.extras.changes.versions import Y2024, Y2025, Y2026, version
 
 DAY = timedelta(days=1)
 NOW = date(2026, 11, 22)

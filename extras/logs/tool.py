@@ -7,20 +7,21 @@ from uuid import NAMESPACE_URL, uuid5
 from pydantic import Field
 
 from app.domain.knowledge import Evidence, Finding, Language, Passage, Quote
+from app.domain.plan import LOG_TOOL, RAG_TOOL
 from app.domain.record import Record
 from app.errors import ToolFailed
 from app.reasoning import Reasoner
 from app.storage.database import Database, Transaction
-from app.storage.log_lines import LogFilter, LogLine
-from app.storage.logs import count_logs, search_logs, summarise_logs
+from app.storage.logs import LogLine
 from app.text.dates import Period, period_in, read_moment
 from app.text.language import clean, fold, normalise
 from app.tools.base import ToolCall, ToolResult, outages_as_retry
-from app.tools.log_report import LogQuestion, LogResult, choose_samples, write_line, write_report
-from app.tools.log_search import SECONDS, summarise_by_regex
-from app.tools.regex import Regex, RegexRefused, compile_regex
-from app.tools.sentences import sentence
+from app.tools.catalogue import ToolPlugin
 from app.tools.typed import TypedTool
+from extras.logs.reading import LogFilter, count_logs, search_logs, summarise_logs
+from extras.logs.regex import Regex, RegexRefused, compile_regex
+from extras.logs.report import LogQuestion, LogResult, choose_samples, sentence, write_line, write_report
+from extras.logs.search import SECONDS, summarise_by_regex
 
 _ERRORS, _CRITICAL, _WARNINGS = ("ERROR", "CRITICAL", "FATAL"), ("CRITICAL", "FATAL"), ("WARN", "WARNING")
 _LEVELS: dict[str, tuple[str, ...]] = {
@@ -54,8 +55,8 @@ class LogArguments(Record):
 class LogTool(TypedTool[LogArguments]):
     """Searches the company's system logs by words, level, source and time; counts, finds patterns, shows examples."""
 
-    name = "log_tool"
-    alternative: str | None = "rag_tool"
+    name = LOG_TOOL
+    alternative: str | None = RAG_TOOL
     """Incident reports and guides may answer where the caller has no logs to read."""
     arguments = LogArguments
 
@@ -248,3 +249,6 @@ def _quote(call: ToolCall, line: LogLine, relevance: float) -> Quote:
 
 def _url(line: LogLine) -> str:
     return f"log:{line.source}"
+
+
+LOG = ToolPlugin(LogTool, lambda ports: LogTool(ports.database, ports.reasoner))

@@ -7,6 +7,7 @@ from typing import Any
 
 from PIL import ExifTags, Image, TiffImagePlugin
 
+from app.ingestion.parsing.draft import Draft
 from app.ingestion.parsing.outcome import ParseFailed, ParseFailure
 from app.ingestion.parsing.sniff import is_image
 
@@ -19,24 +20,19 @@ _WHERE = {"latitude": (1, 2), "longitude": (3, 4)}
 """Tags of the hemisphere and of the angle."""
 
 
-def image_facts(content: bytes) -> dict[str, str]:
-    """Format, width and height, and where EXIF tells: when, with what and where it was taken. Raises `ParseFailed`."""
+def read_image(content: bytes, draft: Draft) -> None:
+    """Note format, width and height, and where EXIF tells: when, with what and where it was taken. Raises
+    `ParseFailed`."""
     if not is_image(content):
         raise ParseFailed(ParseFailure.UNSUPPORTED, "no image")
-    try:
-        with (
-            warnings.catch_warnings(action="ignore"),
-            Image.open(io.BytesIO(content), formats=tuple(_FORMATS)) as image,
-        ):
-            facts = {
-                "format": _FORMATS[image.format or ""],
-                "width": str(image.width),
-                "height": str(image.height),
-                **_exif(image),
-            }
-    except Exception as error:  # a library says in many ways that bytes are damaged
-        raise ParseFailed(ParseFailure.DAMAGED, type(error).__name__) from error
-    return {name: value for name, value in facts.items() if value}
+    with warnings.catch_warnings(action="ignore"), Image.open(io.BytesIO(content), formats=tuple(_FORMATS)) as image:
+        facts = {
+            "format": _FORMATS[image.format or ""],
+            "width": str(image.width),
+            "height": str(image.height),
+            **_exif(image),
+        }
+    draft.facts.update((name, value) for name, value in facts.items() if value)
 
 
 def _exif(image: Image.Image) -> dict[str, str]:

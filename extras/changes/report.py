@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from app.changes.differences import Difference, Statement
-from app.changes.successions import Standing, Succession
-from app.changes.telling import Selection
 from app.domain.knowledge import Language
+from extras.changes.differences import Difference, Statement
+from extras.changes.successions import Standing, Succession
+from extras.changes.telling import Selection
 
 _LONGEST = 280
 """Letters of a statement that are shown."""
-_TEXTS: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("changes_report.toml").read_text("utf-8"))
+_TEXTS: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("report.toml").read_text("utf-8"))
 
 
 @dataclass(frozen=True, slots=True)

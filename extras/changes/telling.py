@@ -6,17 +6,11 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 from uuid import UUID
 
-from app.changes.differences import Comparison, Difference, Kind, Statement
 from app.claims.record import subject_words
 from app.domain.knowledge import Passage
-from app.text.language import content_words, fold, word_set
+from app.text.language import DOCUMENT_WORDS, content_words, fold
+from extras.changes.differences import Comparison, Difference, Kind, Statement
 
-GENERAL = word_set("""
-    quy dinh chinh sach che do noi tac so tay dieu khoan muc thoa uoc van ban tai lieu cong ty nhan vien policy policies
-    rule rules regulation regulations handbook guideline guidelines terms document documents company staff employee
-    employees our current section
-    """)
-"""Words that say nothing of which part of a document is meant."""
 _KINDS: tuple[Kind, ...] = ("value", "wording", "added", "removed")
 _VALUES, _ADDED, _REMOVED, _IN_ALL = 8, 3, 2, 10
 """Differences told of one pair of texts."""
@@ -42,7 +36,7 @@ class Selection:
 
 def focus_of(subject: str, titles: Sequence[str]) -> frozenset[str]:
     """The words of a question that name a part of documents with these titles; empty when it is about all of them."""
-    return subject_words(subject) - GENERAL - frozenset().union(*map(subject_words, titles))
+    return subject_words(subject) - DOCUMENT_WORDS - frozenset().union(*map(subject_words, titles))
 
 
 def selected(comparison: Comparison, focus: frozenset[str]) -> Selection:
@@ -150,7 +144,7 @@ def _shared(text: str, subject: str) -> float:
 
     def words(said: str) -> frozenset[str]:
         found = {fold(word) if subject.isascii() else word for word in content_words(said) if not word.isdigit()}
-        return frozenset(word for word in found if fold(word) not in GENERAL)
+        return frozenset(word for word in found if fold(word) not in DOCUMENT_WORDS)
 
     asked = words(subject)
     return len(asked & words(text)) / len(asked) if asked else 0.0

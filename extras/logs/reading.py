@@ -1,31 +1,26 @@
-"""What a log line is, which lines are wanted, the statements over them, and the months they lie in.
+"""Log lines: which are wanted, the statements over them, counting and finding them, and removing old ones.
 
 Each statement names tenant, scopes and departments itself, beside the row policies. Words are compared line by line:
 under row policies PostgreSQL uses no text index, as its operators are not leakproof. What is cheap goes first: a piece
-of text is looked for before a word's beginning is. Months are made ahead and as lines come in, dropped whole when they
-are too old.
+of text is looked for before a word's beginning is.
 """
 
-from datetime import datetime, timedelta
-from typing import NamedTuple
+import re
+from collections.abc import AsyncGenerator, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import asyncpg
 
 from app.domain.principal import Scope
 from app.domain.record import Record
 from app.storage.database import OperatorTransaction, Transaction
+from app.storage.logs import LogLine
 
-
-class LogLine(Record):
-    """One line of a system log."""
-
-    logged_at: datetime
-    """Aware."""
-    source: str
-    """The machine or service that wrote it: ``vpn-gw-01``."""
-    level: str
-    """``INFO``, ``WARN``, ``ERROR`` …, upper case."""
-    department: str
-    scope: Scope
-    message: str
+_MOST_GROUPS = 200
+"""Sources, levels and kinds of message that are told apart; what is rarer is only in the total."""
+_PLURAL = re.compile(r"(?<=[a-z]{3}[a-rt-z])s$")
+_LIKE_SIGNS = re.compile(r"([%_\\])")
 
 
 class LogPosition(NamedTuple):
@@ -106,12 +101,6 @@ class LogSummary(Record):
     """The most frequent ones, most lines first."""
 
 
-INSERT = """
-insert into system_logs (tenant_id, logged_at, source, level, department, scope, message, occurrence)
-select $1, line.* from unnest(
-    $2::timestamptz[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::integer[]) as line
-on conflict do nothing
-"""
 _MATCHING = """
 from system_logs
 where tenant_id = $1 and scope = any($2::text[])
@@ -153,11 +142,11 @@ union all (
 )
 """
 """Everything about the matching lines in one pass over them; the newest line of each kind is looked up by its time."""
-COUNT = f"""
+_COUNT = f"""
 select coalesce(sum(lines), 0)::bigint as total, min(first) as first, max(last) as last
 from (select count(*) as lines, min(logged_at) as first, max(logged_at) as last {_MATCHING}) as counted
 """
-PAGE = f"""
+_PAGE = f"""
 select logged_at, source, level, department, scope, message, kind, content_hash, occurrence
 {_MATCHING}
   and ($13::timestamptz is null or (logged_at, content_hash, occurrence) < ($13, $14::bigint, $15::integer))
@@ -165,18 +154,85 @@ order by logged_at desc, content_hash desc, occurrence desc
 """
 
 
-AHEAD = timedelta(days=10)
-"""In the last days of a month the next one is made, too."""
+async def summarise_logs(tx: Transaction, wanted: LogFilter) -> LogSummary:
+    """What the matching lines are: counts, by source, by level, by kind of message."""
+    rows = await tx.driver.fetch(SUMMARISE, *filter_arguments(tx, wanted), _MOST_GROUPS)
+    whole = next(row for row in rows if row["part"] == "all")
+    return LogSummary(
+        counts=LogCounts(
+            total=whole["lines"],
+            first=whole["first"],
+            last=whole["last"],
+            by_source={row["name"]: row["lines"] for row in rows if row["part"] == "source"},
+            by_level={row["name"]: row["lines"] for row in rows if row["part"] == "level"},
+        ),
+        kinds=tuple(_kind(row) for row in rows if row["part"] == "kind"),
+    )
 
 
-async def make_months(tx: Transaction | OperatorTransaction, since: datetime, until: datetime) -> int:
-    """Make the months from `since` to `until` that are not there; gives back how many were made.
+async def count_logs(tx: Transaction, wanted: LogFilter) -> LogCounts:
+    """How many lines match, and the first and last time; not by what."""
+    row = await tx.driver.fetchrow(_COUNT, *filter_arguments(tx, wanted))
+    assert row is not None
+    return LogCounts(**dict(row))
 
-    Call it in a short transaction of its own: it locks out everybody for its length. A month that is not made, because
-    it lies too far away or somebody reads for long, is no loss: its lines are kept with others that have no month.
-    """
-    made: int = await tx.driver.fetchval("select make_log_months($1, $2)", since, until)
-    return made
+
+async def page_logs(
+    tx: Transaction, wanted: LogFilter, *, limit: int, before: LogPosition | None = None
+) -> list[StoredLine]:
+    """Matching lines, newest first; `before` a place, those behind it."""
+    rows = await tx.driver.fetch(f"{_PAGE} limit $16", *_page_arguments(tx, wanted, before), limit)
+    return [StoredLine(*row) for row in rows]
+
+
+async def search_logs(tx: Transaction, wanted: LogFilter, *, limit: int = 100) -> tuple[LogLine, ...]:
+    """Matching lines, newest first."""
+    return tuple(found.line for found in await page_logs(tx, wanted, limit=limit))
+
+
+async def read_logs(
+    tx: Transaction, wanted: LogFilter, *, size: int, before: LogPosition | None = None
+) -> AsyncGenerator[list[StoredLine], None]:
+    """Matching lines, newest first, `size` at a time, read from the server as they are taken."""
+    cursor = await tx.driver.cursor(_PAGE, *_page_arguments(tx, wanted, before))
+    while rows := await cursor.fetch(size):
+        yield [StoredLine(*row) for row in rows]
+
+
+def _kind(row: asyncpg.Record) -> LogKind:
+    newest = dict(zip(LogLine.model_fields, tuple(row)[5:], strict=True))  # in this order, whatever they are called
+    return LogKind(lines=row["lines"], newest=LogLine.model_validate(newest))
+
+
+def _beginning_of_word(stem: str) -> str:
+    """A pattern that finds a piece of text where a word begins."""
+    return f"(^|[^[:alnum:]]){re.escape(stem)}"
+
+
+def _containing(stem: str) -> str:
+    """What LIKE calls a text that holds a piece of text."""
+    return "%" + _LIKE_SIGNS.sub(r"\\\1", stem) + "%"
+
+
+def filter_arguments(tx: Transaction, wanted: LogFilter) -> Sequence[Any]:
+    """The parameters $1 to $12 of every statement."""
+    stems = [_PLURAL.sub("", term.lower()) for term in wanted.terms]
+    return (
+        *tx.reader,
+        list(wanted.departments),
+        wanted.since,
+        wanted.until,
+        list(wanted.levels),
+        wanted.source,
+        [_beginning_of_word(stem) for stem in stems],
+        [_containing(stem) for stem in stems],
+        wanted.any_term,
+        wanted.contains,
+    )
+
+
+def _page_arguments(tx: Transaction, wanted: LogFilter, before: LogPosition | None) -> Sequence[Any]:
+    return (*filter_arguments(tx, wanted), *(before or (None, None, None)))
 
 
 async def prune_logs(tx: OperatorTransaction, before: datetime) -> int:

@@ -11,14 +11,14 @@ from typing import Annotated, BinaryIO
 import typer
 from rich.console import Console
 
-from app.api.middleware import JSON_LINES
 from app.cli.connecting import Server, Target, Tenant, Token, connected, opened_storage
 from app.cli.output import FAILED, OK, AsJson, DocumentBar, print_json, run_async
 from app.client.connection import Connection
 from app.errors import AppError, ErrorCode
-from app.ingestion.logs import Delivery, LogPage, RefusedLine, words_of
-from app.storage.log_lines import count_older, make_months, prune_logs
+from app.storage.logs import make_months
 from app.text.dates import Period, period_in, read_moment
+from extras.logs.book import JSON_LINES, Delivery, LogPage, RefusedLine, words_of
+from extras.logs.reading import count_older, prune_logs
 
 log_commands = typer.Typer(no_args_is_help=True, help="System logs.")
 _BATCH_LINES, _BATCH_BYTES = 2_000, 200_000

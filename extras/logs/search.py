@@ -11,9 +11,17 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from app.storage.database import Transaction
-from app.storage.log_lines import LogCounts, LogFilter, LogKind, LogPosition, LogSummary, StoredLine
-from app.storage.logs import count_logs, read_logs
-from app.tools.regex import Regex
+from extras.logs.reading import (
+    LogCounts,
+    LogFilter,
+    LogKind,
+    LogPosition,
+    LogSummary,
+    StoredLine,
+    count_logs,
+    read_logs,
+)
+from extras.logs.regex import Regex
 
 MAX_LINES = 1_000_000
 SECONDS = 8.0

@@ -6,14 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, tzinfo
 from decimal import Decimal
+from pathlib import Path
 
 from app.domain.knowledge import Language
-from app.storage.log_lines import LogCounts, LogFilter, LogKind, LogLine
+from app.storage.logs import LogLine
 from app.text.dates import VIETNAM, Period, write_day, zone_of
 from app.text.numbers import format_number
-from app.tools.log_search import Looked
-from app.tools.regex import Regex
-from app.tools.sentences import sentence
+from app.tools.sentences import Sentences
+from extras.logs.reading import LogCounts, LogFilter, LogKind
+from extras.logs.regex import Regex
+from extras.logs.search import Looked
+
+sentence = Sentences(Path(__file__).with_name("sentences.toml"))
 
 _SECRET_NAME = r"(?:pass(?:word|wd|phrase)?|pwd|secret|token|api[_-]?key|access[_-]?key|credential|authorization)"
 _SECRETS = (

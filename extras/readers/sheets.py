@@ -26,9 +26,9 @@ _CPU_SHARE, _ROWS_BETWEEN_LOOKS = 0.7, 200
 """Of the CPU time: then what was read so far becomes the text."""
 
 
-def read_sheets(archive: io.BytesIO, draft: Draft) -> None:
-    """Fill the draft from a rebuilt XLSX archive."""
-    book = load_workbook(archive, read_only=True, data_only=True, keep_links=False)
+def read_sheets(content: bytes, draft: Draft) -> None:
+    """Fill the draft from a checked XLSX archive."""
+    book = load_workbook(io.BytesIO(content), read_only=True, data_only=True, keep_links=False)
     draft.entitle(book.properties.title)
     for sheet in book.worksheets:
         draft.begin_page()

@@ -8,12 +8,13 @@ from fastapi import APIRouter, Query, Request
 from starlette.requests import ClientDisconnect
 
 from app.api.deps import Caller, Services
-from app.api.middleware import JSON_LINES
 from app.api.schemas import Problem, Text
 from app.api.uploads import media_type_of
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
-from app.ingestion.logs import (
+from app.faces.face import Face
+from extras.logs.book import (
+    JSON_LINES,
     MAX_LINE_BYTES,
     Delivery,
     LogBook,
@@ -24,9 +25,10 @@ from app.ingestion.logs import (
     elements_of,
     words_of,
 )
-from app.storage.log_lines import LogFilter
+from extras.logs.reading import LogFilter
 
-router = APIRouter(prefix="/logs", tags=["logs"])
+PATH = "/api/v1/logs"
+router = APIRouter(prefix=PATH, tags=["logs"])
 _BATCH = 2_000
 _SCHEMA = LogDraft.model_json_schema()
 _BODIES = {
@@ -50,15 +52,15 @@ async def bring_in(request: Request, caller: Caller, services: Services) -> Deli
     """One JSON object a line (`application/x-ndjson`), or a JSON array. Good lines are stored even where others are
     refused; those are told with their numbers. Sent again, nothing is stored twice."""
     check_may_bring(caller)
-    kind = media_type_of(request)
+    book, kind = LogBook(services.database), media_type_of(request)
     if kind == JSON_LINES:
-        return await _from_lines(services.log_book, caller, request)
+        return await _from_lines(book, caller, request)
     if kind == "application/json":
         elements = await asyncio.to_thread(elements_of, await request.body())
         delivery = Delivery()
         for start in range(0, len(elements), _BATCH):
             lines = elements[start : start + _BATCH]
-            delivery = delivery.and_then(await services.log_book.take_in(caller, lines, start + 1))
+            delivery = delivery.and_then(await book.take_in(caller, lines, start + 1))
         return delivery
     detail = f"Send one JSON object a line as {JSON_LINES}, or an array as application/json."
     raise AppError(ErrorCode.PAYLOAD_INVALID, detail, status=415)
@@ -86,7 +88,7 @@ async def listing(
         since=since,
         until=until,
     )
-    return await services.log_book.page(caller, wanted, regex=regex, cursor=cursor, limit=limit)
+    return await LogBook(services.database).page(caller, wanted, regex=regex, cursor=cursor, limit=limit)
 
 
 async def _from_lines(book: LogBook, caller: Principal, request: Request) -> Delivery:
@@ -114,3 +116,6 @@ async def _lines(request: Request) -> AsyncIterator[bytes]:
             yield bytes(rest)
             rest = bytearray(line[: MAX_LINE_BYTES + 1])
     yield bytes(rest)
+
+
+FACE = Face(router, roots=(PATH,), uploads={PATH: JSON_LINES})

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.tools.regex import MAX_PATTERN_CHARS, RegexRefused, compile_regex, required_literal
+from extras.logs.regex import MAX_PATTERN_CHARS, RegexRefused, compile_regex, required_literal
+from tests.extras.logs.hostile_regexes import HOSTILE
 from tests.limits import limit
-from tests.unit.tools.hostile_regexes import HOSTILE
 from tests.unit.tools.lag import LoopLag
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("settled_heap")]

@@ -3,7 +3,7 @@ import time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.tools.log_report import HIDDEN, mask_secrets, mask_variables
+from extras.logs.report import HIDDEN, mask_secrets, mask_variables
 
 SECRETS = [
     ("login ok password=hunter2 user=lan", "hunter2"),

@@ -11,9 +11,6 @@ from datetime import date, timedelta
 from itertools import product
 from uuid import UUID, uuid5
 
-from app.changes.differences import Statement, compared, statements_of
-from app.changes.successions import DocumentVersion, Succession, successions
-from app.changes.telling import Bearing, Concepts, about, focus_of, leading, selected
 from app.domain.knowledge import Finding, Language, Passage, Quote, SearchPlan, SearchResult, evidence_of
 from app.domain.plan import CHANGES_TOOL
 from app.reasoning import Arguments, Reasoner
@@ -22,7 +19,11 @@ from app.storage.neighbours import lines_of
 from app.text.dates import period_in
 from app.text.language import guess_language
 from app.tools.base import Searcher, ToolCall, ToolResult, outages_as_retry, side_by_side
-from app.tools.changes_report import Change, Days, source_line, write_report
+from app.tools.catalogue import ToolPlugin
+from extras.changes.differences import Statement, compared, statements_of
+from extras.changes.report import Change, Days, source_line, write_report
+from extras.changes.successions import DocumentVersion, Succession, successions
+from extras.changes.telling import Bearing, Concepts, about, focus_of, leading, selected
 
 _PASSAGES = 12
 """Found as of each day, from which the documents about the subject are known."""
@@ -88,7 +89,7 @@ class ChangesTool:
             passages = [passage for one in found for passage in one.passages]
             relevance = about(asked.subject, passages, self._concepts, self._least)
             async with self._database.principal_scope(call.principal) as tx:
-                versions = await lines_of(tx, relevance) if relevance else []
+                versions = [DocumentVersion(**row) for row in await lines_of(tx, relevance)] if relevance else []
         changes = await asyncio.to_thread(_changes, versions, asked, relevance)
         return _finding(call, index, query, asked, changes, relevance), tuple(one.plan for one in found)
 
@@ -228,3 +229,11 @@ def _quote(version: DocumentVersion, statement: Statement, relevance: float) -> 
         fused_score=0.0,
     )
     return Quote(passage=passage, text=statement.literal, score=relevance)
+
+
+CHANGES = ToolPlugin(
+    ChangesTool,
+    lambda ports: ChangesTool(
+        ports.retriever, ports.database, ports.reasoner, ports.min_relevance_score, ports.concepts
+    ),
+)

@@ -1,9 +1,11 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from app.storage.log_lines import LogCounts, LogFilter, LogKind, LogLine
+from app.storage.logs import LogLine
 from app.text.dates import VIETNAM, Period
-from app.tools.log_report import (
+from extras.logs.reading import LogCounts, LogFilter, LogKind
+from extras.logs.regex import compile_regex
+from extras.logs.report import (
     LogQuestion,
     LogResult,
     choose_samples,
@@ -12,8 +14,7 @@ from app.tools.log_report import (
     write_line,
     write_report,
 )
-from app.tools.log_search import Looked
-from app.tools.regex import compile_regex
+from extras.logs.search import Looked
 
 FIRST = datetime(2026, 11, 12, 2, 0, 12, tzinfo=UTC)
 DAY = Period(datetime(2026, 11, 12, tzinfo=VIETNAM), datetime(2026, 11, 13, tzinfo=VIETNAM))

@@ -21,9 +21,9 @@ _LISTS = (PP_PLACEHOLDER.BODY, PP_PLACEHOLDER.OBJECT, PP_PLACEHOLDER.VERTICAL_BO
 _MAX_COLUMNS = 200
 
 
-def read_slides(archive: io.BytesIO, draft: Draft) -> None:
-    """Fill the draft from a rebuilt PPTX archive. Raises `ParseFailed` (TOO_MANY_PAGES)."""
-    deck = Presentation(archive)
+def read_slides(content: bytes, draft: Draft) -> None:
+    """Fill the draft from a checked PPTX archive. Raises `ParseFailed` (TOO_MANY_PAGES)."""
+    deck = Presentation(io.BytesIO(content))
     draft.entitle(deck.core_properties.title)
     if len(deck.slides) > draft.limits.pages:
         raise ParseFailed(ParseFailure.TOO_MANY_PAGES)

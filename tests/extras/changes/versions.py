@@ -3,7 +3,7 @@
 from datetime import UTC, date, datetime
 from typing import Any
 
-from app.changes.successions import DocumentVersion
+from extras.changes.successions import DocumentVersion
 from tests.factories import stable_id
 
 Y2024, Y2025, Y2026 = date(2024, 1, 1), date(2025, 1, 1), date(2026, 1, 1)
