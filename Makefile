@@ -6,6 +6,8 @@ PORT ?= 8000
 Q ?= giá trị cốt lõi, muộn có ảnh hưởng đến giá trị nào không
 ASKER ?=
 APT := -qq -o Acquire::Retries=0 -o Acquire::http::Timeout=10 -o Acquire::https::Timeout=10 -o DPkg::Lock::Timeout=30
+# Not compiled: of 12,000 files few are imported, and those are compiled then.
+INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
 # Handed over in the environment: no question can break out of its quotes.
 export Q ASKER
 
@@ -18,13 +20,13 @@ help: ## list the targets
 $(VENV)/.runtime: requirements.lock pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@echo "installing requirements.lock (first run only)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps -e .
+	@$(INSTALL) --require-hashes -r requirements.lock
+	@$(INSTALL) --no-deps -e .
 	@touch $@
 
 $(VENV)/.dev: requirements-dev.lock $(VENV)/.runtime
 	@echo "installing requirements-dev.lock (first run only)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r requirements-dev.lock
+	@$(INSTALL) --require-hashes --no-deps -r requirements-dev.lock
 	@touch $@
 
 run: $(VENV)/.runtime ## start everything: database, migrations, seed data, API and chat page
@@ -41,7 +43,11 @@ chromium:
 	timeout 400 sh -c 'apt-get $(APT) update && apt-get $(APT) install -y --no-install-recommends chromium' >/dev/null 2>&1 \
 		|| echo "no Chromium on this machine, and none could be installed: the tests of the pages are skipped"
 
-test: $(VENV)/.dev chromium ## install what tests need and run all of them
+installed: $(VENV)/.dev chromium
+
+# Packages and browser are fetched side by side: neither needs the other.
+test: ## install what tests need and run all of them
+	@$(MAKE) --no-print-directory -j 2 installed
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup --durations 25
 
 test-fast: $(VENV)/.dev ## a minute's worth, for every commit: no service, no model, no process of its own

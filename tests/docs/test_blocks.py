@@ -3,8 +3,7 @@
 import re
 from pathlib import Path
 
-import pytest
-
+from tests.cases import each_case
 from tests.docs.blocks import PAGES, ROOT, RUNNABLE, blocks_of, name_of
 from tests.docs.running import FOLLOWED_ELSEWHERE
 
@@ -16,7 +15,7 @@ README_REASONS = {
 
 
 class TestBlocks:
-    @pytest.mark.parametrize("page", PAGES, ids=name_of)
+    @each_case("page", PAGES, ids=[name_of(page) for page in PAGES])
     def test_every_fence_is_read(self, page: Path) -> None:
         fences = re.findall(r"^ *```(\w+)$", page.read_text("utf-8"), re.MULTILINE)
         assert [block.kind for block in blocks_of(page)] == fences

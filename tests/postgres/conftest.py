@@ -24,7 +24,7 @@ async def superuser(superuser_url: str) -> AsyncIterator["asyncpg.Connection[asy
     await connection.close()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 async def parser() -> AsyncIterator[Parser]:
     """The processes that read files."""
     opened = Parser()

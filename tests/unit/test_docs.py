@@ -4,27 +4,26 @@ import re
 import subprocess
 from pathlib import Path
 
-import pytest
-
 from app.cli import app as command_line
 from app.settings import Settings
+from tests.cases import each_case
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 EXTERNAL = {"POSTGRES_PASSWORD", "CONCLAVE_APP_PASSWORD", "CONCLAVE_SERVER", "CONCLAVE_TOKEN"}
 
 
-def ids(path: Path) -> str:
-    return str(path.relative_to(ROOT))
+every_page = each_case("page", PAGES, ids=[str(page.relative_to(ROOT)) for page in PAGES])
 
 
-@pytest.mark.parametrize("page", PAGES, ids=ids)
 class TestPages:
+    @every_page
     def test_every_make_target_named_exists(self, page: Path) -> None:
         targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE))
         named = set(re.findall(r"(?:^|`)make ([a-z-]+)", page.read_text("utf-8"), re.MULTILINE))
         assert named <= targets
 
+    @every_page
     def test_every_command_named_exists(self, page: Path) -> None:
         commands = {
             command.name or command.callback.__name__
@@ -35,11 +34,13 @@ class TestPages:
         named = set(re.findall(r"`conclave ([a-z-]+)", page.read_text("utf-8")))
         assert named <= commands
 
+    @every_page
     def test_every_setting_named_exists(self, page: Path) -> None:
         fields = {f"CONCLAVE_{name.upper()}" for name in Settings.model_fields}
         named = set(re.findall(r"CONCLAVE_[A-Z_]+[A-Z]", page.read_text("utf-8")))
         assert named <= fields | EXTERNAL
 
+    @every_page
     def test_every_link_leads_somewhere(self, page: Path) -> None:
         links = re.findall(r"\]\((?!https?://|#)([^)#]+)", page.read_text("utf-8"))
         assert [link for link in links if not (page.parent / link).exists()] == []

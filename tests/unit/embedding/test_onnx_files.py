@@ -12,6 +12,8 @@ import pytest
 
 from app.embedding import EmbeddingUnavailable, Vectors, onnx
 from app.embedding.onnx import OnnxEmbedder
+from app.embedding.tokenizer import sentencepiece_model
+from app.embedding.weights import Weights
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("nothing_remembered")]
 
@@ -39,11 +41,23 @@ def only_file(folder: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
+def vocabulary() -> bytes:
+    """The file of the vocabulary, as it is made where there is none."""
+    return sentencepiece_model(Weights().vocabulary)
+
+
+@pytest.fixture(scope="module")
 def built(nothing_remembered: None, tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, str, Vectors]:
     """Content and name of a model file, and a vector made with it."""
     folder = tmp_path_factory.mktemp("built")
     made = vector(folder)
     return only_file(folder).read_bytes(), only_file(folder).name, made
+
+
+@pytest.fixture(autouse=True)
+def vocabulary_made_once(monkeypatch: pytest.MonkeyPatch, vocabulary: bytes) -> None:
+    """The file beside the model's is kept by the same code; making it in every folder would take most of the time."""
+    monkeypatch.setattr(onnx, "sentencepiece_model", lambda _: vocabulary)
 
 
 @pytest.fixture

@@ -1,4 +1,5 @@
-"""One parser for the files of a module, and one with narrow limits for files that fight back."""
+"""One parser for the files of all modules, and one with narrow limits for files that fight back: its first file costs
+a process that has imported every library."""
 
 from collections.abc import AsyncIterator, Callable
 
@@ -13,14 +14,14 @@ NARROW = ParseLimits(
 )  # fmt: skip
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 async def parser() -> AsyncIterator[Parser]:
     opened = Parser()
     yield opened
     await opened.aclose()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 async def narrow_parser() -> AsyncIterator[Parser]:
     opened = Parser(NARROW)
     yield opened

@@ -122,8 +122,7 @@ class TestParser:
         parser = open_parser()
         assert parser._read._forking is None
 
-    async def test_kills_the_reader_when_the_caller_goes_away(self, open_parser: Make) -> None:
-        parser = open_parser()
+    async def test_kills_the_reader_when_the_caller_goes_away(self, parser: Parser) -> None:
         reading = asyncio.create_task(parser.parse(ENDLESS, "a.html"))
         reader = await reader_of(parser)
         reading.cancel()
@@ -132,8 +131,7 @@ class TestParser:
         assert await until(lambda: not children(forker(parser)) and not is_running(reader))
         assert (await parser.parse(b"hello there", "a.txt")).text == "hello there"
 
-    async def test_survives_a_reader_that_dies(self, open_parser: Make) -> None:
-        parser = open_parser()
+    async def test_survives_a_reader_that_dies(self, parser: Parser) -> None:
         reading = asyncio.create_task(parser.parse(ENDLESS, "a.html"))
         os.kill(await reader_of(parser), signal.SIGSEGV)
         with pytest.raises(ParseFailed) as caught:
@@ -141,8 +139,7 @@ class TestParser:
         assert caught.value.code is ParseFailure.CRASHED
         assert (await parser.parse(b"hello there", "a.txt")).text == "hello there"
 
-    async def test_starts_anew_when_everything_was_killed(self, open_parser: Make) -> None:
-        parser = open_parser()
+    async def test_starts_anew_when_everything_was_killed(self, parser: Parser) -> None:
         await parser.parse(b"hello there", "a.txt")
         first = forker(parser)
         os.kill(first, signal.SIGKILL)

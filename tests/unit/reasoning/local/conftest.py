@@ -1,6 +1,7 @@
 """The bundled model, loaded once, and the demonstration's documents cut as ingestion cuts them."""
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,7 @@ def _count_tokens(texts: Sequence[str]) -> list[int]:
     return [bundled_tokens(text) for text in texts]
 
 
+@cache
 def seed_passages(*names: str) -> tuple[Passage, ...]:
     """The chunks of demonstration documents (``acme/hr/annual-leave-2026``), all equally relevant."""
     found: list[Passage] = []

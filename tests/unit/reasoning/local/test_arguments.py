@@ -20,7 +20,9 @@ def quoting(document: str, *texts: str) -> Finding:
     return factories.finding(*(quote.passage for quote in quotes)).model_copy(update={"quotes": quotes})
 
 
-FORMULA = quoting(COST, "`tiền phép = lương cơ bản / 26 ngày × số ngày nghỉ`")
+@pytest.fixture(scope="module")
+def formula() -> Finding:
+    return quoting(COST, "`tiền phép = lương cơ bản / 26 ngày × số ngày nghỉ`")
 
 
 def for_sum(query: str, *findings: Finding, language: Language = "vi") -> Arguments:
@@ -32,26 +34,26 @@ def value(found: Arguments) -> Decimal:
 
 
 class TestFormulaOfADocument:
-    def test_the_askers_figures_take_the_places_of_its_operands(self) -> None:
-        found = for_sum("Tính tiền phép khi lương 18 triệu nghỉ 5 ngày", FORMULA)
+    def test_the_askers_figures_take_the_places_of_its_operands(self, formula: Finding) -> None:
+        found = for_sum("Tính tiền phép khi lương 18 triệu nghỉ 5 ngày", formula)
         assert found.values["expression"].replace(" ", "") == "18000000/26*5"
         assert found.values["unit"] == "VND"
         assert {"18 triệu", "5 ngày"} <= set(found.grounds)
 
-    def test_figures_are_read_in_any_spelling_and_order(self) -> None:
+    def test_figures_are_read_in_any_spelling_and_order(self, formula: Finding) -> None:
         for query in (
             "Tính tiền phép 5 ngày với lương cơ bản 18.000.000 đồng",
             "tinh tien phep luong 18 trieu nghi 5 ngay",
         ):
-            assert value(for_sum(query, FORMULA)) == Decimal("3461538.46")
+            assert value(for_sum(query, formula)) == Decimal("3461538.46")
 
-    def test_without_figures_they_are_missing_though_an_example_has_some(self) -> None:
-        shown = quoting(COST, FORMULA.quotes[0].text, "15.000.000 / 26 × 3 = 1.730.769 đồng.")
+    def test_without_figures_they_are_missing_though_an_example_has_some(self, formula: Finding) -> None:
+        shown = quoting(COST, formula.quotes[0].text, "15.000.000 / 26 × 3 = 1.730.769 đồng.")
         found = for_sum("Tính toán chi phí nghỉ phép và so sánh với chính sách công ty", shown)
         assert found.values == {} and found.missing == ("lương cơ bản", "số ngày nghỉ")
 
-    def test_a_figure_nobody_stated_is_missing_and_never_made_up(self) -> None:
-        found = for_sum("Lương 18 triệu thì tính tiền phép thế nào?", FORMULA)
+    def test_a_figure_nobody_stated_is_missing_and_never_made_up(self, formula: Finding) -> None:
+        found = for_sum("Lương 18 triệu thì tính tiền phép thế nào?", formula)
         assert found.values == {}
         assert found.missing == ("số ngày nghỉ",)
 

@@ -7,6 +7,7 @@ from app.domain.knowledge import Language
 from app.domain.tasks import Message
 from app.reasoning import AgentOffer
 from app.reasoning.local import LocalReasoner
+from tests.shares import most_by_chance
 
 INTENT = Path(__file__).parents[5] / "shared" / "eval" / "intent"
 
@@ -56,18 +57,24 @@ class TestSmallTalk:
         assert (await reasoner.classify(said, [], [])).kind in ("chitchat", "simple", "task")
 
     @pytest.mark.skipif(not INTENT.is_dir(), reason="the development data of ../shared/eval is not here")
-    @pytest.mark.parametrize("name", ["intent_en", "intent_vi"])
+    @pytest.mark.parametrize(("label", "limit"), [("task", 0.03), ("chitchat", 0.15), ("oos", 0.2)])
     async def test_questions_of_strangers_are_not_taken_for_small_talk(
-        self, reasoner: LocalReasoner, name: str
+        self, reasoner: LocalReasoner, label: str, limit: float
     ) -> None:
-        rows = [json.loads(line) for line in (INTENT / f"{name}.jsonl").read_text("utf-8").splitlines()]
-        kinds = [(row["label"], (await reasoner.classify(row["text"], [], [])).kind) for row in rows]
-        talk = [kind == "chitchat" for label, kind in kinds if label == "chitchat"]
-        mistaken = [kind == "chitchat" for label, kind in kinds if label == "task"]
-        refused = [kind != "chitchat" for label, kind in kinds if label == "oos"]
-        assert sum(mistaken) / len(mistaken) <= 0.03
-        assert sum(talk) / len(talk) >= 0.85
-        assert sum(refused) / len(refused) >= 0.8
+        """The limit is one of the whole set. A language has so few rows that one which another processor rounds to
+        the other side would be more than the limit leaves: there no more are wrong than chance explains."""
+        wrong: dict[str, list[str]] = {}
+        numbers: dict[str, int] = {}
+        for language in ("en", "vi"):
+            lines = (INTENT / f"intent_{language}.jsonl").read_text("utf-8").splitlines()
+            texts = [row["text"] for row in map(json.loads, lines) if row["label"] == label]
+            kinds = [(await reasoner.classify(text, [], [])).kind for text in texts]
+            wrong[language] = [
+                text for text, kind in zip(texts, kinds, strict=True) if (kind == "chitchat") != (label == "chitchat")
+            ]
+            numbers[language] = len(texts)
+            assert len(wrong[language]) <= most_by_chance(limit, numbers[language]), (numbers, wrong)
+        assert sum(map(len, wrong.values())) <= limit * sum(numbers.values()), (numbers, wrong)
 
 
 class TestQuestions:

@@ -12,7 +12,7 @@ from app.reasoning.reader import Reading, ReadRequest
 from tests import factories
 from tests.unit.reasoning.local.conftest import request, seed_passages
 
-PASSAGES = seed_passages("acme/hr/annual-leave-2026", "acme/general/core-values")
+DOCUMENTS = ("acme/hr/annual-leave-2026", "acme/general/core-values")
 QUESTION = "Các giá trị cốt lõi của công ty là gì?"
 
 
@@ -52,7 +52,8 @@ class Counting(Away):
 
 
 def asked(question: str = QUESTION, **rest: object) -> ReadRequest:
-    return ReadRequest.model_validate({"question": question, "language": "vi", "passages": PASSAGES, **rest})
+    passages = seed_passages(*DOCUMENTS)
+    return ReadRequest.model_validate({"question": question, "language": "vi", "passages": passages, **rest})
 
 
 async def read(embedder: Embedder, wanted: ReadRequest) -> Reading:
