@@ -200,7 +200,7 @@ class SameStatement(_Bare):
         async def search(ask: Ask) -> list[UUID]:
             query = self._queries[ask.text]
             # `arguments` needs of a transaction only who asks.
-            asked = arguments(Transaction(None, connection, ask.principal), query)  # type: ignore[arg-type]
+            asked = arguments(Transaction(connection, ask.principal), query)
             return [row["chunk_id"] for row in await connection.fetch(statement(query), *asked)]
 
         return search

@@ -61,8 +61,8 @@ class TestSmallTalk:
     async def test_questions_of_strangers_are_not_taken_for_small_talk(
         self, reasoner: LocalReasoner, label: str, limit: float
     ) -> None:
-        """The limit is one of the whole set. A language has so few rows that one which another processor rounds to
-        the other side would be more than the limit leaves: there no more are wrong than chance explains."""
+        """The limit is one of the whole set. A language has so few rows that a single one decides: there no more are
+        wrong than chance explains."""
         wrong: dict[str, list[str]] = {}
         numbers: dict[str, int] = {}
         for language in ("en", "vi"):
