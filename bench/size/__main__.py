@@ -9,6 +9,7 @@ small tenant's question tells whether a large neighbour writes about the same.
 
 import argparse
 import asyncio
+import json
 import statistics
 import tempfile
 import time
@@ -156,7 +157,7 @@ class Bench:
                 explained = await tx.driver.fetchval(
                     f"explain (analyze, format json) {statement(query)}", *arguments(tx, query)
                 )
-            scans = list(_scans(explained[0]["Plan"]))
+            scans = list(_scans(json.loads(explained)[0]["Plan"]))
             indexes = {str(scan["Index Name"]) for scan in scans if "Index Name" in scan}
             own = {name for name in indexes if name.startswith("own_")}
             assert custom

@@ -1,6 +1,7 @@
 """Tenants with indexes of their own: what they find, what nobody else notices, and how they come and go."""
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Iterator
 from itertools import count
 from typing import Any, TypeAlias
@@ -121,7 +122,7 @@ async def tenth_plan(database: Database, asker: Principal, wanted: ChunkQuery) -
         explained = await tx.driver.fetchval(
             f"explain (analyze, format json) {statement(wanted)}", *arguments(tx, wanted)
         )
-    return list(scans(explained[0]["Plan"]))
+    return list(scans(json.loads(explained)[0]["Plan"]))
 
 
 async def state_of(database: Database, tenant: int) -> SearchState:

@@ -1,5 +1,6 @@
 """How PostgreSQL executes the search when many tenants share the tables."""
 
+import json
 from collections.abc import Iterator
 from datetime import date
 from typing import Any, TypeAlias
@@ -87,7 +88,7 @@ async def plan_of(database: Database, asker: Principal, wanted: ChunkQuery, runs
             explained = await tx.driver.fetchval(
                 f"explain (analyze, format json) {statement(wanted)}", *arguments(tx, wanted)
             )
-    return list(scans(explained[0]["Plan"]))
+    return list(scans(json.loads(explained)[0]["Plan"]))
 
 
 @pytest.mark.usefixtures("crowded")

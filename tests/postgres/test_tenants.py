@@ -1,5 +1,7 @@
 """Tenants are made by the operator; people by the operator or their administrator."""
 
+from collections.abc import AsyncIterator
+
 import asyncpg
 import pytest
 
@@ -12,14 +14,14 @@ ADMIN = principal("acme", "admin", "general", ("public",), ("admin",))
 
 
 @pytest.fixture(scope="module")
-async def operator(maintenance_url: str) -> Database:
+async def operator(maintenance_url: str) -> AsyncIterator[Database]:
     operator = await Database.connect(maintenance_url, pool_size=1)
     async with operator.operator_scope() as tx:
         for name in ("acme", "globex"):
             tenant = await tenants.add_tenant(tx, name, display_name=name.title())
             await tenants.add_user(tx, tenant.tenant_id, "lan", department="hr", scopes={"public", "private"})
+    yield operator
     await operator.dispose()
-    return operator
 
 
 class TestOperator:
@@ -31,27 +33,20 @@ class TestOperator:
             ]  # fmt: skip
             [lan] = await tenants.users(tx, tenant_id_of("acme"))
         assert lan.principal() == principal("acme", "lan", "hr", ("public", "private"))
-        await operator.dispose()
 
     @pytest.mark.parametrize("table", ["documents", "chunks", "chunk_vectors", "document_versions", "audit"])
     async def test_reads_no_documents(self, operator: Database, table: str) -> None:
-        try:
-            with pytest.raises(asyncpg.InsufficientPrivilegeError):
-                async with operator.operator_scope() as tx:
-                    await tx.driver.fetch(f"select * from {table}")
-        finally:
-            await operator.dispose()
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            async with operator.operator_scope() as tx:
+                await tx.driver.fetch(f"select * from {table}")
 
     async def test_removes_old_rows_without_seeing_what_they_say(self, operator: Database) -> None:
-        try:
-            async with operator.operator_scope() as tx:
-                await tx.driver.execute("delete from events where created_at < now() - interval '1 year'")
-            for column, table in (("event", "events"), ("request", "tasks"), ("user_input", "sessions")):
-                with pytest.raises(asyncpg.InsufficientPrivilegeError):
-                    async with operator.operator_scope() as tx:
-                        await tx.driver.fetch(f"select {column} from {table}")
-        finally:
-            await operator.dispose()
+        async with operator.operator_scope() as tx:
+            await tx.driver.execute("delete from events where created_at < now() - interval '1 year'")
+        for column, table in (("event", "events"), ("request", "tasks"), ("user_input", "sessions")):
+            with pytest.raises(asyncpg.InsufficientPrivilegeError):
+                async with operator.operator_scope() as tx:
+                    await tx.driver.fetch(f"select {column} from {table}")
 
 
 class TestAdministrator:

@@ -3,7 +3,9 @@
 Which spans are told, and whether they are an answer, is decided by the reader's probabilities and the text's form.
 """
 
+import re
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Literal
 
 from app.domain.knowledge import Finding, Language, Quote, evidence_of
@@ -11,6 +13,7 @@ from app.reasoning import AnswerRequest, Review
 from app.reasoning.local.arguments import states_formula
 from app.reasoning.local.cues import sentences
 from app.reasoning.local.intents import intents_of, sub_queries_of
+from app.reasoning.local.numbers import numbers_of
 from app.reasoning.local.pieces import Unit, units_of
 from app.reasoning.local.rendering import render
 from app.reasoning.local.wording import titles_of
@@ -29,6 +32,8 @@ _PART = 0.5
 _MAX_CHARS = 1_100
 
 Standing = Literal["answer", "closest", "nothing"]
+_NUMBERING_OR_RESULT = re.compile(r"^\s*\d{1,2}[.)]\s|[=≈]\s*[£$€]?[\d.,]+", re.MULTILINE)
+"""Numbers of list items, and results of calculations: they are made here, not quoted."""
 
 
 async def answer(request: AnswerRequest, reader: Reader) -> Finding:
@@ -161,10 +166,7 @@ def _fitting_end(start: int, units: Sequence[Unit]) -> int:
 
 
 def review_finding(finding: Finding, language: Language) -> Review:
-    """Refuses a finding that says nothing though it claims to, or quotes what no passage holds.
-
-    What it says beyond its quotes, only a language model can: whoever asks one holds it against them (`Grounds`).
-    """
+    """Refuses a finding that says nothing though it claims to, quotes what no passage holds, or states new numbers."""
     if not finding.found:
         return Review(approved=True)
     reasons = sentences("review", language)
@@ -173,4 +175,15 @@ def review_finding(finding: Finding, language: Language) -> Review:
     for quote in finding.quotes:
         if quote.text not in quote.passage.text and quote.text not in quote.passage.section:
             return Review(approved=False, reason=reasons["unquoted"].format(title=quote.passage.title))
-    return Review(approved=True)
+    return Review(approved=True) if _numbers_are_quoted(finding) else Review(approved=False, reason=reasons["number"])
+
+
+def _numbers_are_quoted(finding: Finding) -> bool:
+    """Numbers of an answer from documents stand in its quotes; computed and counted ones have none to stand in, and
+    what lays versions side by side names their days."""
+    if not finding.quotes or finding.compares or any(evidence.source_type != "rag" for evidence in finding.evidence):
+        return True
+    language: Language = "en" if finding.quotes[0].passage.language == "en" else "vi"
+    stated = numbers_of(_NUMBERING_OR_RESULT.sub(" ", finding.answer), language)
+    held = (numbers_of(f"{quote.passage.text} {quote.passage.section}", language) for quote in finding.quotes)
+    return stated <= frozenset[Decimal]().union(*held)

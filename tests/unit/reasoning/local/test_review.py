@@ -27,6 +27,13 @@ class TestReviewFinding:
         quote = Quote(passage=headed, text="Công thức", score=0.5)
         assert review_finding(finding(headed).model_copy(update={"quotes": (quote,)}), "vi").approved
 
+    def test_a_number_no_quote_holds_is_refused(self) -> None:
+        assert not review_finding(saying("Nhân viên chính thức được nghỉ 15 ngày phép năm."), "vi").approved
+
+    def test_numbers_of_list_items_and_of_results_are_not_quoted_ones(self) -> None:
+        assert review_finding(saying("1. Nhân viên chính thức\n2. được nghỉ 14 ngày phép năm."), "vi").approved
+        assert review_finding(saying("14 / 14 = 1 ngày"), "vi").approved
+
     def test_a_found_answer_that_says_nothing_is_refused_in_the_askers_language(self) -> None:
         assert review_finding(saying("  "), "vi").reason == "Kết quả không có nội dung."
         assert review_finding(saying("  "), "en").reason == "The finding says nothing."
