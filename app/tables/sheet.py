@@ -21,7 +21,8 @@ Kind = Literal["text", "number", "day", "month", "quarter", "year"]
 """What the cells of a column are; months, quarters and years are numbers where no year stands beside them."""
 _BLANKS = frozenset({"", "-", "--", "–", "—", "n/a", "na", "null", "none", "không có", "trống"})
 _TOTALS = re.compile(r"(?:tong|tong cong|cong|tong so|grand total|total|totals|sub ?total|sum)\b:?(?: cong| so)?")
-_SCALES = {"nghin": 3, "ngan": 3, "k": 3, "trieu": 6, "tr": 6, "m": 6, "million": 6, "ty": 9, "ti": 9, "billion": 9}
+SCALES = {"nghin": 3, "ngan": 3, "k": 3, "trieu": 6, "tr": 6, "m": 6, "million": 6, "ty": 9, "ti": 9, "billion": 9}
+"""Powers of ten by the folded word that says them."""
 _CELL = re.compile(
     r"(?P<open>\()?(?P<minus>[-−+])?\s?(?P<before>[£$€¥₫]|vnd|usd|eur|gbp)?\s?(?P<minus2>[-−])?"
     r"(?P<digits>\d[\d.,  '’]*)\s?(?P<scale>nghìn|ngàn|triệu|tr|tỷ|tỉ|k|m|million|billion)?\s?"
@@ -34,6 +35,7 @@ _NUMERIC_DAY = re.compile(r"(\d{1,2})([/.-])(\d{1,2})([/.-]\d{2,4})")
 _CLOCK = re.compile(r"(?<=\d)[ T]\d{1,2}:\d{2}.*")
 _SHORT_MONTH = re.compile(r"T ?(?=\d{1,2}\b)", re.IGNORECASE)
 _YEAR_FIRST = re.compile(r"(\d{4})[ -](?:(\d{1,2})|(Q[1-4]))", re.IGNORECASE)
+_DASHED = re.compile(r"(\d{1,2})-([A-Za-z]{3,9})-(?:20)?(\d{2})")
 _ROMAN = {"i": 1, "ii": 2, "iii": 3, "iv": 4}
 _NAMED_PERIODS: dict[str, Kind] = {
     "thang": "month", "month": "month", "quy": "quarter", "quarter": "quarter", "nam": "year", "year": "year",
@@ -166,6 +168,7 @@ def read_numbers(cells: Sequence[Cell], language: Language) -> tuple[tuple[Decim
 def read_period(text: str, *, is_month_first: bool = False) -> Period | None:
     """Read the day, month or quarter a cell tells; None for every other text."""
     written = _SHORT_MONTH.sub("tháng ", _CLOCK.sub("", normalise(text).strip()), count=1)
+    written = _DASHED.sub(r"\1 \2 20\3", written)
     if match := _YEAR_FIRST.fullmatch(written):
         written = f"{match[2] or match[3]}/{match[1]}"
     if is_month_first:
@@ -191,6 +194,8 @@ def _column(at: int, name: str, cells: Sequence[Cell], unit: str, language: Lang
         kept = tuple(None if _is_blank(cell) else next(found) for cell in cells)
         return Column(at, name, label, periods[0].kind, kept)
     numbers, is_assumed, units = read_numbers(cells, language)
+    if len(units) > 1 and all(len(one) == 1 and one.isalpha() and one not in "đd" for one in units):
+        numbers = (None,) * len(cells)  # “9A” and “9B” are names
     readable = sum(value is not None for value in numbers)
     if readable and readable >= _MOSTLY * len(filled) and not _CODE.search(plain(label)):
         stated = tuple(dict.fromkeys([*([_ONE_UNIT.get(unit, unit)] if unit and not units else []), *units]))
@@ -249,7 +254,7 @@ def _value(match: re.Match[str], mark: str) -> Decimal | None:
     if bool(match["open"]) != bool(match["close"]):
         return None
     try:
-        value = Decimal(f"{_MARK.sub('', whole)}.{rest}").scaleb(_SCALES.get(plain(match["scale"] or ""), 0))
+        value = Decimal(f"{_MARK.sub('', whole)}.{rest}").scaleb(SCALES.get(plain(match["scale"] or ""), 0))
     except InvalidOperation:
         return None
     is_negative = match["open"] or match["minus"] in ("-", "−") or match["minus2"] or match["behind"]

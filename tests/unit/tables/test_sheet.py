@@ -69,6 +69,7 @@ class TestSheet:
             ("3/4/2026", "day", date(2026, 4, 3), 0),
             ("03.04.2026 08:30", "day", date(2026, 4, 3), 0),
             ("3 Apr 2026", "day", date(2026, 4, 3), 0),
+            ("3-Apr-26", "day", date(2026, 4, 3), 0),
             ("04/2026", "month", date(2026, 4, 1), 4),
             ("Tháng 4/2026", "month", date(2026, 4, 1), 4),
             ("T4", "month", None, 4),
@@ -96,6 +97,11 @@ class TestSheet:
     def test_columns_of_one_name_are_told_apart_by_their_place(self) -> None:
         table = AttachedTable(name="", header=("Chi phí", "chi phí", ""), rows=((1, 2, 3),))
         assert [column.name for column in Sheet(table, "vi").columns] == ["Chi phí", "chi phí (#2)", "(3)"]
+
+    def test_names_of_classes_are_no_numbers_with_units(self) -> None:
+        classes = AttachedTable(name="", header=("Lớp",), rows=(("9A",), ("9B",), ("10A",)))
+        (column,) = Sheet(classes, "vi").columns
+        assert (column.kind, column.values) == ("text", ("9A", "9B", "10A"))
 
     def test_codes_are_no_numbers(self) -> None:
         table = AttachedTable(name="", header=("Mã số", "Số lượng"), rows=((100, 1), (101, 2)))
