@@ -184,7 +184,9 @@ def _of_company(folder: Path) -> Iterator[_Wanted]:
             )  # fmt: skip
             yield one
             if gold and not number:
-                yield one._replace(why="hidden", documents=frozenset(), hidden=documents)
+                # What was replaced answers too, when its successor is not there.
+                earlier = {miss["document"] for miss in row["near_misses"] if miss["why"] == "superseded"}
+                yield one._replace(why="hidden", documents=frozenset(), hidden=documents | earlier)
 
 
 def _of_xquad(folder: Path, every: int) -> Iterator[_Wanted]:

@@ -19,7 +19,7 @@ MEASURING = {"hospital", "logistics", "office"}
 def test_can_be_brought_in(name: str) -> None:
     [tenant] = read_seed(COMPANIES / name)
     departments = {draft.department for draft in tenant.documents}
-    assert tenant.name == name and len(tenant.documents) >= 33
+    assert tenant.name == name and len(tenant.documents) >= 24
     assert departments <= {*AgentRegistry.load(COMPANIES / "agents" / name).names}
     assert {user.department for user in tenant.users} <= departments
 
