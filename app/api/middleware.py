@@ -9,7 +9,6 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from uuid import uuid4
 
 import structlog
@@ -139,9 +138,9 @@ class BodyLimitMiddleware:
 
     def __init__(
         self, app: ASGIApp, *, max_body_bytes: int, max_upload_bytes: int = 0, max_attachment_bytes: int = 0,
-        uploads: Mapping[str, str] = MappingProxyType({}),
+        uploads: Mapping[str, str] | None = None,
     ):  # fmt: skip
-        self.app, self._streamed = app, {**_STREAMED, **uploads}
+        self.app, self._streamed = app, {**_STREAMED, **(uploads or {})}
         self._max_body_bytes, self._max_upload_bytes = max_body_bytes, max(max_upload_bytes, max_body_bytes)
         self._max_attachment_bytes = max(max_attachment_bytes, max_body_bytes)
 
@@ -173,9 +172,8 @@ class BodyLimitMiddleware:
             return self._max_attachment_bytes
         if scope["path"] not in self._streamed or not isinstance(principal, Principal) or not principal.is_admin:
             return self._max_body_bytes
-        if self._is_streamed(scope):
-            return self._max_upload_bytes
-        return min(self._max_upload_bytes, _MAX_DOCUMENT_JSON_BYTES)
+        most = self._max_upload_bytes
+        return most if self._is_streamed(scope) else min(most, _MAX_DOCUMENT_JSON_BYTES)
 
     def _is_streamed(self, scope: Scope) -> bool:
         """Whether the route reads the body piece by piece."""
@@ -214,16 +212,15 @@ class BodyLimitMiddleware:
 async def _read_body(scope: Scope, receive: Receive, limit: int) -> bytes | None:
     if (_declared_bytes(scope) or 0) > limit:
         raise _too_large(limit)
-    body = bytearray()
-    while True:
+    body, goes_on = bytearray(), True
+    while goes_on:
         message = await receive()
         if message["type"] == "http.disconnect":
             return None
         body += message.get("body", b"")
         if len(body) > limit:
             raise _too_large(limit)
-        if not message.get("more_body", False):
-            break
+        goes_on = message.get("more_body", False)
     if is_nested_deeper(bytes(body), MAX_JSON_DEPTH):
         raise AppError(ErrorCode.PAYLOAD_INVALID, "The JSON is nested too deeply.", status=422)
     return bytes(body)

@@ -37,7 +37,8 @@ TODAY = date(2026, 11, 22)
 """The day the questions were written for."""
 VERSION = "4"
 TRAINING = [
-    "bank", "builders", "charity", "factory", "hotels", "insurer", "port", "school", "shops", "studio", "telecom", "university",
+    "bank", "builders", "charity", "factory", "hotels", "insurer",
+    "port", "school", "shops", "studio", "telecom", "university",
 ]  # fmt: skip
 """The invented organisations that train; those that measure never do."""
 _NAME = re.compile(r"(?<=\w )[A-ZĐ][^\W\d_]+(?: [A-ZĐ][^\W\d_]+)*")

@@ -73,9 +73,9 @@ class TestTable:
         assert {*documents.commands} == {"list", "show", "delete"}
 
     def test_a_command_of_a_plug_in_is_one_of_them(self, group: Commands) -> None:
-        logs, listed = group.commands["logs"], group.get_command(typer.Context(group), "logs")
+        logs, listed = load_command("logs"), group.get_command(typer.Context(group), "logs")
         assert isinstance(logs, TyperGroup) and logs.name == listed.name == "logs"
-        assert {*logs.commands} == {"ingest", "search", "prune"}
+        assert {*logs.commands} == {"ingest", "prune"}
 
     def test_an_unknown_command_is_told_with_the_nearest_one(self) -> None:
         result = CliRunner().invoke(command_line, ["asq"])
