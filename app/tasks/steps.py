@@ -15,7 +15,7 @@ from app.events import Event, TaskCancelled
 from app.journal.messages import Place
 from app.journal.outage import Outage
 from app.journal.spool_records import RunEnded, StepClaimed, StepsRegistered, json_of
-from app.storage import conflicts, delivery, events, sessions, steps, tasks
+from app.storage import conflicts, events, sessions, steps, tasks
 from app.storage.database import Database, Transaction
 from app.tasks.queue import JobQueue, line_of
 from app.tasks.run import TaskRun
@@ -124,7 +124,7 @@ class StepRegistry:
             if not await steps.give_up(tx, task_id, reason):
                 return False
             await steps.collect(tx, task_id)
-            await delivery.drop_waiting(tx, job_ids)
+            await tasks.drop_waiting(tx, job_ids)
             return True
 
     async def finish(
