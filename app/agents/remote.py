@@ -23,8 +23,7 @@ from app.agents.step import (
     task_event,
     unanswered,
 )
-from app.bus import PATIENCE_SECONDS, Bus
-from app.domain.messages import Wanted
+from app.bus import PATIENCE_SECONDS, Bus, Wanted
 from app.domain.plan import ORCHESTRATOR
 from app.domain.record import Record
 from app.domain.tasks import HandedStep, StepSight, TaskStatus

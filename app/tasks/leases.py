@@ -12,8 +12,7 @@ from uuid import UUID
 
 import structlog
 
-from app.bus import Bus, Subscription
-from app.domain.messages import Message, Method, Wanted
+from app.bus import Bus, Message, Method, Subscription, Wanted
 from app.domain.plan import ORCHESTRATOR
 from app.domain.principal import Principal
 from app.domain.tasks import Task

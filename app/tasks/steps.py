@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from app.bus import Place
 from app.domain.principal import Principal
 from app.domain.tasks import ClaimedStep, HandedStep, NewTask, PrivateContext, StepSight, TaskStatus
 from app.errors import StaleAttempt
 from app.events import Event, TaskCancelled
-from app.journal.messages import Place
 from app.journal.outage import Outage
 from app.journal.spool_records import RunEnded, StepClaimed, StepsRegistered, json_of
 from app.storage import conflicts, events, sessions, steps, tasks
