@@ -30,7 +30,7 @@ from app.domain.tasks import HandedStep, StepSight, TaskStatus
 from app.errors import AppError, ErrorCode, StaleAttempt
 from app.events import AgentResult, NavigationError, RenavigateRequest, read_event
 from app.reasoning.budget import Account, Ledger, Spent, charged_to, current_account
-from app.storage.encoding import dump
+from app.storage.database import dump
 from app.tasks.run import TaskRun
 from app.tasks.steps import StepRegistry
 from app.telemetry import CacheUse, count_lookups, count_outage, counting_cache_use

@@ -19,7 +19,7 @@ from app.domain.record import Record
 from app.domain.tasks import NewTask, PrivateContext, TaskStatus
 from app.errors import AppError, StaleAttempt
 from app.events import Event, JournalEntry, read_event
-from app.storage.encoding import dump, storable
+from app.storage.database import dump, storable
 from app.storage.spool import Entry, SpooledRun
 
 

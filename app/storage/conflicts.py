@@ -12,8 +12,7 @@ from uuid import UUID
 
 from app.domain.conflicts import Conflict
 from app.domain.record import Record
-from app.storage.database import Transaction
-from app.storage.encoding import dump
+from app.storage.database import Transaction, dump
 from app.storage.sessions import may_read
 
 Place = tuple[datetime, UUID, int]

@@ -12,8 +12,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from app.storage.database import OperatorTransaction, Transaction
-from app.storage.encoding import dump
+from app.storage.database import OperatorTransaction, Transaction, dump
 
 _KEEP = """
 with holder as materialized (

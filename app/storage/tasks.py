@@ -11,8 +11,7 @@ from uuid import UUID
 
 from app.domain.principal import Principal
 from app.domain.tasks import NewTask, Task, TaskStatus
-from app.storage.database import OperatorTransaction, Transaction
-from app.storage.encoding import dump
+from app.storage.database import OperatorTransaction, Transaction, dump
 
 COLUMNS = (
     "task_id", "session_id", "parent_task_id", "root_task_id", "kind", "title", "description", "status",

@@ -20,8 +20,7 @@ from app.events import FinalReport, TaskAvailable, TaskFailed
 from app.journal import Journal, not_found
 from app.journal.spool_records import PlanSaved, RunEnded, StepEnded, json_of
 from app.storage import events, sessions, tasks
-from app.storage.database import Database, Transaction
-from app.storage.encoding import dump
+from app.storage.database import Database, Transaction, dump
 from app.tasks.queue import CHAT, INGESTION, JobQueue
 from app.tasks.run import TaskRun
 from app.tasks.steps import StepRegistry, conclude_run, demand, stop_run
