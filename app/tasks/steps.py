@@ -165,7 +165,8 @@ async def conclude_run(tx: Transaction, session_id: UUID, task_id: UUID, attempt
     await tasks.stop_children(tx, task_id)
     text, agent = _text_of(ended.result), _agent_of(ended.result, ended.metadata)
     await sessions.close_turn(tx, session_id, ended.status.value, text, agent)
-    await conflicts.store(tx, task_id, ended.conflicts)
+    if ended.conflicts:
+        await conflicts.store(tx, task_id, ended.conflicts)
 
 
 async def stop_run(tx: Transaction, root_task_id: UUID, reason: str) -> tuple[Place, int, TaskCancelled] | None:
