@@ -280,6 +280,11 @@ async def runs_without_job(tx: OperatorTransaction, quiet_seconds: float, most: 
     return [Forgotten(row["tenant_id"], row["user_id"], row["task_id"], row["kind"]) for row in rows]
 
 
+async def past_waiting(tx: OperatorTransaction, most: int) -> list[dict[str, UUID]]:
+    """Tenant, user and task id of the runs of all tenants that waited for too long, oldest first."""
+    return [dict(row) for row in await tx.driver.fetch("select * from runs_past_waiting($1)", most)]
+
+
 async def drop_waiting(tx: Transaction, job_ids: Sequence[int]) -> None:
     """Take jobs that nobody began out of their line."""
     await tx.driver.execute("delete from pgqueuer where id = any($1) and status = 'queued'", list(job_ids))

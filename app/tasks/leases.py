@@ -19,7 +19,7 @@ from app.domain.tasks import Task
 from app.errors import StaleAttempt
 from app.journal import Journal
 from app.journal.writer import JournalWriter
-from app.storage import deep_runs, tasks
+from app.storage import tasks
 from app.storage.database import Database
 from app.storage.tasks import Attempt
 from app.tasks.approvals import give_up
@@ -246,7 +246,7 @@ class Recovery:
     async def end_waiting(self) -> int:
         """Cancel every run that waited for too long; how many there were."""
         async with self._database.operator_scope() as tx:
-            late = [Job.model_validate(ids) for ids in await deep_runs.past_waiting(tx, _MOST)]
+            late = [Job.model_validate(ids) for ids in await tasks.past_waiting(tx, _MOST)]
         ended = 0
         for job in late:
             async with self._database.principal_scope(job.owner) as own:
