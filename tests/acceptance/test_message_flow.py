@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import app.main.services
-from app.agents.remote import Dispatch
+from app.agents.run import Dispatch
 from app.bus import Bus, Message, Method, Subscription, Wanted
 from app.bus.redis import RedisChannel
 from app.bus.relay import Channel, MemoryBus
