@@ -18,7 +18,7 @@ from uuid import UUID, uuid4
 import asyncpg
 
 from app import telemetry
-from app.bus.memory import MemoryBus
+from app.bus.relay import MemoryBus
 from app.domain.principal import Principal
 from app.domain.tasks import NewTask, TaskStatus
 from app.events import FinalReport, TextDelta

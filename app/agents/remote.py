@@ -11,7 +11,6 @@ from datetime import datetime
 
 from pydantic import TypeAdapter
 
-from app.agents.registry import AgentRegistry
 from app.agents.run import StepRunner
 from app.agents.step import (
     StepError,
@@ -23,19 +22,16 @@ from app.agents.step import (
     task_event,
     unanswered,
 )
-from app.bus import PATIENCE_SECONDS, Bus
-from app.domain.messages import Wanted
-from app.domain.plan import ORCHESTRATOR
+from app.bus import PATIENCE_SECONDS, Bus, Wanted
 from app.domain.record import Record
 from app.domain.tasks import HandedStep, StepSight, TaskStatus
 from app.errors import AppError, ErrorCode, StaleAttempt
 from app.events import AgentResult, NavigationError, RenavigateRequest, read_event
 from app.reasoning.budget import Account, Ledger, Spent, charged_to, current_account
-from app.storage.encoding import dump
+from app.storage.database import dump
 from app.tasks.run import TaskRun
 from app.tasks.steps import StepRegistry
 from app.telemetry import CacheUse, count_lookups, count_outage, counting_cache_use
-from app.tools.base import Toolbox
 
 _HOP_SHARE, _HOP_SECONDS = 0.1, 1.0
 """Of a step's time, kept back for its outcome to travel: at most so much."""
@@ -93,27 +89,6 @@ def pack_outcome(outcome: StepOutcome, account: Account, caches: CacheUse) -> st
 def unpack_outcome(text: str) -> StepOutcome:
     """The outcome as the worker left it, with its use of caches and models counted to this run. Raises `ValueError`."""
     return Return.model_validate_json(text).settle()
-
-
-class Dispatch:
-    """Local or remote, as each agent's file says."""
-
-    def __init__(self, agents: AgentRegistry, local: StepRunner, remote: "RemoteSteps"):
-        self._agents = agents
-        self._local = local
-        self._remote = remote
-
-    @property
-    def toolbox(self) -> Toolbox:
-        """See `Steps`."""
-        return self._local.toolbox
-
-    async def run(self, order: StepOrder) -> StepOutcome:
-        """See `Steps`."""
-        agent = order.step.step.agent
-        if agent != ORCHESTRATOR and self._agents.spec(agent).remote:
-            return await self._remote.run(order)
-        return await self._local.run(order)
 
 
 @dataclass

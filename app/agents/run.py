@@ -7,11 +7,12 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from app.agents.registry import AgentRegistry
 from app.agents.step import (
     StepError,
     StepOrder,
@@ -25,6 +26,7 @@ from app.agents.step import (
 )
 from app.domain.answer import ToolTrace
 from app.domain.knowledge import Evidence, Finding, Language
+from app.domain.plan import ORCHESTRATOR
 from app.domain.tasks import ClaimedStep, TaskStatus
 from app.errors import StaleAttempt, ToolFailed, ToolRetry
 from app.events import RenavigateRequest, ToolRequest, ToolResponse, VerificationDone
@@ -236,3 +238,24 @@ def _ms_since(clock: float) -> int:
 
 def _input_hash(call: ToolCall, tool: str) -> str:
     return input_hash(tool, call.message, call.queries, call.findings, call.given)
+
+
+class Dispatch:
+    """Local or remote, as each agent's file says."""
+
+    def __init__(self, agents: AgentRegistry, local: StepRunner, remote: Callable[[StepOrder], Awaitable[StepOutcome]]):
+        self._agents = agents
+        self._local = local
+        self._remote = remote
+
+    @property
+    def toolbox(self) -> Toolbox:
+        """See `Steps`."""
+        return self._local.toolbox
+
+    async def run(self, order: StepOrder) -> StepOutcome:
+        """See `Steps`."""
+        agent = order.step.step.agent
+        if agent != ORCHESTRATOR and self._agents.spec(agent).remote:
+            return await self._remote(order)
+        return await self._local.run(order)

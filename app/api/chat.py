@@ -84,7 +84,8 @@ async def plan(body: ChatBody, caller: Caller, services: Services) -> PlanView:
     executed or stored."""
     check_question(body.query, services.limits)
     principal = as_asked(caller, body)
-    await services.attachments.check(principal, body.files)
+    if body.files:
+        await services.attachments.check(principal, body.files)
     request = body.request()
     known = await services.flow.recall(principal, body.session_id, request) if body.session_id is not None else None
     flow = services.deep if request.mode == "deep" else services.flow

@@ -78,7 +78,8 @@ async def start_run(
     new_task = _root_task(task_id, session_id, request, services)
     if body.session_id is not None and not opens_session:
         await services.sessions.get(principal, body.session_id)
-    await services.attachments.check(principal, request.files)
+    if request.files:
+        await services.attachments.check(principal, request.files)
     made: list[object] = []
 
     async def note_made(tx: object) -> None:

@@ -116,7 +116,7 @@ class Attachments:
     async def check(self, principal: Principal, file_ids: Sequence[UUID]) -> None:
         """Raise `AppError` (404) unless all of these are the caller's."""
         async with self._database.principal_scope(principal) as tx:
-            if file_ids and not {one.file_id for one in await attachments.listing(tx)}.issuperset(file_ids):
+            if not {one.file_id for one in await attachments.listing(tx)}.issuperset(file_ids):
                 raise _not_found()
 
     async def read(self, principal: Principal, file_id: UUID) -> AttachedFile | None:

@@ -16,7 +16,7 @@ from app.ingestion.intake import SAID, aware, check_department, demand_admin
 from app.storage import arrivals, documents
 from app.storage.database import Database, Transaction
 from app.storage.documents import VersionText
-from app.storage.encoding import cut_page, read_cursor
+from app.storage.paging import cut_page, read_cursor
 from app.storage.publishing import changes_one_at_a_time, settle
 from app.storage.tenants import own_day
 from app.text.dates import today_in

@@ -23,9 +23,9 @@ from app.ingestion.comparison import Concepts, Reading, no_concepts
 from app.ingestion.intake import demand_admin
 from app.storage import health
 from app.storage.database import Database
-from app.storage.encoding import cut_page, read_cursor
 from app.storage.health import FindingRow, ItemRow, Place
 from app.storage.neighbours import PassageRow, lengths, neighbours, passages_of
+from app.storage.paging import cut_page, read_cursor
 from app.storage.search import count_words
 from app.storage.tenants import own_day
 from app.text.dates import today_in

@@ -9,12 +9,10 @@ from collections.abc import AsyncGenerator, Sequence
 from typing import Final
 from uuid import UUID
 
-from app.bus import PATIENCE_SECONDS, Bus, Subscription
-from app.domain.messages import Wanted
+from app.bus import PATIENCE_SECONDS, Bus, Place, Subscription, Wanted, message_of
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode, StaleAttempt
 from app.events import RESTING_EVENTS, Event, JournalEntry, read_event
-from app.journal.messages import Place, message_of
 from app.journal.outage import Outage
 from app.journal.spool_records import ClaimedRun
 from app.journal.writer import JournalWriter

@@ -11,12 +11,11 @@ from contextlib import suppress
 from typing import Final
 from uuid import UUID
 
-from app.bus import Bus
+from app.bus import Bus, message_of
 from app.domain.principal import Principal
 from app.domain.tasks import NewTask, PrivateContext
 from app.errors import AppError, ErrorCode, StaleAttempt
 from app.events import JournalEntry
-from app.journal.messages import message_of
 from app.journal.spool_records import ActiveRun, ActiveStep, ClaimedRun, Fate, Replay, Write, entry_of
 from app.storage.database import Database
 from app.storage.spool import Spool, SpoolFull, Waiting

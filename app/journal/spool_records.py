@@ -12,14 +12,14 @@ from uuid import UUID
 
 from pydantic import TypeAdapter
 
+from app.bus import Place
 from app.domain.conflicts import Conflict
 from app.domain.principal import Principal
 from app.domain.record import Record
 from app.domain.tasks import NewTask, PrivateContext, TaskStatus
 from app.errors import AppError, StaleAttempt
 from app.events import Event, JournalEntry, read_event
-from app.journal.messages import Place
-from app.storage.encoding import dump, storable
+from app.storage.database import dump, storable
 from app.storage.spool import Entry, SpooledRun
 
 

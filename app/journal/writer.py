@@ -7,10 +7,9 @@ from typing import Final
 
 import structlog
 
-from app.bus import Bus
+from app.bus import Bus, Place, message_of
 from app.errors import AppError, StaleAttempt
 from app.events import Event, FinalReport, JournalEntry, TaskFailed
-from app.journal.messages import Place, message_of
 from app.journal.outage import Outage
 from app.journal.spool_records import ActiveRun, ClaimedRun, EventsAppended, RunEnded, row_of
 from app.storage import events as rows

@@ -11,8 +11,8 @@ from uuid import UUID
 import structlog
 
 from app.agents.registry import AgentRegistry
-from app.agents.remote import Dispatch, RemoteSteps, StepService
-from app.agents.run import StepRunner
+from app.agents.remote import RemoteSteps, StepService
+from app.agents.run import Dispatch, StepRunner
 from app.agents.spec import FileRefused
 from app.api.auth import Authenticator, Claims
 from app.api.deps import AppServices, Limits
@@ -206,7 +206,7 @@ class Services:
         corpus = Corpus(self.database, calibration.space)
         ledger = StoredLedger(self.database, spending_limits(settings)) if settings.has_model else Ledger()
         clock = TenantClock(self.database)
-        dispatch = Dispatch(agents, runner, RemoteSteps(registry.steps, bus, now))
+        dispatch = Dispatch(agents, runner, RemoteSteps(registry.steps, bus, now).run)
         ports = Ports(registry, memory, clock, retriever, corpus, reasoner, agents, dispatch, ledger, now)
         states = DeepStates(self.database, journal, now, settings.deep_approval_seconds)
         limits = _flow_limits(settings, hosts)

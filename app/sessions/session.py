@@ -20,7 +20,7 @@ from app.embedding import Embedder, EmbeddingUnavailable
 from app.errors import AppError, ErrorCode
 from app.storage import sessions, tenants
 from app.storage.database import Database
-from app.storage.encoding import cut_page, read_cursor
+from app.storage.paging import cut_page, read_cursor
 from app.text.language import clean, normalise
 
 _MAX_TURNS = 500

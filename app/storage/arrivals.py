@@ -10,8 +10,7 @@ from uuid import UUID
 
 from app.domain.documents import DocumentStatus, ParseNote
 from app.domain.knowledge import DocumentDraft
-from app.storage.database import Transaction
-from app.storage.encoding import dump
+from app.storage.database import Transaction, dump
 
 
 class KnownDocument(NamedTuple):

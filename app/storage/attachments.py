@@ -5,8 +5,7 @@ from typing import NamedTuple
 from uuid import UUID
 
 from app.domain.attachments import AttachedFile, Attachment
-from app.storage.database import Transaction
-from app.storage.encoding import dump, storable
+from app.storage.database import Transaction, dump, storable
 
 _COLUMNS = "file_id, name, kind, byte_count, pages, tables, warnings, created_at, expires_at"
 _ALIVE = "tenant_id = $1 and user_id = $2 and expires_at > clock_timestamp()"

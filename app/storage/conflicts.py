@@ -12,8 +12,7 @@ from uuid import UUID
 
 from app.domain.conflicts import Conflict
 from app.domain.record import Record
-from app.storage.database import Transaction
-from app.storage.encoding import dump
+from app.storage.database import Transaction, dump
 from app.storage.sessions import may_read
 
 Place = tuple[datetime, UUID, int]
@@ -87,10 +86,9 @@ class Feedback(Record):
 
 async def store(tx: Transaction, root_task_id: UUID, conflicts: Sequence[Conflict]) -> None:
     """Write what a run weighed, in the order it was told. The caller knows that the run has not ended before."""
-    if conflicts:
-        details = [dump({"number": number, **conflict.entry()}) for number, conflict in enumerate(conflicts, 1)]
-        topics = [conflict.subject.replace("\x00", "") for conflict in conflicts]
-        await tx.driver.execute(_KEEP, *tx.whose, root_task_id, topics, details)
+    details = [dump({"number": number, **conflict.entry()}) for number, conflict in enumerate(conflicts, 1)]
+    topics = [conflict.subject.replace("\x00", "") for conflict in conflicts]
+    await tx.driver.execute(_KEEP, *tx.whose, root_task_id, topics, details)
 
 
 async def of_run(tx: Transaction, root_task_id: UUID) -> list[Conflict]:

@@ -2,10 +2,13 @@
 
 Row policies read who asks from settings that live exactly as long as the transaction. Nothing else sets them, so a
 connection between two transactions belongs to nobody and sees no row.
+
+Values for jsonb go in through `dump`: it refuses NUL, lone surrogates and NaN, which Python writes without a word.
 """
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -44,6 +47,8 @@ select case
 end
 from pg_roles r where r.rolname = current_user
 """
+_NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
+"""An escaped NUL; an even number of backslashes before it are characters of their own."""
 _LOSSES = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 """What a connection raises when it breaks, or cannot be made."""
 _PASSING = (
@@ -238,3 +243,18 @@ async def _abandon(driver: "asyncpg.Connection[asyncpg.Record]") -> None:
 def _away(error: BaseException) -> AppError:
     detail = f"The database cannot be reached ({type(error).__name__}). Try again shortly."
     return AppError(ErrorCode.DATABASE_UNAVAILABLE, detail, status=503, retry_after_seconds=2)
+
+
+def dump(value: object) -> str:
+    """`value` as JSON text for a jsonb column; what is no JSON becomes its text, NaN and infinities become null."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=str)
+    if "NaN" in text or "Infinity" in text:
+        text = json.dumps(json.loads(text, parse_constant=lambda _: None), ensure_ascii=False)
+    return storable(text)
+
+
+def storable(text: str) -> str:
+    """JSON text without what jsonb refuses: NUL is dropped, a lone surrogate becomes a question mark."""
+    if not text.isascii():
+        text = text.encode("utf-8", "replace").decode("utf-8")
+    return _NUL.sub(r"\1", text) if "\\u0000" in text else text

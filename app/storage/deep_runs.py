@@ -12,8 +12,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from app.storage.database import OperatorTransaction, Transaction
-from app.storage.encoding import dump
+from app.storage.database import Transaction, dump
 
 _KEEP = """
 with holder as materialized (
@@ -121,8 +120,3 @@ async def note_decision(tx: Transaction, task_id: UUID, decision: Mapping[str, A
 async def resume(tx: Transaction, task_id: UUID) -> None:
     """Let a parked task be claimed again; its deadline moves by the time it waited."""
     await tx.driver.execute(_RESUME, *tx.whose, task_id)
-
-
-async def past_waiting(tx: OperatorTransaction, most: int) -> list[dict[str, UUID]]:
-    """Tenant, user and task id of the runs of all tenants that waited for too long, oldest first."""
-    return [dict(row) for row in await tx.driver.fetch("select * from runs_past_waiting($1)", most)]

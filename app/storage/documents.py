@@ -10,8 +10,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from app.domain.documents import DocumentText, DocumentTitle, DocumentView, VersionView
-from app.storage.database import Transaction
-from app.storage.encoding import dump
+from app.storage.database import Transaction, dump
 
 _STOPPED = """not d.status = any('{ready,partial,failed}') and v.task_id is not null and app_is_admin()
         and (t.task_id is null or t.status in ('failed', 'cancelled'))"""

@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from app.domain.tasks import TaskStatus
-from app.storage.database import Transaction
-from app.storage.encoding import dump
+from app.storage.database import Transaction, dump
 
 _LOCK = """
 select t.session_id, t.status, t.attempt, t.claimed_by, t.waiting_for is not null as waits,

@@ -15,8 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from app.domain.tasks import Message, RememberedTurn, Session
-from app.storage.database import Transaction
-from app.storage.encoding import dump
+from app.storage.database import Transaction, dump
 
 
 def may_read(rights: str, scopes: int, departments: int) -> str:

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from uuid import UUID
 
 from app.domain.tasks import ClaimedStep, HandedStep, PrivateContext, StepSight, TaskStatus
-from app.storage.database import Transaction
-from app.storage.encoding import dump
+from app.storage.database import Transaction, dump
 from app.storage.tasks import COLUMNS, task_of
 
 _CONTEXT = """(

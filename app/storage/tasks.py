@@ -1,18 +1,17 @@
 """Rows of ``tasks`` and ``idempotency_keys``. A person sees and changes only own tasks; an administrator of the tenant
-may look at every task of it.
+may look at every task of it, and a worker learns of those of all tenants, ids only, to carry them to their end.
 
 Leases are told by the database's clock, so claimants on different machines agree. A write that names an attempt
 changes nothing once another attempt was claimed.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 from app.domain.principal import Principal
 from app.domain.tasks import NewTask, Task, TaskStatus
-from app.storage.database import Transaction
-from app.storage.encoding import dump
+from app.storage.database import OperatorTransaction, Transaction, dump
 
 COLUMNS = (
     "task_id", "session_id", "parent_task_id", "root_task_id", "kind", "title", "description", "status",
@@ -239,3 +238,53 @@ def task_of(values: dict[str, Any]) -> Task:
     whose = values["principal"]
     values["principal"] = None if whose is None else Principal.model_validate(whose)
     return Task.model_validate(values)
+
+
+_ONE_RECOVERS = "select pg_try_advisory_xact_lock(hashtextextended('conclave recovery', 0))"
+
+
+class Attempt(NamedTuple):
+    """One claim on a task."""
+
+    tenant_id: UUID
+    user_id: UUID
+    task_id: UUID
+    number: int
+
+
+class Forgotten(NamedTuple):
+    """A run that has no job."""
+
+    tenant_id: UUID
+    user_id: UUID
+    task_id: UUID
+    kind: str
+
+
+async def lost_attempts(tx: OperatorTransaction, held: Sequence[Attempt]) -> set[UUID]:
+    """Tasks among `held` that are no longer theirs who hold them."""
+    columns = [list(column) for column in zip(*held, strict=True)]
+    rows = await tx.driver.fetch("select lost_attempts($1, $2, $3, $4) as task_id", *columns)
+    return {row["task_id"] for row in rows}
+
+
+async def may_recover(tx: OperatorTransaction) -> bool:
+    """Whether no other process recovers at this moment; it stays so until the transaction ends."""
+    free: bool = await tx.driver.fetchval(_ONE_RECOVERS)
+    return free
+
+
+async def runs_without_job(tx: OperatorTransaction, quiet_seconds: float, most: int) -> list[Forgotten]:
+    """Runs nobody works on and nobody will be told of, oldest first."""
+    rows = await tx.driver.fetch("select * from runs_without_job(make_interval(secs => $1), $2)", quiet_seconds, most)
+    return [Forgotten(row["tenant_id"], row["user_id"], row["task_id"], row["kind"]) for row in rows]
+
+
+async def past_waiting(tx: OperatorTransaction, most: int) -> list[dict[str, UUID]]:
+    """Tenant, user and task id of the runs of all tenants that waited for too long, oldest first."""
+    return [dict(row) for row in await tx.driver.fetch("select * from runs_past_waiting($1)", most)]
+
+
+async def drop_waiting(tx: Transaction, job_ids: Sequence[int]) -> None:
+    """Take jobs that nobody began out of their line."""
+    await tx.driver.execute("delete from pgqueuer where id = any($1) and status = 'queued'", list(job_ids))

@@ -7,12 +7,12 @@ from uuid import UUID
 
 import structlog
 
+from app.bus import Place
 from app.domain.principal import Principal
 from app.domain.record import Record
 from app.errors import AppError, ErrorCode, StaleAttempt
 from app.events import Event, Interrupt, RenavigateRequest, VerificationDone
 from app.journal import Journal, not_found
-from app.journal.messages import Place
 from app.journal.spool_records import json_of
 from app.storage import deep_runs, documents, events
 from app.storage.database import Database, Transaction

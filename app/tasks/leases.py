@@ -12,17 +12,16 @@ from uuid import UUID
 
 import structlog
 
-from app.bus import Bus, Subscription
-from app.domain.messages import Message, Method, Wanted
+from app.bus import Bus, Message, Method, Subscription, Wanted
 from app.domain.plan import ORCHESTRATOR
 from app.domain.principal import Principal
 from app.domain.tasks import Task
 from app.errors import StaleAttempt
 from app.journal import Journal
 from app.journal.writer import JournalWriter
-from app.storage import deep_runs, delivery
+from app.storage import tasks
 from app.storage.database import Database
-from app.storage.delivery import Attempt
+from app.storage.tasks import Attempt
 from app.tasks.approvals import give_up
 from app.tasks.queue import Job, JobQueue, line_of
 from app.tasks.registry import CANCEL_TOPIC, TaskRegistry
@@ -164,7 +163,7 @@ class Leases:
             at = _now()
             if asked:
                 async with self._database.operator_scope() as tx:
-                    lost = await delivery.lost_attempts(tx, [held.attempt for held in asked])
+                    lost = await tasks.lost_attempts(tx, [held.attempt for held in asked])
                 for held in asked:
                     if held.task.task_id in lost and not held.work.done():
                         held.lose()
@@ -235,9 +234,9 @@ class Recovery:
     async def recover(self) -> int:
         """Give every forgotten run a job; how many there were."""
         async with self._database.operator_scope() as tx:
-            if not await delivery.may_recover(tx):
+            if not await tasks.may_recover(tx):
                 return 0
-            forgotten = await delivery.runs_without_job(tx, self._quiet_seconds, _MOST)
+            forgotten = await tasks.runs_without_job(tx, self._quiet_seconds, _MOST)
             for run in forgotten:
                 job = Job(tenant_id=run.tenant_id, user_id=run.user_id, task_id=run.task_id)
                 await self._queue.enqueue_job(tx, job, line_of("ingest" if run.kind == "ingest" else "chat"))
@@ -247,7 +246,7 @@ class Recovery:
     async def end_waiting(self) -> int:
         """Cancel every run that waited for too long; how many there were."""
         async with self._database.operator_scope() as tx:
-            late = [Job.model_validate(ids) for ids in await deep_runs.past_waiting(tx, _MOST)]
+            late = [Job.model_validate(ids) for ids in await tasks.past_waiting(tx, _MOST)]
         ended = 0
         for job in late:
             async with self._database.principal_scope(job.owner) as own:

@@ -7,9 +7,9 @@ higher number; after another end it is kept as late. Writes without an end give 
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from app.bus import Place
 from app.errors import StaleAttempt
 from app.events import Heartbeat, JournalEntry, Redispatched, TaskAvailable
-from app.journal.messages import Place
 from app.journal.spool_records import (
     ClaimedRun,
     EventsAppended,

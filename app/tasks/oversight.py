@@ -16,8 +16,8 @@ from app.errors import AppError, ErrorCode
 from app.journal import not_found
 from app.storage import documents, oversight, tasks, tenants
 from app.storage.database import Database
-from app.storage.encoding import cut_page, read_cursor
 from app.storage.oversight import Place, StoredArrival
+from app.storage.paging import cut_page, read_cursor
 from app.storage.tenants import User
 from app.tasks.queue import Job, queue_of
 from app.tasks.registry import TaskRegistry

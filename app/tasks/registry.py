@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from app.bus import Place
 from app.domain.conflicts import Conflict
 from app.domain.oversight import OWNER_STOPPED
 from app.domain.principal import Principal
@@ -17,11 +18,9 @@ from app.domain.tasks import NewTask, Task, TaskStatus
 from app.errors import AppError, ErrorCode
 from app.events import FinalReport, TaskAvailable, TaskFailed
 from app.journal import Journal, not_found
-from app.journal.messages import Place
 from app.journal.spool_records import PlanSaved, RunEnded, StepEnded, json_of
 from app.storage import events, sessions, tasks
-from app.storage.database import Database, Transaction
-from app.storage.encoding import dump
+from app.storage.database import Database, Transaction, dump
 from app.tasks.queue import CHAT, INGESTION, JobQueue
 from app.tasks.run import TaskRun
 from app.tasks.steps import StepRegistry, conclude_run, demand, stop_run

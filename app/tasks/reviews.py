@@ -13,7 +13,7 @@ from app.journal import not_found
 from app.storage import conflicts, oversight
 from app.storage.conflicts import Entry, Feedback, Place
 from app.storage.database import Database
-from app.storage.encoding import cut_page, read_cursor
+from app.storage.paging import cut_page, read_cursor
 
 _PLACE: TypeAdapter[Place] = TypeAdapter(tuple[AwareDatetime, UUID, int])
 

@@ -8,14 +8,14 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
+from app.bus import Place
 from app.domain.principal import Principal
 from app.domain.tasks import ClaimedStep, HandedStep, NewTask, PrivateContext, StepSight, TaskStatus
 from app.errors import StaleAttempt
 from app.events import Event, TaskCancelled
-from app.journal.messages import Place
 from app.journal.outage import Outage
 from app.journal.spool_records import RunEnded, StepClaimed, StepsRegistered, json_of
-from app.storage import conflicts, delivery, events, sessions, steps, tasks
+from app.storage import conflicts, events, sessions, steps, tasks
 from app.storage.database import Database, Transaction
 from app.tasks.queue import JobQueue, line_of
 from app.tasks.run import TaskRun
@@ -124,7 +124,7 @@ class StepRegistry:
             if not await steps.give_up(tx, task_id, reason):
                 return False
             await steps.collect(tx, task_id)
-            await delivery.drop_waiting(tx, job_ids)
+            await tasks.drop_waiting(tx, job_ids)
             return True
 
     async def finish(
@@ -165,7 +165,8 @@ async def conclude_run(tx: Transaction, session_id: UUID, task_id: UUID, attempt
     await tasks.stop_children(tx, task_id)
     text, agent = _text_of(ended.result), _agent_of(ended.result, ended.metadata)
     await sessions.close_turn(tx, session_id, ended.status.value, text, agent)
-    await conflicts.store(tx, task_id, ended.conflicts)
+    if ended.conflicts:
+        await conflicts.store(tx, task_id, ended.conflicts)
 
 
 async def stop_run(tx: Transaction, root_task_id: UUID, reason: str) -> tuple[Place, int, TaskCancelled] | None:

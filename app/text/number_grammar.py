@@ -5,20 +5,20 @@ The letters and values of words are those of `numerals`; digits are ``N``, or ``
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 from app.domain.knowledge import Language
-from app.text.language import fold, is_unaccented_vietnamese
+from app.text.language import fold, guess_language, is_unaccented_vietnamese
 from app.text.numerals import (
     COUNTED,
-    EXACT,
     NOT_FIVE_AFTER,
     NOT_FIVE_BEFORE,
     NOT_ONE_AFTER,
     ORDINAL_BEFORE,
     VALUES,
+    Number,
     read_digits,
     tokens_of,
 )  # fmt: skip
@@ -35,25 +35,6 @@ _POINT_ROW = re.compile(r"[ZO]+|YO?|E")
 _NUMERIC = frozenset("uwlytTHsSMBNkOEYCKGn")
 _DIGITS = frozenset("0123456789")
 _TENS, _HUNDRED, _DOZEN, _HALF = 10, 100, 12, Fraction(1, 2)
-
-
-@dataclass(frozen=True, slots=True)
-class Number:
-    """A number and where it stands."""
-
-    exact: Fraction
-    """Its value; of “một phần ba” no decimal is exact."""
-    start: int
-    end: int
-    is_spelled: bool = False
-    """A word belongs to it: “mười lăm”, “5 triệu”, “12k”."""
-    is_share: bool = False
-    """A part of a whole: “một nửa”, “two thirds”."""
-
-    @property
-    def value(self) -> Decimal:
-        """The value as a decimal, cut after eighty digits."""
-        return EXACT.divide(Decimal(self.exact.numerator), Decimal(self.exact.denominator))
 
 
 class Reader:
@@ -297,3 +278,11 @@ class Reader:
         if self._letters.startswith("&Ax", end):
             return value + _HALF, end + 3
         return (value * _DOZEN, end + 1) if self._letters[end] in "GD" else (value, end)
+
+
+@lru_cache(maxsize=2048)
+def numbers_in(text: str, language: Language | None = None, *, groups_first: bool = False) -> tuple[Number, ...]:
+    """Every number of `text` in order; without `language` the text's own decides how ``1.500`` is read, `groups_first`
+    makes it thousands. Names (``A4``), ordinals and months in words are none."""
+    known = language or ("vi" if groups_first else guess_language(text))
+    return tuple(Reader(text, known, groups_first=groups_first).numbers())

@@ -6,12 +6,11 @@ Where a spelling can be read both ways (``1.500``) the language decides; where i
 
 import re
 from decimal import ROUND_HALF_UP, Decimal, localcontext
-from functools import lru_cache
 
 from app.domain.knowledge import Language
-from app.text.language import clean, guess_language, normalise
-from app.text.number_grammar import Number, Reader
-from app.text.numerals import EXACT, MAX_DIGITS, TOKEN, read_digits
+from app.text.language import clean, normalise
+from app.text.number_grammar import Reader, numbers_in
+from app.text.numerals import EXACT, MAX_DIGITS, TOKEN, Number, read_digits
 
 __all__ = ["MAX_DIGITS", "Number", "all_readings", "format_number", "numbers_in", "plain", "read_digits", "read_number"]
 
@@ -25,14 +24,6 @@ _SCIENTIFIC = re.compile(
 _PERCENT_BEHIND = re.compile(r"\s?(?:%|phần trăm|phan tram|percent\b|per cent\b)", re.IGNORECASE)
 _OTHER_WORDS = {word: Decimal(value) for word, value in (("twice", 2), ("double", 2), ("thrice", 3), ("triple", 3))}
 _OTHER_WORDS["quarter"] = Decimal("0.25")
-
-
-@lru_cache(maxsize=2048)
-def numbers_in(text: str, language: Language | None = None, *, groups_first: bool = False) -> tuple[Number, ...]:
-    """Every number of `text` in order; without `language` the text's own decides how ``1.500`` is read, `groups_first`
-    makes it thousands. Names (``A4``), ordinals and months in words are none."""
-    known = language or ("vi" if groups_first else guess_language(text))
-    return tuple(Reader(text, known, groups_first=groups_first).numbers())
 
 
 def read_number(text: str, language: Language) -> Decimal | None:

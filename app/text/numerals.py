@@ -8,7 +8,9 @@ decimal sign, ``F`` “part”, ``h`` half, ``D`` dozen, ``m`` minus; in English
 """
 
 import re
+from dataclasses import dataclass
 from decimal import Context, Decimal
+from fractions import Fraction
 from pathlib import Path
 
 from app.domain.knowledge import Language
@@ -67,6 +69,25 @@ NOT_FIVE_AFTER = word_set("moi hang trong ca dau cuoi giua nua tung cac nhung ma
 """Folded words before “năm” that make it a year."""
 NOT_FIVE_BEFORE = word_set("nay truoc do khi toi ngoai")
 """Folded words two behind that make it “năm tháng này”, “sau ngày đó”."""
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number and where it stands."""
+
+    exact: Fraction
+    """Its value; of “một phần ba” no decimal is exact."""
+    start: int
+    end: int
+    is_spelled: bool = False
+    """A word belongs to it: “mười lăm”, “5 triệu”, “12k”."""
+    is_share: bool = False
+    """A part of a whole: “một nửa”, “two thirds”."""
+
+    @property
+    def value(self) -> Decimal:
+        """The value as a decimal, cut after eighty digits."""
+        return EXACT.divide(Decimal(self.exact.numerator), Decimal(self.exact.denominator))
 
 
 def read_digits(digits: str, language: Language, *, groups_first: bool = False) -> Decimal | None:

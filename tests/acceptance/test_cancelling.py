@@ -10,7 +10,7 @@ import pytest
 
 from app.api.runs import start_run
 from app.api.schemas import ChatBody
-from app.bus.memory import MemoryBus
+from app.bus.relay import MemoryBus
 from app.domain.tasks import TaskStatus
 from app.journal import Journal
 from app.main import Services

@@ -10,12 +10,10 @@ from typing import Any
 import pytest
 
 import app.main.services
-from app.agents.remote import Dispatch
-from app.bus import Bus, Subscription
-from app.bus.memory import MemoryBus
+from app.agents.run import Dispatch
+from app.bus import Bus, Message, Method, Subscription, Wanted
 from app.bus.redis import RedisChannel
-from app.bus.relay import Channel
-from app.domain.messages import Message, Method, Wanted
+from app.bus.relay import Channel, MemoryBus
 from app.domain.principal import Principal
 from app.journal import Journal
 from app.main import Services

@@ -3,11 +3,9 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from app.bus import Bus
-from app.bus.memory import MemoryBus
+from app.bus import Bus, Message, Method, Wanted
 from app.bus.redis import RedisChannel
-from app.bus.relay import RelayingBus
-from app.domain.messages import Message, Method, Wanted
+from app.bus.relay import MemoryBus, RelayingBus
 from app.storage.notifications import NotificationChannel
 from tests.factories import stable_id
 

@@ -9,11 +9,9 @@ from typing import ClassVar
 import asyncpg
 import pytest
 
-from app.bus import Bus
-from app.bus.memory import MemoryBus
+from app.bus import Bus, Message, Method, Wanted
 from app.bus.redis import RedisChannel
-from app.bus.relay import RelayingBus
-from app.domain.messages import Message, Method, Wanted
+from app.bus.relay import MemoryBus, RelayingBus
 from app.storage.notifications import NotificationChannel, identity_of
 from tests.conformance.bus_adapters import ADAPTERS, PATIENCE, QUIET, RELAYED, Opener, message, on, opener
 from tests.factories import stable_id

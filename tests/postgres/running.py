@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID, uuid4
 
-from app.bus.memory import MemoryBus
+from app.bus.relay import MemoryBus
 from app.domain.principal import Principal
 from app.domain.tasks import NewTask, Task, TaskKind, TaskStatus
 from app.events import FinalReport, JournalEntry, TextDelta

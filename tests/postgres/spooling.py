@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
-from app.bus.memory import MemoryBus
+from app.bus.relay import MemoryBus
 from app.journal import Journal
 from app.journal.outage import Outage
 from app.storage.database import Database

@@ -6,7 +6,7 @@ from uuid import uuid4
 
 import pytest
 
-from app.domain.messages import Message, Wanted
+from app.bus import Message, Wanted
 from app.errors import AppError
 from app.events import TextDelta
 from app.storage import events

@@ -13,7 +13,7 @@ import asyncpg
 import pytest
 
 from app.agents.step import StepError, StepOutcome
-from app.domain.messages import Method, Wanted
+from app.bus import Method, Wanted
 from app.domain.plan import ORCHESTRATOR
 from app.domain.tasks import TaskStatus
 from app.errors import StaleAttempt, ToolFailed

@@ -5,7 +5,7 @@ import math
 
 import pytest
 
-from app.storage.encoding import dump
+from app.storage.database import dump
 
 
 class TestDump:

@@ -11,12 +11,11 @@ from typing import Literal
 from app.domain.knowledge import Finding, Language, Quote, evidence_of
 from app.reasoning import AnswerRequest, Review
 from app.reasoning.local.arguments import states_formula
-from app.reasoning.local.cues import sentences
 from app.reasoning.local.intents import intents_of, sub_queries_of
 from app.reasoning.local.numbers import numbers_of
 from app.reasoning.local.pieces import Unit, units_of
 from app.reasoning.local.rendering import render
-from app.reasoning.local.wording import titles_of
+from app.reasoning.local.wording import sentences, titles_of
 from app.reasoning.reader import Piece, Reader, Reading, ReadRequest
 
 SURE, CLOSE = 0.65, 0.4

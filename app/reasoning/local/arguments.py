@@ -13,11 +13,11 @@ from app.domain.knowledge import Finding, Language, Passage
 from app.domain.plan import CHANGES_TOOL, LOG_TOOL, MATH_TOOL
 from app.reasoning import Arguments
 from app.reasoning.local.changes import changes_arguments, period_of
-from app.reasoning.local.cues import named_patterns
 from app.reasoning.local.numbers import Amount, amounts_in
 from app.reasoning.local.pieces import units_of
 from app.reasoning.local.sums import MONEY_UNITS, kind_of, kinds_in, reckoning_asked
 from app.reasoning.local.terms import bag_of, coverage, terms_of
+from app.reasoning.local.wording import named_patterns
 from app.text.language import fold, is_unaccented_vietnamese, normalise, words
 from app.text.numbers import plain
 

@@ -12,8 +12,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from app.reasoning import Arguments
-from app.reasoning.local.cues import alternatives, lines
-from app.reasoning.local.wording import tidy
+from app.reasoning.local.wording import alternatives, lines, tidy
 from app.text.dates import dates_in, flat_of
 from app.text.language import DOCUMENT_WORDS, content_words, fold, normalise
 

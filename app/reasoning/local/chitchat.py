@@ -21,8 +21,8 @@ import numpy.typing as npt
 from app.domain.knowledge import Language
 from app.embedding import Embedder, EmbeddingUnavailable, Vectors
 from app.reasoning import AgentOffer
-from app.reasoning.local.cues import sentences
-from app.reasoning.local.wording import Part, listed, shown
+from app.reasoning.local.terms import Part
+from app.reasoning.local.wording import listed, sentences, shown
 from app.text.language import fold, guess_language, is_unaccented_vietnamese, normalise
 
 Numbers = npt.NDArray[np.float32]

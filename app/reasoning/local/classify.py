@@ -12,11 +12,11 @@ from app.embedding import Embedder
 from app.reasoning import AgentOffer, AsOf, Classification
 from app.reasoning.local.changes import asks_changes
 from app.reasoning.local.chitchat import Talk, is_remark, reply, spelt_talk, talk_in
-from app.reasoning.local.cues import alternatives
 from app.reasoning.local.follow_up import own_words, resolve, standing_question
 from app.reasoning.local.intents import Intent, intents_of, sub_queries_of
 from app.reasoning.local.sums import reckoning_asked, sums_in
-from app.reasoning.local.wording import Part, spelt_out, tidy
+from app.reasoning.local.terms import Part
+from app.reasoning.local.wording import alternatives, spelt_out, tidy
 from app.text.dates import Mention, dates_in, flat_of
 from app.text.language import guess_language, normalise
 

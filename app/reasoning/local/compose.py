@@ -8,11 +8,10 @@ from app.domain.answer import Outcome
 from app.domain.knowledge import Finding, Language, Quote, without_citations
 from app.reasoning import ComposeRequest, Composition, ResolvedPoint
 from app.reasoning.local.arguments import states_formula
-from app.reasoning.local.cues import sentences
 from app.reasoning.local.intents import intents_of
 from app.reasoning.local.rendering import further_questions, render
 from app.reasoning.local.terms import bag_of, share_in
-from app.reasoning.local.wording import listed, shown, titles_of
+from app.reasoning.local.wording import listed, sentences, shown, titles_of
 
 _PIECE = re.compile(r"(?:\S+\s*){1,3}")
 _ASKED_SHARE = 0.6

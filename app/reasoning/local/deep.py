@@ -23,11 +23,11 @@ from app.reasoning.deep import (
     ToolOffer,
     ToolWish,
 )
-from app.reasoning.local.cues import sentences
 from app.reasoning.local.intents import intents_of, named_places, sub_queries_of, wants_log
 from app.reasoning.local.numbers import amounts_in
 from app.reasoning.local.rendering import further_questions
 from app.reasoning.local.sums import reckoning_asked
+from app.reasoning.local.wording import sentences
 from app.text.language import normalise
 
 _MOST_QUOTES = 4

@@ -6,10 +6,9 @@ from itertools import takewhile
 
 from app.domain.tasks import Message
 from app.reasoning.local.chitchat import is_remark
-from app.reasoning.local.cues import alternatives, word_list
 from app.reasoning.local.intents import sub_queries_of
-from app.reasoning.local.terms import stemmed
-from app.reasoning.local.wording import Part, lower_first, spelt_out, tidy
+from app.reasoning.local.terms import Part, stemmed
+from app.reasoning.local.wording import alternatives, lower_first, spelt_out, tidy, word_list
 from app.text.language import fold, guess_language, normalise
 
 _REMEMBERED = 6

@@ -10,11 +10,10 @@ from app.domain.knowledge import Language
 from app.domain.plan import FILES_TOOL, LOG_TOOL, TRANSCRIPT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
 from app.reasoning import AgentOffer
 from app.reasoning.local.changes import asks_changes
-from app.reasoning.local.cues import alternatives
 from app.reasoning.local.numbers import amounts_in
 from app.reasoning.local.sums import reckoning_asked
-from app.reasoning.local.terms import bag_of
-from app.reasoning.local.wording import Part, compares, tidy
+from app.reasoning.local.terms import Part, bag_of
+from app.reasoning.local.wording import alternatives, compares, tidy
 from app.text.language import fold, guess_language, normalise
 
 Intent = Literal["calculation", "comparison", "summary", "log"]

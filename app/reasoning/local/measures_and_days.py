@@ -12,7 +12,7 @@ from datetime import date
 from functools import cache, lru_cache
 
 from app.domain.plan import UNIT_TOOL
-from app.reasoning.local.cues import alternatives, named_lines, named_patterns
+from app.reasoning.local.wording import alternatives, named_lines, named_patterns
 from app.text.dates import date_in, dates_in
 from app.text.language import fold, normalise
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import lru_cache
 
 from app.domain.knowledge import Language
-from app.reasoning.local.cues import alternatives
+from app.reasoning.local.wording import alternatives
 from app.text.amounts import CLOCK, DATE, DAY_OF_MONTH, DAY_OF_YEAR
 from app.text.amounts import Amount as Measured
 from app.text.amounts import amounts_in as measured_in

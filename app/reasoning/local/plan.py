@@ -25,12 +25,11 @@ from app.domain.plan import (
 )
 from app.reasoning import AgentOffer, Assignment, PlanRequest, Probe, Review
 from app.reasoning.local.changes import asks_changes
-from app.reasoning.local.cues import sentences
 from app.reasoning.local.intents import Intent, intents_of, tool_for, wants_log
 from app.reasoning.local.routing import Router
 from app.reasoning.local.sums import reckoning_asked
 from app.reasoning.local.terms import EMPTY, bag_of, share_in
-from app.reasoning.local.wording import settled_by, worded_step
+from app.reasoning.local.wording import sentences, settled_by, worded_step
 
 _FAR_MORE = 0.3
 """Relevance by which another department's documents must lead to be asked beside those that were assigned."""

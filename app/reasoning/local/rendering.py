@@ -7,11 +7,10 @@ from typing import NamedTuple
 
 from app.domain.knowledge import Finding, Language, Quote
 from app.reasoning import Summary
-from app.reasoning.local.cues import lines, sentences
 from app.reasoning.local.numbers import numbers_of
 from app.reasoning.local.pieces import Unit, bare_heading, headings_of, readable, units_covered
 from app.reasoning.local.terms import Bag, bag_of, share_in
-from app.reasoning.local.wording import lower_first
+from app.reasoning.local.wording import lines, lower_first, sentences
 from app.text.language import estimated_tokens, fold, guess_language
 
 _DULL = frozenset(lines("further.dull"))

@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 from app.domain.knowledge import Language
 from app.domain.plan import MATH_TOOL
-from app.reasoning.local.cues import alternatives, named_patterns
 from app.reasoning.local.measures_and_days import Reckoning, measure_or_day_asked
 from app.reasoning.local.numbers import Amount, amounts_in
+from app.reasoning.local.wording import alternatives, named_patterns
 from app.text.language import fold, guess_language, normalise
 from app.text.numbers import numbers_in, plain
 

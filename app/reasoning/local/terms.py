@@ -12,9 +12,12 @@ from functools import cache, lru_cache
 from importlib.resources import files
 from itertools import pairwise
 
-from app.reasoning.local.cues import named_lines, word_list
-from app.text.language import content_words, fold, words
+from app.reasoning.local.wording import asks, named_lines, word_list
+from app.text.language import content_words, fold, guess_language, is_unaccented_vietnamese, words
 
+_SELF_CONTAINED = 1.4
+"""Weight of terms (a named subject has 1) that lets a part of a question stand alone."""
+_WORTH_OF_PHRASE, _WORTH_OF_SYLLABLE = 1.3, 0.5
 _LONGEST = 5
 """Words of a phrase that are looked up together."""
 _IRREGULAR = dict(named_lines("glossary.irregular"))
@@ -226,3 +229,36 @@ def concepts_in(text: str) -> frozenset[str]:
     """Names of the telling concepts of `text`, equal for a phrase and its translation."""
     weights = glossary().weights
     return frozenset(str(concept) for concept in bag_of(text).concepts if weights[concept] >= _TELLING)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of an utterance between two separators."""
+
+    text: str
+    asks: bool
+    terms: tuple[Term, ...]
+
+    @classmethod
+    def of(cls, text: str) -> "Part":
+        """Read a piece; a question mark alone does not make it a question."""
+        bare = text.rstrip(" ?!.")
+        return cls(text, asks(bare), terms_of(bare, is_unaccented_vietnamese(bare)))
+
+    @property
+    def weight(self) -> float:
+        """How much it names, the asking words aside: 1 for a subject; a lone Vietnamese syllable is half a word."""
+        is_vietnamese = guess_language(self.text) == "vi"
+        return sum(_worth(term, is_vietnamese) for term in self.terms)
+
+    @property
+    def stands_alone(self) -> bool:
+        """Whether it names enough to be searched for by itself."""
+        return self.weight >= _SELF_CONTAINED
+
+
+def _worth(term: Term, is_vietnamese: bool) -> float:
+    weight = min(term.weight, 1.0)
+    if term.concepts:
+        return weight * (_WORTH_OF_PHRASE if len(term.stems) > 1 else 1.0)
+    return weight * (_WORTH_OF_SYLLABLE if is_vietnamese else 1.0)

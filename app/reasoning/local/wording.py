@@ -1,8 +1,15 @@
-"""What the local reasoner says itself in both languages, and small things about sentences: clauses, tidy spelling."""
+"""What the local reasoner says itself in both languages, by which words it recognises questions and answers, and small
+things about sentences: tidy spelling, listings.
 
+``cues.txt`` holds one regular expression a line, grouped in ``[sections]`` named after the module that uses them; lines
+starting with ``#`` are comments. Lines are alternatives, tried from the top; spaces at their ends are written ``\\s``.
+"""
+
+import json
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 
 from app.domain.knowledge import Language
 from app.domain.plan import (
@@ -19,13 +26,72 @@ from app.domain.plan import (
     Step,
 )
 from app.reasoning import AgentOffer
-from app.reasoning.local.cues import alternatives, cue, lines, sentences
-from app.reasoning.local.terms import Term, terms_of
 from app.text.language import fold, guess_language, is_unaccented_vietnamese, normalise
 
-_SELF_CONTAINED = 1.4
-"""Weight of terms (a named subject has 1) that lets a part of a question stand alone."""
-_PHRASE, _SYLLABLE = 1.3, 0.5
+_HEAD = re.compile(r"\[([a-z_.]+)\]")
+Pair = tuple[re.Pattern[str], re.Pattern[str]]
+"""A cue with diacritics, and as it looks without them; indexed by whether the text is folded."""
+
+
+@cache
+def _sections() -> dict[str, tuple[str, ...]]:
+    found: dict[str, list[str]] = {}
+    own: list[str] | None = None
+    for line in files(__package__).joinpath("cues.txt").read_text("utf-8").splitlines():
+        head = _HEAD.fullmatch(line.strip())
+        if head:
+            own = found.setdefault(head[1], [])
+        elif line.strip() and not line.startswith("#"):
+            if own is None:
+                raise ValueError(f"cues.txt: {line!r} stands in no section")
+            own.append(line)
+    return {name: tuple(section) for name, section in found.items()}
+
+
+def alternatives(section: str) -> str:
+    """The lines of a section as one regular expression, to be put into a group."""
+    return "|".join(_sections()[section])
+
+
+def lines(section: str) -> tuple[str, ...]:
+    """The lines of a section, for patterns that are used one by one."""
+    return _sections()[section]
+
+
+def cue(section: str) -> Pair:
+    """The section as a pattern that begins at a word, in both spellings; case does not matter."""
+    written = alternatives(section)
+    return re.compile(rf"\b(?:{written})", re.IGNORECASE), re.compile(rf"\b(?:{fold(written)})", re.IGNORECASE)
+
+
+def word_list(section: str) -> frozenset[str]:
+    """The words of a section of plain words."""
+    return frozenset(word for line in _sections()[section] for word in line.split())
+
+
+def named_patterns(section: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """The lines ``name = pattern`` of a section, in order."""
+    return tuple((name, re.compile(written)) for name, written in named_lines(section))
+
+
+def named_lines(section: str) -> tuple[tuple[str, str], ...]:
+    """The same lines for patterns that are put together before they are compiled."""
+    parts = (line.partition(" = ") for line in _sections()[section])
+    return tuple((name, written) for name, _, written in parts)
+
+
+@cache
+def _sentences() -> Mapping[str, Mapping[str, Mapping[str, str]]]:
+    found: Mapping[str, Mapping[str, Mapping[str, str]]]
+    found = json.loads(files(__package__).joinpath("sentences.json").read_text("utf-8"))
+    return found
+
+
+def sentences(section: str, language: Language) -> Mapping[str, str]:
+    """What the reasoner says itself, by name, from ``sentences.json``; {…} are filled in."""
+    return _sentences()[section][language]
+
+
 _IMPERATIVE = re.compile(
     rf"^(?:hãy |giúp (?:tôi|mình) |please |can you |could you )?(?:{alternatives('wording.imperative')})\b",
     re.IGNORECASE,
@@ -33,39 +99,6 @@ _IMPERATIVE = re.compile(
 _LATE_ALONE = re.compile(r"^(muộn|trễ)(?=\s(?!nhất|hơn))", re.IGNORECASE)
 """Spoken short for “đi muộn”, which the rules say."""
 _TRAILING = re.compile(r"[\s?!.,;:…]+$")
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A piece of an utterance between two separators."""
-
-    text: str
-    asks: bool
-    terms: tuple[Term, ...]
-
-    @classmethod
-    def of(cls, text: str) -> "Part":
-        """Read a piece; a question mark alone does not make it a question."""
-        bare = text.rstrip(" ?!.")
-        return cls(text, asks(bare), terms_of(bare, is_unaccented_vietnamese(bare)))
-
-    @property
-    def weight(self) -> float:
-        """How much it names, the asking words aside: 1 for a subject; a lone Vietnamese syllable is half a word."""
-        is_vietnamese = guess_language(self.text) == "vi"
-        return sum(_worth(term, is_vietnamese) for term in self.terms)
-
-    @property
-    def stands_alone(self) -> bool:
-        """Whether it names enough to be searched for by itself."""
-        return self.weight >= _SELF_CONTAINED
-
-
-def _worth(term: Term, is_vietnamese: bool) -> float:
-    weight = min(term.weight, 1.0)
-    if term.concepts:
-        return weight * (_PHRASE if len(term.stems) > 1 else 1.0)
-    return weight * (_SYLLABLE if is_vietnamese else 1.0)
 
 
 def tidy(text: str, *, question: bool) -> str:

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.agents.registry import AgentRegistry
-from app.agents.remote import Dispatch, RemoteSteps, pack_order, pack_outcome, unpack_order, unpack_outcome
-from app.agents.run import StepRunner
+from app.agents.remote import pack_order, pack_outcome, unpack_order, unpack_outcome
+from app.agents.run import Dispatch, StepRunner
 from app.agents.spec import AgentSpec
 from app.agents.step import StepOrder, StepOutcome, unanswered
 from app.domain.answer import ToolTrace
@@ -63,7 +63,7 @@ class Doer:
 
 def dispatch(local: Doer, remote: Doer, *specs: AgentSpec) -> Dispatch:
     agents = AgentRegistry({one.name: one for one in specs})
-    return Dispatch(agents, cast(StepRunner, local), cast(RemoteSteps, remote))
+    return Dispatch(agents, cast(StepRunner, local), remote.run)
 
 
 class TestDispatch:

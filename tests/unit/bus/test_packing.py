@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.bus import Message, Method
 from app.bus.relay import TEXT_BYTES, pack, unpack
-from app.domain.messages import Message, Method
 from tests.conformance.bus_adapters import message
 
 names = st.text(max_size=30)

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.domain.messages import Method
+from app.bus import Method, Place, message_of
 from app.events import (
     AgentResult,
     AgentTask,
@@ -20,7 +20,6 @@ from app.events import (
     ToolRequest,
     read_event,
 )
-from app.journal.messages import Place, message_of
 from tests.factories import principal, stable_id
 
 PLACE = Place.of(principal(), stable_id("session"), stable_id("root"), 2)
