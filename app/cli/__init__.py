@@ -85,9 +85,11 @@ class Commands(TyperGroup):
         return [*super().list_commands(ctx), *plugged_in()]
 
     def get_command(self, ctx: Any, name: str) -> Any:
-        """What a list needs: a stand-in, or the command of a plug-in. Plug-ins are looked at for other names only."""
+        """What a list needs: a stand-in. Plug-ins are looked at for other names only, and not imported."""
         known = super().get_command(ctx, name)
-        return known or (load_command(name) if name in plugged_in() else None)
+        if known is not None or (entry := plugged_in().get(name)) is None:
+            return known
+        return TyperCommand(name, callback=_stand_in, help=f"From the plug-in {entry.module.rpartition('.')[0]}.")
 
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:
         """The command that is called."""
