@@ -49,16 +49,42 @@ def log_plainly() -> None:
 log_plainly()
 _SHARED = ("acceptance", "api", "browser", "chaos")
 """Folders whose tests share a house that takes long to build."""
+_LONG = (
+    "tests/unit/bench/test_benches.py",
+    "tests/postgres/test_large_tenants.py",
+    "tests/postgres/test_document_kills.py",
+    "tests/unit/ingestion/parsing/test_hostile_files.py",
+    "tests/conformance/test_mcp_servers.py",
+    "tests/unit/tools/test_mcp_hostile.py",
+    "tests/extras/python/test_python_hostile.py",
+    "tests/conformance/test_llama_deep_reasoner.py",
+    "tests/conformance/test_llama_reasoner.py",
+    "tests/unit/embedding/test_onnx_files.py",
+    "tests/postgres/test_rights_machine.py",
+    "tests/conformance/test_embedders.py",
+    "tests/conformance/test_deep_reasoners.py",
+    "tests/conformance/test_model_faults.py",
+    "tests/conformance/test_deep_model_faults.py",
+    "tests/conformance/test_model_server_faults.py",
+    "tests/postgres/test_documents.py",
+    "tests/postgres/test_folder_sync.py",
+    "tests/postgres/test_embedded.py",
+    "tests/docs/test_commands.py",
+    "tests/unit/cli/test_commands.py",
+    "tests/unit/ingestion/parsing/test_sandbox.py",
+)
+"""Other files that compute or wait for ten seconds and more. They go out before the short ones: whoever is ready last
+is then ready soon after the others."""
 _TEMPLATE = "conclave_template"
 _LONGEST_FILES = 40
 _numbers = count(1)
 
 
 class ByHouse(LoadScopeScheduling):  # type: ignore[misc]  # for the same reason
-    """Gives tests that share a house to one process, and of all others a file at a time.
+    """Gives tests that share a house to one process, and of all others a file at a time, in the order of `_turn`.
 
-    Folders go out in the order of their names, which puts the longest first. (The marks of pytest-xdist for groups do
-    nothing under pytest 9.2: it keeps the name of a test where the plugin does not write it.)
+    (The marks of pytest-xdist for groups do nothing under pytest 9.2: it keeps the name of a test where the plugin does
+    not write it.)
     """
 
     def _split_scope(self, nodeid: str) -> str:
@@ -74,6 +100,14 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> ByHouse |
         return None
     config.option.loadscopereorder = False
     return ByHouse(config, log)
+
+
+def _turn(item: pytest.Item) -> int:
+    """Folders that share a house come first, then the long files, then all others in the order of their names."""
+    file = item.nodeid.partition("::")[0]
+    if file.split("/")[1] in _SHARED:
+        return -1
+    return _LONG.index(file) if file in _LONG else len(_LONG)
 
 
 class LongRun:
@@ -105,7 +139,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With `--fast`, leave out what is marked slow or stands on a slow fixture."""
+    """Put the longest first. With `--fast`, leave out what is marked slow or stands on a slow fixture."""
+    items.sort(key=_turn)
     if not config.getoption("--fast"):
         return
     slow = [
