@@ -128,14 +128,18 @@ class TestDocuments:
         await sheet.locator("#ch-to").fill("2020-01-31")
         await expect(sheet.locator(".then")).to_contain_text("Mọi người trong công ty có quyền “công khai”")
         await expect(sheet.locator(".then")).to_contain_text("Đã hết hiệu lực")
+        await expect(sheet.locator(".then .readers li")).not_to_have_count(0)
         await sheet.get_by_role("button", name="Lưu").click()
         await expect(sheet.locator("[data-section=facts] .tag")).to_have_text("công khai")
         await expect(sheet.locator("[data-section=sees]")).to_contain_text("31/1/2020")
         await sheet.locator("#ch-to").fill("")
+        await expect(sheet.locator(".then .readers li")).not_to_have_count(0)
         await sheet.get_by_role("button", name="Lưu").click()
         await expect(sheet.locator("[data-section=sees]")).to_contain_text("Câu hỏi về hôm nay dùng tài liệu này.")
         await sheet.locator("#ch-from").fill("2026-05-01")
         await sheet.locator("#ch-to").fill("2026-04-01")
+        # Below them the button moves while they arrive: a click may miss it.
+        await expect(sheet.locator(".then .readers li")).not_to_have_count(0)
         await sheet.get_by_role("button", name="Lưu").click()
         await expect(sheet.locator("[data-section=change] [role=alert]")).to_contain_text("effective_to")
 
