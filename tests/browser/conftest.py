@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
+from playwright.async_api import Browser, Page, async_playwright, expect
 
 from app.main import Services, create_app
 from app.reasoning import ComposeRequest, Composition
@@ -19,6 +19,7 @@ from tests.acceptance.two_machines import settings_of
 from tests.api.serving import serve
 from tests.browser.company import plant
 from tests.browser.visitor import Visitor
+from tests.browser.windows import Windows
 
 FLAGS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -82,50 +83,52 @@ async def browser(chromium: str) -> AsyncIterator[Browser]:
         await opened.close()
 
 
-@pytest.fixture
-async def visit(browser: Browser, address: str) -> AsyncIterator[Callable[..., Awaitable[Visitor]]]:
-    """Opens the page in a browser of its own; afterwards nothing may have gone wrong in any of them."""
-    contexts: list[BrowserContext] = []
-    faults: list[str] = []
-
-    async def open_page(user: str = "acme/lan", **options: Any) -> Visitor:
-        options = {"viewport": DESK, "locale": "vi-VN", "reduced_motion": "reduce"} | options
-        context = await browser.new_context(**options)
-        contexts.append(context)
-        page = await context.new_page()
-        page.set_default_timeout(PATIENCE_MS)
-        _note_faults(page, address, faults)
-        await page.goto(f"{address}/?as={user}" if user else address)
-        await page.wait_for_selector("#question:visible" if user else ".person")
-        return Visitor(page, address)
-
-    yield open_page
-    for context in contexts:
-        await context.close()
-    assert faults == []
+@pytest.fixture(scope="package")
+def windows(browser: Browser, address: str) -> Windows:
+    return Windows(browser, address)
 
 
 @pytest.fixture
-async def enter(browser: Browser, address: str) -> AsyncIterator[Callable[..., Awaitable[Page]]]:
-    """Opens a part of the admin pages; afterwards no script may have erred and no policy may have been broken."""
-    contexts: list[BrowserContext] = []
+async def open_page(windows: Windows, address: str) -> AsyncIterator[Callable[..., Awaitable[Page]]]:
+    """Opens a page in a profile of its own; afterwards no script may have erred and no policy may have been broken in
+    any of them."""
     faults: list[str] = []
 
-    async def open_part(part: str = "documents", user: str = "acme/admin", **options: Any) -> Page:
+    async def opened(place: str, awaited: str, **options: Any) -> Page:
         options = {"viewport": DESK, "locale": "vi-VN", "reduced_motion": "reduce"} | options
-        context = await browser.new_context(**options)
-        contexts.append(context)
-        page = await context.new_page()
+        page = await windows.open(**options)
         page.set_default_timeout(PATIENCE_MS)
         _note_faults(page, address, faults)
-        await page.goto(f"{address}/admin?as={user}#{part}" if user else f"{address}/admin")
-        await page.wait_for_selector(f"{ADMIN_LOADED}, .refused" if user else ".person")
+        await page.goto(f"{address}{place}")
+        await page.wait_for_selector(awaited)
         return page
 
-    yield open_part
-    for context in contexts:
-        await context.close()
+    yield opened
+    await windows.clear()
     assert faults == []
+
+
+@pytest.fixture
+def visit(open_page: Callable[..., Awaitable[Page]], address: str) -> Callable[..., Awaitable[Visitor]]:
+    """Opens the chat page."""
+
+    async def opened(user: str = "acme/lan", **options: Any) -> Visitor:
+        place, awaited = (f"/?as={user}", "#question:visible") if user else ("", ".person")
+        return Visitor(await open_page(place, awaited, **options), address)
+
+    return opened
+
+
+@pytest.fixture
+def enter(open_page: Callable[..., Awaitable[Page]]) -> Callable[..., Awaitable[Page]]:
+    """Opens a part of the admin pages."""
+
+    async def opened(part: str = "documents", user: str = "acme/admin", **options: Any) -> Page:
+        if not user:
+            return await open_page("/admin", ".person", **options)
+        return await open_page(f"/admin?as={user}#{part}", f"{ADMIN_LOADED}, .refused", **options)
+
+    return opened
 
 
 def _note_faults(page: Page, address: str, faults: list[str]) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Any, Literal
 
-from axe_playwright_python.async_playwright import Axe  # type: ignore[import-untyped]  # it brings none
+from axe_playwright_python.base import AXE_SCRIPT  # type: ignore[import-untyped]  # it brings none
 from playwright.async_api import Browser, Page, Request, expect
 
 from app.main import Services
@@ -25,6 +25,8 @@ TOO_SMALL = """() => [...document.querySelectorAll("main button, header button")
   .filter((node) => Math.min(node.offsetWidth, node.offsetHeight) < 24)
   .map((node) => node.outerHTML.slice(0, 80))"""
 """24 pixels are the least for a finger; what stands in a line of text is excepted."""
+VIOLATIONS = "axe.run({ resultTypes: ['violations'] }).then((found) => found.violations)"
+"""What was found to be right stays in the page: that is thousands of nodes."""
 WATCH_SHIFTS = """() => {
   window.shifts = 0;
   new PerformanceObserver((list) => {
@@ -35,7 +37,9 @@ WATCH_SHIFTS = """() => {
 
 async def serious(page: Page) -> list[Any]:
     """What axe finds that is serious or worse."""
-    found = (await Axe().run(page)).response["violations"]
+    if not await page.evaluate("'axe' in window"):
+        await page.evaluate(AXE_SCRIPT)
+    found = await page.evaluate(VIOLATIONS)
     return [
         (one["id"], node["html"][:160], node["failureSummary"][:200])
         for one in found
