@@ -11,9 +11,11 @@ from rich.progress import track
 
 from app.domain.knowledge import Language, Passage
 from app.domain.principal import Principal
-from app.embedding import Embedder, Vectors
+from app.embedding import Embedder, Tokens, Vectors
+from app.embedding.cached import CachedEmbedder
 from app.ingestion.seed import read_demo
 from app.reasoning import AnswerRequest
+from app.reasoning.reader import Says
 from app.retrieval.ranking import load_calibration
 from app.retrieval.search import Retriever
 from app.text.diacritics import restored
@@ -45,6 +47,8 @@ class Case(NamedTuple):
     retrieved: bool
     documents: frozenset[str] = frozenset()
     """external_ids of those that answer."""
+    says: Says | None = None
+    """What they say to a question for yes or no."""
 
     @property
     def answerable(self) -> bool:
@@ -101,6 +105,14 @@ class VectorsOnDisk:
             self._rows.update(zip(_keys("p", missing), await self._inner.embed_passages(missing), strict=True))
         return self._stack("p", texts)
 
+    async def read_question(self, text: str) -> Tokens:
+        """As the service reads it; not kept."""
+        return await CachedEmbedder(self._inner).read_question(text)
+
+    async def read_pieces(self, pieces: Sequence[tuple[str, str]]) -> list[Tokens]:
+        """As the service reads them; not kept."""
+        return await CachedEmbedder(self._inner).read_pieces(pieces)
+
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """As the inner embedder counts."""
         return self._inner.count_tokens(texts)
@@ -145,6 +157,7 @@ class _Wanted(NamedTuple):
     documents: frozenset[str]
     hidden: frozenset[str]
     gold: tuple[tuple[str, ...], ...]
+    says: Says | None = None
 
 
 async def collect(
@@ -176,17 +189,17 @@ def _of_company(folder: Path) -> Iterator[_Wanted]:
     for row in (row for path in sorted(folder.glob("questions*.jsonl")) for row in read_lines(path)):
         gold = tuple((answer["quote"],) for answer in row["answers"])
         documents = frozenset(answer["document"] for answer in row["answers"])
-        for number, text in enumerate(row["wordings"]):
+        for number, (text, says) in enumerate(zip(row["wordings"], row.get("says", [None] * 3), strict=True)):
             language: Language = "vi" if is_unaccented_vietnamese(text) else guess_language(text)
             one = _Wanted(
                 f"{COMPANY}{folder.name} {language}", "answerable" if gold else "unanswerable",
-                f"company {folder.name}", people[row["asker"]], text, language, documents, frozenset(), gold,
+                f"company {folder.name}", people[row["asker"]], text, language, documents, frozenset(), gold, says,
             )  # fmt: skip
             yield one
             if gold and not number:
                 # What was replaced answers too, when its successor is not there.
                 earlier = {miss["document"] for miss in row["near_misses"] if miss["why"] == "superseded"}
-                yield one._replace(why="hidden", documents=frozenset(), hidden=documents | earlier)
+                yield one._replace(why="hidden", documents=frozenset(), hidden=documents | earlier, says=None)
 
 
 def _of_xquad(folder: Path, every: int) -> Iterator[_Wanted]:
@@ -266,6 +279,7 @@ async def _found(retriever: Retriever, wanted: _Wanted) -> Case:
         gold=wanted.gold if answerable else (),
         retrieved=answerable and any(passage.external_id in wanted.documents for passage in shown),
         documents=wanted.documents if answerable else frozenset(),
+        says=wanted.says,
     )
 
 

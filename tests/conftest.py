@@ -26,7 +26,7 @@ from tests import factories
 from tests.nursery import Nursery, open_nursery
 from tests.quick import be_quick
 from tests.samples import TOLD, size
-from tests.vectors import computed, loaded, remember_vectors, share_model
+from tests.vectors import computed, loaded, read_alone, remember_vectors, share_model
 from tests.warm import KEPT, warm
 
 # CI judges a change by the same examples every time; other runs look for new ones and print what repeats them.
@@ -243,6 +243,7 @@ def nothing_remembered() -> Iterator[None]:
     """Every vector is computed, also one that an earlier test asked for, by a model that is loaded anew."""
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(OnnxEmbedder, "_vector", computed)
+        patched.setattr(OnnxEmbedder, "_read", read_alone)
         patched.setattr(OnnxEmbedder, "_load", staticmethod(loaded))
         yield
 

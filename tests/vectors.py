@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from app.embedding import Vectors
+from app.embedding import Tokens, Vectors
 from app.embedding.onnx import OnnxEmbedder
 from app.text.language import normalise
 
@@ -28,7 +28,7 @@ _MAKES_VECTORS = ("app/embedding", "app/text")
 _MOST_FILES = 3
 SHIPPED = Path(__file__).with_suffix(".npz")
 """Keys of 16 bytes, and a row of halves for each."""
-computed, loaded = OnnxEmbedder._vector, OnnxEmbedder._load
+computed, read_alone, loaded = OnnxEmbedder._vector, OnnxEmbedder._read, OnnxEmbedder._load
 _models: list[OnnxEmbedder] = []
 
 
@@ -47,6 +47,7 @@ class _Store:
         self._rows.execute("pragma journal_mode = wal")
         self._rows.execute("pragma synchronous = off")
         self._rows.execute("create table if not exists vectors (text blob primary key, vector blob) without rowid")
+        self._rows.execute("create table if not exists tokens (text blob primary key, states blob, vector blob)")
 
     def get(self, key: bytes) -> Vectors | None:
         with self._lock:
@@ -56,6 +57,16 @@ class _Store:
     def put(self, key: bytes, vector: Vectors) -> None:
         with self._lock:
             self._rows.execute("insert or ignore into vectors values (?, ?)", (key, vector.tobytes()))
+
+    def tokens(self, key: bytes) -> tuple[NDArray[np.float16], Vectors] | None:
+        with self._lock:
+            found = self._rows.execute("select states, vector from tokens where text = ?", (key,)).fetchone()
+        return None if found is None else (np.frombuffer(found[0], np.float16), np.frombuffer(found[1], np.float32))
+
+    def put_tokens(self, key: bytes, made: Tokens) -> None:
+        row = (key, made.states.tobytes(), made.vector.tobytes())
+        with self._lock:
+            self._rows.execute("insert or ignore into tokens values (?, ?, ?)", row)
 
 
 _stores: list[_Store] = []
@@ -78,7 +89,18 @@ def remember_vectors(folder: Path) -> None:
             store().put(key, known)
         return known
 
+    def read(self: OnnxEmbedder, ids: list[int], kinds: NDArray[np.uint8]) -> Tokens:
+        key = hashlib.sha256(np.array(ids, np.int32).tobytes() + kinds.tobytes()).digest()
+        if (known := store().tokens(key)) is None:
+            made = read_alone(self, ids, kinds)
+            store().put_tokens(key, made)
+            return made
+        vocabulary = self._weights.vocabulary
+        whole = np.array([vocabulary.begin, *ids, vocabulary.end], np.int32)
+        return Tokens(whole, vocabulary.rarity(whole), kinds, known[0].reshape(len(kinds), -1), known[1])
+
     OnnxEmbedder._vector = vector  # type: ignore[method-assign]
+    OnnxEmbedder._read = read  # type: ignore[method-assign]
 
 
 def _computed_or_shipped(embedder: OnnxEmbedder, prefix: str, text: str) -> Vectors:

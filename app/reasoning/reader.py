@@ -4,12 +4,14 @@ Readers score; they decide neither what is told nor how. Passages are untrusted 
 """
 
 from datetime import date
-from typing import Protocol
+from typing import Literal, Protocol
 
 from pydantic import Field
 
 from app.domain.knowledge import Language, Passage
 from app.domain.record import Record
+
+Says = Literal["yes", "no"]
 
 
 class ReadRequest(Record):
@@ -37,6 +39,8 @@ class Piece(Record):
     """Probability that this piece answers its part of the question."""
     part: int = 0
     """Position of the part it answers best."""
+    says: Says | None = None
+    """What it surely says to a question for yes or no; None for other questions, and where it depends."""
 
     @property
     def quote(self) -> str:

@@ -13,7 +13,7 @@ import pytest_asyncio
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.embedding import Embedder, EmbeddingUnavailable, Vectors
+from app.embedding import ASKED, CONTEXT, PIECE, Embedder, EmbeddingUnavailable, Vectors
 from app.embedding.cached import CachedEmbedder
 from app.embedding.onnx import OnnxEmbedder
 from app.embedding.openai import OpenAIEmbedder
@@ -54,6 +54,46 @@ async def remote(server: EmbeddingServer) -> AsyncIterator[OpenAIEmbedder]:
 def embedder(request: pytest.FixtureRequest, bundled: OnnxEmbedder, remote: OpenAIEmbedder) -> Embedder:
     adapters: dict[str, Embedder] = {"onnx": bundled, "openai": remote, "cached": CachedEmbedder(bundled)}
     return adapters[str(request.param)]
+
+
+class TestTokens:
+    """What is read together with a question."""
+
+    async def test_a_piece_knows_which_tokens_are_its_own(self, bundled: OnnxEmbedder) -> None:
+        [read] = await bundled.read_pieces([("Nghỉ phép › Số ngày", LEAVE)])
+        first = read.kinds.tolist().index(PIECE)
+        assert read.kinds.tolist() == [CONTEXT] * first + [PIECE] * (len(read.kinds) - first - 1) + [CONTEXT]
+        assert len(read.ids) == len(read.states) == len(read.rarity) == len(read.kinds)
+        assert np.linalg.norm(read.vector) == pytest.approx(1, abs=1e-5)
+        assert 0 <= read.rarity.min() < read.rarity.max() <= 1
+
+    async def test_long_text_is_cut_and_leaves_room_for_what_stands_above(self, bundled: OnnxEmbedder) -> None:
+        [read] = await bundled.read_pieces([("heading " * 100, LEAVE * 20)])
+        assert (read.kinds == PIECE).sum() == 72
+        assert (read.kinds == CONTEXT).sum() == 24 + 2
+        assert len((await bundled.read_question(QUESTION * 20)).kinds) == 48 + 2
+
+    @pytest.mark.parametrize("text", ["", "\x00\ud800", "<s></s>", "\u200b" * 9])
+    async def test_odd_text_is_read_without_error(self, bundled: OnnxEmbedder, text: str) -> None:
+        [read] = await bundled.read_pieces([(text, text)])
+        asked = await bundled.read_question(text)
+        assert np.isfinite(read.states).all()
+        assert set(asked.kinds.tolist()) == {ASKED}
+
+    async def test_a_question_is_the_nearest_to_its_answer(self, bundled: OnnxEmbedder) -> None:
+        asked = await bundled.read_question(QUESTION)
+        near, far = await bundled.read_pieces([("", LEAVE), ("", OTHER)])
+        assert asked.vector @ near.vector > asked.vector @ far.vector
+
+    async def test_the_cache_hands_on_questions_with_their_accents(self, bundled: OnnxEmbedder) -> None:
+        cached = CachedEmbedder(bundled)
+        bare = await cached.read_question("moi nam duoc nghi phep bao nhieu ngay?")
+        assert bare.ids.tolist() == (await bundled.read_question("mỗi năm được nghỉ phép bao nhiêu ngày?")).ids.tolist()
+        assert (await cached.read_pieces([("", LEAVE)]))[0].ids.size
+
+    async def test_a_remote_model_gives_none(self, remote: OpenAIEmbedder) -> None:
+        with pytest.raises(EmbeddingUnavailable):
+            await CachedEmbedder(remote).read_question(QUESTION)
 
 
 class TestEveryEmbedder:

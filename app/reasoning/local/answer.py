@@ -18,8 +18,10 @@ from app.reasoning.local.rendering import render
 from app.reasoning.local.wording import sentences, titles_of
 from app.reasoning.reader import Piece, Reader, Reading, ReadRequest
 
-SURE, CLOSE = 0.65, 0.4
-"""Least confidence of an answer, and of what is shown as the closest passage; below, nothing was found."""
+SURE, CLOSE = 0.7, 0.25
+"""Least confidence of an answer, and of what is shown as the closest passages; below, nothing was found."""
+_CLOSEST, _AS_CLOSE = 3, 0.3
+"""Passages shown where none surely answers, and the share of the best one's probability that others need for it."""
 _LISTED = 0.4
 """Share of the best piece's probability that its list or table must have on average to be told whole."""
 _BESIDE = 0.6
@@ -57,7 +59,7 @@ async def read(request: AnswerRequest, reader: Reader) -> Reading:
 
 def finding_of(request: AnswerRequest, reading: Reading, standing: Standing) -> Finding:
     """Tell a reading as what it stands for."""
-    quotes = _told(request.query, reading) if standing != "nothing" else ()
+    quotes = _told(request.query, reading, standing)
     titles = list(dict.fromkeys(quote.passage.title for quote in quotes))
     texts = sentences("composed", request.language)
     told = texts["taken_from"].format(titles=titles_of(titles, request.language))
@@ -66,7 +68,7 @@ def finding_of(request: AnswerRequest, reading: Reading, standing: Standing) -> 
         index=request.index,
         query=request.query,
         context=told if quotes else texts["nothing_from"],
-        answer=render(quotes),
+        answer=_begun(render(quotes), reading, texts) if standing == "answer" else render(quotes),
         found=bool(quotes),
         is_closest=standing == "closest" and bool(quotes),
         confidence=round(reading.confidence, 3),
@@ -76,9 +78,17 @@ def finding_of(request: AnswerRequest, reading: Reading, standing: Standing) -> 
     )
 
 
-def _told(query: str, reading: Reading) -> tuple[Quote, ...]:
+def _begun(text: str, reading: Reading, texts: Mapping[str, str]) -> str:
+    """The answer to a question for yes or no begins with what its first quote says, where that is sure."""
+    says = reading.pieces[0].says
+    return f"{texts[says]} — {text}" if says else text
+
+
+def _told(query: str, reading: Reading, standing: Standing) -> tuple[Quote, ...]:
     """What is quoted; of a document that answers what a calculation asks, its formula as well."""
-    quotes = quotes_of(reading)
+    if standing == "nothing":
+        return ()
+    quotes = quotes_of(reading) if standing == "answer" else _closest(reading)
     if not quotes or "calculation" not in intents_of(query):
         return quotes
     document = reading.pieces[0].passage.document_id
@@ -107,6 +117,17 @@ def quotes_of(reading: Reading) -> tuple[Quote, ...]:
     return tuple(
         quote for at, quote in enumerate(quotes) if not any(_holds(other, quote) for other in quotes[:at])
     )  # fmt: skip
+
+
+def _closest(reading: Reading) -> tuple[Quote, ...]:
+    """What would be told if it were sure, and beside it what is nearly as likely to answer."""
+    quotes = list(quotes_of(reading))
+    for piece in reading.pieces:
+        other = _quote(piece, (piece.start, piece.end))
+        is_near = piece.answers >= _AS_CLOSE * reading.pieces[0].answers
+        if is_near and len(quotes) < _CLOSEST and not any(_holds(one, other) for one in quotes):
+            quotes.append(other)
+    return tuple(quotes)
 
 
 def rivals_of(reading: Reading) -> tuple[Quote, ...]:

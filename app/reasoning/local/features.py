@@ -61,10 +61,10 @@ class Candidate:
         return tuple(dict.fromkeys(part for part in parts if part))
 
     @property
-    def text(self) -> str:
-        """The piece as a model reads it, with its heading."""
-        told = readable(self.unit)
-        return f"{self.unit.heading}: {told}" if self.unit.heading else told
+    def read(self) -> tuple[str, str]:
+        """What a model reads: title, heading and introducing sentence; the piece."""
+        above = " › ".join(dict.fromkeys(part for part in (self.passage.title, self.unit.heading) if part))
+        return f"{above}. {self.unit.lead}" if self.unit.lead else above, readable(self.unit)
 
 
 def candidates_of(passages: Sequence[Passage]) -> list[Candidate]:

@@ -1,10 +1,12 @@
-"""`PlainReader`: boosted trees over words, vectors and places of pieces. Implements `Reader`.
+"""`PlainReader`: boosted trees over words, vectors and places of pieces, and a network that reads each together with
+the question (`pairs`). Implements `Reader`.
 
-The weights are fitted by ``training/reader/plain.py`` and described in ``docs/reader.md``. All pieces are measured by
-words; the most promising are compared with the question by their vectors, too, and only these can be the answer. While
-the model for vectors is away words alone decide.
+The weights are fitted by ``training/reader`` and described in ``docs/reader.md``. All pieces are measured by words; the
+most promising are read together with the question, too, and only these can be the answer. While the bundled model is
+away words alone decide.
 """
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -16,14 +18,18 @@ import numpy as np
 import numpy.typing as npt
 from cachetools import LRUCache
 
-from app.embedding import Embedder, EmbeddingUnavailable, Vectors
+from app.embedding import Embedder, EmbeddingUnavailable, TokenReader, Tokens
 from app.reasoning.local.features import Asked, Candidate, Numbers, candidates_of, features_of, with_cosines
+from app.reasoning.local.pairs import PairNet, PairScores
 from app.reasoning.local.terms import bag_of
-from app.reasoning.reader import Piece, Reading, ReadRequest
+from app.reasoning.reader import Piece, Reading, ReadRequest, Says
 
-COMPARED = 12
-"""Pieces compared by their vectors: a few milliseconds each, none for pieces that were compared before."""
-_REMEMBERED = 8_000
+COMPARED = 16
+"""Pieces read together with the question; the model's layers read each of them once, 25 ms of a core."""
+_REMEMBERED = 1_000
+"""Pieces kept as they were read, 80 kB each."""
+SAYS: tuple[Says | None, ...] = (None, "yes", "no")
+_SURE_OF_SAYING = 0.9
 _LEAF = -1
 _OF_ANOTHER = 0.6
 """The most a reading is sure whose passage lacks a name of the question: it may answer for something else."""
@@ -66,9 +72,12 @@ class Weights:
     """What was learnt."""
 
     trees: Trees
+    mix: Numbers
+    """Shape (2,): factors of what trees and the reading of pairs make of a piece."""
     with_vectors: Numbers
-    """Shape (2,): constant and factor that turn a score into the log odds that the first piece answers."""
+    """Shape (2,): constant and factor that turn a mixed score into the log odds that the first piece answers."""
     words_alone: Numbers
+    """The same for a score by the trees where nothing was read."""
     model: str
     """Of the vectors they were fitted on; those of another mean nothing to them."""
     version: str
@@ -79,8 +88,16 @@ def stored_weights() -> Weights:
     """The weights of the package."""
     with np.load(BytesIO(files(__package__).joinpath("plain_reader.npz").read_bytes())) as held:
         return Weights(
-            Trees.read(held), held["with_vectors"], held["words_alone"], str(held["model"]), str(held["version"])
-        )
+            Trees.read(held), held["mix"], held["with_vectors"], held["words_alone"], str(held["model"]),
+            str(held["version"]),
+        )  # fmt: skip
+
+
+@cache
+def stored_net() -> PairNet:
+    """The network of the package."""
+    with np.load(BytesIO(files(__package__).joinpath("pairs.npz").read_bytes())) as held:
+        return PairNet({name: held[name].astype(np.float32) for name in held})
 
 
 @dataclass(frozen=True)
@@ -92,16 +109,17 @@ class Measured:
     scores: Numbers
     """Log odds by the trees, falling."""
     compared: bool
-    """Whether vectors were there; if so the pieces that were compared come first."""
+    """Whether the bundled model was there; if so the pieces that it read come first."""
+    says: Sequence[Says | None]
+    """What each piece surely says to a question for yes or no."""
 
 
 class PlainReader:
     """Scores pieces without any language model."""
 
-    def __init__(self, embedder: Embedder, weights: Weights | None = None):
-        self._embedder = embedder
-        self._weights = weights or stored_weights()
-        self._vectors: LRUCache[str, Vectors] = LRUCache(_REMEMBERED)
+    def __init__(self, embedder: Embedder):
+        self._embedder, self._weights, self._net = embedder, stored_weights(), stored_net()
+        self._read: LRUCache[tuple[str, str], Tokens] = LRUCache(_REMEMBERED)
 
     @property
     def identity(self) -> str:
@@ -116,12 +134,14 @@ class PlainReader:
         best: dict[tuple[object, int], Piece] = {}
         for part, text in enumerate(request.parts or (request.question,)):
             measured = await self.measure(request, text, candidates)
-            for candidate, answers in zip(measured.candidates, self.chances(measured), strict=True):
+            chances = self.chances(measured)
+            for candidate, answers, says in zip(measured.candidates, chances, measured.says, strict=True):
                 unit, key = candidate.unit, (candidate.passage.chunk_id, candidate.unit.start)
                 if key not in best or best[key].answers < answers:
                     best[key] = Piece(
-                        passage=candidate.passage, start=unit.start, end=unit.end, answers=float(answers), part=part
-                    )
+                        passage=candidate.passage, start=unit.start, end=unit.end, answers=float(answers), part=part,
+                        says=says,
+                    )  # fmt: skip
         ranked = sorted(best.values(), key=lambda piece: -piece.answers)
         return Reading(pieces=tuple(ranked), confidence=ranked[0].answers)
 
@@ -132,15 +152,20 @@ class PlainReader:
         features = features_of(asked, candidates, cosines, request.department, request.today)
         scores = self._weights.trees.score(features)
         chosen = np.argsort(-scores, kind="stable")[:COMPARED]
-        near = await self._cosines(text, [candidates[at].text for at in chosen])
-        if near is not None:
-            cosines[chosen] = near
-            compared = self._weights.trees.score(with_cosines(features, cosines))
+        says: list[Says | None] = [None] * len(candidates)
+        read = await self._read_together(text, [candidates[at] for at in chosen])
+        if read is not None:
+            cosines[chosen], told = read
+            compared = self._weights.trees.score(with_cosines(features, cosines))[chosen]
+            mixed = self._weights.mix @ np.stack([compared, told.answers])
             # A piece that was not compared cannot stand before one that was.
-            scores = np.minimum(scores, compared[chosen].min())
-            scores[chosen] = compared[chosen]
+            scores = np.minimum(scores, mixed.min())
+            scores[chosen] = mixed
+            for at, chances in zip(chosen, told.says, strict=True):
+                says[at] = _said(chances)
         order = np.argsort(-scores, kind="stable")
-        return Measured(asked, [candidates[at] for at in order], scores[order], near is not None)
+        ranked = [says[at] for at in order]
+        return Measured(asked, [candidates[at] for at in order], scores[order], read is not None, ranked)
 
     def chances(self, measured: Measured) -> Numbers:
         """How likely each piece answers, 0–1, in the order of the scores."""
@@ -148,21 +173,30 @@ class PlainReader:
         sure = np.asarray(1 / (1 + np.exp(-np.clip(constant + factor * measured.scores, -30, 30))))
         return sure * min(1.0, _OF_ANOTHER / sure[0]) if _lacks_a_name(measured) else sure
 
-    async def _cosines(self, text: str, pieces: Sequence[str]) -> Numbers | None:
-        """Of the question with each piece; none where vectors are not to be had or mean nothing to the weights."""
-        if self._embedder.model != self._weights.model:
+    async def _read_together(self, text: str, candidates: Sequence[Candidate]) -> tuple[Numbers, PairScores] | None:
+        """Cosines of the question with the pieces, and what is made of both together; None where the bundled model is
+        not to be had or another one made the vectors."""
+        if self._embedder.model != self._weights.model or not isinstance(self._embedder, TokenReader):
             return None
-        missing = [piece for piece in dict.fromkeys(pieces) if piece not in self._vectors]
+        wanted = [one.read for one in candidates]
+        # Taken before anything is awaited: another reading may push them out of what is kept.
+        rows = {piece: self._read[piece] for piece in wanted if piece in self._read}
+        missing = [piece for piece in dict.fromkeys(wanted) if piece not in rows]
         try:
-            question = (await self._embedder.embed_queries([text]))[0]
-            made = await self._embedder.embed_passages(missing) if missing else ()
+            question = await self._embedder.read_question(text)
+            rows |= dict(zip(missing, await self._embedder.read_pieces(missing), strict=True))
         except EmbeddingUnavailable:
             return None
-        rows = {piece: self._vectors[piece] for piece in pieces if piece in self._vectors} | dict(
-            zip(missing, made, strict=True)
-        )
-        self._vectors.update({piece: rows[piece].copy() for piece in missing})
-        return np.asarray(np.stack([rows[piece] for piece in pieces]) @ question, dtype=np.float64)
+        self._read.update({piece: rows[piece] for piece in missing})
+        pieces = [rows[piece] for piece in wanted]
+        told = await asyncio.to_thread(self._net.read, question, pieces)
+        return np.asarray(np.stack([piece.vector for piece in pieces]) @ question.vector, np.float64), told
+
+
+def _said(chances: Numbers) -> Says | None:
+    """Whether a piece surely says yes or no to the question."""
+    at = int(chances.argmax())
+    return SAYS[at] if chances[at] >= _SURE_OF_SAYING else None
 
 
 def _lacks_a_name(measured: Measured) -> bool:

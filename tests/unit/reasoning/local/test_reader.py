@@ -5,10 +5,12 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from app.embedding import Embedder, EmbeddingUnavailable, Vectors
-from app.reasoning.local.answer import CLOSE, SURE, finding_of, standing_of
+from app.domain.knowledge import Language
+from app.embedding import ASKED, PIECE, Embedder, EmbeddingUnavailable, Tokens, Vectors
+from app.reasoning.local.answer import CLOSE, SURE, Standing, finding_of, standing_of
 from app.reasoning.local.plain_reader import COMPARED, PlainReader
-from app.reasoning.reader import Reading, ReadRequest
+from app.reasoning.local.rendering import render
+from app.reasoning.reader import Reading, ReadRequest, Says
 from tests import factories
 from tests.unit.reasoning.local.conftest import request, seed_passages
 
@@ -29,6 +31,12 @@ class Away:
 
     embed_passages = embed_queries
 
+    async def read_question(self, text: str) -> Tokens:
+        raise EmbeddingUnavailable("away")
+
+    async def read_pieces(self, pieces: Sequence[tuple[str, str]]) -> list[Tokens]:
+        raise EmbeddingUnavailable("away")
+
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         return [1 for _ in texts]
 
@@ -37,18 +45,23 @@ class Away:
 
 
 class Counting(Away):
-    """Counts what is embedded."""
+    """Counts what is read."""
 
     def __init__(self, model: str):
         super().__init__(model)
-        self.asked: list[str] = []
+        self.asked: list[tuple[str, str]] = []
 
-    async def embed_queries(self, texts: Sequence[str]) -> Vectors:
-        return np.full((len(texts), 384), 384**-0.5, np.float32)
+    async def read_question(self, text: str) -> Tokens:
+        return self._same(ASKED)
 
-    async def embed_passages(self, texts: Sequence[str]) -> Vectors:
-        self.asked += texts
-        return np.full((len(texts), 384), 384**-0.5, np.float32)
+    async def read_pieces(self, pieces: Sequence[tuple[str, str]]) -> list[Tokens]:
+        self.asked += pieces
+        return [self._same(PIECE) for _ in pieces]
+
+    def _same(self, kind: int) -> Tokens:
+        states = np.full((2, 384), 384**-0.5, np.float16)
+        kinds = np.full(2, kind, np.uint8)
+        return Tokens(np.arange(2, dtype=np.int32), np.ones(2, np.float32), kinds, states, states[0].astype(np.float32))
 
 
 def asked(question: str = QUESTION, **rest: object) -> ReadRequest:
@@ -97,12 +110,22 @@ class TestPlainReader:
         await read(other, asked())
         assert not other.asked
 
-    async def test_few_pieces_are_compared_and_each_once(self, embedder: Embedder) -> None:
+    async def test_few_pieces_are_read_and_each_once(self, embedder: Embedder) -> None:
         counting = Counting(embedder.model)
         reader = PlainReader(counting)
         for _ in range(2):
             await reader.read(asked())
         assert len(counting.asked) == COMPARED
+
+    async def test_what_another_reading_pushes_out_is_no_loss(self, embedder: Embedder) -> None:
+        class Forgetting(Counting):
+            async def read_question(self, text: str) -> Tokens:
+                reader._read.clear()
+                return await super().read_question(text)
+
+        reader = PlainReader(Forgetting(embedder.model))
+        for question in (QUESTION, QUESTION, "Ai duyệt?"):
+            assert (await reader.read(asked(question))).pieces
 
 
 class TestStanding:
@@ -115,3 +138,23 @@ class TestStanding:
         reading = (await read(embedder, asked())).model_copy(update={"confidence": confidence})
         finding = finding_of(request(QUESTION, [factories.passage("x")]), reading, standing_of(confidence))
         assert (finding.found, finding.is_closest) == (found, closest)
+
+    @pytest.mark.parametrize(
+        ("standing", "says", "language", "begins"),
+        [
+            ("answer", "no", "vi", "Không — "),
+            ("answer", "yes", "en", "Yes — "),
+            ("answer", None, "vi", ""),
+            ("closest", "no", "vi", ""),
+        ],
+    )
+    async def test_an_answer_begins_with_what_its_quote_surely_says(
+        self, embedder: Embedder, standing: Standing, says: Says | None, language: Language, begins: str
+    ) -> None:
+        reading = await read(embedder, asked())
+        first = reading.pieces[0].model_copy(update={"says": says})
+        reading = reading.model_copy(update={"pieces": (first, *reading.pieces[1:])})
+        wanted = request(QUESTION, [factories.passage("x")]).model_copy(update={"language": language})
+        finding = finding_of(wanted, reading, standing)
+        assert finding.answer == begins + render(finding.quotes)
+        assert all(quote.text in quote.passage.text for quote in finding.quotes)

@@ -1,0 +1,99 @@
+"""Trees and network as they are read say what the libraries that fitted them say; a fit goes through from examples to
+weight files."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from app.embedding import ASKED, CONTEXT, PIECE, Tokens
+from app.reasoning.local.features import FEATURES
+from app.reasoning.local.pairs import EXTRA, KINDS, PairNet, among
+from app.reasoning.local.plain_reader import Trees
+from bench.cases import Case
+from training.reader import mixing
+from training.reader import trees as fitting
+from training.reader.data import Example
+
+WIDE = 6
+QUIET = Console(quiet=True)
+
+
+def tokens(chance: np.random.Generator, kinds: list[int]) -> Tokens:
+    size = len(kinds)
+    states = chance.normal(size=(size, 2 * WIDE)).astype(np.float16)
+    vector = chance.normal(size=WIDE).astype(np.float32)
+    rarity = chance.random(size).astype(np.float32)
+    return Tokens(
+        chance.integers(0, 9, size), rarity, np.array(kinds, np.uint8), states, vector / np.linalg.norm(vector)
+    )
+
+
+def example(number: int, chance: np.random.Generator) -> Example:
+    """Twelve pieces; in three of four examples one answers: it shares most with the question."""
+    case = Case("company x en", "answerable", f"company {number % 4}", "?", "en", (), (), True)
+    features = chance.random((12, len(FEATURES)))
+    features[:, -2:] = np.nan
+    features[:, 0] *= 0.8
+    features[number % 12, 0] += 0.3 * (number % 3 > 0)
+    gold = (features[:, 0] > 0.8).astype(float)
+    pieces = {at: tokens(chance, [CONTEXT, PIECE, PIECE, CONTEXT]) for at in range(12)}
+    return Example(case, number % 5 == 0, features, gold, tokens(chance, [ASKED] * 3), pieces)
+
+
+@pytest.fixture(scope="module")
+def rows() -> np.ndarray:
+    chance = np.random.default_rng(7)
+    rows = chance.normal(size=(1500, 6))
+    rows[chance.random(rows.shape) < 0.15] = np.nan
+    return rows
+
+
+class TestTrees:
+    def test_score_as_the_library_that_fitted_them(self, rows: np.ndarray) -> None:
+        labels = (np.nan_to_num(rows[:, 0]) + np.nan_to_num(rows[:, 3]) * np.isnan(rows[:, 1]) > 0.2).astype(float)
+        fitted = fitting.grown([rows], [labels], [1.0], 30)
+        trees = fitting.trees_of(fitted.dump_model()["tree_info"])
+        assert trees.score(rows) == pytest.approx(fitted.predict(rows, raw_score=True))
+        assert trees.score(rows[:0]).shape == (0,)
+
+    def test_a_single_leaf_is_a_constant(self) -> None:
+        trees = fitting.trees_of([{"tree_structure": {"leaf_value": 0.25}}] * 2)
+        assert trees.score(np.zeros((3, 1))).tolist() == [0.5] * 3
+
+    def test_a_fit_writes_weights_that_know_what_answers(self, tmp_path: Path) -> None:
+        chance = np.random.default_rng(11)
+        examples = [example(number, chance) for number in range(160)]
+        own = [one for one in examples if one.case.group != "company 3"]
+        trees = fitting.fit_trees(own, 40)
+        checks = [one for one in examples if one.case.group == "company 3"]
+        path = tmp_path / "trees.npz"
+        mixing.finish(checks, trees, lambda _, chosen: [np.zeros(len(at)) for at in chosen], "model", path, QUIET)
+        with np.load(path) as held:
+            read = Trees.read(held)
+            assert held["with_vectors"][1] > 0 < held["words_alone"][1]
+            assert held["mix"].tolist() == [1, 0]
+        found = [one for one in examples if one.gold.any()]
+        assert np.mean([one.gold[read.score(one.features).argmax()] for one in found]) > 0.9
+
+
+class TestPairs:
+    """With torch, where it is installed."""
+
+    def test_numpy_reads_what_torch_learnt(self) -> None:
+        torch = pytest.importorskip("torch")
+        pairs = pytest.importorskip("training.reader.pairs")
+        chance = np.random.default_rng(5)
+        examples = [example(number, chance) for number in range(40)]
+        net = pairs.fit_pairs(examples, 3, QUIET)
+        one = examples[1]
+        pieces = [*one.pieces.values(), tokens(chance, [CONTEXT, CONTEXT])]
+        read = PairNet({name: row.astype(np.float32) for name, row in pairs.arrays_of(net.half().float()).items()})
+        found = read.read(one.question, pieces)
+        with torch.inference_mode():
+            answers, says = net([(one.question, pieces)])
+        assert found.answers == pytest.approx(among(answers.numpy().astype(np.float64)), abs=1e-4)
+        assert found.says == pytest.approx(says.softmax(1).numpy(), abs=1e-4)
+        assert read.arrays["seg"].shape[0] == KINDS
+        assert read.arrays["ext.weight"].shape[1] == EXTRA
