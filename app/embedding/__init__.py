@@ -1,7 +1,7 @@
 """Port of embedding models: text in, unit vectors out.
 
 Adapters: `onnx` (bundled multilingual-e5-small on onnxruntime), `openai` (any OpenAI-compatible endpoint); `cached`
-wraps each.
+wraps each. `pairs` reads a question together with pieces of text, from the tokens of the bundled model.
 """
 
 from collections.abc import Sequence

@@ -8,6 +8,7 @@ what the trace, the ``conflict_resolved`` event and the ledger tell.
 
 import time
 from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from langgraph.runtime import Runtime
@@ -22,6 +23,8 @@ from app.links import LinkGuard
 from app.reasoning import AnswerRequest, Reasoner, ResolvedPoint
 
 _LIKELY = 0.5
+_EQUAL = 0.05
+"""Readings whose confidences are this near say the same of their documents."""
 _RULES: dict[str, Rule] = {"later_version": "later_version", "validity_ended": "validity"}
 """By the reason of the conflict's type; all others are weighed."""
 
@@ -53,7 +56,7 @@ class Weighed:
 async def resolve(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     """Weigh what disagrees among the outcomes; the verdicts go to the composer, the figures to the trace."""
     context, clock = runtime.context, time.perf_counter()
-    findings = surest(findings_of(context.outcomes))
+    findings = surest(findings_of(context.outcomes), fallback_of(context))
     weighed = await weigh(context, findings, state["classification"].language)
     conflicts = tuple(verdict.conflict for verdict in weighed.verdicts)
     trace_resolution(context, conflicts, round((time.perf_counter() - clock) * 1000))
@@ -67,9 +70,8 @@ async def resolve(state: RunState, runtime: Runtime[RunContext]) -> RunState:
 
 async def weigh(context: RunContext, findings: tuple[Finding, ...], language: Language) -> "Weighed":
     """Hold findings against one another, and take out of them what was overruled."""
-    fallback = {name for name in context.ports.agents.names if context.ports.agents.spec(name).is_fallback}
     proposals = await read_claims(findings, context.ports.reasoner, language)
-    verdicts = [judge(found, context.limits, fallback) for found in disagreements(findings, proposals)]
+    verdicts = [judge(found, context.limits, fallback_of(context)) for found in disagreements(findings, proposals)]
     settled = await without_losers(
         findings, verdicts, context.ports.reasoner, language, context.limits.min_relevance_score
     )
@@ -85,13 +87,27 @@ def trace_resolution(context: RunContext, conflicts: Sequence[Conflict], duratio
     context.trace.resolver(duration_ms, weighing.rules.resolution_strategy, decided, told)
 
 
-def surest(findings: Sequence[Finding]) -> tuple[Finding, ...]:
-    """For each query the best of all agents' readings of documents: they are on one scale. Of the others stays what
-    stands against it."""
-    order = sorted(filter(_is_reading, findings), key=lambda finding: (not finding.is_closest, finding.confidence))
-    best = {finding.query: finding for finding in order}
+def fallback_of(context: RunContext) -> frozenset[str]:
+    """The agents that answer for what no department is named for."""
+    agents = context.ports.agents
+    return frozenset(name for name in agents.names if agents.spec(name).is_fallback)
+
+
+def surest(findings: Sequence[Finding], fallback: frozenset[str] = frozenset()) -> tuple[Finding, ...]:
+    """For each query the best of all agents' readings of documents: they are on one scale. Of equally sure ones that of
+    the department the matter belongs to, not the fallback's. Of the others stays what stands against it."""
+    readings: dict[str, list[Finding]] = {}
+    for finding in filter(_is_reading, findings):
+        readings.setdefault(finding.query, []).append(finding)
+    best = {query: _best(own, fallback) for query, own in readings.items()}
     sure = [finding for finding in findings if not _is_reading(finding) or finding is best.get(finding.query)]
     return tuple(kept for f in findings if (kept := f if f in sure else _against(f, sure)))
+
+
+def _best(findings: Sequence[Finding], fallback: frozenset[str]) -> Finding:
+    top = max((not finding.is_closest, finding.confidence) for finding in findings)
+    near = [one for one in findings if (not one.is_closest) is top[0] and one.confidence >= top[1] - _EQUAL]
+    return max(near, key=lambda finding: (finding.agent not in fallback, finding.confidence))
 
 
 def _is_reading(finding: Finding) -> bool:
@@ -128,7 +144,7 @@ def cited(findings: Sequence[Finding], verdicts: Sequence[Verdict] = ()) -> tupl
     return tuple(sorted(best.values(), key=lambda evidence: -evidence.relevance_score))
 
 
-def judge(found: Disagreement, limits: FlowLimits, fallback_departments: set[str]) -> Verdict:
+def judge(found: Disagreement, limits: FlowLimits, fallback_departments: AbstractSet[str]) -> Verdict:
     """Weigh both sides; of equal ones the document that took effect later is named first, undecided.
 
     Recency counts from the newer of the two, not from today: an old policy and a still older one differ as much as a
@@ -159,7 +175,7 @@ def _weighing(limits: FlowLimits) -> Weighing:
     return Weighing(weights=weights, threshold=threshold, rules=limits.rules)
 
 
-def _sides(found: Disagreement, fallback_departments: set[str]) -> list[Side]:
+def _sides(found: Disagreement, fallback_departments: AbstractSet[str]) -> list[Side]:
     """Both sources, not weighed yet."""
     passages = [claim.quote.passage for claim in (found.one, found.other)]
     newest = max(map(effective, passages))

@@ -64,7 +64,7 @@ def error_of(told: Told) -> ErrorAnswer:
 
 class TestTimedOutAgent:
     async def test_the_answer_has_partial_results_and_a_fallback(self, small_services: Services) -> None:
-        async with house_with(small_services, lambda _: 60.0, timeout_per_agent_ms=300):
+        async with house_with(small_services, lambda _: 60.0, timeout_per_agent_ms=4_000):
             told = await ask(small_services, "acme/lan", DEMO)
         error = error_of(told)
         assert error.error_code == "AGENT_EXECUTION_FAILED"

@@ -64,11 +64,11 @@ def main() -> None:
     parser.add_argument("--train", nargs="*", default=TRAINING)
     parser.add_argument("--held-out", default="studio", help="the company that mixes and calibrates")
     parser.add_argument("--trees", type=int, default=250)
-    parser.add_argument("--steps", type=int, default=5_000, help="of training the network, eight questions each")
+    parser.add_argument("--steps", type=int, default=2_600, help="of training the network, eight questions each")
     parser.add_argument("--models", type=Path, default=Path(".conclave/models"))
     parser.add_argument("--cache", type=Path, default=Path(".conclave/bench"))
     parser.add_argument("--out", type=Path, default=Path("app/reasoning/local/plain_reader.npz"))
-    parser.add_argument("--pairs", type=Path, default=Path("app/reasoning/local/pairs.npz"))
+    parser.add_argument("--pairs", type=Path, default=Path("app/embedding/pairs.npz"))
     run(parser.parse_args(), Console(width=170))
 
 

@@ -1,4 +1,4 @@
-"""The network of `app.reasoning.local.pairs`, trained with torch (CPU): `PairTrainer` learns, `arrays_of` gives what
+"""The network of `app.embedding.pairs`, trained with torch (CPU): `PairTrainer` learns, `arrays_of` gives what
 numpy reads.
 
 The odds that a piece answers are learnt among the pieces of one question and against that none does; what it says to a
@@ -15,15 +15,15 @@ from rich.console import Console
 from torch import nn
 
 from app.embedding import ASKED, PIECE, Tokens
+from app.embedding.pairs import EXTRA, KINDS, Floats, Laid, among, laid, units_of
 from app.reasoning.local.features import Numbers
-from app.reasoning.local.pairs import EXTRA, KINDS, Floats, Laid, among, laid, units_of
 from app.reasoning.local.plain_reader import SAYS
 from training.reader.data import SEED, Example
 
 WIDTH, BLOCKS, HEADS = 160, 2, 4
 _WITH, _HARD = 8, 5
 """Pieces read of each question in training, and of how many that share most words the wrong ones are drawn first."""
-_AT_ONCE, _WARM_STEPS, _RATE, _DROPPED, _DECAY = 8, 150, 1.5e-3, 0.15, 0.01
+_AT_ONCE, _WARM_STEPS, _RATE, _DROPPED, _DECAY = 8, 150, 1.5e-3, 0.25, 0.01
 _SAYS_MASS, _SAYS_WEIGHTS = 0.4, (0.3, 1.5, 1.0)
 _SAMPLED = 4_000
 """Texts whose mean state is taken from every state."""

@@ -24,9 +24,9 @@ _CLOSEST, _AS_CLOSE = 3, 0.3
 """Passages shown where none surely answers, and the share of the best one's probability that others need for it."""
 _LISTED = 0.4
 """Share of the best piece's probability that its list or table must have on average to be told whole."""
-_BESIDE = 0.6
+_BESIDE = 0.45
 """The same for a sentence beside it in its paragraph."""
-_RIVALS, _RIVAL = 4, 0.05
+_RIVALS, _RIVAL = 4, 0.01
 """Pieces of other documents that are held against the best one, and the least share of its probability they need."""
 _PART = 0.5
 """Share of the best piece's probability that the best one of another part of the question needs."""

@@ -19,15 +19,15 @@ import numpy.typing as npt
 from cachetools import LRUCache
 
 from app.embedding import Embedder, EmbeddingUnavailable, TokenReader, Tokens
+from app.embedding.pairs import PairScores, stored_net
 from app.reasoning.local.features import Asked, Candidate, Numbers, candidates_of, features_of, with_cosines
-from app.reasoning.local.pairs import PairNet, PairScores
 from app.reasoning.local.terms import bag_of
 from app.reasoning.reader import Piece, Reading, ReadRequest, Says
 
 COMPARED = 16
 """Pieces read together with the question; the model's layers read each of them once, 25 ms of a core."""
 _REMEMBERED = 1_000
-"""Pieces kept as they were read, 80 kB each."""
+"""Pieces kept as they were read, 45 kB each."""
 SAYS: tuple[Says | None, ...] = (None, "yes", "no")
 _SURE_OF_SAYING = 0.9
 _LEAF = -1
@@ -91,13 +91,6 @@ def stored_weights() -> Weights:
             Trees.read(held), held["mix"], held["with_vectors"], held["words_alone"], str(held["model"]),
             str(held["version"]),
         )  # fmt: skip
-
-
-@cache
-def stored_net() -> PairNet:
-    """The network of the package."""
-    with np.load(BytesIO(files(__package__).joinpath("pairs.npz").read_bytes())) as held:
-        return PairNet({name: held[name].astype(np.float32) for name in held})
 
 
 @dataclass(frozen=True)

@@ -179,6 +179,12 @@ class TestSurest:
         hr, general = self.findings(0.9, 0.6)
         assert surest((hr, general.model_copy(update={"quotes": general.quotes[1:]}))) == (hr,)
 
+    @pytest.mark.parametrize(("own", "by"), [(0.9, "hr"), (0.86, "hr"), (0.8, "general")])
+    def test_of_equally_sure_agents_the_department_answers_not_the_fallback(self, own: float, by: str) -> None:
+        hr, general = self.findings(own, 0.9)
+        same = general.model_copy(update={"quotes": hr.quotes})
+        assert [one.agent for one in surest((same, hr), frozenset({"general"}))] == [by]
+
     def test_an_agent_that_found_nothing_stays(self) -> None:
         hr, general = self.findings(0.9, 0.2)
         empty = general.model_copy(update={"found": False, "quotes": ()})

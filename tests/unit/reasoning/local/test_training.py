@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 
 from app.embedding import ASKED, CONTEXT, PIECE, Tokens
+from app.embedding.pairs import EXTRA, KINDS, PairNet, among
 from app.reasoning.local.features import FEATURES
-from app.reasoning.local.pairs import EXTRA, KINDS, PairNet, among
 from app.reasoning.local.plain_reader import Trees
 from bench.cases import Case
 from training.reader import mixing
