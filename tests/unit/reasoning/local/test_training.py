@@ -25,9 +25,8 @@ def tokens(chance: np.random.Generator, kinds: list[int]) -> Tokens:
     states = chance.normal(size=(size, 2 * WIDE)).astype(np.float16)
     vector = chance.normal(size=WIDE).astype(np.float32)
     rarity = chance.random(size).astype(np.float32)
-    return Tokens(
-        chance.integers(0, 9, size), rarity, np.array(kinds, np.uint8), states, vector / np.linalg.norm(vector)
-    )
+    ids = chance.integers(0, 9, size).astype(np.int32)
+    return Tokens(ids, rarity, np.array(kinds, np.uint8), states, vector / np.linalg.norm(vector))
 
 
 def example(number: int, chance: np.random.Generator) -> Example:
