@@ -72,7 +72,7 @@ class VectorsOnDisk:
 
     def __init__(self, inner: Embedder, folder: Path):
         """Reads what earlier runs kept; `keep` writes it."""
-        self._inner = inner
+        self._inner, self._reader = inner, CachedEmbedder(inner)
         self._path = folder / f"vectors-{hashlib.sha256(inner.model.encode()).hexdigest()[:12]}.npz"
         self._rows: dict[str, Vectors] = {}
         if self._path.exists():
@@ -107,11 +107,11 @@ class VectorsOnDisk:
 
     async def read_question(self, text: str) -> Tokens:
         """As the service reads it; not kept."""
-        return await CachedEmbedder(self._inner).read_question(text)
+        return await self._reader.read_question(text)
 
     async def read_pieces(self, pieces: Sequence[tuple[str, str]]) -> list[Tokens]:
         """As the service reads them; not kept."""
-        return await CachedEmbedder(self._inner).read_pieces(pieces)
+        return await self._reader.read_pieces(pieces)
 
     def count_tokens(self, texts: Sequence[str]) -> list[int]:
         """As the inner embedder counts."""

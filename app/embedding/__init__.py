@@ -49,7 +49,7 @@ class Tokens(NamedTuple):
     kinds: npt.NDArray[np.uint8]
     """Of each token: `ASKED`, `CONTEXT` or `PIECE`."""
     states: npt.NDArray[np.float16]
-    """What some layers make of each token, side by side; the last layer stands last."""
+    """What nine layers make of each token, shape (tokens, dimensions)."""
     vector: Vectors
     """Of the whole text, shape (dimensions,)."""
 

@@ -71,7 +71,7 @@ class OnnxEmbedder:
         try:
             weights = Weights()
             family = f"{MODEL}.{_RECIPE}.{weights.identity}"
-            session = open_session(_built_once(folder, family, "onnx", _build_model))
+            session = _session(_built_once(folder, family, "onnx", _build_model))
             build = partial(sentencepiece_model, weights.vocabulary)
             tokenizer = Tokenizer(weights, _built_once(folder, family, "pieces", build))
             return cls(session, weights, tokenizer, threads)
@@ -107,7 +107,7 @@ class OnnxEmbedder:
         return self._read([*context, *piece], np.array(kinds, np.uint8))
 
     def _read(self, ids: list[int], kinds: npt.NDArray[np.uint8]) -> Tokens:
-        (pooled, states) = self._session.run([OUTPUT, STATES], self._entry(ids))
+        pooled, states = self._session.run([OUTPUT, STATES], self._entry(ids))
         whole = np.array([self._weights.vocabulary.begin, *ids, self._weights.vocabulary.end], np.int32)
         vector = pooled[0] / np.linalg.norm(pooled[0])
         return Tokens(whole, self._weights.vocabulary.rarity(whole), kinds, states[0].astype(np.float16), vector)
@@ -148,8 +148,7 @@ class OnnxEmbedder:
 _AHEAD: dict[Path, Future[OnnxEmbedder]] = {}
 
 
-def open_session(model: bytes) -> Any:
-    """Load a model file for one thread a run. Raises `EmbeddingUnavailable` where the engine cannot run it."""
+def _session(model: bytes) -> Any:
     options = onnxruntime.SessionOptions()
     # One thread a text, many texts at once: the fastest use of the cores, and always the same sums.
     options.intra_op_num_threads = options.inter_op_num_threads = 1

@@ -96,17 +96,16 @@ class Graph(NamedTuple):
 
 def build(weights: Weights) -> bytes:
     """A model from word rows (1, tokens, hidden) to the mean of the last layer (1, hidden), and to the tokens after
-    some layers, side by side (1, tokens, hidden for each of them); none is normalised."""
+    `STATES_AFTER` layers (1, tokens, hidden); neither is normalised."""
     graph = Graph(weights, [], [])
-    state, kept = graph.norm(positioned(graph), "emb.ln"), []
+    state = graph.norm(positioned(graph), "emb.ln")
     for number in range(weights.shape.layers):
         state = layer(graph, state, f"l{number}")
-        if number + 1 in STATES_AFTER:
-            kept.append(state)
+        if number + 1 == STATES_AFTER:
+            graph.named(state, STATES)
     graph.named(graph.node("ReduceMean", state, graph.constant("pooled axis", np.array([1])), keepdims=0), OUTPUT)
-    graph.named(graph.node("Concat", *kept, axis=2), STATES)
     hidden = weights.shape.hidden
-    shapes: dict[str, list[int | str]] = {OUTPUT: [1, hidden], STATES: [1, "tokens", hidden * len(kept)]}
+    shapes: dict[str, list[int | str]] = {OUTPUT: [1, hidden], STATES: [1, "tokens", hidden]}
     results = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in shapes.items()]
     entry = helper.make_tensor_value_info(INPUT, TensorProto.FLOAT, [1, "tokens", hidden])
     body = helper.make_graph(graph.nodes, "multilingual-e5-small", [entry], results, graph.constants)

@@ -80,10 +80,9 @@ def among(odds: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     return np.asarray(odds - np.logaddexp.reduce(np.append(odds, 0.0)))
 
 
-def units_of(states: Floats, width: int) -> Floats:
-    """The last `width` numbers of each token's state, of length 1."""
-    own = states[:, -width:]
-    return np.asarray(own / np.maximum(np.linalg.norm(own, axis=1, keepdims=True), 1e-12), np.float32)
+def units_of(states: Floats) -> Floats:
+    """States of tokens made of length 1."""
+    return np.asarray(states / np.maximum(np.linalg.norm(states, axis=1, keepdims=True), 1e-12), np.float32)
 
 
 @dataclass(frozen=True)
@@ -103,7 +102,7 @@ class PairNet:
         states = np.concatenate([question.states, *(piece.states for piece in pieces)]).astype(np.float32)
         states -= self.arrays["mean"]
         ends = np.cumsum([len(question.ids), *(len(piece.ids) for piece in pieces)])
-        units = np.split(units_of(states, len(question.vector)), ends[:-1])
+        units = np.split(units_of(states), ends[:-1])
         pairs = laid(question, pieces, units)
         x = self._linear("inp", states)[pairs.rows] + self._linear("ext", pairs.extra) + self.arrays["seg"][pairs.kinds]
         x = self._norm("ln", x)

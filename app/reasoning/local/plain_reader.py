@@ -28,6 +28,8 @@ COMPARED = 16
 """Pieces read together with the question; the model's layers read each of them once, 25 ms of a core."""
 _REMEMBERED = 1_000
 """Pieces kept as they were read, 45 kB each."""
+_ASKED = 100
+"""Questions kept: every department reads the same one."""
 SAYS: tuple[Says | None, ...] = (None, "yes", "no")
 _SURE_OF_SAYING = 0.9
 _LEAF = -1
@@ -113,6 +115,7 @@ class PlainReader:
     def __init__(self, embedder: Embedder):
         self._embedder, self._weights, self._net = embedder, stored_weights(), stored_net()
         self._read: LRUCache[tuple[str, str], Tokens] = LRUCache(_REMEMBERED)
+        self._asked: LRUCache[str, Tokens] = LRUCache(_ASKED)
 
     @property
     def identity(self) -> str:
@@ -176,10 +179,11 @@ class PlainReader:
         rows = {piece: self._read[piece] for piece in wanted if piece in self._read}
         missing = [piece for piece in dict.fromkeys(wanted) if piece not in rows]
         try:
-            question = await self._embedder.read_question(text)
+            question = self._asked.get(text) or await self._embedder.read_question(text)
             rows |= dict(zip(missing, await self._embedder.read_pieces(missing), strict=True))
         except EmbeddingUnavailable:
             return None
+        self._asked[text] = question
         self._read.update({piece: rows[piece] for piece in missing})
         pieces = [rows[piece] for piece in wanted]
         told = await asyncio.to_thread(self._net.read, question, pieces)

@@ -22,7 +22,7 @@ QUIET = Console(quiet=True)
 
 def tokens(chance: np.random.Generator, kinds: list[int]) -> Tokens:
     size = len(kinds)
-    states = chance.normal(size=(size, 2 * WIDE)).astype(np.float16)
+    states = chance.normal(size=(size, WIDE)).astype(np.float16)
     vector = chance.normal(size=WIDE).astype(np.float32)
     rarity = chance.random(size).astype(np.float32)
     ids = chance.integers(0, 9, size).astype(np.int32)
