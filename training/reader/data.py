@@ -87,7 +87,8 @@ class TokensOnDisk:
     async def pieces(self, wanted: Sequence[tuple[str, str]]) -> list[Tokens]:
         """Of pieces with what stands above them."""
         missing = [one for one in dict.fromkeys(wanted) if one not in self._known]
-        self._known.update(zip(missing, await self._embedder.read_pieces(missing), strict=True))
+        if missing:
+            self._known.update(zip(missing, await self._embedder.read_pieces(missing), strict=True))
         return [self._known[one] for one in wanted]
 
     def keep(self) -> None:

@@ -8,13 +8,15 @@ import pytest
 from rich.console import Console
 
 from app.embedding import ASKED, CONTEXT, PIECE, Tokens
+from app.embedding.onnx import OnnxEmbedder
 from app.embedding.pairs import EXTRA, KINDS, PairNet, among
 from app.reasoning.local.features import FEATURES
 from app.reasoning.local.plain_reader import Trees
 from bench.cases import Case
+from tests.unit.reasoning.local.conftest import seed_passages
 from training.reader import mixing
 from training.reader import trees as fitting
-from training.reader.data import Example
+from training.reader.data import Example, TokensOnDisk, examples_of, only_checks
 
 WIDE = 6
 QUIET = Console(quiet=True)
@@ -75,6 +77,28 @@ class TestTrees:
             assert held["mix"].tolist() == [1, 0]
         found = [one for one in examples if one.gold.any()]
         assert np.mean([one.gold[read.score(one.features).argmax()] for one in found]) > 0.9
+
+
+class TestExamples:
+    async def test_are_made_of_passages_as_the_service_reads_them(self, bundled: OnnxEmbedder, tmp_path: Path) -> None:
+        passages = seed_passages("acme/general/core-values", "acme/hr/annual-leave-2026")
+        text, kind = "Công ty có mấy giá trị cốt lõi?", "company x vi"
+        quote = (("Công ty có 4 giá trị cốt lõi: Khách hàng trước tiên, Chính trực, Hợp tác, Kỷ luật.",),)
+        right = frozenset({"acme-general-core-values"})
+        cases = [
+            Case(kind, "answerable", "company x", text, "vi", passages, quote, True, right),
+            Case(kind, "unanswerable", "company x", "Sếp tên gì?", "vi", passages, (), False),
+        ]
+        kept = tmp_path / "tokens.pkl"
+        for again in range(2):
+            read = TokensOnDisk(bundled if not again else None, kept)  # type: ignore[arg-type]  # reads nothing anew
+            asked, other = await examples_of(cases, read, QUIET)
+            read.keep()
+        assert asked.gold.sum() == 1 and not other.gold.any()
+        best = max(asked.pieces, key=asked.cosine)
+        assert asked.gold[best] == 1
+        assert set(asked.order) == set(asked.pieces)
+        assert only_checks(cases[0], "x") and not only_checks(cases[0], "y")
 
 
 class TestPairs:
