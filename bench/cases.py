@@ -1,7 +1,7 @@
 """Questions with what the service finds for them, for everything that is measured on answers."""
 
 import hashlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from app.embedding.cached import CachedEmbedder
 from app.ingestion.seed import read_demo
 from app.reasoning import AnswerRequest
 from app.reasoning.reader import Says
+from app.retrieval.adapter import QuestionAdapter
 from app.retrieval.ranking import load_calibration
 from app.retrieval.search import Retriever
 from app.text.diacritics import restored
@@ -145,7 +146,7 @@ def _keys(use: str, texts: Sequence[str]) -> list[str]:
     return [_key(use, text) for text in texts]
 
 
-class _Wanted(NamedTuple):
+class Asking(NamedTuple):
     """A case before anything was searched."""
 
     kind: str
@@ -161,29 +162,31 @@ class _Wanted(NamedTuple):
 
 
 async def collect(
-    embedder: Embedder, eval_folder: Path, seed_folder: Path, every: int, out: Console, companies: Sequence[Path] = ()
-) -> list[Case]:
+    embedder: Embedder, eval_folder: Path, seed_folder: Path, every: int, out: Console, companies: Sequence[Path] = (),
+    adapter_for: Callable[[str], QuestionAdapter | None] = lambda company: None,
+) -> list[Case]:  # fmt: skip
     """Load the corpora into databases, ask everything, and return the cases.
 
     Of the XQuAD articles each n-th is asked about; all of them lie in the database. `companies`: seed folders with
-    `questions.jsonl`, as in bench/companies; each has a database of its own.
+    `questions.jsonl`, as in bench/companies; each has a database of its own. `adapter_for` tells by its name which
+    adapter its questions are searched with, where it is not the package's.
     """
     calibration = load_calibration(embedder.model)
-    wanted = [*_of_xquad(eval_folder, every), *_of_seeds(seed_folder)]
+    wanted = [*asked_of_xquad(eval_folder, every), *_of_seeds(seed_folder)]
     wanted += _strangers(wanted)
     async with loaded(embedder, calibration, eval_folder, seed_folder, lambda line: None) as database:
         # Its cache answers the second search for the same words, with other passages hidden.
         retriever = Retriever(database, embedder, calibration)
         cases = [await _found(retriever, one) for one in track(wanted, "searching", console=out, transient=True)]
     for folder in companies:
-        asked = list(_of_company(folder))
+        asked = list(asked_of_company(folder))
         async with loaded(embedder, calibration, None, folder, lambda line: None) as database:
-            retriever = Retriever(database, embedder, calibration)
+            retriever = Retriever(database, embedder, calibration, adapter=adapter_for(folder.name))
             cases += [await _found(retriever, one) for one in track(asked, folder.name, console=out, transient=True)]
     return cases
 
 
-def _of_company(folder: Path) -> Iterator[_Wanted]:
+def asked_of_company(folder: Path) -> Iterator[Asking]:
     """Every wording of every question as its asker; the first one also with the documents that answer hidden."""
     people = {f"{user.tenant}/{user.name}": user.principal for user in read_demo(folder).users}
     for row in (row for path in sorted(folder.glob("questions*.jsonl")) for row in read_lines(path)):
@@ -191,7 +194,7 @@ def _of_company(folder: Path) -> Iterator[_Wanted]:
         documents = frozenset(answer["document"] for answer in row["answers"])
         for number, (text, says) in enumerate(zip(row["wordings"], row.get("says", [None] * 3), strict=True)):
             language: Language = "vi" if is_unaccented_vietnamese(text) else guess_language(text)
-            one = _Wanted(
+            one = Asking(
                 f"{COMPANY}{folder.name} {language}", "answerable" if gold else "unanswerable",
                 f"company {folder.name}", people[row["asker"]], text, language, documents, frozenset(), gold, says,
             )  # fmt: skip
@@ -202,7 +205,7 @@ def _of_company(folder: Path) -> Iterator[_Wanted]:
                 yield one._replace(why="hidden", documents=frozenset(), hidden=documents | earlier, says=None)
 
 
-def _of_xquad(folder: Path, every: int) -> Iterator[_Wanted]:
+def asked_of_xquad(folder: Path, every: int) -> Iterator[Asking]:
     """Each question with the passage of its own language, of the other one, and with neither."""
     rows = read_lines(folder / "xquad" / "queries.jsonl")
     articles = {row["id"]: row["article"] for row in read_lines(folder / "xquad" / "corpus.jsonl")}
@@ -218,7 +221,7 @@ def _of_xquad(folder: Path, every: int) -> Iterator[_Wanted]:
         sources = [(how, text, language, own, parallel) for how, text in spellings.items()]
         sources.append(("cross", row["question"], other, parallel, own))
         for how, text, told_in, document, elsewhere in sources:
-            one = _Wanted(
+            one = Asking(
                 f"{language} {how}", "answerable", f"article {article}", asker, text, language, frozenset({document}),
                 frozenset({elsewhere}), tuple((answer["text"],) for answer in spans[told_in, row["parallel"]]),
             )  # fmt: skip
@@ -227,7 +230,7 @@ def _of_xquad(folder: Path, every: int) -> Iterator[_Wanted]:
                 yield one._replace(why="hidden", documents=frozenset(), hidden=frozenset({own, parallel}), gold=())
 
 
-def _of_seeds(folder: Path) -> Iterator[_Wanted]:
+def _of_seeds(folder: Path) -> Iterator[Asking]:
     """The bundled questions, each as its asker; also with every document hidden that is expected to answer."""
     for asked in seed_questions(folder):
         how = asked.kind.removeprefix("seed ")
@@ -236,7 +239,7 @@ def _of_seeds(folder: Path) -> Iterator[_Wanted]:
         gold = (asked.phrases,) if known and asked.phrases else ()
         if known and not gold:
             continue
-        one = _Wanted(
+        one = Asking(
             kind, "answerable" if known else "unanswerable", f"tenant {asked.principal.tenant_id}", asked.principal,
             asked.text, asked.language, asked.documents, frozenset(), gold,
         )  # fmt: skip
@@ -245,7 +248,7 @@ def _of_seeds(folder: Path) -> Iterator[_Wanted]:
             yield one._replace(why="hidden", documents=frozenset(), hidden=asked.documents, gold=gold)
 
 
-def _strangers(wanted: Sequence[_Wanted]) -> list[_Wanted]:
+def _strangers(wanted: Sequence[Asking]) -> list[Asking]:
     """Some questions asked where nobody wrote about them: of encyclopaedia passages in a company, and the reverse."""
     own = [one for one in wanted if one.why == "answerable" and one.kind in ("vi same", "en same")]
     seeds = [one for one in wanted if one.why == "answerable" and one.kind in ("seed vi", "seed en")]
@@ -260,7 +263,7 @@ def _strangers(wanted: Sequence[_Wanted]) -> list[_Wanted]:
     ]
 
 
-async def _found(retriever: Retriever, wanted: _Wanted) -> Case:
+async def _found(retriever: Retriever, wanted: Asking) -> Case:
     result = await retriever.search(wanted.asker, wanted.text, departments=None, limit=_FOUND)
     hides_phrases = wanted.gold if wanted.why == "hidden" else ()
     shown = [

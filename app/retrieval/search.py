@@ -9,6 +9,7 @@ from typing import TypeVar
 from app.domain.knowledge import Passage, SearchPlan, SearchResult
 from app.domain.principal import Principal
 from app.embedding import Embedder, Vectors
+from app.retrieval.adapter import QuestionAdapter, stored_adapter
 from app.retrieval.cache import Area, CacheKey, CorpusView, ResultCache, Rights
 from app.retrieval.ranking import RANK_CONSTANT, Calibration, Legs, best_first, legs_of, telling_clauses, vector_leg
 from app.retrieval.text import Question, read_question, weigh
@@ -67,11 +68,14 @@ class Retriever:
         cache_ttl_seconds: int = 3600,
         today: Callable[[tzinfo], date] = today_in,
         timer: Callable[[], float] = time.monotonic,
+        adapter: QuestionAdapter | None = None,
     ):
-        """`embedder` should remember question vectors (`CachedEmbedder`): they cost far more than the search."""
+        """`embedder` should remember question vectors (`CachedEmbedder`): they cost far more than the search.
+        `adapter`: another one than the package's."""
         self._database = database
         self._embedder = embedder
         self._calibration = calibration
+        self._adapter = adapter or stored_adapter()
         self._today = today
         self._results = ResultCache(ttl_seconds=cache_ttl_seconds, timer=timer) if caching else None
         self._view = CorpusView()
@@ -145,7 +149,8 @@ class Retriever:
         texts = [normalise(query[:_MAX_QUERY_CHARS]) for query in queries]
         questions = [read_question(text) for text in texts]
         raw = await self._embedder.embed_queries(texts)
-        vectors = self._calibration.centre_queries(raw, [question.language for question in questions])
+        centred = self._calibration.centre_queries(raw, [question.language for question in questions])
+        vectors = self._adapter.move(centred, self._calibration.space)
         return [_Asked(*one, legs_of(one[1])) for one in zip(texts, questions, vectors, strict=True)]
 
     def _day(self, state: SearchState) -> date:

@@ -5,7 +5,7 @@ from app.domain.knowledge import Finding, SearchPlan, SearchResult
 from app.reasoning import AnswerRequest, Reasoner
 from app.tools.base import Searcher, ToolCall, ToolResult, outages_as_retry, side_by_side
 
-PASSAGE_LIMIT = 8
+PASSAGE_LIMIT = 16
 """Passages a query is answered from."""
 
 

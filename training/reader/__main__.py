@@ -2,7 +2,8 @@
 
 Everything goes through the real ingestion and retriever, so passages, ranks and near misses are those of the service.
 Trees and network are fitted on all but the company held out; how both are mixed, and how sure a first piece is, is
-fitted on that company, which neither has seen. Seeded. Needs LightGBM (extra ``training``) and torch (CPU); about two
+fitted on that company, which neither has seen. `python -m training.reader.questions` runs before it, with the same
+cache. Seeded. Needs LightGBM (extra ``training``) and torch (CPU); about two
 hours on two quiet cores. What was collected and read stays in `--cache` and is used again.
 """
 
@@ -16,10 +17,12 @@ import numpy as np
 from rich.console import Console
 
 from app.embedding.onnx import OnnxEmbedder
+from app.retrieval.adapter import QuestionAdapter
 from bench.cases import Case, VectorsOnDisk, collect
 from training.reader.data import TRAINING, Example, TokensOnDisk, examples_of, only_checks
 from training.reader.mixing import finish
 from training.reader.pairs import arrays_of, fit_pairs, read_by
+from training.reader.questions import adapter_for
 from training.reader.trees import fit_trees
 
 
@@ -33,7 +36,7 @@ async def examples(given: argparse.Namespace, out: Console) -> tuple[list[Exampl
             cases: list[Case] = pickle.loads(kept.read_bytes())
         else:
             folders = [given.companies / one for one in given.train]
-            cases = await collect(embedder, given.eval, given.seed, 1, out, folders)
+            cases = await collect(embedder, given.eval, given.seed, 1, out, folders, partial(unseen, given))
             kept.write_bytes(pickle.dumps(cases))
         found = await examples_of(cases, read, out)
         read.keep()
@@ -41,6 +44,11 @@ async def examples(given: argparse.Namespace, out: Console) -> tuple[list[Exampl
         embedder.keep()
         await embedder.aclose()
     return found, embedder.model
+
+
+def unseen(given: argparse.Namespace, company: str) -> QuestionAdapter | None:
+    """The adapter that has not seen a company's questions; the package's has not seen the company held out."""
+    return None if company == given.held_out else adapter_for(company, given.cache)
 
 
 def run(given: argparse.Namespace, out: Console) -> None:

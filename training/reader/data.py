@@ -29,11 +29,11 @@ SEED = 20_261_122
 TODAY = date(2026, 11, 22)
 """The day the questions were written for."""
 TRAINING = [
-    "bank", "builders", "charity", "factory", "hotels", "insurer",
-    "port", "school", "shops", "studio", "telecom", "university",
+    "airline", "bank", "builders", "charity", "coop", "factory", "hotels", "insurer", "lawfirm",
+    "pharmacy", "port", "school", "shops", "studio", "telecom", "university",
 ]  # fmt: skip
 """The invented organisations that train; those that measure never do."""
-READ = 20
+READ = 28
 """Pieces of an example that are read by the model: those that share most with the question, and all that answer."""
 _SHARED = (0, 1, 2, 3, 5)
 """Columns of `features_of` that order them."""

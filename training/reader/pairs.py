@@ -108,7 +108,7 @@ class PairTrainer(nn.Module):
         return torch.cat(told, 1)
 
 
-class _Adam:
+class Adam:
     """AdamW in a few lines; torch's own loads half of a compiler."""
 
     def __init__(self, own: list[torch.Tensor]):
@@ -140,7 +140,7 @@ def fit_pairs(examples: Sequence[Example], steps: int, out: Console) -> PairTrai
     texts = [text for one in sampled for text in (one.question, chance.choice(list(one.pieces.values())))]
     net = PairTrainer(np.mean([text.states.astype(np.float32).mean(axis=0) for text in texts], axis=0))
     own: list[torch.Tensor] = list(net.parameters())
-    adam, drawn, losses, began = _Adam(own), _drawn(examples, chance), [], time.monotonic()
+    adam, drawn, losses, began = Adam(own), _drawn(examples, chance), [], time.monotonic()
     net.train()
     for number in range(1, steps + 1):
         loss = _loss(net, [next(drawn) for _ in range(_AT_ONCE)], chance)

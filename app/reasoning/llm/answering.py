@@ -38,7 +38,7 @@ async def answered(ladder: Ladder, request: AnswerRequest) -> Finding:
     reply = await ask(ladder, question)
     if not reply.found:
         return nothing_found(request)
-    quotes = _quotes(reply, request.passages)
+    quotes = _quotes(reply, request.passages[: telling.PASSAGES])
     answer = clean(reply.answer).strip()
     grounds = Grounds([request.query, *quote_texts(quotes)], may_round=False)
     if not quotes or not answer or grounds.unknown(answer):

@@ -17,6 +17,8 @@ from app.reasoning.sentences import sentence
 from app.text.language import clean
 
 _EXEMPLARS, _EARLIER_QUESTIONS, _EARLIER_CHARS = 3, 4, 500
+PASSAGES = 8
+"""Told to the model of those that were found: more cost more."""
 _PASSAGE_CHARS, _AROUND_CHARS = 1_600, 900
 """Of a passage, and of one around the quote that stands in its middle."""
 
@@ -48,10 +50,10 @@ def question(query: str, history: Sequence[Message], feedback: str = "") -> str:
 
 
 def passages(request: AnswerRequest) -> str:
-    """Passages numbered from 1, then the question."""
+    """The best passages numbered from 1, then the question."""
     lines = [
         line(n=number, title=one.title, section=one.section, text=one.text[:_PASSAGE_CHARS])
-        for number, one in enumerate(request.passages, 1)
+        for number, one in enumerate(request.passages[:PASSAGES], 1)
     ]
     return "\n".join([*lines, line(question=request.query)])
 

@@ -24,7 +24,7 @@ from app.reasoning.local.features import Asked, Candidate, Numbers, candidates_o
 from app.reasoning.local.terms import bag_of
 from app.reasoning.reader import Piece, Reading, ReadRequest, Says
 
-COMPARED = 16
+COMPARED = 12
 """Pieces read together with the question; the model's layers read each of them once, 25 ms of a core."""
 _REMEMBERED = 1_000
 """Pieces kept as they were read, 45 kB each."""
