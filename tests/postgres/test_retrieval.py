@@ -11,6 +11,7 @@ from app.domain.knowledge import SearchResult
 from app.domain.principal import Principal
 from app.embedding.cached import CachedEmbedder
 from app.ingestion.pipeline import Ingestion
+from app.retrieval.adapter import stored_adapter
 from app.retrieval.ranking import load_calibration
 from app.retrieval.search import Retriever
 from app.storage.database import Database
@@ -126,7 +127,8 @@ class TestSearch:
     ) -> None:
         calibration = load_calibration(embedder.model)
         query = "Quên mật khẩu thì làm sao?"
-        asked = calibration.centre_queries(await embedder.embed_queries([query]), ["vi"])[0]
+        centred = calibration.centre_queries(await embedder.embed_queries([query]), ["vi"])
+        asked = stored_adapter().move(centred, calibration.space)[0]
         stored = await embedder.embed_passages([f"{PASSWORDS.title}\n{PASSWORDS.text}"])
         best = (await ask(retriever, LAN, query)).passages[0]
         assert best.similarity == pytest.approx(float(asked @ calibration.centre_passages(stored, ["vi"])[0]), abs=1e-4)
