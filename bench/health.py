@@ -19,6 +19,8 @@ from pathlib import Path
 from app.domain.health import HealthItem, HealthKind
 from app.domain.knowledge import DocumentDraft
 from app.domain.principal import GENERAL
+from app.embedding import Embedder
+from app.embedding.cached import CachedEmbedder
 from app.embedding.onnx import OnnxEmbedder
 from app.ingestion.health import Health
 from app.ingestion.pipeline import Ingestion
@@ -90,9 +92,11 @@ def version_documents(folder: Path) -> list[DocumentDraft]:
     ]
 
 
-async def compared(database: Database, space: str, tenant: str) -> tuple[list[HealthItem], list[float]]:
+async def compared(
+    database: Database, space: str, tenant: str, embedder: Embedder
+) -> tuple[list[HealthItem], list[float]]:
     """(everything that is found in a tenant, milliseconds a document)."""
-    health = Health(database, space, concepts=concepts_in, today=lambda _zone: TODAY)
+    health = Health(database, space, concepts=concepts_in, embedder=embedder, today=lambda _zone: TODAY)
     who = reader(tenant)
     times: list[float] = []
     while True:
@@ -166,7 +170,7 @@ async def opened(folder: Path, tenants: Iterable[str]) -> AsyncIterator[Database
 async def measure(eval_folder: Path, seed_folder: Path, models: Path, *, everything: bool) -> None:
     """Load, compare, print."""
     embedder = await asyncio.to_thread(OnnxEmbedder.open, models)
-    calibration = load_calibration(embedder.model)
+    calibration, reading = load_calibration(embedder.model), CachedEmbedder(embedder)
     documents = {tenant.name: tenant.documents for tenant in read_seed(seed_folder)}
     documents[VERSIONS] = tuple(version_documents(eval_folder))
     documents[XQUAD] = tuple(xquad_documents(eval_folder))
@@ -175,7 +179,7 @@ async def measure(eval_folder: Path, seed_folder: Path, models: Path, *, everyth
         async with opened(Path(folder), documents) as database:
             for name, drafts in documents.items():
                 await Ingestion(database, embedder, calibration=calibration).ingest(reader(name), drafts)
-                found[name], times = await compared(database, calibration.space, name)
+                found[name], times = await compared(database, calibration.space, name, reading)
                 _say(f"{name}: {statistics.median(times):.0f} ms a document (slowest {max(times):.0f})")
     await embedder.aclose()
     if everything:

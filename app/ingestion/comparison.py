@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
+from typing import NamedTuple
 from uuid import UUID, uuid5
 
 from app.claims import Claim, Weight, claims_in, likeness, subject_words
@@ -18,8 +19,8 @@ from app.text.language import words
 LEAST_SIMILARITY = 0.45
 """Cosine (centred by language) below which passages are not compared; the least near pair of passages with a planted
 contradiction lies at 0.47."""
-LIKELY = 0.16
-"""Least score of a contradiction."""
+_CANDIDATE = 0.03
+"""Least score of two claims that may contradict each other."""
 _SURROUNDINGS = 0.6
 """How much what a claim stands under counts, against 1 for its own clause."""
 _NEARNESS = 1.5
@@ -69,11 +70,12 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """Two claims that exclude each other and are likely about the same thing."""
+    """Two claims that exclude each other and may be about the same thing."""
 
     one: Claim
     other: Claim
     score: float
+    """How alike what they speak of is by words and nearness, 0–1."""
 
 
 def no_concepts(_text: str) -> frozenset[str]:
@@ -129,7 +131,7 @@ def contradictions(one: Reading, other: Reading, similarity: float, weight: Weig
             best[id(claim)] = max(best[id(claim)], score)
     found: dict[str, Contradiction] = {}
     for score, mine, theirs in sorted(scored, key=lambda pair: -pair[0]):
-        if score >= max(LIKELY, best[id(mine)], best[id(theirs)]) and mine.excludes(theirs):
+        if score >= max(_CANDIDATE, best[id(mine)], best[id(theirs)]) and mine.excludes(theirs):
             found.setdefault(mine.unit, Contradiction(mine, theirs, min(score, 1.0)))
     return list(found.values())
 
@@ -164,20 +166,41 @@ Pair = tuple[Reading, Reading, float]
 """Two passages of different documents, and how near they lie."""
 
 
-def contradiction_rows(pairs: Iterable[Pair], weight: Weight) -> list[FindingRow]:
-    """The contradictions of the pairs; what several passages of two documents repeat is said once. CPU only."""
+class Candidate(NamedTuple):
+    """What may be a contradiction, with its passages."""
+
+    mine: PassageRow
+    theirs: PassageRow
+    similarity: float
+    found: Contradiction
+
+
+Judged = tuple[Candidate, float]
+"""A candidate, and the chance that it is a contradiction."""
+
+
+def candidates(pairs: Iterable[Pair], weight: Weight) -> list[Candidate]:
+    """What may contradict in each pair. CPU only."""
+    return [
+        Candidate(one.passage, other.passage, similarity, found)
+        for one, other, similarity in pairs
+        for found in contradictions(one, other, similarity, weight)
+    ]
+
+
+def contradiction_rows(judged: Iterable[Judged]) -> list[FindingRow]:
+    """What several passages of two documents repeat is said once."""
     best: dict[tuple[object, ...], FindingRow] = {}
-    for one, other, similarity in pairs:
-        for found in contradictions(one, other, similarity, weight):
-            mine, theirs = found.one, found.other
-            values = ", ".join(mine.amounts)[:_QUOTED], ", ".join(theirs.amounts)[:_QUOTED]
-            said = mine.sentence[:_QUOTED], theirs.sentence[:_QUOTED]
-            finding_id = _finding_id(one.passage.chunk_id, other.passage.chunk_id, f"contradiction {mine.unit}")
-            pair = _pair(one.passage, other.passage)
-            row = FindingRow(finding_id, "contradiction", *pair, mine.unit, *values, *said, similarity, found.score)
-            key = (row.document_id, row.other_document_id, row.unit, row.value, row.other_value)
-            if key not in best or best[key].score < row.score:
-                best[key] = row
+    for one, chance in judged:
+        mine, theirs = one.found.one, one.found.other
+        values = ", ".join(mine.amounts)[:_QUOTED], ", ".join(theirs.amounts)[:_QUOTED]
+        said = mine.sentence[:_QUOTED], theirs.sentence[:_QUOTED]
+        finding_id = _finding_id(one.mine.chunk_id, one.theirs.chunk_id, f"contradiction {mine.unit}")
+        pair = _pair(one.mine, one.theirs)
+        row = FindingRow(finding_id, "contradiction", *pair, mine.unit, *values, *said, one.similarity, chance)
+        key = (row.document_id, row.other_document_id, row.unit, row.value, row.other_value)
+        if key not in best or best[key].score < row.score:
+            best[key] = row
     return list(best.values())
 
 

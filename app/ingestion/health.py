@@ -18,9 +18,11 @@ from pydantic import Field, FiniteFloat, TypeAdapter
 
 from app.domain.health import Advice, HealthItem, HealthKind, HealthReport, Side
 from app.domain.principal import Principal
+from app.embedding import Embedder
 from app.ingestion import comparison
 from app.ingestion.comparison import Concepts, Reading, no_concepts
 from app.ingestion.intake import demand_admin
+from app.ingestion.judge import judge
 from app.storage import health
 from app.storage.database import Database
 from app.storage.health import FindingRow, ItemRow, Place
@@ -52,10 +54,13 @@ class Health:
         space: str,
         *,
         concepts: Concepts = no_concepts,
+        embedder: Embedder | None = None,
         today: Callable[[tzinfo], date] = today_in,
     ):
-        """`space` names the stored vectors that are compared; `concepts` lets claims of two languages meet."""
+        """`space` names the stored vectors that are compared; `concepts` lets claims of two languages meet; `embedder`
+        reads likely pairs, if it reads tokens."""
         self._database, self._space, self._concepts, self._today = database, space, concepts, today
+        self._embedder = embedder
 
     async def examine(self, principal: Principal, document_id: UUID) -> int:
         """Compare a document with its neighbours; its findings replace those of the last time. Gives their number.
@@ -94,7 +99,7 @@ class Health:
         return HealthReport(items=tuple(map(_item, shown)), counts=counts, next_cursor=next_cursor)
 
     async def _compare(self, principal: Principal, mine: Sequence[PassageRow], today: date) -> list[FindingRow]:
-        found, copies = list[FindingRow](), comparison.Copies(mine)
+        found, copies = list[comparison.Candidate](), comparison.Copies(mine)
         scope = partial(self._database.principal_scope, principal, durable=False)
         for start in range(0, len(mine), _AT_ONCE):
             batch = mine[start : start + _AT_ONCE]
@@ -107,11 +112,12 @@ class Health:
                 async with scope() as tx:
                     weight = comparison.weigh_by(words, *await count_words(tx, folded=True, on=today))
                 pairs = [(readings[one.chunk_id], readings[one.passage.chunk_id], one.similarity) for one in near]
-                found += await asyncio.to_thread(comparison.contradiction_rows, pairs, weight)
+                found += await asyncio.to_thread(comparison.candidates, pairs, weight)
                 await asyncio.to_thread(copies.add, near, readings)
         async with scope() as tx:
             repeated = copies.rows(await lengths(tx, list(copies.shared), today))
-        return [*sorted(found, key=lambda one: (-one.score, one.finding_id))[:_FINDINGS], *repeated]
+        likely = comparison.contradiction_rows(await judge(found, self._embedder))
+        return [*sorted(likely, key=lambda one: (-one.score, one.finding_id))[:_FINDINGS], *repeated]
 
     def _read(self, passages: Iterable[PassageRow]) -> dict[UUID, Reading]:
         distinct = dict.fromkeys(passages)

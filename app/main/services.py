@@ -165,7 +165,7 @@ class Services:
         await self._rules.warm([agents.spec(name).exemplars.all for name in agents.names])
 
     def _open_ingestion(self, calibration: Calibration) -> None:
-        self.health = Health(self.database, calibration.space, concepts=concepts_in)
+        self.health = Health(self.database, calibration.space, concepts=concepts_in, embedder=self.embedder)
         balancing = Balancing(self.storage.addresses.owner)
         self._stack.push_async_callback(balancing.aclose)
 

@@ -20,6 +20,9 @@ class PassageRow(NamedTuple):
     section: str
     text: str
     lang: str
+    title: str
+    day: date
+    """When its document began to hold."""
 
 
 class Neighbour(NamedTuple):
@@ -49,8 +52,9 @@ def at_one_time(one: str, other: str) -> str:
         and coalesce({other}.effective_from, '-infinity') <= coalesce({one}.effective_to, 'infinity')"""
 
 
+_DAY = "coalesce(d.effective_from, d.created_at::date)"
 _PASSAGES = f"""
-select c.chunk_id, c.document_id, c.section, c.text, d.lang
+select c.chunk_id, c.document_id, c.section, c.text, d.lang, d.title, {_DAY} as day
 from chunks c join documents d on d.tenant_id = c.tenant_id and d.document_id = c.document_id
 where {readable("c")} and {in_force("c")} and c.document_id = $5
 order by c.version desc, c.position limit $6
@@ -76,7 +80,8 @@ near as materialized (
     ) n
     where n.distance <= -$8::float8
 )
-select near.chunk_id as mine, near.similarity, c.chunk_id, c.document_id, c.section, c.text, d.lang
+select near.chunk_id as mine, near.similarity, c.chunk_id, c.document_id, c.section, c.text, d.lang, d.title,
+    {_DAY} as day
 from near
 join chunks c on c.tenant_id = $1 and c.chunk_id = near.other_chunk_id
 join documents d on d.tenant_id = $1 and d.document_id = c.document_id

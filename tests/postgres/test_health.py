@@ -16,6 +16,7 @@ from pgvector import Vector
 
 from app.domain.health import HealthItem, HealthKind
 from app.domain.principal import SCOPES, Principal, Scope
+from app.embedding.cached import CachedEmbedder
 from app.errors import AppError, ErrorCode
 from app.ingestion.health import Health
 from app.reasoning.local.terms import concepts_in
@@ -112,8 +113,8 @@ class Shelf:
 
 
 @pytest.fixture
-def health(database: Database) -> Health:
-    return Health(database, SPACE, concepts=concepts_in, today=lambda _zone: TODAY)
+def health(database: Database, embedder: CachedEmbedder) -> Health:
+    return Health(database, SPACE, concepts=concepts_in, embedder=embedder, today=lambda _zone: TODAY)
 
 
 @pytest_asyncio.fixture
@@ -165,7 +166,8 @@ class TestExamine:
 
     async def test_finds_it_across_languages(self, health: Health, owner: Principal, shelf: Shelf) -> None:
         await shelf.publish("vi", LEAVE_14)
-        await health.examine(owner, await shelf.publish("en", LEAVE_EN, lang="en"))
+        earlier = datetime(2023, 1, 1, tzinfo=UTC)
+        await health.examine(owner, await shelf.publish("en", LEAVE_EN, lang="en", created_at=earlier))
         assert await contradictions(health, owner) == {frozenset({"vi", "en"})}
 
     async def test_says_nothing_of_what_completes_or_agrees(
