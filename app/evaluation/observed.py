@@ -99,7 +99,7 @@ def _weighed(told: Mapping[str, Any]) -> Weighed:
         winner=without_page(str(winner.get("url") or "")),
         loser=without_page(str(loser.get("url") or "")),
         decided=bool(told.get("decided")),
-        type=str(told.get("type") or ""),
+        type=str(told.get("conflict_type") or ""),
     )
 
 

@@ -50,7 +50,7 @@ def events(answer: str = "You have 12 days.", urls: Sequence[str] = (LEAVE,), **
 
 def conflict(winner: str, loser: str, *, decided: bool = True, type_: str = "") -> dict[str, Any]:
     sides = {name: {"url": url, "claim": f"{name} says"} for name, url in (("winner", winner), ("loser", loser))}
-    return {**sides, "decided": decided, "margin": 0.2, **({"type": type_} if type_ else {})}
+    return {**sides, "decided": decided, "margin": 0.2, **({"conflict_type": type_} if type_ else {})}
 
 
 def judged(asked: Question, told: Sequence[Event], forbidden: frozenset[str] = frozenset()) -> Verdict:
