@@ -109,6 +109,8 @@ class Quote(Record):
     text: str
     """Literally contained in ``passage.text`` (or in its section heading)."""
     score: float = Field(ge=0, le=1)
+    differs: float = Field(0.0, ge=0, le=1)
+    """Of a counterpart: how likely it gives another value than the first quote."""
 
 
 class Finding(Record):

@@ -14,10 +14,15 @@ from app import claims
 from app.claims.clashes import clashes
 from app.claims.kinds import ConflictKind, are_as_near, is_one_page, kind_of
 from app.claims.proposed import ReadClaim, paired_clashes, standing
-from app.claims.record import Text
+from app.claims.reading import sentences_of
+from app.claims.record import Clash, Text
+from app.claims.sentences import is_other_case, plain_claim
+from app.claims.statements import WORDING
 from app.domain.knowledge import Finding, Language, Quote
 from app.reasoning import Reasoner
 
+_DIFFERS = 0.5
+"""How likely a counterpart must give another value than the answer to stand against it."""
 LOG_AUTHORITY = "log"
 """Authority of quotes made from system log lines: what they count is no policy."""
 
@@ -111,7 +116,10 @@ def _between(one: _QuotedText, other: _QuotedText, proposals: Proposals) -> Iter
     mine, theirs = one.quote.passage, other.quote.passage
     if mine.language != theirs.language and not are_as_near(mine, theirs):
         return
-    found = clashes(one.finding.query, one.text, other.text, is_one_page=is_one_page(mine, theirs))
+    one_page = is_one_page(mine, theirs)
+    found = clashes(one.finding.query, one.text, other.text, is_one_page=one_page)
+    if not found and not one_page and _is_judged(one, other):
+        found = [_as_read(one, other)]
     if not found:
         found = paired_clashes(proposals.get(_key(one), ()), proposals.get(_key(other), ()), one.text, other.text)
     for clash in found:
@@ -121,3 +129,26 @@ def _between(one: _QuotedText, other: _QuotedText, proposals: Proposals) -> Iter
             Claim(other.quote, other.finding.agent, other.finding.query, clash.other),
             kind,
         )
+
+
+def _is_judged(one: _QuotedText, other: _QuotedText) -> bool:
+    """Whether the reader took one, a counterpart, for another value of what the other, an answer, tells."""
+    answer, beside = (other, one) if one.is_counterpart else (one, other)
+    return (
+        answer.finding is beside.finding and beside.is_counterpart and beside.quote.differs >= _DIFFERS
+        and answer.quote == answer.finding.quotes[0] and not is_other_case(*map(_with_title, (one, other)))
+    )  # fmt: skip
+
+
+def _with_title(said: _QuotedText) -> str:
+    return f"{said.quote.text} {said.quote.passage.title}"
+
+
+def _as_read(one: _QuotedText, other: _QuotedText) -> Clash:
+    return Clash(_whole_claim(one.quote.text), _whole_claim(other.quote.text), overlap=1.0)
+
+
+def _whole_claim(text: str) -> claims.Claim:
+    """A quote as one claim, as people read it."""
+    told = " ".join(sentence.text for sentence in sentences_of(text)) or text
+    return plain_claim(told, WORDING, frozenset({told}), (told,))

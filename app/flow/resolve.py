@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from uuid import UUID
 
 from langgraph.runtime import Runtime
 
@@ -193,9 +194,10 @@ def _sides(found: Disagreement, fallback_departments: AbstractSet[str]) -> list[
 async def without_losers(
     findings: tuple[Finding, ...], verdicts: Sequence[Verdict], reasoner: Reasoner, language: Language, least: float
 ) -> tuple[Finding, ...]:
-    """Findings that no longer state what was overruled: answered again from the passages that hold.
+    """Findings that no longer state what was overruled: what holds stands in its place.
 
-    A finding all of whose quotes were overruled is dropped; the conflict note still cites it.
+    Where no side can, it is answered again from the passages that are left. A finding without any is dropped; the
+    conflict note still cites it.
     """
     overruled = {verdict.loser.quote.passage.chunk_id for verdict in verdicts if verdict.decided}
     settled: list[Finding] = []
@@ -204,22 +206,30 @@ async def without_losers(
         kept = {q.passage.chunk_id: q.passage for q in said if q.passage.chunk_id not in overruled}
         if not overruled & {q.passage.chunk_id for q in finding.quotes}:
             settled.append(finding)
+        elif (told := with_winners(finding, verdicts, overruled)).found:
+            settled.append(told)
         elif kept:
             request = AnswerRequest(
                 query=finding.query, language=language, agent=finding.agent, index=finding.index,
                 passages=tuple(kept.values()), min_relevance_score=least,
             )  # fmt: skip
-            again = await reasoner.answer(request)
-            settled.append(again if again.found else answer_of_winners(finding, verdicts))
+            settled.append(await reasoner.answer(request))
     return tuple(settled)
 
 
-def answer_of_winners(finding: Finding, verdicts: Sequence[Verdict]) -> Finding:
-    """The finding in the words of the sides that hold, where nobody is sure enough to answer from them alone."""
-    decided = [verdict for verdict in verdicts if verdict.decided and verdict.winner.sentence]
+def with_winners(finding: Finding, verdicts: Sequence[Verdict], overruled: AbstractSet[UUID]) -> Finding:
+    """The finding with the side that holds in the place of each quote that was overruled; what else lies in an
+    overruled passage is left out. Nothing is found where nothing is left."""
     said = (*finding.quotes, *finding.counterparts)
-    about = (one.winner.quote for one in decided if one.winner.quote in said and one.loser.quote in said)
-    quotes = tuple(dict.fromkeys(about))
+    decided = [verdict for verdict in verdicts if verdict.decided and verdict.winner.sentence]
+    held = {one.loser.quote: one.winner.quote for one in decided if one.winner.quote in said}
+    quotes = tuple(
+        dict.fromkeys(
+            held.get(quote, quote)
+            for quote in finding.quotes
+            if quote in held or quote.passage.chunk_id not in overruled
+        )
+    )
     told = {"answer": "\n".join(quote.text for quote in quotes), "found": bool(quotes), "quotes": quotes}
     return finding.model_copy(update={**told, "evidence": evidence_of(quotes), "counterparts": ()})
 

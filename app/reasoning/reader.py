@@ -39,6 +39,9 @@ class Piece(Record):
     """Probability that this piece answers its part of the question."""
     part: int = 0
     """Position of the part it answers best."""
+    differs: float = Field(0.0, ge=0, le=1)
+    """How likely it tells another value than the best piece of its part, out of another document; 0 where not held
+    against it."""
     says: Says | None = None
     """What it surely says to a question for yes or no; None for other questions, and where it depends."""
 

@@ -1,4 +1,4 @@
-"""`python -m training.reader`: fits `plain_reader.npz` and `pairs.npz` of the reader without a language model.
+"""`python -m training.reader`: fits `plain_reader.npz`, `rivals.npz` and `pairs.npz`, the reader without a model.
 
 Everything goes through the real ingestion and retriever, so passages, ranks and near misses are those of the service.
 Trees and network are fitted on all but the company held out; how both are mixed, and how sure a first piece is, is
@@ -17,13 +17,16 @@ import numpy as np
 from rich.console import Console
 
 from app.embedding.onnx import OnnxEmbedder
+from app.reasoning.local.features import Numbers
 from app.retrieval.adapter import QuestionAdapter
 from bench.cases import Case, VectorsOnDisk, collect
+from training.reader.clauses import clause_rows
 from training.reader.data import TRAINING, Example, TokensOnDisk, examples_of, only_checks
 from training.reader.mixing import finish
 from training.reader.pairs import arrays_of, fit_pairs, read_by
 from training.reader.questions import adapter_for
-from training.reader.trees import fit_trees
+from training.reader.rivals import fit_rivals, misses_of, rows_of
+from training.reader.trees import fit_trees, stored
 
 
 async def examples(given: argparse.Namespace, out: Console) -> tuple[list[Example], str]:
@@ -51,12 +54,27 @@ def unseen(given: argparse.Namespace, company: str) -> QuestionAdapter | None:
     return None if company == given.held_out else adapter_for(company, given.cache)
 
 
+async def clauses(given: argparse.Namespace) -> list[tuple[Numbers, Numbers]]:
+    """Figures of the pairs of statements of every company that has some and is not held out."""
+    embedder = await asyncio.to_thread(OnnxEmbedder.open, given.models)
+    read = TokensOnDisk(embedder, given.cache / "reader-tokens.pkl")
+    paths = sorted(given.companies.glob("*/clauses.jsonl"))
+    try:
+        own = [path for path in paths if path.parent.name in given.train and path.parent.name != given.held_out]
+        return [await clause_rows(path, read, embedder.count_tokens) for path in own]
+    finally:
+        await embedder.aclose()
+
+
 def run(given: argparse.Namespace, out: Console) -> None:
     """Fit what is not held out, mix and calibrate on what is, report, write."""
     given.cache.mkdir(parents=True, exist_ok=True)
     found, model = asyncio.run(examples(given, out))
     own = [one for one in found if not only_checks(one.case, given.held_out)]
     trees = fit_trees(own, given.trees)
+    pairs = [rows_of(own, misses_of(given.companies)), *asyncio.run(clauses(given))]
+    rows, labels = (np.concatenate(part) for part in zip(*pairs, strict=True))
+    np.savez_compressed(given.rivals, **stored(fit_rivals(rows, labels)))
     net = fit_pairs(own, given.steps, out)
     np.savez_compressed(given.pairs, **arrays_of(net))
     checks = [one for one in found if only_checks(one.case, given.held_out)]
@@ -76,6 +94,7 @@ def main() -> None:
     parser.add_argument("--models", type=Path, default=Path(".conclave/models"))
     parser.add_argument("--cache", type=Path, default=Path(".conclave/bench"))
     parser.add_argument("--out", type=Path, default=Path("app/reasoning/local/plain_reader.npz"))
+    parser.add_argument("--rivals", type=Path, default=Path("app/reasoning/local/rivals.npz"))
     parser.add_argument("--pairs", type=Path, default=Path("app/embedding/pairs.npz"))
     run(parser.parse_args(), Console(width=170))
 

@@ -11,10 +11,9 @@ from rich.console import Console
 from rich.table import Table
 
 from app.reasoning.local.features import Numbers
-from app.reasoning.local.plain_reader import Trees
 from bench.cases import COMPANY
 from training.reader.data import Example
-from training.reader.trees import compared, scored, trees_of
+from training.reader.trees import compared, scored, stored, trees_of
 
 ReadBy = Callable[[Sequence[Example], Sequence[Sequence[int]]], list[Numbers]]
 """The network's log probabilities of the chosen pieces of each example."""
@@ -139,10 +138,7 @@ def report(title: str, examples: Sequence[Example], held: Sequence[Scores], fitt
 
 def written(trees: lightgbm.Booster, fitted: Fitted, model: str, path: Path) -> None:
     """Write the weight file of the trees and of what goes with them."""
-    told = trees_of(trees.dump_model()["tree_info"])
-    narrow = {"roots": np.uint16, "columns": np.int8, "below": np.uint16, "above": np.uint16}
-    arrays = {name: getattr(told, name) for name in Trees.__dataclass_fields__}
-    small = {name: array.astype(narrow.get(name, array.dtype)) for name, array in arrays.items()}
+    small = stored(trees_of(trees.dump_model()["tree_info"]))
     np.savez_compressed(path, **small, **fitted._asdict(), model=np.array(model), version=np.array(VERSION))
 
 

@@ -7,7 +7,8 @@ import lightgbm
 import numpy as np
 
 from app.reasoning.local.features import Numbers, with_cosines
-from app.reasoning.local.plain_reader import COMPARED, Trees
+from app.reasoning.local.plain_reader import COMPARED
+from app.reasoning.local.trees import Trees
 from training.reader.data import SEED, Example, masses
 
 _SETTINGS = {
@@ -75,3 +76,10 @@ def trees_of(told: Sequence[dict[str, Any]]) -> Trees:
 
     nodes["roots"] = [add(tree["tree_structure"]) for tree in told]
     return Trees.read({name: np.array(values) for name, values in nodes.items()})
+
+
+def stored(trees: Trees) -> dict[str, Any]:
+    """The arrays of a weight file, as narrow as they may be."""
+    narrow = {"roots": np.uint16, "columns": np.int8, "below": np.uint16, "above": np.uint16}
+    arrays = {name: getattr(trees, name) for name in Trees.__dataclass_fields__}
+    return {name: array.astype(narrow.get(name, array.dtype)) for name, array in arrays.items()}

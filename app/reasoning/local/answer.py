@@ -26,8 +26,9 @@ _LISTED = 0.4
 """Share of the best piece's probability that its list or table must have on average to be told whole."""
 _BESIDE = 0.45
 """The same for a sentence beside it in its paragraph."""
-_RIVALS, _RIVAL = 4, 0.01
-"""Pieces of other documents that are held against the best one, and the least share of its probability they need."""
+_RIVALS, _RIVAL, _DIFFERS = 4, 0.01, 0.5
+"""Pieces of other documents that are held against the best one, the least share of its probability they need, and how
+likely they must give another value to stand against it."""
 _PART = 0.5
 """Share of the best piece's probability that the best one of another part of the question needs."""
 _MAX_CHARS = 1_100
@@ -125,7 +126,8 @@ def _closest(reading: Reading) -> tuple[Quote, ...]:
     for piece in reading.pieces:
         other = _quote(piece, (piece.start, piece.end))
         is_near = piece.answers >= _AS_CLOSE * reading.pieces[0].answers
-        if is_near and len(quotes) < _CLOSEST and not any(_holds(one, other) for one in quotes):
+        is_told = piece.differs >= _DIFFERS or any(_holds(one, other) for one in quotes)
+        if is_near and len(quotes) < _CLOSEST and not is_told:
             quotes.append(other)
     return tuple(quotes)
 
@@ -140,8 +142,10 @@ def rivals_of(reading: Reading) -> tuple[Quote, ...]:
         document = piece.passage.document_id
         is_near = piece.part == best.part and piece.answers >= _RIVAL * best.answers
         if is_near and document != best.passage.document_id and piece.passage.is_document:
-            found.setdefault(document, _quote(piece, (piece.start, piece.end)))
-    return tuple(found.values())[:_RIVALS]
+            quote = _quote(piece, (piece.start, piece.end)).model_copy(update={"differs": piece.differs})
+            if document not in found or found[document].differs < _DIFFERS <= piece.differs:
+                found[document] = quote
+    return tuple(sorted(found.values(), key=lambda quote: quote.differs < _DIFFERS))[:_RIVALS]
 
 
 def _quote(piece: Piece, span: tuple[int, int]) -> Quote:

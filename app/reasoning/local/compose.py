@@ -135,13 +135,18 @@ def _without_repetition(
             own = [quote for quote in finding.quotes if _key(quote) not in seen]
             settled = [quote for quote in own if not _is_disputed(quote, disputed)]
             seen |= {_key(quote) for quote in own}
-            if finding.answer == render(finding.quotes) or len(settled) < len(own):
+            if _is_of_quotes(finding) or len(settled) < len(own):
                 fresh += settled
             elif own or not finding.quotes:
                 texts.append(finding.answer)
         told_text = "\n\n".join(filter(None, [_attributed(fresh, language), *dict.fromkeys(texts)]))
         lead = _caution(group, language) if told_text else ""
         yield group, f"{lead}\n\n{told_text}" if lead else told_text
+
+
+def _is_of_quotes(finding: Finding) -> bool:
+    """Whether the answer is the quotes and nothing else."""
+    return finding.answer in (render(finding.quotes), "\n".join(quote.text for quote in finding.quotes))
 
 
 def _caution(group: _Told, language: Language) -> str:

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from io import BytesIO
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from cachetools import LRUCache
 
 from app.embedding import Embedder, EmbeddingUnavailable, TokenReader, Tokens
 from app.embedding.pairs import PairScores, stored_net
 from app.reasoning.local.features import Asked, Candidate, Numbers, candidates_of, features_of, with_cosines
+from app.reasoning.local.rivals import RIVALS, chances_of
 from app.reasoning.local.terms import bag_of
+from app.reasoning.local.trees import Trees
 from app.reasoning.reader import Piece, Reading, ReadRequest, Says
 
 COMPARED = 12
@@ -32,41 +32,10 @@ _ASKED = 100
 """Questions kept: every department reads the same one."""
 SAYS: tuple[Says | None, ...] = (None, "yes", "no")
 _SURE_OF_SAYING = 0.9
-_LEAF = -1
+_RIVAL = 0.01
+"""Least share of the first piece's probability that a piece needs to be held against it."""
 _OF_ANOTHER = 0.6
 """The most a reading is sure whose passage lacks a name of the question: it may answer for something else."""
-
-
-@dataclass(frozen=True)
-class Trees:
-    """Boosted trees laid end to end; of each node its column, its limit, where to go, and what a leaf adds."""
-
-    roots: npt.NDArray[np.intp]
-    columns: npt.NDArray[np.intp]
-    """The column a node looks at; -1 for a leaf."""
-    limits: Numbers
-    below: npt.NDArray[np.intp]
-    """The next node for a figure up to the limit."""
-    above: npt.NDArray[np.intp]
-    missing_below: npt.NDArray[np.bool_]
-    """Whether a figure that is not there counts as one up to the limit."""
-    values: Numbers
-
-    @classmethod
-    def read(cls, arrays: Mapping[str, Any]) -> "Trees":
-        """From arrays under the names of the fields, as a weight file holds them."""
-        kinds = {"limits": np.float64, "values": np.float64, "missing_below": np.bool_}
-        return cls(**{name: arrays[name].astype(kinds.get(name, np.intp)) for name in cls.__dataclass_fields__})
-
-    def score(self, rows: Numbers) -> Numbers:
-        """The sum of the leaves that each row ends in (log odds); figures may be missing (nan)."""
-        at = np.tile(self.roots, (len(rows), 1))
-        row = np.arange(len(rows))[:, None]
-        while (inner := self.columns[at] != _LEAF).any():
-            figures = rows[row, np.where(inner, self.columns[at], 0)]
-            goes_below = np.where(np.isnan(figures), self.missing_below[at], figures <= self.limits[at])
-            at = np.where(inner, np.where(goes_below, self.below[at], self.above[at]), at)
-        return np.asarray(self.values[at].sum(axis=1))
 
 
 @dataclass(frozen=True)
@@ -107,6 +76,8 @@ class Measured:
     """Whether the bundled model was there; if so the pieces that it read come first."""
     says: Sequence[Says | None]
     """What each piece surely says to a question for yes or no."""
+    tokens: Mapping[tuple[str, str], Tokens]
+    """Of the pieces that were read together with the question, by `Candidate.read`."""
 
 
 class PlainReader:
@@ -131,15 +102,31 @@ class PlainReader:
         for part, text in enumerate(request.parts or (request.question,)):
             measured = await self.measure(request, text, candidates)
             chances = self.chances(measured)
-            for candidate, answers, says in zip(measured.candidates, chances, measured.says, strict=True):
+            differs = await asyncio.to_thread(self._differing, measured, chances)
+            told = zip(measured.candidates, chances, measured.says, differs, strict=True)
+            for candidate, answers, says, other in told:
                 unit, key = candidate.unit, (candidate.passage.chunk_id, candidate.unit.start)
                 if key not in best or best[key].answers < answers:
                     best[key] = Piece(
                         passage=candidate.passage, start=unit.start, end=unit.end, answers=float(answers), part=part,
-                        says=says,
+                        says=says, differs=other,
                     )  # fmt: skip
         ranked = sorted(best.values(), key=lambda piece: -piece.answers)
         return Reading(pieces=tuple(ranked), confidence=ranked[0].answers)
+
+    def _differing(self, measured: Measured, chances: Numbers) -> list[float]:
+        """How likely each piece tells another value than the first one does; 0 for what is not a rival of it."""
+        found, first = [0.0] * len(chances), measured.candidates[0]
+        rivals = [
+            at for at, one in enumerate(measured.candidates)
+            if one.read in measured.tokens and one.passage.document_id != first.passage.document_id
+            and chances[at] >= _RIVAL * chances[0]
+        ][:RIVALS]  # fmt: skip
+        if first.read in measured.tokens and rivals:
+            others = [measured.candidates[at] for at in rivals]
+            for at, chance in zip(rivals, chances_of(measured.asked, first, others, measured.tokens), strict=True):
+                found[at] = chance
+        return found
 
     async def measure(self, request: ReadRequest, text: str, candidates: Sequence[Candidate]) -> Measured:
         """The pieces scored for one part of the question."""
@@ -150,8 +137,9 @@ class PlainReader:
         chosen = np.argsort(-scores, kind="stable")[:COMPARED]
         says: list[Says | None] = [None] * len(candidates)
         read = await self._read_together(text, [candidates[at] for at in chosen])
+        tokens: Mapping[tuple[str, str], Tokens] = {}
         if read is not None:
-            cosines[chosen], told = read
+            cosines[chosen], told, tokens = read
             compared = self._weights.trees.score(with_cosines(features, cosines))[chosen]
             mixed = self._weights.mix @ np.stack([compared, told.answers])
             # A piece that was not compared cannot stand before one that was.
@@ -161,7 +149,7 @@ class PlainReader:
                 says[at] = _said(chances)
         order = np.argsort(-scores, kind="stable")
         ranked = [says[at] for at in order]
-        return Measured(asked, [candidates[at] for at in order], scores[order], read is not None, ranked)
+        return Measured(asked, [candidates[at] for at in order], scores[order], read is not None, ranked, tokens)
 
     def chances(self, measured: Measured) -> Numbers:
         """How likely each piece answers, 0–1, in the order of the scores."""
@@ -169,9 +157,11 @@ class PlainReader:
         sure = np.asarray(1 / (1 + np.exp(-np.clip(constant + factor * measured.scores, -30, 30))))
         return sure * min(1.0, _OF_ANOTHER / sure[0]) if _lacks_a_name(measured) else sure
 
-    async def _read_together(self, text: str, candidates: Sequence[Candidate]) -> tuple[Numbers, PairScores] | None:
-        """Cosines of the question with the pieces, and what is made of both together; None where the bundled model is
-        not to be had or another one made the vectors."""
+    async def _read_together(
+        self, text: str, candidates: Sequence[Candidate]
+    ) -> tuple[Numbers, PairScores, Mapping[tuple[str, str], Tokens]] | None:
+        """Cosines of question and pieces, what is made of both together, and the pieces' tokens; None where the
+        bundled model is not to be had or another one made the vectors."""
         if self._embedder.model != self._weights.model or not isinstance(self._embedder, TokenReader):
             return None
         wanted = [one.read for one in candidates]
@@ -187,7 +177,7 @@ class PlainReader:
         self._read.update({piece: rows[piece] for piece in missing})
         pieces = [rows[piece] for piece in wanted]
         told = await asyncio.to_thread(self._net.read, question, pieces)
-        return np.asarray(np.stack([piece.vector for piece in pieces]) @ question.vector, np.float64), told
+        return np.asarray(np.stack([piece.vector for piece in pieces]) @ question.vector, np.float64), told, rows
 
 
 def _said(chances: Numbers) -> Says | None:

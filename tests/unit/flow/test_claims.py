@@ -2,6 +2,7 @@ from typing import Any
 
 import pytest
 
+from app.domain.knowledge import Quote
 from app.flow.claims import disagreements
 from tests.factories import finding, passage
 
@@ -50,3 +51,26 @@ class TestDisagreements:
         one = finding(passage("Công tác phí là 400.000 đồng mỗi ngày.", document="a"), agent="hr")
         other = finding(passage("Công tác phí là 350.000 đồng mỗi ngày.", document="b"), agent="general")
         assert len(disagreements((one, other))) == 1
+
+
+class TestJudgedCounterparts:
+    """A counterpart that the reader took for another value is a disagreement whatever its words."""
+
+    def sides(self, differs: float, one: str, other: str, **changes: Any) -> set[str]:
+        answer, beside = passage(one, document="a"), passage(other, document="b", **changes)
+        counterpart = Quote(passage=beside, text=beside.text, score=0.9, differs=differs)
+        both = finding(answer).model_copy(update={"counterparts": (counterpart,)})
+        return {side.sentence for found in disagreements((both,)) for side in (found.one, found.other)}
+
+    @pytest.mark.parametrize(("differs", "is_told"), [(0.5, True), (0.49, False)])
+    def test_counts_from_even_chances(self, differs: float, *, is_told: bool) -> None:
+        one, other = "Đi muộn không bị trừ tiền.", "Phạt theo bậc."
+        assert self.sides(differs, one, other) == ({one, other} if is_told else set())
+
+    def test_versions_of_one_page_are_left_to_the_rules(self) -> None:
+        one, other = "Văn phòng Hà Nội có bếp chung rộng rãi.", "Văn phòng Hà Nội có bếp chung yên tĩnh."
+        assert self.sides(0.9, one, other) == {one, other}
+        assert not self.sides(0.9, one, other, title="a")
+
+    def test_rules_for_other_people_both_hold(self) -> None:
+        assert not self.sides(0.9, "Full-time staff are paid monthly.", "Part-time staff: weekly pay.")

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from app.domain.knowledge import Finding, Quote
 from app.embedding.cached import CachedEmbedder
 from app.flow.claims import disagreements
-from app.flow.resolve import Verdict, answer_of_winners, cited, judge, surest, without_losers
+from app.flow.resolve import Verdict, cited, judge, surest, with_winners, without_losers
 from app.flow.state import FlowLimits
 from app.reasoning.local import LocalReasoner
 from tests.factories import finding, passage
@@ -201,7 +201,7 @@ class TestWithoutLosers:
 
     def test_the_winners_words_stand_in_where_nobody_is_sure(self, changed: Finding) -> None:
         verdicts = [judge(found, LIMITS, set()) for found in disagreements((changed,))]
-        told = answer_of_winners(changed, verdicts)
+        told = with_winners(changed, verdicts, {one.loser.quote.passage.chunk_id for one in verdicts})
         assert told.answer == changed.counterparts[0].text
         assert [quote.passage.external_id for quote in told.quotes] == ["new"]
 
