@@ -1,5 +1,6 @@
 """How much of the code a plain question passes through: whoever follows one must not have to read the whole house."""
 
+import gc
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -26,6 +27,7 @@ def entered_files() -> Iterator[dict[str, set[str]]]:
         if event == "call" and name.startswith(APP):
             found.setdefault(name.removeprefix(f"{APP}/"), set()).add(frame.f_code.co_qualname)
 
+    gc.collect()  # what other tests left must not be closed in the body
     sys.setprofile(note)
     try:
         yield found

@@ -15,8 +15,8 @@ import lightgbm
 import numpy as np
 
 from app.reasoning.local.features import Asked, Candidate, Numbers, candidates_of
+from app.reasoning.local.plain_reader import Trees
 from app.reasoning.local.rivals import COLUMNS, measured
-from app.reasoning.local.trees import Trees
 from bench.cases import COMPANY
 from bench.corpora import read_lines
 from training.reader.data import SEED, Example

@@ -7,8 +7,7 @@ import lightgbm
 import numpy as np
 
 from app.reasoning.local.features import Numbers, with_cosines
-from app.reasoning.local.plain_reader import COMPARED
-from app.reasoning.local.trees import Trees
+from app.reasoning.local.plain_reader import COMPARED, Trees
 from training.reader.data import SEED, Example, masses
 
 _SETTINGS = {

@@ -12,16 +12,17 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from io import BytesIO
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from cachetools import LRUCache
 
 from app.embedding import Embedder, EmbeddingUnavailable, TokenReader, Tokens
 from app.embedding.pairs import PairScores, stored_net
 from app.reasoning.local.features import Asked, Candidate, Numbers, candidates_of, features_of, with_cosines
-from app.reasoning.local.rivals import RIVALS, chances_of
+from app.reasoning.local.rivals import RIVALS, figures_of
 from app.reasoning.local.terms import bag_of
-from app.reasoning.local.trees import Trees
 from app.reasoning.reader import Piece, Reading, ReadRequest, Says
 
 COMPARED = 12
@@ -32,10 +33,43 @@ _ASKED = 100
 """Questions kept: every department reads the same one."""
 SAYS: tuple[Says | None, ...] = (None, "yes", "no")
 _SURE_OF_SAYING = 0.9
+_LEAF = -1
 _RIVAL = 0.01
 """Least share of the first piece's probability that a piece needs to be held against it."""
 _OF_ANOTHER = 0.6
 """The most a reading is sure whose passage lacks a name of the question: it may answer for something else."""
+
+
+@dataclass(frozen=True)
+class Trees:
+    """Boosted trees laid end to end; of each node its column, its limit, where to go, and what a leaf adds."""
+
+    roots: npt.NDArray[np.intp]
+    columns: npt.NDArray[np.intp]
+    """The column a node looks at; -1 for a leaf."""
+    limits: Numbers
+    below: npt.NDArray[np.intp]
+    """The next node for a figure up to the limit."""
+    above: npt.NDArray[np.intp]
+    missing_below: npt.NDArray[np.bool_]
+    """Whether a figure that is not there counts as one up to the limit."""
+    values: Numbers
+
+    @classmethod
+    def read(cls, arrays: Mapping[str, Any]) -> "Trees":
+        """From arrays under the names of the fields, as a weight file holds them."""
+        kinds = {"limits": np.float64, "values": np.float64, "missing_below": np.bool_}
+        return cls(**{name: arrays[name].astype(kinds.get(name, np.intp)) for name in cls.__dataclass_fields__})
+
+    def score(self, rows: Numbers) -> Numbers:
+        """The sum of the leaves that each row ends in (log odds); figures may be missing (nan)."""
+        at = np.tile(self.roots, (len(rows), 1))
+        row = np.arange(len(rows))[:, None]
+        while (inner := self.columns[at] != _LEAF).any():
+            figures = rows[row, np.where(inner, self.columns[at], 0)]
+            goes_below = np.where(np.isnan(figures), self.missing_below[at], figures <= self.limits[at])
+            at = np.where(inner, np.where(goes_below, self.below[at], self.above[at]), at)
+        return np.asarray(self.values[at].sum(axis=1))
 
 
 @dataclass(frozen=True)
@@ -62,6 +96,13 @@ def stored_weights() -> Weights:
             Trees.read(held), held["mix"], held["with_vectors"], held["words_alone"], str(held["model"]),
             str(held["version"]),
         )  # fmt: skip
+
+
+@cache
+def stored_rivals() -> Trees:
+    """The trees of the package that tell another value (`app.reasoning.local.rivals`)."""
+    with np.load(BytesIO(files(__package__).joinpath("rivals.npz").read_bytes())) as held:
+        return Trees.read(held)
 
 
 @dataclass(frozen=True)
@@ -124,8 +165,10 @@ class PlainReader:
         ][:RIVALS]  # fmt: skip
         if first.read in measured.tokens and rivals:
             others = [measured.candidates[at] for at in rivals]
-            for at, chance in zip(rivals, chances_of(measured.asked, first, others, measured.tokens), strict=True):
-                found[at] = chance
+            rows = figures_of(measured.asked, first, others, measured.tokens)
+            chances = 1 / (1 + np.exp(-stored_rivals().score(rows)))
+            for at, chance in zip(rivals, chances, strict=True):
+                found[at] = float(chance)
         return found
 
     async def measure(self, request: ReadRequest, text: str, candidates: Sequence[Candidate]) -> Measured:

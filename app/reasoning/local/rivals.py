@@ -7,9 +7,7 @@ Measured on both, their documents and the tokens the reader has read anyway, and
 import math
 from collections.abc import Mapping, Sequence
 from datetime import date
-from functools import cache, lru_cache
-from importlib.resources import files
-from io import BytesIO
+from functools import lru_cache
 
 import numpy as np
 
@@ -20,8 +18,7 @@ from app.claims.statements import aligned
 from app.domain.knowledge import Language, Passage
 from app.embedding import PIECE, Tokens
 from app.embedding.pairs import units_of
-from app.reasoning.local.features import Asked, Candidate
-from app.reasoning.local.trees import Trees
+from app.reasoning.local.features import Asked, Candidate, Numbers
 from app.text.language import content_words, fold
 
 RIVALS = 6
@@ -33,19 +30,12 @@ COLUMNS = (
 """Names of the columns of `measured`."""
 
 
-@cache
-def stored_rivals() -> Trees:
-    """The trees of the package."""
-    with np.load(BytesIO(files(__package__).joinpath("rivals.npz").read_bytes())) as held:
-        return Trees.read(held)
-
-
-def chances_of(
+def figures_of(
     asked: Asked, first: Candidate, others: Sequence[Candidate], tokens: Mapping[tuple[str, str], Tokens]
-) -> list[float]:
-    """How likely each of the others gives another value than the first piece, 0–1. CPU only."""
+) -> Numbers:
+    """The figures of each of the others held against the first piece, a row each. CPU only."""
     rows = [measured(asked.text, first, one, tokens[first.read], tokens[one.read]) for one in others]
-    return [float(chance) for chance in 1 / (1 + np.exp(-stored_rivals().score(np.array(rows, np.float64))))]
+    return np.array(rows, np.float64)
 
 
 def measured(question: str, one: Candidate, other: Candidate, mine: Tokens, theirs: Tokens) -> tuple[float, ...]:

@@ -7,8 +7,8 @@ import numpy as np
 from app.domain.knowledge import Passage
 from app.embedding import Embedder
 from app.reasoning.local.answer import rivals_of
-from app.reasoning.local.plain_reader import PlainReader
-from app.reasoning.local.rivals import COLUMNS, stored_rivals
+from app.reasoning.local.plain_reader import PlainReader, stored_rivals
+from app.reasoning.local.rivals import COLUMNS
 from app.reasoning.reader import Reading, ReadRequest
 from tests.factories import passage
 

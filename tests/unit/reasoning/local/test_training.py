@@ -12,8 +12,8 @@ from app.embedding import ASKED, CONTEXT, PIECE, Tokens
 from app.embedding.onnx import OnnxEmbedder
 from app.embedding.pairs import EXTRA, KINDS, PairNet, among
 from app.reasoning.local.features import FEATURES
+from app.reasoning.local.plain_reader import Trees
 from app.reasoning.local.rivals import COLUMNS
-from app.reasoning.local.trees import Trees
 from bench.cases import COMPANY, Case
 from tests.unit.reasoning.local.conftest import seed_passages
 from training.reader import mixing, rivals
