@@ -218,11 +218,17 @@ async def without_losers(
 
 
 def with_winners(finding: Finding, verdicts: Sequence[Verdict], overruled: AbstractSet[UUID]) -> Finding:
-    """The finding with the side that holds in the place of each quote that was overruled; what else lies in an
-    overruled passage is left out. Nothing is found where nothing is left."""
+    """Put the side that holds in the place of each overruled quote; a side that lost to a third one does not hold.
+
+    What else lies in an overruled passage is left out. Nothing is found where nothing is left.
+    """
     said = (*finding.quotes, *finding.counterparts)
     decided = [verdict for verdict in verdicts if verdict.decided and verdict.winner.sentence]
-    held = {one.loser.quote: one.winner.quote for one in decided if one.winner.quote in said}
+    held = {
+        one.loser.quote: one.winner.quote
+        for one in decided
+        if one.winner.quote in said and one.winner.quote.passage.chunk_id not in overruled
+    }
     quotes = tuple(
         dict.fromkeys(
             held.get(quote, quote)

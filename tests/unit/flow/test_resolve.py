@@ -205,6 +205,12 @@ class TestWithoutLosers:
         assert told.answer == changed.counterparts[0].text
         assert [quote.passage.external_id for quote in told.quotes] == ["new"]
 
+    def test_a_winner_that_lost_to_a_third_side_stands_in_for_nobody(self, changed: Finding) -> None:
+        [verdict] = [judge(found, LIMITS, set()) for found in disagreements((changed,))]
+        both = {side.quote.passage.chunk_id for side in (verdict.winner, verdict.loser)}
+        assert with_winners(changed, [verdict], {verdict.loser.quote.passage.chunk_id}).found
+        assert not with_winners(changed, [verdict], both).found
+
     def test_both_sides_are_cited(self, changed: Finding) -> None:
         verdicts = [judge(found, LIMITS, set()) for found in disagreements((changed,))]
         assert len(cited((changed,))) == 1
