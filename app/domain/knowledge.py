@@ -109,8 +109,8 @@ class Quote(Record):
     text: str
     """Literally contained in ``passage.text`` (or in its section heading)."""
     score: float = Field(ge=0, le=1)
-    differs: float = Field(0.0, ge=0, le=1)
-    """Of a counterpart: how likely it gives another value than the first quote."""
+    differs: bool = False
+    """Of a counterpart: whether it was read as another value of what the first quote tells."""
 
 
 class Finding(Record):

@@ -21,8 +21,6 @@ from app.claims.statements import WORDING
 from app.domain.knowledge import Finding, Language, Quote
 from app.reasoning import Reasoner
 
-_DIFFERS = 0.5
-"""How likely a counterpart must give another value than the answer to stand against it."""
 LOG_AUTHORITY = "log"
 """Authority of quotes made from system log lines: what they count is no policy."""
 
@@ -135,7 +133,7 @@ def _is_judged(one: _QuotedText, other: _QuotedText) -> bool:
     """Whether the reader took one, a counterpart, for another value of what the other, an answer, tells."""
     answer, beside = (other, one) if one.is_counterpart else (one, other)
     return (
-        answer.finding is beside.finding and beside.is_counterpart and beside.quote.differs >= _DIFFERS
+        answer.finding is beside.finding and beside.is_counterpart and beside.quote.differs
         and answer.quote == answer.finding.quotes[0] and not is_other_case(*map(_with_title, (one, other)))
     )  # fmt: skip
 

@@ -2,8 +2,8 @@
 (`app.reasoning.local.rivals`).
 
 Learnt on the questions of `bench/companies`: the piece that answers against those of other documents that were read
-with it. What an annotator named superseded gives another value; every other near miss, and what is only likely by its
-words, does not.
+with it. What an annotator named superseded gives another value; another piece that answers, every other near miss, and
+what is only likely by its words, does not.
 """
 
 import random
@@ -82,6 +82,6 @@ def _is(piece: Candidate, miss: dict[str, Any]) -> bool:
 
 
 def fit_rivals(rows: Numbers, labels: Numbers) -> Trees:
-    """The trees."""
+    """Fit trees to figures and labels of `rows_of`."""
     booster = lightgbm.train(_SETTINGS, lightgbm.Dataset(rows, labels), ROUNDS)
     return trees_of(booster.dump_model()["tree_info"])

@@ -15,6 +15,7 @@ from app.reasoning.local.intents import intents_of, sub_queries_of
 from app.reasoning.local.numbers import numbers_of
 from app.reasoning.local.pieces import Unit, units_of
 from app.reasoning.local.rendering import render
+from app.reasoning.local.rivals import RIVAL
 from app.reasoning.local.wording import sentences, titles_of
 from app.reasoning.reader import Piece, Reader, Reading, ReadRequest
 
@@ -26,9 +27,8 @@ _LISTED = 0.4
 """Share of the best piece's probability that its list or table must have on average to be told whole."""
 _BESIDE = 0.45
 """The same for a sentence beside it in its paragraph."""
-_RIVALS, _RIVAL, _DIFFERS = 4, 0.01, 0.5
-"""Pieces of other documents that are held against the best one, the least share of its probability they need, and how
-likely they must give another value to stand against it."""
+_RIVALS, _DIFFERS = 4, 0.5
+"""Pieces of other documents that are handed on as counterparts, and how likely one must give another value to differ."""
 _PART = 0.5
 """Share of the best piece's probability that the best one of another part of the question needs."""
 _MAX_CHARS = 1_100
@@ -140,12 +140,12 @@ def rivals_of(reading: Reading) -> tuple[Quote, ...]:
     found: dict[object, Quote] = {}
     for piece in reading.pieces:
         document = piece.passage.document_id
-        is_near = piece.part == best.part and piece.answers >= _RIVAL * best.answers
+        is_near = piece.part == best.part and piece.answers >= RIVAL * best.answers
         if is_near and document != best.passage.document_id and piece.passage.is_document:
-            quote = _quote(piece, (piece.start, piece.end)).model_copy(update={"differs": piece.differs})
-            if document not in found or found[document].differs < _DIFFERS <= piece.differs:
+            quote = _quote(piece, (piece.start, piece.end)).model_copy(update={"differs": piece.differs >= _DIFFERS})
+            if document not in found or quote.differs > found[document].differs:
                 found[document] = quote
-    return tuple(sorted(found.values(), key=lambda quote: quote.differs < _DIFFERS))[:_RIVALS]
+    return tuple(sorted(found.values(), key=lambda quote: not quote.differs))[:_RIVALS]
 
 
 def _quote(piece: Piece, span: tuple[int, int]) -> Quote:

@@ -21,7 +21,7 @@ from cachetools import LRUCache
 from app.embedding import Embedder, EmbeddingUnavailable, TokenReader, Tokens
 from app.embedding.pairs import PairScores, stored_net
 from app.reasoning.local.features import Asked, Candidate, Numbers, candidates_of, features_of, with_cosines
-from app.reasoning.local.rivals import RIVALS, figures_of
+from app.reasoning.local.rivals import RIVAL, RIVALS, figures_of
 from app.reasoning.local.terms import bag_of
 from app.reasoning.reader import Piece, Reading, ReadRequest, Says
 
@@ -34,8 +34,6 @@ _ASKED = 100
 SAYS: tuple[Says | None, ...] = (None, "yes", "no")
 _SURE_OF_SAYING = 0.9
 _LEAF = -1
-_RIVAL = 0.01
-"""Least share of the first piece's probability that a piece needs to be held against it."""
 _OF_ANOTHER = 0.6
 """The most a reading is sure whose passage lacks a name of the question: it may answer for something else."""
 
@@ -143,7 +141,7 @@ class PlainReader:
         for part, text in enumerate(request.parts or (request.question,)):
             measured = await self.measure(request, text, candidates)
             chances = self.chances(measured)
-            differs = await asyncio.to_thread(self._differing, measured, chances)
+            differs = await asyncio.to_thread(_differing, measured, chances)
             told = zip(measured.candidates, chances, measured.says, differs, strict=True)
             for candidate, answers, says, other in told:
                 unit, key = candidate.unit, (candidate.passage.chunk_id, candidate.unit.start)
@@ -154,22 +152,6 @@ class PlainReader:
                     )  # fmt: skip
         ranked = sorted(best.values(), key=lambda piece: -piece.answers)
         return Reading(pieces=tuple(ranked), confidence=ranked[0].answers)
-
-    def _differing(self, measured: Measured, chances: Numbers) -> list[float]:
-        """How likely each piece tells another value than the first one does; 0 for what is not a rival of it."""
-        found, first = [0.0] * len(chances), measured.candidates[0]
-        rivals = [
-            at for at, one in enumerate(measured.candidates)
-            if one.read in measured.tokens and one.passage.document_id != first.passage.document_id
-            and chances[at] >= _RIVAL * chances[0]
-        ][:RIVALS]  # fmt: skip
-        if first.read in measured.tokens and rivals:
-            others = [measured.candidates[at] for at in rivals]
-            rows = figures_of(measured.asked, first, others, measured.tokens)
-            chances = 1 / (1 + np.exp(-stored_rivals().score(rows)))
-            for at, chance in zip(rivals, chances, strict=True):
-                found[at] = float(chance)
-        return found
 
     async def measure(self, request: ReadRequest, text: str, candidates: Sequence[Candidate]) -> Measured:
         """The pieces scored for one part of the question."""
@@ -221,6 +203,22 @@ class PlainReader:
         pieces = [rows[piece] for piece in wanted]
         told = await asyncio.to_thread(self._net.read, question, pieces)
         return np.asarray(np.stack([piece.vector for piece in pieces]) @ question.vector, np.float64), told, rows
+
+
+def _differing(measured: Measured, answers: Numbers) -> list[float]:
+    """How likely each piece tells another value than the first one does; 0 for what is not held against it."""
+    found, first = [0.0] * len(measured.candidates), measured.candidates[0]
+    rivals = [
+        at for at, one in enumerate(measured.candidates)
+        if one.read in measured.tokens and one.passage.document_id != first.passage.document_id
+        and answers[at] >= RIVAL * answers[0]
+    ][:RIVALS]  # fmt: skip
+    if rivals:
+        rows = figures_of(measured.asked, first, [measured.candidates[at] for at in rivals], measured.tokens)
+        chances = 1 / (1 + np.exp(-stored_rivals().score(rows)))
+        for at, chance in zip(rivals, chances, strict=True):
+            found[at] = float(chance)
+    return found
 
 
 def _said(chances: Numbers) -> Says | None:

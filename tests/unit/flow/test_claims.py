@@ -56,21 +56,21 @@ class TestDisagreements:
 class TestJudgedCounterparts:
     """A counterpart that the reader took for another value is a disagreement whatever its words."""
 
-    def sides(self, differs: float, one: str, other: str, **changes: Any) -> set[str]:
+    def sides(self, one: str, other: str, *, differs: bool = True, **changes: Any) -> set[str]:
         answer, beside = passage(one, document="a"), passage(other, document="b", **changes)
         counterpart = Quote(passage=beside, text=beside.text, score=0.9, differs=differs)
         both = finding(answer).model_copy(update={"counterparts": (counterpart,)})
         return {side.sentence for found in disagreements((both,)) for side in (found.one, found.other)}
 
-    @pytest.mark.parametrize(("differs", "is_told"), [(0.5, True), (0.49, False)])
-    def test_counts_from_even_chances(self, differs: float, *, is_told: bool) -> None:
+    def test_only_what_was_read_as_another_value_counts(self) -> None:
         one, other = "Đi muộn không bị trừ tiền.", "Phạt theo bậc."
-        assert self.sides(differs, one, other) == ({one, other} if is_told else set())
+        assert self.sides(one, other, differs=True) == {one, other}
+        assert not self.sides(one, other, differs=False)
 
     def test_versions_of_one_page_are_left_to_the_rules(self) -> None:
         one, other = "Văn phòng Hà Nội có bếp chung rộng rãi.", "Văn phòng Hà Nội có bếp chung yên tĩnh."
-        assert self.sides(0.9, one, other) == {one, other}
-        assert not self.sides(0.9, one, other, title="a")
+        assert self.sides(one, other) == {one, other}
+        assert not self.sides(one, other, title="a")
 
     def test_rules_for_other_people_both_hold(self) -> None:
-        assert not self.sides(0.9, "Full-time staff are paid monthly.", "Part-time staff: weekly pay.")
+        assert not self.sides("Full-time staff are paid monthly.", "Part-time staff: weekly pay.")
