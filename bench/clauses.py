@@ -110,9 +110,9 @@ def company_of(path: Path) -> str:
     return path.parent.name if path.stem == "clauses" else path.stem
 
 
-def documents_of(company: str) -> tuple[SeedTenant, dict[str, DocumentDraft]]:
+def documents_of(company: str, companies: Path = COMPANIES) -> tuple[SeedTenant, dict[str, DocumentDraft]]:
     """The organisation, and its documents by ``DEPARTMENT/NAME``."""
-    folder = COMPANIES / company
+    folder = companies / company
     tenant = next(one for one in read_seed(folder) if one.name == company)
     by_id = {one.external_id: one for one in tenant.documents}
     found = {}
@@ -228,16 +228,16 @@ def show_told(found: dict[str, list[tuple[Row, Told]]], out: Console) -> None:
     out.print(table)
 
 
-async def asked(path: Path, out: Console) -> dict[str, list[tuple[Row, Told]]]:
+async def asked(path: Path, companies: Path, out: Console) -> dict[str, list[tuple[Row, Told]]]:
     """Ask all wordings of a file over its organisation, in an embedded database of its own."""
     company = company_of(path)
-    tenant, documents = documents_of(company)
+    tenant, documents = documents_of(company, companies)
     rows = {row.id: row for row in rows_of(path)}
     questions = [one for row in rows.values() for one in questions_of(row, tenant, documents)]
     base = offline(Settings())
     settings = base.model_copy(
         update={
-            "seed_dir": COMPANIES / company, "agents_dir": COMPANIES / "agents" / company,
+            "seed_dir": companies / company, "agents_dir": COMPANIES / "agents" / company,
             "data_dir": base.data_dir / "companies" / company, "database_url": SecretStr(""),
             "database_owner_url": SecretStr(""),
         }
@@ -258,16 +258,17 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", type=Path, nargs="+")
     parser.add_argument("--ask", action="store_true", help="ask all wordings through the whole flow")
+    parser.add_argument("--companies", type=Path, default=COMPANIES, help="where the organisations' documents lie")
     given, out = parser.parse_args(), Console()
     if given.ask:
         found: dict[str, list[tuple[Row, Told]]] = {}
         for path in given.files:
-            found |= asyncio.run(asked(path, Console(stderr=True)))
+            found |= asyncio.run(asked(path, given.companies, Console(stderr=True)))
         show_told(found, out)
         return
     pairs = []
     for path in given.files:
-        _, documents = documents_of(company_of(path))
+        _, documents = documents_of(company_of(path), given.companies)
         pairs += [(row, judged(row, documents)) for row in rows_of(path)]
     show_judged(pairs, out)
 

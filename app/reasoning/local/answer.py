@@ -28,7 +28,7 @@ _LISTED = 0.4
 _BESIDE = 0.45
 """The same for a sentence beside it in its paragraph."""
 _RIVALS, _DIFFERS = 4, 0.5
-"""Pieces of other documents that are handed on as counterparts, and how likely one must give another value to differ."""
+"""Pieces of other documents that are handed on as counterparts, and how likely one gives another value to differ."""
 _PART = 0.5
 """Share of the best piece's probability that the best one of another part of the question needs."""
 _MAX_CHARS = 1_100

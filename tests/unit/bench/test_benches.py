@@ -25,6 +25,7 @@ FILES = frozenset({"vi_table.csv", "md_movie-theater-booking-2024.pdf"})
 ROWS = 3
 """Of each file of JSON lines."""
 OWN: dict[str, tuple[str, str]] = {
+    "bench.clauses": ("--ask --companies {companies} {companies}/bank/clauses.jsonl", "answered at all"),
     "bench.hops": ("--rounds 2", "call"),
     "bench.ingest": ("--documents 2 --rounds 1 --no-fsync", "chunks/s"),
     "bench.logs": ("--lines 1000 --rounds 1", "Execution Time"),
@@ -66,17 +67,30 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     lines = [line for path in paths for line in path.read_text("utf-8").splitlines()]
     rows = [line for line in lines if all(any(one in name for one in known) for name in _wanted(line))]
     (seed / "questions.jsonl").write_text("\n".join(rows[:ROWS]) + "\n", "utf-8")
+    companies = _one_pair(folder / "companies")
     shared = folder / "eval"
     for path in SHARED.rglob("*") if SHARED.is_dir() else ():
         if path.is_file() and (path.parent.name != "files" or path.name in FILES):
             _copy_some(path, shared / path.relative_to(SHARED))
     data = warm(folder / "data")
     return {
+        "companies": str(companies),
         "data": str(data),
         "models": str(data / "models"),
         "seed": str(with_demo_people(seed.parent)),
         "eval": str(shared),
     }
+
+
+def _one_pair(folder: Path) -> Path:
+    """A company with one pair of statements and the two documents they stand in."""
+    source, made = ROOT / "bench" / "companies" / "bank", folder / "bank"
+    line = (source / "clauses.jsonl").read_text("utf-8").splitlines()[0]
+    for name in ("demo.toml", *(f"bank/{json.loads(line)[side]['document']}.md" for side in "ab")):
+        (made / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(source / name, made / name)
+    (made / "clauses.jsonl").write_text(line, "utf-8")
+    return folder
 
 
 def _wanted(line: str) -> list[str]:

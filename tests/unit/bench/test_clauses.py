@@ -38,7 +38,7 @@ def test_what_measures_does_not_train() -> None:
     [
         (CURRENT, False, (True, True, False, False, None)),
         (OLD, False, (True, False, True, False, None)),
-        (f"{CURRENT}\\n{OLD}", False, (True, True, True, False, None)),
+        (f"{CURRENT}\n{OLD}", False, (True, True, True, False, None)),
         (CURRENT, True, (True, True, False, True, True)),
     ],
 )
