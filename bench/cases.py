@@ -16,8 +16,7 @@ from app.embedding.cached import CachedEmbedder
 from app.ingestion.seed import read_demo
 from app.reasoning import AnswerRequest
 from app.reasoning.reader import Says
-from app.retrieval.adapter import QuestionAdapter
-from app.retrieval.ranking import load_calibration
+from app.retrieval.ranking import QuestionAdapter, load_calibration
 from app.retrieval.search import Retriever
 from app.text.diacritics import restored
 from app.text.language import fold, guess_language, is_unaccented_vietnamese, normalise

@@ -10,7 +10,10 @@ ordered by relevance and places: ``bench/retrieval.py`` measures that either alo
 import hashlib
 import math
 from collections.abc import Sequence
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cache, cached_property
+from importlib.resources import files
+from io import BytesIO
 from itertools import combinations
 from pathlib import Path
 from typing import NamedTuple
@@ -94,6 +97,39 @@ class Calibration(Record):
             return self.words.at(0.0, coverage)
         curve = self.unaccented if unaccented else self.accented
         return curve.at(similarity, coverage if same_language else max(coverage, self.assumed_coverage))
+
+
+@dataclass(frozen=True)
+class QuestionAdapter:
+    """A linear step that moves the vectors of questions nearer to passages that answer them; those of passages stay, so
+    nothing is embedded again. ``training/reader/questions.py`` fits it (docs/decisions/0032-question-adapter.md)."""
+
+    space: str
+    """`Calibration.space` of the vectors it was fitted on; it knows nothing of others."""
+    turn: Vectors
+    """Shape (dimensions, dimensions)."""
+    shift: Vectors
+    """Shape (dimensions,)."""
+
+    def move(self, questions: Vectors, space: str) -> Vectors:
+        """Questions, shape (questions, dimensions), moved and made of length 1; those of another space stay."""
+        if space != self.space or not len(questions):
+            return questions
+        moved = questions + questions @ self.turn.T + self.shift
+        return np.asarray(moved / np.linalg.norm(moved, axis=1, keepdims=True), np.float32)
+
+
+@cache
+def stored_adapter() -> QuestionAdapter:
+    """The adapter of the package."""
+    return read_adapter(files(__package__).joinpath("adapter.npz").read_bytes())
+
+
+def read_adapter(content: bytes) -> QuestionAdapter:
+    """An adapter from its file."""
+    with np.load(BytesIO(content)) as held:
+        turn, shift = (held[name].astype(np.float32) for name in ("turn", "shift"))
+        return QuestionAdapter(str(held["space"]), turn, shift)
 
 
 _UNFITTED = Calibration(

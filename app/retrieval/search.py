@@ -9,9 +9,18 @@ from typing import TypeVar
 from app.domain.knowledge import Passage, SearchPlan, SearchResult
 from app.domain.principal import Principal
 from app.embedding import Embedder, Vectors
-from app.retrieval.adapter import QuestionAdapter, stored_adapter
 from app.retrieval.cache import Area, CacheKey, CorpusView, ResultCache, Rights
-from app.retrieval.ranking import RANK_CONSTANT, Calibration, Legs, best_first, legs_of, telling_clauses, vector_leg
+from app.retrieval.ranking import (
+    RANK_CONSTANT,
+    Calibration,
+    Legs,
+    QuestionAdapter,
+    best_first,
+    legs_of,
+    stored_adapter,
+    telling_clauses,
+    vector_leg,
+)
 from app.retrieval.text import Question, read_question, weigh
 from app.storage.database import Database, Transaction
 from app.storage.search import (

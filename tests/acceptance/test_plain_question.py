@@ -1,5 +1,6 @@
 """How much of the code a plain question passes through: whoever follows one must not have to read the whole house."""
 
+import asyncio
 import gc
 import sys
 from collections.abc import Iterator
@@ -27,18 +28,27 @@ def entered_files() -> Iterator[dict[str, set[str]]]:
         if event == "call" and name.startswith(APP):
             found.setdefault(name.removeprefix(f"{APP}/"), set()).add(frame.f_code.co_qualname)
 
-    gc.collect()  # what other tests left must not be closed in the body
+    gc.disable()  # what other tests left must not be closed in the body
     sys.setprofile(note)
     try:
         yield found
     finally:
         sys.setprofile(None)
+        gc.enable()
+
+
+async def let_go() -> None:
+    """Collect what other tests left: a generator of theirs is closed by a task of its own, after this one."""
+    gc.collect()
+    for _turn in range(10):
+        await asyncio.sleep(0)
 
 
 async def test_a_plain_question_enters_few_files(small_services: Services) -> None:
     flow = small_services.rooms.flow
     async with working(small_services, DepartmentFlow(flow.ports, flow.limits)):
         await ask(small_services, "acme/lan", "Giá trị cốt lõi của công ty là gì?")  # what is made once is made
+        await let_go()
         with entered_files() as found:
             told = await ask(small_services, "acme/lan", "Chấm công hộ thì bị xử lý thế nào?")
     assert told.answer["outcome"] in ("answered", "partial")  # as sure as the weights are; the way is the same

@@ -11,8 +11,7 @@ from app.domain.knowledge import SearchResult
 from app.domain.principal import Principal
 from app.embedding.cached import CachedEmbedder
 from app.ingestion.pipeline import Ingestion
-from app.retrieval.adapter import stored_adapter
-from app.retrieval.ranking import load_calibration
+from app.retrieval.ranking import load_calibration, stored_adapter
 from app.retrieval.search import Retriever
 from app.storage.database import Database
 from app.text.language import fold

@@ -18,7 +18,7 @@ from rich.console import Console
 
 from app.embedding.onnx import OnnxEmbedder
 from app.reasoning.local.features import Numbers
-from app.retrieval.adapter import QuestionAdapter
+from app.retrieval.ranking import QuestionAdapter
 from bench.cases import Case, VectorsOnDisk, collect
 from training.reader.clauses import clause_rows
 from training.reader.data import TRAINING, Example, TokensOnDisk, examples_of, only_checks

@@ -26,8 +26,7 @@ from torch import nn
 from app.embedding import Vectors
 from app.embedding.onnx import OnnxEmbedder
 from app.ingestion.seed import read_seed
-from app.retrieval.adapter import QuestionAdapter, read_adapter
-from app.retrieval.ranking import Calibration, load_calibration
+from app.retrieval.ranking import Calibration, QuestionAdapter, load_calibration, read_adapter
 from app.storage.database import Database
 from app.text.language import words
 from bench.cases import Asking, VectorsOnDisk, asked_of_company, asked_of_xquad

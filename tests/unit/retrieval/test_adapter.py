@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from app.embedding.onnx import MODEL
-from app.retrieval.adapter import QuestionAdapter, stored_adapter
-from app.retrieval.ranking import load_calibration
+from app.retrieval.ranking import QuestionAdapter, load_calibration, stored_adapter
 
 QUESTIONS = np.eye(3, dtype=np.float32)[:2]
 
