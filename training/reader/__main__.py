@@ -1,10 +1,10 @@
-"""`python -m training.reader`: fits `plain_reader.npz`, `rivals.npz` and `pairs.npz`, the reader without a model.
+"""`python -m training.reader`: fits `plain_reader.npz` and `pairs.npz`, the reader without a model.
 
 Everything goes through the real ingestion and retriever, so passages, ranks and near misses are those of the service.
 Trees and network are fitted on all but the company held out; how both are mixed, and how sure a first piece is, is
 fitted on that company, which neither has seen. `python -m training.reader.questions` runs before it, with the same
-cache. Seeded. Needs LightGBM (extra ``training``) and torch (CPU); about two
-hours on two quiet cores. What was collected and read stays in `--cache` and is used again.
+cache; `python -m training.reader.rivals` stands for itself. Seeded. Needs LightGBM (extra ``training``) and torch
+(CPU); about two hours on two quiet cores. What was collected and read stays in `--cache` and is used again.
 """
 
 import argparse
@@ -17,16 +17,13 @@ import numpy as np
 from rich.console import Console
 
 from app.embedding.onnx import OnnxEmbedder
-from app.reasoning.local.features import Numbers
 from app.retrieval.ranking import QuestionAdapter
 from bench.cases import Case, VectorsOnDisk, collect
-from training.reader.clauses import clause_rows
 from training.reader.data import TRAINING, Example, TokensOnDisk, examples_of, only_checks
 from training.reader.mixing import finish
 from training.reader.pairs import arrays_of, fit_pairs, read_by
 from training.reader.questions import adapter_for
-from training.reader.rivals import fit_rivals, misses_of, rows_of
-from training.reader.trees import fit_trees, stored
+from training.reader.trees import fit_trees
 
 
 async def examples(given: argparse.Namespace, out: Console) -> tuple[list[Example], str]:
@@ -54,27 +51,12 @@ def unseen(given: argparse.Namespace, company: str) -> QuestionAdapter | None:
     return None if company == given.held_out else adapter_for(company, given.cache)
 
 
-async def clauses(given: argparse.Namespace) -> list[tuple[Numbers, Numbers]]:
-    """Figures of the pairs of statements of every company that has some and is not held out."""
-    embedder = await asyncio.to_thread(OnnxEmbedder.open, given.models)
-    read = TokensOnDisk(embedder, given.cache / "reader-tokens.pkl")
-    paths = sorted(given.companies.glob("*/clauses.jsonl"))
-    try:
-        own = [path for path in paths if path.parent.name in given.train and path.parent.name != given.held_out]
-        return [await clause_rows(path, read, embedder.count_tokens) for path in own]
-    finally:
-        await embedder.aclose()
-
-
 def run(given: argparse.Namespace, out: Console) -> None:
     """Fit what is not held out, mix and calibrate on what is, report, write."""
     given.cache.mkdir(parents=True, exist_ok=True)
     found, model = asyncio.run(examples(given, out))
     own = [one for one in found if not only_checks(one.case, given.held_out)]
     trees = fit_trees(own, given.trees)
-    pairs = [rows_of(own, misses_of(given.companies)), *asyncio.run(clauses(given))]
-    rows, labels = (np.concatenate(part) for part in zip(*pairs, strict=True))
-    np.savez_compressed(given.rivals, **stored(fit_rivals(rows, labels)))
     net = fit_pairs(own, given.steps, out)
     np.savez_compressed(given.pairs, **arrays_of(net))
     checks = [one for one in found if only_checks(one.case, given.held_out)]
@@ -94,7 +76,6 @@ def main() -> None:
     parser.add_argument("--models", type=Path, default=Path(".conclave/models"))
     parser.add_argument("--cache", type=Path, default=Path(".conclave/bench"))
     parser.add_argument("--out", type=Path, default=Path("app/reasoning/local/plain_reader.npz"))
-    parser.add_argument("--rivals", type=Path, default=Path("app/reasoning/local/rivals.npz"))
     parser.add_argument("--pairs", type=Path, default=Path("app/embedding/pairs.npz"))
     run(parser.parse_args(), Console(width=170))
 

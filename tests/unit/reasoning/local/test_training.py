@@ -1,7 +1,6 @@
 """Trees and network as they are read say what the libraries that fitted them say; a fit goes through from examples to
 weight files."""
 
-import json
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +13,7 @@ from app.embedding.pairs import EXTRA, KINDS, PairNet, among
 from app.reasoning.local.features import FEATURES
 from app.reasoning.local.plain_reader import Trees
 from app.reasoning.local.rivals import COLUMNS
-from bench.cases import COMPANY, Case
+from bench.cases import Case
 from tests.unit.reasoning.local.conftest import seed_passages
 from training.reader import mixing, rivals
 from training.reader import trees as fitting
@@ -125,39 +124,21 @@ class TestPairs:
 
 
 class TestRivals:
-    async def test_what_was_superseded_is_learnt_from_annotated_near_misses(
+    async def test_what_was_superseded_and_written_in_pairs_is_learnt(
         self, bundled: OnnxEmbedder, tmp_path: Path
     ) -> None:
         pytest.importorskip("lightgbm")
-        passages = seed_passages("acme/hr/annual-leave-2026", "acme/hr/annual-leave-2024")
-        asked = "Mỗi năm được nghỉ phép bao nhiêu ngày?"
-        gold = "Nhân viên chính thức được nghỉ 14 ngày phép năm"
-        old = "Nhân viên chính thức được nghỉ 12 ngày phép năm hưởng nguyên lương."
-        right = frozenset({passages[0].external_id})
-        case = Case(f"{COMPANY}x vi", "answerable", f"{COMPANY}x", asked, "vi", passages, ((gold,),), True, right)
-        (tmp_path / "x").mkdir()
-        row = {
-            "wordings": [asked],
-            "near_misses": [{"document": passages[-1].external_id, "quote": old, "why": "superseded"}],
-        }
-        (tmp_path / "x" / "questions.jsonl").write_text(json.dumps(row), "utf-8")
-        [one] = await examples_of([case], TokensOnDisk(bundled, tmp_path / "tokens.pkl"), QUIET)
-        rows, labels = rivals.rows_of([one], rivals.misses_of(tmp_path))
-        assert rows.shape == (len(labels), len(COLUMNS)) and 0 < labels.sum() < len(labels)
-        trees = rivals.fit_rivals(np.repeat(rows, 60, 0), np.repeat(labels, 60))
-        assert trees.score(rows)[labels > 0].min() > trees.score(rows)[labels == 0].max()
-        assert Trees.read(fitting.stored(trees)).score(rows) == pytest.approx(trees.score(rows))
-
-    async def test_pairs_of_statements_are_measured_in_both_orders_under_every_wording(
-        self, bundled: OnnxEmbedder, tmp_path: Path
-    ) -> None:
-        pytest.importorskip("lightgbm")
-        clauses = pytest.importorskip("training.reader.clauses")
-        path = tmp_path / "bank" / "clauses.jsonl"
-        path.parent.mkdir()
-        source = Path(__file__).parents[4] / "bench" / "companies" / "bank" / "clauses.jsonl"
-        path.write_text("\n".join(source.read_text("utf-8").splitlines()[:2]), "utf-8")
+        companies = Path(__file__).parents[4] / "bench" / "companies"
         read = TokensOnDisk(bundled, tmp_path / "tokens.pkl")
-        rows, labels = await clauses.clause_rows(path, read, bundled.count_tokens)
-        assert rows.shape == (6, len(COLUMNS)) and labels.tolist() == [1.0] * 6  # one quote is no whole piece
-        assert rows[0, COLUMNS.index("asked_one")] == rows[1, COLUMNS.index("asked_other")]
+        held = rivals.held_of("bank", companies, bundled.count_tokens)
+        assert {"superseded", "agreement", "other_case", ""} <= {one.kind for one in held}
+        assert all(one.one.passage.document_id != one.other.passage.document_id for one in held)
+        few = [one for kind in ("superseded", "agreement", "") for one in held if one.kind == kind][::25]
+        pairs = await rivals.measured_pairs(few, read)
+        assert len(pairs) == 2 * len(few) and {len(one.row) for one in pairs} == {len(COLUMNS)}
+        assert pairs[0].row[COLUMNS.index("asked_one")] == pairs[1].row[COLUMNS.index("asked_other")]
+        trees = rivals.fit_rivals(pairs * 10, 8.0)
+        rows, differs = np.array([one.row for one in pairs]), np.array([one.differs for one in pairs])
+        assert 0 < differs.sum() < len(differs)
+        assert trees.score(rows)[differs].mean() > trees.score(rows)[~differs].mean() + 1
+        assert Trees.read(fitting.stored(trees)).score(rows) == pytest.approx(trees.score(rows))
