@@ -86,49 +86,56 @@ class SharedSecret:
 class PublishedKeys:
     """The public keys of an identity provider, fetched off the event loop and kept for a bounded time.
 
-    A key set is asked for again after a minute, or at once for an unknown ``kid`` (at most every ten seconds). When
-    the provider cannot be reached the last set serves for another quarter of an hour, then nobody gets in.
+    A key set is believed for a minute and asked for at once for an unknown ``kid`` (at most every ten seconds). While
+    the provider cannot be reached the last set serves for a quarter of an hour, then nobody gets in.
     """
 
     algorithms = ["RS256", "ES256"]
 
-    def __init__(self, url: str, *, fresh_seconds: float = 60, stale_seconds: float = 900, retry_seconds: float = 10):
-        self._client = jwt.PyJWKClient(url, cache_jwk_set=False, timeout=5)
+    def __init__(
+        self, url: str, *, fresh_seconds: float = 60, stale_seconds: float = 900, retry_seconds: float = 10,
+        clock: Callable[[], float] = time.monotonic,
+    ):  # fmt: skip
+        self._client, self._clock = jwt.PyJWKClient(url, cache_jwk_set=False, timeout=5), clock
         self._fresh_seconds, self._stale_seconds, self._retry_seconds = fresh_seconds, stale_seconds, retry_seconds
         self._keys: dict[str, jwt.PyJWK] = {}
         self._fetched_at = self._tried_at = float("-inf")
+        self._is_away = False
         self._fetching = asyncio.Lock()
         self._renewal: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._renewal.set_result(None)
 
     async def key(self, kid: str | None) -> Key:
-        """The published key called `kid`. Waits for the network only when the key is unknown or its set outworn."""
+        """The published key called `kid`. Waits for the network when the key is unknown or its set outworn; of a
+        provider that is away only the first caller does."""
         if kid is None:
             raise jwt.InvalidTokenError("a token names its key")
-        if not self._holds(kid):
+        is_outworn = self._clock() - self._fetched_at > self._fresh_seconds
+        if not self._holds(kid) or (is_outworn and not self._is_away):
             await self._refresh()
-        elif time.monotonic() - self._fetched_at > self._fresh_seconds and self._renewal.done():
+        elif is_outworn and self._renewal.done():
             self._renewal = asyncio.ensure_future(self._refresh())
         if not self._holds(kid):
             raise jwt.InvalidTokenError("no such key")
         return self._keys[kid]
 
     def _holds(self, kid: str) -> bool:
-        return kid in self._keys and time.monotonic() - self._fetched_at <= self._stale_seconds
+        return kid in self._keys and self._clock() - self._fetched_at <= self._stale_seconds
 
     async def _refresh(self) -> None:
         async with self._fetching:
-            if time.monotonic() - self._tried_at < self._retry_seconds:
+            if self._clock() - self._tried_at < self._retry_seconds:
                 return
+            self._is_away = True
             try:
                 keys = await asyncio.to_thread(self._client.get_signing_keys)
             except (jwt.PyJWTError, OSError, ValueError) as error:
                 _log.warning("key_set_unavailable", error_class=type(error).__name__)
             else:
                 self._keys = {key.key_id: key for key in keys if key.key_id and key.algorithm_name in self.algorithms}
-                self._fetched_at = time.monotonic()
+                self._fetched_at, self._is_away = self._clock(), False
             finally:
-                self._tried_at = time.monotonic()
+                self._tried_at = self._clock()
 
 
 KeySource = SharedSecret | PublishedKeys
