@@ -201,9 +201,10 @@ async def children_of(tx: Transaction, task_id: UUID) -> list[Task]:
     """The steps of a task the caller may see, oldest first."""
     rows = await tx.driver.fetch(
         f"select {_COLUMNS}, principal from tasks where tenant_id = $1 and parent_task_id = $2"
-        " order by created_at, attempt, task_id",
+        " and (user_id = $3 or app_is_admin()) order by created_at, attempt, task_id",
         tx.tenant_id,
         task_id,
+        tx.principal.user_id,
     )
     return [task_of(dict(row)) for row in rows]
 

@@ -1,6 +1,7 @@
 """The registry: registering, claiming, finishing, cancelling; who may do what, and only once."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from uuid import uuid4
 
@@ -28,6 +29,38 @@ async def _jobs(superuser: "asyncpg.Connection[asyncpg.Record]", task_id: object
     query = "select count(*) from pgqueuer where convert_from(payload, 'UTF8')::jsonb ->> 'task_id' = $1"
     count: int = await superuser.fetchval(query, str(task_id))
     return count
+
+
+@pytest.fixture
+async def unbound(superuser_url: str) -> AsyncIterator[Database]:
+    """A pool whose role no row policy binds: what it does not see, the statement alone kept back."""
+    opened = await Database.connect(superuser_url, pool_size=2)
+    yield opened
+    await opened.dispose()
+
+
+class TestWithoutRowSecurity:
+    """Every statement names whose rows it is about; row security is the second lock, not the only one."""
+
+    async def test_a_task_is_found_by_its_owner_and_an_administrator_alone(
+        self, rooms: Rooms, unbound: Database
+    ) -> None:
+        run = await rooms.begin()
+        await rooms.registry.steps.register(run, [step_of(run.task, "step")])
+        foreign_boss = principal("globex", "boss", "general", roles=("admin",))
+        for who, sees in ((LAN, True), (BOSS, True), (MINH, False), (JANE, False), (foreign_boss, False)):
+            async with unbound.principal_scope(who) as tx:
+                assert (await task_rows.find(tx, run.task.task_id) is not None) == sees, who.name
+                assert len(await task_rows.children_of(tx, run.task.task_id)) == sees, who.name
+
+    async def test_of_two_tasks_with_one_id_everybody_finds_the_own(self, rooms: Rooms, unbound: Database) -> None:
+        new = new_task("shared")
+        for who in (LAN, MINH, JANE):
+            await rooms.registry.register_task(who, new)
+        for who in (LAN, MINH, JANE):
+            async with unbound.principal_scope(who) as tx:
+                found = await task_rows.find(tx, new.task_id)
+            assert found is not None and found.principal == who
 
 
 class TestRegister:
