@@ -148,6 +148,14 @@ class TestAuthenticate:
             await authenticator(Directory(known=False).is_known).authenticate(f"Bearer {token()}")
         assert refused.value.status == 401
 
+    async def test_refuses_a_good_token_for_its_length_alone(self) -> None:
+        by_length = {len(one): one for one in (token(jti="x" * chars) for chars in range(5_600, 6_100))}
+        door = authenticator(Directory().is_known)
+        assert (await door.authenticate(f"Bearer {by_length[MAX_TOKEN_CHARS]}")).name == "Lan"
+        with pytest.raises(AppError) as refused:
+            await door.authenticate(f"Bearer {by_length[MAX_TOKEN_CHARS + 1]}")
+        assert refused.value.status == 401
+
     def test_needs_a_long_secret(self) -> None:
         with pytest.raises(ValueError, match="32 bytes"):
             SharedSecret("short")
