@@ -110,6 +110,10 @@ class Settings(BaseSettings):
     """What ``iss`` of a token must be."""
     auth_audience: str = "conclave"
     """What ``aud`` of a token must be."""
+    auth_token_max_seconds: int = Field(86_400, ge=60)
+    """From issue to expiry; tokens that live longer are refused."""
+    auth_provider_makes_users: bool = False
+    """Whether people whom nobody added come in with what their tokens say; else they are refused."""
     auth_dev_login: bool | None = None
     """Sign-in links for the demo users; unset = on exactly with the embedded database."""
 

@@ -7,12 +7,14 @@ The algorithm and the address come from the settings, never from a token; of a t
 import asyncio
 import time
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any
+from uuid import UUID
 
 import jwt
 import structlog
+from cachetools import TTLCache
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from app.domain.principal import SCOPES, Principal, tenant_id_of, user_id_of
@@ -141,6 +143,19 @@ class PublishedKeys:
 KeySource = SharedSecret | PublishedKeys
 
 
+class LivesTooLong(jwt.InvalidTokenError):
+    """Says why a token was refused; to the log alone."""
+
+
+Known = TTLCache[tuple[UUID, UUID], Principal | None]
+"""What people may do, by tenant and user."""
+
+
+def known_people(clock: Callable[[], float] = time.monotonic) -> Known:
+    """Remember of some thousand people what they may do, for a minute."""
+    return TTLCache(10_000, 60, clock)
+
+
 @dataclass(frozen=True)
 class Authenticator:
     """Checks tokens."""
@@ -148,16 +163,24 @@ class Authenticator:
     keys: KeySource
     issuer: str
     audience: str
-    is_known: Callable[[Principal], Awaitable[bool]]
-    """Whether the caller's tenant exists (and the user was not shut out)."""
+    rights_today: Callable[[Principal], Awaitable[Principal | None]]
+    """What the caller may do at this time, whatever the token says; None = all it says. Raises `AppError` for unknown
+    callers and those who were shut out."""
+    max_seconds: int
+    """No token lives longer."""
+    known: Known = field(default_factory=known_people)
 
     async def authenticate(self, authorization: str | None) -> Principal:
-        """The caller behind an ``Authorization`` header. Raises `AppError` UNAUTHENTICATED for anything but a
-        good token; the reasons are not told apart to the caller."""
+        """The caller behind an ``Authorization`` header, with those rights of the token that the person still has.
+        Raises `AppError` UNAUTHENTICATED for anything but a good token; the reasons are not told apart to the
+        caller."""
         principal = (await self._verified(bearer_token(authorization))).principal()
-        if not await self.is_known(principal):
-            raise unauthenticated()
-        return principal
+        whose = principal.tenant_id, principal.user_id
+        try:
+            today = self.known[whose]
+        except KeyError:
+            today = self.known[whose] = await self.rights_today(principal)
+        return principal if today is None else principal.limited_to(today)
 
     async def _verified(self, token: str) -> Claims:
         try:
@@ -171,6 +194,9 @@ class Authenticator:
                 leeway=LEEWAY_SECONDS,
                 options={"require": ["exp", "iss", "aud", "sub"]},
             )
+            now = time.time()
+            if payload["exp"] - min(payload.get("iat", now), now) > self.max_seconds + LEEWAY_SECONDS:
+                raise LivesTooLong
             return Claims.model_validate(payload)
         except (jwt.PyJWTError, ValidationError, ValueError, TypeError, RecursionError) as error:
             _log.info("token_refused", error_class=type(error).__name__)

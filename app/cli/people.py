@@ -7,7 +7,8 @@ import typer
 from app.api.auth import Claims
 from app.cli.connecting import Tenant, opened_storage
 from app.cli.output import OK, AsJson, names, print_rows, run_async
-from app.domain.principal import GENERAL, tenant_id_of
+from app.domain.principal import GENERAL, tenant_id_of, user_id_of
+from app.errors import AppError, ErrorCode
 from app.main.identity import shared_secret, sign_token
 from app.settings import Settings
 from app.storage import tenants
@@ -68,6 +69,21 @@ async def user_add(
     async with opened_storage() as storage, (await storage.open_operator()).operator_scope() as tx:
         made = await tenants.add_user(tx, principal.tenant_id, claims.sub, **rights, display_name=claims.name)
     typer.echo(made.user_id)
+    return OK
+
+
+@user_commands.command("disable")
+@run_async
+async def user_disable(
+    user: Annotated[str, typer.Argument(metavar="TENANT/USER")],
+    undo: Annotated[bool, typer.Option("--undo", help="Let the user in again.")] = False,
+) -> int:
+    """Shut a user out, whatever token is brought; within a minute everywhere."""
+    tenant, _, name = user.partition("/")
+    tenant_id = tenant_id_of(tenant)
+    async with opened_storage() as storage, (await storage.open_operator()).operator_scope() as tx:
+        if not await tenants.shut_out(tx, tenant_id, user_id_of(tenant_id, name), out=not undo):
+            raise AppError(ErrorCode.NOT_FOUND, f"There is no user {user[:100]!r}; write tenant/user.", status=404)
     return OK
 
 

@@ -60,6 +60,19 @@ class Principal(Record):
             return False
         return scope != "private" or department == GENERAL or department in self.departments
 
+    def limited_to(self, today: "Principal") -> "Principal":
+        """The same person with those of the rights that `today` has too; who is left no department belongs to
+        general, as everybody does."""
+        departments = self.departments & today.departments
+        own = (one for one in (self.department, today.department, *sorted(departments)) if one in departments)
+        department = next(own, GENERAL)
+        return self.model_copy(
+            update={
+                "scopes": self.scopes & today.scopes, "department": department, "roles": self.roles & today.roles,
+                "departments": departments | {department},
+            }
+        )  # fmt: skip
+
     def narrowed(self, *, scopes: Iterable[Scope], department: str) -> "Principal":
         """The same person with fewer rights. `scopes` must be a subset and `department` one of the caller's own."""
         wanted = frozenset(scopes)

@@ -36,7 +36,13 @@ def shared_secret(settings: Settings) -> SharedSecret:
 
 
 def sign_token(settings: Settings, claims: Claims, ttl_seconds: int) -> str:
-    """A token for these claims with the installation's own secret. Raises `AppError` when it has none."""
+    """A token for these claims with the installation's own secret. Raises `AppError` when it has none, or would refuse
+    a token that lives so long."""
+    if ttl_seconds > settings.auth_token_max_seconds:
+        detail = (
+            f"A token lives for at most {settings.auth_token_max_seconds} seconds (CONCLAVE_AUTH_TOKEN_MAX_SECONDS)."
+        )
+        raise AppError(ErrorCode.PAYLOAD_INVALID, detail, status=422)
     return shared_secret(settings).sign(
         claims, issuer=settings.auth_issuer, audience=settings.auth_audience, ttl_seconds=ttl_seconds
     )
@@ -64,7 +70,7 @@ def dev_login(settings: Settings, keys: KeySource) -> DevLogin | None:
     users = {f"{user.tenant}/{user.name}": demo_claims(user) for user in read_demo(settings.seed_dir).users}
     return DevLogin(
         users=users, secret=keys, issuer=settings.auth_issuer, audience=settings.auth_audience,
-        ttl_seconds=_DEV_TOKEN_SECONDS,
+        ttl_seconds=min(_DEV_TOKEN_SECONDS, settings.auth_token_max_seconds),
     )  # fmt: skip
 
 

@@ -215,7 +215,10 @@ class Services:
         keys = key_source(settings)
         self.rooms = AppServices(
             database=self.database,
-            authenticator=Authenticator(keys, settings.auth_issuer, settings.auth_audience, self.storage.is_known),
+            authenticator=Authenticator(
+                keys, settings.auth_issuer, settings.auth_audience, self.storage.rights_today,
+                settings.auth_token_max_seconds,
+            ),
             dev_login=dev_login(settings, keys),
             registry=registry,
             approvals=Approvals(self.database, journal, JobQueue(), decided),
@@ -235,7 +238,7 @@ class Services:
             limits=Limits(**{one.name: getattr(settings, one.name) for one in fields(Limits)}),
             readiness=Readiness(self.storage, lambda: self.embedder.dimensions > 0, self._is_worker_well),
             now=now,
-        )
+        )  # fmt: skip
         steps = StepService(runner, registry.steps, ledger)
         self.worker = worker_of(settings, self.database, self.rooms, self.ingestion, steps, self._queues)
 

@@ -4,12 +4,11 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
-from uuid import UUID
+from dataclasses import dataclass
 
 import structlog
 
-from app.api.auth import Claims
+from app.api.auth import Claims, unauthenticated
 from app.domain.principal import GENERAL, SCOPES, Principal, tenant_id_of, user_id_of
 from app.errors import AppError, ErrorCode
 from app.ingestion.seed import read_demo
@@ -17,9 +16,8 @@ from app.settings import Settings
 from app.storage import migrate, tenants
 from app.storage.database import Database
 from app.storage.embedded import start_embedded
+from app.storage.tenants import User
 
-_KNOWN_SECONDS = 60
-"""How long a tenant is believed to exist without asking again."""
 _READY_SECONDS = 2
 """How long the answer of `/ready` is kept: it opens a connection, and anybody may ask."""
 _log = structlog.get_logger(__name__)
@@ -44,7 +42,6 @@ class Storage:
     addresses: Addresses
     database: Database
     stack: AsyncExitStack
-    _known_until: dict[UUID, float] = field(default_factory=dict)
 
     @classmethod
     async def open(cls, settings: Settings, stack: AsyncExitStack) -> "Storage":
@@ -77,21 +74,25 @@ class Storage:
         self.stack.push_async_callback(operator.dispose)
         return operator
 
-    async def is_known(self, principal: Principal) -> bool:
-        """Whether the caller's tenant exists; at most one query a minute and tenant. Raises `AppError` (503) when the
-        database is away."""
-        if time.monotonic() < self._known_until.get(principal.tenant_id, 0):
-            return True
-        async with self.database.principal_scope(principal, durable=False) as tx:
-            is_known = bool(await tenants.tenants(tx))
-        if is_known:
-            self._known_until[principal.tenant_id] = time.monotonic() + _KNOWN_SECONDS
-        return is_known
+    async def rights_today(self, principal: Principal) -> Principal | None:
+        """What `users` gives the caller now; None = whatever the token says.
+
+        Raises `AppError`: 401 for an unknown tenant, 403 for a person who is unknown or shut out, 503 when the database
+        is away.
+        """
+        whose = principal.tenant_id, principal.user_id
+        async with self.database.principal_scope(Principal.without_rights(*whose), durable=False) as tx:
+            if not await tenants.tenants(tx):
+                raise unauthenticated()
+            found = await tenants.user(tx, *whose)
+        if found is None and not self.settings.auth_provider_makes_users:
+            raise _refused("This account is not known here: an administrator has to add it.")
+        return None if found is None else _let_in(found).principal()
 
     async def claims_of(self, user: str) -> Claims:
         """What the database says about ``tenant/user``, for the operator's own tokens and questions.
 
-        Raises `AppError` NOT_FOUND when there is no such user.
+        Raises `AppError`: NOT_FOUND when there is no such user, PERMISSION_DENIED for one who is shut out.
         """
         tenant, _, name = user.partition("/")
         tenant_id = tenant_id_of(tenant)
@@ -100,6 +101,7 @@ class Storage:
             found = await tenants.user(tx, tenant_id, nobody.user_id)
         if found is None:
             raise AppError(ErrorCode.NOT_FOUND, f"There is no user {user[:100]!r}; write tenant/user.", status=404)
+        found = _let_in(found)
         return Claims(
             sub=found.name, tenant_id=tenant, name=found.display_name or found.name, department=found.department,
             departments=tuple(sorted(found.departments)), permissions=tuple(sorted(found.scopes)),
@@ -112,7 +114,9 @@ class Storage:
         Raises `AppError` NOT_FOUND when there is no such tenant.
         """
         claims = operator_claims(tenant, departments)
-        if not await self.is_known(claims.principal()):
+        async with self.database.principal_scope(claims.principal(), durable=False) as tx:
+            is_known = bool(await tenants.tenants(tx))
+        if not is_known:
             raise AppError(ErrorCode.NOT_FOUND, f"There is no tenant {tenant[:100]!r}.", status=404)
         return claims
 
@@ -152,6 +156,16 @@ class Storage:
         if not self.settings.dev_login:
             return ""
         return (await asyncio.to_thread(read_demo, self.settings.seed_dir)).default_asker
+
+
+def _let_in(found: User) -> User:
+    if found.disabled_at is not None:
+        raise _refused("This account is disabled.")
+    return found
+
+
+def _refused(detail: str) -> AppError:
+    return AppError(ErrorCode.PERMISSION_DENIED, detail, status=403)
 
 
 def operator_claims(tenant: str, departments: frozenset[str] = frozenset()) -> Claims:

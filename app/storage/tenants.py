@@ -2,7 +2,7 @@
 people; only the operator (maintenance role) makes tenants."""
 
 from collections.abc import Callable
-from datetime import date, tzinfo
+from datetime import date, datetime, tzinfo
 from uuid import UUID
 
 import asyncpg
@@ -13,6 +13,7 @@ from app.storage.database import OperatorTransaction, Transaction
 from app.text.dates import HOME, zone_named
 
 _USER = "tenant_id, user_id, name, display_name, department, departments, scopes, roles"
+_SEEN = f"{_USER}, disabled_at"
 
 
 class Tenant(Record):
@@ -38,10 +39,14 @@ class User(Record):
     departments: frozenset[str]
     scopes: frozenset[str]
     roles: frozenset[str]
+    disabled_at: datetime | None = None
+    """Since when the person is shut out."""
 
     def principal(self) -> Principal:
-        """The person as a caller, with all own rights."""
-        return Principal.model_validate(self.model_dump(exclude={"display_name"}))
+        """The person as a caller, with all own rights; with none while shut out."""
+        if self.disabled_at is not None:
+            return Principal.without_rights(self.tenant_id, self.user_id)
+        return Principal.model_validate(self.model_dump(exclude={"display_name", "disabled_at"}))
 
 
 async def add_tenant(
@@ -121,16 +126,26 @@ async def add_user(
     return user
 
 
+async def shut_out(tx: Transaction | OperatorTransaction, tenant_id: UUID, user_id: UUID, *, out: bool) -> bool:
+    """Refuse a person whatever token is brought, or no longer; False when there is no such person."""
+    found = await tx.driver.fetchval(
+        "update users set disabled_at = case when $3 then coalesce(disabled_at, now()) end"
+        " where tenant_id = $1 and user_id = $2 returning true",
+        tenant_id, user_id, out,
+    )  # fmt: skip
+    return found is not None
+
+
 async def users(tx: Transaction | OperatorTransaction, tenant_id: UUID) -> list[User]:
     """The people of a tenant, by name; none of another tenant's."""
-    rows = await tx.driver.fetch(f"select {_USER} from users where tenant_id = $1 order by name", tenant_id)
+    rows = await tx.driver.fetch(f"select {_SEEN} from users where tenant_id = $1 order by name", tenant_id)
     return [_user(row) for row in rows]
 
 
 async def user(tx: Transaction | OperatorTransaction, tenant_id: UUID, user_id: UUID) -> User | None:
     """One person of a tenant."""
     row = await tx.driver.fetchrow(
-        f"select {_USER} from users where tenant_id = $1 and user_id = $2", tenant_id, user_id
+        f"select {_SEEN} from users where tenant_id = $1 and user_id = $2", tenant_id, user_id
     )
     return None if row is None else _user(row)
 

@@ -147,11 +147,11 @@ class Oversight:
 def _still_held(kept: Principal, today: Principal) -> Principal:
     """The rights a run was asked with, without those its owner lost since. Raises `AppError` (403) when the department
     or every scope is among them."""
-    scopes, departments = kept.scopes & today.scopes, kept.departments & today.departments
-    if not scopes or kept.department not in departments:
+    held = kept.limited_to(today)
+    if not held.scopes or kept.department not in today.departments:
         detail = "The owner of this run has lost the rights it was asked with; only the owner can ask again."
         raise AppError(ErrorCode.PERMISSION_DENIED, detail, status=403)
-    return kept.model_copy(update={"scopes": scopes, "departments": departments, "roles": kept.roles & today.roles})
+    return held
 
 
 def _owner_of(principal: Principal, found: TaskFigures) -> Principal:

@@ -236,6 +236,12 @@ class TestOperator:
         assert code == 0 and json.loads(out.splitlines()[-1])["published"] == 1, err
         asked = await terminal.run("ask", "Where are bicycles parked?", "--as", "initech/bill", "--json")
         assert asked[0] == 0 and "hall seven" in json.loads(asked[1].splitlines()[-1])["answer"]
+        assert (await terminal.run("user", "disable", "initech/bill"))[0] == 0
+        code, _, err = await terminal.run("ask", "Where are bicycles parked?", "--as", "initech/bill")
+        assert code != 0 and "disabled" in err
+        assert (await terminal.run("user", "disable", "initech/bill", "--undo"))[0] == 0
+        assert (await terminal.run("user", "disable", "initech/nobody"))[0] != 0
+        assert (await terminal.run("ask", "Where are bicycles parked?", "--as", "initech/bill"))[0] == 0
 
     async def test_doctor_hides_secrets_and_checks(self, terminal: Terminal) -> None:
         hidden = terminal.but(CONCLAVE_AUTH_JWT_SECRET="secret-" * 10, CONCLAVE_BUS_URL="redis://u:hunter2@h/0")

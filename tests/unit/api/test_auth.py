@@ -4,7 +4,6 @@ import base64
 import hashlib
 import hmac
 import json
-from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -82,6 +81,11 @@ FORGED: dict[str, str | None] = {
     "empty audience": f"Bearer {token(aud=[])}",
     "expired": f"Bearer {token(exp=NOW - timedelta(minutes=1))}",
     "no expiry": f"Bearer {token(exp=...)}",
+    "lives too long": f"Bearer {token(exp=NOW + timedelta(hours=25))}",
+    "lived too long": f"Bearer {token(iat=NOW - timedelta(days=30))}",
+    "lives too long, issued at no time": f"Bearer {token(iat=..., exp=NOW + timedelta(days=36_500))}",
+    "never ends": "Bearer "
+    + hand_made({"alg": "HS256"}, timestamps(payload()).replace(b'"exp": ', b'"exp": 1e999, "x": ')),
     "expiry is text": "Bearer " + hand_made({"alg": "HS256"}, timestamps(payload(exp="soon"))),
     "not yet valid": f"Bearer {token(nbf=NOW + timedelta(minutes=50))}",
     "issued in the future": f"Bearer {token(iat=NOW + timedelta(minutes=50))}",
@@ -105,16 +109,18 @@ FORGED: dict[str, str | None] = {
 class Directory:
     """Counts how often the database would have been asked."""
 
-    def __init__(self, known: bool = True):
-        self.asked, self.known = 0, known
+    def __init__(self, today: Principal | None = None):
+        self.asked, self.today = 0, today
 
-    async def is_known(self, _principal: Principal) -> bool:
+    async def rights_today(self, _principal: Principal) -> Principal | None:
         self.asked += 1
-        return self.known
+        return self.today
 
 
-def authenticator(is_known: Callable[[Principal], Awaitable[bool]]) -> Authenticator:
-    return Authenticator(SharedSecret(SECRET), issuer=ISSUER, audience=AUDIENCE, is_known=is_known)
+def authenticator(directory: Directory) -> Authenticator:
+    return Authenticator(
+        SharedSecret(SECRET), issuer=ISSUER, audience=AUDIENCE, rights_today=directory.rights_today, max_seconds=86_400
+    )
 
 
 class TestAuthenticate:
@@ -123,13 +129,13 @@ class TestAuthenticate:
             with subtests.test(ascii(header)[:80]):
                 directory = Directory()
                 with pytest.raises(AppError) as refused:
-                    await authenticator(directory.is_known).authenticate(header)
+                    await authenticator(directory).authenticate(header)
                 assert (refused.value.code, refused.value.status) == ("UNAUTHENTICATED", 401)
                 assert directory.asked == 0
 
     async def test_gives_the_principal_of_a_good_token(self) -> None:
         signed = SharedSecret(SECRET).sign(LAN, issuer=ISSUER, audience=AUDIENCE, ttl_seconds=60)
-        found = await authenticator(Directory().is_known).authenticate(f"bearer {signed}")
+        found = await authenticator(Directory()).authenticate(f"bearer {signed}")
         assert found.tenant_id == tenant_id_of("acme")
         assert found.user_id == user_id_of(found.tenant_id, "lan")
         assert found.departments == {"hr"} and found.scopes == {"public", "internal", "private"}
@@ -137,20 +143,36 @@ class TestAuthenticate:
 
     async def test_gives_nothing_for_scopes_nobody_knows(self) -> None:
         header = f"Bearer {token(permissions=['public', 'documents:write', '*'])}"
-        assert (await authenticator(Directory().is_known).authenticate(header)).scopes == {"public"}
+        assert (await authenticator(Directory()).authenticate(header)).scopes == {"public"}
 
     async def test_takes_a_token_for_several_audiences(self) -> None:
         header = f"Bearer {token(aud=['another-service', AUDIENCE])}"
-        assert (await authenticator(Directory().is_known).authenticate(header)).name == "Lan"
+        assert (await authenticator(Directory()).authenticate(header)).name == "Lan"
 
-    async def test_refuses_a_tenant_nobody_knows(self) -> None:
-        with pytest.raises(AppError) as refused:
-            await authenticator(Directory(known=False).is_known).authenticate(f"Bearer {token()}")
-        assert refused.value.status == 401
+    @pytest.mark.parametrize("issued", [timedelta(0), timedelta(days=-1, hours=1)])
+    async def test_takes_a_token_that_lives_a_day(self, issued: timedelta) -> None:
+        header = f"Bearer {token(iat=NOW + issued, exp=NOW + issued + timedelta(days=1))}"
+        assert (await authenticator(Directory()).authenticate(header)).name == "Lan"
+
+    async def test_gives_those_rights_of_the_token_that_are_still_held(self) -> None:
+        said: dict[str, Any] = {
+            "departments": ["it", "legal"],
+            "roles": ["admin", "auditor"],
+            "permissions": ["internal", "private"],
+        }
+        today = principal(department="it", scopes=("public", "internal"), roles=("auditor", "boss"))
+        found = await authenticator(Directory(today)).authenticate(f"Bearer {token(**said)}")
+        assert found.department == "it" and found.departments == {"it"}
+        assert found.scopes == {"internal"} and found.roles == {"auditor"}
+
+    async def test_leaves_whoever_lost_every_department_what_everybody_has(self) -> None:
+        found = await authenticator(Directory(principal(department="it"))).authenticate(f"Bearer {token()}")
+        assert found.department == "general" and found.departments == {"general"}
+        assert not found.may_read("private", "hr") and not found.may_read("private", "it")
 
     async def test_refuses_a_good_token_for_its_length_alone(self) -> None:
         by_length = {len(one): one for one in (token(jti="x" * chars) for chars in range(5_600, 6_100))}
-        door = authenticator(Directory().is_known)
+        door = authenticator(Directory())
         assert (await door.authenticate(f"Bearer {by_length[MAX_TOKEN_CHARS]}")).name == "Lan"
         with pytest.raises(AppError) as refused:
             await door.authenticate(f"Bearer {by_length[MAX_TOKEN_CHARS + 1]}")

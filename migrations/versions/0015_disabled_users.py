@@ -1,0 +1,30 @@
+"""People can be shut out."""
+
+from pathlib import Path
+
+from alembic import op
+from sqlalchemy.util import await_only
+
+revision = "0015"
+down_revision = "0013"
+branch_labels = None
+depends_on = None
+
+_SQL = Path(__file__).parents[1] / "sql"
+
+
+def upgrade() -> None:
+    """Nobody is shut out yet."""
+    _run("0015_disabled_users.sql")
+
+
+def downgrade() -> None:
+    """Whoever was shut out comes in again."""
+    _run("0015_down.sql")
+
+
+def _run(name: str) -> None:
+    op.get_bind().exec_driver_sql("select 1")
+    driver = op.get_bind().connection.driver_connection
+    assert driver is not None
+    await_only(driver.execute((_SQL / name).read_text("utf-8")))
