@@ -12,7 +12,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 export Q ASKER
 
 .DEFAULT_GOAL := help
-.PHONY: chromium help run ask test test-fast test-browser screenshots check lint format docs reference bench eval chaos lock clean
+.PHONY: chromium nginx help run ask test test-fast test-browser screenshots check lint format docs reference bench eval chaos lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -43,7 +43,14 @@ chromium:
 	timeout 400 sh -c 'apt-get $(APT) update && apt-get $(APT) install -y --no-install-recommends chromium' >/dev/null 2>&1 \
 		|| echo "no Chromium on this machine, and none could be installed: the tests of the pages are skipped"
 
-installed: $(VENV)/.dev chromium
+# Unpacked, not installed: Debian would start it as a service.
+nginx:
+	@command -v nginx >/dev/null || test -x /usr/sbin/nginx || test -x $(VENV)/nginx/usr/sbin/nginx || { \
+		mkdir -p $(VENV)/nginx && cd $(VENV)/nginx && echo "fetching nginx for the tests of proxies (only where it is missing)" && \
+		timeout 120 sh -c 'apt-get $(APT) download nginx && dpkg -x nginx_*.deb .' >/dev/null 2>&1 \
+		|| echo "no nginx on this machine, and none could be fetched: the tests of proxies are skipped"; }
+
+installed: $(VENV)/.dev chromium nginx
 
 # Packages and browser are fetched side by side: neither needs the other.
 test: ## install what tests need and run all of them

@@ -114,8 +114,8 @@ class Settings(BaseSettings):
     """From issue to expiry; tokens that live longer are refused."""
     auth_provider_makes_users: bool = False
     """Whether people whom nobody added come in with what their tokens say; else they are refused."""
-    auth_dev_login: bool | None = None
-    """Sign-in links for the demo users; unset = on exactly with the embedded database."""
+    auth_dev_login: bool = True
+    """Sign-in links for the demo users; only with the embedded database, and only until there is another company."""
 
     max_concurrent_agents: int = Field(5, ge=1, le=100)
     """Steps of one tier that run at a time."""
@@ -227,5 +227,5 @@ class Settings(BaseSettings):
 
     @property
     def dev_login(self) -> bool:
-        """Whether anyone on this machine may sign in as a demo user."""
-        return self.is_embedded if self.auth_dev_login is None else self.auth_dev_login
+        """Whether whoever has a sign-in link may be a demo user, until there is another company."""
+        return self.is_embedded and self.auth_dev_login

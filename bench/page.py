@@ -22,15 +22,15 @@ from rich.console import Console
 from rich.progress import track
 from rich.table import Table
 
+from app.client.local import demo_key
 from app.main import Services, create_app
-from app.storage.embedded import start_embedded
-from app.storage.migrate import upgrade
-from tests.acceptance.two_machines import settings_of
+from app.settings import Settings
 from tests.api.serving import serve
 from tests.browser.company import LATE, plant
 from tests.browser.conftest import DESK, FLAGS, find_chromium
 from tests.browser.long_talk import ELEMENTS, LAID_OUT, LAST_TASK, TURNS, write_long_talk
 from tests.browser.visitor import Visitor
+from tests.warm import planted
 
 _DRAWN = "new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))"
 _WHEEL_PIXELS = 600
@@ -43,18 +43,13 @@ Samples = dict[str, list[float]]
 @asynccontextmanager
 async def company(folder: Path) -> AsyncIterator[Services]:
     """The small company of the browser's tests."""
-    server = start_embedded(folder / "postgres", durable=False)
+    seed = plant(folder / "seed")
+    settings = Settings(_env_file=None, data_dir=await planted(folder / "data", seed), seed_dir=seed)
+    services = await Services.open(settings.model_copy(update={"enable_caching": False}))
     try:
-        server.create_database("conclave_template")
-        upgrade(server.url("conclave_owner", "conclave_template"))
-        services = await Services.open(await settings_of(server, "page", folder / "data", plant(folder / "seed")))
-        try:
-            await services.seed()
-            yield services
-        finally:
-            await services.aclose()
+        yield services
     finally:
-        server.stop()
+        await services.aclose()
 
 
 async def measure(services: Services, chromium: str, rounds: int, out: Console) -> None:
@@ -65,7 +60,7 @@ async def measure(services: Services, chromium: str, rounds: int, out: Console) 
         browser = await playwright.chromium.launch(executable_path=chromium, args=list(FLAGS), headless=True)
         stack.push_async_callback(browser.close)
         page = await browser.new_page(viewport=DESK, locale="vi-VN", reduced_motion="reduce")  # type: ignore[arg-type]
-        await page.goto(f"{address}/?as={_WHO}")
+        await page.goto(f"{address}/?as={_WHO}&key={demo_key(services.settings.data_dir)}")
         await page.wait_for_selector("#question:visible")
         await Visitor(page, address).ask(LATE)
         task_id = UUID(await page.evaluate(LAST_TASK))

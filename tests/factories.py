@@ -12,6 +12,8 @@ from app.domain.principal import Principal, Scope, tenant_id_of, user_id_of
 from app.embedding.tokenizer import Tokenizer, sentencepiece_model
 from app.embedding.weights import Weights
 from app.ingestion.seed import read_demo
+from app.main.identity import demo_claims, sign_token
+from app.settings import Settings
 
 SEED_DATA = Path(__file__).parents[1] / "seed_data"
 SEED_USERS = read_demo(SEED_DATA).users
@@ -35,6 +37,12 @@ def with_demo_people(folder: Path) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copy(SEED_DATA / "demo.toml", folder)
     return folder
+
+
+def demo_token(settings: Settings, user: str) -> str:
+    """A token of a demo user, ``tenant/user``, signed with the installation's secret."""
+    claims = next(demo_claims(one) for one in SEED_USERS if f"{one.tenant}/{one.name}" == user)
+    return sign_token(settings, claims, 8 * 3600)
 
 
 def principal(

@@ -209,6 +209,10 @@ class DevLogin:
 
     users: Mapping[str, Claims]
     """By ``tenant/user``."""
+    key: str
+    """What the sign-in links carry."""
+    is_over: Callable[[], Awaitable[bool]]
+    """Whether there is somebody to protect by now: a company beside the demo's."""
     secret: SharedSecret
     issuer: str
     audience: str

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from app import main
 from app.cli.output import StageLines
-from app.client.local import local_server
+from app.client.local import demo_key, local_server
 from app.errors import AppError, ErrorCode
 from app.settings import Settings
 
@@ -49,7 +49,7 @@ async def connected(
         if target.server:
             connection = await stack.enter_async_context(_connection(target.server, target.token))
             if not target.token:
-                await _sign_in(connection, target.acting)
+                await _sign_in(connection, target.acting, demo_key(settings.data_dir))
         elif local := local_server(settings.data_dir):
             if not as_json:
                 console.print(f"through the server at {local.address}", style="dim", highlight=False)
@@ -103,13 +103,13 @@ def _connection(*args: Any, **options: Any) -> "Connection":
     return made
 
 
-async def _sign_in(connection: "Connection", acting: str) -> None:
+async def _sign_in(connection: "Connection", acting: str, key: str) -> None:
     """Become a demo user of a server on this machine; nobody named is its default asker, or its first administrator."""
     tenant, slash, user = acting.partition("/")
     if not user and (slash or not tenant):
-        people = [one for one in await connection.demo_users() if tenant in ("", one["tenant"])]
+        people = [one for one in await connection.demo_users(key) if tenant in ("", one["tenant"])]
         found = [one["user"] for one in people if not slash or "admin" in one["roles"]]
         if not found:
             raise AppError(ErrorCode.NOT_FOUND, f"There is no demo user of {tenant or 'any tenant'}.", status=404)
         acting = found[0]
-    await connection.sign_in(acting)
+    await connection.sign_in(acting, key)

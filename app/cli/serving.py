@@ -19,6 +19,7 @@ from app import main, telemetry
 from app.agents.spec import ALL_QUEUES
 from app.cli.connecting import opened
 from app.cli.output import FAILED, OK, UNAVAILABLE, StageLines, names, run_async
+from app.client.local import DEMO_KEY_FILE, demo_key
 from app.ingestion.seed import read_demo
 from app.settings import Settings
 from app.tasks.queue import IN_PROCESS
@@ -63,6 +64,7 @@ def _serve(settings: Settings, host: str, port: int, workers: int) -> int:
         return UNAVAILABLE
     # SIGTERM ends the process through the usual exits, so that the embedded database is let go of properly.
     signal.signal(signal.SIGTERM, _exit)
+    (settings.data_dir / DEMO_KEY_FILE).unlink(missing_ok=True)  # the links of an earlier start end with it
     address = f"http://{'127.0.0.1' if host in ('0.0.0.0', '::') else host}:{port}"
     os.environ["CONCLAVE_SERVE_ADDRESS"] = address  # the processes of several workers read their own settings
     settings = settings.model_copy(update={"serve_address": address})
@@ -139,11 +141,12 @@ async def _prepare(settings: Settings, console: Console) -> None:
 
 
 def _announce(settings: Settings, console: Console, address: str) -> None:
-    """Print the address, and sign-in links where anybody here may be a demo user."""
+    """Print the address, and sign-in links where whoever has one may be a demo user."""
     console.print(f"[bold]Conclave[/] {address} · API documentation {address}/docs", highlight=False)
-    for user in read_demo(settings.seed_dir).users if settings.dev_login else ():
+    key = demo_key(settings.data_dir)
+    for user in read_demo(settings.seed_dir).users if key else ():
         name = f"{user.tenant}/{user.name}"
-        console.print(f"  {name.ljust(14)} {address}/?as={name}", highlight=False)
+        console.print(f"  {name.ljust(14)} {address}/?as={name}&key={key}", highlight=False, soft_wrap=True)
 
 
 def _is_free(host: str, port: int) -> bool:

@@ -15,7 +15,7 @@ from uuid import UUID, uuid4
 
 import aiohttp
 
-from app.client.local import AS_HEADER
+from app.client.local import AS_HEADER, DEMO_KEY_HEADER
 from app.client.records import Ingested, Streamed
 from app.domain.documents import DocumentStatus, Progress
 from app.domain.principal import tenant_id_of
@@ -64,12 +64,16 @@ class Connection:
         told = await self.send("GET", "/who")
         return told["tenant"], told["user"]
 
-    async def demo_users(self) -> list[dict[str, Any]]:
-        """The demo users of a server on this machine, the default asker first. Raises `AppError` where that is off."""
+    async def demo_users(self, key: str) -> list[dict[str, Any]]:
+        """The demo users of a server on this machine, the default asker first. `key`: of its sign-in links. Raises
+        `AppError` where that is off."""
+        self._headers = {DEMO_KEY_HEADER: key}
         return list(await self.send("GET", "/auth/dev"))
 
-    async def sign_in(self, user: str) -> None:
-        """Become a demo user (``tenant/user``); works only on the server's own machine. Raises `AppError`."""
+    async def sign_in(self, user: str, key: str) -> None:
+        """Become a demo user (``tenant/user``) with the key of the sign-in links; works only on the server's own
+        machine. Raises `AppError`."""
+        self._headers = {DEMO_KEY_HEADER: key}
         told = await self.send("POST", "/auth/dev", body={"user": user})
         self._headers = {"Authorization": f"Bearer {told['token']}"}
 

@@ -17,6 +17,10 @@ administrator; without a tenant the server's default one."""
 
 WHO_PATH = "/api/v1/who"
 """On the private socket: which tenant and user that is."""
+DEMO_KEY_FILE = "demo-key"
+"""In the data directory, for its owner: what the sign-in links of the server that was started last carry."""
+DEMO_KEY_HEADER = "Conclave-Demo-Key"
+"""Carries it, on requests for and of demo users."""
 
 
 class LocalServer(NamedTuple):
@@ -26,6 +30,14 @@ class LocalServer(NamedTuple):
     """For people."""
     socket: Path
     """The private one, which only its owner can open."""
+
+
+def demo_key(data_dir: Path) -> str:
+    """Read what lets demo users sign in on the server of `data_dir`; empty where it has no demo sign-in."""
+    try:
+        return (data_dir / DEMO_KEY_FILE).read_text("ascii").strip()
+    except OSError:
+        return ""
 
 
 def local_server(data_dir: Path) -> LocalServer | None:

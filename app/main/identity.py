@@ -2,9 +2,11 @@
 
 import os
 import secrets
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from app.api.auth import Claims, DevLogin, KeySource, PublishedKeys, SharedSecret
+from app.client.local import DEMO_KEY_FILE
 from app.errors import AppError, ErrorCode
 from app.ingestion.seed import SeedUser, read_demo
 from app.settings import Settings
@@ -63,13 +65,15 @@ def _kept_secret(path: Path) -> str:
     return path.read_text().strip()
 
 
-def dev_login(settings: Settings, keys: KeySource) -> DevLogin | None:
-    """Sign-in as a demo user, where it is on and this service signs its own tokens. Reads one small file."""
-    if not settings.dev_login or not isinstance(keys, SharedSecret):
+async def dev_login(settings: Settings, keys: KeySource, is_over: Callable[[], Awaitable[bool]]) -> DevLogin | None:
+    """Sign-in as a demo user, where it is on, not over, and this service signs its own tokens. Its key is in the data
+    directory: of several processes the first one makes it."""
+    if not settings.dev_login or not isinstance(keys, SharedSecret) or await is_over():
         return None
     users = {f"{user.tenant}/{user.name}": demo_claims(user) for user in read_demo(settings.seed_dir).users}
     return DevLogin(
-        users=users, secret=keys, issuer=settings.auth_issuer, audience=settings.auth_audience,
+        users=users, key=_kept_secret(settings.data_dir / DEMO_KEY_FILE), is_over=is_over, secret=keys,
+        issuer=settings.auth_issuer, audience=settings.auth_audience,
         ttl_seconds=min(_DEV_TOKEN_SECONDS, settings.auth_token_max_seconds),
     )  # fmt: skip
 

@@ -219,7 +219,7 @@ class Services:
                 keys, settings.auth_issuer, settings.auth_audience, self.storage.rights_today,
                 settings.auth_token_max_seconds,
             ),
-            dev_login=dev_login(settings, keys),
+            dev_login=await dev_login(settings, keys, self.storage.has_own_company),
             registry=registry,
             approvals=Approvals(self.database, journal, JobQueue(), decided),
             journal=journal,

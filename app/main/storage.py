@@ -4,7 +4,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import structlog
 
@@ -150,6 +150,16 @@ class Storage:
                 (tenant.name, [user.name for user in await tenants.users(tx, tenant.tenant_id)])
                 for tenant in await tenants.tenants(tx)
             ]
+
+    async def has_own_company(self) -> bool:
+        """Whether there is a tenant beside those of the seed folder. Raises `AppError` (503) when the database is
+        away."""
+        folder = self.settings.seed_dir
+        of_demo = {*read_demo(folder).companies, *(path.name for path in folder.glob("*/"))}
+        async with AsyncExitStack() as stack:
+            operator = await replace(self, stack=stack).open_operator()
+            async with operator.operator_scope() as tx:
+                return any(tenant.name not in of_demo for tenant in await tenants.tenants(tx))
 
     async def _demo_asker(self) -> str:
         """``tenant/user`` of the demo companies, where anybody may be one of their people; else empty."""

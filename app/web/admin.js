@@ -3,7 +3,7 @@
 import { applyAdminWords, say, sayIn } from "./admin-words.js";
 import { ApiProblem, call, session } from "./client.js";
 import { announce, el } from "./dom.js";
-import { showSignIn, signInAs } from "./signin.js";
+import { showSignIn, signInByLink } from "./signin.js";
 import { currentLanguage, setLanguage } from "./words.js";
 
 // Each is fetched when it is shown first.
@@ -60,11 +60,7 @@ function toggleTheme() {
 }
 
 async function enter() {
-  const wanted = new URLSearchParams(location.search).get("as");
-  if (wanted) {
-    history.replaceState(null, "", location.pathname + location.hash);
-    await signInAs(wanted);
-  }
+  await signInByLink();
   if (session.token) await openRoom();
   else await showSignIn(openRoom);
 }

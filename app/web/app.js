@@ -4,7 +4,7 @@ import { ApiProblem, ask, call, follow, running, session } from "./client.js";
 import { bodyOf, clearChoices, clearQuestion, setUpComposer, showRunning } from "./composer.js";
 import { Conversations, turnsOf } from "./conversations.js";
 import { announce, el } from "./dom.js";
-import { showSignIn, signInAs } from "./signin.js";
+import { showSignIn, signInByLink } from "./signin.js";
 import { forgetTitles } from "./titles.js";
 import { PastTurn, Turn } from "./turn.js";
 import { applyWords, currentLanguage, setLanguage, word, wordIn } from "./words.js";
@@ -65,11 +65,7 @@ function showSide(open) {
 // --- coming and going ---------------------------------------------------------------------------------------------
 
 async function enter() {
-  const wanted = new URLSearchParams(location.search).get("as");
-  if (wanted) {
-    history.replaceState(null, "", location.pathname);
-    await signInAs(wanted);
-  }
+  await signInByLink();
   if (session.token) await openRoom();
   else await showSignIn(openRoom);
 }

@@ -15,6 +15,8 @@ export class ApiProblem extends Error {
 export const session = {
   get token() { return sessionStorage.getItem("conclave.token"); },
   get user() { return sessionStorage.getItem("conclave.user") || ""; },
+  get key() { return sessionStorage.getItem("conclave.key") || ""; }, // of the sign-in links
+  set key(key) { sessionStorage.setItem("conclave.key", key); },
   keep(token, user) {
     sessionStorage.setItem("conclave.token", token);
     sessionStorage.setItem("conclave.user", user);
@@ -31,8 +33,8 @@ export const running = {
   forget() { sessionStorage.removeItem("conclave.run"); },
 };
 
-export async function call(method, path, body) {
-  const response = await send(method, path, body, {});
+export async function call(method, path, body, headers = {}) {
+  const response = await send(method, path, body, headers);
   return response.status === 204 ? null : response.json();
 }
 

@@ -20,7 +20,7 @@ export async function showSignIn(onEntered, message = "") {
     onEntered();
   };
   try {
-    const users = await call("GET", "/auth/dev");
+    const users = await call("GET", "/auth/dev", undefined, withKey());
     $("demo-users").replaceChildren(...users.map((user) => personNode(user, onEntered)));
   } catch (error) {
     $("demo-users").replaceChildren(el("p", {}, error instanceof ApiProblem ? word("noDemo") : word("offline")));
@@ -34,9 +34,20 @@ function personNode(user, onEntered) {
     el("b", {}, user.user), el("span", {}, `${user.name} · ${departmentWords(user.department)}`), el("span", { class: "fact" }, roles.join(", ")));
 }
 
-export async function signInAs(user) {
+const withKey = () => ({ "Conclave-Demo-Key": session.key });
+
+// Follow a sign-in link, if the page was opened by one; its key leaves the address at once.
+export async function signInByLink() {
+  const asked = new URLSearchParams(location.search);
+  if (!asked.has("as") && !asked.has("key")) return;
+  history.replaceState(null, "", location.pathname + location.hash);
+  session.key = asked.get("key") ?? "";
+  if (asked.has("as")) await signInAs(asked.get("as"));
+}
+
+async function signInAs(user) {
   try {
-    session.keep((await call("POST", "/auth/dev", { user })).token, user);
+    session.keep((await call("POST", "/auth/dev", { user }, withKey())).token, user);
     return true;
   } catch (error) {
     $("sign-in-error").textContent = error.message;

@@ -3,7 +3,7 @@
 export const VI = {
   skip: "Tới ô đặt câu hỏi", sessions: "Hội thoại", administration: "Quản trị", signOut: "Đăng xuất", switchLanguage: "Switch to English",
   theme: "Đổi nền sáng/tối", signIn: "Đăng nhập", signInHint: "Chọn một người dùng mẫu, hoặc dán mã truy cập của bạn.",
-  noDemo: "Máy chủ này không có người dùng mẫu. Hãy dán mã truy cập của bạn.", pasteToken: "Mã truy cập (JWT)",
+  noDemo: "Hãy mở một đường dẫn đăng nhập mà máy chủ đã in ra khi khởi động, hoặc dán mã truy cập của bạn.", pasteToken: "Mã truy cập (JWT)",
   useToken: "Dùng mã này", newSession: "+ Hội thoại mới", more: "Xem thêm", apiDocs: "Tài liệu API",
   welcome: "Bạn muốn hỏi gì?", welcomeHint: "Các phòng ban trả lời từ những tài liệu mà bạn được phép đọc, kèm bằng chứng.",
   yourQuestion: "Câu hỏi của bạn", ask: "Hỏi", stop: "Dừng", remove: "Xoá", removeAsk: "Xoá hội thoại này?",

@@ -29,7 +29,6 @@ async def settings_of(server: EmbeddedServer, name: str, folder: Path, seed: Pat
         "database_owner_url": SecretStr(server.url("conclave_owner", name)),
         "database_operator_url": SecretStr(server.url("conclave_maintenance", name)),
         "auth_jwt_secret": SecretStr("a-secret-of-these-tests-that-is-longer-than-64-bytes-and-of-no-use-elsewhere"),
-        "auth_dev_login": True,
     }  # fmt: skip
     return Settings(_env_file=None, **(values | changes))
 

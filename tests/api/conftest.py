@@ -3,6 +3,7 @@
 import shutil
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack
+from functools import partial
 from pathlib import Path
 
 import asyncpg
@@ -15,7 +16,7 @@ from app.settings import Settings
 from app.storage.embedded import EmbeddedServer
 from tests.api import node
 from tests.api.serving import serve
-from tests.factories import SEED_USERS, with_demo_people
+from tests.factories import SEED_USERS, demo_token, with_demo_people
 from tests.warm import warm
 
 SEED = Path(__file__).parents[2] / "seed_data"
@@ -45,7 +46,7 @@ def small_seed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 async def api_settings(
     embedded_server: EmbeddedServer, small_seed: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> Settings:
-    """An installation with an external database, as in production, and the demo sign-in."""
+    """An installation with an external database, as in production."""
     name = "test_api"
     superuser = await asyncpg.connect(embedded_server.url("postgres", "postgres"))
     await superuser.execute(f"create database {name} template conclave_template owner conclave_owner")
@@ -58,7 +59,6 @@ async def api_settings(
         database_owner_url=SecretStr(embedded_server.url("conclave_owner", name)),
         database_operator_url=SecretStr(embedded_server.url("conclave_maintenance", name)),
         auth_jwt_secret=SecretStr(SECRET),
-        auth_dev_login=True,
     )
 
 
@@ -83,9 +83,7 @@ async def address(house: Services) -> AsyncIterator[str]:
 @pytest.fixture(scope="package")
 def token_of(house: Services) -> Callable[[str], str]:
     """Signs a token for a demo user."""
-    login = house.rooms.dev_login
-    assert login is not None
-    return login.token_for
+    return partial(demo_token, house.settings)
 
 
 @pytest.fixture(scope="package")

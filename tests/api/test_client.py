@@ -202,10 +202,3 @@ class TestDocuments:
             await lans.ingest("x", department="hr", scope="public", title="x", url="https://x.example/1",
                               external_id="x-1", created_at="2026-01-01T00:00:00Z")  # fmt: skip
         assert refused.value.code is ErrorCode.PERMISSION_DENIED
-
-
-async def test_a_demo_user_signs_in_without_a_token(address: str) -> None:
-    async with AsyncConclave(address) as conclave:
-        await conclave.sign_in("acme/hoa")
-        assert "12" in (await conclave.ask("mật khẩu dài bao nhiêu ký tự?")).answer
-        assert [one async for one in conclave.sessions()]

@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 import httpx
 import pytest
 
+from app.client.local import DEMO_KEY_HEADER, demo_key
 from tests.api.sse_reader import TERMINAL, Seen, events_of
 from tests.limits import limit
 from tests.nursery import Child, Nursery, Terminal
@@ -71,7 +72,8 @@ async def server(
     async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", timeout=30) as http:
         try:
             await ready(http, process)
-            token = (await http.post("/api/v1/auth/dev", json={"user": "acme/lan"})).json()["token"]
+            by_link = {DEMO_KEY_HEADER: demo_key(Path(terminal.settings["CONCLAVE_DATA_DIR"]))}
+            token = (await http.post("/api/v1/auth/dev", json={"user": "acme/lan"}, headers=by_link)).json()["token"]
             http.headers["Authorization"] = f"Bearer {token}"
             yield process, http
         finally:
@@ -120,7 +122,8 @@ class TestServe:
             process.send_signal(signal.SIGTERM)
             told = (await asyncio.wait_for(process.communicate(), limit(15)))[1].decode()
         assert process.returncode == 0
-        assert f"http://127.0.0.1:{port}/?as=acme/lan" in told
+        key = demo_key(Path(terminal.settings["CONCLAVE_DATA_DIR"]))
+        assert f"http://127.0.0.1:{port}/?as=acme/lan&key={key}\n" in told and len(key) >= 32
         logged = [json.loads(line) for line in told.splitlines() if line.startswith("{")]
         assert logged and not [line for line in logged if line["level"] in ("error", "critical")]
         assert "Traceback" not in told and QUESTION not in told

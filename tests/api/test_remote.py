@@ -60,7 +60,7 @@ class TestConnection:
     async def test_tells_a_refusal_by_its_code(self) -> None:
         async with serve(breaking(every=5), lifespan="off") as url, Connection(url) as remote:
             with pytest.raises(AppError) as refused:
-                await remote.sign_in("acme/root")
+                await remote.sign_in("acme/root", "key")
         assert (refused.value.code, refused.value.status) == (ErrorCode.NOT_FOUND, 404)
 
     async def test_gives_up_on_a_server_that_is_not_there(self) -> None:

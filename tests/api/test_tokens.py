@@ -221,29 +221,3 @@ class TestLife:
         signed = SharedSecret(SECRET).sign(claims, issuer="conclave", audience="conclave", ttl_seconds=3_155_760_000)
         answer = await nobody.get("/agents", headers={"Authorization": f"Bearer {signed}"})
         assert (answer.status_code, answer.json()["code"]) == (401, "UNAUTHENTICATED")
-
-
-class TestDemoSignIn:
-    async def test_lists_the_demo_users_and_signs_one_in(self, nobody: httpx.AsyncClient) -> None:
-        users = (await nobody.get("/auth/dev")).json()
-        assert users[0]["user"] == "acme/lan" and len(users) == 9
-        signed = (await nobody.post("/auth/dev", json={"user": "acme/an"})).json()["token"]
-        agents = (await nobody.get("/agents", headers={"Authorization": f"Bearer {signed}"})).json()
-        assert agents["permissions"] == ["public"]
-
-    async def test_knows_nobody_else(self, nobody: httpx.AsyncClient) -> None:
-        assert (await nobody.post("/auth/dev", json={"user": "acme/root"})).status_code == 404
-
-    async def test_is_not_there_for_foreign_names_and_proxies(
-        self, nobody: httpx.AsyncClient, subtests: pytest.Subtests
-    ) -> None:
-        for headers in [
-            {"Host": "conclave.example"},
-            {"Host": "127.0.0.1.evil.example"},
-            {"X-Forwarded-For": "127.0.0.1"},
-            {"Forwarded": "for=127.0.0.1"},
-        ]:
-            with subtests.test(ascii(headers)[:80]):
-                answer = await nobody.post("/auth/dev", json={"user": "acme/lan"}, headers=headers)
-                assert answer.status_code == 404
-                assert "token" not in answer.text

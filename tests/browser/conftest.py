@@ -10,16 +10,17 @@ from typing import Any
 import pytest
 from playwright.async_api import Browser, Page, async_playwright, expect
 
+from app.client.local import demo_key
 from app.main import Services, create_app
 from app.reasoning import ComposeRequest, Composition
 from app.reasoning.local import LocalReasoner
 from app.retrieval.search import Retriever
-from app.storage.embedded import EmbeddedServer
-from tests.acceptance.two_machines import settings_of
+from app.settings import Settings
 from tests.api.serving import serve
 from tests.browser.company import plant
 from tests.browser.visitor import Visitor
 from tests.browser.windows import Windows
+from tests.warm import planted
 
 FLAGS = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
@@ -51,17 +52,14 @@ def chromium() -> str:
 
 
 @pytest.fixture(scope="package")
-async def house(
-    chromium: str, embedded_server: EmbeddedServer, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Services]:
+async def house(chromium: str, tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Services]:
     """The services behind the server, with a worker. Answers are not remembered, so every run can be watched."""
     folder = tmp_path_factory.mktemp("browser")
-    settings = await settings_of(
-        embedded_server, "browser", folder / "data", plant(folder / "seed"), task_lease_seconds=30
-    )
+    seed = plant(folder / "seed")
+    data_dir = await planted(folder / "data", seed)
+    settings = Settings(_env_file=None, data_dir=data_dir, seed_dir=seed, enable_caching=False)
     opened = await Services.open(settings)
     try:
-        await opened.seed()
         yield opened
     finally:
         await opened.aclose()
@@ -109,24 +107,30 @@ async def open_page(windows: Windows, address: str) -> AsyncIterator[Callable[..
 
 
 @pytest.fixture
-def visit(open_page: Callable[..., Awaitable[Page]], address: str) -> Callable[..., Awaitable[Visitor]]:
+def key(house: Services) -> str:
+    """What the sign-in links carry."""
+    return demo_key(house.settings.data_dir)
+
+
+@pytest.fixture
+def visit(open_page: Callable[..., Awaitable[Page]], address: str, key: str) -> Callable[..., Awaitable[Visitor]]:
     """Opens the chat page."""
 
     async def opened(user: str = "acme/lan", **options: Any) -> Visitor:
-        place, awaited = (f"/?as={user}", "#question:visible") if user else ("", ".person")
+        place, awaited = (f"/?as={user}&key={key}", "#question:visible") if user else (f"/?key={key}", ".person")
         return Visitor(await open_page(place, awaited, **options), address)
 
     return opened
 
 
 @pytest.fixture
-def enter(open_page: Callable[..., Awaitable[Page]]) -> Callable[..., Awaitable[Page]]:
+def enter(open_page: Callable[..., Awaitable[Page]], key: str) -> Callable[..., Awaitable[Page]]:
     """Opens a part of the admin pages."""
 
     async def opened(part: str = "documents", user: str = "acme/admin", **options: Any) -> Page:
         if not user:
-            return await open_page("/admin", ".person", **options)
-        return await open_page(f"/admin?as={user}#{part}", f"{ADMIN_LOADED}, .refused", **options)
+            return await open_page(f"/admin?key={key}", ".person", **options)
+        return await open_page(f"/admin?as={user}&key={key}#{part}", f"{ADMIN_LOADED}, .refused", **options)
 
     return opened
 

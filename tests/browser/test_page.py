@@ -10,6 +10,7 @@ from app.main import Services
 from tests.browser.company import DECIDED, DEDUCTION, SEED_QUESTION, UNDECIDED
 from tests.browser.conftest import PHONE, Gate
 from tests.browser.visitor import Visitor
+from tests.factories import demo_token
 
 Visit = Callable[..., Awaitable[Visitor]]
 COLOURS: tuple[Literal["light", "dark"], ...] = ("light", "dark")
@@ -65,13 +66,20 @@ class TestSigningIn:
         await expect(page.locator("#who")).to_contain_text("acme/lan")
         await page.click("#sign-out")
         await expect(page.locator(".person").first).to_be_visible()
-        assert await page.evaluate("sessionStorage.length") == 0
+        assert await page.evaluate("Object.keys(sessionStorage)") == ["conclave.key"]
+
+    async def test_without_a_link_nobody_is_offered(self, open_page: Callable[..., Awaitable[Page]]) -> None:
+        page = await open_page("/?as=acme/lan", "#demo-users p")
+        await expect(page.locator("#demo-users")).to_contain_text("Hãy mở một đường dẫn đăng nhập")
+        assert await page.locator(".person").count() == 0 and await page.locator("#question").is_hidden()
+
+    async def test_the_key_of_a_link_does_not_stay_in_the_address(self, visit: Visit, key: str) -> None:
+        page = (await visit()).page
+        assert key not in page.url and key not in await page.evaluate("JSON.stringify(localStorage)")
 
     async def test_a_token_lets_in_and_is_kept_in_the_tab_alone(self, visit: Visit, house: Services) -> None:
-        login = house.rooms.dev_login
-        assert login is not None
         page = (await visit(user="")).page
-        await page.fill("#token", login.token_for("acme/lan"))
+        await page.fill("#token", demo_token(house.settings, "acme/lan"))
         await page.press("#token", "Enter")
         await expect(page.locator("#question")).to_be_focused()
         await expect(page.locator("#who")).to_have_text("công khai, nội bộ, riêng của phòng")
@@ -240,13 +248,13 @@ class TestAccessibility:
 
 
 class TestWeight:
-    async def test_the_first_load_is_light_and_all_from_here(self, browser: Browser, address: str) -> None:
+    async def test_the_first_load_is_light_and_all_from_here(self, browser: Browser, address: str, key: str) -> None:
         """From an empty cache to the question box: the page, signing in, the list of conversations."""
         context = await browser.new_context(locale="vi-VN")
         page = await context.new_page()
         asked: list[Request] = []
         page.on("requestfinished", lambda one: asked.append(one))
-        await page.goto(address)
+        await page.goto(f"{address}/?key={key}")
         await page.locator(".person", has_text="acme/an").click()
         await expect(page.locator("#question")).to_be_focused()
         await page.wait_for_load_state("networkidle")

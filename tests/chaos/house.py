@@ -21,7 +21,7 @@ from app.main import Services
 from app.settings import Settings
 from tests.api.conftest import DOCUMENTS, SECRET, SEED
 from tests.chaos.machines import Api, Machine, Postgres, Worker
-from tests.factories import with_demo_people
+from tests.factories import SEED_USERS, demo_token, with_demo_people
 from tests.fakes.house_mind import house_mind, lines_of, stage_of
 from tests.fakes.model_server import Asked, ModelServer, Reply, scripted_model_server
 from tests.fakes.valkey import ValkeyServer
@@ -140,7 +140,6 @@ class House:
             database_owner_url=SecretStr(server.owner_url),
             database_operator_url=SecretStr(server.maintenance_url),
             auth_jwt_secret=SecretStr(SECRET),
-            auth_dev_login=True,
         )
 
     async def plant(self) -> None:
@@ -154,9 +153,8 @@ class House:
         services = await Services.open(self.settings())
         try:
             await services.seed()
-            login = services.rooms.dev_login
-            assert login is not None
-            self.tokens = {user: login.token_for(user) for user in login.users}
+            users = [f"{user.tenant}/{user.name}" for user in SEED_USERS]
+            self.tokens = {user: demo_token(services.settings, user) for user in users}
         finally:
             await services.aclose()
 

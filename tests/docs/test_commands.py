@@ -9,12 +9,11 @@ import pytest
 
 from app.main import Services, create_app
 from app.settings import Settings
-from app.storage.embedded import EmbeddedServer
-from tests.acceptance.two_machines import settings_of
 from tests.api.serving import serve
 from tests.docs.blocks import PAGES, ROOT, blocks_of, name_of
 from tests.docs.running import BESIDE, ENVIRONMENT, FOLLOWED_ELSEWHERE, Desk
-from tests.factories import with_demo_people
+from tests.factories import demo_token, with_demo_people
+from tests.warm import planted
 
 DOCUMENTS = {
     "acme": (
@@ -28,11 +27,10 @@ FOLLOWED = [
 ]
 ALONE = [page for page in FOLLOWED if "CONCLAVE_AGENTS_DIR" in page.read_text("utf-8")]
 """Pages that change what the house knows; their commands bring the house along instead of asking a server."""
-_SECRETS = ("database_url", "database_owner_url", "database_operator_url", "auth_jwt_secret")
 
 
 @pytest.fixture(scope="module")
-async def settings(embedded_server: EmbeddedServer, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+async def settings(tmp_path_factory: pytest.TempPathFactory) -> Settings:
     """An installation with a few documents of the demo companies and all their log lines; nothing runs."""
     folder = tmp_path_factory.mktemp("docs")
     for tenant, names in DOCUMENTS.items():
@@ -41,20 +39,13 @@ async def settings(embedded_server: EmbeddedServer, tmp_path_factory: pytest.Tem
             copy.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / "seed_data" / tenant / name, copy)
     with_demo_people(folder / "seed")
-    settings = await settings_of(embedded_server, "docs", folder / "data", folder / "seed", task_lease_seconds=30)
-    opened = await Services.open(settings, work=False)
-    try:
-        await opened.seed()
-    finally:
-        await opened.aclose()
-    return settings
+    data_dir = await planted(folder / "data", folder / "seed")
+    return Settings(_env_file=None, data_dir=data_dir, seed_dir=folder / "seed", enable_caching=False)
 
 
 @pytest.fixture
 def environment(settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
     """What the command line reads its settings from, and an empty folder to work in."""
-    for name in _SECRETS:
-        monkeypatch.setenv(f"CONCLAVE_{name.upper()}", getattr(settings, name).get_secret_value())
     monkeypatch.setenv("CONCLAVE_DATA_DIR", str(settings.data_dir))
     monkeypatch.setenv("CONCLAVE_SEED_DIR", str(settings.seed_dir))
     monkeypatch.setenv("COLUMNS", "200")
@@ -92,10 +83,8 @@ class TestBesideAServer:
     async def test_the_page_can_be_followed(
         self, page: Path, services: Services, address: str, environment: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
-        login = services.rooms.dev_login
-        assert login is not None
         environment.setenv("CONCLAVE_SERVER", address)
-        desk = Desk(tmp_path, environment, address, login.token_for("acme/admin"))
+        desk = Desk(tmp_path, environment, address, demo_token(services.settings, "acme/admin"))
         await follow(page, desk)
         assert desk.printed or all(block.kind != "python" for block in blocks_of(page) if block.is_run)
 
