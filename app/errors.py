@@ -31,6 +31,8 @@ class ErrorCode(StrEnum):
     """The language model cannot be reached or does not answer. Try again later."""
     DATABASE_UNAVAILABLE = "DATABASE_UNAVAILABLE"
     """PostgreSQL is away. Nothing was begun; try again after ``Retry-After``."""
+    DATABASE_UNSAFE = "DATABASE_UNSAFE"
+    """Row-level security would not bind the service's database role. It does not start; give it the app role."""
     PERMISSION_DENIED = "PERMISSION_DENIED"
     """You may not do this. Ask an administrator for the right that the message names."""
     UNAUTHENTICATED = "UNAUTHENTICATED"

@@ -29,6 +29,7 @@ _TITLES = {
     ErrorCode.BUDGET_EXHAUSTED: "The run's budget is used up",
     ErrorCode.LLM_UNAVAILABLE: "The language model cannot be reached",
     ErrorCode.DATABASE_UNAVAILABLE: "The database cannot be reached",
+    ErrorCode.DATABASE_UNSAFE: "The database would not keep companies apart",
     ErrorCode.PERMISSION_DENIED: "Not allowed",
     ErrorCode.UNAUTHENTICATED: "Not signed in",
     ErrorCode.NOT_FOUND: "Not found",

@@ -24,7 +24,7 @@ OK, FAILED, USAGE, UNAVAILABLE = 0, 1, 2, 3
 _EXIT_CODES = {
     ErrorCode.PAYLOAD_INVALID: USAGE, ErrorCode.VALIDATION_FAILED: USAGE,
     ErrorCode.DATABASE_UNAVAILABLE: UNAVAILABLE, ErrorCode.LLM_UNAVAILABLE: UNAVAILABLE,
-    ErrorCode.OVERLOADED: UNAVAILABLE,
+    ErrorCode.DATABASE_UNSAFE: UNAVAILABLE, ErrorCode.OVERLOADED: UNAVAILABLE,
 }  # fmt: skip
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object a line.")]
 AsJsonResult = Annotated[bool, typer.Option("--json", help="One JSON object a line; the last line is the result.")]

@@ -32,12 +32,14 @@ select set_config('app.tenant_id', $1, true), set_config('app.user_id', $2, true
        set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true)
 """
 _ROLE_PROBLEM = """
+with may_be as (select * from pg_roles where pg_has_role(session_user, oid, 'MEMBER'))
 select case
-    when r.rolsuper then 'is a superuser'
-    when r.rolbypassrls then 'may bypass row-level security'
+    when exists (select from may_be where rolsuper) then 'is a superuser or may become one'
+    when exists (select from may_be where rolbypassrls) then 'may bypass row-level security'
     when exists (select from pg_class c join pg_namespace n on n.oid = c.relnamespace
                  where n.nspname = current_schema() and c.relkind in ('r', 'p')
-                   and pg_has_role(current_user, c.relowner, 'MEMBER')) then 'owns tables'
+                   and c.relowner in (select oid from may_be)) then 'owns tables'
+    when exists (select from may_be where rolname = 'conclave_maintenance') then 'may act as conclave_maintenance'
     when to_regclass('tasks') is null then 'finds no tables; the migrations have not run'
     when exists (select from pg_attribute a join pg_class c on c.oid = a.attrelid
                  join pg_namespace n on n.oid = c.relnamespace
@@ -45,8 +47,9 @@ select case
                    and not a.attisdropped and not (c.relrowsecurity and c.relforcerowsecurity))
         then 'finds tables without forced row-level security'
 end
-from pg_roles r where r.rolname = current_user
 """
+"""Asks for every role the session may become, not only for those whose rights it has now: members may be granted what
+they do not inherit, and a session may drop the role it began as."""
 _NUL = re.compile(r"(?<!\\)((?:\\\\)*)\\u0000")
 """An escaped NUL; an even number of backslashes before it are characters of their own."""
 _LOSSES = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError)
@@ -153,10 +156,10 @@ class Database:
         """Raise `AppError` (503) when this pool's role would not be bound by the row policies."""
         async with self._begun() as driver:
             problem = await driver.fetchval(_ROLE_PROBLEM)
-            role = await driver.fetchval("select current_user")
+            role = await driver.fetchval("select session_user")
         if problem is not None:
             detail = f"The database role {role} {problem}: row-level security would not hold. Use the app role."
-            raise AppError(ErrorCode.DATABASE_UNAVAILABLE, detail, status=503)
+            raise AppError(ErrorCode.DATABASE_UNSAFE, detail, status=503)
 
     async def open_driver_pool(self, size: int) -> "asyncpg.Pool[asyncpg.Record]":
         """A pool of bare asyncpg connections of the same role, for the job queue; close it before `dispose`."""

@@ -113,11 +113,37 @@ class TestEveryTable:
         assert {row["attstorage"] for row in rows if row["table"] != "semantic_vectors"} == {"m"}
 
 
+ROLES_TOO_STRONG = {
+    "bypasser": "login bypassrls in role conclave_app",
+    "owners_friend": "login noinherit in role conclave_owner",
+    "sees_all_tenants": "login inherit in role conclave_app, conclave_maintenance",
+    "may_become_maintenance": "login noinherit in role conclave_app, conclave_maintenance",
+    "a_group_of_operators": "nologin in role conclave_maintenance",
+    "far_from_maintenance": "login in role conclave_app, a_group_of_operators",
+    "may_take_it": "login in role conclave_app",
+    "a_superusers_group": "nologin superuser",
+    "may_become_superuser": "login in role conclave_app, a_superusers_group",
+    "a_bypassing_group": "nologin bypassrls",
+    "may_become_bypasser": "login in role conclave_app, a_bypassing_group",
+}
+"""By name; groups stand before their members."""
+
+
+async def make_roles(superuser: "asyncpg.Connection[asyncpg.Record]") -> None:
+    """Make the roles of these tests, where no other test of this server has."""
+    for name, rights in {**ROLES_TOO_STRONG, "their_service_user": "login in role conclave_app"}.items():
+        if not await superuser.fetchval("select exists (select from pg_roles where rolname = $1)", name):
+            await superuser.execute(f"create role {name} {rights}")
+    await superuser.execute("grant conclave_maintenance to may_take_it with admin true, inherit false, set false")
+
+
 class TestStartUpCheck:
     async def test_accepts_the_app_role(self, database: Database) -> None:
         await database.check_row_security()
 
-    @pytest.mark.parametrize("role", ["postgres", "conclave_owner", "bypasser", "owners_friend"])
+    @pytest.mark.parametrize(
+        "role", ["postgres", "conclave_owner", *(name for name in ROLES_TOO_STRONG if not name.startswith("a_"))]
+    )
     async def test_refuses_roles_the_policies_would_not_bind(
         self,
         role: str,
@@ -125,20 +151,35 @@ class TestStartUpCheck:
         database_name: str,
         superuser: "asyncpg.Connection[asyncpg.Record]",
     ) -> None:
-        await superuser.execute("""
-            do $$ begin
-                if not exists (select from pg_roles where rolname = 'bypasser') then
-                    create role bypasser login bypassrls in role conclave_app;
-                    create role owners_friend login noinherit in role conclave_owner;
-                end if;
-            end $$""")
+        await make_roles(superuser)
         refused = await Database.connect(embedded_server.url(role, database_name))
         try:
             with pytest.raises(AppError, match=role) as refusal:
                 await refused.check_row_security()
         finally:
             await refused.dispose()
-        assert (refusal.value.code, refusal.value.status) == (ErrorCode.DATABASE_UNAVAILABLE, 503)
+        assert (refusal.value.code, refusal.value.status) == (ErrorCode.DATABASE_UNSAFE, 503)
+
+    async def test_refuses_a_session_that_only_begins_as_the_app_role(
+        self, embedded_server: EmbeddedServer, database_name: str
+    ) -> None:
+        begins_as_app = f"{embedded_server.url('postgres', database_name)}&options=-c%20role%3Dconclave_app"
+        refused = await Database.connect(begins_as_app)
+        try:
+            with pytest.raises(AppError, match="postgres is a superuser"):
+                await refused.check_row_security()
+        finally:
+            await refused.dispose()
+
+    async def test_accepts_another_member_of_the_app_role(
+        self, embedded_server: EmbeddedServer, database_name: str, superuser: "asyncpg.Connection[asyncpg.Record]"
+    ) -> None:
+        await make_roles(superuser)
+        accepted = await Database.connect(embedded_server.url("their_service_user", database_name))
+        try:
+            await accepted.check_row_security()
+        finally:
+            await accepted.dispose()
 
     async def test_refuses_a_table_whose_row_security_is_not_forced(self, database: Database, owner_url: str) -> None:
         owner = await asyncpg.connect(owner_url)
