@@ -7,6 +7,7 @@ text.
 import base64
 import binascii
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import TypeVar
 
 from pydantic import TypeAdapter, ValidationError
@@ -24,13 +25,19 @@ def write_cursor(shape: TypeAdapter[Key], key: Key) -> str:
 
 def read_cursor(shape: TypeAdapter[Key], cursor: str | None) -> Key | None:
     """The key inside a cursor; None for the first page. Raises `AppError` (422) for one that was not given out by this
-    listing."""
+    listing, or holds what no row can."""
     if cursor is None:
         return None
     try:
-        return shape.validate_json(base64.urlsafe_b64decode(cursor.encode()))
-    except (ValidationError, binascii.Error, UnicodeError, ValueError) as error:
+        key = shape.validate_json(base64.urlsafe_b64decode(cursor.encode()))
+        for part in key if isinstance(key, tuple) else (key,):
+            if isinstance(part, datetime):
+                part.astimezone(UTC)
+            elif isinstance(part, int):
+                part.to_bytes(8, signed=True)
+    except (ValidationError, binascii.Error, UnicodeError, ValueError, OverflowError) as error:
         raise AppError(ErrorCode.PAYLOAD_INVALID, "cursor: not one of this list.", status=422) from error
+    return key
 
 
 def cut_page(
