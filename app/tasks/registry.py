@@ -19,7 +19,7 @@ from app.errors import AppError, ErrorCode
 from app.events import FinalReport, TaskAvailable, TaskFailed
 from app.journal import Journal, not_found
 from app.journal.spool_records import PlanSaved, RunEnded, StepEnded, json_of
-from app.storage import events, sessions, tasks
+from app.storage import documents, events, sessions, tasks
 from app.storage.database import Database, Transaction, dump
 from app.tasks.queue import CHAT, INGESTION, JobQueue
 from app.tasks.run import TaskRun
@@ -160,6 +160,19 @@ class TaskRegistry:
             raise not_found()
         return task
 
+    async def open_task(self, principal: Principal, task_id: UUID) -> tuple[Task, list[Task]]:
+        """A task with its steps, to be read. That of another, which an administrator may open, is written to the audit
+        in the same transaction. Raises `AppError` (404) as `get_task` does, and for a run of more rights."""
+        async with self._database.principal_scope(principal) as tx:
+            task = await tasks.find(tx, task_id)
+            root = task if task is None or task.parent_task_id is None else await tasks.find(tx, task.root_task_id)
+            if task is None or root is None:
+                raise not_found()
+            owner = asker_within(principal, root).user_id
+            if owner != principal.user_id:
+                await documents.note(tx, "read_task", str(task_id), {"owner": str(owner), "kind": task.kind})
+            return task, await tasks.children_of(tx, task_id)
+
     async def children(self, principal: Principal, task_id: UUID) -> list[Task]:
         """The steps of a task, oldest first; those of earlier attempts are among them."""
         async with self._database.principal_scope(principal) as tx:
@@ -203,6 +216,17 @@ class TaskRegistry:
         if stopped is not None:
             await self._journal.publish(*stopped)
         return task
+
+
+def asker_within(caller: Principal, root: Task) -> Principal:
+    """Who asked for a run. It holds what its asker could read then; who has fewer rights today does not see it.
+
+    Raises `AppError` (404), the same as for an unknown id.
+    """
+    asker = root.principal
+    if asker is None or not (asker.scopes <= caller.scopes and asker.departments <= caller.departments):
+        raise not_found()
+    return asker
 
 
 class _TaskIdTaken(Exception):

@@ -1,0 +1,139 @@
+"""The audit over HTTP: who read what was somebody else's, and who may see that."""
+
+import base64
+import json
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+import asyncpg
+import httpx
+import pytest
+
+from app.main import Services
+from app.storage import documents
+from tests.factories import SEED_USERS
+
+Client = httpx.AsyncClient
+ClientOf = Callable[[str], Client]
+USERS = {f"{user.tenant}/{user.name}": user.principal for user in SEED_USERS}
+_numbers = count(1)
+
+
+async def asked_by(client: Client) -> dict[str, Any]:
+    """A run with a step, of a question nobody asked before."""
+    query = f"Thưa Kim Ngân, đi muộn lần thứ {next(_numbers)} bị xử lý thế nào?"
+    answer = (await client.post("/chat", json={"query": query})).json()
+    found: dict[str, Any] = (await client.get(f"/tasks/{answer['task_id']}")).json()
+    assert found["children"]
+    return found
+
+
+async def audited(client: Client, **asked: Any) -> list[dict[str, Any]]:
+    answer = await client.get("/admin/audit", params={"limit": 100, **asked})
+    assert answer.status_code == 200, answer.text
+    found: list[dict[str, Any]] = answer.json()["entries"]
+    return found
+
+
+class TestReading:
+    async def test_somebody_elses_run_leaves_a_row_each_time_and_not_a_word(self, client_of: ClientOf) -> None:
+        run = await asked_by(client_of("acme/an"))
+        admin, step = client_of("acme/admin"), run["children"][0]["task_id"]
+        for task_id in (run["task_id"], run["task_id"], step):
+            assert (await admin.get(f"/tasks/{task_id}")).status_code == 200
+        found = await audited(admin, action="read_task", user="admin")
+        rows = [one for one in found if one["target"] in (run["task_id"], step)]
+        an, boss = USERS["acme/an"], USERS["acme/admin"]
+        assert [one["target"] for one in rows] == [step, run["task_id"], run["task_id"]]
+        assert [one["details"]["kind"] for one in rows] == ["step", "chat", "chat"]
+        for one in rows:
+            assert one["user_id"] == str(boss.user_id) and one["user"] == "admin"
+            assert one["details"].keys() == {"owner", "kind"} and one["details"]["owner"] == str(an.user_id)
+        assert "Kim Ngân" not in str(rows) and "muộn" not in str(rows)
+
+    async def test_ones_own_run_or_what_is_not_shown_leaves_none(self, client_of: ClientOf) -> None:
+        owner, admin, other = client_of("acme/an"), client_of("acme/admin"), client_of("globex/admin")
+        run = await asked_by(owner)
+        before = [await audited(one, action="read_task") for one in (admin, other)]
+        assert (await owner.get(f"/tasks/{run['task_id']}")).status_code == 200
+        assert (await owner.get(f"/tasks/{run['children'][0]['task_id']}")).status_code == 200
+        for refused in (client_of("acme/lan"), other):
+            assert (await refused.get(f"/tasks/{run['task_id']}")).status_code == 404
+        assert (await admin.get(f"/tasks/{run['task_id']}/events")).status_code == 404
+        assert [await audited(one, action="read_task") for one in (admin, other)] == before
+
+    async def test_that_cannot_be_written_down_does_not_happen(
+        self, client_of: ClientOf, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        run = await asked_by(client_of("acme/an"))
+
+        async def full(*_: object) -> None:
+            raise asyncpg.DiskFullError("no space left")
+
+        monkeypatch.setattr(documents, "note", full)
+        answer = await client_of("acme/admin").get(f"/tasks/{run['task_id']}")
+        assert answer.status_code >= 500 and "muộn" not in answer.text
+        assert (await client_of("acme/an").get(f"/tasks/{run['task_id']}")).status_code == 200
+
+
+class TestListing:
+    async def test_is_for_administrators_of_the_own_company(self, client_of: ClientOf) -> None:
+        run = await asked_by(client_of("acme/an"))
+        await client_of("acme/admin").get(f"/tasks/{run['task_id']}")
+        for user in ("acme/an", "acme/lan", "globex/jane"):
+            refused = await client_of(user).get("/admin/audit")
+            assert (refused.status_code, refused.json()["code"]) == (403, "PERMISSION_DENIED")
+        assert run["task_id"] in {one["target"] for one in await audited(client_of("acme/admin"))}
+        assert run["task_id"] not in {one["target"] for one in await audited(client_of("globex/admin"))}
+        assert await audited(client_of("globex/admin"), user=str(USERS["acme/admin"].user_id)) == []
+
+    async def test_tells_every_act_newest_first_and_by_act(self, client_of: ClientOf) -> None:
+        admin = client_of("acme/admin")
+        body = {"external_id": "audited", "department": "hr", "scope": "private", "text": "Bí mật."}
+        accepted = (await admin.post("/documents", json=body)).json()
+        await admin.get(f"/tasks/{accepted['task_id']}/events")
+        await admin.patch(f"/documents/{accepted['document_id']}", json={"scope": "internal"})
+        await admin.delete(f"/documents/{accepted['document_id']}")
+        mine = [one for one in await audited(admin) if one["target"] == accepted["document_id"]]
+        acts = ["document_deleted", "document_changed", "document_brought_in"]
+        assert [one["action"] for one in mine] == acts
+        assert mine[1]["details"] == {"scope": "internal"}
+        assert {one["action"] for one in await audited(admin, action=acts[0])} == {acts[0]}
+        assert await audited(admin, action="nothing_of_the_kind") == []
+
+    async def test_pages_do_not_overlap_while_rows_are_added(self, client_of: ClientOf, house: Services) -> None:
+        admin, boss = client_of("acme/admin"), USERS["acme/admin"]
+        async with house.database.principal_scope(boss) as tx:  # at the same moment
+            for number in range(5):
+                await documents.note(tx, "paged", str(number), {})
+        seen: list[str] = []
+        cursor: str | None = None
+        for _ in range(3):
+            more = f"&cursor={cursor}" if cursor else ""
+            page = (await admin.get(f"/admin/audit?action=paged&limit=2{more}")).json()
+            seen += [one["target"] for one in page["entries"]]
+            cursor = page["next_cursor"]
+            async with house.database.principal_scope(boss) as tx:
+                await documents.note(tx, "paged", "later", {})
+        assert seen == ["4", "3", "2", "1", "0"] and cursor is None
+
+    async def test_anything_else_is_refused(self, client_of: ClientOf, subtests: pytest.Subtests) -> None:
+        early, huge = (
+            base64.urlsafe_b64encode(json.dumps(key).encode()).decode()
+            for key in (["0001-01-01T00:00:00+14:00", 1], ["2026-01-01T00:00:00Z", 2**63])
+        )
+        for query in [
+            f"cursor={early}",
+            f"cursor={huge}",
+            "limit=0",
+            "limit=101",
+            "cursor=x",
+            "cursor=WyIyMDI2Il0=",
+            "action=",
+            "user=",
+            "action=" + "a" * 300,
+        ]:
+            with subtests.test(ascii(query)[:80]):
+                answer = await client_of("acme/admin").get(f"/admin/audit?{query}")
+                assert (answer.status_code, answer.json()["code"]) == (422, "PAYLOAD_INVALID")
