@@ -28,6 +28,7 @@ _log = structlog.get_logger(__name__)
 Key = str | jwt.PyJWK
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9][a-z0-9_-]{0,63}$")]
 Name = Annotated[str, StringConstraints(min_length=1, max_length=200, strip_whitespace=True)]
+_WITHOUT_NUL = r"^[^\x00]*$"
 
 
 class Claims(BaseModel):
@@ -35,11 +36,11 @@ class Claims(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
-    sub: Name
+    sub: Name = Field(pattern=_WITHOUT_NUL)
     """User: a UUID or a name."""
     tenant_id: Name
     """Tenant: a UUID or a name."""
-    name: str = Field("", max_length=200)
+    name: str = Field("", max_length=200, pattern=_WITHOUT_NUL)
     department: Slug
     departments: tuple[Slug, ...] = Field((), max_length=64)
     permissions: tuple[str, ...] = Field((), max_length=64)

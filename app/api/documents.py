@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import date
 from typing import Annotated, Any
 from urllib.parse import quote
 from uuid import UUID, uuid4, uuid5
@@ -18,6 +18,7 @@ from app.api.uploads import FORM, media_type_of, read_form
 from app.domain.documents import DocumentFields, DocumentStatus, DocumentView, Upload, VersionView
 from app.domain.health import HealthReport
 from app.domain.principal import Principal, Scope
+from app.domain.record import Moment
 from app.domain.tasks import NewTask
 from app.errors import AppError, ErrorCode, describe_validation
 from app.ingestion.intake import document_id_of, external_id_of
@@ -36,7 +37,7 @@ class AmendBody(Body):
     scope: Scope | None = None
     authority: Label | None = None
     lang: Label | None = None
-    created_at: datetime | None = None
+    created_at: Moment | None = None
     effective_from: date | None = None
     """In force from this day; a version that begins later leaves the one before for the days until then."""
     effective_to: date | None = None

@@ -9,6 +9,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from urllib.parse import unquote_to_bytes
 from uuid import uuid4
 
 import structlog
@@ -47,6 +48,8 @@ _BODY_SECONDS = 30
 _DRAINED_BYTES = 16 * 2**20
 _REQUEST_ID = re.compile(r"[A-Za-z0-9_-]{8,64}")
 _JSON_STRUCTURE = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?|[\[\]{}]', re.DOTALL)
+_MISTAKE = "The service made a mistake; its log names this request's id."
+_NUL = "The address must not contain NUL characters."
 _log = structlog.get_logger(__name__)
 
 
@@ -63,15 +66,17 @@ class RequestMiddleware:
             return
         asked = Headers(scope=scope).get("x-request-id", "")
         request_id = asked if _REQUEST_ID.fullmatch(asked) else uuid4().hex
-        answer = _Answer(send, request_id)
-        started = time.perf_counter()
+        answer, started = _Answer(send, request_id), time.perf_counter()
         with log_context(request_id=request_id):
             try:
-                await self.app(scope, receive, answer.send)
+                if "\x00" in scope["path"] or b"\x00" in unquote_to_bytes(scope["query_string"]):
+                    await _refuse(problem(ErrorCode.PAYLOAD_INVALID, _NUL, 422), scope, receive, answer.send)
+                else:
+                    await self.app(scope, receive, answer.send)
             except Exception:
                 _log.exception("request_crashed", method=scope["method"], route=_route_of(scope))
                 if answer.status is None:
-                    await _internal_error()(scope, receive, answer.send)
+                    await problem(ErrorCode.INTERNAL, _MISTAKE, 500)(scope, receive, answer.send)
             finally:
                 _log_request(scope, answer.status, started)
 
@@ -280,10 +285,6 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     return replayed
 
 
-def _internal_error() -> Response:
-    return problem(ErrorCode.INTERNAL, "The service made a mistake; its log names this request's id.", 500)
-
-
 def _route_of(scope: Scope) -> str:
     """The route's template, with the prefix of the version it was included under."""
     path = getattr(scope.get("route"), "path", None)
@@ -295,6 +296,5 @@ def _route_of(scope: Scope) -> str:
 
 def _log_request(scope: Scope, status: int | None, started: float) -> None:
     elapsed_ms = round((time.perf_counter() - started) * 1000)
-    quiet = _route_of(scope) in ("/live", "/ready")
-    log = _log.debug if quiet else _log.info
+    log = _log.debug if _route_of(scope) in ("/live", "/ready") else _log.info
     log("request", method=scope["method"], route=_route_of(scope), status=status, duration_ms=elapsed_ms)

@@ -21,7 +21,7 @@ from app.tasks.reviews import Picture
 
 router = APIRouter(prefix="/tasks", tags=["tasks"], responses={404: {"model": Problem}})
 performance_router = APIRouter(tags=["performance"])
-_MAX_SEQ = 2**31
+_MAX_SEQ = 2**31 - 1
 
 _FIGURES_DAYS = 30
 Since = Annotated[AwareDatetime, Field(ge=datetime(2000, 1, 1, tzinfo=UTC), lt=datetime(3000, 1, 1, tzinfo=UTC))]

@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import Field
 
 from app.domain.principal import Scope
-from app.domain.record import Record
+from app.domain.record import Moment, Record
 
 
 class DocumentStatus(StrEnum):
@@ -39,7 +39,7 @@ class DocumentFields(Record):
     url: str | None = Field(default=None, max_length=2000)
     department: str | None = Field(default=None, min_length=1, max_length=64)
     scope: Scope | None = None
-    created_at: datetime | None = None
+    created_at: Moment | None = None
     effective_from: date | None = None
     effective_to: date | None = None
     supersedes: str | None = Field(default=None, max_length=500)

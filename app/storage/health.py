@@ -66,6 +66,8 @@ _NOT_COMPARED = f"""d.is_current and d.current_version > 0 and coalesce(d.effect
             where e.tenant_id = d.tenant_id and e.document_id = d.document_id and e.version = d.current_version
                 and e.scopes @> $2::text[] and e.departments @> $3::text[] and e.examined_at >= d.updated_at)"""
 _PENDING = f"select d.document_id from documents d where {_NOT_COMPARED} order by d.updated_at, d.document_id limit $5"
+_AGE = "$4::date - greatest(least({}, '9999-12-30'), '0001-01-02')"
+"""Days since; the first and the last day of all are kept as infinite ones."""
 _ITEMS = f"""
 with items as materialized (
     select f.kind, case f.kind when 'contradiction' then 0 else 1 end as rank, f.score::float8 as weight,
@@ -88,10 +90,10 @@ with items as materialized (
         ('partial', 3, 0, d.status = 'partial', null),
         ('empty', 4, 0, d.status in ('ready', 'partial') and {readable("d")} and not exists (select from chunks c
             where c.tenant_id = d.tenant_id and c.document_id = d.document_id), null),
-        ('expired', 5, $4::date - d.effective_to, d.effective_to < $4::date, d.effective_to),
-        ('expiring', 6, $4::date - d.effective_to,
+        ('expired', 5, {_AGE.format("d.effective_to")}, d.effective_to < $4::date, d.effective_to),
+        ('expiring', 6, {_AGE.format("d.effective_to")},
             d.effective_to >= $4::date and d.effective_to <= $4::date + $5::integer, d.effective_to),
-        ('old', 7, $4::date - coalesce(d.effective_from, d.created_at::date),
+        ('old', 7, {_AGE.format("coalesce(d.effective_from, d.created_at::date)")},
             coalesce(d.effective_to, 'infinity') >= $4::date
             and coalesce(d.effective_from, d.created_at::date) < $4::date - make_interval(months => $6),
             coalesce(d.effective_from, d.created_at::date)),

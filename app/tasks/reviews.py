@@ -1,9 +1,10 @@
 """Look at runs that have ended: feedback, what they weighed, and their figures, without a model or a document."""
 
 from datetime import datetime
+from typing import Annotated
 from uuid import UUID
 
-from pydantic import AwareDatetime, TypeAdapter
+from pydantic import AwareDatetime, Field, TypeAdapter
 
 from app.domain.answer import PerformanceMetrics, ResolutionRules
 from app.domain.conflicts import Conflict, Weighing, normalised
@@ -15,7 +16,7 @@ from app.storage.conflicts import Entry, Feedback, Place
 from app.storage.database import Database
 from app.storage.paging import cut_page, read_cursor
 
-_PLACE: TypeAdapter[Place] = TypeAdapter(tuple[AwareDatetime, UUID, int])
+_PLACE: TypeAdapter[Place] = TypeAdapter(tuple[AwareDatetime, UUID, Annotated[int, Field(ge=0, lt=2**31)]])
 
 
 class Wanted(Record):

@@ -21,7 +21,7 @@ from starlette.responses import JSONResponse
 from app import __version__
 from app.api.deps import AppServices, Caller, Services
 from app.api.runs import start_run, wait_for_end
-from app.api.schemas import ChatBody
+from app.api.schemas import ChatBody, Label, Text
 from app.api.tasks import own_run
 from app.domain.answer import in_seed_order
 from app.domain.principal import Principal
@@ -65,6 +65,13 @@ class Call(Received):
     id: str | int | None = None
     method: str = Field(max_length=64)
     params: dict[str, Any] = Field(default_factory=dict)
+
+
+class Names(Received):
+    """What a client calls its message and its conversation."""
+
+    messageId: Label
+    contextId: Text = Field("", max_length=200)
 
 
 @router.get(CARD_PATH, summary="What this agent is, for other agents")
@@ -123,9 +130,7 @@ def _json_v03(task: A2ATask) -> dict[str, Any]:
 async def _send(services: AppServices, caller: Principal, asked: SendMessageRequest, request: Request) -> A2ATask:
     """Ask, and wait for the end unless the caller will look at the task itself."""
     message = asked.message
-    if not 0 < len(message.message_id) <= 200 or len(message.context_id) > 200:
-        detail = "message: needs a messageId, which like the contextId has at most 200 characters."
-        raise AppError(ErrorCode.PAYLOAD_INVALID, detail, status=422)
+    validated(Names, {"messageId": message.message_id, "contextId": message.context_id})
     body = _question_in(caller, asked)
     run = await start_run(services, caller, body, f"a2a {message.message_id}", opens_session=True)
     if asked.configuration.return_immediately:
