@@ -15,11 +15,13 @@ from app.ingestion.seed import read_demo
 from app.settings import Settings
 from app.storage import migrate, tenants
 from app.storage.database import Database
-from app.storage.embedded import start_embedded
+from app.storage.embedded import EmbeddedServer, start_embedded
 from app.storage.tenants import User
 
 _READY_SECONDS = 2
 """How long the answer of `/ready` is kept: it opens a connection, and anybody may ask."""
+_WATCH_SECONDS, _MOST_WATCH_SECONDS = 1.0, 30.0
+"""Between two looks at the embedded server's process."""
 _log = structlog.get_logger(__name__)
 
 
@@ -52,6 +54,7 @@ class Storage:
         if settings.is_embedded:
             server = await asyncio.to_thread(start_embedded, settings.data_dir)
             stack.push_async_callback(asyncio.to_thread, server.stop)
+            stack.callback(asyncio.create_task(_keep_up(server)).cancel)
             addresses = Addresses(server.app_url, server.owner_url, server.maintenance_url)
         else:
             owner = settings.database_owner_url.get_secret_value()
@@ -176,6 +179,20 @@ def _let_in(found: User) -> User:
 
 def _refused(detail: str) -> AppError:
     return AppError(ErrorCode.PERMISSION_DENIED, detail, status=403)
+
+
+async def _keep_up(server: EmbeddedServer) -> None:
+    """Have the server started again whenever its process is gone, and look less often while it cannot be."""
+    pause = _WATCH_SECONDS
+    while True:
+        await asyncio.sleep(pause)
+        try:
+            if await asyncio.to_thread(server.revive):
+                _log.warning("database_started_again")
+            pause = _WATCH_SECONDS
+        except (AppError, OSError) as error:
+            pause = min(2 * pause, _MOST_WATCH_SECONDS)
+            _log.error("database_not_started", error_class=type(error).__name__, delay_seconds=pause)
 
 
 def operator_claims(tenant: str, departments: frozenset[str] = frozenset()) -> Claims:

@@ -13,7 +13,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -31,6 +31,7 @@ _SYSTEM_USER = "pgserver"
 _MAX_SOCKET_PATH = 100
 """Bytes. The kernel's limit for unix socket paths is 107 on Linux and 103 on macOS."""
 _START_SECONDS = 60
+_PROC = Path("/proc")
 _TRAVERSE = 0o011
 _NOBODY_ANSWERS = 2
 """Exit status of ``psql`` when it could not connect."""
@@ -57,10 +58,7 @@ log_min_error_statement = panic
 log_error_verbosity = terse
 """
 
-_THROWAWAY = """\
-fsync = off
-full_page_writes = off
-"""
+_THROWAWAY = "fsync = off\nfull_page_writes = off\n"
 
 
 class _Account(NamedTuple):
@@ -106,6 +104,16 @@ class EmbeddedServer:
         if not _provision(self.socket_dir, self._account, database, template):
             raise _unavailable("it does not answer")
 
+    def revive(self) -> bool:
+        """Start the server if its process is gone and nobody else has; whether it was. Blocks. Raises `AppError`."""
+        if _is_running(self.data_dir):
+            return False
+        with _locked(self.data_dir):
+            if self._stopped or _provision(self.socket_dir, self._account, DATABASE):
+                return False
+            _start(self.data_dir, self.socket_dir, self._account, self.durable)
+        return True
+
     def stop(self) -> None:
         """Let go of the server; the last process to do so stops it. Blocks up to a few seconds; safe to call twice."""
         if self._stopped:
@@ -139,7 +147,7 @@ def start_embedded(data_dir: Path, *, durable: bool = True) -> EmbeddedServer:
         share = (cluster.parent / ".postgres.users").open("wb")
         fcntl.flock(share, fcntl.LOCK_SH)
         if not _provision(socket_dir, account, DATABASE):
-            _start(cluster, socket_dir, account, _SETTINGS if durable else _SETTINGS + _THROWAWAY)
+            _start(cluster, socket_dir, account, durable)
     return EmbeddedServer(cluster, socket_dir, durable, account, share)
 
 
@@ -211,36 +219,45 @@ def _socket_dir(cluster: Path, account: _Account) -> Path:
     return folder
 
 
-def _start(cluster: Path, socket_dir: Path, account: _Account, tuning: str) -> None:
+def _start(cluster: Path, socket_dir: Path, account: _Account, durable: bool) -> None:
     settings = cluster / "conclave.conf"
-    settings.write_text(f"{tuning}unix_socket_directories = '{socket_dir}'\n")
+    settings.write_text(f"{_SETTINGS}{'' if durable else _THROWAWAY}unix_socket_directories = '{socket_dir}'\n")
     _give(settings, account)
     if account.uid is not None:
         _let_pass(cluster)
-    _remove_stale_pid(cluster)
+    _remove_stale_locks(cluster, socket_dir)
     _run(
         account, "pg_ctl", "start", "-w", "-t", str(_START_SECONDS), "-D", str(cluster),
         "-l", str(cluster / "server.log"), check=False,
     )  # fmt: skip
     give_up = time.monotonic() + _START_SECONDS
     while not _provision(socket_dir, account, DATABASE):
-        if time.monotonic() > give_up:
+        if time.monotonic() > give_up or not _is_running(cluster):
             raise _unavailable(f"it does not answer; see {cluster / 'server.log'}")
         time.sleep(0.1)
 
 
-def _remove_stale_pid(cluster: Path) -> None:
-    """Forget a server that is gone although another process got its number, as happens when a container restarts."""
-    pid_file = cluster / "postmaster.pid"
-    if not pid_file.exists() or not Path("/proc/self").exists():
-        return
-    pid = pid_file.read_text().split("\n", 1)[0].strip()
+def _remove_stale_locks(cluster: Path, socket_dir: Path) -> None:
+    """Forget a server that is gone although its number is taken: by a stranger, as when a container restarts, or by
+    what nobody reaps. While children of it live, the files stay: the next server knows of them by these, and waits."""
+    if _PROC.exists() and not _is_running(cluster) and not any(_works_in(cluster, one) for one in _PROC.glob("[0-9]*")):
+        for lock in (cluster / "postmaster.pid", socket_dir / ".s.PGSQL.5432.lock"):
+            lock.unlink(missing_ok=True)
+
+
+def _is_running(cluster: Path) -> bool:
     try:
-        command = Path(f"/proc/{pid}/cmdline").read_bytes()
-    except OSError:
-        return
-    if b"postgres" not in command:
-        pid_file.unlink()
+        pid = int((cluster / "postmaster.pid").read_text().split("\n", 1)[0])
+        os.kill(pid, 0)
+        return not _PROC.exists() or b"postgres" in (_PROC / str(pid) / "cmdline").read_bytes()
+    except (OSError, ValueError):
+        return False
+
+
+def _works_in(folder: Path, process: Path) -> bool:
+    with suppress(OSError):
+        return (process / "cwd").readlink() == folder
+    return False
 
 
 def _provision(socket_dir: Path, account: _Account, database: str, template: str = "template1") -> bool:

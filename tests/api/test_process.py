@@ -130,6 +130,20 @@ class TestServe:
         assert told.index("database") < told.index("model") < told.index("Conclave http")
         assert not list(Path(terminal.settings["CONCLAVE_DATA_DIR"]).glob("server.*"))
 
+    async def test_answers_again_after_its_database_was_killed(self, terminal: Terminal) -> None:
+        pid_file = Path(terminal.settings["CONCLAVE_DATA_DIR"]) / "postgres" / "postmaster.pid"
+        async with server(terminal, free_port()) as (process, http):
+            os.kill(int(pid_file.read_text().split("\n", 1)[0]), signal.SIGKILL)
+            async with asyncio.timeout(60):
+                while (answer := await http.post("/api/v1/chat", json={"query": QUESTION})).status_code == 503:
+                    assert answer.json()["code"] == "DATABASE_UNAVAILABLE"
+                    await asyncio.sleep(0.2)
+                assert answer.status_code == 200
+                await ready(http, process)
+            process.send_signal(signal.SIGTERM)
+            told = (await asyncio.wait_for(process.communicate(), limit(15)))[1].decode()
+        assert told.count('"event": "database_started_again"') == 1
+
     async def check_the_command_line_is_a_client(self, terminal: Terminal, port: int) -> None:
         """Commands without --server go over the private socket, and say so unless they print JSON."""
         folder = Path(terminal.settings["CONCLAVE_DATA_DIR"])

@@ -1,22 +1,29 @@
 """The embedded server: shared by processes, found again after a crash, and its loss survived by a pool."""
 
 import asyncio
+import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextlib import AsyncExitStack, suppress
 from pathlib import Path
 
 import asyncpg
 import pytest
+from structlog.testing import capture_logs
 
 from app.errors import AppError, ErrorCode
+from app.main.storage import Storage
+from app.settings import Settings
 from app.storage.database import Database
 from app.storage.embedded import start_embedded
 from app.storage.migrate import upgrade
 from app.tasks.run import TaskRun
 from tests.factories import principal
+from tests.limits import limit
 from tests.postgres.running import rooms_on, say
 
 _HOLD = """
@@ -167,6 +174,76 @@ class TestLoss:
         finally:
             await database.dispose()
             server.stop()
+
+
+class TestDeath:
+    async def test_it_is_started_again_once_by_whoever_uses_it(self) -> None:
+        folder = Path(tempfile.mkdtemp(prefix="conclave-dead-"))
+        settings = Settings(_env_file=None, data_dir=folder)
+        log, pid_file = folder / "postgres" / "server.log", folder / "postgres" / "postmaster.pid"
+        try:
+            async with AsyncExitStack() as stack:
+                users = [await Storage.open(settings, stack) for _ in range(3)]
+                await asyncio.sleep(0.5)
+                for _ in range(2):
+                    begun = log.read_text().count("starting PostgreSQL")
+                    with capture_logs() as told:
+                        os.kill(int(pid_file.read_text().split("\n", 1)[0]), signal.SIGKILL)
+                        await asyncio.gather(*(_until_it_answers(one.database) for one in users))
+                        await asyncio.sleep(1.5)
+                    assert log.read_text().count("starting PostgreSQL") == begun + 1
+                    assert [one["event"] for one in told] == ["database_started_again"]
+            assert not pid_file.exists()
+        finally:
+            shutil.rmtree(folder)
+
+    async def test_of_several_that_see_it_at_once_one_starts_it(self, folder: Path) -> None:
+        servers = [start_embedded(folder, durable=False) for _ in range(4)]
+        log, pid_file = servers[0].data_dir / "server.log", servers[0].data_dir / "postmaster.pid"
+        try:
+            os.kill(int(pid_file.read_text().split("\n", 1)[0]), signal.SIGKILL)
+            await asyncio.sleep(1)
+            begun = log.read_text().count("starting PostgreSQL")
+            revived = await asyncio.gather(*(asyncio.to_thread(one.revive) for one in servers))
+            assert sorted(revived) == [False, False, False, True]
+            assert log.read_text().count("starting PostgreSQL") == begun + 1
+        finally:
+            for server in servers:
+                server.stop()
+
+    async def test_it_is_tried_again_until_it_can_be_started(self) -> None:
+        folder = Path(tempfile.mkdtemp(prefix="conclave-dead-"))
+        try:
+            async with AsyncExitStack() as stack:
+                storage = await Storage.open(Settings(_env_file=None, data_dir=folder), stack)
+                cluster, pid_file = folder / "postgres", folder / "postgres" / "postmaster.pid"
+                control = cluster / "global" / "pg_control"
+                control.rename(folder / "pg_control")
+                os.kill(int(pid_file.read_text().split("\n", 1)[0]), signal.SIGKILL)
+                await asyncio.sleep(4)
+                with pytest.raises(AppError):
+                    async with storage.database.principal_scope(principal()):
+                        pass
+                (folder / "pg_control").rename(control)
+                await _until_it_answers(storage.database)
+        finally:
+            shutil.rmtree(folder)
+
+    async def test_one_that_was_let_go_of_stays_down(self, folder: Path) -> None:
+        server = start_embedded(folder, durable=False)
+        server.stop()
+        assert not server.revive()
+        assert not await _answers(server.app_url)
+
+
+async def _until_it_answers(database: Database) -> None:
+    async with asyncio.timeout(limit(5)):
+        while True:
+            with suppress(AppError):
+                async with database.principal_scope(principal()) as tx:
+                    assert await tx.driver.fetchval("select 1") == 1
+                    return
+            await asyncio.sleep(0.1)
 
 
 class TestTransactions:
