@@ -4,7 +4,8 @@ them.
 A row holds two literal quotes, what they are to each other, and one question in three wordings (`Row`; the file has the
 organisation's name, or lies in its folder). Two readings:
 
-- without ``--ask`` the quotes alone are judged, with titles and days: are they taken for two values of one thing?
+- without ``--ask`` the quotes alone are judged, with titles: are they taken for two values of one thing? Files of
+  `bench/slots` (four statements to a slot, of no document) are judged so, too.
 - with ``--ask`` two people who may read both ask every wording through the whole flow. Of the answers given: how many
   tell the current value alone or with a note, how many a superseded one without, how many report a conflict of none,
   does the right side win, and do all wordings of a pair come to the same?
@@ -16,6 +17,7 @@ import argparse
 import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import combinations
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -41,7 +43,7 @@ from app.ingestion.seed import SeedTenant, read_seed
 from app.settings import Settings
 from bench.corpora import read_lines
 
-COMPANIES = Path(__file__).parent / "companies"
+COMPANIES, SLOTS = (Path(__file__).parent / name for name in ("companies", "slots"))
 Kind = Literal["superseded", "contradiction", "agreement", "different_case", "future", "ended"]
 DIFFERING: frozenset[Kind] = frozenset({"superseded", "contradiction", "future", "ended"})
 """Kinds whose quotes give two values of one thing."""
@@ -129,6 +131,15 @@ def judged(row: Row, documents: dict[str, DocumentDraft]) -> bool:
     return bool(clashes(row.questions[0].text, *texts, is_one_page=False))
 
 
+def judged_slots(path: Path) -> Iterator[tuple[Kind, bool]]:
+    """What every two statements of a slot are to each other, and whether they are taken for two values of one thing."""
+    kinds: dict[str, Kind] = {"same": "agreement", "differs": "contradiction", "other": "different_case"}
+    for row in read_lines(path):
+        texts = {name: Text(row[name]["text"], row[name]["text"], row[name]["head"], "") for name in ("s", *kinds)}
+        for one, other in combinations(texts, 2):
+            yield kinds[other], bool(clashes(row["question"], texts[one], texts[other], is_one_page=False))
+
+
 def _text(place: Place, document: DocumentDraft) -> Text:
     language: Language | None = "vi" if document.lang == "vi" else "en" if document.lang == "en" else None
     return Text(place.quote, place.quote, document.title, "", language)
@@ -186,13 +197,13 @@ def _share(values: Iterable[bool]) -> str:
     return f"{sum(held) / len(held):.3f} of {len(held)}" if held else "–"
 
 
-def show_judged(found: Sequence[tuple[Row, bool]], out: Console) -> None:
+def show_judged(found: Sequence[tuple[Kind, bool]], out: Console) -> None:
     """By kind the share that is taken for two values of one thing."""
     table = Table("kind", "pairs", "taken for two values of one thing")
-    for kind in dict.fromkeys(row.kind for row, _ in found):
-        own = [said for row, said in found if row.kind == kind]
+    for kind in dict.fromkeys(kind for kind, _ in found):
+        own = [said for told, said in found if told == kind]
         table.add_row(kind, str(len(own)), _share(own))
-    said = [(row.differs, taken) for row, taken in found]
+    said = [(kind in DIFFERING, taken) for kind, taken in found]
     hits, both = sum(a and b for a, b in said), sum(a for a, _ in said) + sum(b for _, b in said)
     out.print(table)
     precision, recall = _share(a for a, b in said if b), _share(b for a, b in said if a)
@@ -266,10 +277,13 @@ def main() -> None:
             found |= asyncio.run(asked(path, given.companies, Console(stderr=True)))
         show_told(found, out)
         return
-    pairs = []
+    pairs = list[tuple[Kind, bool]]()
     for path in given.files:
+        if path.parent.name == SLOTS.name:
+            pairs += judged_slots(path)
+            continue
         _, documents = documents_of(company_of(path), given.companies)
-        pairs += [(row, judged(row, documents)) for row in rows_of(path)]
+        pairs += [(row.kind, judged(row, documents)) for row in rows_of(path)]
     show_judged(pairs, out)
 
 

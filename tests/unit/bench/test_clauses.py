@@ -1,5 +1,6 @@
 """Pairs of statements: they are literally in their documents, and what is counted of answers is what was told."""
 
+import json
 from pathlib import Path
 
 import pytest
@@ -26,6 +27,17 @@ def test_every_quote_stands_in_its_document(path: Path) -> None:
         or (row.holds is None) != (row.kind in ("contradiction", "agreement", "different_case"))
     ]
     assert not wrong
+
+
+@pytest.mark.parametrize("path", sorted(ROOT.glob("slots/*.jsonl")), ids=lambda path: path.stem)
+def test_four_statements_to_a_slot_are_judged_two_by_two(path: Path, tmp_path: Path) -> None:
+    lines = path.read_text("utf-8").splitlines()
+    assert len({json.loads(line)["id"] for line in lines}) == len(lines) == 160
+    few = tmp_path / "slots" / path.name
+    few.parent.mkdir()
+    few.write_text("\n".join(lines[:8]), "utf-8")
+    kinds = [kind for kind, _ in clauses.judged_slots(few)]
+    assert [kinds.count(one) for one in ("agreement", "contradiction", "different_case")] == [8, 16, 24]
 
 
 def test_what_measures_does_not_train() -> None:
