@@ -5,7 +5,7 @@ from pathlib import Path
 from alembic import op
 from sqlalchemy.util import await_only
 
-revision = "0015"
+revision = "0014"
 down_revision = "0013"
 branch_labels = None
 depends_on = None
@@ -15,12 +15,12 @@ _SQL = Path(__file__).parents[1] / "sql"
 
 def upgrade() -> None:
     """Nobody is shut out yet."""
-    _run("0015_disabled_users.sql")
+    _run("0014_disabled_users.sql")
 
 
 def downgrade() -> None:
     """Whoever was shut out comes in again."""
-    _run("0015_down.sql")
+    _run("0014_down.sql")
 
 
 def _run(name: str) -> None:
