@@ -20,6 +20,8 @@ class Settings(BaseSettings):
 
     data_dir: Path = Path(".conclave")
     """Where the embedded database, caches and the development secret live."""
+    min_free_bytes: int = Field(268_435_456, ge=0)
+    """With less room where ``data_dir`` lies the service is not ready."""
     seed_dir: Path = Path("seed_data")
     """Documents, users and logs of the demo companies, brought in at the first start with the embedded database."""
     default_user: str = ""

@@ -35,7 +35,7 @@ async def live() -> dict[str, str]:
 
 @router.get("/ready", summary="Can it take questions?", responses={503: {"model": Readiness}})
 async def ready(services: Services) -> Response:
-    """Database reachable and migrated, row security binding, embedding model loaded, worker running."""
+    """Database reachable and migrated, row security binding, model loaded, room on the disk, worker running."""
     checks = dict(await services.readiness())
     is_ready = all(checks.values())
     found = Readiness(status="ready" if is_ready else "not_ready", checks=checks)

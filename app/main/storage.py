@@ -1,6 +1,7 @@
 """The database of an installation and who is known in it: all that a command needs which asks no model anything."""
 
 import asyncio
+import shutil
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
@@ -203,6 +204,12 @@ def operator_claims(tenant: str, departments: frozenset[str] = frozenset()) -> C
     )  # fmt: skip
 
 
+def _has_room(settings: Settings) -> bool:
+    folder = settings.data_dir.absolute()
+    there = next(one for one in (folder, *folder.parents) if one.exists())
+    return shutil.disk_usage(there).free >= settings.min_free_bytes
+
+
 class Readiness:
     """The checks behind `/ready`."""
 
@@ -235,5 +242,6 @@ class Readiness:
         worker = self._is_worker_well()
         return {
             "database": reachable, "migrations": migrated, "row_security": bound, "embedder": loaded,
+            "disk_space": await asyncio.to_thread(_has_room, self._storage.settings),
             **({} if worker is None else {"worker": worker}),
         }  # fmt: skip

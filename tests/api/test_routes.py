@@ -1,11 +1,18 @@
 """The whole surface, read from OpenAPI: who may enter, what errors look like, what travels in headers."""
 
 import re
-from collections.abc import Callable
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
+
+from app.main import Services, create_app
+from app.main.storage import Readiness
+from app.settings import Settings
 
 PUBLIC = {
     ("get", "/live"),
@@ -15,6 +22,7 @@ PUBLIC = {
     ("get", "/.well-known/agent-card.json"),
 }
 """Everything that asks for no token (demo users bring a key); a new route is closed unless added here on purpose."""
+SMALL_DISK_BYTES = 3 * Settings.model_fields["min_free_bytes"].default // 2
 IDS = re.compile(r"{(task|session|document|file)_id}")
 PAGES = (
     "/",
@@ -209,5 +217,33 @@ class TestHealth:
         assert (await nobody.get(f"{address}/live")).json() == {"status": "ok"}
         ready = await nobody.get(f"{address}/ready")
         assert (ready.status_code, ready.json()["status"]) == (200, "ready")
-        checks = ("database", "migrations", "row_security", "embedder", "worker")
+        checks = ("database", "migrations", "row_security", "embedder", "disk_space", "worker")
         assert ready.json()["checks"] == dict.fromkeys(checks, True)
+
+    async def test_is_not_ready_while_the_disk_is_nearly_full(self, house: Services, small_disk: Path) -> None:
+        settings = house.settings.model_copy(update={"data_dir": small_disk})
+        storage, app = replace(house.storage, settings=settings), create_app(services=house)
+        async with httpx.AsyncClient(transport=httpx.ASGITransport(app), base_url="http://localhost") as http:
+            for filled_bytes, expected in ((1, 200), (SMALL_DISK_BYTES // 2, 503), (0, 200)):
+                (small_disk / "filled").write_bytes(bytes(filled_bytes))
+                ready = Readiness(storage, lambda: True, lambda: None)
+                app.state.services = replace(house.rooms, readiness=ready)
+                answer = await http.get("/ready")
+                assert answer.status_code == expected
+                assert answer.json()["checks"]["disk_space"] is (expected == 200)
+
+    async def test_is_not_ready_where_its_folder_is_gone(self, house: Services, tmp_path: Path) -> None:
+        settings = house.settings.model_copy(update={"data_dir": tmp_path / "gone"})
+        ready = Readiness(replace(house.storage, settings=settings), lambda: True, lambda: None)
+        assert not (await ready())["disk_space"]
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A file system of its own, a little larger than the room that must be free; skips where none can be mounted."""
+    size = f"size={SMALL_DISK_BYTES}"
+    mounted = subprocess.run(("mount", "-t", "tmpfs", "-o", size, "tmpfs", str(tmp_path)), check=False)
+    if mounted.returncode:
+        pytest.skip("no file system can be mounted here")
+    yield tmp_path
+    subprocess.run(("umount", str(tmp_path)), check=True)
