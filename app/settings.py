@@ -197,6 +197,8 @@ class Settings(BaseSettings):
     """Larger request bodies are refused with 413."""
     max_upload_bytes: int = Field(52_428_800, ge=1024)
     """Larger files are refused with 413; only administrators bring files in."""
+    allow_unconfined: bool = False
+    """Whether files, pages and tables are read where Linux refuses to take system calls from who reads them."""
     ingestion_max_concurrent: int = Field(4, ge=1, le=64)
     """Documents read at a time by all workers together."""
     max_query_chars: int = Field(4_000, ge=1)

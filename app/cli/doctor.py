@@ -9,6 +9,7 @@ from rich.console import Console
 
 from app.cli.connecting import opened
 from app.cli.output import FAILED, OK, UNAVAILABLE, AsJsonResult, print_json, run_async
+from app.confinement.kernel import can_confine
 from app.domain.principal import Principal, tenant_id_of
 from app.errors import AppError
 from app.faces.face import load_faces
@@ -33,6 +34,7 @@ async def doctor(as_json: AsJsonResult = False) -> int:
     try:
         async with opened(settings, Console(stderr=True)) as services:
             checks = dict(await services.rooms.readiness())
+            checks["confinement of untrusted work"] = can_confine()
             checks["agents"] = bool(services.rooms.agents.names)
             turned_off = services.rooms.agents.turned_off
             asker = Principal.without_rights(tenant_id_of("doctor"), tenant_id_of("doctor"))

@@ -17,12 +17,12 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from app.confinement.kernel import confine, detach, die_with_parent, resident_bytes
+from app.confinement.kernel import Unconfined, confine, detach, die_with_parent, resident_bytes
 
 READY = b"ready"
 DONE, RAISED = b"=", b"!"
 """First byte of an answer; behind `RAISED` stands the name of what was raised."""
-OUT_OF_MEMORY, BROKEN = 91, 92
+OUT_OF_MEMORY, BROKEN, UNCONFINED = 91, 92, 93
 """Exit codes of a process that could not answer."""
 _IDLE_SECONDS = 120
 """With nothing to do for so long this process ends; the next call starts another."""
@@ -106,6 +106,8 @@ class _Forker:
             status = 0
         except MemoryError:
             status = OUT_OF_MEMORY
+        except Unconfined:
+            status = UNCONFINED
         finally:
             os._exit(status)
 

@@ -68,8 +68,13 @@ def die_with_parent() -> None:
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
-def confine(*, wall_seconds: float, cpu_seconds: int, memory_bytes: int) -> None:
-    """For the process that gets the untrusted bytes, before it does. `memory_bytes` is what it may take on top."""
+class Unconfined(Exception):
+    """The kernel does not let system calls be taken away."""
+
+
+def confine(*, wall_seconds: float, cpu_seconds: int, memory_bytes: int, may_stay_unconfined: bool = False) -> None:
+    """For the process that gets the untrusted bytes, before it does. `memory_bytes` is what it may take on top. Raises
+    `Unconfined` on a Linux without the filter, unless that may be."""
     for number in (signal.SIGALRM, signal.SIGXCPU, signal.SIGCHLD, signal.SIGTERM, signal.SIGINT):
         signal.signal(number, signal.SIG_DFL)
     signal.setitimer(signal.ITIMER_REAL, wall_seconds)
@@ -77,8 +82,8 @@ def confine(*, wall_seconds: float, cpu_seconds: int, memory_bytes: int) -> None
     _limit(resource.RLIMIT_AS, _mapped_bytes() + memory_bytes)
     for kind in (resource.RLIMIT_CORE, resource.RLIMIT_FSIZE, resource.RLIMIT_NPROC, resource.RLIMIT_NOFILE):
         _limit(kind, 0)
-    if sys.platform == "linux":
-        _grant_system_calls()
+    if sys.platform == "linux" and not _grant_system_calls() and not may_stay_unconfined:
+        raise Unconfined
     sys.addaudithook(_refuse_events)
 
 
@@ -105,18 +110,28 @@ def _pages() -> tuple[int, int]:
     return mapped, resident
 
 
-def _grant_system_calls() -> None:
-    """Install the filter; where the architecture is unknown, the limits alone hold."""
+def can_confine() -> bool:
+    """Try in a forked process whether the filter can be installed; true outside Linux, where there is none."""
+    if sys.platform != "linux":
+        return True
+    if (process := os.fork()) == 0:
+        os._exit(0 if _grant_system_calls() else 1)
+    return os.waitpid(process, 0)[1] == 0
+
+
+def _grant_system_calls() -> bool:
+    """Install the filter; whether it is."""
     machine = platform.machine()
     if machine not in _ARCHITECTURES:
-        return
+        return False
     program = _filter(_ARCHITECTURES[machine], granted_numbers(machine))
     steps = ctypes.create_string_buffer(program, len(program))
     pointer = struct.pack("HxxxxxxP", len(program) // 8, ctypes.addressof(steps))
     libc = ctypes.CDLL(None)
     none = ctypes.c_ulong(0)
     libc.prctl(_PR_SET_NO_NEW_PRIVS, ctypes.c_ulong(1), none, none, none)
-    libc.prctl(_PR_SET_SECCOMP, ctypes.c_ulong(_SECCOMP_MODE_FILTER), ctypes.c_char_p(pointer), none, none)
+    mode = ctypes.c_ulong(_SECCOMP_MODE_FILTER)
+    return bool(libc.prctl(_PR_SET_SECCOMP, mode, ctypes.c_char_p(pointer), none, none) == 0)
 
 
 def granted_numbers(machine: str) -> list[int]:

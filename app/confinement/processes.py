@@ -11,8 +11,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import ClassVar
 
-from app.confinement.forking import DONE, OUT_OF_MEMORY, READY, Verdict
+from app.confinement.forking import DONE, OUT_OF_MEMORY, READY, UNCONFINED, Verdict
 
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[3]); "
@@ -38,6 +39,8 @@ class IsolationEnd(StrEnum):
     CRASHED = "crashed"
     UNAVAILABLE = "unavailable"
     """The function could not be loaded, or no process could be started."""
+    UNCONFINED = "unconfined"
+    """The kernel does not let the process be confined, so the bytes were not looked at."""
 
 
 class IsolationFailed(Exception):
@@ -68,6 +71,9 @@ class Isolated:
     """Runs a module-level function on untrusted bytes, each call in a process of its own that can open and send nothing
     and is killed at its limits. Nothing is started before the first call. Belongs to one event loop."""
 
+    may_stay_unconfined: ClassVar[bool] = False
+    """Of all that are made from now on: whether they run where Linux does not let them be confined."""
+
     def __init__(
         self,
         function: str,
@@ -81,6 +87,7 @@ class Isolated:
         start. `processes` at a time, without `hidden_modules`, with `environment` alone."""
         self.limits = limits or ProcessLimits()
         confinement = {name: getattr(self.limits, name) for name in ("wall_seconds", "cpu_seconds", "memory_bytes")}
+        confinement["may_stay_unconfined"] = self.may_stay_unconfined
         self._order = json.dumps({"function": function, "limits": confinement, "hidden": list(hidden_modules)})
         self._environment = dict(environment or {})
         self._slots = asyncio.Semaphore(processes)
@@ -232,6 +239,8 @@ async def _verdict(life: socket.socket) -> Verdict:
 
 def _end_of(verdict: Verdict, limits: ProcessLimits) -> IsolationEnd:
     """Why a process gave no answer."""
+    if verdict.exit == UNCONFINED:
+        return IsolationEnd.UNCONFINED
     is_out_of_time = verdict.cpu_seconds >= limits.cpu_seconds * _NEAR_THE_TIME
     if verdict.signal in (signal.SIGXCPU, signal.SIGALRM) or (verdict.signal == signal.SIGKILL and is_out_of_time):
         return IsolationEnd.TIME_LIMIT

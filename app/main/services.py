@@ -16,6 +16,7 @@ from app.agents.run import Dispatch, StepRunner
 from app.agents.spec import FileRefused
 from app.api.auth import Authenticator, Claims
 from app.api.deps import AppServices, Limits
+from app.confinement.processes import Isolated
 from app.domain.attachments import AttachmentLimits
 from app.domain.principal import Principal
 from app.embedding.cached import CachedEmbedder
@@ -112,6 +113,7 @@ class Services:
         Raises `AppError` when the database is away, its role would not be bound by row security, no safe signing
         secret is configured, or a file of agents or servers cannot be used.
         """
+        Isolated.may_stay_unconfined = settings.allow_unconfined
         services = cls(settings, AsyncExitStack(), queues, is_working=work)
         try:
             on_stage("database")

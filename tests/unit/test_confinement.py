@@ -46,6 +46,32 @@ granted = {*granted_numbers(platform.machine()), 335, 336}
 others = [n for n in (*range(600), *range(0x40000000, 0x40000000 + 600)) if n not in granted]
 """
 
+WITHOUT_FILTERS = """
+import ctypes, struct
+steps = [(0x20, 0, 0, 0), (0x15, 0, 3, {prctl}), (0x20, 0, 0, 16), (0x15, 0, 1, 22), (0x06, 0, 0, 0x00050001),
+         (0x06, 0, 0, 0x7FFF0000)]
+program = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
+pointer = struct.pack("HxxxxxxP", len(steps), ctypes.addressof(program))
+libc, none = ctypes.CDLL(None), ctypes.c_ulong(0)
+assert libc.prctl(38, ctypes.c_ulong(1), none, none, none) == 0
+assert libc.prctl(22, ctypes.c_ulong(2), ctypes.c_char_p(pointer), none, none) == 0
+""".replace("{prctl}", {"x86_64": "157", "aarch64": "167"}.get(platform.machine(), "0"))
+"""Refuses the call by which filters are installed."""
+READING = """
+import asyncio
+from app.confinement.processes import Isolated, IsolationFailed
+Isolated.may_stay_unconfined = {may_stay}
+async def read():
+    isolated = Isolated("tests.unit.tools.isolated_functions:backwards")
+    try:
+        print("done", await isolated(b"]["))
+    except IsolationFailed as failed:
+        print("refused", failed.end)
+    finally:
+        await isolated.aclose()
+asyncio.run(read())
+"""
+
 
 def confined(attempt: str, before: str = "") -> subprocess.CompletedProcess[bytes]:
     """A process that tries something after it was confined, and what it was allowed to do before."""
@@ -99,6 +125,26 @@ class TestConfine:
         done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, check=True, timeout=60)
         # Unreachable where namespaces may be made; refused by nobody listening where not.
         assert int(done.stdout) in (101, 111)
+
+
+@on_linux
+@pytest.mark.skipif(platform.machine() not in _ARCHITECTURES, reason="there is no filter for it")
+class TestWhereTheKernelRefuses:
+    """A machine that takes no filters, as some containers are: one of our own refuses every further one."""
+
+    @pytest.mark.parametrize(("may_stay", "told"), [(False, "refused unconfined"), (True, "done b'[]'")])
+    def test_untrusted_bytes_are_not_looked_at_unless_that_is_allowed(self, may_stay: bool, told: str) -> None:
+        assert _said(WITHOUT_FILTERS + READING.format(may_stay=may_stay)) == told
+
+    def test_it_can_be_told_beforehand(self) -> None:
+        asked = "from app.confinement.kernel import can_confine; print(can_confine())"
+        assert _said(asked) == "True"
+        assert _said(WITHOUT_FILTERS + asked) == "False"
+
+
+def _said(program: str) -> str:
+    command = [sys.executable, "-c", program]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, check=True, timeout=60, text=True).stdout.strip()
 
 
 class TestGrantedCalls:
