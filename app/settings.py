@@ -54,6 +54,8 @@ class Settings(BaseSettings):
     """Whether a server also runs questions and documents; false = ``conclave worker`` does it."""
     worker_max_concurrent_runs: int = Field(20, ge=2)
     """Runs at a time in one process."""
+    max_open_runs_per_user: int = Field(10, ge=1)
+    """Questions of one person that are being answered at a time; more are refused with 429."""
     worker_silence_seconds: float = Field(20.0, ge=1)
     """A loop of the worker that gives no sign of life for so long is started anew; the second time in a row the process
     of `conclave worker` ends with exit code 1."""

@@ -190,8 +190,9 @@ class Services:
         self._stack.push_async_callback(bus.aclose)
         journal = Journal(self.database, bus, await open_outage(settings, self.database, bus, self._stack))
         registry = TaskRegistry(
-            self.database, journal, JobQueue(), now, settings.task_lease_seconds, settings.max_redispatches
-        )
+            self.database, journal, JobQueue(), now, settings.task_lease_seconds, settings.max_redispatches,
+            settings.max_open_runs_per_user,
+        )  # fmt: skip
         retriever = Retriever(
             self.database, self.embedder, calibration, caching=settings.enable_caching,
             cache_ttl_seconds=settings.cache_ttl_seconds,

@@ -54,14 +54,16 @@ class Job(Record):
 class JobQueue:
     """Puts jobs into PgQueuer's table."""
 
-    async def enqueue(self, tx: Transaction, task_id: UUID, line: str = CHAT) -> JobId:
-        """Add a job in the caller's transaction; a worker sees it when (and only if) that is committed."""
+    async def enqueue(self, tx: Transaction, task_id: UUID, line: str = CHAT, others: int = 0) -> JobId:
+        """Add a job in the caller's transaction; a worker sees it when (and only if) that is committed. With so many
+        `others` of the caller before it: everybody's first job goes before anybody's second."""
         job = Job(tenant_id=tx.principal.tenant_id, user_id=tx.principal.user_id, task_id=task_id)
-        return await self.enqueue_job(tx, job, line)
+        return await self.enqueue_job(tx, job, line, others)
 
-    async def enqueue_job(self, tx: Transaction | OperatorTransaction, job: Job, line: str) -> JobId:
+    async def enqueue_job(self, tx: Transaction | OperatorTransaction, job: Job, line: str, others: int = 0) -> JobId:
         """Add a job, also for a task that has lost its own."""
-        [job_id] = await Queries(AsyncpgDriver(tx.driver)).enqueue(line, job.model_dump_json().encode())
+        queries = Queries(AsyncpgDriver(tx.driver))
+        [job_id] = await queries.enqueue(line, job.model_dump_json().encode(), priority=-others)
         return job_id
 
 

@@ -40,6 +40,7 @@ class TaskRegistry:
         clock: Callable[[], datetime],
         lease_seconds: float = 30,
         max_redispatches: int = 3,
+        most_open_runs: int = 1_000,
     ):
         self._database = database
         self._journal = journal
@@ -48,6 +49,7 @@ class TaskRegistry:
         self.steps = StepRegistry(database, journal.outage, queue, clock, lease_seconds, max_redispatches)
         self.lease_seconds = lease_seconds
         self.max_redispatches = max_redispatches
+        self._most_open_runs = most_open_runs
 
     async def register_task(
         self,
@@ -60,7 +62,7 @@ class TaskRegistry:
     ) -> Task:
         """Register a root task, its session, first event and job, and do what is `within`, once, in one transaction.
         The same key and hash, or id and request, give the task registered first. Raises `AppError`: 422 for a key used
-        with another hash, 409 for a task id taken by another request."""
+        with another hash, 409 for a task id taken by another request, 429 for a caller with too many open runs."""
         try:
             async with self._database.principal_scope(principal) as tx:
                 if idempotency_key is not None:
@@ -85,8 +87,19 @@ class TaskRegistry:
             raise _TaskIdTaken
         first = TaskAvailable(task_id=new_task.task_id, session_id=new_task.session_id, query=question)
         seq = await events.append_next(tx, new_task.task_id, 0, first.type, json_of(first))
-        await self._queue.enqueue(tx, new_task.task_id, INGESTION if new_task.kind == "ingest" else CHAT)
+        if new_task.kind == "ingest":
+            await self._queue.enqueue(tx, new_task.task_id, INGESTION)
+        else:
+            await self._queue.enqueue(tx, new_task.task_id, CHAT, await self._others_open(tx))
         return seq, first
+
+    async def _others_open(self, tx: Transaction) -> int:
+        """How many runs the caller has open beside the one just written. Raises `AppError` (429) for too many."""
+        others = await tasks.open_runs(tx) - 1
+        if others >= self._most_open_runs:
+            detail = f"{others} of your questions are still being answered; ask again when one of them is."
+            raise AppError(ErrorCode.RATE_LIMITED, detail, status=429)
+        return others
 
     async def _same_as(self, principal: Principal, new_task: NewTask) -> Task:
         """The task that has the id of `new_task`, if it is the same request."""

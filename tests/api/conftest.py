@@ -55,6 +55,7 @@ async def api_settings(
         _env_file=None,
         data_dir=warm(tmp_path_factory.mktemp("data")),
         seed_dir=small_seed,
+        default_user="acme/lan",
         database_url=SecretStr(embedded_server.url("conclave_app", name)),
         database_owner_url=SecretStr(embedded_server.url("conclave_owner", name)),
         database_operator_url=SecretStr(embedded_server.url("conclave_maintenance", name)),

@@ -120,19 +120,22 @@ class TestThroughAServer:
             with pytest.raises(AppError):
                 await library.find("folder:tree/it/list.csv")
 
-    async def test_a_broken_line_loses_nothing_and_doubles_nothing(self, address: str, tmp_path: Path) -> None:
+    async def test_a_broken_line_loses_nothing_and_doubles_nothing(
+        self, address: str, token_of: Callable[[str], str], tmp_path: Path
+    ) -> None:
         folder = written(tmp_path / "lost", {"a.md": "# Một\n\nĐoạn một.", "b.md": "# Hai\n\nĐoạn hai."})
-        async with breaking_line(address, breaks=4) as line, through(line) as library:
+        async with breaking_line(address, breaks=4) as line, through(line, token=token_of("acme/admin")) as library:
             code, result = await brought(library, folder)
             assert (code, result["published"]) == (0, 2), result
             assert [(await library.find(f"hr/{name}.md")).latest_version for name in "ab"] == [1, 1]
 
     async def test_a_file_beyond_the_servers_limit_stops_no_other(
-        self, house: Services, api_settings: Settings, tmp_path: Path
+        self, house: Services, api_settings: Settings, token_of: Callable[[str], str], tmp_path: Path
     ) -> None:
         small = api_settings.model_copy(update={"max_upload_bytes": 300_000})
         folder = written(tmp_path / "sizes", {"large.txt": "x" * 40_000_000, "small.txt": "Một đoạn ngắn."})
-        async with serve(create_app(small, services=house)) as url, through(url) as library:
+        token = token_of("acme/admin")
+        async with serve(create_app(small, services=house)) as url, through(url, token=token) as library:
             code, result = await brought(library, folder)
         assert (code, result["published"], result["failed"]) == (1, 1, 1), result
         assert result["files"]["large.txt"]["code"] == "PAYLOAD_TOO_LARGE"
@@ -156,10 +159,10 @@ class TestThroughAServer:
 
 class TestPlainFolder:
     async def test_with_a_manifest_is_refused_rather_than_brought_in_with_other_rights(
-        self, address: str, tmp_path: Path
+        self, address: str, token_of: Callable[[str], str], tmp_path: Path
     ) -> None:
         folder = written(tmp_path / "ruled", {"a.md": "# Một", "conclave.toml": "[defaults]\nscope = 'private'\n"})
-        async with through(address) as library:
+        async with through(address, token=token_of("acme/admin")) as library:
             with pytest.raises(AppError, match="--watch-once"):
                 await brought(library, folder)
 
