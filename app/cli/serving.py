@@ -29,7 +29,7 @@ _GRACEFUL_SECONDS = 8
 _IDLE_SECONDS = 75
 """Of an idle connection. Clients and proxies drop it earlier (5 to 60 s), so none sends on one that is closing."""
 _UVICORN: dict[str, Any] = {
-    "http": "app.api.heads:BoundedHeads", "log_config": None, "access_log": False, "server_header": False,
+    "http": "app.main.heads:BoundedHeads", "log_config": None, "access_log": False, "server_header": False,
     "ws": "none", "timeout_graceful_shutdown": _GRACEFUL_SECONDS, "timeout_keep_alive": _IDLE_SECONDS,
 }  # fmt: skip
 _LAST_SECONDS = 10.0

@@ -14,7 +14,7 @@ from app.agents.registry import AgentRegistry
 from app.agents.remote import RemoteSteps, StepService
 from app.agents.run import Dispatch, StepRunner
 from app.agents.spec import FileRefused
-from app.api.auth import Authenticator, Claims
+from app.api.auth import Claims
 from app.api.deps import AppServices, Limits
 from app.confinement.processes import Isolated
 from app.domain.attachments import AttachmentLimits
@@ -218,10 +218,7 @@ class Services:
         keys = key_source(settings)
         self.rooms = AppServices(
             database=self.database,
-            authenticator=Authenticator(
-                keys, settings.auth_issuer, settings.auth_audience, self.storage.rights_today,
-                settings.auth_token_max_seconds,
-            ),
+            authenticator=self.storage.authenticator(keys),
             dev_login=await dev_login(settings, keys, self.storage.has_own_company),
             registry=registry,
             approvals=Approvals(self.database, journal, JobQueue(), decided),
@@ -241,7 +238,7 @@ class Services:
             limits=Limits(**{one.name: getattr(settings, one.name) for one in fields(Limits)}),
             readiness=Readiness(self.storage, lambda: self.embedder.dimensions > 0, self._is_worker_well),
             now=now,
-        )  # fmt: skip
+        )
         steps = StepService(runner, registry.steps, ledger)
         self.worker = worker_of(settings, self.database, self.rooms, self.ingestion, steps, self._queues)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import structlog
 
-from app.api.auth import Claims, unauthenticated
+from app.api.auth import Authenticator, Claims, KeySource, unauthenticated
 from app.domain.principal import GENERAL, SCOPES, Principal, tenant_id_of, user_id_of
 from app.errors import AppError, ErrorCode
 from app.ingestion.seed import read_demo
@@ -77,6 +77,11 @@ class Storage:
         operator = await Database.connect(self.addresses.operator, pool_size=2)
         self.stack.push_async_callback(operator.dispose)
         return operator
+
+    def authenticator(self, keys: KeySource) -> Authenticator:
+        """Checks tokens by these keys, the settings, and what `users` says."""
+        own = self.settings
+        return Authenticator(keys, own.auth_issuer, own.auth_audience, self.rights_today, own.auth_token_max_seconds)
 
     async def rights_today(self, principal: Principal) -> Principal | None:
         """What `users` gives the caller now; None = whatever the token says.

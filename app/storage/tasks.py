@@ -30,10 +30,8 @@ on conflict do nothing
 returning task_id
 """
 _ONE_AT_A_TIME = "select pg_advisory_xact_lock(hashtextextended('runs ' || $1::uuid::text || $2::uuid::text, 0))"
-_OPEN_RUNS = """
-select count(*) from tasks where tenant_id = $1 and user_id = $2 and parent_task_id is null and kind <> 'ingest'
-    and status in ('pending', 'in_progress') and waiting_for is null
-"""
+_OPEN_RUNS = """select count(*) from tasks where tenant_id = $1 and user_id = $2 and parent_task_id is null
+    and kind <> 'ingest' and status in ('pending', 'in_progress') and waiting_for is null"""
 _CLAIM = f"""
 update tasks set status = 'in_progress', attempt = attempt + 1, claimed_by = $4,
     lease_until = clock_timestamp() + make_interval(secs => $5), updated_at = clock_timestamp()
@@ -105,8 +103,7 @@ returning true
 
 
 async def open_runs(tx: Transaction) -> int:
-    """How many of the caller's runs have not ended and wait for no decision; the caller's other registrations wait for
-    this transaction, so that they are counted one behind the other."""
+    """How many of the caller's runs neither ended nor wait for a decision; until the commit no other can be counted."""
     await tx.driver.execute(_ONE_AT_A_TIME, *tx.whose)
     return int(await tx.driver.fetchval(_OPEN_RUNS, *tx.whose))
 

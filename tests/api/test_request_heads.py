@@ -11,9 +11,9 @@ import uvicorn
 from starlette.responses import PlainTextResponse, StreamingResponse
 from starlette.types import Receive, Scope, Send
 
-from app.api import heads
-from app.api.heads import HEAD_BYTES
 from app.cli.serving import _UVICORN
+from app.main import heads
+from app.main.heads import HEAD_BYTES
 from tests.limits import limit
 
 HEAD_SECONDS, IDLE_SECONDS = 1.0, 4
@@ -126,9 +126,11 @@ class TestTime:
 
     async def test_an_answer_may_take_longer_than_a_head(self, port: int) -> None:
         async with line(port) as (reader, writer):
-            writer.write(b"POST /slow HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n\r\n")
-            answer = await asyncio.wait_for(reader.read(), limit(HEAD_SECONDS + 10))
-            assert answer.count(b"\r\nx\r\n") == int(HEAD_SECONDS) + 3 and answer.endswith(b"0\r\n\r\n")
+            writer.write(b"POST /slow HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n")
+            await asyncio.sleep(0.3)
+            writer.write(b"\r\n")  # as some clients do behind a body
+            answer = await asyncio.wait_for(reader.readuntil(b"\r\n0\r\n\r\n"), limit(HEAD_SECONDS + 5))
+            assert answer.count(b"\r\nx") == int(HEAD_SECONDS) + 3
 
     async def test_a_line_that_had_its_answer_is_kept(self, port: int) -> None:
         async with line(port) as (reader, writer):
