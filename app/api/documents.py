@@ -18,7 +18,7 @@ from app.api.uploads import FORM, media_type_of, read_form
 from app.domain.documents import DocumentFields, DocumentStatus, DocumentView, Upload, VersionView
 from app.domain.health import HealthReport
 from app.domain.principal import Principal, Scope
-from app.domain.record import Moment
+from app.domain.record import Address, Moment
 from app.domain.tasks import NewTask
 from app.errors import AppError, ErrorCode, describe_validation
 from app.ingestion.intake import document_id_of, external_id_of
@@ -32,7 +32,7 @@ _NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"model": Problem}}
 class AmendBody(Body):
     """What is to change; a field that is left out stays. A date or ``supersedes`` may be null."""
 
-    url: Text | None = None
+    url: Address | None = None
     department: Label | None = None
     scope: Scope | None = None
     authority: Label | None = None

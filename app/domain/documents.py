@@ -8,7 +8,7 @@ from uuid import UUID
 from pydantic import Field
 
 from app.domain.principal import Scope
-from app.domain.record import Moment, Record
+from app.domain.record import Address, Moment, Record
 
 
 class DocumentStatus(StrEnum):
@@ -36,7 +36,7 @@ class DocumentFields(Record):
     external_id: str | None = Field(default=None, min_length=1, max_length=500)
     """Unique per tenant; the same one again makes a new version. Unset = the address, or department and file name."""
     title: str | None = Field(default=None, max_length=500)
-    url: str | None = Field(default=None, max_length=2000)
+    url: Address | None = None
     department: str | None = Field(default=None, min_length=1, max_length=64)
     scope: Scope | None = None
     created_at: Moment | None = None

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from app.domain.documents import DocumentTitle
 from app.domain.principal import Scope
-from app.domain.record import Record
+from app.domain.record import Address, Record
 
 SourceType = Literal["rag", "log", "math", "mcp", "web", "file"]
 Language = Literal["vi", "en"]
@@ -147,7 +147,7 @@ class DocumentDraft(Record):
 
     title: str
     text: str
-    url: str
+    url: Address
     department: str
     scope: Scope
     created_at: datetime

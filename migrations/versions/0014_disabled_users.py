@@ -1,4 +1,4 @@
-"""People can be shut out."""
+"""People can be shut out, and addresses of documents are such as people may open."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ _SQL = Path(__file__).parents[1] / "sql"
 
 
 def upgrade() -> None:
-    """Nobody is shut out yet."""
+    """Nobody is shut out yet; an address nobody may open becomes that of the document itself."""
     _run("0014_disabled_users.sql")
 
 

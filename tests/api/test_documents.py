@@ -140,6 +140,21 @@ class TestBringingIn:
         assert view["byte_count"] == len(text.encode()) and view["chunks_total"] > 100
         assert (await admin.delete(f"/documents/{view['document_id']}")).status_code == 204
 
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "javascript:alert(1)", "JavaScript:alert(1)", "data:text/html,x", "file:///etc/passwd", "//host.example/x",
+            "/\\host.example", "https:///x", "https://a.example/\nb", " https://a.example", "ftp://a.example", "a b",
+            'https://a.example/"onclick="x', "vbscript:x", "http:x",
+        ],
+    )  # fmt: skip
+    async def test_with_an_address_nobody_may_open_is_refused(self, admin: httpx.AsyncClient, url: str) -> None:
+        said = {"external_id": "linked", "department": "hr", "scope": "public", "text": "Một câu.", "title": "a"}
+        refused(await admin.post("/documents", json=said | {"url": url}), 422, "PAYLOAD_INVALID")
+        refused(await admin.patch(f"/documents/{UNKNOWN}", json={"url": url}), 422, "PAYLOAD_INVALID")
+        for held in ("https://a.example/x?y=1#z", "HTTP://a.example", "/a/b.md", "/"):
+            assert (await admin.patch(f"/documents/{UNKNOWN}", json={"url": held})).status_code == 404
+
     @pytest.mark.parametrize("said", [{}, {"url": ""}])
     async def test_a_text_without_an_address_gets_its_own(
         self, admin: Client, lan: Client, name: str, said: dict[str, str]

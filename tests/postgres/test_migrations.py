@@ -114,6 +114,7 @@ class TestDocumentsThatAreThere:
             seen = await catalogue.find(reader, document_id)
             assert (seen.status, seen.current_version, seen.latest_version) == ("ready", 2, 2)
             assert seen.effective_to == date(2026, 12, 31)
+            assert seen.url == f"/api/v1/documents/{document_id}"  # what was there opened nothing anybody may open
             assert [one.version for one in await catalogue.versions(reader, document_id, 10)] == [2, 1]
             # A version that has not come to its end, and one that stands for days of its own.
             await superuser.execute(
@@ -143,7 +144,7 @@ async def _write_old_document(superuser: "asyncpg.Connection[asyncpg.Record]", r
     await superuser.execute(
         "insert into documents (tenant_id, document_id, external_id, title, url, department, scope, created_at,"
         " effective_to, status, current_version)"
-        " values ($1, $2, 'd', 'd', '', 'hr', 'public', now(), '2026-12-31', 'ready', 2)",
+        " values ($1, $2, 'd', 'd', 'javascript:alert(1)', 'hr', 'public', now(), '2026-12-31', 'ready', 2)",
         tenant, document_id,
     )  # fmt: skip
     for version in (1, 2):
