@@ -120,6 +120,7 @@ class House:
             "CONCLAVE_TASK_LEASE_SECONDS": str(self.shape.lease_seconds),
             "CONCLAVE_EMBEDDING_THREADS": "1",
             "CONCLAVE_ENABLE_CACHING": "false",
+            "CONCLAVE_MAX_OPEN_RUNS_PER_USER": "1000",
             "CONCLAVE_BUS_URL": self.valkey.url if self.shape.redis else "",
             "CONCLAVE_REMOTE_AGENTS": f'["{REMOTE_AGENT}"]',
             "CONCLAVE_LLM_BASE_URL": self.model.base_url,
