@@ -4,7 +4,7 @@ import asyncio
 import shutil
 import time
 from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass, replace
 
 import structlog
@@ -52,6 +52,7 @@ class Storage:
 
         Raises `AppError` when it is away, or its role would not be bound by row security.
         """
+        settings.data_dir.mkdir(parents=True, exist_ok=True)
         if settings.is_embedded:
             server = await asyncio.to_thread(start_embedded, settings.data_dir)
             stack.push_async_callback(asyncio.to_thread, server.stop)
@@ -210,9 +211,9 @@ def operator_claims(tenant: str, departments: frozenset[str] = frozenset()) -> C
 
 
 def _has_room(settings: Settings) -> bool:
-    folder = settings.data_dir.absolute()
-    there = next(one for one in (folder, *folder.parents) if one.exists())
-    return shutil.disk_usage(there).free >= settings.min_free_bytes
+    with suppress(OSError):
+        return shutil.disk_usage(settings.data_dir).free >= settings.min_free_bytes
+    return False
 
 
 class Readiness:
