@@ -49,7 +49,8 @@ class LogDraft(LogLine):
     """With its time zone: ``2026-11-12T08:30:00+07:00``."""
     source: Annotated[str, Field(max_length=200), AfterValidator(_name)]
     level: Annotated[str, Field(max_length=40), AfterValidator(_name), AfterValidator(str.upper)]
-    message: Annotated[str, Field(max_length=MAX_MESSAGE_CHARS), AfterValidator(_filled)]
+    message: Annotated[str, Field(max_length=MAX_MESSAGE_CHARS), AfterValidator(_filled), AfterValidator(mask_secrets)]
+    """Without its secrets: what is never stored is found by no word and no expression, letter by letter either."""
     department: Annotated[str, Field(max_length=64), AfterValidator(_name), AfterValidator(str.lower)] = GENERAL
     scope: Scope = "internal"
 

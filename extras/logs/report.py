@@ -19,7 +19,10 @@ from extras.logs.search import Looked
 
 sentence = Sentences(Path(__file__).with_name("sentences.toml"))
 
-_SECRET_NAME = r"(?:pass(?:word|wd|phrase)?|pwd|secret|token|api[_-]?key|access[_-]?key|credential|authorization)"
+_SECRET_NAME = (
+    r"(?:pass(?:word|wd|phrase|code)?|pwd|secret|token|(?:api|access|account|private|signing|encryption)[_-]?key"
+    r"|credential|authorization|cookie|signature)"
+)
 _SECRETS = (
     re.compile(
         rf"(?P<kept>{_SECRET_NAME}[\w-]{{0,40}}[\"']?\s?(?:=|:)\s?(?:bearer\s|basic\s)?)"
@@ -27,12 +30,22 @@ _SECRETS = (
         re.IGNORECASE,
     ),
     re.compile(r"(?P<kept>\bbearer\s)(?P<secret>[\w.~+/=-]{8,})", re.IGNORECASE),
+    re.compile(r"(?P<kept>\bbasic\s)(?P<secret>(?=[a-z+/]{0,80}[0-9=+/])[\w+/]{8,}={0,2})", re.IGNORECASE),
+    re.compile(
+        r"(?P<kept>-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----)(?P<secret>.*?(?:-----END [A-Z ]{0,30}PRIVATE KEY-----|\Z))",
+        re.DOTALL,
+    ),
+    re.compile(r"(?P<kept>[?&](?:sig|key|code|auth)=)(?P<secret>[^\s&\"']{8,})", re.IGNORECASE),
     re.compile(r"(?P<kept>mật khẩu\s?(?:=|:|là)\s?)(?P<secret>\S+)", re.IGNORECASE),
-    re.compile(r"(?P<kept>://[^\s/:@]{1,80}:)(?P<secret>[^\s/@]{1,200})(?=@)"),
+    re.compile(r"(?P<kept>://[^\s/:@]{0,80}:)(?P<secret>[^\s/@]{1,200})(?=@)"),
     re.compile(r"(?P<kept>)(?P<secret>\beyJ[\w-]{8,}\.[\w-]{8,}(?:\.[\w-]*)?)"),
-    re.compile(r"(?P<kept>)(?P<secret>\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_\w{20,}|\bsk-[\w-]{16,})"),
+    re.compile(
+        r"(?P<kept>)(?P<secret>\b(?:AKIA|ASIA)[0-9A-Z]{16}\b|\bgh[pousr]_\w{20,}|\bgithub_pat_\w{20,}|\bgl[a-z]{2,5}-[\w-]{16,}"
+        r"|\b[sr]k[-_][\w-]{16,}|\bxox[abeoprs]-[\w-]{10,}|\bxapp-[\w-]{10,}|\bAIza[\w-]{30,}|\bya29\.[\w-]{10,}"
+        r"|\bnpm_\w{30,}|\bpypi-[\w-]{30,}|\bhf_\w{30,}|\bSG\.[\w-]{16,}\.[\w-]{16,}|\bdop_v1_\w{30,}|\bAGE-SECRET-KEY-\w+)"
+    ),
 )
-"""Name and value, HTTP authorization, addresses with a password, JWTs, well-known key shapes."""
+"""Name and value, HTTP authorization, private keys, addresses with a password or signature, JWTs, known shapes."""
 _VARIABLES = (
     re.compile(r"\b[0-9a-f#]{8}-[0-9a-f#]{1,4}-[0-9a-f#]{1,4}-[0-9a-f#]{1,4}-[0-9a-f#]{1,12}\b", re.IGNORECASE),
     re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64}){1,4}"),

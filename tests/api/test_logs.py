@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import string
 from collections.abc import AsyncIterator, Callable
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -71,6 +72,18 @@ async def messages(http: Client, **params: Any) -> list[str]:
     answer = await http.get("/logs", params=params)
     assert answer.status_code == 200, answer.text
     return [one["message"] for one in answer.json()["lines"]]
+
+
+class TestSecrets:
+    async def test_cannot_be_read_letter_by_letter(self, admin: Client, raj: Client, source: str) -> None:
+        secret = "zq7Kw"
+        await bring_in(admin, line(source, f"login user=lan password={secret} ok", department="it"))
+        assert await messages(raj, source=source) == ["login user=lan password=*** ok"]
+        guesses = [f"password={sign}" for sign in string.ascii_letters + string.digits]
+        told = [await messages(raj, source=source, regex=guess) for guess in guesses]
+        told += [await messages(raj, source=source, q=guess) for guess in (secret, secret[:3], f"password={secret}")]
+        assert not any(told)
+        assert await messages(raj, source=source, regex="password=[*]+ ok")
 
 
 class TestBringingLinesIn:

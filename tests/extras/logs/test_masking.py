@@ -25,6 +25,23 @@ SECRETS = [
     ("key AKIAABCDEFGHIJKLMNOP leaked", "AKIAABCDEFGHIJKLMNOP"),
     ("pushed with ghp_0123456789abcdefghijABCDEFGHIJ", "ghp_0123456789"),
     ("used sk-proj-0123456789abcdef01", "0123456789abcdef01"),
+    ("used sk-ant-api03-abcdEFGH0123456789", "abcdEFGH0123456789"),
+    ("stripe sk_live_0123456789abcdefXY declined", "0123456789abcdefXY"),
+    ("slack xoxb-1234567890-abcdef posted", "1234567890-abcdef"),
+    ("maps AIzaSyA0123456789abcdefghijklmnopqrstuv denied", "SyA0123456789"),
+    ("gitlab glpat-0123456789abcdefXYZ1 cloned", "0123456789abcdefXYZ1"),
+    ("pat github_pat_11ABCDEFG0123456789abcdef", "11ABCDEFG0123456789"),
+    ("npm_0123456789abcdefghijABCDEFGHIJ012345 published", "0123456789abcdefghij"),
+    ("pypi-AgEIcHlwaS5vcmcCJDAwMDAwMDAwLTAwMDA uploaded", "AgEIcHlwaS5vcmcCJDAw"),
+    ("sent Basic dXNlcjpwYXNzd29yZA== upstream", "dXNlcjpwYXNzd29yZA"),
+    ("AccountKey=Zm9vYmFyYmF6cXV4;EndpointSuffix=x", "Zm9vYmFyYmF6cXV4"),
+    ("GET https://store.example/a?sv=1&sig=abc%2Fdef123 200", "abc%2Fdef123"),
+    ("Set-Cookie: session=9f8e7d6c; Path=/", "9f8e7d6c"),
+    ("-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA7\n-----END RSA PRIVATE KEY-----", "MIIEowIBAAKCAQEA7"),
+    ("-----BEGIN PRIVATE KEY----- MIIEvQIBADANBgkq", "MIIEvQIBADANBgkq"),
+    ("redis://:s3cr3tpw@cache-01:6379/0", "s3cr3tpw"),
+    ("passcode=774411 entered", "774411"),
+    ("SENDGRID SG.0123456789abcdefgh.0123456789abcdefgh used", "0123456789abcdefgh.0123"),
 ]
 
 
@@ -43,6 +60,14 @@ class TestMaskSecrets:
             "GET https://intra.example:8443/path 200",
             "policy change committed by bao: rule 12 updated",
             "Máy in tầng 10 hết giấy khay 2",
+            "basic authentication is switched off",
+            "request 123e4567-e89b-12d3-a456-426614174000 done in 12 ms",
+            "commit 0123456789abcdef0123456789abcdef01234567 pushed to main",
+            "mật khẩu đã hết hạn, mời đổi tại cổng nội bộ",
+            "skipped task sk-12 of sprint 4",
+            "GET /search?q=leave&page=2 200",
+            "-----BEGIN CERTIFICATE----- loaded",
+            "cookies were refused by the browser",
         ]
         for line in rows:
             assert mask_secrets(line) == line
