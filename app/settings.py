@@ -6,7 +6,7 @@ Read from the environment with the prefix ``CONCLAVE_`` and from ``.env``. Only 
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, SecretStr
+from pydantic import AfterValidator, Field, JsonValue, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from app.domain.answer import ResolutionRules
@@ -72,9 +72,16 @@ class Settings(BaseSettings):
     """Empty = ``llm_base_url``."""
     llm_small_api_key: SecretStr = SecretStr("")
     """Empty = ``llm_api_key``, where the address is the same."""
-    llm_answer_mode: Literal["extractive", "model"] = "extractive"
-    """``extractive``: the model plans and writes, two calls a question. ``model``: it also answers each query, side by
-    side."""
+    llm_answer_mode: Literal["model", "strict"] = "model"
+    """``model``: it plans, and writes the answer from the best passages of all departments, each statement held against
+    them. ``strict``: it plans and picks quotes, and every sentence of the answer is one of them."""
+    llm_thinking_tokens: int = Field(0, ge=0, le=100_000)
+    """Room for a model that thinks before it answers, beside that of its answers. Thoughts are never shown."""
+    llm_reasoning_effort: Literal["", "minimal", "low", "medium", "high"] = ""
+    """How long it thinks, for endpoints that can be told; empty = as it likes."""
+    llm_extra_body: dict[str, JsonValue] = {}
+    """Further fields of every request to the models, as JSON:
+    ``{"chat_template_kwargs": {"enable_thinking": false}}``."""
     llm_first_token_seconds: float = Field(20.0, gt=0)
     """A model that has said nothing for so long has failed."""
     llm_between_tokens_seconds: float = Field(10.0, gt=0)

@@ -32,9 +32,9 @@ from app.errors import ToolFailed
 from app.reasoning import AgentOffer, Arguments
 from app.reasoning.local import LocalReasoner
 from app.reasoning.local.intents import tool_for
+from app.text.arithmetic import calculate
 from app.text.language import fold, guess_language
 from app.text.numbers import all_readings, read_number
-from app.tools.arithmetic import calculate
 from app.tools.typed import coerced
 from bench.intent.report import Section, share, show
 from bench.intent.routing import built_in

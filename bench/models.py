@@ -25,7 +25,7 @@ from app.settings import Settings
 from tests.fakes.model_server import ModelServer, count_tokens, scripted_model_server
 from tests.fakes.round_trips import WAIT_SECONDS, round_trips, slow_house_mind
 
-MODES: tuple[AnswerMode, ...] = ("extractive", "model")
+MODES: tuple[AnswerMode, ...] = ("model", "strict")
 QUESTIONS = {
     "small talk": ("acme/lan", "Xin chào, bạn khỏe không?"),
     "one department, English": ("globex/jane", "How many days of annual leave do I get?"),

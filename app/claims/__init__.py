@@ -8,7 +8,7 @@ answer one question already, passages only lie near one another.
 By subject: `record` (the claim, the two sides, may and must), `reading` (amounts, from when until when), `marks`
 (rooms, contacts, weekdays, how often), `sentences` (all of these for one sentence; what a question wants to know,
 and other cases), `clashes` and `statements` (which claims of two texts disagree), `kinds` (what sort of conflict
-that is, and what other documents say in the place of a quote), `proposed` (claims a model wrote).
+that is, and what other documents say in the place of a quote).
 """
 
 from app.claims.reading import claims_in

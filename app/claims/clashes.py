@@ -1,9 +1,9 @@
 """Which claims of two texts that answer one question cannot both hold.
 
 What both texts state is agreed. Of the rest, sentences about the same thing are held against each other: amounts and
-marks of one kind without a common value, the same act allowed here and forbidden there, lists with other members, and,
-where the question asks for a person, a place or a thing, other words in the place of the answer. Versions of one page
-are compared more closely than two documents: their wording is the same but for what was changed.
+marks of one kind without a common value, the same act allowed here and forbidden there, and, where the question asks
+for a person, a place or a thing, other words in the place of the answer. Versions of one page are compared more closely
+than two documents: their wording is the same but for what was changed.
 """
 
 from collections.abc import Iterator, Set
@@ -13,7 +13,7 @@ from itertools import product
 from app.claims.marks import COUNT, YEAR
 from app.claims.record import Claim, Clash, Text, clearest, overlap_of, subject_words
 from app.claims.sentences import Asked, Said, is_other_case, plain_claim, read_asked, read_sentences
-from app.claims.statements import aligned, lists, permissions, wordings
+from app.claims.statements import aligned, permissions, wordings
 from app.text.amounts import DATE, length_of_time
 from app.text.language import fold
 
@@ -35,7 +35,7 @@ _DAYS_AT_WORK = frozenset({"working", "business", "calendar"})
 def clashes(question: str, one: Text, other: Text, *, is_one_page: bool) -> list[Clash]:
     """The clearest clash of each kind of value, clearest first; the same both ways but for the sides.
 
-    Permissions, lists and wording are looked at where no value clashes.
+    Permissions and wording are looked at where no value clashes.
     """
     asked = read_asked(question)
     mine, theirs = _disputable(asked, one, other), _disputable(asked, other, one)
@@ -44,8 +44,6 @@ def clashes(question: str, one: Text, other: Text, *, is_one_page: bool) -> list
     found = list(_values(asked, one, other, mine, theirs, is_one_page=is_one_page))
     if not found:
         found = list(permissions(asked, mine, theirs, is_one_page=is_one_page))
-    if not found:
-        found = list(lists(asked, one, other, is_one_page=is_one_page))
     if not found:
         found = list(wordings(asked, one, other, mine, theirs, is_one_page=is_one_page))
     if not found and is_one_page:

@@ -1,4 +1,4 @@
-"""Disagreements that lie in no value: what is allowed and forbidden, lists, other words in the place of the answer."""
+"""Disagreements that lie in no value: what is allowed and forbidden, other words in the place of the answer."""
 
 import re
 from collections.abc import Iterator, Set
@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 from itertools import product
 from typing import NamedTuple
 
-from app.claims.record import Claim, Clash, Text, Value, dice_of, makes_exception, opposes, overlap_of, without_modals
+from app.claims.record import Clash, Text, Value, dice_of, makes_exception, opposes, overlap_of, without_modals
 from app.claims.sentences import Asked, Said, plain_claim
 from app.text.language import content_words, fold, normalise, words
 from app.text.numerals import is_english_number
@@ -50,67 +50,10 @@ def tokens_of(text: str) -> list[str]:
     return _TOKEN.findall(normalise(text))[:_TOKENS]
 
 
-_ITEM = re.compile(r"^\s*(?:[-*•]|\d{1,2}[.)])\s+(?P<text>.+)$")
-_END = re.compile(r"[.;:\n]+")
-_LETTERS = 500
-"""A longer stretch without any stop is no sentence, and would be tried in too many ways."""
-_ROW = re.compile(r"(?P<head>[^,]+(?:,\s[^,]+)+?),?\s(?:and|or|và|hoặc)\s(?P<last>[^,]+)")
-_LEAST = 2
-
-
-class Listed(NamedTuple):
-    """A list."""
-
-    text: str
-    members: frozenset[str]
-    """Folded content words of each member, joined."""
-    written: dict[str, str]
-    """Each member as it stands in the text."""
-
-    def without(self, other: "Listed") -> frozenset[str]:
-        """Members the other list has not, also not in more or fewer words."""
-        there = [frozenset(member.split()) for member in other.members]
-        return frozenset(
-            member for member in self.members if not any(_covers(frozenset(member.split()), one) for one in there)
-        )
-
-
-def listed_in(text: str) -> Iterator[Listed]:
-    """The bullets of a text as one list, then the rows of its sentences."""
-    items = [mark["text"].strip() if (mark := _ITEM.match(line)) else "" for line in text.split("\n")]
-    if sum(map(bool, items)) >= _LEAST - 1 and "\n" in text:
-        lines = [line.strip() for line in text.split("\n") if line.strip()]
-        first = next(at for at, line in enumerate(lines) if _ITEM.match(line))
-        before = [lines[first - 1]] if first and not lines[first - 1].endswith((":", ".")) else []
-        yield from _listed(text, [*before, *filter(None, items)])
-    for sentence in _END.split(text):
-        row = _ROW.search(sentence) if len(sentence) <= _LETTERS else None
-        if row:
-            yield from _listed(text, _members(row["head"], row["last"]))
-
-
-def _members(head: str, last: str) -> list[str]:
-    """Of the first and last member only the word nearest to the others: the sentence goes on there."""
-    first, *rest = re.split(r",\s", head)
-    return [" ".join(first.split()[-1:]), *rest, " ".join(last.split()[:1])]
-
-
-def _listed(text: str, members: list[str]) -> Iterator[Listed]:
-    written = {" ".join(fold(word) for word in content_words(member)): member for member in members}
-    written.pop("", None)
-    if len(written) >= _LEAST:
-        yield Listed(text, frozenset(written), written)
-
-
-def _covers(one: frozenset[str], other: frozenset[str]) -> bool:
-    return one <= other or other <= one
-
-
-PERMISSION, LIST, WORDING = "permission", "list", "wording"
+PERMISSION, WORDING = "permission", "wording"
 """Kinds of claims that are no amounts and no marks."""
 _SHARED_WORDS, _SAME_ACT = 2, 0.6
 """Least words two sentences share to speak of one act, and least share."""
-_SAME_LIST = 0.4
 _LAID_BESIDE, _LAID_BESIDE_APART = 0.5, 0.6
 """Least share of words in common for other words to stand in the same place: versions of a page, two documents."""
 _SPAN_WORDS = 6
@@ -133,27 +76,6 @@ def permissions(asked: Asked, mine: list[Said], theirs: list[Said], *, is_one_pa
                 plain_claim(right.text, PERMISSION, frozenset({right.polarity}), (right.text,)),
                 overlap,
             )
-
-
-def lists(asked: Asked, one: Text, other: Text, *, is_one_page: bool) -> Iterator[Clash]:
-    """Lists of one thing with other members: of versions any change, of documents members that only each has."""
-    if not asked.wants & {"list", "thing", "person"}:
-        return
-    mine, theirs = list(listed_in(one.quoted)), list(listed_in(other.quoted))
-    agreed = {left.members for left in mine} & {right.members for right in theirs}
-    for left, right in product(mine, theirs):
-        if agreed & {left.members, right.members}:
-            continue
-        gone, come = left.without(right), right.without(left)
-        shared = 1 - min(len(gone) / len(left.members), len(come) / len(right.members))
-        differs = bool(gone or come) if is_one_page else bool(gone and come)
-        if differs and shared >= _SAME_LIST:
-            yield Clash(_list_claim(left, gone), _list_claim(right, come), shared)
-
-
-def _list_claim(listed: Listed, own: frozenset[str]) -> Claim:
-    values: frozenset[Value] = frozenset(listed.members)
-    return plain_claim(listed.text, LIST, values, tuple(listed.written[member] for member in sorted(own)))
 
 
 def wordings(

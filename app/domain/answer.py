@@ -118,6 +118,17 @@ class ExecutionMetadata(Record):
     """How passages were searched for, a plan a query; absent when nothing was."""
 
 
+class Support(Record):
+    """What a statement of an answer rests on, where a model wrote it."""
+
+    statement: str
+    kind: Literal["quote", "derivation", "unsupported"]
+    """``quote``: a cited source says so; ``derivation``: computed anew from figures that sources state;
+    ``unsupported``: nothing that was read says so, and the text marks it."""
+    sources: tuple[int, ...] = ()
+    """The numbers it cites, from 1 in the order of ``evidence``."""
+
+
 class FinalAnswer(Record):
     """The one answer of a run (§5)."""
 
@@ -128,6 +139,8 @@ class FinalAnswer(Record):
     follow_up_questions: tuple[str, ...]
     flow_action: tuple[FlowAction, ...]
     execution_metadata: ExecutionMetadata
+    support: tuple[Support, ...] | None = None
+    """Of each statement that a model wrote; absent where documents are quoted."""
     durability: Durability | None = None
     """``pending`` while the answer waits for the database to come back; absent = it is stored there."""
 

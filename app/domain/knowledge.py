@@ -135,6 +135,9 @@ class Finding(Record):
     """Whether it only shows the passage closest to the question, which may not answer it."""
     not_in_force: bool = False
     """Whether it rests on documents that are not yet, or no longer, in force."""
+    read: tuple[Quote, ...] = ()
+    """Every passage the query was answered from, with the piece likeliest to answer it; only where a model writes the
+    answer from them."""
 
     def emptied(self) -> "Finding":
         """The same question with nothing found."""

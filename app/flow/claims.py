@@ -4,22 +4,19 @@ Quotes of different documents disagree when they speak of the same thing and can
 against "14 ngày phép năm"). What else was found beside an answer (`Finding.counterparts`) is held against its quotes.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations
-from types import MappingProxyType
 from uuid import UUID
 
 from app import claims
 from app.claims.clashes import clashes
 from app.claims.kinds import ConflictKind, are_as_near, is_one_page, kind_of
-from app.claims.proposed import ReadClaim, paired_clashes, standing
 from app.claims.reading import sentences_of
 from app.claims.record import Clash, Text
 from app.claims.sentences import is_other_case, plain_claim
 from app.claims.statements import WORDING
 from app.domain.knowledge import Finding, Language, Quote
-from app.reasoning import Reasoner
 
 LOG_AUTHORITY = "log"
 """Authority of quotes made from system log lines: what they count is no policy."""
@@ -62,36 +59,17 @@ class _QuotedText:
         return Text(self.quote.text, passage.text, passage.title, passage.section, language)
 
 
-Proposals = Mapping[tuple[UUID, str], tuple[ReadClaim, ...]]
-"""What a mind read in a quote, by its passage and text; only what stood up to the text."""
-
-
-async def read_claims(findings: tuple[Finding, ...], reasoner: Reasoner, language: Language) -> Proposals:
-    """What a mind with a model reads in quotes of several documents that answer one query; nothing without one."""
-    documents: dict[str, set[UUID]] = {}
-    for one in (every := _quoted_texts(findings)):
-        documents.setdefault(one.finding.query, set()).add(one.quote.passage.document_id)
-    said = list({_key(one): one for one in every if len(documents[one.finding.query]) > 1}.values())
-    if not said:
-        return {}
-    proposed = await reasoner.claims([(one.finding.query, one.quote) for one in said], language)
-    pairs = zip(said, proposed, strict=False)
-    read = {_key(one): standing(found, one.text.quoted, one.text.language) for one, found in pairs}
-    return {key: found for key, found in read.items() if found}
-
-
-def disagreements(findings: tuple[Finding, ...], proposals: Proposals = MappingProxyType({})) -> list[Disagreement]:
+def disagreements(findings: tuple[Finding, ...]) -> list[Disagreement]:
     """Pairs of claims that disagree, at most one for each pair of documents and kind of value.
 
-    Which agent was done first changes nothing: findings are held against one another in an order of their own. What a
-    mind proposed counts where the rules see nothing.
+    Which agent was done first changes nothing: findings are held against one another in an order of their own.
     """
     found: dict[tuple[frozenset[UUID], str], Disagreement] = {}
     for one, other in combinations(_quoted_texts(findings), 2):
         documents = frozenset({one.quote.passage.document_id, other.quote.passage.document_id})
         if len(documents) == 1 or (one.is_counterpart and other.is_counterpart):
             continue
-        for told in _between(one, other, proposals):
+        for told in _between(one, other):
             found.setdefault((documents, told.one.stated.unit), told)
     return list(found.values())
 
@@ -106,11 +84,7 @@ def _quoted_texts(findings: tuple[Finding, ...]) -> list[_QuotedText]:
     ]  # fmt: skip
 
 
-def _key(said: _QuotedText) -> tuple[UUID, str]:
-    return said.quote.passage.chunk_id, said.quote.text
-
-
-def _between(one: _QuotedText, other: _QuotedText, proposals: Proposals) -> Iterator[Disagreement]:
+def _between(one: _QuotedText, other: _QuotedText) -> Iterator[Disagreement]:
     mine, theirs = one.quote.passage, other.quote.passage
     if mine.language != theirs.language and not are_as_near(mine, theirs):
         return
@@ -118,8 +92,6 @@ def _between(one: _QuotedText, other: _QuotedText, proposals: Proposals) -> Iter
     found = clashes(one.finding.query, one.text, other.text, is_one_page=one_page)
     if not found and not one_page and _is_judged(one, other):
         found = [_as_read(one, other)]
-    if not found:
-        found = paired_clashes(proposals.get(_key(one), ()), proposals.get(_key(other), ()), one.text, other.text)
     for clash in found:
         kind = kind_of(mine, theirs, clash.one.validity, clash.other.validity)
         yield Disagreement(

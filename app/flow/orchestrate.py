@@ -169,7 +169,9 @@ def offers_for(ports: Ports, asking: Asking) -> tuple[AgentOffer, ...]:
 
 async def classify(ports: Ports, asking: Asking, offers: tuple[AgentOffer, ...]) -> Classification:
     """Ask the reasoner; a language forced by the request wins."""
-    found = await ports.reasoner.classify(asking.request.query, asking.history, offers, today=asking.today)
+    found = await ports.reasoner.classify(
+        asking.request.query, asking.history, offers, today=asking.today, department=asking.principal.department
+    )
     if asking.request.language is None:
         return found
     return found.model_copy(update={"language": asking.request.language})

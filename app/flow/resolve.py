@@ -17,7 +17,7 @@ from langgraph.runtime import Runtime
 from app.claims.kinds import effective, ended_first
 from app.domain.conflicts import Conflict, Rule, Side, Weighing, by_age, by_score, facts_of, normalised
 from app.domain.knowledge import Evidence, Finding, Language, Passage, Quote, evidence_of
-from app.flow.claims import Claim, Disagreement, disagreements, read_claims
+from app.flow.claims import Claim, Disagreement, disagreements
 from app.flow.state import FlowLimits, RunContext, RunState
 from app.flow.wording import findings_of, preference_for, reason_for, recency_of
 from app.links import LinkGuard
@@ -71,9 +71,8 @@ async def resolve(state: RunState, runtime: Runtime[RunContext]) -> RunState:
 
 async def weigh(context: RunContext, findings: tuple[Finding, ...], language: Language) -> "Weighed":
     """Hold findings against one another, and take out of them what was overruled."""
-    proposals = await read_claims(findings, context.ports.reasoner, language)
     fallback = fallback_of(context)
-    verdicts = [judge(found, context.limits, fallback) for found in disagreements(findings, proposals)]
+    verdicts = [judge(found, context.limits, fallback) for found in disagreements(findings)]
     settled = await without_losers(
         findings, verdicts, context.ports.reasoner, language, context.limits.min_relevance_score
     )

@@ -1,16 +1,16 @@
 """Node 5, final response: write the answer, stream it without unknown addresses, commit it with the end of the task."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from langgraph.runtime import Runtime
 
 from app.agents.run import guard_of
 from app.agents.step import StepOutcome, failure_of
-from app.domain.answer import ErrorAnswer, ExecutionMetadata, FinalAnswer, Outcome, PartialResult, to_json
+from app.domain.answer import ErrorAnswer, ExecutionMetadata, FinalAnswer, Outcome, to_json
 from app.domain.conflicts import Conflict
-from app.domain.knowledge import Evidence
+from app.domain.knowledge import Evidence, evidence_of
 from app.domain.plan import MATH_TOOL, ORCHESTRATOR, RAG_TOOL, RETRIEVAL_TOOLS, SUMMARY_TOOL, Plan
 from app.domain.tasks import TaskStatus
 from app.errors import ErrorCode
@@ -19,7 +19,7 @@ from app.flow import wording
 from app.flow.answer_cache import cache_answer
 from app.flow.orchestrate import reply_to
 from app.flow.state import RunContext, RunState
-from app.flow.wording import as_of_lead, failure_message, findings_of, report_of
+from app.flow.wording import as_of_lead, ended_plan, failure_message, findings_of, report_of
 from app.reasoning import ComposeRequest, Composition
 
 _DELTA_CHARS = 48
@@ -44,8 +44,18 @@ async def _answer(context: RunContext, state: RunState) -> None:
         context.run.writer.append(resolved_event(verdicts))
     composition = await composed(context, state, (), stream=True)
     context.trace.formatter(round((time.perf_counter() - clock) * 1000))
-    cited = () if composition.outcome in ("not_found", "refused") else state["evidence"]
-    await _finish_answer(context, state, composition, cited)
+    await _finish_answer(context, state, composition, _cited(composition, state))
+
+
+def _cited(composition: Composition, state: RunState) -> tuple[Evidence, ...]:
+    """What the answer rests on; where sources were weighed both sides, since it names them."""
+    if composition.outcome in ("not_found", "refused"):
+        return ()
+    if composition.evidence is None:
+        return state["evidence"]
+    known = {one.url for one in composition.evidence}
+    weighed = state["evidence"] if state.get("verdicts") else ()
+    return (*composition.evidence, *(one for one in weighed if one.url not in known))
 
 
 def resolved_event(conflicts: Sequence[Conflict]) -> ConflictResolved:
@@ -79,8 +89,10 @@ async def commit(
 ) -> None:  # fmt: skip
     """End a run with the seed's final answer (§5), with everything the trace holds by now; `plan` is the plan as it
     ended, `agent` whose answer counted, `report` see `report_of`, `conflicts` what was weighed for it."""
+    supported = {} if said.support is None else {"support": said.support}
     answer = FinalAnswer(
-        answer=said.answer, evidence=evidence, reasoning=said.reasoning, confidence_score=round(said.confidence, 4),
+        **supported, answer=said.answer, evidence=evidence, reasoning=said.reasoning,
+        confidence_score=round(said.confidence, 4),
         follow_up_questions=said.follow_up_questions, flow_action=context.trace.actions, execution_metadata=metadata,
     )  # fmt: skip
     result = _addressed(context, to_json(answer), said.outcome)
@@ -112,8 +124,9 @@ async def commit_failed(
     details = next(filter(None, map(failure_of, failed)), {"error_type": code.value.lower()})
     context.trace.add("ErrorHandler", "error_handler", "handled", error_details=details)
     error = ErrorAnswer(
-        error=True, error_code=code.value, error_message=message, partial_results=_partial_results(context.outcomes),
-        fallback_answer=fallback, flow_action=context.trace.actions,
+        error=True, error_code=code.value, error_message=message,
+        partial_results=wording.partial_results(context.outcomes), fallback_answer=fallback,
+        flow_action=context.trace.actions,
     )  # fmt: skip
     result = _addressed(context, to_json(error), "failed")
     await _finish(context, plan, TaskStatus.FAILED, result, TaskFailed(answer=result), conflicts, error_message=message)
@@ -142,32 +155,9 @@ def _run_plan(plan: Plan | None, outcomes: Sequence[StepOutcome]) -> dict[str, A
     return ended_plan(plan, ended, all_well=all(outcome.ok for outcome in outcomes))
 
 
-def ended_plan(plan: Plan, ended: Mapping[int, str], *, all_well: bool) -> dict[str, Any]:
-    """A plan with the status of each step by its number; a step that is not named was cancelled."""
-    written = plan.model_dump(mode="json")
-    number = 0
-    for tier in written["execution_flow"]["planning"]["tasks"][0].values():
-        for step in tier:
-            number += 1
-            step["status"] = ended.get(number, "cancelled")
-    written["execution_flow"]["planning"]["aggregate_status"] = "completed" if all_well else "failed"
-    return written
-
-
 def failed_outcomes(outcomes: Sequence[StepOutcome]) -> list[StepOutcome]:
     """Failures that cost an agent its findings; a missing summary or sum only makes the answer partial."""
     return [o for o in outcomes if not o.ok and o.step.step.tool in RETRIEVAL_TOOLS]
-
-
-def _partial_results(outcomes: Sequence[StepOutcome]) -> dict[str, PartialResult]:
-    findings = findings_of(outcomes)
-    failed = {o.step.step.agent: o.error.message for o in reversed(outcomes) if o.error is not None}
-    results: dict[str, PartialResult] = {}
-    for agent in dict.fromkeys(o.step.step.agent for o in outcomes if o.step.step.agent != ORCHESTRATOR):
-        answer = "\n".join(finding.answer for finding in findings if finding.agent == agent and finding.found)
-        told = {"error": failed[agent]} if agent in failed else {"answer": answer}
-        results[agent] = PartialResult(status="failed" if agent in failed else "success", **told)
-    return results
 
 
 def _addressed(context: RunContext, answer: dict[str, Any], outcome: Outcome) -> dict[str, Any]:
@@ -207,7 +197,9 @@ async def composed(
     """Run the composer to its end; the day that was asked for is named first. The answer is what was streamed."""
     request = compose_request(context, state, failed_agents)
     hosts = context.limits.trusted_link_hosts
-    guard = guard_of([request.query], request.findings, request.language, hosts, request.evidence)
+    evidence = (*request.evidence, *evidence_of(request.read))
+    known = [request.query, request.asked, *(quote.passage.text for quote in request.read)]
+    guard = guard_of(known, request.findings, request.language, hosts, evidence)
     agent = speaker(context, state) if stream else ""
     told, held = "", _lead(context, state)
     composition: Composition | None = None
@@ -230,7 +222,15 @@ async def composed(
     if composition is None:
         raise RuntimeError("the composer ended without a composition")
     further = tuple(map(guard.clean, composition.follow_up_questions))
-    cleaned = {"answer": told, "reasoning": guard.clean(composition.reasoning), "follow_up_questions": further}
+    support = composition.support and tuple(
+        one.model_copy(update={"statement": guard.clean(one.statement)}) for one in composition.support
+    )
+    cleaned = {
+        "answer": told,
+        "support": support,
+        "reasoning": guard.clean(composition.reasoning),
+        "follow_up_questions": further,
+    }
     return composition.model_copy(update=cleaned)
 
 
@@ -238,8 +238,14 @@ def compose_request(context: RunContext, state: RunState, failed_agents: tuple[s
     """All the answer may be made of; works for a cut run as well."""
     classification, limits = state["classification"], context.limits
     findings = state["findings"] if "findings" in state else findings_of(context.outcomes)
+    agents, asking = context.ports.agents, context.asking
+    asked = [name for name in dict.fromkeys(one.step.step.agent for one in context.outcomes) if name in agents.names]
     return ComposeRequest(
         query=classification.refined_query, language=classification.language, findings=findings,
+        read=wording.best_read(context.outcomes), asked=asking.request.query, history=asking.history,
+        today=(as_of.day if (as_of := asking.as_of(classification)) else asking.today),
+        department=asking.principal.department,
+        instructions="\n".join(filter(None, (agents.spec(name).instructions for name in asked))),
         summaries=_texts(context.outcomes, SUMMARY_TOOL), computations=_texts(context.outcomes, MATH_TOOL),
         refusals=_refusals(context.outcomes), conflicts=state.get("conflicts", ()), evidence=state.get("evidence", ()),
         failed_agents=failed_agents,

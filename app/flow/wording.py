@@ -6,23 +6,36 @@ Synthesizer's: what the pools computed, as Markdown, a section a pool and a line
 
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 from pydantic import JsonValue
 
 from app.agents.registry import AgentRegistry
 from app.agents.step import StepOutcome
-from app.domain.answer import AgentOutput, Completeness, ContentQuality, DomainMatch, QueryAnswer, Recency, to_json
+from app.domain.answer import (
+    AgentOutput,
+    Completeness,
+    ContentQuality,
+    DomainMatch,
+    PartialResult,
+    QueryAnswer,
+    Recency,
+    to_json,
+)
 from app.domain.conflicts import FACTORS, Conflict, Side
-from app.domain.knowledge import Finding, Language
-from app.domain.plan import ORCHESTRATOR, PlannedStep
+from app.domain.knowledge import Finding, Language, Quote
+from app.domain.plan import ORCHESTRATOR, Plan, PlannedStep
 from app.events import Progress
 
 SENTENCES: dict[str, dict[str, Any]] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-_ACRONYM = 2
+_ACRONYM, _RANKED = 2, 5
+MOST_READ = 12
+"""Passages of all departments that an answer is written from."""
 _TOLD_DIFFERENCE = 0.05
 """A factor is named as a reason when it differs at least this much."""
 
@@ -144,6 +157,25 @@ def findings_of(outcomes: Sequence[StepOutcome]) -> tuple[Finding, ...]:
     return tuple(kept.values())
 
 
+def best_read(outcomes: Sequence[StepOutcome]) -> tuple[Quote, ...]:
+    """The best passages of all that was read, each once: of every query in turn, over all agents by the reciprocal
+    ranks of both the reader's chance and the search's relevance."""
+    queries: dict[str, dict[UUID, Quote]] = {}
+    for outcome in sorted(outcomes, key=lambda one: one.step.number):
+        for finding in outcome.result.findings if outcome.result else ():
+            queries.setdefault(finding.query, {}).update({quote.passage.chunk_id: quote for quote in finding.read})
+    turns = zip_longest(*(_by_both([*read.values()]) for read in queries.values()))
+    chosen = {quote.passage.chunk_id: quote for turn in turns for quote in turn if quote}
+    return tuple(chosen.values())[:MOST_READ]
+
+
+def _by_both(read: Sequence[Quote]) -> list[Quote]:
+    chances = sorted(read, key=lambda quote: -quote.score)
+    relevance = sorted(read, key=lambda quote: -quote.passage.relevance_score)
+    places = [{id(quote): place for place, quote in enumerate(order)} for order in (chances, relevance)]
+    return sorted(read, key=lambda quote: -sum(1 / (_RANKED + place[id(quote)]) for place in places))
+
+
 def agent_outputs(outcomes: Sequence[StepOutcome]) -> tuple[AgentOutput, ...]:
     """What each agent found, in the seed's shape (§3)."""
     findings = findings_of(outcomes)
@@ -230,3 +262,27 @@ def _result_text(result: JsonValue) -> str:
     if not isinstance(result, str) or not _PLAIN.fullmatch(result):
         return ""
     return f"{result}.0" if _DECIMAL.fullmatch(result) else result
+
+
+def ended_plan(plan: Plan, ended: Mapping[int, str], *, all_well: bool) -> dict[str, Any]:
+    """A plan with the status of each step by its number; a step that is not named was cancelled."""
+    written = plan.model_dump(mode="json")
+    number = 0
+    for tier in written["execution_flow"]["planning"]["tasks"][0].values():
+        for step in tier:
+            number += 1
+            step["status"] = ended.get(number, "cancelled")
+    written["execution_flow"]["planning"]["aggregate_status"] = "completed" if all_well else "failed"
+    return written
+
+
+def partial_results(outcomes: Sequence[StepOutcome]) -> dict[str, PartialResult]:
+    """What each agent found, or why it found nothing (§6)."""
+    findings = findings_of(outcomes)
+    failed = {o.step.step.agent: o.error.message for o in reversed(outcomes) if o.error is not None}
+    results: dict[str, PartialResult] = {}
+    for agent in dict.fromkeys(o.step.step.agent for o in outcomes if o.step.step.agent != ORCHESTRATOR):
+        answer = "\n".join(finding.answer for finding in findings if finding.agent == agent and finding.found)
+        told = {"error": failed[agent]} if agent in failed else {"answer": answer}
+        results[agent] = PartialResult(status="failed" if agent in failed else "success", **told)
+    return results

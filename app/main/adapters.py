@@ -26,7 +26,7 @@ from app.reasoning.budget import Limits, StoredLedger
 from app.reasoning.deep import DeepReasoner
 from app.reasoning.llm import Ladder, Rung, TimeLimits
 from app.reasoning.llm.deep import ModelDeepReasoner
-from app.reasoning.llm.request import Prices
+from app.reasoning.llm.request import Prices, Thinking
 from app.reasoning.local.deep import LocalDeepReasoner
 from app.reasoning.local.terms import concepts_in
 from app.retrieval.search import Retriever
@@ -86,7 +86,8 @@ def _rung(settings: Settings, url: str, model: str, api_key: str) -> Rung:
         settings.llm_first_token_seconds, settings.llm_between_tokens_seconds, settings.llm_call_seconds
     )
     prices = Prices(settings.llm_prompt_price, settings.llm_completion_price)
-    return Rung(Endpoint.at(url, model, api_key=api_key, limits=limits, prices=prices))
+    thinking = Thinking(settings.llm_thinking_tokens, settings.llm_reasoning_effort, settings.llm_extra_body)
+    return Rung(Endpoint.at(url, model, api_key=api_key, limits=limits, prices=prices, thinking=thinking))
 
 
 def spending_limits(settings: Settings, mode: Literal["task", "deep"] = "task") -> Limits:

@@ -30,6 +30,7 @@ from app.ingestion.catalogue import Catalogue
 from app.ingestion.health import Health
 from app.ingestion.passages import Reembedding
 from app.ingestion.pipeline import Ingestion
+from app.ingestion.planted import is_order
 from app.journal import Journal
 from app.main.adapters import (
     check_bus_url,
@@ -251,7 +252,7 @@ class Services:
             return rules
         self.ladder = open_ladder(self.settings)
         self._stack.push_async_callback(self.ladder.aclose)
-        return ModelReasoner(self.ladder, rules, answer_mode=self.settings.llm_answer_mode)
+        return ModelReasoner(self.ladder, rules, answer_mode=self.settings.llm_answer_mode, is_order=is_order)
 
 
 def now() -> datetime:

@@ -10,8 +10,7 @@ from typing import Any, Literal, Protocol
 
 from pydantic import Field
 
-from app.claims.proposed import ProposedClaim
-from app.domain.answer import Outcome
+from app.domain.answer import Outcome, Support
 from app.domain.knowledge import Evidence, Finding, Language, Passage, Quote
 from app.domain.plan import Plan
 from app.domain.principal import Scope
@@ -123,13 +122,21 @@ class AnswerRequest(Record):
     today: date | None = None
     department: str = ""
     """The asker's."""
+    keeps_read: bool = False
+    """Whether the finding shall hold every passage, for who writes the answer."""
 
 
 class Summary(Record):
-    """A summary of findings, with the positions of those it rests on; keeps numbers and negations."""
+    """The most telling spans of findings, as they stand there."""
 
-    text: str
+    lines: tuple[str, ...]
     sources: tuple[int, ...]
+    """Of each line the position of its finding."""
+
+    @property
+    def text(self) -> str:
+        """One line a span, marked as items where there are several."""
+        return "\n".join(f"- {line}" for line in self.lines) if len(self.lines) > 1 else "".join(self.lines)
 
 
 class Arguments(Record):
@@ -169,6 +176,17 @@ class ComposeRequest(Record):
     language: Language
     findings: tuple[Finding, ...]
     """In plan order."""
+    read: tuple[Quote, ...] = ()
+    """The best passages of all that was read, each with its likeliest piece, best first; for who writes from them."""
+    asked: str = ""
+    """The asker's own words."""
+    history: tuple[Message, ...] = ()
+    """The conversation the question stands in, oldest first."""
+    today: date | None = None
+    department: str = ""
+    """The asker's."""
+    instructions: str = ""
+    """How the agents that were asked shall answer; ours."""
     summaries: tuple[str, ...] = ()
     computations: tuple[str, ...] = ()
     refusals: tuple[str, ...] = ()
@@ -188,6 +206,17 @@ class Composition(Record):
     reasoning: str = ""
     confidence: float = Field(ge=0, le=1, default=0.0)
     follow_up_questions: tuple[str, ...] = ()
+    evidence: tuple[Evidence, ...] | None = None
+    """What its numbers cite, in their order; None = the request's."""
+    support: tuple[Support, ...] | None = None
+    """Of each statement, where a model wrote it."""
+
+
+class Supporter(Protocol):
+    """Reads whether passages say what a statement says."""
+
+    async def supports(self, statement: str, passages: Sequence[Passage]) -> Sequence[float]:
+        """How likely passages say what a statement says (0–1): taken together, then each by itself. Does not block."""
 
 
 class Reasoner(Protocol):
@@ -198,10 +227,12 @@ class Reasoner(Protocol):
         """Which mind this is, its model and the version of its rules or prompts: others may answer differently."""
 
     async def classify(
-        self, query: str, history: Sequence[Message], agents: Sequence[AgentOffer], *, today: date | None = None
-    ) -> Classification:
+        self, query: str, history: Sequence[Message], agents: Sequence[AgentOffer], *, today: date | None = None,
+        department: str = "",
+    ) -> Classification:  # fmt: skip
         """Tell chitchat from questions, resolve references to the history (recalled messages stand in front), split
-        into sub-queries; with `today` also read whether the rules of another day are asked for."""
+        into sub-queries; with `today` also read whether the rules of another day are asked for. `department` is
+        the asker's."""
 
     async def plan(self, request: PlanRequest) -> Plan:
         """Choose agents, queries and tools and order them in tiers. Uses only agents and tools on offer."""
@@ -214,12 +245,6 @@ class Reasoner(Protocol):
 
     async def answer(self, request: AnswerRequest) -> Finding:
         """Answer one query from its passages with exact quotes, or say that nothing was found."""
-
-    async def claims(
-        self, quotes: Sequence[tuple[str, Quote]], language: Language
-    ) -> tuple[tuple[ProposedClaim, ...], ...]:
-        """What each quote states in answer to the query it was found for, in the quotes' order: proposals, held against
-        their text before they count. Empty where rules read the claims of quotes alone."""
 
     async def summarise(self, query: str, findings: Sequence[Finding], language: Language) -> Summary:
         """The gist of several findings for one question."""

@@ -1,12 +1,15 @@
-"""What every tool is: an async function from a typed call to a result, acting with the caller's rights.
+"""What every tool is: an async function from a typed call to a result, acting with the caller's rights; and how tools
+speak to people: sentences of a TOML file, filled in.
 
 Identity never comes from arguments: it is the `Principal` in the `ToolCall`, and the planner cannot write there.
 """
 
 import asyncio
+import tomllib
 from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import date, datetime, tzinfo
+from pathlib import Path
 from typing import Protocol, TypeVar
 from uuid import UUID
 
@@ -198,3 +201,17 @@ def computed(
         quotes=quotes,
         evidence=(evidence,) if found else (),
     )
+
+
+class Sentences:
+    """The sentences of one file, by table, name and language."""
+
+    def __init__(self, file: Path):
+        self.tables: dict[str, dict[str, dict[str, str]]] = tomllib.loads(file.read_text("utf-8"))
+
+    def __call__(self, table: str, name: str, language: Language, **values: object) -> str:
+        """Fill in one sentence; a value is never read for places to fill in."""
+        return self.tables[table][name][language].format(**values)
+
+
+sentence = Sentences(Path(__file__).with_name("sentences.toml"))

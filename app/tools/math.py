@@ -9,11 +9,10 @@ from typing import Any, Literal
 from app.domain.knowledge import Finding, Language, Quote, evidence_of
 from app.errors import ToolFailed
 from app.reasoning import Arguments, Reasoner
+from app.text.arithmetic import Calculation, CannotCalculate, calculate, rounded
 from app.text.language import clean
 from app.text.numbers import all_readings, format_number
-from app.tools.arithmetic import Calculation, CannotCalculate, calculate, rounded
-from app.tools.base import ToolCall, ToolResult, outages_as_retry
-from app.tools.sentences import sentence
+from app.tools.base import ToolCall, ToolResult, outages_as_retry, sentence
 
 _CONVERSIONS = frozenset(map(Decimal, (1, 2, 7, 12, 24, 30, 52, 60, 365, 10, 100, 1_000, 10_000, 1_000_000, 10**9)))
 """Numbers everybody knows (months of a year, hours of a day, per cent): they need no source."""

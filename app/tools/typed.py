@@ -16,8 +16,7 @@ from app.domain.record import Record
 from app.errors import ToolFailed
 from app.reasoning import Arguments, Reasoner
 from app.text.language import clean
-from app.tools.base import ToolCall, ToolResult, outages_as_retry, side_by_side
-from app.tools.sentences import sentence
+from app.tools.base import ToolCall, ToolResult, outages_as_retry, sentence, side_by_side
 
 _MAX_NAMES, _MAX_NAME_CHARS = 6, 60
 _TRUE, _FALSE = frozenset(("true", "yes", "1", "có", "đúng")), frozenset(("false", "no", "0", "không", "sai"))

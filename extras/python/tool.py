@@ -10,9 +10,8 @@ from app.domain.plan import PYTHON_TOOL
 from app.domain.record import Record
 from app.errors import ToolFailed
 from app.reasoning import Reasoner
-from app.tools.base import ToolCall, ToolResult, computed
+from app.tools.base import Sentences, ToolCall, ToolResult, computed
 from app.tools.catalogue import ToolPlugin
-from app.tools.sentences import Sentences
 from app.tools.typed import TypedTool
 from extras.python.sandbox import MAX_CODE_CHARS, Limits, ProgramStopped, Ran, Sandbox
 

@@ -1,4 +1,4 @@
-"""The math server: exact decimal arithmetic in the bounds of `app.tools.arithmetic`."""
+"""The math server: exact decimal arithmetic in the bounds of `app.text.arithmetic`."""
 
 from decimal import Decimal
 from fractions import Fraction
@@ -8,8 +8,8 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from app.domain.knowledge import Language
 from app.domain.record import Record
+from app.text.arithmetic import MAX_CHARS, CannotCalculate, Refusal, calculate, rounded
 from app.text.numbers import format_number
-from app.tools.arithmetic import MAX_CHARS, CannotCalculate, Refusal, calculate, rounded
 from extras.servers.serving import Operation, serve
 
 _PLACES = 20

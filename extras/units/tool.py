@@ -14,8 +14,8 @@ from app.domain.knowledge import Language
 from app.domain.plan import UNIT_TOOL
 from app.domain.record import Record
 from app.errors import ToolFailed
+from app.text.arithmetic import rounded
 from app.text.numbers import all_readings, format_number, read_number
-from app.tools.arithmetic import rounded
 from app.tools.base import ToolCall, ToolResult, computed
 from app.tools.catalogue import ToolPlugin
 from app.tools.typed import TypedTool

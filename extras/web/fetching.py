@@ -9,8 +9,7 @@ from typing import Any
 from app.confinement.processes import Isolated, IsolationEnd, IsolationFailed
 from app.domain.knowledge import Language
 from app.errors import ToolFailed, ToolRetry
-from app.tools.base import ToolCall
-from app.tools.sentences import Sentences
+from app.tools.base import Sentences, ToolCall
 from extras.web.safe_http import Fetched, Fetcher, FetchRefused
 
 sentence = Sentences(Path(__file__).with_name("sentences.toml"))

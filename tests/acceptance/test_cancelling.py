@@ -37,7 +37,7 @@ async def server() -> AsyncIterator[ModelServer]:
 
 @pytest.fixture(scope="module")
 async def settings(embedded_server: EmbeddedServer, scratch: Path, small_seed: Path, server: ModelServer) -> Settings:
-    model = {"llm_base_url": server.base_url, "llm_model": "scripted", "llm_answer_mode": "model"}
+    model = {"llm_base_url": server.base_url, "llm_model": "scripted", "llm_answer_mode": "strict"}
     return await settings_of(embedded_server, "cancelling", scratch / "cancel", small_seed, **model)
 
 

@@ -86,7 +86,7 @@ async def house(scratch: Path, server: ModelServer) -> AsyncIterator[Services]:
     nothing_is_marked.undo()
 
 
-MODES: tuple[AnswerMode, ...] = ("extractive", "model")
+MODES: tuple[AnswerMode, ...] = ("model", "strict")
 
 
 @pytest.fixture(autouse=True)
@@ -144,7 +144,8 @@ class TestDocuments:
         sessions = [run.told.task.session_id for run in first]
         asked = ChatRequest(query="Còn ở Đà Lạt thì sao?")
         known = [await house.rooms.flow.recall(principal, session, asked) for session in sessions]
-        assert sum(any(mark in message.content for mark in MARKS) for one in known for message in one.history)
+        repeated = sum(any(mark in message.content for mark in MARKS) for one in known for message in one.history)
+        assert repeated or mind is unbound_obedient_house, "whose answers are none, so that the documents' words stand"
         questions = [asked.query] * len(documents)
         plans = await planned(house, server, questions, known)
         runs = await played(house, server, mind, questions, plans, sessions=sessions)

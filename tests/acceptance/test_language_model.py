@@ -5,7 +5,6 @@ import random
 import re
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +14,15 @@ import pytest
 from app.api.runs import start_run
 from app.api.schemas import ChatBody
 from app.cli.doctor import probe
-from app.domain.knowledge import DocumentDraft
 from app.domain.principal import Principal
-from app.events import ConflictResolved, TextDelta
+from app.events import TextDelta
 from app.main import Services
 from app.main.services import _flow_limits
 from app.reasoning.llm import ModelReasoner, TimeLimits
 from app.reasoning.llm.reasoner import AnswerMode
 from app.settings import Settings
 from tests.acceptance.asking import Told, ask
-from tests.fakes.house_mind import STAGES, house_mind, lines_of, stage_of
+from tests.fakes.house_mind import STAGES, house_mind, stage_of
 from tests.fakes.model_server import Asked, Fault, ModelServer, Reply, scripted_model_server
 from tests.fakes.round_trips import round_trips, slow_house_mind
 from tests.limits import limit
@@ -46,8 +44,9 @@ DEADLINE_MS, GRACE_SECONDS = 12_000, 2.0
 SIDE_BY_SIDE = 12
 MARK = re.compile(r"(?P<fault>[a-z_0-9]+)-\d+(?=-xyz)")
 LITTLE_PATIENCE = TimeLimits(first_token=0.4, between_tokens=0.3, call=1.5)
-MOST_PROMPT_TOKENS, MOST_COMPLETION_TOKENS = 3_500, 700
-"""Of a standard question, as the scripted server counts (three bytes a token)."""
+MOST_PROMPT_TOKENS, MOST_COMPLETION_TOKENS = 4_500, 700
+"""Of a standard question, as the scripted server counts (three bytes a token): twelve passages, where quotes alone took
+3,500."""
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +86,7 @@ def streamed(told: Told) -> str:
 class TestRoundTrips:
     """A standard question: one call to plan, one to write; answers of single queries, if asked for, side by side."""
 
-    @pytest.mark.parametrize(("mode", "most_trips"), [("extractive", 2), ("model", 3)])
+    @pytest.mark.parametrize(("mode", "most_trips"), [("model", 2), ("strict", 2)])
     async def test_are_few_and_small(
         self, mode: AnswerMode, most_trips: int, house: Services, server: ModelServer
     ) -> None:
@@ -101,59 +100,11 @@ class TestRoundTrips:
             mind.answer_mode = "model"
         usage = told.answer["execution_metadata"]["model_usage"]
         assert round_trips(server.requests) == most_trips
-        assert sum(stage_of(asked) in ("plan", "compose") for asked in server.requests) == 2
-        if mode == "extractive":
+        assert sum(stage_of(asked) in ("plan", "compose") for asked in server.requests) == (2 if mode == "model" else 1)
+        if mode == "model":
             assert usage["calls"] == 2
             assert usage["prompt_tokens"] <= MOST_PROMPT_TOKENS
             assert usage["completion_tokens"] <= MOST_COMPLETION_TOKENS
-
-
-class TestClaims:
-    """Sources that disagree in words the rules do not hold together: the model says so, and both are quoted."""
-
-    QUERY = "Trả thẻ gửi xe thì bao lâu được hoàn tiền?"
-    TEXTS = (
-        "Phí gửi xe còn dư được hoàn trong 7 ngày kể từ khi trả thẻ.",
-        "Ai thôi gửi xe thì bộ phận hành chính chuyển khoản lại số dư sau 20 ngày.",
-    )
-
-    def mind(self, asked: Asked) -> Reply:
-        """Quotes both sources and proposes what they state."""
-        lines = lines_of(asked)
-        match stage_of(asked):
-            case "answer":
-                quotes = [{"passage": one["n"], "text": text} for one in lines if "text" in one
-                          for text in self.TEXTS if text in one["text"]]  # fmt: skip
-                said = " ".join(quote["text"] for quote in quotes)
-                return Reply.json({"found": bool(quotes), "answer": said, "quotes": quotes, "confidence": 0.9})
-            case "claims":
-                values = dict(zip(self.TEXTS, ("7 ngày", "20 ngày"), strict=True))
-                return Reply.json({"claims": [
-                    {"n": one["n"], "quote": one["quote"], "subject": "hoàn tiền", "attribute": "thời hạn",
-                     "value": values[one["quote"]], "polarity": "stated"}
-                    for one in lines if one["quote"] in values
-                ]})  # fmt: skip
-            case _:
-                return house_mind(asked)
-
-    async def test_of_a_model_bring_a_conflict_to_light(self, house: Services, server: ModelServer) -> None:
-        admin = (await house.claims_of("acme/admin")).principal()
-        drafts = [
-            DocumentDraft(
-                title=f"Gửi xe {number}", text=text, url=f"https://intra.acme.example/parking-{number}", lang="vi",
-                department="hr", scope="internal", created_at=datetime(2026, 1, 1, tzinfo=UTC),
-                external_id=f"parking-{number}",
-            )
-            for number, text in enumerate(self.TEXTS)
-        ]  # fmt: skip
-        await house.ingestion.ingest(admin, drafts)
-        server.respond = self.mind
-        told = await ask(house, "acme/lan", self.QUERY)
-        assert "claims" in [stage_of(asked) for asked in server.requests]
-        [weighed] = [event for event in told.events if isinstance(event, ConflictResolved)]
-        assert len(weighed.conflicts) == 1
-        cited = {evidence["url"] for evidence in told.answer["evidence"]}
-        assert {draft.url for draft in drafts} <= cited
 
 
 class TestStandardQuestion:
@@ -188,10 +139,8 @@ class TestStandardQuestion:
         told = await ask(house, "acme/lan", DEMO)
         rows = await _rows(house, told)
         by_purpose = {row["purpose"]: row for row in rows}
-        assert {"plan", "answer", "compose"} <= by_purpose.keys()
+        assert {"plan", "compose"} <= by_purpose.keys()
         assert (by_purpose["plan"]["agent"], by_purpose["plan"]["task_id"]) == ("", None)
-        assert by_purpose["answer"]["agent"] in ("hr", "general")
-        assert by_purpose["answer"]["task_id"] is not None
         assert all(row["outcome"] == "done" and row["cost_micros"] > 0 for row in rows)
 
 
@@ -207,9 +156,9 @@ class TestCompactInstructions:
 
     async def test_the_agents_instructions_reach_the_model(self, house: Services, server: ModelServer) -> None:
         await ask(house, "acme/lan", DEMO)
-        told = [asked.system for asked in server.requests if stage_of(asked) == "answer"]
-        assert any("Answer from the human resources documents" in text for text in told)
-        assert all("Context: " in text for text in told)
+        [told] = [asked.system for asked in server.requests if stage_of(asked) == "compose"]
+        assert "Answer from the human resources documents" in told
+        assert "Context: " not in told, "what differs from run to run keeps a provider from keeping the beginning"
 
 
 class TestDeadModel:

@@ -112,7 +112,8 @@ CALLS: dict[str, Callable[[ModelReasoner], Coroutine[None, None, Any]]] = {
     "plan": lambda reasoner: reasoner.classify(QUERY, (), OFFERS),
     "answer": lambda reasoner: reasoner.answer(answer_request()),
     "arguments": lambda reasoner: reasoner.arguments("math_tool", "Cho biết tổng của những thứ ấy", (), "vi"),
-    "claims": lambda reasoner: reasoner.claims([(QUERY, quote) for quote in FOUND.quotes], "vi"),
     "compose": composed,
 }
 """A call of the port by the stage its prompt belongs to."""
+MODES: dict[str, AnswerMode] = {"answer": "strict"}
+"""The mode in which a call asks a model, where it is not ``model``."""

@@ -7,7 +7,7 @@ import pytest
 import pytest_asyncio
 from openai import AsyncOpenAI
 
-from app.reasoning.llm import answering, deep
+from app.reasoning.llm import answering, deep, writing
 from app.reasoning.local import LocalReasoner
 from tests.conformance.asking_models import OFFERS, QUERY
 from tests.conformance.model_calls import PATIENCE_SECONDS
@@ -67,7 +67,7 @@ async def llama() -> AsyncIterator[LlamaServer]:
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     """Replies end after a few words: so small a model talks on up to the limit it is given, whatever that is."""
     for module, name in (
-        (answering, "_MAX_TOKENS"), (answering, "_ANSWER_TOKENS"),
+        (writing, "_MAX_TOKENS"), (writing, "_MENDING_TOKENS"), (answering, "_ANSWER_TOKENS"),
         (deep, "_PLAN_TOKENS"), (deep, "_REVIEW_TOKENS"),
     ):  # fmt: skip
         monkeypatch.setattr(module, name, _FEW_TOKENS)

@@ -19,7 +19,7 @@ from app.reasoning.budget import Account
 from app.reasoning.llm import TimeLimits
 from app.reasoning.llm.request import CallOutcome
 from app.reasoning.local import LocalReasoner
-from tests.conformance.asking_models import CALLS, FOUND, LEAVE, PAY, paid, reasoner_to
+from tests.conformance.asking_models import CALLS, FOUND, LEAVE, MODES, PAY, paid, reasoner_to
 from tests.fakes.house_mind import house_mind, stage_of
 from tests.fakes.model_server import BENIGN_FAULTS, Asked, Fault, Reply, scripted_model_server
 from tests.limits import limit
@@ -43,10 +43,9 @@ HARMLESS = BENIGN_FAULTS - {Fault.DRIP}  # whether dripping ends in time depends
 LARGE = frozenset({Fault.HUGE_DELTA, Fault.MANY_TOOL_CALLS, Fault.FLOOD, Fault.ENDLESS_LINE, Fault.DEEP_JSON})
 RESULTS = {
     "plan": Classification, "answer": Finding, "arguments": Arguments,
-    "claims": tuple,
 }  # fmt: skip
 LONG = " ".join(f"{LEAVE.text.split('. ')[0]} [1]. Lương trả vào ngày 28 [2]." for _ in range(3))
-END = "Hết phần trả lời."
+END = "Tối đa 5 ngày được chuyển sang quý 1."
 
 
 def mind(asked: Asked) -> Reply:
@@ -67,7 +66,9 @@ async def played(fault: Fault, stage: str, seed: int, rules: LocalReasoner) -> t
         lambda asked: replace(mind(asked), piece_chars=piece_chars, wire_bytes=wire_bytes)
     ) as server:
         server.fail(fault, times=times)
-        async with reasoner_to(rules, (server.base_url, "m"), limits=limits, seed=seed) as model:
+        async with reasoner_to(
+            rules, (server.base_url, "m"), mode=MODES.get(stage, "model"), limits=limits, seed=seed
+        ) as model:
             clock = time.perf_counter()
             with paid(deadline) as account:
                 result = await CALLS[stage](model)
@@ -122,5 +123,5 @@ async def test_ends_in_a_named_outcome(fault: Fault, reasoner: LocalReasoner) ->
 def test_there_are_enough_kinds() -> None:
     assert {stage for fault in Fault for stage in stages_of(fault, CALLS)} == {*CALLS}
     assert len(Fault) >= 25
-    assert Counter(CALLS).keys() == {"plan", "answer", "arguments", "claims", "compose"}
+    assert Counter(CALLS).keys() == {"plan", "answer", "arguments", "compose"}
     assert PAY in {quote.passage for quote in FOUND.quotes}

@@ -7,7 +7,7 @@ from typing import Any
 from app.reasoning.sentences import FOLDER, load
 from tests.fakes.model_server import Asked, Reply
 
-STAGES = ("plan", "answer", "arguments", "claims", "compose")
+STAGES = ("plan", "answer", "arguments", "compose", "mend")
 _PROMPTS = {load(name, lang).text: name for name in STAGES for lang in ("vi", "en")}
 _SENTENCE = re.compile(r"[^\n|#*>-][^\n|]{15,}?[.!?](?=\s|$)")
 _NUMBER = re.compile(r"\d[\d.,]*\d|\d")
@@ -34,10 +34,10 @@ def house_mind(asked: Asked) -> Reply:
             return Reply.json(_answer(lines))
         case "arguments":
             return Reply.json(_arguments(lines[-1]["question"]))
-        case "claims":
-            return Reply.json({"claims": _claims(lines)})
         case "compose":
             return Reply(_composed(lines))
+        case "mend":
+            return Reply.json({"statements": [{"n": line["n"], "text": ""} for line in lines if "statement" in line]})
         case _:
             raise AssertionError(f"a prompt that is none of {FOLDER.name}: {asked.system[:80]}")
 
@@ -65,18 +65,8 @@ def _answer(lines: list[dict[str, Any]]) -> dict[str, Any]:
         sentence = _sentence(line.get("text", ""))
         if sentence:
             quote = {"passage": line["n"], "text": sentence}
-            return {"found": True, "answer": sentence, "quotes": [quote], "confidence": 0.9}
-    return {"found": False, "answer": "", "quotes": [], "confidence": 0.1}
-
-
-def _claims(lines: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The first number of every quote, each a matter of its own."""
-    return [
-        {"n": line["n"], "quote": line["quote"], "subject": f"matter {line['n']}", "attribute": "number",
-         "value": number[0], "polarity": "stated"}
-        for line in lines
-        if (number := _NUMBER.search(line.get("quote", "")))
-    ]  # fmt: skip
+            return {"found": True, "quotes": [quote]}
+    return {"found": False, "quotes": []}
 
 
 def _arguments(question: str) -> dict[str, Any]:
@@ -86,7 +76,8 @@ def _arguments(question: str) -> dict[str, Any]:
 
 def _composed(lines: list[dict[str, Any]]) -> str:
     """One sentence of every source, each with its number."""
-    said = [f"{_sentence(line['text'])} [{line['n']}]" for line in lines if "n" in line and _sentence(line["text"])]
+    texts = [(line["n"], _sentence(line["text"])) for line in lines if "n" in line and "text" in line]
+    said = [f"{sentence} [{number}]" for number, sentence in texts if sentence]
     return "\n\n".join(dict.fromkeys(said)) or "NOT_FOUND"
 
 

@@ -129,7 +129,8 @@ def _strings(told: str) -> Iterator[str]:
         except ValueError:
             yield line
             continue
-        yield from _leaves(value)
+        ours = {"today", "asker_department"}
+        yield from _leaves({key: one for key, one in value.items() if key not in ours})
 
 
 def _leaves(value: Any) -> Iterator[str]:
@@ -184,7 +185,12 @@ def _composed(asked: Asked, orders: Orders) -> Reply:
     return Reply(said, piece_chars=3 + orders.chance % 60)
 
 
+def _mended(asked: Asked, orders: Orders) -> Reply:
+    wanted = [one["n"] for one in lines_of(asked) if "statement" in one]
+    return Reply.json({"statements": [{"n": number, "text": f"{orders.said(300)} [1]"} for number in wanted]})
+
+
 _STAGES: dict[str, Callable[[Asked, Orders], Reply]] = {
     "plan": _planned, "answer": _answered, "arguments": _argued,
-    "compose": _composed,
+    "compose": _composed, "mend": _mended,
 }  # fmt: skip

@@ -88,9 +88,9 @@ async def blind(
     base = Settings() if with_model else offline(Settings())
     limits = folder / "gates.toml"
     gates = read_gates(limits) if limits.exists() and not seen else ()
-    sets = _blind_sets(folder, f"{dataset or '*'}/{'seen' if seen else 'blind'}.jsonl")
+    sets = blind_sets(folder, f"{dataset or '*'}/{'seen' if seen else 'blind'}.jsonl")
     held_all = True
-    for settings, one_company in _by_company(base, folder.parent / "companies", sets):
+    for settings, one_company in by_company(base, folder.parent / "companies", sets):
         report = await _ask(settings, one_company, is_blind=True)
         report = report.model_copy(update={"gates": check_gates(gates, report)})
         held_all &= report.holds
@@ -101,7 +101,7 @@ async def blind(
     return OK if held_all else FAILED
 
 
-def _blind_sets(folder: Path, pattern: str) -> list[Dataset]:
+def blind_sets(folder: Path, pattern: str) -> list[Dataset]:
     """The sets below a folder. Questions about attached files are of another kind: `bench.tables` asks them."""
     paths = [path for path in sorted(folder.glob(pattern)) if "file" not in json.loads(lines_of(path)[0])]
     if not paths:
@@ -109,7 +109,7 @@ def _blind_sets(folder: Path, pattern: str) -> list[Dataset]:
     return [read_dataset(path, path.parent.name) for path in paths]
 
 
-def _by_company(settings: Settings, companies: Path, sets: Sequence[Dataset]) -> list[tuple[Settings, list[Dataset]]]:
+def by_company(settings: Settings, companies: Path, sets: Sequence[Dataset]) -> list[tuple[Settings, list[Dataset]]]:
     """The sets about the demo companies together, then each organisation with an embedded database of its own."""
     own = {one.name for one in sets if (companies / one.name / "demo.toml").is_file()}
     found = [(settings, [one for one in sets if one.name not in own])]

@@ -18,8 +18,8 @@ from app.events import PlanReady
 from app.flow import wording
 from app.flow.deep.context import DeepContext, GraphState, Parked
 from app.flow.deep.state import Cause, DeepLimits, DeepState
-from app.flow.respond import ended_plan
 from app.flow.state import Asking
+from app.flow.wording import ended_plan
 
 REACT = "react"
 """What stands for the tool of a planned step: its agent chooses as it goes along, among those of its ``tools``."""

@@ -14,7 +14,16 @@ import httpx2
 from openai import APIConnectionError, APIError, APIStatusError, AsyncOpenAI, AsyncStream, OpenAIError
 from openai.types.chat import ChatCompletionChunk
 
-from app.reasoning.llm.request import Abilities, CallOutcome, ModelFailed, Prices, Request, TimeLimits, Usage
+from app.reasoning.llm.request import (
+    Abilities,
+    CallOutcome,
+    ModelFailed,
+    Prices,
+    Request,
+    Thinking,
+    TimeLimits,
+    Usage,
+)
 from app.text.language import BYTES_PER_TOKEN, clean
 
 
@@ -113,12 +122,13 @@ class Endpoint:
     model: str
     limits: TimeLimits = field(default_factory=TimeLimits)
     prices: Prices = field(default_factory=Prices)
+    thinking: Thinking = field(default_factory=Thinking)
     abilities: Abilities = field(default_factory=Abilities)
 
     @classmethod
     def at(
         cls, base_url: str, model: str, *, api_key: str = "", limits: TimeLimits | None = None,
-        prices: Prices | None = None,
+        prices: Prices | None = None, thinking: Thinking | None = None,
     ) -> "Endpoint":  # fmt: skip
         """An endpoint by its address; empty = OpenAI's own. Nothing is sent yet. Its client neither retries nor follows
         redirects, which would carry the key elsewhere."""
@@ -131,31 +141,33 @@ class Endpoint:
             base_url=base_url or None, api_key=api_key or "none", timeout=limits.call, max_retries=0,
             http_client=http_client,
         )  # fmt: skip
-        return cls(client, model, limits, prices or Prices())
+        return cls(client, model, limits, prices or Prices(), thinking or Thinking())
 
     async def aclose(self) -> None:
         """Close the connections."""
         await self.client.close()
 
     async def stream(self, request: Request, usage: Usage, deadline: float) -> AsyncGenerator[str, None]:
-        """The reply's text, piece by piece, until `deadline` (event-loop time); fills `usage`. Raises `ModelFailed`
-        unless it ends well; close the iterator to stop the model."""
-        clock, spoken, finish = CallClock(self.limits, deadline), 0, None
+        """The reply's text without its thoughts, piece by piece, until `deadline` (event-loop time); fills `usage`.
+        Raises `ModelFailed` unless it ends well; close the iterator to stop the model."""
+        clock, spoken, finish, thoughts = CallClock(self.limits, deadline), 0, None, Thoughts()
+        most = (request.max_tokens + self.thinking.tokens) * _CHARS_PER_TOKEN
         blank: str | None = ""
         usage.prompt_tokens = request.estimated_prompt_tokens
         async with self._opened(request, clock) as chunks:
             while (chunk := await clock.next(chunks, ended=finish is not None)) is not None:
                 _count(chunk, usage)
-                text, reason = ("", None) if finish else _read(chunk)
+                text, thought, reason = ("", 0, None) if finish else _read(chunk)
                 finish = finish or reason
-                if not text:
+                if not text and not thought:
                     continue
-                clock.heard()
-                spoken += len(text)
+                clock.heard()  # who thinks aloud is alive
+                spoken += len(text) + thought
                 if not usage.is_reported:
                     usage.completion_tokens = math.ceil(spoken / BYTES_PER_TOKEN)
-                if spoken > request.max_tokens * _CHARS_PER_TOKEN:
+                if spoken > most:
                     raise ModelFailed(CallOutcome.FLOOD)
+                text = thoughts.without(text)
                 if blank is not None:
                     # Nothing was said yet: white space alone is no beginning of an answer.
                     text, blank = (blank + text, None) if clean(text).strip() else ("", blank + text)
@@ -166,7 +178,7 @@ class Endpoint:
     @asynccontextmanager
     async def _opened(self, request: Request, clock: CallClock) -> AsyncIterator[AsyncIterator[ChatCompletionChunk]]:
         """The chunks of a reply; every way the client fails becomes a `ModelFailed`."""
-        options = self.abilities.options(request)
+        options = self.abilities.options(request, self.thinking)
         stream: AsyncStream[ChatCompletionChunk] | None = None
         try:
             messages: Any = list(request.messages)
@@ -207,11 +219,38 @@ def _count(chunk: ChatCompletionChunk, usage: Usage) -> None:
         usage.prompt_tokens, usage.completion_tokens, usage.is_reported = prompt, completion, True
 
 
-def _read(chunk: ChatCompletionChunk) -> tuple[str, str | None]:
-    """Text and finish reason of a chunk. Only the first choice counts: one was asked for."""
+class Thoughts:
+    """Takes what a model thinks between ``<think>`` and ``</think>`` before its reply out of a stream."""
+
+    def __init__(self) -> None:
+        self._held: str | None = ""
+        """What came while it may still be thinking; None once it speaks."""
+
+    def without(self, text: str) -> str:
+        """What of a piece belongs to the reply; a beginning that may become a tag is held."""
+        if self._held is None:
+            return text
+        self._held += text
+        start = self._held.lstrip()
+        if not start.startswith(_OPENED) and not _OPENED.startswith(start):
+            said, self._held = self._held, None
+            return said
+        _, closed, said = start.partition(_CLOSED)
+        self._held = None if closed else self._held
+        return said
+
+
+_OPENED, _CLOSED = "<think>", "</think>"
+_THOUGHTS = ("reasoning_content", "reasoning")
+"""Names that endpoints give to what a model thinks."""
+
+
+def _read(chunk: ChatCompletionChunk) -> tuple[str, int, str | None]:
+    """Text, length of what was thought, and finish reason of a chunk. Only the first choice counts: one was asked
+    for."""
     choice = next((one for one in chunk.choices or () if not one.index), None)
     if choice is None:
-        return "", None
+        return "", 0, None
     delta: Any = choice.delta
     if getattr(delta, "refusal", None):
         raise ModelFailed(CallOutcome.REFUSAL)
@@ -220,7 +259,8 @@ def _read(chunk: ChatCompletionChunk) -> tuple[str, str | None]:
     text = getattr(delta, "content", None)
     if text is not None and not isinstance(text, str):
         raise ModelFailed(CallOutcome.BROKEN)
-    return text or "", choice.finish_reason
+    thought = next((one for name in _THOUGHTS if isinstance(one := getattr(delta, name, None), str)), "")
+    return text or "", len(thought), choice.finish_reason
 
 
 _ENDS = {

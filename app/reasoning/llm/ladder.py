@@ -189,7 +189,7 @@ class _Attempts:
     async def _reserve(self, rung: Rung) -> UUID:
         if asyncio.get_running_loop().time() >= self._until:
             raise ModelFailed(CallOutcome.DEADLINE)
-        tokens = self._request.estimated_prompt_tokens + self._request.max_tokens
+        tokens = self._request.estimated_prompt_tokens + self._request.max_tokens + rung.endpoint.thinking.tokens
         try:
             return await self._account.reserve(self._purpose, rung.endpoint.model, tokens)
         except LimitReached as reached:

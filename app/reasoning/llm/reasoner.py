@@ -1,16 +1,14 @@
 """`ModelReasoner`: the port of everything that needs a mind, asked of a language model, with the rules behind it.
 
-`classify` and `compose` are calls. Between them the rules work (``extractive``), or the model answers every query
-(``model``). The plan call is made before any document is read, and what it chooses is checked against what this caller
-may use.
+Two calls a question: a plan, before any document is read, held against what this caller may use; then the answer,
+written from the best passages of all departments (``model``), or literal quotes read by the model a query (``strict``).
 """
 
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from datetime import date
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
-from app.claims.proposed import ProposedClaim
-from app.domain.knowledge import Finding, Language, Quote
+from app.domain.knowledge import Finding, Language
 from app.domain.plan import RAG_TOOL, Plan
 from app.domain.tasks import Message
 from app.links import LinkGuard
@@ -24,16 +22,17 @@ from app.reasoning import (
     Composition,
     PlanRequest,
     Reasoner,
+    Supporter,
 )
 from app.reasoning.llm import answering, telling
 from app.reasoning.llm.ladder import Ladder
 from app.reasoning.llm.shapes import PlanShape
 from app.reasoning.llm.structured import Question, ask, or_else
+from app.reasoning.llm.writing import written
 from app.reasoning.sentences import digest
 from app.text.language import clean
 
-AnswerMode = Literal["extractive", "model"]
-_TO_COMPARE = 2
+AnswerMode = Literal["model", "strict"]
 _PLAN_TOKENS = 600
 _PLAN_SHARE = 0.4
 _CONFIDENCE = 0.9
@@ -41,12 +40,20 @@ _MAX_QUERIES = 8
 _AROUND_ADDRESS = ".,;:!?()[]<>\"'"
 
 
+class ReaderAndRules(Reasoner, Supporter, Protocol):
+    """A mind that needs no model, and reads what passages say."""
+
+
 class ModelReasoner:
     """Implements `Reasoner`. Every method may do I/O; none raises for what a model says or fails to say."""
 
-    def __init__(self, ladder: Ladder, rules: Reasoner, *, answer_mode: AnswerMode = "extractive"):
-        """`rules` does what no model is asked and what no model could do."""
-        self._ladder, self._rules, self.answer_mode = ladder, rules, answer_mode
+    def __init__(
+        self, ladder: Ladder, rules: ReaderAndRules, *, answer_mode: AnswerMode = "model",
+        is_order: Callable[[str], bool] = lambda _: False,
+    ):  # fmt: skip
+        """`rules` does what no model is asked and what no model could do; `is_order` knows sentences that give orders
+        to whoever reads them."""
+        self._ladder, self._rules, self.answer_mode, self._is_order = ladder, rules, answer_mode, is_order
         self.review_plan, self.review_finding, self.summarise = rules.review_plan, rules.review_finding, rules.summarise
 
     @property
@@ -56,11 +63,13 @@ class ModelReasoner:
         return f"llm/{models}/{digest()}/{self.answer_mode}/{self._rules.identity}"
 
     async def classify(
-        self, query: str, history: Sequence[Message], agents: Sequence[AgentOffer], *, today: date | None = None
-    ) -> Classification:
+        self, query: str, history: Sequence[Message], agents: Sequence[AgentOffer], *, today: date | None = None,
+        department: str = "",
+    ) -> Classification:  # fmt: skip
         """One call: small talk or question, the question made complete, and who is asked what."""
         by_rule = await self._rules.classify(query, history, agents, today=today)
-        asked = classified(self._ladder, query, history, agents, by_rule)
+        told = telling.question(query, history, today=today, department=department)
+        asked = classified(self._ladder, told, query, history, agents, by_rule)
         refused = by_rule.model_copy(update={"kind": "refused"})
         return await or_else("plan", asked, lambda failure: refused if failure.is_refusal else by_rule)
 
@@ -74,23 +83,15 @@ class ModelReasoner:
         return await self._rules.plan(request)
 
     async def answer(self, request: AnswerRequest) -> Finding:
-        """An answer with literal quotes, or that nothing was found."""
-        if self.answer_mode == "extractive" or not request.passages:
-            return await self._rules.answer(request)
+        """The reader's answer, with all it has read for who writes; in mode ``strict`` the model's quotes."""
+        by_rule = await self._rules.answer(request.model_copy(update={"keeps_read": self.answer_mode == "model"}))
+        if self.answer_mode == "model" or not request.passages:
+            return by_rule
         return await or_else(
             "answer",
-            answering.answered(self._ladder, request),
-            lambda failure: answering.nothing_found(request) if failure.is_refusal else self._rules.answer(request),
+            answering.answered(self._ladder, request, by_rule),
+            lambda failure: answering.nothing_found(request) if failure.is_refusal else by_rule,
         )
-
-    async def claims(
-        self, quotes: Sequence[tuple[str, Quote]], language: Language
-    ) -> tuple[tuple[ProposedClaim, ...], ...]:
-        """One call for all quotes where several documents are quoted; in mode ``extractive`` the rules read alone."""
-        documents = {quote.passage.document_id for _, quote in quotes}
-        if self.answer_mode == "extractive" or len(documents) < _TO_COMPARE:
-            return ()
-        return await or_else("claims", answering.claimed(self._ladder, quotes, language), lambda _: ())
 
     async def arguments(
         self, tool: str, query: str, findings: Sequence[Finding], language: Language,
@@ -99,22 +100,25 @@ class ModelReasoner:
         """The rules' arguments; where they find none, or for a tool with a schema not all, the model's."""
         by_rule = await self._rules.arguments(tool, query, findings, language, schema)
         complete = bool(by_rule.values) if schema is None else not by_rule.missing
-        if complete or (schema is None and self.answer_mode == "extractive"):
+        if complete:
             return by_rule
         asked = answering.arguments_read(self._ladder, tool, query, findings, language, schema)
         return await or_else("arguments", asked, lambda _: by_rule)
 
     async def compose(self, request: ComposeRequest) -> AsyncIterator[str | Composition]:
-        """The model's text as it comes, in whole statements; outcome, confidence and further questions by rule."""
-        async for piece in answering.composed(self._ladder, self._rules, request):
+        """The model's text as it comes, in whole statements; in mode ``strict`` the quotes, as the rules tell them."""
+        by_model = written(self._ladder, self._rules, self._rules, request, self._is_order)
+        async for piece in self._rules.compose(request) if self.answer_mode == "strict" else by_model:
             yield piece
 
 
 async def classified(
-    ladder: Ladder, query: str, history: Sequence[Message], agents: Sequence[AgentOffer], by_rule: Classification
-) -> Classification:
-    """The model's classification; language and day stay as the rules read them. Raises `ModelFailed`."""
-    reply = await _proposed(ladder, telling.question(query, history), agents, by_rule)
+    ladder: Ladder, told: str, query: str, history: Sequence[Message], agents: Sequence[AgentOffer],
+    by_rule: Classification,
+) -> Classification:  # fmt: skip
+    """The model's classification of what it is told; language and day stay as the rules read them. Raises
+    `ModelFailed`."""
+    reply = await _proposed(ladder, told, agents, by_rule)
     tidied = _tidier((query, *(message.content for message in history if message.role == "user")), by_rule.language)
     if reply.kind == "chitchat":
         return by_rule.model_copy(

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
 
@@ -51,6 +51,18 @@ class Prices:
         return round(prompt_tokens * self.prompt + completion_tokens * self.completion)
 
 
+@dataclass(frozen=True)
+class Thinking:
+    """How a model that thinks before it answers is asked."""
+
+    tokens: int = 0
+    """Room for thoughts beside that of the reply; 0 = it does not think."""
+    effort: str = ""
+    """``reasoning_effort``, where it is not the model's own."""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    """Further fields of the body, by the operator."""
+
+
 @dataclass
 class Abilities:
     """What an endpoint was found to take; learnt from the requests it rejects, for as long as the process lives."""
@@ -60,9 +72,15 @@ class Abilities:
     temperature: bool = True
     length_name: Literal["max_tokens", "max_completion_tokens"] = "max_tokens"
 
-    def options(self, request: Request) -> dict[str, Any]:
+    effort: bool = True
+
+    def options(self, request: Request, thinking: Thinking = Thinking()) -> dict[str, Any]:
         """The fields of a request beside model and messages."""
-        options: dict[str, Any] = {self.length_name: request.max_tokens}
+        options: dict[str, Any] = {self.length_name: request.max_tokens + thinking.tokens}
+        if thinking.effort and self.effort:
+            options["reasoning_effort"] = thinking.effort
+        if thinking.extra:
+            options["extra_body"] = dict(thinking.extra)
         if self.stream_usage:
             options["stream_options"] = {"include_usage": True}
         if self.temperature:
@@ -83,6 +101,8 @@ class Abilities:
             self.length_name = "max_completion_tokens"
         elif "temperature" in complaint and "temperature" in sent:
             self.temperature = False
+        elif "reasoning_effort" in complaint and "reasoning_effort" in sent:
+            self.effort = False
         elif "response_format" in sent and any(word in complaint for word in _ABOUT_SCHEMAS):
             if (refused := sent["response_format"]["type"]) == self.schema:  # nobody else has learnt it meanwhile
                 self.schema = "json_object" if refused == "json_schema" else "text"

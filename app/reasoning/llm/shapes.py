@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, create_model
 
-from app.claims import Polarity
 from app.reasoning.llm.structured import Shape
 
 _Text = Annotated[str, Field(max_length=4_000)]
@@ -42,9 +41,20 @@ class AnswerShape(Shape):
     """``answer``."""
 
     found: bool
-    answer: _Text
     quotes: Annotated[list[QuoteShape], Field(max_length=20)]
-    confidence: Annotated[float, Field(ge=0, le=1)]
+
+
+class StatementShape(Shape):
+    """A statement written anew; empty where the sources do not hold it."""
+
+    n: int
+    text: _Text
+
+
+class MendedShape(Shape):
+    """``mend``."""
+
+    statements: Annotated[list[StatementShape], Field(max_length=40)]
 
 
 class NamedValue(Shape):
@@ -66,23 +76,6 @@ class ArgumentsShape(Shape):
     values: Annotated[list[NamedValue], Field(max_length=40)] = []
     missing: Annotated[list[_Short], Field(max_length=20)]
     grounds: Annotated[list[_Text], Field(max_length=20)]
-
-
-class ClaimShape(Shape):
-    """What a quote states."""
-
-    n: int
-    quote: _Text
-    subject: _Short
-    attribute: _Short
-    value: _Short
-    polarity: Polarity
-
-
-class ClaimsShape(Shape):
-    """``claims``."""
-
-    claims: Annotated[list[ClaimShape], Field(max_length=60)]
 
 
 def _any_of(schema: dict[str, Any]) -> None:

@@ -6,21 +6,23 @@ text is bounded, so that a prompt has the same size after the first step and aft
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import date
 from typing import Any
+from uuid import UUID
 
 from app.domain.deep import DeepPlan, Observation, Research, Working
-from app.domain.knowledge import Finding, Language, Quote
+from app.domain.knowledge import Finding, Language, Passage
 from app.domain.tasks import Message
-from app.reasoning import AgentOffer, AnswerRequest, ComposeRequest
+from app.reasoning import AgentOffer, AnswerRequest
 from app.reasoning.deep import ActRequest, CritiqueRequest, DecomposeRequest, TellRequest, ToolOffer
 from app.reasoning.sentences import sentence
 from app.text.language import clean
 
 _EXEMPLARS, _EARLIER_QUESTIONS, _EARLIER_CHARS = 3, 4, 500
-PASSAGES = 8
+PASSAGES = 12
 """Told to the model of those that were found: more cost more."""
-_PASSAGE_CHARS, _AROUND_CHARS = 1_600, 900
-"""Of a passage, and of one around the quote that stands in its middle."""
+_PASSAGE_CHARS = 1_200
+"""Of one passage at most."""
 
 
 def line(**fields: Any) -> str:
@@ -37,7 +39,9 @@ def offers(agents: Sequence[AgentOffer], language: Language) -> str:
     return "\n".join([sentence("agents", language), *lines])
 
 
-def question(query: str, history: Sequence[Message], feedback: str = "") -> str:
+def question(
+    query: str, history: Sequence[Message], feedback: str = "", *, today: date | None = None, department: str = ""
+) -> str:
     """The question with the asker's own earlier ones. Earlier answers stay out: they hold text of documents, and this
     call chooses tools."""
     recalled = [message for message in history if message.role == "user" and message.is_recalled]
@@ -46,16 +50,45 @@ def question(query: str, history: Sequence[Message], feedback: str = "") -> str:
     told: dict[str, Any] = {"earlier_questions": asked} if asked else {}
     if feedback:
         told["previous_plan_was_refused"] = feedback
-    return line(**told, question=query)
+    return line(**told, **asker(today, department), question=query)
+
+
+def asker(today: date | None, department: str) -> dict[str, Any]:
+    """The day it is, and the asker's department, as far as they are known."""
+    told = {"today": today.isoformat()} if today else {}
+    return {**told, "asker_department": department} if department else told
 
 
 def passages(request: AnswerRequest) -> str:
     """The best passages numbered from 1, then the question."""
-    lines = [
-        line(n=number, title=one.title, section=one.section, text=one.text[:_PASSAGE_CHARS])
-        for number, one in enumerate(request.passages[:PASSAGES], 1)
-    ]
-    return "\n".join([*lines, line(question=request.query)])
+    read = request.passages[:PASSAGES]
+    lines = passages_told(read, [one.text[:_PASSAGE_CHARS] for one in read])
+    return "\n".join([*lines, line(**asker(request.today, request.department), question=request.query)])
+
+
+def passages_told(passages: Sequence[Passage], texts: Sequence[str]) -> list[str]:
+    """Passages numbered from 1 with what is told of them, each document before its first one."""
+    documents: dict[UUID, str] = {}
+    lines: list[str] = []
+    for number, (passage, text) in enumerate(zip(passages, texts, strict=True), 1):
+        if passage.document_id not in documents:
+            documents[passage.document_id] = f"D{len(documents) + 1}"
+            lines.append(line(document=documents[passage.document_id], **_document(passage)))
+        section = {"section": passage.section} if passage.section else {}
+        lines.append(line(n=number, of=documents[passage.document_id], **section, text=text))
+    return lines
+
+
+def _document(passage: Passage) -> dict[str, Any]:
+    """What is known of a passage's document; an internal policy is the usual one, and not called so."""
+    made = passage.created_at.date()
+    told = {"title": passage.title, "department": passage.department, "date": str(made)}
+    further = {
+        "scope": passage.scope, "authority": passage.authority, "valid_from": passage.effective_from,
+        "valid_until": passage.effective_to,
+    }  # fmt: skip
+    usual = ("internal", "policy", made, None)
+    return {**told, **{name: str(one) for name, one in further.items() if one not in usual}}
 
 
 def findings(query: str, found: Sequence[Finding], **further: str) -> str:
@@ -65,49 +98,6 @@ def findings(query: str, found: Sequence[Finding], **further: str) -> str:
         for number, finding in enumerate(found, 1)
     ]
     return "\n".join([*lines, line(question=query, **further)])
-
-
-def quotes(quoted: Sequence[tuple[str, Quote]]) -> str:
-    """Quotes numbered from 1, each with the question it was found for."""
-    return "\n".join(
-        line(n=number, question=query, title=quote.passage.title, quote=quote.text[:_PASSAGE_CHARS])
-        for number, (query, quote) in enumerate(quoted, 1)
-    )
-
-
-def answer_material(request: ComposeRequest) -> str:
-    """Sources with their numbers, what each query found, what was computed and weighed, and the question."""
-    numbers = {evidence.url: number for number, evidence in enumerate(request.evidence, 1)}
-    lines = [*_sources(request, numbers)]
-    for finding in request.findings:
-        if finding.found:
-            cited = sorted({numbers[q.passage.address] for q in finding.quotes if q.passage.address in numbers})
-            lines.append(line(finding=finding.answer, query=finding.query, sources=cited))
-        else:
-            lines.append(line(finding="", query=finding.query))
-    lines += [line(computation=text) for text in request.computations]
-    lines += [line(could_not=text) for text in request.refusals]
-    lines += [
-        line(holds=point.winner, title=point.winner_title, against=point.loser, title_against=point.loser_title,
-              why=point.reason, decided=point.decided)
-        for point in request.conflicts
-    ]  # fmt: skip
-    lines += [line(agents_without_answer=list(request.failed_agents))] if request.failed_agents else []
-    return "\n".join([*lines, line(question=request.query)])
-
-
-def _sources(request: ComposeRequest, numbers: dict[str, int]) -> list[str]:
-    """Each quoted passage once, cut around its first quote; only those the answer may cite."""
-    lines: dict[str, str] = {}
-    for finding in request.findings:
-        for quote in finding.quotes:
-            passage, key = quote.passage, str(quote.passage.chunk_id)
-            number = numbers.get(passage.address)
-            if number is None or key in lines:
-                continue
-            text = around(passage.text, quote.text, _AROUND_CHARS)
-            lines[key] = line(n=number, title=passage.title, section=passage.section, text=text)
-    return list(lines.values())
 
 
 def around(text: str, quoted: str, most: int) -> str:

@@ -76,7 +76,15 @@ def finding_of(request: AnswerRequest, reading: Reading, standing: Standing) -> 
         quotes=quotes,
         evidence=evidence_of(quotes),
         counterparts=rivals_of(reading) if quotes else (),
+        read=_read_of(request, reading) if request.keeps_read else (),
     )
+
+
+def _read_of(request: AnswerRequest, reading: Reading) -> tuple[Quote, ...]:
+    """Each passage with its likeliest piece, whole without one; in the order they were found in."""
+    likeliest = {piece.passage.chunk_id: _quote(piece, (piece.start, piece.end)) for piece in reversed(reading.pieces)}
+    whole = (Quote(passage=passage, text=passage.text, score=0.0) for passage in request.passages)
+    return tuple(likeliest.get(quote.passage.chunk_id, quote) for quote in whole)
 
 
 def _begun(text: str, reading: Reading, texts: Mapping[str, str]) -> str:

@@ -18,8 +18,10 @@ import numpy as np
 import numpy.typing as npt
 from cachetools import LRUCache
 
+from app.domain.knowledge import Passage
 from app.embedding import Embedder, EmbeddingUnavailable, TokenReader, Tokens
 from app.embedding.pairs import PairScores, stored_net
+from app.reasoning.local import support
 from app.reasoning.local.features import Asked, Candidate, Numbers, candidates_of, features_of, with_cosines
 from app.reasoning.local.rivals import RIVAL, RIVALS, figures_of
 from app.reasoning.local.terms import bag_of
@@ -97,9 +99,9 @@ def stored_weights() -> Weights:
 
 
 @cache
-def stored_rivals() -> Trees:
-    """The trees of the package that tell another value (`app.reasoning.local.rivals`)."""
-    with np.load(BytesIO(files(__package__).joinpath("rivals.npz").read_bytes())) as held:
+def stored_trees(name: str) -> Trees:
+    """The trees of the package that tell another value (`rivals`), or that a statement is supported (`support`)."""
+    with np.load(BytesIO(files(__package__).joinpath(f"{name}.npz").read_bytes())) as held:
         return Trees.read(held)
 
 
@@ -153,6 +155,34 @@ class PlainReader:
         ranked = sorted(best.values(), key=lambda piece: -piece.answers)
         return Reading(pieces=tuple(ranked), confidence=ranked[0].answers)
 
+    async def supports(self, statement: str, passages: Sequence[Passage]) -> Sequence[float]:
+        """How likely passages say what a statement says (0–1): together, then each by itself; by the share of its words
+        they hold while the bundled model is away."""
+        chosen = support.nearest(statement, candidates_of(passages), self._read)
+        tokens = await self._tokens_of([("", statement), *(one.read for one in chosen)])
+        parts = [chosen, *([one for one in chosen if one.passage is passage] for passage in passages)]
+        if tokens is None:
+            return [support.by_words(statement, part) for part in parts]
+        rows = [support.measured(statement, tokens["", statement], part, tokens) for part in parts if part]
+        chances = (
+            iter(1 / (1 + np.exp(-stored_trees("support").score(np.array(rows, np.float64))))) if rows else iter(())
+        )
+        return [float(next(chances)) if part else 0.0 for part in parts]
+
+    async def _tokens_of(self, wanted: Sequence[tuple[str, str]]) -> Mapping[tuple[str, str], Tokens] | None:
+        """The tokens of pieces with what stands above them, kept for the next time; None as `_read_together`."""
+        if self._embedder.model != self._weights.model or not isinstance(self._embedder, TokenReader):
+            return None
+        # Taken before anything is awaited: another reading may push them out of what is kept.
+        rows = {piece: self._read[piece] for piece in wanted if piece in self._read}
+        missing = [piece for piece in dict.fromkeys(wanted) if piece not in rows]
+        try:
+            rows |= dict(zip(missing, await self._embedder.read_pieces(missing), strict=True))
+        except EmbeddingUnavailable:
+            return None
+        self._read.update({piece: rows[piece] for piece in missing})
+        return rows
+
     async def measure(self, request: ReadRequest, text: str, candidates: Sequence[Candidate]) -> Measured:
         """The pieces scored for one part of the question."""
         asked = Asked.of(text, request.language, candidates)
@@ -187,19 +217,14 @@ class PlainReader:
     ) -> tuple[Numbers, PairScores, Mapping[tuple[str, str], Tokens]] | None:
         """Cosines of question and pieces, what is made of both together, and the pieces' tokens; None where the
         bundled model is not to be had or another one made the vectors."""
-        if self._embedder.model != self._weights.model or not isinstance(self._embedder, TokenReader):
-            return None
         wanted = [one.read for one in candidates]
-        # Taken before anything is awaited: another reading may push them out of what is kept.
-        rows = {piece: self._read[piece] for piece in wanted if piece in self._read}
-        missing = [piece for piece in dict.fromkeys(wanted) if piece not in rows]
+        rows = await self._tokens_of(wanted)
+        if rows is None or not isinstance(self._embedder, TokenReader):
+            return None
         try:
-            question = self._asked.get(text) or await self._embedder.read_question(text)
-            rows |= dict(zip(missing, await self._embedder.read_pieces(missing), strict=True))
+            self._asked[text] = question = self._asked.get(text) or await self._embedder.read_question(text)
         except EmbeddingUnavailable:
             return None
-        self._asked[text] = question
-        self._read.update({piece: rows[piece] for piece in missing})
         pieces = [rows[piece] for piece in wanted]
         told = await asyncio.to_thread(self._net.read, question, pieces)
         return np.asarray(np.stack([piece.vector for piece in pieces]) @ question.vector, np.float64), told, rows
@@ -215,7 +240,7 @@ def _differing(measured: Measured, answers: Numbers) -> list[float]:
     ][:RIVALS]  # fmt: skip
     if rivals:
         rows = figures_of(measured.asked, first, [measured.candidates[at] for at in rivals], measured.tokens)
-        chances = 1 / (1 + np.exp(-stored_rivals().score(rows)))
+        chances = 1 / (1 + np.exp(-stored_trees("rivals").score(rows)))
         for at, chance in zip(rivals, chances, strict=True):
             found[at] = float(chance)
     return found

@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from app import __version__
-from app.claims.proposed import ProposedClaim
-from app.domain.knowledge import Finding, Language, Quote
+from app.domain.knowledge import Finding, Language, Passage
 from app.domain.plan import Plan
 from app.domain.tasks import Message
 from app.embedding import Embedder
@@ -58,8 +57,9 @@ class LocalReasoner:
         return f"local/{__version__}/{self._reader.identity}"
 
     async def classify(
-        self, query: str, history: Sequence[Message], agents: Sequence[AgentOffer], *, today: date | None = None
-    ) -> Classification:
+        self, query: str, history: Sequence[Message], agents: Sequence[AgentOffer], *, today: date | None = None,
+        department: str = "",
+    ) -> Classification:  # fmt: skip
         """Small talk, a plain question or a task; with the history resolved and the separate questions inside."""
         return await classify(query, history, agents, today, self._embedder)
 
@@ -79,11 +79,9 @@ class LocalReasoner:
         """Exact quotes that answer the query, or nothing found."""
         return await answer(request, self._reader)
 
-    async def claims(
-        self, quotes: Sequence[tuple[str, Quote]], language: Language
-    ) -> tuple[tuple[ProposedClaim, ...], ...]:
-        """None: rules read the claims of quotes (`app.claims`)."""
-        return ()
+    async def supports(self, statement: str, passages: Sequence[Passage]) -> Sequence[float]:
+        """How likely passages say what a statement says: together, then each by itself."""
+        return await self._reader.supports(statement, passages)
 
     async def summarise(self, query: str, findings: Sequence[Finding], language: Language) -> Summary:
         """The most telling spans of the findings."""

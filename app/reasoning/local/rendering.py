@@ -106,15 +106,11 @@ def summarise(query: str, findings: Sequence[Finding]) -> Summary:
     """
     chosen: list[_Point] = []
     for point in sorted(_points(query, findings), key=lambda one: one[:2], reverse=True):
-        fits = estimated_tokens(_listed([point, *chosen])) <= _MAX_TOKENS
+        fits = estimated_tokens("\n- ".join(one.text for one in (point, *chosen))) <= _MAX_TOKENS
         if fits and len(chosen) < _MAX_POINTS and not any(_repeats(point, other) for other in chosen):
             chosen.append(point)
     chosen.sort(key=lambda point: point.order)
-    return Summary(text=_listed(chosen), sources=tuple(sorted({point.source for point in chosen})))
-
-
-def _listed(points: Sequence[_Point]) -> str:
-    return "\n".join(f"- {one.text}" for one in points) if len(points) > 1 else "".join(one.text for one in points)
+    return Summary(lines=tuple(one.text for one in chosen), sources=tuple(one.source for one in chosen))
 
 
 def _points(query: str, findings: Sequence[Finding]) -> list[_Point]:

@@ -40,7 +40,7 @@ def figures_of(
 
 def measured(question: str, one: Candidate, other: Candidate, mine: Tokens, theirs: Tokens) -> tuple[float, ...]:
     """The figures of a pair, in the order of `COLUMNS`."""
-    left, right, asked = _words(one.unit.text), _words(other.unit.text), _words(question)
+    left, right, asked = words_of(one.unit.text), words_of(other.unit.text), words_of(question)
     here, there = one.passage, other.passage
     alike = _alike(mine, theirs)
     return (
@@ -49,8 +49,8 @@ def measured(question: str, one: Candidate, other: Candidate, mine: Tokens, thei
         dice_of(left, right),
         len(asked & left) / max(1, len(asked)),
         len(asked & right) / max(1, len(asked)),
-        overlap_of(_words(_label(one)), _words(_label(other))) if _label(one) and _label(other) else math.nan,
-        dice_of(_words(here.title), _words(there.title)),
+        overlap_of(words_of(_label(one)), words_of(_label(other))) if _label(one) and _label(other) else math.nan,
+        dice_of(words_of(here.title), words_of(there.title)),
         abs((_day(here) - _day(there)).days) / 365,
         float(here.department == there.department),
         float(here.scope == there.scope),
@@ -72,16 +72,17 @@ def _values(one: Candidate, other: Candidate) -> tuple[float, float, float]:
 
 
 def _claims(one: Candidate) -> tuple[Claim, ...]:
-    return _read(one.unit.text, one.passage.section, "en" if one.passage.language == "en" else "vi")
+    return claims_of(one.unit.text, one.passage.section, "en" if one.passage.language == "en" else "vi")
 
 
 @lru_cache(maxsize=2048)
-def _read(text: str, section: str, language: Language) -> tuple[Claim, ...]:
+def claims_of(text: str, section: str, language: Language) -> tuple[Claim, ...]:
+    """Every value a text states, and its marks."""
     return (*claims_in(text, section, language), *marked_claims(text, section))
 
 
 @lru_cache(maxsize=4096)
-def _words(text: str) -> frozenset[str]:
+def words_of(text: str) -> frozenset[str]:
     """Folded content words without figures."""
     return frozenset(fold(word) for word in content_words(text) if not any(map(str.isdigit, word)))
 

@@ -16,7 +16,6 @@ from app.tables import plain as folded
 from app.tools.base import ToolCall, ToolResult, computed, outages_as_retry, side_by_side
 from app.tools.files.computing import TABULAR, Computed, Refused, Runner, compute, compute_sql, overview, sql_schema
 from app.tools.files.reading import SENTENCES, FileReader, best_passages, files_of, named_in, passage_of, short
-from app.tools.grounding import grounded
 
 _SUMMARY = re.compile(
     r"\b(?:tom tat|tom luoc|tong hop noi dung|y chinh|noi dung chinh|summar(?:y|ise|ize)|key points|gist"
@@ -29,7 +28,6 @@ _SHAPE = re.compile(
 """Asks how a file is built."""
 _MOST_SECTIONS = 24
 """Pieces of a file that are summarised, spread over its length."""
-_SUMMARY_TOKENS = 400
 _MOST_EVIDENCE = 8
 _SUMMARY_CONFIDENCE = 0.8
 _MOST_TABLES, _MOST_COLUMNS, _MOST_HEADINGS, _MOST_ENTRIES = 10, 20, 15, 20
@@ -164,26 +162,22 @@ class FilesTool:
         return _Told(finding, finding.answer if finding.found else "", trace=trace)
 
     async def _summary(self, asked: _Asked) -> _Told:
-        """The gist of each file, held against its text; of tables alone their totals."""
+        """The gist of each file, in its own words; of tables alone their totals."""
         if all(file.attachment.kind in TABULAR for file in asked.files):
             told = [await overview(self._run, file, asked.call.language) for file in asked.files]
             return asked.described([line for lines in told for line in lines])
         sources = [_source(asked, file) for file in asked.files if file.content.sections]
         with outages_as_retry("The reasoner"):
             summary = await self._reasoner.summarise(asked.query, sources, asked.call.language)
-        kept = grounded(
-            summary.text, [[one.text for one in source.quotes] for source in sources], max_tokens=_SUMMARY_TOKENS
-        )
-        if not kept.text:
+        if not summary.lines:
             return asked.described()
         # The quotes a summary took lines from, for the pages they stand on.
-        lines = [line.removeprefix("- ").strip() for line in kept.text.split("\n")]
-        quotes = [quote for at in kept.sources for quote in sources[at].quotes]
-        telling = [quote for quote in quotes if any(line and line in quote.text for line in lines)]
+        pairs = zip(summary.lines, summary.sources, strict=True)
+        telling = [next((q for q in sources[at].quotes if line in q.text), sources[at].quotes[0]) for line, at in pairs]
         silent = _described([file for file in asked.files if not file.content.sections], asked.call.language)
-        text = "\n\n".join(filter(None, (kept.text, silent)))
+        text = "\n\n".join(filter(None, (summary.text, silent)))
         finding = asked.finding(text, _SUMMARY_CONFIDENCE, _as_file(evidence_of(telling))[:_MOST_EVIDENCE])
-        trace = f"summary of {len(sources)} files: {kept.replaced} replaced, {kept.restored} restored"
+        trace = f"summary of {len(sources)} files: {len(summary.lines)} lines"
         return _Told(finding, text, trace=trace)
 
 

@@ -18,13 +18,12 @@ from app.domain.knowledge import Language
 from app.errors import ToolFailed, ToolRetry
 from app.reasoning import Reasoner
 from app.text.language import clean
-from app.tools.base import ToolCall, ToolResult, computed
+from app.tools.base import ToolCall, ToolResult, computed, sentence
 from app.tools.mcp.connections import Connections
 from app.tools.mcp.result import Reply, SchemaRefused, read_reply, text_of, wrong_places
 from app.tools.mcp.session import Disconnected
 from app.tools.mcp.spec import PinnedTool, ServerSpec
 from app.tools.mcp.transport import Fault
-from app.tools.sentences import sentence
 from app.tools.typed import ArgumentTool, not_understood
 
 _MAX_REASON_CHARS = 300

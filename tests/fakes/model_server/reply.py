@@ -26,6 +26,8 @@ class Reply:
     finish_reason: str | None = "stop"
     """None is never sent."""
     refusal: str | None = None
+    thinking: Sequence[str] = ()
+    """Thoughts that are streamed before the text, in ``reasoning_content``."""
     tool_calls: tuple[ToolCall, ...] = ()
     pieces: Sequence[str] | None = None
     """How the text is cut into deltas; None cuts every `piece_chars` characters."""

@@ -57,7 +57,8 @@ def delta_event(asked: Asked, delta: Json, finish_reason: str | None = None, ind
 
 def speech(asked: Asked, reply: Reply) -> Speech:
     """`reply` as a stream."""
-    deltas: list[Json] = [{"content": piece} for piece in reply.deltas()]
+    deltas: list[Json] = [{"reasoning_content": thought} for thought in reply.thinking]
+    deltas += [{"content": piece} for piece in reply.deltas()]
     if reply.refusal is not None:
         deltas.append({"refusal": reply.refusal})
     deltas += [{"tool_calls": [_tool_call(index, call)]} for index, call in enumerate(reply.tool_calls)]

@@ -22,6 +22,10 @@ SHARED = ROOT.parent / "shared" / "eval"
 DOCUMENTS = ("hr/punctuality-2026.md", "hr/handbook-punctuality-2023.md", "general/core-values.md")
 PASSAGES = frozenset({"vi-001", "en-001", "vi-002", "en-002"})
 FILES = frozenset({"vi_table.csv", "md_movie-theater-booking-2024.pdf"})
+VALUES = {
+    "id": "values", "question": "Công ty có những giá trị cốt lõi nào?", "asker": "acme/lan",
+    "expected": {"outcome": "answered", "facts": ["Chính trực"]},
+}  # fmt: skip
 ROWS = 3
 """Of each file of JSON lines."""
 OWN: dict[str, tuple[str, str]] = {
@@ -31,6 +35,8 @@ OWN: dict[str, tuple[str, str]] = {
     "bench.logs": ("--lines 1000 --rounds 1", "Execution Time"),
     "bench.outage": ("1", "back to a new task"),
     "bench.quality": ("--data-dir {data} --seed {seed}", "| all |"),
+    "bench.support": ("bench/support/seen.jsonl --every 12 --models {models}", "wrong"),
+    "bench.ceiling": ("demo --folder {blind} --data-dir {data} --seed {seed}", "right of those"),
     "bench.size": ("--sizes 3000 --rounds 1 --seconds 0.05 --questions 2 --recall 1 --pairs 2", "recall@10"),
     "bench.flow": ("--rounds 1 --data-dir {data} --seed {seed}", "total / floor"),
 }
@@ -73,7 +79,10 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         if path.is_file() and (path.parent.name != "files" or path.name in FILES):
             _copy_some(path, shared / path.relative_to(SHARED))
     data = warm(folder / "data")
+    (folder / "blind" / "demo").mkdir(parents=True)
+    (folder / "blind" / "demo" / "blind.jsonl").write_text(json.dumps(VALUES) + "\n", "utf-8")
     return {
+        "blind": str(folder / "blind"),
         "companies": str(companies),
         "data": str(data),
         "models": str(data / "models"),

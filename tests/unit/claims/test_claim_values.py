@@ -1,4 +1,4 @@
-"""Values as claims compare them: number words, lengths of time, marks, polarity, validity, what a model proposed."""
+"""Values as claims compare them: number words, lengths of time, marks, polarity, validity."""
 
 from datetime import date
 from decimal import Decimal
@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 
 from app.claims import Validity, claims_in
 from app.claims.marks import marks_in
-from app.claims.proposed import ProposedClaim, validated
 from app.claims.reading import validity_in
 from app.claims.record import opposes, polarity_of
 from app.text.amounts import amounts_in, length_of_time
@@ -183,35 +182,3 @@ class TestValidity:
         one, other = Validity(min(a, b), max(a, b)), Validity(min(c, d), max(c, d))
         assert one.overlaps(other) == other.overlaps(one) == (max(min(a, b), min(c, d)) <= min(max(a, b), max(c, d)))
         assert one.overlaps(Validity()) and one.overlaps(one)
-
-
-class TestProposedClaims:
-    TEXT = "Nhân viên chính thức được nghỉ 12 ngày phép năm. Khách không được đỗ xe ở tầng 3."
-
-    def proposed(self, quote: str, value: str, polarity: str = "stated") -> ProposedClaim:
-        return ProposedClaim.model_validate(
-            {"quote": quote, "subject": "", "attribute": "", "value": value, "polarity": polarity}
-        )
-
-    def test_are_taken_in_our_own_reading(self) -> None:
-        claim = validated(self.proposed("được nghỉ 12  ngày phép năm", "12 ngày"), self.TEXT, "vi")
-        assert claim and (claim.unit, claim.values) == ("day", frozenset({Decimal(12)}))
-        place = validated(self.proposed("Khách không được đỗ xe ở tầng 3.", "tầng 3", "forbidden"), self.TEXT)
-        assert place and (place.unit, place.values, place.polarity) == ("floor", frozenset({"3"}), "forbidden")
-
-    def test_are_dropped_when_the_text_does_not_hold_them(self) -> None:
-        rows: list[tuple[str, str, str]] = [
-            ("được nghỉ 14 ngày phép năm", "14 ngày", "stated"),
-            ("được nghỉ 12 ngày phép năm", "14 ngày", "stated"),
-            ("Khách không được đỗ xe ở tầng 3.", "tầng 3", "allowed"),
-            ("Khách không được đỗ xe ở tầng 3.", "tầng 3", "stated"),
-            ("", "12 ngày", "stated"),
-            ("được nghỉ 12 ngày phép năm", " ", "stated"),
-        ]
-        for quote, value, polarity in rows:
-            assert validated(self.proposed(quote, value, polarity), self.TEXT, "vi") is None
-
-    @given(st.text(max_size=40), st.text(max_size=20))
-    def test_of_any_words_never_state_what_is_not_there(self, quote: str, value: str) -> None:
-        claim = validated(self.proposed(quote, value), self.TEXT, "vi")
-        assert claim is None or value.strip()

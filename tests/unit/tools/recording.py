@@ -5,8 +5,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any, NoReturn
 
-from app.claims.proposed import ProposedClaim
-from app.domain.knowledge import Finding, Language, Passage, Quote, SearchPlan, SearchResult
+from app.domain.knowledge import Finding, Language, Passage, SearchPlan, SearchResult
 from app.domain.plan import Plan
 from app.domain.principal import Principal
 from app.domain.tasks import Message
@@ -58,7 +57,12 @@ def nothing_asked(what: str) -> NoReturn:
 class RecordingReasoner:
     """Answers each query by quoting its passages whole; summaries and arguments are given by the test."""
 
-    def __init__(self, *, summary: str | Exception = "", arguments: Arguments | Exception | None = None):
+    def __init__(
+        self,
+        *,
+        summary: Summary | None = None,
+        arguments: Arguments | Exception | None = None,
+    ):
         self.answered: list[AnswerRequest] = []
         self.summarised: list[tuple[str, tuple[Finding, ...], Language]] = []
         self.argued: list[tuple[str, str, tuple[Finding, ...], Language]] = []
@@ -71,9 +75,7 @@ class RecordingReasoner:
 
     async def summarise(self, query: str, findings: Sequence[Finding], language: Language) -> Summary:
         self.summarised.append((query, tuple(findings), language))
-        if isinstance(self._summary, Exception):
-            raise self._summary
-        return Summary(text=self._summary, sources=())
+        return self._summary or Summary(lines=(), sources=())
 
     async def arguments(
         self,
@@ -93,7 +95,13 @@ class RecordingReasoner:
         return "recording"
 
     async def classify(
-        self, query: str, history: Sequence[Message], agents: Sequence[AgentOffer], *, today: date | None = None
+        self,
+        query: str,
+        history: Sequence[Message],
+        agents: Sequence[AgentOffer],
+        *,
+        today: date | None = None,
+        department: str = "",
     ) -> Classification:
         nothing_asked("classify")
 
@@ -105,11 +113,6 @@ class RecordingReasoner:
 
     async def review_finding(self, finding: Finding, language: Language) -> Review:
         nothing_asked("review_finding")
-
-    async def claims(
-        self, quotes: Sequence[tuple[str, Quote]], language: Language
-    ) -> tuple[tuple[ProposedClaim, ...], ...]:
-        nothing_asked("claims")
 
     def compose(self, request: ComposeRequest) -> AsyncIterator[str | Composition]:
         nothing_asked("compose")

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.errors import ToolFailed, ToolRetry
-from app.tools.arithmetic import MAX_BITS, MAX_CHARS, CannotCalculate, Refusal, calculate, rounded
+from app.text.arithmetic import MAX_BITS, MAX_CHARS, CannotCalculate, Refusal, calculate, rounded
 
 HOSTILE = [
     "", " ", "\n", "\x00", "()", "(", ")", "((1)", "1)", "+", "-", "*", "1 +", "1 1", "* 2", "2 * * 3",

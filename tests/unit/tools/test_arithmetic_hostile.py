@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from app.tools.arithmetic import MAX_BITS, CannotCalculate, Refusal, calculate
+from app.text.arithmetic import MAX_BITS, CannotCalculate, Refusal, calculate
 from tests.limits import limit
 from tests.unit.tools.lag import LoopLag
 

@@ -2,9 +2,9 @@
 
 from string import Formatter
 
-from app.tools.arithmetic import Refusal as MathRefusal
+from app.text.arithmetic import Refusal as MathRefusal
+from app.tools.base import sentence
 from app.tools.mcp.adapter import _SENTENCES
-from app.tools.sentences import sentence
 from extras.logs.report import sentence as log_sentence
 from extras.python.sandbox import Stop
 from extras.python.tool import sentence as program_sentence

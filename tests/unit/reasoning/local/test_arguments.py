@@ -5,7 +5,7 @@ import pytest
 from app.domain.knowledge import Finding, Language, Quote
 from app.reasoning import Arguments
 from app.reasoning.local.arguments import arguments
-from app.tools.arithmetic import calculate
+from app.text.arithmetic import calculate
 from tests import factories
 from tests.unit.reasoning.local.conftest import seed_passages
 

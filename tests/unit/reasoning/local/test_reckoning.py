@@ -1,7 +1,7 @@
 import pytest
 
 from app.reasoning.local.sums import stated_relation
-from app.tools.arithmetic import calculate
+from app.text.arithmetic import calculate
 
 
 class TestStatedRelation:

@@ -7,7 +7,7 @@ import numpy as np
 from app.domain.knowledge import Passage
 from app.embedding import Embedder
 from app.reasoning.local.answer import rivals_of
-from app.reasoning.local.plain_reader import PlainReader, stored_rivals
+from app.reasoning.local.plain_reader import PlainReader, stored_trees
 from app.reasoning.local.rivals import COLUMNS
 from app.reasoning.reader import Reading, ReadRequest
 from tests.factories import passage
@@ -27,8 +27,8 @@ async def read(embedder: Embedder, *passages: Passage) -> Reading:
 
 
 def test_the_trees_know_every_column() -> None:
-    assert stored_rivals().columns.max() < len(COLUMNS)
-    assert np.isfinite(stored_rivals().score(np.full((2, len(COLUMNS)), np.nan))).all()
+    assert stored_trees("rivals").columns.max() < len(COLUMNS)
+    assert np.isfinite(stored_trees("rivals").score(np.full((2, len(COLUMNS)), np.nan))).all()
 
 
 AGREES = "Mỗi năm, người lao động chính thức có mười bốn ngày (14 ngày) nghỉ phép."

@@ -2,7 +2,7 @@ import pytest
 
 from app.domain.plan import MATH_TOOL
 from app.reasoning.local.sums import sum_asked
-from app.tools.arithmetic import calculate
+from app.text.arithmetic import calculate
 
 
 class TestSumAsked:
