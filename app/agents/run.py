@@ -7,7 +7,7 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -39,11 +39,11 @@ from app.tools.base import Tool, Toolbox, ToolCall, ToolResult
 
 def guard_of(
     asked: Sequence[str], findings: Sequence[Finding], language: Language, hosts: frozenset[str],
-    evidence: Sequence[Evidence] = (),
+    evidence: Sequence[Evidence] = (), named: Iterable[str] = (),
 ) -> LinkGuard:  # fmt: skip
-    """Addresses of evidence may stand; others only on hosts the operator trusts and where the asker or a source names
-    them: what a model said about them vouches for nothing."""
-    cited = [one.url for finding in findings for one in finding.evidence]
+    """Addresses of evidence may stand, and those `named`; others only on hosts the operator trusts and where the asker
+    or a source names them: what a model said about them vouches for nothing."""
+    cited = [*named, *(one.url for finding in findings for one in finding.evidence)]
     known = [quote.passage.text for finding in findings for quote in finding.quotes]
     cited += [one.url for one in evidence]
     return LinkGuard(cited, language=language, known_text="\n".join((*asked, *known)), hosts=hosts)

@@ -212,7 +212,8 @@ async def _taken_in(context: DeepContext, key: str, deep: DeepState, wish: ToolW
         reason = outcome.error.message if outcome.error else ""
         return _observed(deep, key, Observation(tool=outcome.tool, query=wish.query, text=reason, failed=True))
     result, text = outcome.result, outcome.result.text
-    findings = tuple(finding for finding in result.findings if finding.found)
+    read = {"read": ()}  # what a department's writer reads; here the quotes are what was observed
+    findings = tuple(finding.model_copy(update=read) for finding in result.findings if finding.found)
     if outcome.tool in RETRIEVAL_TOOLS and findings:
         weighed = await context.ask(weigh(context.run, findings, deep.asked.language))
         conflicts = (verdict.conflict for verdict in weighed.verdicts)

@@ -26,6 +26,7 @@ from app.reasoning.deep import DeepReasoner, ToolOffer
 from app.tasks.approvals import DeepStates
 
 _T = TypeVar("_T")
+_AROUND_ADDRESS = ".,;:!?()[]<>\"'"
 
 
 class Files(Protocol):
@@ -158,13 +159,16 @@ class DeepContext:
         self._floor = None
 
     def guard(self, state: DeepState, findings: tuple[Finding, ...] = ()) -> LinkGuard:
-        """Lets no address out but the asker's own and those of sources."""
-        return guard_of([state.said], findings, state.asked.language, self.run.limits.trusted_link_hosts)
+        """Lets no address out but the asker's own and those of sources: a plan may send for the page that was named."""
+        named = (word.strip(_AROUND_ADDRESS) for word in state.said.split())
+        return guard_of([state.said], findings, state.asked.language, self.run.limits.trusted_link_hosts, named=named)
 
 
 def _slim(outcome: StepOutcome) -> StepOutcome:
     """Without quotes: the observations hold them."""
     if outcome.result is None:
         return outcome
-    findings = tuple(one.model_copy(update={"quotes": (), "counterparts": ()}) for one in outcome.result.findings)
+    findings = tuple(
+        one.model_copy(update={"quotes": (), "counterparts": (), "read": ()}) for one in outcome.result.findings
+    )
     return replace(outcome, result=outcome.result.model_copy(update={"findings": findings}))

@@ -7,6 +7,7 @@ import pytest
 
 from app.agents.step import StepError
 from app.domain.deep import Critique, DeepPlan, Report, Reviewed, Working
+from app.domain.tasks import ChatRequest
 from app.errors import AppError, ErrorCode
 from app.events import FinalReport, TaskFailed
 from app.flow.deep.state import DeepLimits
@@ -211,3 +212,22 @@ class TestFailures:
         with pytest.raises(AppError, match="Away"):
             await house.attempt()
         assert not any(isinstance(one, TaskFailed | FinalReport) for one in house.events)
+
+
+class TestAddresses:
+    async def test_a_plan_may_send_for_the_page_that_was_named_and_for_no_other(self) -> None:
+        page, other = "http://127.0.0.1:8123/rules/2026?v=2", "http://127.0.0.1:8123/other"
+
+        def planned(request: DecomposeRequest) -> DeepPlan:
+            return DeepPlan(
+                question=request.asked.question, research=(f"read {page}.", f"read {other}"), logic=("tell",)
+            )
+
+        house = House(
+            mind=ScriptedDeepMind(planner=planned, critic=approving),
+            request=ChatRequest(query=f"What does {page} say of rest days?", mode="deep"),
+        )
+        await house.attempt()
+        steps = house.answer["flow_action"]
+        [made] = [one["metadata"]["research"] for one in steps if one["node_id"] == "planner"]
+        assert made == [f"read {page}.", "read [link removed]"]
