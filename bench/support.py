@@ -72,11 +72,17 @@ def placed(path: Path, count: TokenCounter) -> list[tuple[Row, Passage]]:
     for row in map(Row.model_validate, read_lines(path)):
         if row.document not in known:
             known[row.document] = [*passages_of(_draft(row.document), count)]
-        anchor = " ".join(row.anchor.split())
-        passage = next((one for one in known[row.document] if anchor in " ".join(one.text.split())), None)
+        anchor = _plain(row.anchor)
+        passage = next(
+            (one for one in known[row.document] if anchor in _plain(f"{one.title} {one.section} {one.text}")), None
+        )
         if passage is not None:
             found.append((row, passage))
     return found
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.replace("#", " ").split())
 
 
 def _draft(document: str) -> DocumentDraft:

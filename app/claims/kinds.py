@@ -56,6 +56,15 @@ def is_one_page(one: Passage, other: Passage) -> bool:
     return len(mine & theirs) >= _SAME_PAGE * max(1, min(len(mine), len(theirs)))
 
 
+def current_versions(passages: Sequence[Passage]) -> tuple[Passage, ...]:
+    """Those of which no later version of the page is among them, in their order."""
+    return tuple(
+        one
+        for one in passages
+        if not any(effective(one) < effective(other) and is_one_page(one, other) for other in passages)
+    )
+
+
 def effective(passage: Passage) -> datetime:
     """When the passage's document began to hold."""
     if passage.effective_from is None:

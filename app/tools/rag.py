@@ -1,6 +1,6 @@
 """`rag_tool`: answer each query from the documents the asker may read."""
 
-from app.claims.kinds import counterparts_of
+from app.claims.kinds import counterparts_of, current_versions
 from app.domain.knowledge import Finding, SearchPlan, SearchResult
 from app.reasoning import AnswerRequest, Reasoner
 from app.tools.base import Searcher, ToolCall, ToolResult, outages_as_retry, side_by_side
@@ -58,7 +58,7 @@ class RagTool:
                 language=call.language,
                 agent=call.agent,
                 index=index,
-                passages=found.passages,
+                passages=current_versions(found.passages),
                 min_relevance_score=self._min_relevance_score,
                 instructions=call.instructions,
                 today=call.as_of or call.now.date(),

@@ -5,6 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from app.claims.kinds import current_versions
 from app.domain.knowledge import DocumentDraft, Language, Passage
 from app.domain.principal import GENERAL
 from app.embedding import Embedder
@@ -59,7 +60,7 @@ class Asked(NamedTuple):
             language=guess_language(self.row.question),
             agent=GENERAL,
             index=1,
-            passages=self.passages if passages is None else tuple(passages),
+            passages=current_versions(self.passages if passages is None else tuple(passages)),
             min_relevance_score=_MIN_RELEVANCE,
         )
 

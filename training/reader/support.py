@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
+from uuid import NAMESPACE_URL, uuid5
 
 import lightgbm
 import numpy as np
@@ -28,6 +29,7 @@ from app.reasoning.local.features import candidates_of
 from app.reasoning.local.pieces import Unit, split_cells, units_of
 from app.reasoning.local.plain_reader import Trees
 from app.reasoning.local.support import measured, nearest
+from app.reasoning.local.terms import bag_of
 from bench.clauses import COMPANIES, SLOTS, documents_of
 from bench.corpora import read_lines
 from bench.support import passages_of, placed
@@ -37,7 +39,7 @@ from training.reader.trees import stored, trees_of
 ROUNDS, PARTS, OF_EACH = 260, 4, 80
 """Trees; parts the companies are split into to be held out; sentences taken of each company's documents."""
 WRITTEN = Path("bench/support/seen.jsonl")
-_WEIGHTS = {"written": 6.0, "spoilt": 0.15, "slots": 1.0}
+_WEIGHTS = {"written": 6.0, "spoilt": 0.15, "slots": 0.7, "across": 0.5}
 _SETTINGS = {
     "objective": "binary", "num_leaves": 10, "learning_rate": 0.05, "min_data_in_leaf": 25, "feature_fraction": 0.5,
     "bagging_fraction": 0.7, "bagging_freq": 1, "lambda_l2": 6, "verbose": -1, "seed": SEED, "num_threads": 2,
@@ -157,6 +159,39 @@ def slots(path: Path, model: Passage) -> Iterator[Held]:
         }  # fmt: skip
         for name, is_said in (("s", True), ("same", True), ("differs", False), ("other", False)):
             yield Held("slots", path.stem, name, row["s"]["text"], (passages[name],), is_said)
+            if name != "s":  # the sentence about the slot, without what else its writer tells
+                told = max(units_of(row[name]["text"]), key=lambda unit: _shared(unit.text, row["s"]["text"]))
+                yield Held("slots", path.stem, f"{name}, told", told.text, (passages["s"],), is_said)
+
+
+def _shared(one: str, other: str) -> float:
+    mine, theirs = (bag_of(text, folded=True).stems for text in (one, other))
+    return len(mine & theirs) / (len(mine) + 4)
+
+
+def translated(folder: Path, model: Passage) -> Iterator[Held]:
+    """Sentences of XQuAD's articles with an even number against the same passage, and another one of its article, in
+    the other language."""
+    rows = [row for row in read_lines(folder / "xquad" / "corpus.jsonl") if row["article"] % 2 == 0]
+    by_place = {(row["parallel"], row["lang"]): row for row in rows}
+    passages = {
+        key: model.model_copy(update={"chunk_id": uuid5(NAMESPACE_URL, row["id"]), "text": row["text"], "section": "",
+                                      "title": row["title"].replace("_", " "), "language": row["lang"]})
+        for key, row in by_place.items()
+    }  # fmt: skip
+    for (parallel, language), row in by_place.items():
+        foreign = (parallel, "en" if language == "vi" else "vi")
+        units = units_of(row["text"])
+        if foreign not in by_place or len(units) != len(units_of(by_place[foreign]["text"])):
+            continue
+        beside = [key for key, one in by_place.items() if one["article"] == row["article"] and key[1] == foreign[1]]
+        other = beside[(beside.index(foreign) + 1) % len(beside)]
+        for at, unit in enumerate(units[:4]):
+            yield Held("across", f"xquad {row['article']}", "across", unit.text, (passages[foreign],), is_said=True)
+            if other != foreign and at < 2:
+                yield Held(
+                    "across", f"xquad {row['article']}", "elsewhere", unit.text, (passages[other],), is_said=False
+                )
 
 
 async def rows_of(held: Iterable[Held], read: TokensOnDisk) -> list[tuple[Held, tuple[float, ...]]]:
@@ -216,6 +251,7 @@ async def collected(given: argparse.Namespace, out: Console) -> list[tuple[Held,
             held += spoilt(company, embedder.count_tokens, chance)
         model = held[0].passages[0]
         held += [one for path in sorted(SLOTS.glob("*.jsonl")) for one in slots(path, model)]
+        held += translated(given.eval, model) if (given.eval / "xquad").is_dir() else ()
         return await rows_of(track(held, "reading", console=out), read)
     finally:
         read.keep()
@@ -227,6 +263,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--train", nargs="*", default=[name for name in TRAINING if name != "studio"])
     parser.add_argument("--written", type=Path, default=WRITTEN)
+    parser.add_argument("--eval", type=Path, default=Path("../shared/eval"), help="where XQuAD lies")
     parser.add_argument("--models", type=Path, default=Path(".conclave/models"))
     parser.add_argument("--cache", type=Path, default=Path(".conclave/bench"))
     parser.add_argument("--out", type=Path, default=Path("app/reasoning/local/support.npz"))

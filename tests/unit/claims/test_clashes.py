@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.claims.clashes import clashes
-from app.claims.kinds import counterparts_of, is_one_page, kind_of
+from app.claims.kinds import counterparts_of, current_versions, is_one_page, kind_of
 from app.claims.record import Clash, Text
 from app.claims.statements import aligned
 from app.domain.knowledge import Quote
@@ -156,6 +156,19 @@ class TestKinds:
         other = passage("Mật khẩu dài ít nhất tám ký tự.", title="FAQ", document="b")
         assert not is_one_page(one, other)
         assert is_one_page(one, passage("Nhân viên được nghỉ 14 ngày phép năm.", title="faq ", document="b"))
+
+
+class TestCurrentVersions:
+    def test_leave_out_the_older_version_of_a_page_and_nothing_else(self) -> None:
+        text = "The pass is issued at the front desk on the second floor of the main building."
+        old, new = (
+            passage(text.replace("second", nth), document=nth, title="Passes", effective_from=date(year, 1, 1))
+            for nth, year in (("first", 2024), ("second", 2026))
+        )
+        other = passage("Lockers are given out by the porter.", document="x", title="Passes")
+        elsewhere = passage(text, document="y", title="Passes", department="it", effective_from=date(2020, 1, 1))
+        assert current_versions((old, other, new, elsewhere)) == (other, new, elsewhere)
+        assert current_versions((old, other)) == (old, other)
 
 
 class TestCounterparts:

@@ -57,6 +57,16 @@ class TestRagTool:
             )
         ]  # fmt: skip
 
+    async def test_answers_from_the_current_version_of_a_page_with_the_older_one_beside_it(self) -> None:
+        old, new = (
+            passage(f"Nhân viên có {days} ngày phép năm.", document=days, title="Phép", effective_from=date(year, 1, 1))
+            for days, year in (("12", 2024), ("14", 2026))
+        )
+        result = await tool(RecordingSearcher({"Phép?": (old, new)}))(call("Phép?"))
+        [found] = result.findings
+        assert [quote.passage for quote in found.quotes] == [new]
+        assert [quote.passage for quote in found.counterparts] == [old], "the note of the conflict names it"
+
     async def test_reports_what_was_not_found_as_a_finding(self) -> None:
         result = await tool(RecordingSearcher())(call("unknown"))
         assert result.text == ""
