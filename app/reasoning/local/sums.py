@@ -1,11 +1,10 @@
-"""Sums that need no document: ``2+4 = ?``, “15 phần trăm của ba mươi hai triệu”, “add 45 to 87 plus 54”; and pay whose
-figures a question states: hourly or daily pay × how many × the rate, a yearly number of days pro rata.
+"""Sums that need no document: ``2+4 = ?``, “15 phần trăm của ba mươi hai triệu”, “add 45 to 87 plus 54”.
 
 Sure or nothing: a text that says anything else as well is no sum.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -45,7 +44,7 @@ _VIETNAMESE_NUMBERS = re.compile(
     r"(?<![\d.])[1-9]\d{0,2}\.000(?![\d.])|\d\s?(?:tr|trieu|ty|nghin|ngan)(?![a-z])", re.IGNORECASE
 )
 _MAX_CHARS, _MAX_TEXT_CHARS = 300, 1_000
-"""Of an expression or of stated pay, and of the text a sum is read from."""
+"""Of an expression, and of the text a sum is read from."""
 _MOST_SUMS = 10
 _JOINT = re.compile(
     r"(?:\s*[;\n]\s*|\s*,\s+|(?<=\?)\s+)(?:(?:và|va|and|rồi|roi|then)\s+)?|\s+(?:và|va|and|rồi|roi|then|cùng với)\s+",
@@ -61,12 +60,6 @@ MONEY_UNITS = ("VND", "GBP", "USD", "EUR", "CAD")
 _KINDS = named_patterns("reckoning.kind")
 """What kind of amount a variable of a formula stands for, by its name (folded)."""
 _SURELY_MONEY = 100_000
-_HOURLY, _DAILY, _PRO_RATA, _YEARLY, _RATE_IN_RULES = (
-    re.compile(rf"\b(?:{alternatives(f'reckoning.{name}')})\b")
-    for name in ("hourly", "daily", "pro_rata", "yearly", "rate_in_rules")
-)
-"""The last: work whose rate stands in the rules when the question does not say it."""
-_MONTHS_A_YEAR = "12"
 
 
 class _Figure(NamedTuple):
@@ -86,7 +79,7 @@ def reckoning_asked(query: str) -> Reckoning | None:
     """The sum, conversion or day a question asks for; None when documents have to be searched, and of several sums."""
     if sums_in(query):
         return None
-    return measure_or_day_asked(query) or sum_asked(query) or stated_relation(query)
+    return measure_or_day_asked(query) or sum_asked(query)
 
 
 @lru_cache(maxsize=512)
@@ -194,48 +187,12 @@ def sum_of(expression: str, grounds: Sequence[str], *, unit: str = "", is_stated
     return Reckoning(types, values, tuple(dict.fromkeys(grounds)))
 
 
-def stated_relation(question: str) -> Reckoning | None:
-    """The pay or share of a year of which a question states all operands, each kind once; None where one is left over
-    or lacking."""
-    text = normalise(question)
-    if len(text) > _MAX_CHARS or not any(map(str.isdigit, text)):
-        return None
-    stated = kinds_in(text, guess_language(text))
-    by_kind = {kind: amount for kind, amount in stated if kind}
-    bare = fold(text).lower()
-    found = (_pay(text, bare, by_kind) or _share_of_year(bare, by_kind)) if len(by_kind) == len(stated) else None
-    return found if found and len(found.grounds) == len(stated) else None
-
-
 def kinds_in(text: str, language: Language) -> list[tuple[str, Amount]]:
     """The amounts of a text with their kinds (``money hour day % …``), in order."""
     return [
         (kind_of_amount(amount, " ".join(text[: amount.start].split()[-3:])), amount)
         for amount in amounts_in(text, language)
     ]
-
-
-def _pay(text: str, bare: str, by_kind: Mapping[str, Amount]) -> Reckoning | None:
-    """Pay of an hour or a day × their number × the rate; nothing where the rate stands in the rules."""
-    money, rate = by_kind.get("money"), by_kind.get("%")
-    worked = by_kind.get("hour") if _HOURLY.search(bare) else by_kind.get("day") if _DAILY.search(bare) else None
-    if money is None or worked is None or (rate is None and _RATE_IN_RULES.search(bare)):
-        return None
-    if rate and rate.unit != "%":
-        return None  # “hệ số 1,5” is no percentage
-    used = [money, worked, *([rate] if rate else [])]
-    factors = [plain(money.value), plain(worked.value), *([f"{plain(rate.value)} / 100"] if rate else [])]
-    unit = money.unit or ("VND" if guess_language(text) == "vi" else "")
-    return sum_of(" * ".join(factors), [amount.text for amount in used], unit=unit)
-
-
-def _share_of_year(bare: str, by_kind: Mapping[str, Amount]) -> Reckoning | None:
-    """A yearly number of days for the months worked."""
-    days, months = by_kind.get("day"), by_kind.get("month")
-    if not (days and months and _PRO_RATA.search(bare) and _YEARLY.search(bare)):
-        return None
-    expression = f"{plain(days.value)} / {_MONTHS_A_YEAR} * {plain(months.value)}"
-    return sum_of(expression, [days.text, months.text], unit="day")
 
 
 def kind_of(name: str) -> str:
