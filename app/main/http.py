@@ -61,6 +61,7 @@ _NATIVE = (
     *(one.router for one in (chat, tasks, conflicts, sessions, search, documents, files)),
     *(one.router for one in (administration, agents, signin)),
     tasks.performance_router,
+    sessions.people,
 )
 _GRACEFUL_SECONDS = 2
 """For requests on the private socket that still run at shutdown."""

@@ -20,6 +20,7 @@ from app.embedding import Embedder, EmbeddingUnavailable
 from app.errors import AppError, ErrorCode
 from app.storage import sessions, tenants
 from app.storage.database import Database
+from app.storage.documents import note
 from app.storage.paging import cut_page, read_cursor
 from app.text.language import clean, normalise
 
@@ -64,6 +65,17 @@ class SessionStore:
         async with self._database.principal_scope(principal) as tx:
             if not await sessions.delete(tx, session_id):
                 raise _not_found()
+
+    async def erase(self, caller: Principal, user_id: UUID) -> sessions.Erased:
+        """Erase all that a person of the tenant asked, was told and attached; written to the audit before. Raises
+        `AppError` (403) unless it is the caller or an administrator asks."""
+        if user_id != caller.user_id and not caller.is_admin:
+            detail = "Only that person or an administrator of the company may erase somebody's data."
+            raise AppError(ErrorCode.PERMISSION_DENIED, detail, status=403)
+        async with self._database.principal_scope(caller) as tx:
+            await note(tx, "data_erased", str(user_id), {})
+        async with self._database.principal_scope(caller.model_copy(update={"user_id": user_id})) as tx:
+            return await sessions.delete_all(tx)
 
 
 def _not_found() -> AppError:

@@ -7,7 +7,7 @@ that stand in its task; a caller who has fewer now gets nothing of it, neither b
 
 from collections.abc import Iterator
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from uuid import UUID
 
 import asyncpg
@@ -144,6 +144,28 @@ async def delete(tx: Transaction, session_id: UUID) -> bool:
         "delete from sessions where tenant_id = $1 and user_id = $2 and session_id = $3", *tx.whose, session_id
     )
     return done == "DELETE 1"
+
+
+_HELD = ("sessions", "tasks", "events", "semantic_vectors", "conflicts", "feedback", "attachments")
+
+
+class Erased(NamedTuple):
+    """What was removed of a person, and rows with words of theirs that are left."""
+
+    conversations: int
+    files: int
+    remaining: int
+
+
+async def delete_all(tx: Transaction) -> Erased:
+    """Remove every conversation of the caller with all that hangs on it, and every attached file; then count again."""
+    conversations, files = [
+        int((await tx.driver.execute(f"delete from {one} where tenant_id = $1 and user_id = $2", *tx.whose)).split()[1])
+        for one in ("sessions", "attachments")
+    ]
+    counted = (f"(select count(*) from {one} where tenant_id = $1 and user_id = $2)" for one in _HELD)
+    left: int = await tx.driver.fetchval(f"select {' + '.join(counted)}", *tx.whose)
+    return Erased(conversations, files, left)
 
 
 Embedding = npt.NDArray[np.float32]

@@ -7,6 +7,7 @@ import asyncpg
 import httpx
 import pytest
 
+from app.domain.principal import tenant_id_of, user_id_of
 from app.main import Services
 from app.storage.embedded import EmbeddedServer
 from tests.api.sse_reader import Seen, events_of
@@ -98,3 +99,59 @@ class TestErasing:
         minh = client_of("acme/minh")
         assert (await minh.get(f"/sessions/{session_id}")).status_code == 404
         assert (await minh.delete(f"/sessions/{session_id}")).status_code == 404
+
+
+CANARY = "zqx-chim-hoang-yen"
+"""Stands nowhere else; ids and hashes apart, nothing of it may be left."""
+
+
+async def rows_with(superuser: Superuser, word: str) -> dict[str, int]:
+    """Rows of every table in which a word stands, by table."""
+    tables = await superuser.fetch("select tablename from pg_tables where schemaname = 'public'")
+    counts = {
+        name: await superuser.fetchval(f'select count(*) from "{name}" as one where one::text ilike $1', f"%{word}%")
+        for (name,) in tables
+    }
+    return {name: count for name, count in counts.items() if count}
+
+
+class TestErasingAPerson:
+    @pytest.fixture
+    async def hoa(self, house: Services, client_of: Callable[[str], httpx.AsyncClient]) -> httpx.AsyncClient:
+        """Asked, answered, remembered, judged, and with a file attached."""
+        hoa = client_of("acme/hoa")
+        file = await hoa.post("/files", files={"file": (f"{CANARY}.csv", f"Ten;So\n{CANARY};3\n".encode())})
+        asked = await hoa.post("/chat", json={"query": f"{LATE} {CANARY}"})
+        await hoa.post("/chat", json={"query": f"{CANARY} là ai?", "files": [file.json()["file_id"]]})
+        judged = await hoa.put(f"/tasks/{asked.json()['task_id']}/feedback", json={"rating": -1, "correction": CANARY})
+        assert judged.is_success, judged.text
+        await house.rooms.flow.ports.memory.settled()
+        return hoa
+
+    @pytest.mark.parametrize("who", ["acme/hoa", "acme/admin"])
+    async def test_leaves_no_word_of_theirs_in_any_table(
+        self, who: str, hoa: httpx.AsyncClient, superuser: Superuser, client_of: Callable[[str], httpx.AsyncClient]
+    ) -> None:
+        assert {"sessions", "tasks", "events", "attachments", "feedback"} <= (await rows_with(superuser, CANARY)).keys()
+        user_id = user_id_of(tenant_id_of("acme"), "hoa")
+        erased = await client_of(who).delete(f"/users/{user_id}/data")
+        assert erased.status_code == 200, erased.text
+        told = erased.json()
+        assert told["conversations"] >= 2 and told["files"] == 1 and told["remaining"] == 0
+        assert await rows_with(superuser, CANARY) == {}
+        assert (await hoa.get("/sessions")).json()["sessions"] == []
+        admin = client_of("acme/admin")
+        [last, *_] = (await admin.get("/admin/audit", params={"action": "data_erased"})).json()["entries"]
+        assert (last["target"], last["details"]) == (str(user_id), {})
+
+    @pytest.mark.parametrize("who", ["acme/minh", "globex/admin"])
+    async def test_is_theirs_and_their_administrators_alone(
+        self, who: str, hoa: httpx.AsyncClient, client_of: Callable[[str], httpx.AsyncClient]
+    ) -> None:
+        user_id = user_id_of(tenant_id_of("acme"), "hoa")
+        answer = await client_of(who).delete(f"/users/{user_id}/data")
+        if who == "acme/minh":
+            assert (answer.status_code, answer.json()["code"]) == (403, "PERMISSION_DENIED")
+        else:
+            assert answer.json() == {"conversations": 0, "files": 0, "remaining": 0}, "of another company"
+        assert len((await hoa.get("/sessions")).json()["sessions"]) >= 2

@@ -76,6 +76,7 @@ class TestEveryRoute:
             ("get", "/api/v1/sessions"),
             ("get", "/api/v1/sessions/{session_id}"),
             ("delete", "/api/v1/sessions/{session_id}"),
+            ("delete", "/api/v1/users/{user_id}/data"),
             ("get", "/api/v1/agents"),
             ("post", "/api/v1/files"),
             ("get", "/api/v1/files"),

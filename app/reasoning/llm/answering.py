@@ -31,7 +31,7 @@ async def answered(ladder: Ladder, request: AnswerRequest, by_rule: Finding) -> 
     question = Question("answer", request.language, told, AnswerShape, _ANSWER_TOKENS, _SHARE, request.instructions)
     reply = await ask(ladder, question)
     if not reply.found:
-        return nothing_found(request)
+        return by_rule.emptied()
     quotes = _quotes(reply, request.passages[: telling.PASSAGES])
     if not quotes:
         raise ModelFailed(CallOutcome.MALFORMED)
@@ -44,15 +44,6 @@ async def answered(ladder: Ladder, request: AnswerRequest, by_rule: Finding) -> 
         answer="\n".join(quote.text for quote in quotes), found=True,
         confidence=round(min(sure, _MOST_SURE) * len(quotes) / max(len(reply.quotes), 1), 3), quotes=quotes,
         evidence=evidence_of(quotes), counterparts=by_rule.counterparts,
-    )  # fmt: skip
-
-
-def nothing_found(request: AnswerRequest) -> Finding:
-    """A finding that holds nothing."""
-    return Finding(
-        agent=request.agent, index=request.index, query=request.query, answer="",
-        context=sentence("nothing", request.language),
-        found=False, confidence=0.0,
     )  # fmt: skip
 
 

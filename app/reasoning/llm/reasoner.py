@@ -90,7 +90,7 @@ class ModelReasoner:
         return await or_else(
             "answer",
             answering.answered(self._ladder, request, by_rule),
-            lambda failure: answering.nothing_found(request) if failure.is_refusal else by_rule,
+            lambda failure: by_rule.emptied() if failure.is_refusal else by_rule,
         )
 
     async def arguments(
