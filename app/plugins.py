@@ -16,8 +16,8 @@ from typing import Any, Generic, TypeVar
 from app.errors import AppError, ErrorCode
 
 TOOLS, FACES, PARSERS, COMMANDS = "conclave.tools", "conclave.faces", "conclave.parsers", "conclave.commands"
-SERVERS = "conclave.mcp_servers"
-"""A server file is a `Path`."""
+SERVERS, QUESTIONS = "conclave.mcp_servers", "conclave.questions"
+"""A server file is a `Path`; a reader of questions takes one and gives what a tool is to reckon, or None."""
 PluginT = TypeVar("PluginT")
 _PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 

@@ -4,14 +4,15 @@ Sure or nothing: a text that says anything else as well is no sum.
 """
 
 import re
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
 from app.domain.knowledge import Language
 from app.domain.plan import MATH_TOOL
-from app.reasoning.local.measures_and_days import Reckoning, measure_or_day_asked
+from app.plugins import QUESTIONS, entries_of
 from app.reasoning.local.numbers import Amount, amounts_in
 from app.reasoning.local.wording import alternatives, named_patterns
 from app.text.language import fold, guess_language, normalise
@@ -74,12 +75,40 @@ class _Figure(NamedTuple):
     is_spelt: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Reckoning:
+    """Something to be computed of what a question states."""
+
+    types: tuple[str, ...]
+    """Agent types and tools that do it, the fittest first."""
+    values: Mapping[str, str]
+    """Arguments by the property they fill."""
+    grounds: tuple[str, ...] = ()
+    """The words of the question that gave them."""
+
+    @property
+    def expression(self) -> str:
+        """The arithmetic; empty for what is no sum."""
+        return self.values.get("expression", "")
+
+    def fits(self, tool: str) -> bool:
+        """Whether the values are arguments of a tool: ``math.mcp_sum`` is the tool of the type ``sum``."""
+        own = tool.rpartition(".")[2].removeprefix("mcp_")
+        return own in self.types or tool in self.types
+
+
 @lru_cache(maxsize=512)
 def reckoning_asked(query: str) -> Reckoning | None:
     """The sum, conversion or day a question asks for; None when documents have to be searched, and of several sums."""
     if sums_in(query):
         return None
-    return measure_or_day_asked(query) or sum_asked(query)
+    return next(filter(None, (reads(query) for reads in _readers())), None) or sum_asked(query)
+
+
+@cache
+def _readers() -> tuple[Callable[[str], Reckoning | None], ...]:
+    """What plugged-in tools know of the questions they answer by themselves."""
+    return tuple(entry.load() for entry in entries_of(QUESTIONS))
 
 
 @lru_cache(maxsize=512)

@@ -34,10 +34,10 @@ Pair = tuple[re.Pattern[str], re.Pattern[str]]
 
 
 @cache
-def _sections() -> dict[str, tuple[str, ...]]:
+def _sections(package: str = __package__) -> dict[str, tuple[str, ...]]:
     found: dict[str, list[str]] = {}
     own: list[str] | None = None
-    for line in files(__package__).joinpath("cues.txt").read_text("utf-8").splitlines():
+    for line in files(package).joinpath("cues.txt").read_text("utf-8").splitlines():
         head = _HEAD.fullmatch(line.strip())
         if head:
             own = found.setdefault(head[1], [])
@@ -48,9 +48,9 @@ def _sections() -> dict[str, tuple[str, ...]]:
     return {name: tuple(section) for name, section in found.items()}
 
 
-def alternatives(section: str) -> str:
-    """The lines of a section as one regular expression, to be put into a group."""
-    return "|".join(_sections()[section])
+def alternatives(section: str, package: str = __package__) -> str:
+    """The lines of a section as one regular expression, to be put into a group; also of another package's cues."""
+    return "|".join(_sections(package)[section])
 
 
 def lines(section: str) -> tuple[str, ...]:
@@ -69,14 +69,14 @@ def word_list(section: str) -> frozenset[str]:
     return frozenset(word for line in _sections()[section] for word in line.split())
 
 
-def named_patterns(section: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
+def named_patterns(section: str, package: str = __package__) -> tuple[tuple[str, re.Pattern[str]], ...]:
     """The lines ``name = pattern`` of a section, in order."""
-    return tuple((name, re.compile(written)) for name, written in named_lines(section))
+    return tuple((name, re.compile(written)) for name, written in named_lines(section, package))
 
 
-def named_lines(section: str) -> tuple[tuple[str, str], ...]:
+def named_lines(section: str, package: str = __package__) -> tuple[tuple[str, str], ...]:
     """The same lines for patterns that are put together before they are compiled."""
-    parts = (line.partition(" = ") for line in _sections()[section])
+    parts = (line.partition(" = ") for line in _sections(package)[section])
     return tuple((name, written) for name, _, written in parts)
 
 

@@ -7,11 +7,11 @@ ISO dates, others as they were said: only the calendar knows what day it is toda
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import date
 from functools import cache, lru_cache
 
 from app.domain.plan import UNIT_TOOL
+from app.reasoning.local.sums import Reckoning
 from app.reasoning.local.wording import alternatives, named_lines, named_patterns
 from app.text.dates import date_in, dates_in
 from app.text.language import fold, normalise
@@ -22,13 +22,13 @@ _TODAY = "hôm nay"
 _WORDS = r"[^\s\d?!.,][^\d?!,]{0,30}?(?:(?<=m)[23])?"
 """What may be a unit, the shortest first; whether it is one is looked up."""
 _SLOTS = {
-    "D": f"({alternatives('date_questions.day')}|{alternatives('date_questions.relative')})",
-    "R": f"({alternatives('date_questions.relative')})",
-    "Y": f"({alternatives('date_questions.month')})",
+    "D": f"({alternatives('date_questions.day', __package__)}|{alternatives('date_questions.relative', __package__)})",
+    "R": f"({alternatives('date_questions.relative', __package__)})",
+    "Y": f"({alternatives('date_questions.month', __package__)})",
     "N": r"(\d{1,5})",
     "U": "(ngay|tuan|thang|nam|days?|weeks?|months?|years?)",
-    "W": f"(?:{alternatives('date_questions.working')})",
-    "L": f"(?:{alternatives('date_questions.which')})",
+    "W": f"(?:{alternatives('date_questions.working', __package__)})",
+    "L": f"(?:{alternatives('date_questions.which', __package__)})",
     "M": "(?:bao nhieu|may)",
     "Q": rf"(?P<number>-?\d+(?:[.,]\d+)*(?!\d)) ?(?P<unit>{_WORDS})",
     "X": f"(?P<target>{_WORDS})",
@@ -36,33 +36,11 @@ _SLOTS = {
 _SLOT = re.compile(r"(?<![a-zA-Z\\])[DRYNUWLMQX](?![a-zA-Z])")
 _LEAD = rf"(?:(?:{alternatives('reckoning.lead')})[ ,:]+){{0,4}}"
 _TAIL = rf"(?: (?:{alternatives('reckoning.tail')})){{0,4}}[ ?!.=,]*"
-_KINDS = named_patterns("measure_questions.unit")
-_INCLUSIVE = re.compile(alternatives("date_questions.inclusive"))
+_KINDS = named_patterns("measure_questions.unit", __package__)
+_INCLUSIVE = re.compile(alternatives("date_questions.inclusive", __package__))
 _BEFORE = re.compile(r"\b(?:truoc|before)\b")
 _SOME_DAY, _ANOTHER_DAY = date(2001, 1, 1), date(2012, 6, 6)
 """What both read alike does not depend on today."""
-
-
-@dataclass(frozen=True, slots=True)
-class Reckoning:
-    """Something to be computed of what a question states."""
-
-    types: tuple[str, ...]
-    """Agent types and tools that do it, the fittest first."""
-    values: Mapping[str, str]
-    """Arguments by the property they fill."""
-    grounds: tuple[str, ...] = ()
-    """The words of the question that gave them."""
-
-    @property
-    def expression(self) -> str:
-        """The arithmetic; empty for what is no sum."""
-        return self.values.get("expression", "")
-
-    def fits(self, tool: str) -> bool:
-        """Whether the values are arguments of a tool: ``math.mcp_sum`` is the tool of the type ``sum``."""
-        own = tool.rpartition(".")[2].removeprefix("mcp_")
-        return own in self.types or tool in self.types
 
 
 @cache
@@ -70,7 +48,10 @@ def _forms() -> tuple[tuple[str, re.Pattern[str]], ...]:
     """Every form a question may have, by name; compiled at the first question, for that takes a quarter of a second."""
     return tuple(
         (name, re.compile(rf"{_LEAD}(?:{_SLOT.sub(lambda mark: _SLOTS[mark[0]], written)}){_TAIL}"))
-        for name, written in (*named_lines("date_questions.form"), *named_lines("measure_questions.form"))
+        for name, written in (
+            *named_lines("date_questions.form", __package__),
+            *named_lines("measure_questions.form", __package__),
+        )
     )
 
 

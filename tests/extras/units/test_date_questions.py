@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.reasoning.local.measures_and_days import measure_or_day_asked
 from app.text.language import fold
+from extras.units.questions import measure_or_day_asked
 
 _DAYS = st.dates(date(1950, 1, 1), date(2090, 1, 1))
 

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.reasoning.local.measures_and_days import measure_or_day_asked
 from extras.units.measures import read_measure
+from extras.units.questions import measure_or_day_asked
 
 
 class TestMeasureAsked:
