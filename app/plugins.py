@@ -16,8 +16,9 @@ from typing import Any, Generic, TypeVar
 from app.errors import AppError, ErrorCode
 
 TOOLS, FACES, PARSERS, COMMANDS = "conclave.tools", "conclave.faces", "conclave.parsers", "conclave.commands"
-SERVERS, QUESTIONS = "conclave.mcp_servers", "conclave.questions"
-"""A server file is a `Path`; a reader of questions takes one and gives what a tool is to reckon, or None."""
+SERVERS, QUESTIONS, ARGUMENTS = "conclave.mcp_servers", "conclave.questions", "conclave.arguments"
+"""A server file is a `Path`; a reader of questions takes one and gives what a tool is to reckon, or None; one of
+arguments, named as the tool is, gives the tool's."""
 PluginT = TypeVar("PluginT")
 _PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 

@@ -4,15 +4,16 @@ Those of a calculation are a sum of the question itself, or a document's formula
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 from app.domain.knowledge import Finding, Language, Passage
-from app.domain.plan import CHANGES_TOOL, LOG_TOOL, MATH_TOOL
+from app.domain.plan import MATH_TOOL
+from app.plugins import ARGUMENTS, entries_of
 from app.reasoning import Arguments
-from app.reasoning.local.changes import changes_arguments, period_of
 from app.reasoning.local.numbers import Amount, amounts_in
 from app.reasoning.local.pieces import units_of
 from app.reasoning.local.sums import MONEY_UNITS, kind_of, kinds_in, reckoning_asked
@@ -21,21 +22,6 @@ from app.reasoning.local.wording import named_patterns
 from app.text.language import fold, is_unaccented_vietnamese, normalise, words
 from app.text.numbers import plain
 
-_HOST = re.compile(r"\b[a-z]{2,}(?:-[a-z]+)*-\d{1,3}\b", re.IGNORECASE)
-_IP = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b")
-_STATUS = re.compile(r"\b(?:http\s*)?([45]\d{2})\b", re.IGNORECASE)
-_SYSTEMS = named_patterns("log.systems")
-"""How the names of machines begin, and what people call the system (folded)."""
-_REGEX = re.compile(r"(?<![\w/:.])/((?:[^/\\\s]|\\.)(?:[^/\\]|\\.){0,999})/(?![\w/])")
-"""``/time(d )?out/`` anywhere in the question; neither a path nor a date."""
-_EVENTS = named_patterns("log.events")
-"""The words systems write for an event, and what people call it (folded)."""
-_LEVELS: tuple[tuple[re.Pattern[str], str], ...] = (
-    (re.compile(r"nghiem trong|critical|fatal"), "critical"),
-    (re.compile(r"canh bao|warnings?"), "warning"),
-    (re.compile(r"\bloi\b|\berrors?\b"), "error"),
-)
-
 
 def arguments(
     tool: str, query: str, findings: Sequence[Finding], language: Language, schema: Mapping[str, Any] | None = None
@@ -43,11 +29,15 @@ def arguments(
     """Arguments for `tool`; by its schema where the rules do not know it, none without one."""
     if tool == MATH_TOOL:
         return math_arguments(query, findings, language)
-    if tool == LOG_TOOL:
-        return log_arguments(query)
-    if tool == CHANGES_TOOL:
-        return changes_arguments(query)
+    if reads := _readers().get(tool):
+        return reads(query)
     return Arguments(values={}) if schema is None else schema_arguments(tool, query, language, schema)
+
+
+@cache
+def _readers() -> Mapping[str, Callable[[str], Arguments]]:
+    """How plugged-in tools read their arguments from a question, by tool."""
+    return {entry.name: entry.load() for entry in entries_of(ARGUMENTS)}
 
 
 _ASKS = frozenset(("query", "question", "q", "text", "search", "topic", "prompt"))
@@ -113,42 +103,6 @@ def _is_number(schema: Mapping[str, Any]) -> bool:
     """Numbers, and texts that are described as numbers."""
     kinds = {schema.get("type"), *(choice.get("type") for choice in schema.get("anyOf", ()))}
     return bool(kinds & {"number", "integer"}) or schema.get("format") == "decimal"
-
-
-def log_arguments(query: str) -> Arguments:
-    """Terms or ``regex``, level, source and ``period`` (the literal phrase; the tool knows the clock). Only what the
-    query says."""
-    regex = _REGEX.search(query)
-    text = normalise(query.replace(regex[0], " ") if regex else query)
-    host, period = _HOST.search(text), period_of(text)
-    source = (host[0].lower(), host[0]) if host else _system_of(text)
-    rest = fold(text.replace(host[0] if host else "\0", " ").replace(period or "\0", " ")).lower()
-    terms = _terms_of(rest) if not regex else ("", "")
-    level = "" if terms[0] else next((name for pattern, name in _LEVELS if pattern.search(rest)), "")
-    said = {
-        "regex": (regex[1], regex[0]) if regex else ("", ""),
-        "source": source,
-        "period": (period, period),
-        "terms": terms,
-        "level": (level, ""),
-    }
-    values = {name: value for name, (value, _) in said.items() if value}
-    return Arguments(values=values, grounds=tuple(words for value, words in said.values() if value and words))
-
-
-def _system_of(text: str) -> tuple[str, str]:
-    """(beginning of a source's name, what in the question stands for it)."""
-    folded = fold(text).lower()
-    return next(((name, mark[0]) for name, pattern in _SYSTEMS if (mark := pattern.search(folded))), ("", ""))
-
-
-def _terms_of(rest: str) -> tuple[str, str]:
-    """(words to look for, what in the question stands for them)."""
-    for pattern in (_IP, _STATUS):
-        mark = pattern.search(rest)
-        if mark:
-            return mark[mark.lastindex or 0], mark[0]
-    return next(((words, mark[0]) for words, pattern in _EVENTS if (mark := pattern.search(rest))), ("", ""))
 
 
 _SIGNS = {sign: meant for meant, signs in (("*", "×xX*·"), ("/", "/÷:"), ("+", "+"), ("-", "-−–")) for sign in signs}

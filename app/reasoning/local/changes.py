@@ -1,4 +1,4 @@
-"""Questions for what became different: “có gì thay đổi từ 1/1/2025?”, and the span of time a question names.
+"""Questions for what became different: “có gì thay đổi từ 1/1/2025?”.
 
 Read on the question's own words: what it is about, and the time it looks back to. A question that names two times
 compares them itself, and is none of these.
@@ -11,23 +11,9 @@ from datetime import date
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from app.reasoning import Arguments
 from app.reasoning.local.wording import alternatives, lines, tidy
 from app.text.dates import dates_in, flat_of
 from app.text.language import DOCUMENT_WORDS, content_words, fold, normalise
-
-_UNIT, _DATE = rf"(?:{alternatives('log.unit')})", rf"(?:{alternatives('log.date')})"
-_MONTHS = "jan|feb|mar|apr|may|june?|july?|aug|sept?|oct|nov|dec"
-_PERIODS = tuple(
-    re.compile(pattern.format(unit=_UNIT, date=_DATE, month=_MONTHS), re.IGNORECASE) for pattern in lines("log.periods")
-)
-"""Tried in this order: the first phrase found is the span asked for."""
-
-
-def period_of(text: str) -> str:
-    """The first phrase of a text that names a span of time; empty when none does."""
-    return next((mark[0].strip() for pattern in _PERIODS if (mark := pattern.search(text))), "")
-
 
 Relation = Literal["since", "against", "during"]
 """How the time is meant: from its first day on, compared with what held at its end, within it."""
@@ -102,18 +88,6 @@ def changes_asked(query: str) -> ChangesAsked | None:
     return (
         ChangesAsked(subject, when.relation, when.time, text[when.start : when.end]) if when else ChangesAsked(subject)
     )
-
-
-def changes_arguments(query: str) -> Arguments:
-    """``subject``, and ``since``, ``against`` or ``during`` with the time (see `ChangesAsked.time`); ``words`` is how
-    the question says it. A query that asks for no changes is a subject."""
-    asked = changes_asked(query)
-    if asked is None:
-        return Arguments(values={"subject": query})
-    values = {"subject": asked.subject}
-    if asked.relation:
-        values |= {asked.relation: asked.time, "words": asked.words}
-    return Arguments(values=values, grounds=(asked.words,) if asked.words else ())
 
 
 def _times_in(flat: str) -> list[_When]:

@@ -53,9 +53,9 @@ def alternatives(section: str, package: str = __package__) -> str:
     return "|".join(_sections(package)[section])
 
 
-def lines(section: str) -> tuple[str, ...]:
+def lines(section: str, package: str = __package__) -> tuple[str, ...]:
     """The lines of a section, for patterns that are used one by one."""
-    return _sections()[section]
+    return _sections(package)[section]
 
 
 def cue(section: str) -> Pair:

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.reasoning.local.changes import asks_changes, changes_arguments, changes_asked
+from app.reasoning.local.changes import asks_changes, changes_asked
 from app.reasoning.local.classify import as_of_in
 from app.reasoning.local.intents import intents_of
 from app.text.language import fold
+from extras.changes.questions import changes_arguments
 
 SEED = Path(__file__).parents[4] / "seed_data"
 EVAL = Path(__file__).parents[5] / "shared" / "eval"

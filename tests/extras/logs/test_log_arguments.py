@@ -3,9 +3,9 @@
 import pytest
 
 from app.domain.knowledge import Language
-from app.reasoning.local.arguments import log_arguments
 from app.reasoning.local.intents import sub_queries_of
 from app.text.language import fold
+from extras.logs.questions import log_arguments
 
 QUESTIONS: list[tuple[str, dict[str, str]]] = [
     (
