@@ -159,20 +159,22 @@ def findings_of(outcomes: Sequence[StepOutcome]) -> tuple[Finding, ...]:
 
 def best_read(outcomes: Sequence[StepOutcome]) -> tuple[Quote, ...]:
     """The best passages of all that was read, each once: of every query in turn, over all agents by the reciprocal
-    ranks of both the reader's chance and the search's relevance."""
+    ranks of the reader's chance, the vectors' likeness and the words found."""
     queries: dict[str, dict[UUID, Quote]] = {}
     for outcome in sorted(outcomes, key=lambda one: one.step.number):
         for finding in outcome.result.findings if outcome.result else ():
             queries.setdefault(finding.query, {}).update({quote.passage.chunk_id: quote for quote in finding.read})
-    turns = zip_longest(*(_by_both([*read.values()]) for read in queries.values()))
+    turns = zip_longest(*(_by_all([*read.values()]) for read in queries.values()))
     chosen = {quote.passage.chunk_id: quote for turn in turns for quote in turn if quote}
     return tuple(chosen.values())[:MOST_READ]
 
 
-def _by_both(read: Sequence[Quote]) -> list[Quote]:
-    chances = sorted(read, key=lambda quote: -quote.score)
-    relevance = sorted(read, key=lambda quote: -quote.passage.relevance_score)
-    places = [{id(quote): place for place, quote in enumerate(order)} for order in (chances, relevance)]
+def _by_all(read: Sequence[Quote]) -> list[Quote]:
+    orders = [
+        sorted(read, key=lambda quote: -quote.score), sorted(read, key=lambda quote: -quote.passage.similarity),
+        sorted(read, key=lambda quote: -quote.passage.text_rank),
+    ]  # fmt: skip
+    places = [{id(quote): place for place, quote in enumerate(order)} for order in orders]
     return sorted(read, key=lambda quote: -sum(1 / (_RANKED + place[id(quote)]) for place in places))
 
 

@@ -62,7 +62,7 @@ async def plan(request: PlanRequest, router: Router) -> Plan:
     """
     classification = request.classification
     language, refined = classification.language, classification.refined_query or request.query
-    alone = tool_for(refined, request.agents, files=request.files)
+    alone = None if classification.assignments else tool_for(refined, request.agents, files=request.files)
     if alone and alone.is_whole and len(classification.sub_queries) <= 1:
         asked_alone = _Asked(alone.agent, [(alone.tool, refined)])
         return _assembled(request, [asked_alone], [_steps(asked_alone, language, together=False)])

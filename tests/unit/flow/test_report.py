@@ -1,3 +1,4 @@
+from dataclasses import replace
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, cast
@@ -6,9 +7,11 @@ import pytest
 
 from app.agents.registry import AgentRegistry
 from app.agents.step import StepError, StepOutcome
+from app.domain.knowledge import Quote
 from app.domain.plan import PlannedStep, Step
-from app.flow.wording import report_of
+from app.flow.wording import MOST_READ, best_read, report_of
 from app.tools.base import ToolResult
+from tests.factories import finding, passage
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
 TYPES = {"math.mcp_sum": "sum", "math.mcp_subtract": "subtract", "date.working_days": "working_days"}
@@ -60,3 +63,30 @@ class TestReportOf:
     def test_leaves_departments_out(self) -> None:
         assert report_of([outcome(1, "rag_tool", {"result": "6"}, "hr")], agents()) == ""
         assert report_of([outcome(1, "merge", {"result": "6"}, "orchestrator")], agents()) == ""
+
+
+def read(agent: str, number: int, query: str, *scores: tuple[float, float, float]) -> StepOutcome:
+    """What an agent read for a query: of each passage its likeness, words found, and the reader's chance."""
+    quotes = tuple(
+        Quote(passage=passage(f"{agent} {query} {at}", similarity=near, text_rank=said), text=agent, score=chance)
+        for at, (near, said, chance) in enumerate(scores)
+    )
+    found = finding(agent=agent, query=query).model_copy(update={"read": quotes})
+    whole = outcome(number, "rag_tool", {}, agent)
+    return replace(whole, result=ToolResult(text="", findings=(found,)))
+
+
+class TestBestRead:
+    def test_of_all_departments_are_on_one_scale(self) -> None:
+        outcomes = [
+            read("it", 1, "a", (0.2, 0, 0.1), (0.1, 0, 0.0)),
+            read("hr", 2, "a", (0.7, 0.4, 0.9), (0.05, 0, 0.05)),
+        ]
+        assert [quote.passage.text for quote in best_read(outcomes)][:2] == ["hr a 0", "it a 0"]
+
+    def test_give_every_question_its_share_and_each_passage_one_place(self) -> None:
+        many = tuple((0.9 - at / 100, 0.5, 0.5) for at in range(20))
+        outcomes = [read("hr", 1, "a", *many), read("it", 2, "b", (0.1, 0, 0.01)), read("hr", 3, "a", *many)]
+        best = [quote.passage.text for quote in best_read(outcomes)]
+        assert best[:2] == ["hr a 0", "it b 0"]
+        assert len(best) == len(set(best)) == MOST_READ

@@ -217,6 +217,23 @@ class TestWhatChanged:
         plan, _ = await planned(reasoner, without, self.ASKED, {"hr": 0.95})
         assert {step.step.tool for step in plan.steps} == {"rag_tool"}
 
+    async def test_documents_that_a_model_wants_searched_are_not_exchanged_for_a_tool(
+        self, reasoner: LocalReasoner, offers: tuple[AgentOffer, ...]
+    ) -> None:
+        query = "Log của tường lửa lưu tổng cộng bao lâu rồi bị xoá?"
+        classification = await reasoner.classify(query, [], offers)
+        by_rule = PlanRequest(
+            query=query, classification=classification, agents=offers, probes=(), user_access=("public",),
+            max_queries_per_agent=10,
+        )  # fmt: skip
+        assert {step.step.tool for step in (await reasoner.plan(by_rule)).steps} == {"log_tool"}, (
+            "else it shows nothing"
+        )
+        assigned = Assignment(agent="it", queries=(query,), tools=("rag_tool",))
+        wanted = classification.model_copy(update={"assignments": (assigned,)})
+        by_model = by_rule.model_copy(update={"classification": wanted})
+        assert {step.step.tool for step in (await reasoner.plan(by_model)).steps} == {"rag_tool"}
+
     @pytest.mark.parametrize(
         ("tools", "query", "tool"),
         [
