@@ -1,6 +1,8 @@
 """What is wrong with the documents of a tenant, as its administrators read it."""
 
+from datetime import datetime
 from enum import StrEnum
+from typing import Literal
 from uuid import UUID
 
 from pydantic import Field
@@ -56,6 +58,47 @@ class Side(Record):
     """What stands in the document; empty where the item is about the document as a whole."""
 
 
+FindingStatus = Literal["open", "decided", "dismissed"]
+Verdict = Literal["holds", "different_cases", "no_contradiction"]
+"""One of the two documents holds; both do, for different cases; they do not contradict each other."""
+FindingAct = Literal["assign", "decide", "dismiss", "reopen"]
+
+
+class Ruling(Record):
+    """What an administrator says of a finding."""
+
+    verdict: Verdict | None = None
+    holds: UUID | None = None
+    """The document that holds; with the verdict ``holds`` alone."""
+    supersedes: bool = False
+    """Whether the one that holds takes the other's place from now on."""
+    assignee: UUID | None = None
+    """Who looks after it."""
+    note: str = ""
+
+
+class Judgement(Record):
+    """What a person made of a finding."""
+
+    status: FindingStatus = "open"
+    verdict: Verdict | None = None
+    holds: UUID | None = None
+    decided_by: UUID | None = None
+    decided_at: datetime | None = None
+    note: str = ""
+
+
+class Handling(Judgement):
+    """How far people are with a finding."""
+
+    finding_id: UUID
+    judge: Literal["rule", "model", "person"]
+    """Who says so: an examination, or a person, whom none overrules."""
+    assignee: UUID | None
+    earlier: Judgement | None
+    """What was decided before it was reopened, or before one of its sentences changed."""
+
+
 class HealthItem(Record):
     """One thing to look after."""
 
@@ -68,6 +111,18 @@ class HealthItem(Record):
     score: float = Field(ge=0, le=1)
     """How sure it is; of a duplicate the share of the smaller document that the other one repeats. 1 for facts."""
     advice: Advice
+    handling: Handling | None = None
+    """Of a contradiction or a duplicate."""
+
+
+class HealthFilter(Record):
+    """Which items to list, on either side; what is None does not matter. What is no finding is open."""
+
+    status: FindingStatus = "open"
+    kind: HealthKind | None = None
+    document_id: UUID | None = None
+    department: str | None = None
+    assignee: UUID | None = None
 
 
 class HealthReport(Record):
@@ -75,5 +130,7 @@ class HealthReport(Record):
 
     items: tuple[HealthItem, ...]
     counts: dict[HealthKind, int]
+    statuses: dict[FindingStatus, int]
+    """Of the kind that was asked for, as `counts` are of the status."""
     next_cursor: str | None
     """Ask again with it for the next page; None at the end."""

@@ -3,13 +3,14 @@
 The limits are measured (decision 0014): what counts as likely here is right about two times in three.
 """
 
+import hashlib
 import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import NamedTuple
-from uuid import UUID, uuid5
+from uuid import UUID
 
 from app.claims import Claim, Weight, claims_in, likeness, subject_words
 from app.storage.health import FindingRow
@@ -66,6 +67,11 @@ class Reading:
     passage: PassageRow
     stated: tuple[_Stated, ...]
     shingles: frozenset[tuple[str, ...]]
+
+    @property
+    def said(self) -> dict[str, UUID]:
+        """Its sentences as findings quote them, with its chunk."""
+        return {one.claim.sentence[:_QUOTED]: self.passage.chunk_id for one in self.stated}
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,8 +201,9 @@ def contradiction_rows(judged: Iterable[Judged]) -> list[FindingRow]:
         mine, theirs = one.found.one, one.found.other
         values = ", ".join(mine.amounts)[:_QUOTED], ", ".join(theirs.amounts)[:_QUOTED]
         said = mine.sentence[:_QUOTED], theirs.sentence[:_QUOTED]
-        finding_id = _finding_id(one.mine.chunk_id, one.theirs.chunk_id, f"contradiction {mine.unit}")
-        pair = _pair(one.mine, one.theirs)
+        pair, mine_first = _pair(one.mine, one.theirs), one.mine.document_id < one.theirs.document_id
+        lines = "\n".join((mine.unit, *(said if mine_first else reversed(said))))
+        finding_id = _finding_id(one.mine.document_id, one.theirs.document_id, f"contradiction {lines}")
         row = FindingRow(finding_id, "contradiction", *pair, mine.unit, *values, *said, one.similarity, chance)
         key = (row.document_id, row.other_document_id, row.unit, row.value, row.other_value)
         if key not in best or best[key].score < row.score:
@@ -243,5 +250,6 @@ def _first_line(row: PassageRow) -> str:
 
 
 def _finding_id(one: UUID, other: UUID, what: str) -> UUID:
-    """The same whichever of the two documents was examined."""
-    return uuid5(min(one, other), f"{max(one, other)} {what}")
+    """The same whichever of the two documents was examined; migration 0015 says the same in SQL."""
+    told = f"{min(one, other)} {max(one, other)} {what}"
+    return UUID(hashlib.md5(told.encode(), usedforsecurity=False).hexdigest())

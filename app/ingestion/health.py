@@ -7,29 +7,33 @@ who may read more, and `catch_up` compares it by their rights.
 
 import asyncio
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from datetime import date, tzinfo
 from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 from uuid import UUID
 
 from pydantic import Field, FiniteFloat, TypeAdapter
 
-from app.domain.health import Advice, HealthItem, HealthKind, HealthReport, Side
+from app.domain import health as records
+from app.domain.health import HealthFilter, HealthItem, HealthKind, HealthReport, Ruling, Side
 from app.domain.principal import Principal
 from app.embedding import Embedder
+from app.errors import AppError, ErrorCode
 from app.ingestion import comparison
 from app.ingestion.comparison import Concepts, Reading, no_concepts
 from app.ingestion.intake import demand_admin
 from app.ingestion.judge import judge
-from app.storage import health
-from app.storage.database import Database
+from app.storage import documents, health
+from app.storage.database import Database, Transaction
 from app.storage.health import FindingRow, ItemRow, Place
 from app.storage.neighbours import PassageRow, lengths, neighbours, passages_of
 from app.storage.paging import cut_page, read_cursor
+from app.storage.publishing import changes_one_at_a_time, settle
 from app.storage.search import count_words
-from app.storage.tenants import own_day
+from app.storage.tenants import own_day, user
 from app.text.dates import today_in
 
 _NEIGHBOURS = 5
@@ -42,6 +46,10 @@ _FINDINGS = 100
 """Of a document, the surest; more would not be read."""
 _ADVICE: dict[str, dict[str, list[str]]] = tomllib.loads(Path(__file__).with_name("advice.toml").read_text("utf-8"))
 """By kind of finding and by unit: Vietnamese, English."""
+_DONE = {"assign": "assigned", "decide": "decided", "dismiss": "dismissed", "reopen": "reopened"}
+"""What the audit calls an act."""
+_AFTER: dict[str, records.FindingStatus] = {"decide": "decided", "dismiss": "dismissed"}
+_OPEN = HealthFilter()
 _PLACE: TypeAdapter[Place] = TypeAdapter(tuple[Annotated[int, Field(ge=0, le=100)], FiniteFloat, UUID])
 
 
@@ -63,7 +71,8 @@ class Health:
         self._embedder = embedder
 
     async def examine(self, principal: Principal, document_id: UUID) -> int:
-        """Compare a document with its neighbours; its findings replace those of the last time. Gives their number.
+        """Compare a document with its neighbours; its findings replace those of the last time, but for what a person
+        decided about sentences that still stand. Gives their number.
 
         Asks no model. Does nothing for a document that is not there, or that changed meanwhile: that change has it
         examined again. Raises `AppError` (403).
@@ -74,9 +83,9 @@ class Health:
             mine = await passages_of(tx, document_id, today, _PASSAGES)
         if not version:
             return 0
-        found = await self._compare(principal, mine, today)
+        found, said = await self._compare(principal, mine, today)
         async with self._database.principal_scope(principal) as tx:
-            is_done = await health.replace_findings(tx, document_id, version, found)
+            is_done = await health.replace_findings(tx, document_id, version, found, said)
         return len(found) if is_done else 0
 
     async def catch_up(self, principal: Principal, *, limit: int = 50) -> int:
@@ -88,26 +97,80 @@ class Health:
             await self.examine(principal, document_id)
         return len(waiting)
 
-    async def report(self, principal: Principal, *, limit: int = 50, cursor: str | None = None) -> HealthReport:
+    async def report(
+        self, principal: Principal, wanted: HealthFilter = _OPEN, *, limit: int = 50, cursor: str | None = None
+    ) -> HealthReport:
         """What is wrong, gravest first. Raises `AppError`: 403, and 422 for a cursor that was not given out here."""
         demand_admin(principal, "looks after documents")
         behind = read_cursor(_PLACE, cursor)
         async with self._database.principal_scope(principal, durable=False) as tx:
-            rows, counts = await health.page(tx, await own_day(tx, self._today), behind, limit + 1)
+            rows, told = await health.page(tx, wanted, await own_day(tx, self._today), behind, limit + 1)
         shown, next_cursor = cut_page(_PLACE, rows, limit, lambda last: (last["rank"], last["weight"], last["key"]))
-        counts = {kind: counts[kind] for kind in HealthKind if kind in counts}
-        return HealthReport(items=tuple(map(_item, shown)), counts=counts, next_cursor=next_cursor)
+        counts, statuses = Counter[HealthKind](), Counter[records.FindingStatus]()
+        for name, status, number in told:
+            if status == wanted.status:
+                counts[HealthKind(name)] += number
+            if wanted.kind in (None, name):
+                statuses[status] += number
+        return HealthReport(items=tuple(map(_item, shown)), counts=counts, statuses=statuses, next_cursor=next_cursor)
 
-    async def _compare(self, principal: Principal, mine: Sequence[PassageRow], today: date) -> list[FindingRow]:
-        found, copies = list[comparison.Candidate](), comparison.Copies(mine)
+    async def act(
+        self, principal: Principal, finding_id: UUID, act: records.FindingAct, ruling: Ruling
+    ) -> records.Handling:
+        """Do what an administrator wants done about a finding; what was decided before is named as the earlier verdict.
+
+        Raises `AppError`: 403; 404; 409 unless it is open, or to be reopened and is not; 422 for a verdict, document or
+        person that does not fit.
+        """
+        demand_admin(principal, "looks after documents")
+        if (act == "decide") != (ruling.verdict is not None) or (ruling.verdict == "holds") != bool(ruling.holds):
+            raise _misfit("verdict: say one to decide, with `holds` where one document holds.")
+        async with self._database.principal_scope(principal) as tx:
+            if ruling.supersedes:
+                await changes_one_at_a_time(tx)  # before any row is locked, as whoever publishes does
+            found = await health.lock(tx, finding_id)
+            if found is None:
+                raise AppError(ErrorCode.NOT_FOUND, "There is no such finding.", status=404)
+            *pair, before = found
+            if (before.status == "open") == (act == "reopen"):
+                raise _misfit(f"The finding is {before.status}: only one that is open is handled.", status=409)
+            if ruling.holds not in (None, *pair) or (ruling.supersedes and ruling.holds is None):
+                raise _misfit("holds: name one of the two documents.")
+            if act != "assign":
+                ruling = ruling.model_copy(update={"assignee": before.assignee})
+            elif ruling.assignee and not await user(tx, principal.tenant_id, ruling.assignee):
+                raise _misfit("assignee: there is no such person.")
+            if ruling.supersedes and ruling.holds:
+                await self._supersede(tx, ruling.holds, pair[ruling.holds == pair[0]])
+            told = await health.handle(tx, finding_id, _AFTER.get(act, "open"), ruling)
+            details = {"documents": pair, **ruling.model_dump(exclude={"note"}, exclude_none=True)}
+            await documents.note(tx, f"finding_{_DONE[act]}", str(finding_id), details)
+        return told
+
+    async def _supersede(self, tx: Transaction, newer: UUID, older: UUID) -> None:
+        """Say that a document takes the place of another. Raises `AppError` (409) where it takes another's already."""
+        one, other = [await documents.find(tx, document_id) for document_id in (newer, older)]
+        if one is None or other is None or one.supersedes not in (None, other.external_id):
+            raise _misfit("supersedes: the document takes the place of another one already.", status=409)
+        await documents.amend(tx, newer, change := {"supersedes": other.external_id})
+        await settle(tx, {other.external_id}, await own_day(tx, self._today))
+        await documents.note(tx, "document_changed", str(newer), change)
+
+    async def _compare(
+        self, principal: Principal, mine: Sequence[PassageRow], today: date
+    ) -> tuple[list[FindingRow], dict[str, UUID]]:
+        """What is found, and what the passages say."""
+        found, copies, said = list[comparison.Candidate](), comparison.Copies(mine), dict[str, UUID]()
         scope = partial(self._database.principal_scope, principal, durable=False)
         for start in range(0, len(mine), _AT_ONCE):
             batch = mine[start : start + _AT_ONCE]
             ids, least = [one.chunk_id for one in batch], comparison.LEAST_SIMILARITY
             async with scope() as tx:
                 near = await neighbours(tx, ids, self._space, today, most=_NEIGHBOURS, least_similarity=least)
+            readings = await asyncio.to_thread(self._read, [*batch, *(one.passage for one in near)])
+            for one in batch:
+                said |= readings[one.chunk_id].said
             if near:
-                readings = await asyncio.to_thread(self._read, [*batch, *(one.passage for one in near)])
                 words = comparison.subject_words_of(readings.values())
                 async with scope() as tx:
                     weight = comparison.weigh_by(words, *await count_words(tx, folded=True, on=today))
@@ -117,7 +180,7 @@ class Health:
         async with scope() as tx:
             repeated = copies.rows(await lengths(tx, list(copies.shared), today))
         likely = comparison.contradiction_rows(await judge(found, self._embedder))
-        return [*sorted(likely, key=lambda one: (-one.score, one.finding_id))[:_FINDINGS], *repeated]
+        return [*sorted(likely, key=lambda one: (-one.score, one.finding_id))[:_FINDINGS], *repeated], said
 
     def _read(self, passages: Iterable[PassageRow]) -> dict[UUID, Reading]:
         distinct = dict.fromkeys(passages)
@@ -126,21 +189,25 @@ class Health:
         return {one.chunk_id: comparison.read_passage(one, concepts) for one in distinct}
 
 
+def _misfit(detail: str, status: int = 422) -> AppError:
+    return AppError(ErrorCode.VALIDATION_FAILED, detail, status=status)
+
+
 def _item(row: ItemRow) -> HealthItem:
     kind = HealthKind(row["kind"])
     one = _side(row, "")
     other = None if row["other_document_id"] is None else _side(row, "other_")
-    told = advice(kind, row, one, other)
-    return HealthItem(kind=kind, document=one, other=other, unit=row["unit"], score=min(row["score"], 1.0), advice=told)
+    told: dict[str, Any] = {"kind": kind, "document": one, "other": other, "advice": advice(kind, row, one, other)}
+    return HealthItem(**told, unit=row["unit"], score=min(row["score"], 1.0), handling=row["handling"])
 
 
-def advice(kind: HealthKind, row: ItemRow, one: Side, other: Side | None) -> Advice:
+def advice(kind: HealthKind, row: ItemRow, one: Side, other: Side | None) -> records.Advice:
     """Tell an administrator what is wrong and what to do about it, in both languages."""
     units = _ADVICE["units"].get(row["unit"], _ADVICE["units"]["other"])
     detail = f" {row['detail']}" if row["detail"] else ""
     facts = {"title": one.title, "detail": detail, "day": row["day"], "share": row["score"], "one": one, "other": other}
     vi, en = (text.format(**facts, unit=unit) for text, unit in zip(_ADVICE["documents"][kind], units, strict=True))
-    return Advice(vi=vi, en=en)
+    return records.Advice(vi=vi, en=en)
 
 
 def _side(row: ItemRow, prefix: str) -> Side:

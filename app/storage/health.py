@@ -1,6 +1,7 @@
 """The health of a tenant's documents: findings about pairs of them, and what is wrong with single ones.
 
-A finding is seen only by whoever may read both of its passages: the row policies say so, and every statement again.
+A finding is seen only by whoever may read both of its documents: the row policies say so, and the functions of
+migration 0015, which these statements call, again. What a person said of it stays as long as both sentences stand.
 """
 
 from collections.abc import Mapping, Sequence
@@ -8,8 +9,8 @@ from datetime import date
 from typing import Any, Literal, NamedTuple
 from uuid import UUID
 
-from app.storage.database import Transaction
-from app.storage.neighbours import at_one_time, in_force, readable
+from app.domain.health import FindingStatus, Handling, HealthFilter, Ruling
+from app.storage.database import Transaction, dump
 
 
 class FindingRow(NamedTuple):
@@ -38,80 +39,27 @@ Place = tuple[int, float, UUID]
 
 _SOON_DAYS, _OLD_MONTHS = 30, 18
 """Before its last day, and after its first, a document counts as stale."""
-_FINDINGS_ONE_AT_A_TIME = "select pg_advisory_xact_lock(hashtextextended('findings ' || $1::uuid::text, 0))"
 _VERSION = "select current_version from documents where tenant_id = $1 and document_id = $2"
-_CLEAR = "delete from document_findings where tenant_id = $1 and (document_id = $2 or other_document_id = $2)"
-_COLUMNS = ", ".join(FindingRow._fields)
-# A passage that went away meanwhile is not written of; one that is there stays until the commit.
-_ADD = f"""
-insert into document_findings (tenant_id, {_COLUMNS})
-select $1, {", ".join(f"f.{name}" for name in FindingRow._fields)}
-from unnest($2::uuid[], $3::text[], $4::uuid[], $5::uuid[], $6::uuid[], $7::uuid[], $8::text[], $9::text[],
-    $10::text[], $11::text[], $12::text[], $13::real[], $14::real[]) as f ({_COLUMNS})
-join chunks c on c.tenant_id = $1 and c.chunk_id = f.chunk_id
-join chunks o on o.tenant_id = $1 and o.chunk_id = f.other_chunk_id
-for key share of c, o
-on conflict do nothing
+_LOCK = """
+select f.document_id, f.other_document_id, finding_handling(f) from document_findings f
+where f.tenant_id = $1 and f.finding_id = $2 and may_read_both(f.document_id, f.other_document_id) for update
 """
-_EXAMINED = """
-insert into document_examinations (tenant_id, document_id, version, scopes, departments)
-select d.tenant_id, d.document_id, $3, $4, $5 from documents d where d.tenant_id = $1 and d.document_id = $2
-on conflict (tenant_id, document_id) do update set version = excluded.version, scopes = excluded.scopes,
-    departments = excluded.departments, examined_at = now()
+_PENDING = """
+select d.document_id from documents d where d.tenant_id = $1 and waits_for_comparison(d, $2)
+order by d.updated_at, d.document_id limit $3
 """
-_SUCCEEDED = """exists (select from documents s
-        where s.tenant_id = d.tenant_id and s.supersedes = d.external_id and s.current_version > 0)"""
-_NOT_COMPARED = f"""d.is_current and d.current_version > 0 and coalesce(d.effective_to, 'infinity') >= $4::date
-        and {readable("d")} and not exists (select from document_examinations e
-            where e.tenant_id = d.tenant_id and e.document_id = d.document_id and e.version = d.current_version
-                and e.scopes @> $2::text[] and e.departments @> $3::text[] and e.examined_at >= d.updated_at)"""
-_PENDING = f"select d.document_id from documents d where {_NOT_COMPARED} order by d.updated_at, d.document_id limit $5"
-_AGE = "$4::date - greatest(least({}, '9999-12-30'), '0001-01-02')"
-"""Days since; the first and the last day of all are kept as infinite ones."""
-_ITEMS = f"""
-with items as materialized (
-    select f.kind, case f.kind when 'contradiction' then 0 else 1 end as rank, f.score::float8 as weight,
-        f.finding_id as key, f.document_id, f.chunk_id, c.section, f.value, f.sentence, f.other_document_id,
-        f.other_chunk_id, o.section as other_section, f.other_value, f.other_sentence, f.unit,
-        f.score::float8 as score, '' as detail, null::date as day
-    from document_findings f
-    join chunks c on c.tenant_id = f.tenant_id and c.chunk_id = f.chunk_id
-    join chunks o on o.tenant_id = f.tenant_id and o.chunk_id = f.other_chunk_id
-    where f.tenant_id = $1 and {readable("c")} and {in_force("c")} and {readable("o")} and {in_force("o")}
-        and {at_one_time("c", "o")}
-        and not exists (select from documents a join documents b on b.tenant_id = a.tenant_id
-            where a.tenant_id = $1 and a.document_id in (f.document_id, f.other_document_id)
-                and b.document_id in (f.document_id, f.other_document_id) and a.supersedes = b.external_id)
-    union all
-    select k.kind, k.rank, k.weight::float8, d.document_id, d.document_id, null, null, '', '', null, null, null, '', '',
-        '', 1, case when k.rank < 4 then d.status_detail else '' end, k.day
-    from documents d cross join lateral (values
-        ('failed', 2, 0, d.status = 'failed', null::date),
-        ('partial', 3, 0, d.status = 'partial', null),
-        ('empty', 4, 0, d.status in ('ready', 'partial') and {readable("d")} and not exists (select from chunks c
-            where c.tenant_id = d.tenant_id and c.document_id = d.document_id), null),
-        ('expired', 5, {_AGE.format("d.effective_to")}, d.effective_to < $4::date, d.effective_to),
-        ('expiring', 6, {_AGE.format("d.effective_to")},
-            d.effective_to >= $4::date and d.effective_to <= $4::date + $5::integer, d.effective_to),
-        ('old', 7, {_AGE.format("coalesce(d.effective_from, d.created_at::date)")},
-            coalesce(d.effective_to, 'infinity') >= $4::date
-            and coalesce(d.effective_from, d.created_at::date) < $4::date - make_interval(months => $6),
-            coalesce(d.effective_from, d.created_at::date)),
-        ('not_compared', 8, 0, {_NOT_COMPARED}, null)
-    ) k (kind, rank, weight, holds, day)
-    where d.tenant_id = $1 and k.holds
-        and (k.rank not between 5 and 7 or d.is_current and d.current_version > 0 and not {_SUCCEEDED})
-)"""
-_PAGE = f"""{_ITEMS}
-select i.*, d.external_id, d.title, d.url, d.department, d.scope, p.external_id as other_external_id,
-    p.title as other_title, p.url as other_url, p.department as other_department, p.scope as other_scope
-from items i
-join documents d on d.tenant_id = $1 and d.document_id = i.document_id
-left join documents p on p.tenant_id = $1 and p.document_id = i.other_document_id
-where $7::integer is null or (i.rank, -i.weight, i.key) > ($7::integer, -$8::float8, $9::uuid)
-order by i.rank, -i.weight, i.key limit $10
+_LISTED = """
+from document_health($1, $2, $3) h
+where ($4::uuid is null or $4 in (h.document_id, h.other_document_id))
+    and ($5::text is null or $5 in (h.department, h.other_department))
+    and ($6::uuid is null or (h.handling ->> 'assignee')::uuid = $6)
 """
-_COUNTS = f"{_ITEMS}\nselect kind, count(*) as items from items group by kind"
+_PAGE = f"""
+select h.* {_LISTED} and h.state = $7 and ($8::text is null or h.kind = $8)
+    and ($9::integer is null or (h.rank, -h.weight, h.key) > ($9::integer, -$10::float8, $11::uuid))
+order by h.rank, -h.weight, h.key limit $12
+"""
+_COUNTS = f"select h.kind, h.state, count(*)::integer as items {_LISTED} group by h.kind, h.state order by min(h.rank)"
 
 
 async def current_version(tx: Transaction, document_id: UUID) -> int | None:
@@ -120,33 +68,48 @@ async def current_version(tx: Transaction, document_id: UUID) -> int | None:
     return version
 
 
-async def replace_findings(tx: Transaction, document_id: UUID, version: int, findings: Sequence[FindingRow]) -> bool:
+async def replace_findings(
+    tx: Transaction, document_id: UUID, version: int, findings: Sequence[FindingRow], said: Mapping[str, UUID]
+) -> bool:
     """Put `findings` in the place of those the caller may see of the document, and note who compared.
 
-    False, and nothing is written, when `version` is not what is found any more.
+    What a person said of a finding stays with it; of one that is not among `findings`, as long as the document's
+    sentence is in `said` (sentence: chunk). Else it lapses, and what takes its place names it. False, and nothing is
+    written, when `version` is not what is found any more.
     """
-    tenant = tx.tenant_id
-    await tx.driver.execute(_FINDINGS_ONE_AT_A_TIME, tenant)
-    if await current_version(tx, document_id) != version:
-        return False
-    await tx.driver.execute(_CLEAR, tenant, document_id)
-    if findings:
-        await tx.driver.execute(_ADD, tenant, *map(list, zip(*findings, strict=True)))
-    _, scopes, departments = tx.reader
-    await tx.driver.execute(_EXAMINED, tenant, document_id, version, scopes, departments)
-    return True
+    told = [one._asdict() for one in {one.finding_id: one for one in findings}.values()]
+    is_done: bool = await tx.driver.fetchval(
+        "select replace_findings($1, $2, $3, $4)", document_id, version, dump(told), dump(dict(said))
+    )
+    return is_done
+
+
+async def lock(tx: Transaction, finding_id: UUID) -> tuple[UUID, UUID, Handling] | None:
+    """The two documents of a finding the caller may see, and how far people are; nobody changes it until the commit."""
+    row = await tx.driver.fetchrow(_LOCK, tx.tenant_id, finding_id)
+    return None if row is None else (row[0], row[1], Handling.model_validate(row[2]))
+
+
+async def handle(tx: Transaction, finding_id: UUID, status: FindingStatus, ruling: Ruling) -> Handling:
+    """Write what an administrator says of a locked finding; what was said before becomes the earlier verdict."""
+    said = ruling.verdict, ruling.holds, ruling.note, ruling.assignee
+    told = await tx.driver.fetchval("select handle_finding($1, $2, $3, $4, $5, $6)", finding_id, status, *said)
+    return Handling.model_validate(told)
 
 
 async def pending(tx: Transaction, today: date, limit: int) -> list[UUID]:
     """Documents in force that nobody with the caller's rights has compared as they are now, longest waiting first."""
-    rows = await tx.driver.fetch(_PENDING, *tx.reader, today, limit)
+    rows = await tx.driver.fetch(_PENDING, tx.tenant_id, today, limit)
     return [row["document_id"] for row in rows]
 
 
-async def page(tx: Transaction, today: date, behind: Place | None, limit: int) -> tuple[list[ItemRow], dict[str, int]]:
-    """(items behind the given place, how many there are of each kind). The caller must be an administrator."""
-    rank, weight, key = behind or (None, None, None)
-    asked = (*tx.reader, today, _SOON_DAYS, _OLD_MONTHS)
-    rows = await tx.driver.fetch(_PAGE, *asked, rank, weight, key, limit)
+async def page(
+    tx: Transaction, wanted: HealthFilter, today: date, behind: Place | None, limit: int
+) -> tuple[list[ItemRow], list[tuple[str, FindingStatus, int]]]:
+    """(items behind the given place; kind, status and number of all, whatever their kind and status, gravest first).
+    The caller must be an administrator."""
+    asked = today, _SOON_DAYS, _OLD_MONTHS, wanted.document_id, wanted.department, wanted.assignee
+    place = behind or (None, None, None)
+    rows = await tx.driver.fetch(_PAGE, *asked, wanted.status, wanted.kind, *place, limit)
     counts = await tx.driver.fetch(_COUNTS, *asked)
-    return [dict(row) for row in rows], {row["kind"]: row["items"] for row in counts}
+    return [dict(row) for row in rows], [(row["kind"], row["state"], row["items"]) for row in counts]

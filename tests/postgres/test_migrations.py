@@ -13,14 +13,18 @@ from uuid import UUID, uuid4
 import asyncpg
 import pytest
 
+from app.domain.health import Ruling
 from app.domain.principal import Principal
 from app.ingestion.catalogue import Catalogue
+from app.ingestion.health import Health
+from app.reasoning.local.terms import concepts_in
 from app.storage import tenants
 from app.storage.database import Database
 from app.storage.embedded import EmbeddedServer, start_embedded
 from app.storage.migrate import current, downgrade, is_current, upgrade
 from tests.factories import principal
 from tests.postgres.running import LAN, rooms_on
+from tests.postgres.test_health import LEAVE_12, LEAVE_14, SPACE, TODAY, Shelf
 
 ROOT = Path(__file__).parents[2]
 
@@ -136,6 +140,57 @@ class TestDocumentsThatAreThere:
         finally:
             await service.dispose()
             await superuser.close()
+
+
+class TestFindingsThatAreThere:
+    """What was found before findings were known by their sentences."""
+
+    async def test_become_open_rows_an_examination_finds_again(
+        self, embedded_server: EmbeddedServer, empty: str
+    ) -> None:
+        owner = embedded_server.url("conclave_owner", empty)
+        await asyncio.to_thread(upgrade, owner, "0014")
+        superuser = await asyncpg.connect(embedded_server.url("postgres", empty))
+        service = await Database.connect(embedded_server.url("conclave_app", empty))
+        admin = principal(roles=("admin",))
+        try:
+            await superuser.execute("insert into tenants (tenant_id, name) values ($1, 'acme')", admin.tenant_id)
+            shelf = Shelf(superuser, admin.tenant_id)
+            for name, text in (("policy", LEAVE_14), ("other", LEAVE_12)):
+                await shelf.publish(name, text)
+            for one, other in ((("policy", "14"), ("other", "12")), (("other", "12"), ("policy", "14"))):
+                await _write_old_finding(superuser, shelf, one, other)
+            await asyncio.to_thread(upgrade, owner)
+            before = await superuser.fetch("select finding_id, status, judge, version from document_findings")
+            assert [tuple(row)[1:] for row in before] == [("open", "rule", 1)]
+            health = Health(service, SPACE, concepts=concepts_in, today=lambda _zone: TODAY)
+            one = before[0]["finding_id"]
+            await health.act(admin, one, "decide", Ruling(verdict="different_cases"))
+            assert await health.examine(admin, shelf.ids["policy"]) == 1
+            after = await superuser.fetch("select finding_id, status from document_findings")
+            assert [tuple(row) for row in after] == [(one, "decided")]
+            await asyncio.to_thread(downgrade, owner, "0014")
+            assert await superuser.fetchval("select count(*) from document_findings") == 1
+        finally:
+            await service.dispose()
+            await superuser.close()
+
+
+async def _write_old_finding(
+    superuser: "asyncpg.Connection[asyncpg.Record]", shelf: Shelf, one: tuple[str, str], other: tuple[str, str]
+) -> None:
+    """As it was written until 0014, when the same could stand there twice."""
+    sides = []
+    for name, days in (one, other):
+        chunk = await superuser.fetchval("select chunk_id from chunks where document_id = $1", shelf.ids[name])
+        sides.append((shelf.ids[name], chunk, f"{days} ngày", LEAVE_14 if name == "policy" else LEAVE_12))
+    mine, theirs = sides
+    await superuser.execute(
+        "insert into document_findings (tenant_id, finding_id, kind, document_id, chunk_id, value, sentence,"
+        " other_document_id, other_chunk_id, other_value, other_sentence, unit, similarity, score)"
+        " values ($1, $2, 'contradiction', $3, $4, $5, $6, $7, $8, $9, $10, 'day', 1, 0.9)",
+        shelf.tenant, uuid4(), *mine, *theirs,
+    )  # fmt: skip
 
 
 async def _write_old_document(superuser: "asyncpg.Connection[asyncpg.Record]", reader: Principal) -> UUID:
