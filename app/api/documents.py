@@ -8,15 +8,15 @@ from typing import Annotated, Any
 from urllib.parse import quote
 from uuid import UUID, uuid4, uuid5
 
-from fastapi import APIRouter, Header, Query, Request
-from pydantic import ValidationError
+from fastapi import APIRouter, Depends, Header, Query, Request
+from pydantic import Field, ValidationError
 from starlette.responses import Response
 
 from app.api.deps import Caller, Services
 from app.api.schemas import Body, Label, Problem, Text, View
 from app.api.uploads import FORM, media_type_of, read_form
 from app.domain.documents import DocumentFields, DocumentStatus, DocumentView, Upload, VersionView
-from app.domain.health import HealthReport
+from app.domain.health import FindingAct, Handling, HealthFilter, HealthReport, Ruling
 from app.domain.principal import Principal, Scope
 from app.domain.record import Address, Moment
 from app.domain.tasks import NewTask
@@ -63,6 +63,12 @@ class TextDocumentBody(DocumentBody):
     """A document whose text is sent as it is: Markdown or plain text."""
 
     text: Text
+
+
+class FindingBody(Ruling):
+    """What is said of a finding: a verdict to ``decide``, a person to ``assign``, else a note alone."""
+
+    note: Text = Field("", max_length=2_000)
 
 
 class Accepted(View):
@@ -156,14 +162,27 @@ async def listing(
 async def health(
     caller: Caller,
     services: Services,
+    wanted: Annotated[HealthFilter, Depends()],
     cursor: Annotated[str | None, Query(max_length=300)] = None,
     limit: Annotated[int, Query(ge=1, le=200)] = 50,
 ) -> HealthReport:
-    """What an administrator should look at, gravest first, each with advice in both languages. Documents that nobody
-    with these rights has compared yet are compared now, some at a time."""
+    """What an administrator should look at, gravest first, each with advice in both languages; or with ``status``, what
+    was decided or dismissed. Documents that nobody with these rights has compared yet are compared now, some at a
+    time."""
     if cursor is None:
         await services.health.catch_up(caller, limit=_COMPARED_AT_ONCE)
-    return await services.health.report(caller, limit=limit, cursor=cursor)
+    return await services.health.report(caller, wanted, limit=limit, cursor=cursor)
+
+
+@router.post(
+    "/health/{finding_id}/{act}",
+    summary="Assign, decide, dismiss or reopen a finding",
+    responses={code: {"model": Problem} for code in (403, 404, 409, 422)},
+)
+async def act_on(finding_id: UUID, act: FindingAct, body: FindingBody, caller: Caller, services: Services) -> Handling:
+    """A person's verdict decides answers, and no later examination overrules it; it lapses when one of the sentences
+    changes. Every act stands in the audit."""
+    return await services.health.act(caller, finding_id, act, body)
 
 
 @router.get("/{document_id}", summary="A document and its stage", responses=_NOT_FOUND)

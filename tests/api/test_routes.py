@@ -85,6 +85,7 @@ class TestEveryRoute:
             ("post", "/api/v1/documents"),
             ("get", "/api/v1/documents"),
             ("get", "/api/v1/documents/health"),
+            ("post", "/api/v1/documents/health/{finding_id}/{act}"),
             ("get", "/api/v1/documents/{document_id}"),
             ("patch", "/api/v1/documents/{document_id}"),
             ("delete", "/api/v1/documents/{document_id}"),
