@@ -19,7 +19,7 @@ _TOLD = {"current_task": "in_progress", "completed_task": "completed", "failed_t
 _MARKS = {"pending": ("○", "dim"), "in_progress": ("◐", "cyan"), "completed": ("●", "green"), "failed": ("✗", "red")}
 _OUTCOME_STYLES = {"answered": "green", "chitchat": "green", "failed": "red", "refused": "red", "cancelled": "red"}
 
-_WHY = {"later_version": " (later version)", "validity": " (no longer in force)"}
+_WHY = {"later_version": " (later version)", "validity": " (no longer in force)", "verdict": " (people decided so)"}
 """What decided between sources when it was not their scores."""
 
 

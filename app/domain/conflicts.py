@@ -6,24 +6,39 @@ threshold means the same whatever the weights.
 
 import math
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Any, Literal
 from uuid import UUID
 
 from app.domain.answer import Recency, ResolutionRules
+from app.domain.health import Verdict
 from app.domain.knowledge import Passage
 from app.domain.principal import Scope
 from app.domain.record import Record
 
 FACTORS = ("domain", "scope", "recency", "relevance")
-Rule = Literal["weighted_scoring", "later_version", "validity"]
-"""What decides: the weights, which version of one page is the later, or which side's validity has ended."""
+Rule = Literal["weighted_scoring", "later_version", "validity", "verdict"]
+"""What decides: the weights, the later version of a page, which validity has ended, or what an administrator said."""
 SourceKind = Literal["document", "attachment", "web"]
 ConflictType = Literal["superseded_version", "scope", "department", "contradiction", "outdated", "none"]
 _OUT_OF_DOMAIN = 0.5
 """Domain factor of a source outside any special department; a specialised department counts 1."""
 _EVEN = 1e-9
 """Sums as near to 1 as this are left as they are."""
+
+
+class Known(Record):
+    """What an examination found before anybody asked: a passage that says something, and another one that differs."""
+
+    chunk_id: UUID
+    sentence: str
+    other: Passage
+    """Its scores are 0: nobody asked."""
+    other_sentence: str
+    verdict: Verdict | None
+    """What a person made of it."""
+    holds: UUID | None
+    decided_on: date | None
 
 
 class Side(Record):
@@ -82,6 +97,8 @@ class Conflict(Record):
     """Why it is of that type."""
     rule: Rule
     weighing: Weighing
+    decided_on: date | None = None
+    """By the rule ``verdict``: the day an administrator said so."""
 
     @property
     def margin(self) -> float:
@@ -112,7 +129,7 @@ class Conflict(Record):
     @classmethod
     def of_entry(cls, entry: Mapping[str, Any]) -> "Conflict":
         """The record of a ledger's entry."""
-        return cls.model_validate({name: entry[name] for name in cls.model_fields})
+        return cls.model_validate({name: entry[name] for name in cls.model_fields if name in entry})
 
     def weighed_by(self, weighing: Weighing) -> "Conflict":
         """The same disagreement by other weights. What a rule decided stays decided; its scores are reckoned anew."""

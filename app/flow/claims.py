@@ -4,7 +4,7 @@ Quotes of different documents disagree when they speak of the same thing and can
 against "14 ngày phép năm"). What else was found beside an answer (`Finding.counterparts`) is held against its quotes.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from uuid import UUID
@@ -16,7 +16,9 @@ from app.claims.reading import sentences_of
 from app.claims.record import Clash, Text
 from app.claims.sentences import is_other_case, plain_claim
 from app.claims.statements import WORDING
-from app.domain.knowledge import Finding, Language, Quote
+from app.domain.conflicts import Known
+from app.domain.knowledge import Finding, Language, Passage, Quote
+from app.text.language import words
 
 LOG_AUTHORITY = "log"
 """Authority of quotes made from system log lines: what they count is no policy."""
@@ -44,6 +46,8 @@ class Disagreement:
     one: Claim
     other: Claim
     kind: ConflictKind
+    ruling: Known | None = None
+    """A person's verdict that one of them holds."""
 
 
 @dataclass(frozen=True)
@@ -59,17 +63,33 @@ class _QuotedText:
         return Text(self.quote.text, passage.text, passage.title, passage.section, language)
 
 
-def disagreements(findings: tuple[Finding, ...]) -> list[Disagreement]:
+def with_known(findings: tuple[Finding, ...], known: Sequence[Known]) -> tuple[Finding, ...]:
+    """Put beside what is quoted the other side of what is known to differ from it, where nobody found it."""
+    told = []
+    for finding in findings:
+        beside = list(finding.counterparts)
+        for quote in finding.quotes:
+            for one in (one for one in known if _tells(quote, one.chunk_id, one.sentence)):
+                is_there = any(_tells(q, one.other.chunk_id, one.other_sentence) for q in (*finding.quotes, *beside))
+                if one.verdict in (None, "holds") and not is_there:
+                    scores = quote.passage.model_dump(include={"similarity", "relevance_score"})
+                    beside.extend(_other_side(one, one.other.model_copy(update=scores)))
+        told.append(finding.model_copy(update={"counterparts": tuple(beside)}))
+    return tuple(told)
+
+
+def disagreements(findings: tuple[Finding, ...], known: Sequence[Known] = ()) -> list[Disagreement]:
     """Pairs of claims that disagree, at most one for each pair of documents and kind of value.
 
-    Which agent was done first changes nothing: findings are held against one another in an order of their own.
+    Which agent was done first changes nothing: findings are held against one another in an order of their own. What
+    a person said of two sentences counts before what the rules see in them.
     """
     found: dict[tuple[frozenset[UUID], str], Disagreement] = {}
     for one, other in combinations(_quoted_texts(findings), 2):
         documents = frozenset({one.quote.passage.document_id, other.quote.passage.document_id})
         if len(documents) == 1 or (one.is_counterpart and other.is_counterpart):
             continue
-        for told in _between(one, other):
+        for told in _between(one, other, known):
             found.setdefault((documents, told.one.stated.unit), told)
     return list(found.values())
 
@@ -84,20 +104,53 @@ def _quoted_texts(findings: tuple[Finding, ...]) -> list[_QuotedText]:
     ]  # fmt: skip
 
 
-def _between(one: _QuotedText, other: _QuotedText) -> Iterator[Disagreement]:
+def _other_side(one: Known, passage: Passage) -> Iterator[Quote]:
+    """The other sentence as it stands there; a row of a table stands there in other signs."""
+    lines = (one.other_sentence, *passage.text.splitlines())
+    text = next((line for line in lines if line in passage.text and _says(line, one.other_sentence)), "")
+    if text:
+        yield Quote(passage=passage, text=text, score=0.0)
+
+
+def _tells(said: Quote, chunk_id: UUID, sentence: str) -> bool:
+    return said.passage.chunk_id == chunk_id and _says(said.text, sentence)
+
+
+def _says(text: str, sentence: str) -> bool:
+    """Whether a text says a sentence, or a part of it, in the same words."""
+    mine, theirs = (" ".join(words(one)) for one in (text, sentence))
+    return bool(mine and theirs) and (mine in theirs or theirs in mine)
+
+
+def _rulings(one: Quote, other: Quote, known: Sequence[Known]) -> Iterator[tuple[Known, str, str]]:
+    """What people said of sentences of two quotes, with the sentence of each."""
+    for ruling in (ruling for ruling in known if ruling.verdict):
+        sides = (ruling.chunk_id, ruling.sentence), (ruling.other.chunk_id, ruling.other_sentence)
+        for mine, theirs in (sides, sides[::-1]):
+            if _tells(one, *mine) and _tells(other, *theirs):
+                yield ruling, mine[1], theirs[1]
+
+
+def _between(one: _QuotedText, other: _QuotedText, known: Sequence[Known]) -> Iterator[Disagreement]:
     mine, theirs = one.quote.passage, other.quote.passage
-    if mine.language != theirs.language and not are_as_near(mine, theirs):
+    rulings = list(_rulings(one.quote, other.quote, known))
+    if not rulings and mine.language != theirs.language and not are_as_near(mine, theirs):
         return
     one_page = is_one_page(mine, theirs)
     found = clashes(one.finding.query, one.text, other.text, is_one_page=one_page)
-    if not found and not one_page and _is_judged(one, other):
+    holds = any(ruling.verdict == "holds" for ruling, *_ in rulings)
+    if not found and (holds or (not one_page and _is_judged(one, other))):
         found = [_as_read(one, other)]
     for clash in found:
+        said = (r for r, *of in rulings if _says(clash.one.sentence, of[0]) and _says(clash.other.sentence, of[1]))
+        if (ruling := next(said, None)) and ruling.verdict != "holds":
+            continue
         kind = kind_of(mine, theirs, clash.one.validity, clash.other.validity)
         yield Disagreement(
             Claim(one.quote, one.finding.agent, one.finding.query, clash.one),
             Claim(other.quote, other.finding.agent, other.finding.query, clash.other),
             kind,
+            ruling,
         )
 
 

@@ -1,23 +1,25 @@
 """Node 4, conflict resolution: weigh sources that disagree by domain, scope, recency and relevance (§4 of the flow).
 
 The formula is `app.domain.conflicts`; weights and rules come from the settings. The higher score holds when the margin
-reaches ``conflict_resolution_threshold``, else both sides are shown. Two conflicts are no matter of weight: the later
-version of a page replaces the earlier one, and what has ended gives way to what holds. One record of each conflict is
-what the trace, the ``conflict_resolved`` event and the ledger tell.
+reaches ``conflict_resolution_threshold``, else both sides are shown. Three conflicts are no matter of weight: the later
+version of a page replaces the earlier one, what has ended gives way to what holds, and what an administrator decided
+about two sentences holds. One record of each is what the trace, the ``conflict_resolved`` event and the ledger tell.
 """
 
 import time
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from datetime import date
 from uuid import UUID
 
 from langgraph.runtime import Runtime
 
 from app.claims.kinds import effective, ended_first
-from app.domain.conflicts import Conflict, Rule, Side, Weighing, by_age, by_score, facts_of, normalised
+from app.domain.conflicts import Conflict, Known, Rule, Side, Weighing, by_age, by_score, facts_of, normalised
 from app.domain.knowledge import Evidence, Finding, Language, Passage, Quote, evidence_of
-from app.flow.claims import Claim, Disagreement, disagreements
+from app.errors import AppError, ErrorCode
+from app.flow.claims import Claim, Disagreement, disagreements, with_known
 from app.flow.state import FlowLimits, RunContext, RunState
 from app.flow.wording import findings_of, preference_for, reason_for, recency_of
 from app.links import LinkGuard
@@ -58,7 +60,8 @@ async def resolve(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     """Weigh what disagrees among the outcomes; the verdicts go to the composer, the figures to the trace."""
     context, clock = runtime.context, time.perf_counter()
     findings = surest(findings_of(context.outcomes), fallback_of(context))
-    weighed = await weigh(context, findings, state["classification"].language)
+    classified = state["classification"]
+    weighed = await weigh(context, findings, classified.language, context.asking.searched_on(classified))
     conflicts = tuple(verdict.conflict for verdict in weighed.verdicts)
     trace_resolution(context, conflicts, round((time.perf_counter() - clock) * 1000))
     return {
@@ -69,15 +72,32 @@ async def resolve(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     }
 
 
-async def weigh(context: RunContext, findings: tuple[Finding, ...], language: Language) -> "Weighed":
-    """Hold findings against one another, and take out of them what was overruled."""
+async def weigh(
+    context: RunContext, findings: tuple[Finding, ...], language: Language, on: date | None = None
+) -> "Weighed":
+    """Hold findings against one another and what is known to differ from them, and take out what was overruled. `on`:
+    the day that was searched; None = today."""
+    known = await _known(context, findings, on)
+    findings = with_known(findings, known)
     fallback = fallback_of(context)
-    verdicts = [judge(found, context.limits, fallback) for found in disagreements(findings)]
+    verdicts = [judge(found, context.limits, fallback) for found in disagreements(findings, known)]
     settled = await without_losers(
         findings, verdicts, context.ports.reasoner, language, context.limits.min_relevance_score
     )
     points = tuple(_point(verdict, language) for verdict in verdicts if _can_be_told(verdict))
     return Weighed(settled, points, tuple(verdicts))
+
+
+async def _known(context: RunContext, findings: Sequence[Finding], on: date | None) -> list[Known]:
+    """What was found about the quoted passages when they arrived; nothing while the database is away."""
+    said = [quote.passage for one in findings if one.found for quote in (*one.quotes, *one.counterparts)]
+    chunks, asking = {passage.chunk_id for passage in said if passage.is_document}, context.asking
+    try:
+        return await context.ports.corpus.known(asking.principal, chunks, asking.today, on) if chunks else []
+    except AppError as away:
+        if away.code is not ErrorCode.DATABASE_UNAVAILABLE:
+            raise
+        return []
 
 
 def trace_resolution(context: RunContext, conflicts: Sequence[Conflict], duration_ms: int) -> None:
@@ -154,9 +174,11 @@ def judge(found: Disagreement, limits: FlowLimits, fallback_departments: Abstrac
     weighing = _weighing(limits)
     claims = {claim.quote.passage.document_id: claim for claim in (found.one, found.other)}
     one, other = (weighing.side(side) for side in _sides(found, fallback_departments))
-    rule = _RULES.get(found.kind.reason, "weighted_scoring")
+    ruling, rule = found.ruling, _RULES.get(found.kind.reason, "verdict" if found.ruling else "weighted_scoring")
     if rule == "weighted_scoring":
         winner, loser = by_score(one, other)
+    elif rule == "verdict" and ruling:
+        winner, loser = (one, other) if one.document_id == ruling.holds else (other, one)
     else:
         winner, loser = sorted((one, other), key=by_age, reverse=True)
         mine, theirs = claims[winner.document_id], claims[loser.document_id]
@@ -167,6 +189,7 @@ def judge(found: Disagreement, limits: FlowLimits, fallback_departments: Abstrac
     conflict = Conflict(
         subject=claims[winner.document_id].query, winner=winner, loser=loser, conflict_type=found.kind.type,
         reason=found.kind.reason, rule=rule, weighing=weighing,
+        decided_on=ruling.decided_on if ruling and rule == "verdict" else None,
     )  # fmt: skip
     return Verdict(claims[winner.document_id], claims[loser.document_id], conflict)
 

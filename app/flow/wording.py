@@ -27,7 +27,7 @@ from app.domain.answer import (
     Recency,
     to_json,
 )
-from app.domain.conflicts import FACTORS, Conflict, Side
+from app.domain.conflicts import FACTORS, Conflict
 from app.domain.knowledge import Finding, Language, Quote
 from app.domain.plan import ORCHESTRATOR, Plan, PlannedStep
 from app.events import Progress
@@ -43,7 +43,7 @@ _TOLD_DIFFERENCE = 0.05
 def reason_for(conflict: Conflict, language: Language) -> str:
     """Why one source beat the other: the rule that decided, else the factors in which it leads, largest lead first."""
     named = [conflict.rule] if conflict.rule != "weighted_scoring" else _leads(conflict) or ["even"]
-    return ", ".join(_filled(SENTENCES["reasons"][language][name], conflict.winner) for name in named)
+    return ", ".join(_filled(SENTENCES["reasons"][language][name], conflict) for name in named)
 
 
 def preference_for(conflict: Conflict, language: Language) -> str:
@@ -51,7 +51,7 @@ def preference_for(conflict: Conflict, language: Language) -> str:
     leads, winner = _leads(conflict), conflict.winner
     by_rule = conflict.rule != "weighted_scoring"
     named = [conflict.rule] if by_rule else [name for name in FACTORS if name in leads and name != "domain"]
-    traits = ", ".join(_filled(SENTENCES["traits"][language][name], winner) for name in named)
+    traits = ", ".join(_filled(SENTENCES["traits"][language][name], conflict) for name in named)
     occasions = SENTENCES["occasions"][language]
     named_as = winner.department.upper() if len(winner.department) <= _ACRONYM else winner.department
     told: str = SENTENCES["preference"][language].format(
@@ -68,8 +68,9 @@ def _leads(conflict: Conflict) -> list[str]:
     return [name for lead, name in leads if lead >= _TOLD_DIFFERENCE]
 
 
-def _filled(text: str, side: Side) -> str:
-    return text.format(department=side.department, scope=side.scope, since=side.effective.date())
+def _filled(text: str, conflict: Conflict) -> str:
+    side, decided = conflict.winner, conflict.decided_on
+    return text.format(department=side.department, scope=side.scope, since=side.effective.date(), decided=decided)
 
 
 def as_of_lead(day: date, language: Language) -> str:

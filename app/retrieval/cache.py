@@ -11,9 +11,11 @@ from uuid import UUID
 
 from cachetools import LRUCache, TTLCache
 
+from app.domain.conflicts import Known
 from app.domain.knowledge import SearchResult
 from app.domain.principal import Principal
 from app.retrieval.text import TermStatistics
+from app.storage.conflicts import known_contradictions
 from app.storage.database import Database, Transaction
 from app.storage.search import SearchState, corpus_version, count_visible, count_words, words_are_indexed
 from app.telemetry import count_lookups
@@ -47,6 +49,11 @@ class Corpus:
         question in every process. None when the tenant is not registered."""
         async with self._database.principal_scope(principal, durable=False) as tx:
             return await corpus_version(tx)
+
+    async def known(self, who: Principal, chunks: Collection[UUID], today: date, as_of: date | None) -> list[Known]:
+        """What documents are known to say otherwise than these chunks, as far as the caller may read them."""
+        async with self._database.principal_scope(who, durable=False) as tx:
+            return await known_contradictions(tx, chunks, today, as_of)
 
 
 @dataclass(frozen=True)

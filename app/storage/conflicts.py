@@ -5,12 +5,12 @@ A person sees own conflicts whose sources both may be read now; of any other not
 see figures of the whole tenant's, without a word of any document or question.
 """
 
-from collections.abc import Sequence
-from datetime import datetime
+from collections.abc import Collection, Sequence
+from datetime import date, datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
-from app.domain.conflicts import Conflict
+from app.domain.conflicts import Conflict, Known
 from app.domain.record import Record
 from app.storage.database import Transaction, dump
 from app.storage.sessions import may_read
@@ -107,6 +107,13 @@ async def figures(tx: Transaction, behind: Place | None, limit: int) -> list[Ent
     """The tenant's conflicts without their texts, newest first, behind a place; empty unless an administrator asks."""
     rows = await tx.driver.fetch(_FIGURES, *(behind or (None, None, None)), limit)
     return [Entry((row["created_at"], row["task_id"], row["number"]), row["details"]) for row in rows]
+
+
+async def known_contradictions(tx: Transaction, of: Collection[UUID], today: date, as_of: date | None) -> list[Known]:
+    """What is known to differ from these chunks, of what the caller may read and is found today, or on another day."""
+    asked = list(of), as_of or today, as_of is not None
+    rows = await tx.driver.fetch("select * from known_contradictions($1, $2, $3)", *asked)
+    return [Known.model_validate(dict(row)) for row in rows]
 
 
 async def put_feedback(tx: Transaction, task_id: UUID, rating: int, correction: str) -> Feedback | None:

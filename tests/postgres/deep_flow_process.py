@@ -10,7 +10,6 @@ import asyncio
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from types import SimpleNamespace
 from typing import Any, cast
 
 from app.agents.run import StepRunner
@@ -23,6 +22,7 @@ from app.journal import Journal
 from app.reasoning import Review
 from app.reasoning.budget import Ledger
 from app.reasoning.deep import DecomposeRequest
+from app.retrieval.cache import Corpus
 from app.storage.database import Database
 from app.storage.notifications import NotificationChannel
 from app.tasks.approvals import DeepStates
@@ -82,7 +82,7 @@ def flow_on(
     runner = StepRunner(registry, cast("Any", toolbox), cast("Any", reasoner), _now)
     ports = Ports(
         registry=registry, memory=cast("Any", room), clock=cast("Any", room), retriever=cast("Any", None),
-        corpus=cast("Any", SimpleNamespace(space="s")), reasoner=cast("Any", reasoner), agents=agents(), steps=runner,
+        corpus=Corpus(database, "s"), reasoner=cast("Any", reasoner), agents=agents(), steps=runner,
         ledger=Ledger(), now=_now,
     )  # fmt: skip
     mind = ScriptedDeepMind(planner=planned, critic=approving)

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import AsyncIterator
+from datetime import date, timedelta
 from itertools import count
 from typing import Any, TypeAlias, get_args
 from uuid import UUID, uuid4
@@ -10,12 +11,15 @@ import asyncpg
 import pytest
 import pytest_asyncio
 
+from app.domain.conflicts import Known
 from app.domain.health import FindingAct, FindingStatus, Handling, HealthFilter, HealthItem, HealthKind, Ruling
 from app.domain.principal import SCOPES, Principal
 from app.errors import AppError, ErrorCode
 from app.ingestion import comparison
 from app.ingestion.health import Health
 from app.reasoning.local.terms import concepts_in
+from app.retrieval.cache import Corpus
+from app.storage.conflicts import known_contradictions
 from app.storage.database import Database
 from tests.cases import each_case
 from tests.postgres.library import add_tenants, admin
@@ -170,6 +174,61 @@ class TestActs:
         said = holds(shelf, "policy", supersedes=True)
         assert await refused(health, owner, one, "decide", said) == (ErrorCode.VALIDATION_FAILED, 409)
         assert handling_of((await listed(health, owner))[0]).status == "open"
+
+
+class TestAtAnswerTime:
+    async def known(
+        self, database: Database, who: Principal, shelf: Shelf, name: str, today: date = TODAY
+    ) -> list[Known]:
+        """What is known of the passages of a document, as somebody asks on a day."""
+        async with database.principal_scope(who, durable=False) as tx:
+            find = "select chunk_id from chunks where tenant_id = $1 and document_id = $2"
+            rows = await tx.driver.fetch(find, shelf.tenant, shelf.ids[name])
+            return await known_contradictions(tx, [row["chunk_id"] for row in rows], today, None)
+
+    async def test_both_sides_are_known_until_one_is_dismissed(
+        self, health: Health, owner: Principal, shelf: Shelf, database: Database
+    ) -> None:
+        one = await found(health, owner, shelf)
+        person = somebody(owner, SCOPES, roles=())
+        for name, other, sentence in (("policy", "other", LEAVE_12), ("other", "policy", LEAVE_14)):
+            [told] = await self.known(database, person, shelf, name)
+            assert (told.other.external_id, told.other_sentence, told.other.text) == (other, sentence, sentence)
+            assert (told.verdict, told.holds, told.decided_on) == (None, None, None)
+        await health.act(owner, one, "decide", holds(shelf, "policy"))
+        [told] = await self.known(database, person, shelf, "other")
+        assert (told.verdict, told.holds) == ("holds", shelf.ids["policy"]) and told.decided_on is not None
+        await health.act(owner, one, "reopen", Ruling())
+        await health.act(owner, one, "dismiss", Ruling())
+        assert await self.known(database, person, shelf, "other") == []
+
+    async def test_what_may_not_be_read_or_is_not_in_force_is_not_known(
+        self, health: Health, owner: Principal, shelf: Shelf, database: Database, unbound: Database
+    ) -> None:
+        await shelf.publish("secret", LEAVE_12, scope="private", effective_to=TODAY)
+        await health.examine(owner, await shelf.publish("policy", LEAVE_14))
+        clerk, later = somebody(owner, ("public",)), TODAY + timedelta(days=1)
+        for door in (database, unbound):  # by row security, and by the statement without it
+            assert len(await self.known(door, owner, shelf, "policy")) == 1
+            assert await self.known(door, clerk, shelf, "policy") == []
+            assert await self.known(door, clerk, shelf, "secret") == []
+            assert await self.known(door, admin("globex"), shelf, "policy") == []
+            assert await self.known(door, owner, shelf, "policy", later) == []
+
+    async def test_a_finding_or_a_verdict_ends_what_is_remembered(
+        self, health: Health, owner: Principal, shelf: Shelf, database: Database
+    ) -> None:
+        corpus = Corpus(database, SPACE)
+        await shelf.publish("other", LEAVE_12)
+        policy = await shelf.publish("policy", LEAVE_14)
+        before = await corpus.version(owner)
+        await health.examine(owner, policy)
+        examined = await corpus.version(owner)
+        await health.examine(owner, policy)
+        assert before != examined == await corpus.version(owner)  # nothing new the second time
+        one = handling_of((await listed(health, owner))[0]).finding_id
+        await health.act(owner, one, "decide", holds(shelf, "policy"))
+        assert examined != await corpus.version(owner)
 
 
 class TestListing:

@@ -4,11 +4,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.domain.conflicts import Conflict, Known
 from app.domain.knowledge import Finding, Quote
 from app.embedding.cached import CachedEmbedder
-from app.flow.claims import disagreements
+from app.flow.claims import disagreements, with_known
 from app.flow.resolve import Verdict, cited, judge, surest, with_winners, without_losers
 from app.flow.state import FlowLimits
+from app.flow.wording import reason_for
 from app.reasoning.local import LocalReasoner
 from tests.factories import finding, passage
 
@@ -20,6 +22,86 @@ def verdict(old: dict[str, object], new: dict[str, object], limits: FlowLimits =
     both = finding(passage(OLD, document="old", **old), passage(NEW, document="new", **new))
     [found] = disagreements((both,))
     return judge(found, limits, {"general"})
+
+
+def known(said: str | None, holds: str | None = None, *, mine: str = OLD, theirs: str = NEW) -> Known:
+    """What is known of the old document's sentence and the new one's."""
+    other = passage(theirs, document="new", similarity=0.0, relevance_score=0.0)
+    return Known(
+        chunk_id=passage(mine, document="old").chunk_id, sentence=mine, other=other, other_sentence=theirs,
+        verdict=said, holds=holds and passage("", document=holds).document_id, decided_on=date(2026, 11, 2),
+    )  # fmt: skip
+
+
+class TestPeoplesVerdicts:
+    """`old` says 12 days, `new` 14; without a verdict the heavier one wins."""
+
+    def told(self, *ruled: Known, texts: tuple[str, str] = (OLD, NEW), **changes: object) -> list[Verdict]:
+        both = finding(passage(texts[0], document="old", **changes), passage(texts[1], document="new", scope="public"))
+        found = [disagreements((one,), known=ruled) for one in (both, finding(*(q.passage for q in both.quotes[::-1])))]
+        judged = [[judge(one, LIMITS, {"general"}) for one in order] for order in found]
+        assert [one.conflict for one in judged[0]] == [one.conflict for one in judged[1]]
+        return judged[0]
+
+    @pytest.mark.parametrize("holds", ["old", "new"])
+    def test_count_more_than_the_weights(self, holds: str) -> None:
+        [weighed] = self.told()
+        [found] = self.told(known("holds", holds))
+        assert weighed.conflict.rule == "weighted_scoring"
+        assert (found.conflict.rule, found.decided) == ("verdict", True)
+        assert found.winner.quote.passage.external_id == holds
+        assert found.conflict.decided_on == date(2026, 11, 2)
+        assert "2026-11-02" in reason_for(found.conflict, "vi") and "2026-11-02" in reason_for(found.conflict, "en")
+        assert Conflict.of_entry(found.conflict.entry()) == found.conflict
+        assert found.conflict.weighed_by(found.conflict.weighing).winner == found.conflict.winner
+
+    def test_count_less_than_what_has_ended_and_later_versions(self) -> None:
+        [ended] = self.told(known("holds", "old"), effective_to=date(2025, 12, 31))
+        assert (ended.conflict.rule, ended.winner.sentence) == ("validity", NEW)
+        both = finding(
+            passage(OLD, document="old", title="page", effective_from=date(2024, 1, 1)),
+            passage(NEW, document="new", title="page"),
+        )
+        [found] = disagreements((both,), known=[known("holds", "old")])
+        assert judge(found, LIMITS, {"general"}).conflict.rule == "later_version"
+
+    @pytest.mark.parametrize("said", ["different_cases", "no_contradiction"])
+    def test_keep_two_sentences_from_being_held_against_each_other(self, said: str) -> None:
+        assert self.told(known(said)) == []
+
+    def test_are_about_their_sentences_alone(self) -> None:
+        aside = "Nhân viên được nghỉ 3 ngày khi kết hôn."
+        assert len(self.told(known("no_contradiction", mine=aside))) == 1
+        assert self.told(known("holds", "old", mine=aside))[0].conflict.rule == "weighted_scoring"
+
+    def test_hold_where_no_rule_sees_a_contradiction(self) -> None:
+        texts = "Xe để ở sân sau.", "Bãi đỗ nằm dưới hầm."
+        assert self.told(texts=texts) == []
+        [found] = self.told(known("holds", "new", mine=texts[0], theirs=texts[1]), texts=texts)
+        assert (found.winner.sentence, found.conflict.rule) == (texts[1], "verdict")
+
+
+class TestKnownContradictions:
+    def test_bring_the_other_side_where_nobody_found_it(self) -> None:
+        [told] = with_known((finding(passage(OLD, document="old")),), [known(None)])
+        [beside] = told.counterparts
+        assert (beside.text, beside.passage.external_id) == (NEW, "new")
+        assert beside.passage.relevance_score == told.quotes[0].passage.relevance_score
+        [found] = disagreements((told,))
+        assert {found.one.sentence, found.other.sentence} == {OLD, NEW}
+
+    def test_bring_nothing_twice_nor_what_is_no_contradiction_nor_of_another_sentence(self) -> None:
+        alone = finding(passage(OLD, document="old"))
+        both = finding(passage(OLD, document="old"), passage(NEW, document="new"))
+        for one, what in ((both, known(None)), (alone, known("different_cases")), (alone, known(None, mine="Khác."))):
+            assert with_known((one,), [what]) == (one,)
+
+    def test_bring_a_row_of_a_table_as_it_stands_there(self) -> None:
+        row = "| Dưới 3 năm | 14 ngày |"
+        what = known(None, theirs="Dưới 3 năm: 14 ngày")
+        what = what.model_copy(update={"other": what.other.model_copy(update={"text": f"| Thâm niên | Phép |\n{row}"})})
+        [told] = with_known((finding(passage(OLD, document="old")),), [what])
+        assert [quote.text for quote in told.counterparts] == [row]
 
 
 class TestJudge:

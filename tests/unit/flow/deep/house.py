@@ -12,6 +12,7 @@ from uuid import UUID, uuid4
 from app.agents.registry import AgentRegistry, Solvers
 from app.agents.step import StepError, StepOrder, StepOutcome
 from app.domain.attachments import Attachment
+from app.domain.conflicts import Known
 from app.domain.principal import Principal
 from app.domain.tasks import ChatRequest, NewTask, Recollection, Task, TaskStatus
 from app.events import Event, FinalReport, PlanReady, TaskFailed
@@ -175,6 +176,15 @@ def solvers() -> Solvers:
     return Solvers.load(build_toolbox(ToolPorts(nothing, nothing, nothing, 0.7)))
 
 
+class Corpus:
+    """Nothing contradicts anything."""
+
+    space = "s"
+
+    async def known(self, *_: object, **__: object) -> list[Known]:
+        return []
+
+
 @dataclass
 class House:
     """A deep flow and everything it told."""
@@ -194,7 +204,7 @@ class House:
 
     def flow(self) -> DeepFlow:
         room, steps = cast("Any", Room()), cast("Any", self.steps)
-        space, mind = cast("Any", SimpleNamespace(space="s")), cast("Any", self.reasoner)
+        space, mind = cast("Any", Corpus()), cast("Any", self.reasoner)
         ports = Ports(
             registry=cast("Any", self.registry), memory=room, clock=room, retriever=cast("Any", None), corpus=space,
             reasoner=mind, agents=agents(), steps=steps, ledger=Ledger(), now=lambda: NOW,
