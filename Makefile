@@ -93,6 +93,7 @@ bench: $(VENV)/.dev ## measure start-up, the flow, documents coming in, and sear
 	@$(BIN)/python -m bench.outage
 	@$(BIN)/python -m bench.hops
 	@$(BIN)/python -m bench.workers
+	@$(BIN)/python -m bench.verdicts
 
 eval: $(VENV)/.dev ## how well passages are found, questions understood and answered, in both languages
 	@$(BIN)/python -m bench.retrieval
