@@ -16,7 +16,8 @@ from app.reasoning.local.wording import listed, sentences, shown, titles_of
 _PIECE = re.compile(r"(?:\S+\s*){1,3}")
 _ASKED_SHARE = 0.6
 _NOT_FOUND_CONFIDENCE = 0.3
-_UNDECIDED = 0.8
+_UNDECIDED, _FAILED = 0.6, 0.8
+"""Confidence at most where both sides are shown; its share where an agent failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,4 +241,4 @@ def _confidence(request: ComposeRequest, told: Sequence[_Told]) -> float:
     ]
     mean = sum(counted) / len(counted) if counted else 1.0
     undecided = any(not point.decided for point in request.conflicts)
-    return mean * (_UNDECIDED if undecided else 1.0) * (_UNDECIDED if request.failed_agents else 1.0)
+    return min(mean, _UNDECIDED if undecided else 1.0) * (_FAILED if request.failed_agents else 1.0)
