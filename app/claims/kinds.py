@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple
+from uuid import UUID
 
 from app.claims.reading import validity_of
 from app.claims.record import Validity, subject_words
@@ -48,7 +49,9 @@ def kind_of(one: Passage, other: Passage, mine: Validity | None = None, theirs: 
 
 def is_one_page(one: Passage, other: Passage) -> bool:
     """Whether two documents are versions of one page: title, department, scope and much of the wording are the same."""
-    if one.document_id == other.document_id or not one.title.strip():
+    if one.document_id == other.document_id:
+        return version_of(one) != version_of(other)
+    if not one.title.strip():
         return False
     if (_title(one), one.department, one.scope) != (_title(other), other.department, other.scope):
         return False
@@ -81,6 +84,11 @@ def _valid(passage: Passage, said: Validity | None) -> Validity:
     return (said or Validity()).within(validity_of(passage))
 
 
+def version_of(passage: Passage) -> tuple[UUID, date | None]:
+    """What tells a passage's document from others, and from its own versions for other days."""
+    return passage.document_id, passage.effective_from
+
+
 def _title(passage: Passage) -> str:
     return normalise(passage.title).lower()
 
@@ -107,9 +115,9 @@ def counterparts_of(quotes: Sequence[Quote], passages: Sequence[Passage]) -> tup
     known = {(quote.passage.chunk_id, quote.text) for quote in quotes}
     found: dict[tuple[object, str], Quote] = {}
     for quote in quotes[:_QUOTES]:
-        for document in dict.fromkeys(passage.document_id for passage in passages):
-            own = [one for one in passages if one.document_id == document and one.is_document]
-            if document == quote.passage.document_id:
+        for document in dict.fromkeys(map(version_of, passages)):
+            own = [one for one in passages if version_of(one) == document and one.is_document]
+            if document == version_of(quote.passage):
                 continue
             for near in _nearest(quote, own):
                 if (key := (near.passage.chunk_id, near.text)) not in known:

@@ -20,6 +20,7 @@ _MARKS = {"pending": ("○", "dim"), "in_progress": ("◐", "cyan"), "completed"
 _OUTCOME_STYLES = {"answered": "green", "chitchat": "green", "failed": "red", "refused": "red", "cancelled": "red"}
 
 _WHY = {"later_version": " (later version)", "validity": " (no longer in force)", "verdict": " (people decided so)"}
+_WHY |= {"starts_later": " (not yet in force)"}
 """What decided between sources when it was not their scores."""
 
 

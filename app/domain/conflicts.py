@@ -17,8 +17,9 @@ from app.domain.principal import Scope
 from app.domain.record import Record
 
 FACTORS = ("domain", "scope", "recency", "relevance")
-Rule = Literal["weighted_scoring", "later_version", "validity", "verdict"]
-"""What decides: the weights, the later version of a page, which validity has ended, or what an administrator said."""
+Rule = Literal["weighted_scoring", "later_version", "validity", "starts_later", "verdict"]
+"""What decides: the weights, the later version of a page, which validity has ended or only begins after the day that is
+asked about, or what an administrator said."""
 SourceKind = Literal["document", "attachment", "web"]
 ConflictType = Literal["superseded_version", "scope", "department", "contradiction", "outdated", "none"]
 _OUT_OF_DOMAIN = 0.5

@@ -14,6 +14,8 @@ from app.domain.record import Address, Record
 
 SourceType = Literal["rag", "log", "math", "mcp", "web", "file"]
 Language = Literal["vi", "en"]
+When = Literal["in_force", "otherwise", "upcoming"]
+"""Which documents are searched: those in force on a day, all others, or only those that begin later."""
 
 
 class Passage(Record):

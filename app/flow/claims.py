@@ -6,13 +6,14 @@ against "14 ngày phép năm"). What else was found beside an answer (`Finding.c
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import date
 from itertools import combinations
 from uuid import UUID
 
 from app import claims
 from app.claims.clashes import clashes
-from app.claims.kinds import ConflictKind, are_as_near, is_one_page, kind_of
-from app.claims.reading import sentences_of
+from app.claims.kinds import ConflictKind, are_as_near, is_one_page, kind_of, version_of
+from app.claims.reading import sentences_of, validity_of
 from app.claims.record import Clash, Text
 from app.claims.sentences import is_other_case, plain_claim
 from app.claims.statements import WORDING
@@ -37,6 +38,16 @@ class Claim:
     def sentence(self) -> str:
         """The sentence as people read it."""
         return self.stated.sentence
+
+    @property
+    def starts(self) -> date:
+        """The first day on which it holds."""
+        return self.stated.validity.begins or validity_of(self.quote.passage).begins or date.min
+
+    def gives(self, other: "Claim") -> str:
+        """The values it gives and the other does not, without their sentence."""
+        own = [amount for amount in self.stated.amounts if amount not in other.stated.amounts]
+        return ", ".join(own or self.stated.amounts)
 
 
 @dataclass(frozen=True)
@@ -84,9 +95,9 @@ def disagreements(findings: tuple[Finding, ...], known: Sequence[Known] = ()) ->
     Which agent was done first changes nothing: findings are held against one another in an order of their own. What
     a person said of two sentences counts before what the rules see in them.
     """
-    found: dict[tuple[frozenset[UUID], str], Disagreement] = {}
+    found: dict[tuple[frozenset[object], str], Disagreement] = {}
     for one, other in combinations(_quoted_texts(findings), 2):
-        documents = frozenset({one.quote.passage.document_id, other.quote.passage.document_id})
+        documents = frozenset(map(version_of, (one.quote.passage, other.quote.passage)))
         if len(documents) == 1 or (one.is_counterpart and other.is_counterpart):
             continue
         for told in _between(one, other, known):

@@ -2,8 +2,9 @@
 
 The formula is `app.domain.conflicts`; weights and rules come from the settings. The higher score holds when the margin
 reaches ``conflict_resolution_threshold``, else both sides are shown. Three conflicts are no matter of weight: the later
-version of a page replaces the earlier one, what has ended gives way to what holds, and what an administrator decided
-about two sentences holds. One record of each is what the trace, the ``conflict_resolved`` event and the ledger tell.
+version of a page replaces the earlier one, what has ended or only begins later gives way to what holds, and what an
+administrator decided about two sentences holds. One record of each is what the trace, the ``conflict_resolved`` event
+and the ledger tell.
 """
 
 import time
@@ -15,7 +16,7 @@ from uuid import UUID
 
 from langgraph.runtime import Runtime
 
-from app.claims.kinds import effective, ended_first
+from app.claims.kinds import ConflictKind, effective, ended_first
 from app.domain.conflicts import Conflict, Known, Rule, Side, Weighing, by_age, by_score, facts_of, normalised
 from app.domain.knowledge import Evidence, Finding, Language, Passage, Quote, evidence_of
 from app.errors import AppError, ErrorCode
@@ -28,7 +29,9 @@ from app.reasoning import AnswerRequest, Reasoner, ResolvedPoint
 _LIKELY = 0.5
 _EQUAL = 0.05
 """Readings whose confidences are this near say the same of their documents."""
-_RULES: dict[str, Rule] = {"later_version": "later_version", "validity_ended": "validity"}
+_RULES: dict[str, Rule] = {
+    "later_version": "later_version", "validity_ended": "validity", "starts_later": "starts_later",
+}  # fmt: skip
 """By the reason of the conflict's type; all others are weighed."""
 
 
@@ -79,8 +82,8 @@ async def weigh(
     the day that was searched; None = today."""
     known = await _known(context, findings, on)
     findings = with_known(findings, known)
-    fallback = fallback_of(context)
-    verdicts = [judge(found, context.limits, fallback) for found in disagreements(findings, known)]
+    fallback, day = fallback_of(context), on or context.asking.today
+    verdicts = [judge(found, context.limits, fallback, day) for found in disagreements(findings, known)]
     settled = await without_losers(
         findings, verdicts, context.ports.reasoner, language, context.limits.min_relevance_score
     )
@@ -165,33 +168,40 @@ def cited(findings: Sequence[Finding], verdicts: Sequence[Verdict] = ()) -> tupl
     return tuple(sorted(best.values(), key=lambda evidence: -evidence.relevance_score))
 
 
-def judge(found: Disagreement, limits: FlowLimits, fallback_departments: AbstractSet[str]) -> Verdict:
+def judge(
+    found: Disagreement, limits: FlowLimits, fallback_departments: AbstractSet[str], day: date = date.max
+) -> Verdict:
     """Weigh both sides; of equal ones the document that took effect later is named first, undecided.
 
     Recency counts from the newer of the two, not from today: an old policy and a still older one differ as much as a
-    new and an old one do. Which side was found first changes nothing.
+    new and an old one do. Which side was found first changes nothing. What begins after `day` holds against
+    nothing that has begun.
     """
     weighing = _weighing(limits)
-    claims = {claim.quote.passage.document_id: claim for claim in (found.one, found.other)}
-    one, other = (weighing.side(side) for side in _sides(found, fallback_departments))
-    ruling, rule = found.ruling, _RULES.get(found.kind.reason, "verdict" if found.ruling else "weighted_scoring")
-    if rule == "weighted_scoring":
+    sides = [weighing.side(side) for side in _sides(found, fallback_departments)]
+    claims = dict(zip(map(by_age, sides), (found.one, found.other), strict=True))
+    upcoming = [side for side in sides if claims[by_age(side)].starts > day]
+    kind = found.kind if len(upcoming) != 1 else ConflictKind("none", "starts_later")
+    (one, other), ruling = sides, found.ruling
+    rule = _RULES.get(kind.reason, "verdict" if ruling else "weighted_scoring")
+    if rule == "starts_later":
+        winner, loser = (other, one) if one in upcoming else (one, other)
+    elif rule == "weighted_scoring":
         winner, loser = by_score(one, other)
     elif rule == "verdict" and ruling:
         winner, loser = (one, other) if one.document_id == ruling.holds else (other, one)
     else:
         winner, loser = sorted((one, other), key=by_age, reverse=True)
-        mine, theirs = claims[winner.document_id], claims[loser.document_id]
+        mine, theirs = claims[by_age(winner)], claims[by_age(loser)]
         if rule == "validity" and ended_first(
             mine.quote.passage, theirs.quote.passage, mine.stated.validity, theirs.stated.validity
         ):
             winner, loser = loser, winner
     conflict = Conflict(
-        subject=claims[winner.document_id].query, winner=winner, loser=loser, conflict_type=found.kind.type,
-        reason=found.kind.reason, rule=rule, weighing=weighing,
-        decided_on=ruling.decided_on if ruling and rule == "verdict" else None,
+        subject=claims[by_age(winner)].query, winner=winner, loser=loser, conflict_type=kind.type, reason=kind.reason,
+        rule=rule, weighing=weighing, decided_on=ruling.decided_on if ruling and rule == "verdict" else None,
     )  # fmt: skip
-    return Verdict(claims[winner.document_id], claims[loser.document_id], conflict)
+    return Verdict(claims[by_age(winner)], claims[by_age(loser)], conflict)
 
 
 def _weighing(limits: FlowLimits) -> Weighing:
@@ -206,7 +216,7 @@ def _sides(found: Disagreement, fallback_departments: AbstractSet[str]) -> list[
     return [
         facts_of(
             passage, effective=effective(passage), recency=recency_of(effective(passage), newest),
-            title=_clean_text(passage.title, passage), claim=_claim_text(claim),
+            title=_clean_text(passage.title, passage), claim=_clean_text(claim.sentence, passage),
             is_general=passage.department in fallback_departments,
         )
         for passage, claim in zip(passages, (found.one, found.other), strict=True)
@@ -264,22 +274,21 @@ def with_winners(finding: Finding, verdicts: Sequence[Verdict], overruled: Abstr
 
 def _can_be_told(verdict: Verdict) -> bool:
     """Whether the answer can name both sides: a rule that only one version has stands against no words."""
-    return bool(verdict.loser.sentence) and (verdict.decided or bool(verdict.winner.sentence))
+    is_alone = verdict.decided and verdict.conflict.rule != "starts_later"
+    return bool(verdict.loser.sentence) and (is_alone or bool(verdict.winner.sentence))
 
 
 def _point(verdict: Verdict, language: Language) -> ResolvedPoint:
     winner, loser = verdict.winner, verdict.loser
+    comes = verdict.conflict.rule == "starts_later"
+    told = (winner.gives(loser), loser.gives(winner)) if comes else (winner.sentence, loser.sentence)
+    mine, theirs = map(_clean_text, told, (winner.quote.passage, loser.quote.passage))
     return ResolvedPoint(
-        subject=winner.query, winner=_claim_text(winner), loser=_claim_text(loser),
+        subject=winner.query, winner=mine, loser=theirs, starts=loser.starts if comes else None,
         winner_title=winner.quote.passage.title, loser_title=loser.quote.passage.title,
         reason=reason_for(verdict.conflict, language), preference=preference_for(verdict.conflict, language),
         decided=verdict.decided,
     )  # fmt: skip
-
-
-def _claim_text(claim: Claim) -> str:
-    """A claim as it is shown."""
-    return _clean_text(claim.sentence, claim.quote.passage)
 
 
 def _clean_text(text: str, passage: Passage) -> str:

@@ -167,6 +167,8 @@ class ResolvedPoint(Record):
     """The reason as the sentence that ``reasoning`` begins with."""
     decided: bool
     """False when the margin was too small: both sides are shown."""
+    starts: date | None = None
+    """From which day on the loser holds, where the winner holds until then: it is told as what comes."""
 
 
 class ComposeRequest(Record):

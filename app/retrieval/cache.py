@@ -12,7 +12,7 @@ from uuid import UUID
 from cachetools import LRUCache, TTLCache
 
 from app.domain.conflicts import Known
-from app.domain.knowledge import SearchResult
+from app.domain.knowledge import SearchResult, When
 from app.domain.principal import Principal
 from app.retrieval.text import TermStatistics
 from app.storage.conflicts import known_contradictions
@@ -63,8 +63,7 @@ class Area:
     departments: tuple[str, ...] | None
     on: date
     with_superseded: bool
-    in_force: bool = True
-    """Otherwise what is not in force on that day."""
+    when: When = "in_force"
 
 
 @dataclass(frozen=True)
@@ -117,13 +116,13 @@ class CorpusView:
     """Remembers counts, each for one set of rights. Safe for concurrent use."""
 
     def __init__(self) -> None:
-        self._visible: LRUCache[tuple[Rights, int, str, date, bool], dict[str, int]] = LRUCache(256)
+        self._visible: LRUCache[tuple[object, ...], dict[str, int]] = LRUCache(256)
         self._words: LRUCache[tuple[Rights, bool, date], _Counted] = LRUCache(64)
         self._words_are_indexed: bool | None = None
 
     async def visible(self, tx: Transaction, state: SearchState, area: Area) -> int:
         """How many chunks of `area` the caller may see."""
-        counts = await self._by_department(tx, state, area.on, with_superseded=area.with_superseded)
+        counts = await self._by_department(tx, state, area.on, area.when, with_superseded=area.with_superseded)
         wanted: Collection[str] = counts if area.departments is None else set(area.departments)
         return sum(count for department, count in counts.items() if department in wanted)
 
@@ -146,13 +145,13 @@ class CorpusView:
         return known.statistics
 
     async def _by_department(
-        self, tx: Transaction, state: SearchState, on: date, *, with_superseded: bool
+        self, tx: Transaction, state: SearchState, on: date, when: When = "in_force", *, with_superseded: bool
     ) -> dict[str, int]:
         if state.corpus_version is None:
-            return await count_visible(tx, state.space, on=on, with_superseded=with_superseded)
-        key = (Rights.of(tx.principal), state.corpus_version, state.space, on, with_superseded)
+            return await count_visible(tx, state.space, on=on, with_superseded=with_superseded, when=when)
+        key = (Rights.of(tx.principal), state.corpus_version, state.space, on, with_superseded, when)
         if (known := self._visible.get(key)) is None:
-            known = await count_visible(tx, state.space, on=on, with_superseded=with_superseded)
+            known = await count_visible(tx, state.space, on=on, with_superseded=with_superseded, when=when)
             self._visible[key] = known
         return known
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import date, tzinfo
 from typing import TypeVar
 
-from app.domain.knowledge import Passage, SearchPlan, SearchResult
+from app.domain.knowledge import Passage, SearchPlan, SearchResult, When
 from app.domain.principal import Principal
 from app.embedding import Embedder, Vectors
 from app.retrieval.cache import Area, CacheKey, CorpusView, ResultCache, Rights
@@ -97,17 +97,17 @@ class Retriever:
         departments: tuple[str, ...] | None,
         limit: int = 8,
         as_of: date | None = None,
-        in_force: bool = True,
+        when: When = "in_force",
     ) -> SearchResult:
         """The passages `principal` may read that bear most on `query`, best first, of those in force today or on
-        `as_of` (or, without `in_force`, of the others); `departments` narrows the search (None = all). Raises
+        `as_of` (or of those that `when` names); `departments` narrows the search (None = all). Raises
         `EmbeddingUnavailable`."""
         started = time.perf_counter()
         asked = (await self._read([query]))[0]
         async with self._database.principal_scope(principal, durable=False) as tx:
             state = await search_state(tx, self._calibration.space)
             chosen = departments and tuple(sorted(departments))
-            area = Area(chosen, as_of or self._day(state), as_of is not None, in_force)
+            area = Area(chosen, as_of or self._day(state), as_of is not None, when)
             key = self._key(principal, state, asked, area, limit)
             if self._results and key and (known := self._results.get(key)):
                 return known.model_copy(update={"query": query})
@@ -115,7 +115,9 @@ class Retriever:
             visible = await self._view.visible(tx, state, area)
             wanted = await self._chunk_query(tx, state, asked, area, visible)
             wanted = wanted._replace(candidates=max(_CANDIDATES, limit), limit=max(_RANKED, limit))
-            wanted, hits = await _find(search_chunks, tx, wanted, visible)
+            wanted, hits = (
+                await _find(search_chunks, tx, wanted, visible) if visible or when == "in_force" else (wanted, [])
+            )
         passages = self._best_passages(hits, asked, limit)
         plan = SearchPlan(
             strategy="ann" if wanted.vector_leg == "ann" else "exact",
@@ -196,7 +198,7 @@ class Retriever:
             limit=2 * _CANDIDATES,
             vector_leg="off" if asked.by_words_alone else vector_leg(visible, state.indexed_chunks, _CANDIDATES),
             word_leg="lookup" if in_shared_lists else "rows",
-            in_force=area.in_force,
+            when=area.when,
         )
 
     def _best_passages(self, hits: Sequence[Hit], asked: _Asked, limit: int) -> tuple[Passage, ...]:

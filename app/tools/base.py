@@ -15,7 +15,7 @@ from uuid import UUID
 
 from pydantic import JsonValue
 
-from app.domain.knowledge import Evidence, Finding, Language, Quote, SearchPlan, SearchResult, SourceType
+from app.domain.knowledge import Evidence, Finding, Language, Quote, SearchPlan, SearchResult, SourceType, When
 from app.domain.principal import Principal, Scope
 from app.domain.record import Record
 from app.embedding import EmbeddingUnavailable
@@ -65,10 +65,9 @@ class Searcher(Protocol):
         departments: tuple[str, ...] | None,
         limit: int = 8,
         as_of: date | None = None,
-        in_force: bool = True,
+        when: When = "in_force",
     ) -> SearchResult:
-        """Passages the principal may read, best first; None = of every department. Without `in_force` those of
-        documents that are not in force."""
+        """Passages the principal may read, best first; None = of every department."""
 
 
 class ToolCall(Record):

@@ -1,7 +1,7 @@
 """`rag_tool`: answer each query from the documents the asker may read."""
 
 from app.claims.kinds import counterparts_of, current_versions
-from app.domain.knowledge import Finding, SearchPlan, SearchResult
+from app.domain.knowledge import Finding, Passage, SearchPlan, SearchResult, When
 from app.reasoning import AnswerRequest, Reasoner
 from app.tools.base import Searcher, ToolCall, ToolResult, outages_as_retry, side_by_side
 
@@ -39,19 +39,26 @@ class RagTool:
         with outages_as_retry("The document search"):
             finding, found = await self._read(call, index, query)
             if (finding.is_closest or not finding.found) and call.as_of is None:
-                other, others = await self._read(call, index, query, in_force=False)
+                other, others = await self._read(call, index, query, when="otherwise")
                 if other.found and other.confidence > finding.confidence:
                     finding, found = other.model_copy(update={"is_closest": True, "not_in_force": True}), others
-        beside = dict.fromkeys((*finding.counterparts, *counterparts_of(finding.quotes, found.passages)))
-        return finding.model_copy(update={"counterparts": tuple(beside)}), found.plan
+            later: tuple[Passage, ...] = ()
+            if finding.found and not finding.not_in_force and call.as_of is None:
+                later = (await self._search(call, query, "upcoming")).passages
+        beside = (*finding.counterparts, *counterparts_of(finding.quotes, found.passages))
+        beside += counterparts_of(finding.quotes, later)
+        return finding.model_copy(update={"counterparts": tuple(dict.fromkeys(beside))}), found.plan
+
+    async def _search(self, call: ToolCall, query: str, when: When) -> SearchResult:
+        return await self._retriever.search(
+            call.principal, query, departments=call.departments or None, limit=PASSAGE_LIMIT, as_of=call.as_of,
+            when=when,
+        )  # fmt: skip
 
     async def _read(
-        self, call: ToolCall, index: int, query: str, *, in_force: bool = True
+        self, call: ToolCall, index: int, query: str, *, when: When = "in_force"
     ) -> tuple[Finding, SearchResult]:
-        found = await self._retriever.search(
-            call.principal, query, departments=call.departments or None, limit=PASSAGE_LIMIT, as_of=call.as_of,
-            in_force=in_force,
-        )  # fmt: skip
+        found = await self._search(call, query, when)
         finding = await self._reasoner.answer(
             AnswerRequest(
                 query=query,

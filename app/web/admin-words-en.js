@@ -32,7 +32,7 @@ export const EN = {
 
   conflictsHint: "What runs of the whole company weighed, newest first, in figures: without questions, quotes, titles or addresses.", noConflicts: "No run has weighed a conflict yet.",
   when: "When", type: "Type", winner: "First", loser: "Second", margin: "Margin", threshold: "Threshold", decision: "Decision", decided: "one chosen", undecided: "both shown",
-  ruleName: { weighted_scoring: "by scores", later_version: "later version", validity: "validity", verdict: "verdict" }, weighAgain: "Weigh again", weighHint: "The weights count relative to their sum. Nothing is stored and no model is asked.",
+  ruleName: { weighted_scoring: "by scores", later_version: "later version", validity: "validity", starts_later: "not yet in force", verdict: "verdict" }, weighAgain: "Weigh again", weighHint: "The weights count relative to their sum. Nothing is stored and no model is asked.",
   weightOf: "Weight of {factor}", before: "In the run", after: "With these weights", winnerChanged: "The other source comes first.", winnerSame: "The same source comes first.", asInRun: "As in the run", noWeight: "At least one weight must be above zero.",
   notYours: "This run was asked by somebody else. Only who asked may weigh it again, because the answer shows question and quotes; these pages show its figures alone.", leftOut: "This one cannot be weighed again: a source of it was deleted, or you may not read it.", ruleStands: "A rule decided this, not the scores: other weights do not overturn it.", side: "Source", score: "Score",
 

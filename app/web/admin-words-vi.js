@@ -32,7 +32,7 @@ export const VI = {
 
   conflictsHint: "Những gì các lượt hỏi của toàn công ty đã cân nhắc, mới nhất trước, chỉ bằng con số: không có câu hỏi, trích dẫn, tên hay địa chỉ.", noConflicts: "Chưa có lượt hỏi nào gặp mâu thuẫn.",
   when: "Lúc", type: "Loại", winner: "Thứ nhất", loser: "Thứ hai", margin: "Chênh", threshold: "Ngưỡng", decision: "Kết quả", decided: "chọn một", undecided: "nêu cả hai",
-  ruleName: { weighted_scoring: "theo điểm", later_version: "bản mới hơn", validity: "hiệu lực", verdict: "quyết định" }, weighAgain: "Cân lại", weighHint: "Các trọng số tính theo tỉ lệ với tổng. Không lưu gì và không hỏi mô hình nào.",
+  ruleName: { weighted_scoring: "theo điểm", later_version: "bản mới hơn", validity: "hiệu lực", starts_later: "chưa có hiệu lực", verdict: "quyết định" }, weighAgain: "Cân lại", weighHint: "Các trọng số tính theo tỉ lệ với tổng. Không lưu gì và không hỏi mô hình nào.",
   weightOf: "Trọng số {factor}", before: "Trong lượt hỏi", after: "Với trọng số này", winnerChanged: "Nguồn kia đứng trước.", winnerSame: "Vẫn nguồn ấy đứng trước.", asInRun: "Như trong lượt hỏi", noWeight: "Ít nhất một trọng số phải lớn hơn không.",
   notYours: "Lượt này do người khác hỏi. Chỉ người hỏi mới cân lại được, vì kết quả cho thấy câu hỏi và trích dẫn; trang này chỉ hiện con số.", leftOut: "Không cân lại được: một nguồn đã bị xoá hoặc bạn không có quyền đọc.", ruleStands: "Điều này do quy tắc quyết định, không do điểm: trọng số khác không làm thay đổi.", side: "Nguồn", score: "Điểm",
 

@@ -236,9 +236,9 @@ class TestPeriods:
 
     async def test_show_only_the_others_where_those_are_wanted(self, retriever: Retriever) -> None:
         query = "ngày nghỉ phép, tuần bốn ngày"
-        others = await retriever.search(LAN, query, departments=None, limit=50, in_force=False)
+        others = await retriever.search(LAN, query, departments=None, limit=50, when="otherwise")
         assert set(documents(others)) == {"leave-2027", "trial"}
-        seen = await retriever.search(JANE, query, departments=None, limit=50, in_force=False)
+        seen = await retriever.search(JANE, query, departments=None, limit=50, when="otherwise")
         assert not {"leave-2024", "leave-2027", "trial"} & set(documents(seen))
 
     async def test_end_with_their_last_day(self, retriever: Retriever) -> None:

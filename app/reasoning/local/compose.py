@@ -3,6 +3,7 @@
 import re
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 
 from app.domain.answer import Outcome
 from app.domain.knowledge import Finding, Language, Quote, without_citations
@@ -12,6 +13,7 @@ from app.reasoning.local.intents import intents_of
 from app.reasoning.local.rendering import further_questions, render
 from app.reasoning.local.terms import bag_of, share_in
 from app.reasoning.local.wording import listed, sentences, shown, titles_of
+from app.text.dates import write_day
 
 _PIECE = re.compile(r"(?:\S+\s*){1,3}")
 _ASKED_SHARE = 0.6
@@ -57,7 +59,7 @@ def composed(request: ComposeRequest) -> Composition:
             confidence=min(_NOT_FOUND_CONFIDENCE, max((f.confidence for f in request.findings), default=0.0)),
             follow_up_questions=(),
         )  # fmt: skip
-    paragraphs = [*_answers(request, told), *_computed(request), *request.refusals, *_conflicts(request)]
+    paragraphs = [*_answers(request, told), *_computed(request), *request.refusals, *dict.fromkeys(_conflicts(request))]
     paragraphs += _gaps(request, told)
     return Composition(
         answer=_uncited(request, "\n\n".join(paragraph for paragraph in paragraphs if paragraph)),
@@ -193,9 +195,13 @@ def _computed(request: ComposeRequest) -> Iterator[str]:
 def _conflicts(request: ComposeRequest) -> Iterator[str]:
     texts = sentences("composed", request.language)
     for point in request.conflicts:
-        yield texts["decided" if point.decided else "undecided"].format(
+        kind, days = "decided" if point.decided else "undecided", dict[str, str]()
+        if point.starts:
+            kind, told = "starts_later", (point.starts - timedelta(days=1), point.starts)
+            days = dict(zip(("until", "since"), (write_day(day, request.language) for day in told), strict=True))
+        yield texts[kind].format(
             winner=point.winner.strip().rstrip("."), loser=point.loser.strip().rstrip("."), reason=point.reason,
-            winner_title=point.winner_title, loser_title=point.loser_title,
+            winner_title=point.winner_title, loser_title=point.loser_title, **days,
         )  # fmt: skip
 
 

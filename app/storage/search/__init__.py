@@ -15,17 +15,18 @@ import asyncpg
 import numpy as np
 import numpy.typing as npt
 
+from app.domain.knowledge import When
 from app.domain.principal import Scope
 from app.storage.database import Transaction
 from app.storage.search.statements import (
     BEFORE_A_WALK,
     CORPUS_VERSION,
-    COUNT_VISIBLE,
     STATE,
     WORDS_ARE_INDEXED,
     Shape,
     VectorLeg,
     WordLeg,
+    count_visible_statement,
     search_statement,
     statistics_statement,
 )
@@ -79,9 +80,8 @@ class ChunkQuery(NamedTuple):
     limit: int
     vector_leg: VectorLeg = "exact"
     word_leg: WordLeg = "rows"
-    in_force: bool = True
-    """Otherwise only documents that are not in force on that day: not yet, or no longer."""
     """``lookup`` only where words are indexed (`words_are_indexed`)."""
+    when: When = "in_force"
 
 
 class Hit(NamedTuple):
@@ -148,10 +148,13 @@ async def count_words(tx: Transaction, *, folded: bool, on: date) -> tuple[int, 
     return row["sampled"], dict(zip(row["words"] or (), row["chunks"] or (), strict=True))
 
 
-async def count_visible(tx: Transaction, space: str, *, on: date, with_superseded: bool) -> dict[str, int]:
+async def count_visible(
+    tx: Transaction, space: str, *, on: date, with_superseded: bool, when: When = "in_force"
+) -> dict[str, int]:
     """How many chunks with a vector in `space` the principal may see, by department."""
     asked = _visibility(tx, None, on, with_superseded=with_superseded)
-    return {row["department"]: row["chunks"] for row in await tx.driver.fetch(COUNT_VISIBLE, *asked, space)}
+    rows = await tx.driver.fetch(count_visible_statement(when), *asked, space)
+    return {row["department"]: row["chunks"] for row in rows}
 
 
 async def search_state(tx: Transaction, space: str) -> SearchState:
@@ -173,7 +176,7 @@ async def corpus_version(tx: Transaction) -> int | None:
 
 def statement(query: ChunkQuery, columns: tuple[str, ...] = Hit._fields) -> str:
     """The text of the search."""
-    shape = Shape(query.vector_leg, query.word_leg, query.is_folded, len(query.vector), query.in_force)
+    shape = Shape(query.vector_leg, query.word_leg, query.is_folded, len(query.vector), query.when)
     return search_statement(shape, columns)
 
 

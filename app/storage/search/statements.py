@@ -3,6 +3,8 @@
 from functools import cache
 from typing import Literal, NamedTuple
 
+from app.domain.knowledge import When
+
 VectorLeg = Literal["exact", "ann", "off"]
 """How the vectors are read: every visible one compared, the tenant's own index walked, or not at all."""
 WordLeg = Literal["lookup", "rows"]
@@ -22,18 +24,19 @@ class Shape(NamedTuple):
     words: WordLeg
     is_folded: bool
     dimensions: int
-    in_force: bool = True
+    when: When = "in_force"
 
 
-def visible(chunk: str, *, in_force: bool = True) -> str:
+def visible(chunk: str, when: When = "in_force") -> str:
     """The permission rule and the period, for a table with a chunk's rights; the row policies say the same again."""
     period = f"""({chunk}.effective_from is null or {chunk}.effective_from <= $5::date)
         and ({chunk}.effective_to is null or {chunk}.effective_to >= $5::date)"""
+    days = {"in_force": period, "otherwise": f"not ({period})", "upcoming": f"{chunk}.effective_from > $5::date"}
     return f"""{chunk}.tenant_id = $1 and {chunk}.scope = any($2::text[])
         and ({chunk}.scope <> 'private' or {chunk}.department = 'general' or {chunk}.department = any($3::text[]))
         and ($4::text[] is null or {chunk}.department = any($4::text[]))
         and ($6::boolean or {chunk}.is_current)
-        and {period if in_force else f"not ({period})"}"""
+        and {days[when]}"""
 
 
 @cache
@@ -64,7 +67,7 @@ by_text as (
         select m.chunk_id, m.document_id, (select sum(a.weight * ts_rank(m.words, a.query)) from asked a) as strength
         from (
             select c.chunk_id, c.document_id, setweight(c.{column}, 'D') as words
-            from chunks c where {visible("c", in_force=shape.in_force)} and {_matches(shape)} limit {MATCHES_RANKED}
+            from chunks c where {visible("c", shape.when)} and {_matches(shape)} limit {MATCHES_RANKED}
         ) as m
         order by strength desc, chunk_id limit $15
     ) as matching
@@ -105,7 +108,7 @@ found as (
 
 
 def _nearest(shape: Shape) -> str:
-    rows = f"from chunk_vectors v where {visible('v', in_force=shape.in_force)} and v.embedding_model = $7"
+    rows = f"from chunk_vectors v where {visible('v', shape.when)} and v.embedding_model = $7"
     match shape.vectors:
         case "exact":
             return f"""
@@ -161,10 +164,13 @@ counted as (
 select (select count(*) from sampled) as sampled, array_agg(word) as words, array_agg(chunks) as chunks from counted"""
 
 
-COUNT_VISIBLE = f"""
-select v.department, count(*) as chunks from chunk_vectors v where {visible("v")} and v.embedding_model = $7
-group by v.department
-"""
+@cache
+def count_visible_statement(when: When) -> str:
+    """How many vectors of a space may be seen, by department."""
+    rows = f"from chunk_vectors v where {visible('v', when)} and v.embedding_model = $7"
+    return f"select v.department, count(*) as chunks {rows} group by v.department"
+
+
 STATE = """
 select corpus_version, coalesce(embedding_space, $2) as space,
     (own_indexes ->> coalesce(embedding_space, $2))::integer as indexed_chunks, time_zone

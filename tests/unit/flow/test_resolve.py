@@ -186,6 +186,21 @@ class TestJudge:
         assert (told.conflict_type, told.rule, told.decided) == ("outdated", "validity", True)
         assert found.winner.sentence == NEW
 
+    @given(st.integers(-400, 400), st.integers(-400, 400), st.sampled_from(["old", "new"]))
+    def test_what_begins_after_the_day_holds_against_nothing_that_has_begun(self, a: int, b: int, same: str) -> None:
+        day = date(2026, 11, 21)
+        one, other = (
+            passage(text, document=document, scope=scope, effective_from=day + timedelta(days=after))
+            for text, document, scope, after in ((OLD, "old", "public", a), (NEW, same, "private", b))
+        )
+        found = disagreements((finding(one, other),))
+        assert len(found) == (same == "new" or a != b), "versions of one document are told apart by their days"
+        for pair in found:
+            told = judge(pair, LIMITS, {"general"}, day)
+            assert (told.conflict.rule == "starts_later") == ((a > 0) != (b > 0))
+            if told.conflict.rule == "starts_later":
+                assert told.decided and told.winner.sentence == (NEW if a > 0 else OLD)
+
     @given(
         st.sampled_from(["public", "internal", "private"]), st.sampled_from(["public", "internal", "private"]),
         st.sampled_from(["hr", "general"]), st.sampled_from(["hr", "general"]), st.floats(0, 1), st.floats(0, 1),

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any, NoReturn
 
-from app.domain.knowledge import Finding, Language, Passage, SearchPlan, SearchResult
+from app.domain.knowledge import Finding, Language, Passage, SearchPlan, SearchResult, When
 from app.domain.plan import Plan
 from app.domain.principal import Principal
 from app.domain.tasks import Message
@@ -125,6 +125,7 @@ class RecordingSearcher:
         self.searched: list[tuple[str, tuple[str, ...] | None, int, date | None]] = []
         self.failure: Exception | None = None
         self.not_in_force: tuple[Passage, ...] = ()
+        self.upcoming: tuple[Passage, ...] = ()
         self._passages = passages or {}
         self._cached = cached
 
@@ -136,19 +137,19 @@ class RecordingSearcher:
         departments: tuple[str, ...] | None,
         limit: int = 8,
         as_of: date | None = None,
-        in_force: bool = True,
+        when: When = "in_force",
     ) -> SearchResult:
         if self.failure:
             raise self.failure
-        if in_force:
+        if when == "in_force":
             self.searched.append((query, departments, limit, as_of))
         plan = SearchPlan(
             strategy="exact", embedding_model="test", legs={"vector": 1.0}, unaccented=False, candidates=1,
             duration_ms=1.0, cached=query in self._cached,
         )  # fmt: skip
-        return SearchResult(
-            query=query, passages=self._passages.get(query, ()) if in_force else self.not_in_force, plan=plan
-        )
+        others = self.not_in_force if when == "otherwise" else self.upcoming
+        passages = self._passages.get(query, ()) if when == "in_force" else others
+        return SearchResult(query=query, passages=passages, plan=plan)
 
 
 SATURDAY = datetime(2026, 11, 21, 9, 30, tzinfo=UTC)

@@ -3,7 +3,7 @@ from datetime import date
 
 import pytest
 
-from app.domain.knowledge import Finding, SearchResult
+from app.domain.knowledge import Finding, SearchResult, When
 from app.domain.principal import Principal
 from app.embedding import EmbeddingUnavailable
 from app.errors import AppError, ErrorCode, ToolRetry
@@ -85,6 +85,20 @@ class TestRagTool:
         [found] = (await tool(searcher)(asked)).findings
         assert not found.found
 
+    async def test_holds_what_begins_later_against_the_answer_and_never_answers_from_it(self) -> None:
+        now, then = (
+            passage(f"Nhân viên có {days} ngày phép năm.", effective_from=date(year, 1, 1))
+            for days, year in (("12", 2026), ("14", 2027))
+        )
+        searcher = RecordingSearcher({"Phép?": (now,)})
+        searcher.upcoming = (then,)
+        [found] = (await tool(searcher)(call("Phép?"))).findings
+        assert [quote.passage for quote in found.quotes] == [now]
+        assert [quote.passage for quote in found.counterparts] == [then], "another version of the same document"
+        asked = call("Phép?").model_copy(update={"as_of": date(2026, 5, 1)})
+        [on_a_day] = (await tool(searcher)(asked)).findings
+        assert on_a_day.counterparts == (), "an answer as of a day speaks of that day alone"
+
     async def test_tells_which_searches_were_remembered(self) -> None:
         result = await tool(RecordingSearcher(cached=frozenset({"a"})))(call("a", "b"))
         assert [plan.cached for plan in result.searches] == [True, False]
@@ -105,10 +119,13 @@ class TestRagTool:
                 departments: tuple[str, ...] | None,
                 limit: int = 8,
                 as_of: date | None = None,
-                in_force: bool = True,
+                when: When = "in_force",
             ) -> SearchResult:
-                await both_inside.wait()
-                return await super().search(principal, query, departments=departments, limit=limit, as_of=as_of)
+                if when == "in_force":
+                    await both_inside.wait()
+                return await super().search(
+                    principal, query, departments=departments, limit=limit, as_of=as_of, when=when
+                )
 
         async with asyncio.timeout(5):
             result = await tool(MeetingSearcher())(call("a", "b"))
