@@ -107,4 +107,4 @@ def _fields(view: DocumentView) -> Iterator[tuple[str, str]]:
         if value not in (None, ""):
             yield name, str(value)
     for note in view.warnings:
-        yield from ((note.code, told) for told in (note.advice, *note.sentences))
+        yield from ((note.code, told) for told in (note.advice, *note.sentences, *map(str, note.proposes.items())))

@@ -53,7 +53,7 @@ async def ingest(
     effective_from: Day = None,
     effective_to: Day = None,
     supersedes: Annotated[str, typer.Option(help="external_id of the document this one replaces.")] = "",
-    authority: Annotated[str, typer.Option()] = "policy",
+    authority: Annotated[str, typer.Option(help="Unset: notice for news and notices, else policy.")] = "",
     external_id: Annotated[str, typer.Option(help="Of a single file; the same one again is a new version.")] = "",
     watch_once: Annotated[bool, typer.Option("--watch-once", help="Bring one folder in step.")] = False,
     allow_retire_all: Annotated[

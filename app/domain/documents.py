@@ -66,6 +66,8 @@ class ParseNote(Record):
     count: int = 1
     sentences: tuple[str, ...] = ()
     """What it is about, as written; only for administrators who may read the document."""
+    proposes: dict[str, tuple[str, str]] = {}
+    """Of fields the text speaks of and the document lacks the value and the sentence; for administrators only."""
 
 
 class DocumentHead(Record):

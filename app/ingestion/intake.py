@@ -11,6 +11,7 @@ from app.domain.documents import DocumentFields, Upload
 from app.domain.knowledge import DocumentDraft
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
+from app.ingestion.effect import is_notice
 from app.ingestion.parsing import FileKind, ParseFailure, sniff
 from app.storage.arrivals import KnownDocument, known_documents, take_up
 from app.storage.database import Transaction
@@ -72,15 +73,9 @@ class Intake:
             return Arrival(document_id, None)
         kind = kind_of(upload)
         version = await take_up(
-            tx,
-            document_id,
-            draft,
-            content_hash=digest,
-            kind=kind.value if kind else FileKind.MARKDOWN.value,
-            file_name=file_name_of(upload.file_name),
-            original=upload.content,
-            task_id=task_id,
-        )
+            tx, document_id, draft, content_hash=digest, kind=kind.value if kind else FileKind.MARKDOWN.value,
+            file_name=file_name_of(upload.file_name), original=upload.content, task_id=task_id,
+        )  # fmt: skip
         # The audit says who brought which version in, and for whom to read.
         details = {"version": version, "department": draft.department, "scope": draft.scope}
         await note(tx, "document_brought_in", str(document_id), details)
@@ -106,6 +101,8 @@ class Intake:
             "created_at": aware(said.created_at or datetime.now(UTC)),
             "text": "" if upload.content is not None else clean(upload.text),
         }
+        if "authority" not in draft and is_notice(draft["title"], draft["url"], name, upload.file_name):
+            draft["authority"] = "notice"
         read = tidy(DocumentDraft.model_validate(draft))
         if read.effective_from and read.effective_to and read.effective_to < read.effective_from:
             raise _rejected("effective_to: must not be before effective_from.")

@@ -50,15 +50,10 @@ class Ingestion(Stages):
     """Brings documents in for a tenant. The principal must be one of its administrators."""
 
     def __init__(
-        self,
-        database: Database,
-        embedder: Embedder,
-        *,
-        parser: Parser | None = None,
-        calibration: Calibration | None = None,
-        examine: Examine = _nothing,
+        self, database: Database, embedder: Embedder, *, parser: Parser | None = None,
+        calibration: Calibration | None = None, examine: Examine = _nothing,
         today: Callable[[tzinfo], date] = today_in,
-    ):
+    ):  # fmt: skip
         """`calibration` says in which space vectors are stored; unset = the one fitted for the embedder's model."""
         passages = Passages(database, embedder, calibration or load_calibration(embedder.model))
         super().__init__(database, passages, parser or Parser(), examine, today)

@@ -17,7 +17,7 @@ from app.domain.documents import DocumentStatus, Progress
 from app.domain.knowledge import DocumentDraft
 from app.domain.principal import Principal
 from app.domain.record import Record
-from app.ingestion import planted
+from app.ingestion import effect, planted
 from app.ingestion.intake import tidy
 from app.ingestion.parsing import ParseFailed, ParseFailure, Parser, WarningCode
 from app.ingestion.passages import Passage, Passages, rows_of
@@ -144,20 +144,25 @@ class Stages:
         return version._replace(draft=draft, **said)
 
     async def _without_planted(self, work: _Work, version: ArrivedVersion) -> ArrivedVersion:
-        """Take planted sentences out of what is searched and quoted, and note them for the administrators."""
+        """Take planted sentences out of what is searched and quoted, and note them for the administrators, with what
+        the text says of the days it holds on and of the document it replaces."""
         draft, embedder = version.draft, self._passages.embedder
         title = await planted.clean(draft.title, (), embedder)
         body = await planted.clean(draft.text, version.pages, embedder)
         found = (*title.planted, *body.planted)
-        if not found:
-            return version
         named = title.text.strip() or draft.external_id
-        before = [one for one in version.warnings if one.code != WarningCode.PLANTED_INSTRUCTIONS]
-        warnings = (*before, planted.note(found))
-        async with self._database.principal_scope(work.principal) as tx:
-            await arrivals.save_warnings(tx, version, named, warnings)
         draft = draft.model_copy(update={"title": named, "text": body.text})
-        return version._replace(draft=draft, pages=body.pages, warnings=warnings)
+        said = await asyncio.to_thread(effect.said_of, draft)
+        if not found and not said:
+            return version
+        codes = (WarningCode.PLANTED_INSTRUCTIONS, WarningCode.SAYS_WHEN_IT_HOLDS)
+        warnings = [one for one in version.warnings if one.code not in codes]
+        async with self._database.principal_scope(work.principal) as tx:
+            told = [value for field, value, _ in said if field == "supersedes"]
+            warnings += effect.notes(said, await documents.named_in(tx, version.document_id, told), draft)
+            warnings += [planted.note(found)] if found else []
+            await arrivals.save_warnings(tx, version, named, warnings)
+        return version._replace(draft=draft, pages=body.pages, warnings=tuple(warnings))
 
     async def _publish(self, work: _Work, version: ArrivedVersion, passages: Sequence[Passage]) -> Published:
         total = len(passages)

@@ -132,16 +132,9 @@ async def known_documents(tx: Transaction, external_ids: list[str], embedding_mo
 
 
 async def take_up(
-    tx: Transaction,
-    document_id: UUID,
-    draft: DocumentDraft,
-    *,
-    content_hash: str,
-    kind: str,
-    file_name: str = "",
-    original: bytes | None = None,
-    task_id: UUID | None = None,
-) -> int:
+    tx: Transaction, document_id: UUID, draft: DocumentDraft, *, content_hash: str, kind: str, file_name: str = "",
+    original: bytes | None = None, task_id: UUID | None = None,
+) -> int:  # fmt: skip
     """Store a new version, and the document when it is the first one; gives the version number.
 
     The document's fields stay as they are until the version is published. The caller holds `changes_one_at_a_time`.
@@ -199,16 +192,9 @@ async def original_of(tx: Transaction, document_id: UUID, version: int) -> tuple
 
 
 async def set_stage(
-    tx: Transaction,
-    document_id: UUID,
-    version: int,
-    stage: DocumentStatus,
-    *,
-    code: str = "",
-    detail: str = "",
-    passages: Sequence[str] | None = None,
-    chunks_embedded: int | None = None,
-) -> bool:
+    tx: Transaction, document_id: UUID, version: int, stage: DocumentStatus, *, code: str = "", detail: str = "",
+    passages: Sequence[str] | None = None, chunks_embedded: int | None = None,
+) -> bool:  # fmt: skip
     """Note the stage of a version and that it is alive; False when it was deleted or is published already.
 
     `passages` are the hashes of what is about to be embedded.
@@ -222,15 +208,9 @@ async def set_stage(
 
 
 async def save_parsed(
-    tx: Transaction,
-    version: ArrivedVersion,
-    draft: DocumentDraft,
-    *,
-    kind: str,
-    pages: tuple[int, ...],
-    warnings: tuple[ParseNote, ...],
-    is_partial: bool,
-) -> None:
+    tx: Transaction, version: ArrivedVersion, draft: DocumentDraft, *, kind: str, pages: tuple[int, ...],
+    warnings: tuple[ParseNote, ...], is_partial: bool,
+) -> None:  # fmt: skip
     """Keep what was read from a file, so that a second attempt need not read it again."""
     await tx.driver.execute(
         _PARSED, tx.tenant_id, version.document_id, version.version, draft.text, _draft_json(draft),

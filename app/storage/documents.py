@@ -25,7 +25,7 @@ select d.document_id, d.external_id, d.title, d.url, d.department, d.scope, d.la
         else '' end as status_detail,
     coalesce(v.kind, '') as kind, coalesce(v.file_name, '') as file_name, coalesce(v.byte_count, 0) as byte_count,
     case when app_is_admin() then coalesce(v.warnings, '[]')
-        else (select coalesce(jsonb_agg(w - 'sentences'), '[]') from jsonb_array_elements(v.warnings) w)
+        else (select coalesce(jsonb_agg(w - 'sentences' - 'proposes'), '[]') from jsonb_array_elements(v.warnings) w)
         end as warnings,
     coalesce(v.chunks_total, 0) as chunks_total,
     coalesce(v.chunks_embedded, 0) as chunks_embedded, v.heartbeat_at,
@@ -37,6 +37,10 @@ left join tasks t on t.tenant_id = v.tenant_id and t.task_id = v.task_id and t.u
 where d.tenant_id = $1 and (app_is_admin() or d.current_version > 0)
 """
 _FIND = f"{_VIEW} and d.document_id = $2"
+_NAMED_IN = """
+select external_id, told from documents, unnest($3::text[]) as told where tenant_id = $1 and document_id <> $2
+    and length(title) > 9 and strpos(lower(told), lower(title)) > 0 order by length(title) desc limit 1
+"""
 _PAGE = f"""
 select * from ({_VIEW}
     and ($2::text is null or d.department = $2)
@@ -171,6 +175,12 @@ async def known(tx: Transaction) -> list[dict[str, Any]]:
         tx.tenant_id,
     )
     return [dict(row) for row in rows]
+
+
+async def named_in(tx: Transaction, document_id: UUID, told: Sequence[str]) -> tuple[str, str] | None:
+    """The external id of the other document that one of some texts names by its whole title, and the text."""
+    row = await tx.driver.fetchrow(_NAMED_IN, tx.tenant_id, document_id, list(told)) if told else None
+    return (row["external_id"], row["told"]) if row else None
 
 
 async def departments(tx: Transaction) -> frozenset[str]:

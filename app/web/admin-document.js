@@ -60,7 +60,7 @@ function factsNode(one) {
   return el("section", { "data-section": "facts" },
     one.status_detail ? el("p", { class: "notice" }, one.status_detail) : null,
     el("dl", { class: "facts" }, facts.map(([name, value]) => el("div", {}, el("dt", {}, name), el("dd", {}, value)))),
-    one.warnings.length ? el("div", { class: "notice" }, el("b", {}, say("warnings")), el("ul", {}, one.warnings.map(({ advice, count, sentences }) => el("li", {}, count > 1 ? `${advice} (${count})` : advice, sentences?.length ? el("ul", {}, sentences.map((sentence) => el("li", {}, el("q", {}, sentence)))) : null)))) : null,
+    one.warnings.length ? el("div", { class: "notice" }, el("b", {}, say("warnings")), el("ul", {}, one.warnings.map(({ advice, count, sentences, proposes }) => el("li", {}, count > 1 ? `${advice} (${count})` : advice, Object.keys(proposes ?? {}).length && el("ul", {}, Object.entries(proposes).map(([field, [value, sentence]]) => el("li", {}, el("b", {}, `${field}: ${value}`), " ", el("q", {}, sentence)))) || null, sentences?.length ? el("ul", {}, sentences.map((sentence) => el("li", {}, el("q", {}, sentence)))) : null)))) : null,
     one.byte_count ? saveNode(one) : null);
 }
 

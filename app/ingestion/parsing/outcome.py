@@ -69,6 +69,7 @@ class WarningCode(StrEnum):
     ATTACHMENTS_NOT_READ = "ATTACHMENTS_NOT_READ"
     PLANTED_INSTRUCTIONS = "PLANTED_INSTRUCTIONS"
     """Sentences that give orders to whatever answers, which were taken out."""
+    SAYS_WHEN_IT_HOLDS = "SAYS_WHEN_IT_HOLDS"
 
 
 PARTIAL = frozenset(

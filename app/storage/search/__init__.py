@@ -21,12 +21,12 @@ from app.storage.database import Transaction
 from app.storage.search.statements import (
     BEFORE_A_WALK,
     CORPUS_VERSION,
+    COUNT_VISIBLE,
     STATE,
     WORDS_ARE_INDEXED,
     Shape,
     VectorLeg,
     WordLeg,
-    count_visible_statement,
     search_statement,
     statistics_statement,
 )
@@ -153,7 +153,7 @@ async def count_visible(
 ) -> dict[str, int]:
     """How many chunks with a vector in `space` the principal may see, by department."""
     asked = _visibility(tx, None, on, with_superseded=with_superseded)
-    rows = await tx.driver.fetch(count_visible_statement(when), *asked, space)
+    rows = await tx.driver.fetch(COUNT_VISIBLE[when], *asked, space)
     return {row["department"]: row["chunks"] for row in rows}
 
 

@@ -1,7 +1,7 @@
 """The text of the search statements. Values are bound parameters always; what varies in the text is chosen here."""
 
 from functools import cache
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from app.domain.knowledge import When
 
@@ -164,13 +164,11 @@ counted as (
 select (select count(*) from sampled) as sampled, array_agg(word) as words, array_agg(chunks) as chunks from counted"""
 
 
-@cache
-def count_visible_statement(when: When) -> str:
-    """How many vectors of a space may be seen, by department."""
-    rows = f"from chunk_vectors v where {visible('v', when)} and v.embedding_model = $7"
-    return f"select v.department, count(*) as chunks {rows} group by v.department"
-
-
+COUNT_VISIBLE = {
+    when: f"select v.department, count(*) as chunks from chunk_vectors v where {visible('v', when)}"
+    " and v.embedding_model = $7 group by v.department"
+    for when in get_args(When)
+}
 STATE = """
 select corpus_version, coalesce(embedding_space, $2) as space,
     (own_indexes ->> coalesce(embedding_space, $2))::integer as indexed_chunks, time_zone
