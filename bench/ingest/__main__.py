@@ -5,7 +5,8 @@ same words with the same code, in one process, and writes the same rows with bar
 document, as the owner, into tables with the same columns and indexes but without row security, triggers and foreign
 keys; it keeps no vectors for the next time, looks nothing up and tells nobody. ``--peer-python`` names the Python of an
 environment with ``langchain-postgres``, which splits and stores the same texts in its own way, without word indexes,
-versions or rights. All take turns; medians of the rounds are printed.
+versions or rights. All take turns; medians of the rounds are printed. At last the bundled documents come in once, with
+the bundled model, and their claims are read: the share of the time is printed beside what it may be.
 """
 
 import argparse
@@ -30,6 +31,7 @@ from app.storage.database import Database, open_driver
 from app.storage.embedded import EmbeddedServer, start_embedded
 from app.storage.migrate import upgrade
 from bench.ingest.corpus import DIMENSIONS, FreeEmbedder, administrator, documents
+from bench.ingest.extraction import extraction
 from bench.ingest.floor import Connection, Floor, binary_jsonb
 
 
@@ -141,10 +143,12 @@ async def measure(server: EmbeddedServer, arguments: argparse.Namespace, out: Co
         rounds = [await bench.round(floor_first=number % 2 == 0) for number in range(arguments.rounds)]
         if peer is not None:
             await peer.aclose()
+        claims = await extraction(database, arguments.seed, arguments.models)
     finally:
         await owner.close()
         await database.dispose()
     report(rounds, arguments.documents, out)
+    out.print(str(claims), highlight=False, soft_wrap=True)
 
 
 def main() -> None:
@@ -153,6 +157,8 @@ def main() -> None:
     parser.add_argument("--documents", type=int, default=300)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--peer-python", help="Python of an environment with langchain-postgres 0.0.19")
+    parser.add_argument("--seed", type=Path, default=Path("seed_data"))
+    parser.add_argument("--models", type=Path, default=Path(".conclave/models"))
     parser.add_argument("--no-fsync", action="store_true", help="let PostgreSQL wait for no disk, on both sides")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="conclave-bench-") as folder:

@@ -31,7 +31,7 @@ ROWS = 3
 OWN: dict[str, tuple[str, str]] = {
     "bench.clauses": ("--ask --companies {companies} {companies}/bank/clauses.jsonl", "answered at all"),
     "bench.hops": ("--rounds 2", "call"),
-    "bench.ingest": ("--documents 2 --rounds 1 --no-fsync", "chunks/s"),
+    "bench.ingest": ("--documents 2 --rounds 1 --no-fsync --seed {seed} --models {models}", "of both (at most 15%)"),
     "bench.logs": ("--lines 1000 --rounds 1", "Execution Time"),
     "bench.outage": ("1", "back to a new task"),
     "bench.quality": ("--data-dir {data} --seed {seed}", "| all |"),
