@@ -58,11 +58,11 @@ class TestOpenRuns:
     async def test_that_end_make_room_and_a_repeated_request_needs_none(self, rooms: Rooms) -> None:
         who, kept = somebody(), new_task("kept")
         run = await rooms.begin(who)
-        how = {"idempotency_key": "again", "request_hash": "same"}
-        await rooms.registry.register_task(who, kept, **how)
+        await rooms.registry.register_task(who, kept, idempotency_key="again", request_hash="same")
         assert await registered(rooms, who, MOST - 2) == [None] * (MOST - 2)
         assert await registered(rooms, who, 1) == [ErrorCode.RATE_LIMITED]
-        assert (await rooms.registry.register_task(who, kept, **how)).task_id == kept.task_id
+        again = await rooms.registry.register_task(who, kept, idempotency_key="again", request_hash="same")
+        assert again.task_id == kept.task_id
         await rooms.complete(run)
         assert sorted(await registered(rooms, who, 2), key=str) == [None, ErrorCode.RATE_LIMITED]
 
