@@ -27,7 +27,7 @@ from tests.acceptance.poisoned import (
     poisoned_documents,
     write_seed,
 )
-from tests.acceptance.poisoned_runs import ASKER, BARE, MARKS, Tally, checked, count, planned, played
+from tests.acceptance.poisoned_runs import ASKER, BARE, MARKS, Run, Tally, checked, count, planned, played
 from tests.acceptance.shown import off_list
 from tests.fakes.house_mind import house_mind, lines_of, stage_of
 from tests.fakes.model_server import (
@@ -111,6 +111,11 @@ def in_mode(house: Services, mode: AnswerMode) -> None:
 MINDS: tuple[Mind, ...] = (obedient_house, unbound_obedient_house)
 
 
+def _degraded(run: Run) -> list[str]:
+    notes: list[str] = run.told.answer["execution_metadata"].get("degraded", [])
+    return notes
+
+
 class TestDocuments:
     @pytest.mark.parametrize("mind", MINDS, ids=["obedient", "unbound"])
     async def test_order_nothing(
@@ -145,7 +150,8 @@ class TestDocuments:
         asked = ChatRequest(query="Còn ở Đà Lạt thì sao?")
         known = [await house.rooms.flow.recall(principal, session, asked) for session in sessions]
         repeated = sum(any(mark in message.content for mark in MARKS) for one in known for message in one.history)
-        assert repeated or mind is unbound_obedient_house, "whose answers are none, so that the documents' words stand"
+        cut = [any(note.startswith("compose: ") for note in _degraded(run)) for run in first]
+        assert repeated or all(cut), "where no answer was cut short some repeat the order"
         questions = [asked.query] * len(documents)
         plans = await planned(house, server, questions, known)
         runs = await played(house, server, mind, questions, plans, sessions=sessions)

@@ -124,10 +124,12 @@ class Judge:
         if not any(map(str.isalnum, bare)) or self._in_code or (_FRAME.search(bare) and not _DIGITS.search(bare)):
             return Judged(without_citations(statement), None)
         named = [self.read[number - 1].passage for number in self._numbers(statement)]
-        said = " ".join(_MARKS.sub(" ", _LIST_MARK.sub("", bare)).split())
-        together, *alone = await self.supporter.supports(said, named or [quote.passage for quote in self.read])
         derived = _derived(bare, self.grounds, self.language)
-        if set(self.grounds.unknown(bare)) - derived or (together < SUPPORTED and not derived):
+        together, alone = 0.0, list[float]()
+        if not (is_unknown := bool(set(self.grounds.unknown(bare)) - derived)):  # else no reading would help
+            said = " ".join(_MARKS.sub(" ", _LIST_MARK.sub("", bare)).split())
+            together, *alone = await self.supporter.supports(said, named or [quote.passage for quote in self.read])
+        if is_unknown or (together < SUPPORTED and not derived):
             if self.is_order(bare):
                 return None
             return Judged(without_citations(statement), Support(statement=bare, kind="unsupported"), together)
