@@ -193,10 +193,13 @@ def paced_mind(asked: Asked) -> Reply:
     reply, stage = house_mind(asked), stage_of(asked)
     if stage == "plan":
         return _with_fewer_agents(asked, reply)
-    slow = _SLOW.search(asked.text)
-    if slow is None or stage != "compose" or not reply.content:
+    if stage != "compose" or not reply.content:
         return reply
-    said = "\n\n".join([reply.content] * _SLOW_SENTENCES)
+    first = reply.content.split("\n\n")[0]  # whole as it stands: what is unsupported would be held and marked
+    slow = _SLOW.search(asked.text)
+    if slow is None:
+        return replace(reply, content=first)
+    said = "\n\n".join([first] * _SLOW_SENTENCES)
     chars = max(1, len(said) // _SLOW_PIECES)
     return replace(reply, content=said, piece_chars=chars, between_seconds=float(slow[1]) / _SLOW_PIECES)
 
