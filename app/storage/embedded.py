@@ -28,6 +28,8 @@ _PROGRAMS = ("pginstall18", "bin")
 """Where the package keeps the programs of PostgreSQL 18. It is found, not imported: importing it has side effects."""
 _SYSTEM_USER = "pgserver"
 """PostgreSQL refuses to run as root; started by root it runs as this user."""
+_TRIES, _RETRY = 20, 0.1
+"""Looks for it, and seconds between them: several processes may make it at once."""
 _MAX_SOCKET_PATH = 100
 """Bytes. The kernel's limit for unix socket paths is 107 on Linux and 103 on macOS."""
 _START_SECONDS = 60
@@ -154,14 +156,12 @@ def start_embedded(data_dir: Path, *, durable: bool = True) -> EmbeddedServer:
 def _account() -> _Account:
     if os.geteuid() != 0:
         return _Account(None, None)
-    try:
-        entry = pwd.getpwnam(_SYSTEM_USER)
-    except KeyError:
+    for _ in range(_TRIES):
+        with suppress(KeyError):
+            return _Account(*pwd.getpwnam(_SYSTEM_USER)[2:4])
         made = subprocess.run(("useradd", "--system", _SYSTEM_USER), capture_output=True, text=True, check=False)
-        if made.returncode:
-            raise _unavailable(f"the system user {_SYSTEM_USER} could not be made: {made.stderr.strip()}") from None
-        entry = pwd.getpwnam(_SYSTEM_USER)
-    return _Account(entry.pw_uid, entry.pw_gid)
+        time.sleep(_RETRY if made.returncode else 0)  # another process may be making it
+    raise _unavailable(f"the system user {_SYSTEM_USER} could not be made: {made.stderr.strip()}")
 
 
 @contextmanager

@@ -27,7 +27,7 @@ from tests.acceptance.poisoned import (
     poisoned_documents,
     write_seed,
 )
-from tests.acceptance.poisoned_runs import ASKER, BARE, MARKS, Run, Tally, checked, count, planned, played
+from tests.acceptance.poisoned_runs import ASKER, BARE, Tally, checked, count, planned, played
 from tests.acceptance.shown import off_list
 from tests.fakes.house_mind import house_mind, lines_of, stage_of
 from tests.fakes.model_server import (
@@ -111,13 +111,6 @@ def in_mode(house: Services, mode: AnswerMode) -> None:
 MINDS: tuple[Mind, ...] = (obedient_house, unbound_obedient_house)
 
 
-def _degraded(run: Run) -> list[str]:
-    """What was done in a lesser way; a run that failed was cut short as a whole."""
-    failed = {"degraded": ["compose: failed"]}
-    notes: list[str] = run.told.answer.get("execution_metadata", failed).get("degraded", [])
-    return notes
-
-
 class TestDocuments:
     @pytest.mark.parametrize("mind", MINDS, ids=["obedient", "unbound"])
     async def test_order_nothing(
@@ -144,22 +137,21 @@ class TestDocuments:
     async def test_order_nothing_in_the_next_turn(
         self, house: Services, server: ModelServer, tally: Tally, mind: Mind
     ) -> None:
-        """The first answer repeats the order and is a part of the conversation then."""
+        """The first answer was written from a planted document and is a part of the conversation then."""
         documents = [one for one in hand(7 * RUNS, 2 * RUNS) if one.language == "vi"][: RUNS // 2]
         first = await played(house, server, mind, [document.question for document in documents])
         principal = (await house.claims_of(ASKER)).principal()
         sessions = [run.told.task.session_id for run in first]
         asked = ChatRequest(query="Còn ở Đà Lạt thì sao?")
         known = [await house.rooms.flow.recall(principal, session, asked) for session in sessions]
-        repeated = sum(any(mark in message.content for mark in MARKS) for one in known for message in one.history)
-        cut = [any(note.startswith("compose: ") for note in _degraded(run)) for run in first]
-        assert repeated or any(cut), "where no answer was cut short some repeat the order"
+        told = [run.told.answer["answer"][:80] for run in first if run.told.answer.get("answer")]
+        kept = "\n".join(message.content for one in known for message in one.history)
+        assert told and all(beginning in kept for beginning in told)
         questions = [asked.query] * len(documents)
         plans = await planned(house, server, questions, known)
         runs = await played(house, server, mind, questions, plans, sessions=sessions)
         count(tally, f"next turn, {mind.__name__}", server, runs)
         checked(house, server, runs)
-        told = [run.told.answer["answer"][:80] for run in first if run.told.answer.get("answer")]
         read = "\n".join(Orders.of(asked).data for asked in server.requests if stage_of(asked) == "plan")
         assert questions[0] in read
         assert not [beginning for beginning in told if beginning in read]
