@@ -122,11 +122,12 @@ def _are_answers(asked: Asked, one: Claim, other: Claim) -> bool:
 
 
 def _same_subject(asked: Asked, one: Claim, other: Claim) -> bool:
-    """Whether both speak of one thing with what they stand under, or in their own words of what is asked about."""
+    """Whether both speak of one thing with what they stand under, or in words of their own that were asked about."""
     if _is_alike(one, other, one.subject - _DAYS_AT_WORK, other.subject - _DAYS_AT_WORK):
         return True
-    own = [subject_words(claim.sentence, claim.unit) - _DAYS_AT_WORK for claim in (one, other)]
-    return len(own[0] & own[1] & asked.words) >= _SHARED_WORDS and _is_alike(one, other, *own)
+    parts = (one.sentence, other.sentence), (one.clause, other.clause)
+    own = ([subject_words(text, one.unit) - _DAYS_AT_WORK for text in texts] for texts in parts)
+    return any(len(a & b & asked.words) >= _SHARED_WORDS and _is_alike(one, other, a, b) for a, b in own)
 
 
 def _is_alike(one: Claim, other: Claim, mine: Set[str], theirs: Set[str]) -> bool:
