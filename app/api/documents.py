@@ -24,8 +24,11 @@ from app.errors import AppError, ErrorCode, describe_validation
 from app.ingestion.intake import document_id_of, external_id_of
 
 router = APIRouter(prefix="/documents", tags=["documents"])
-_MAX_FIELDS = 20
-_COMPARED_AT_ONCE = 50
+findings = APIRouter(prefix="/contradictions", tags=["documents"])
+_MAX_FIELDS, _COMPARED_AT_ONCE = 20, 50
+Filter = Annotated[HealthFilter, Depends()]
+Cursor = Annotated[str | None, Query(max_length=300)]
+Limit = Annotated[int, Query(ge=1, le=200)]
 _NOT_FOUND: dict[int | str, dict[str, Any]] = {404: {"model": Problem}}
 
 
@@ -66,8 +69,9 @@ class TextDocumentBody(DocumentBody):
 
 
 class FindingBody(Ruling):
-    """What is said of a finding: a verdict to ``decide``, a person to ``assign``, else a note alone."""
+    """What is done about a finding: a verdict to ``decide``, a person to ``assign``, else a note alone."""
 
+    act: FindingAct
     note: Text = Field("", max_length=2_000)
 
 
@@ -147,7 +151,7 @@ async def listing(
     services: Services,
     department: Annotated[str | None, Query(max_length=64)] = None,
     status: DocumentStatus | None = None,
-    cursor: Annotated[str | None, Query(max_length=200)] = None,
+    cursor: Cursor = None,
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
 ) -> DocumentPage:
     """Last changed first, a page at a time. Administrators see every document of the company, with its stage."""
@@ -160,29 +164,31 @@ async def listing(
 
 @router.get("/health", summary="Contradictions, duplicates, stale documents", responses={403: {"model": Problem}})
 async def health(
-    caller: Caller,
-    services: Services,
-    wanted: Annotated[HealthFilter, Depends()],
-    cursor: Annotated[str | None, Query(max_length=300)] = None,
-    limit: Annotated[int, Query(ge=1, le=200)] = 50,
+    caller: Caller, services: Services, by: Filter, cursor: Cursor = None, limit: Limit = 50
 ) -> HealthReport:
     """What an administrator should look at, gravest first, each with advice in both languages; or with ``status``, what
     was decided or dismissed. Documents that nobody with these rights has compared yet are compared now, some at a
     time."""
     if cursor is None:
         await services.health.catch_up(caller, limit=_COMPARED_AT_ONCE)
-    return await services.health.report(caller, wanted, limit=limit, cursor=cursor)
+    return await services.health.report(caller, by, limit=limit, cursor=cursor)
 
 
-@router.post(
-    "/health/{finding_id}/{act}",
-    summary="Assign, decide, dismiss or reopen a finding",
+@findings.get("", summary="Contradictions between documents", responses={403: {"model": Problem}})
+async def contradictions(caller: Caller, services: Services, by: Filter, cursor: Cursor = None) -> HealthReport:
+    """The report of ``/documents/health`` for contradictions alone, fifty a page."""
+    return await health(caller, services, by.model_copy(update={"kind": "contradiction"}), cursor, 50)
+
+
+@findings.patch(
+    "/{finding_id}",
+    summary="Assign, decide, dismiss or reopen a contradiction or duplicate",
     responses={code: {"model": Problem} for code in (403, 404, 409, 422)},
 )
-async def act_on(finding_id: UUID, act: FindingAct, body: FindingBody, caller: Caller, services: Services) -> Handling:
+async def act_on(finding_id: UUID, body: FindingBody, caller: Caller, services: Services) -> Handling:
     """A person's verdict decides answers, and no later examination overrules it; it lapses when one of the sentences
     changes. Every act stands in the audit."""
-    return await services.health.act(caller, finding_id, act, body)
+    return await services.health.act(caller, finding_id, body.act, Ruling(**body.model_dump(exclude={"act"})))
 
 
 @router.get("/{document_id}", summary="A document and its stage", responses=_NOT_FOUND)
@@ -244,9 +250,8 @@ def _task(caller: Principal, task_id: UUID, document_id: UUID) -> NewTask:
 
 
 def _hash_of(upload: Upload) -> str:
-    described = upload.model_dump_json(exclude={"content"})
     content = hashlib.sha256(upload.content or b"").hexdigest()
-    return hashlib.sha256(f"{content} {described}".encode()).hexdigest()
+    return hashlib.sha256(f"{content} {upload.model_dump_json(exclude={'content'})}".encode()).hexdigest()
 
 
 async def _upload_of(request: Request) -> Upload:

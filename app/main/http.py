@@ -60,8 +60,7 @@ _VERSION_1 = "/api/v1"
 _NATIVE = (
     *(one.router for one in (chat, tasks, conflicts, sessions, search, documents, files)),
     *(one.router for one in (administration, agents, signin)),
-    tasks.performance_router,
-    sessions.people,
+    *(tasks.performance_router, sessions.people, documents.findings),
 )
 _GRACEFUL_SECONDS = 2
 """For requests on the private socket that still run at shutdown."""

@@ -28,8 +28,7 @@ _PROGRAMS = ("pginstall18", "bin")
 """Where the package keeps the programs of PostgreSQL 18. It is found, not imported: importing it has side effects."""
 _SYSTEM_USER = "pgserver"
 """PostgreSQL refuses to run as root; started by root it runs as this user."""
-_TRIES, _RETRY = 20, 0.1
-"""Looks for it, and seconds between them: several processes may make it at once."""
+_TRIES, _RETRY = 20, 0.1  # looks for it, and seconds between them: several processes may make it at once
 _MAX_SOCKET_PATH = 100
 """Bytes. The kernel's limit for unix socket paths is 107 on Linux and 103 on macOS."""
 _START_SECONDS = 60

@@ -37,8 +37,8 @@ async def ids(admin: Client) -> AsyncIterator[dict[str, str]]:
 
 
 async def listed(http: Client, ids: dict[str, str], **asked: Any) -> dict[str, Any]:
-    params = {"document_id": ids["locker-fee"], "kind": "contradiction", **asked}
-    answer = await http.get("/documents/health", params=params)
+    params = {"document_id": ids["locker-fee"], **asked}
+    answer = await http.get("/contradictions", params=params)
     assert answer.status_code == 200, answer.text
     found: dict[str, Any] = answer.json()
     return found
@@ -52,29 +52,29 @@ async def finding_of(http: Client, ids: dict[str, str]) -> str:
 
 class TestWorkingTheList:
     async def test_goes_from_open_to_decided_to_open(self, admin: Client, ids: dict[str, str]) -> None:
-        where = f"/documents/health/{await finding_of(admin, ids)}"
+        where = f"/contradictions/{await finding_of(admin, ids)}"
         who = next(str(one.principal.user_id) for one in SEED_USERS if one.name == "admin" and one.tenant == "acme")
-        assert (await admin.post(f"{where}/assign", json={"assignee": who})).json()["assignee"] == who
+        assert (await admin.patch(where, json={"act": "assign", "assignee": who})).json()["assignee"] == who
         assert len((await listed(admin, ids, assignee=who))["items"]) == 1
-        said = {"verdict": "holds", "holds": ids["locker-rules"], "note": "agreed in May"}
-        told = (await admin.post(f"{where}/decide", json=said)).json()
+        said = {"act": "decide", "verdict": "holds", "holds": ids["locker-rules"], "note": "agreed in May"}
+        told = (await admin.patch(where, json=said)).json()
         assert (told["status"], told["judge"], told["holds"]) == ("decided", "person", ids["locker-rules"])
         assert (told["decided_by"], told["assignee"], told["note"]) == (who, who, "agreed in May")
         assert (await listed(admin, ids))["items"] == []
         decided = await listed(admin, ids, status="decided")
         assert [one["handling"] for one in decided["items"]] == [told]
         assert (decided["counts"], decided["statuses"]) == ({"contradiction": 1}, {"decided": 1})
-        again = (await admin.post(f"{where}/reopen", json={})).json()
+        again = (await admin.patch(where, json={"act": "reopen"})).json()
         assert (again["status"], again["earlier"]["verdict"]) == ("open", "holds")
-        assert (await admin.post(f"{where}/dismiss", json={"note": "old"})).json()["status"] == "dismissed"
+        assert (await admin.patch(where, json={"act": "dismiss", "note": "old"})).json()["status"] == "dismissed"
         for act in ("assigned", "decided", "reopened", "dismissed"):
             audit = (await admin.get("/admin/audit", params={"action": f"finding_{act}"})).json()["entries"]
             assert where.endswith(audit[0]["target"]) and "agreed" not in str(audit), act
 
     async def test_one_click_replaces_the_other_document(self, admin: Client, ids: dict[str, str]) -> None:
-        where = f"/documents/health/{await finding_of(admin, ids)}"
-        said = {"verdict": "holds", "holds": ids["locker-rules"], "supersedes": True}
-        assert (await admin.post(f"{where}/decide", json=said)).status_code == 200
+        where = f"/contradictions/{await finding_of(admin, ids)}"
+        said = {"act": "decide", "verdict": "holds", "holds": ids["locker-rules"], "supersedes": True}
+        assert (await admin.patch(where, json=said)).status_code == 200
         view = (await admin.get(f"/documents/{ids['locker-rules']}")).json()
         assert view["supersedes"] == "locker-fee"
 
@@ -84,24 +84,24 @@ class TestWorkingTheList:
         one, other = await finding_of(admin, ids), client_of("globex/admin")
         lan = client_of("acme/lan")
         cases: list[tuple[Client, str, dict[str, Any], int, str]] = [
-            (lan, f"{one}/dismiss", {}, 403, "PERMISSION_DENIED"),
-            (other, f"{one}/dismiss", {}, 404, "NOT_FOUND"),
-            (admin, f"{uuid4()}/dismiss", {}, 404, "NOT_FOUND"),
-            (admin, "x/dismiss", {}, 422, "PAYLOAD_INVALID"),
-            (admin, f"{one}/forget", {}, 422, "PAYLOAD_INVALID"),
-            (admin, f"{one}/decide", {"verdict": "maybe"}, 422, "PAYLOAD_INVALID"),
-            (admin, f"{one}/decide", {"verdict": "holds", "winner": "A"}, 422, "PAYLOAD_INVALID"),
-            (admin, f"{one}/dismiss", {"note": "\x00"}, 422, "PAYLOAD_INVALID"),
-            (admin, f"{one}/dismiss", {"note": "x" * 2_001}, 422, "PAYLOAD_INVALID"),
-            (admin, f"{one}/decide", {}, 422, "VALIDATION_FAILED"),
-            (admin, f"{one}/decide", {"verdict": "holds"}, 422, "VALIDATION_FAILED"),
-            (admin, f"{one}/decide", {"verdict": "holds", "holds": str(uuid4())}, 422, "VALIDATION_FAILED"),
-            (admin, f"{one}/reopen", {}, 409, "VALIDATION_FAILED"),
+            (lan, one, {"act": "dismiss"}, 403, "PERMISSION_DENIED"),
+            (other, one, {"act": "dismiss"}, 404, "NOT_FOUND"),
+            (admin, str(uuid4()), {"act": "dismiss"}, 404, "NOT_FOUND"),
+            (admin, "x", {"act": "dismiss"}, 422, "PAYLOAD_INVALID"),
+            (admin, one, {"act": "forget"}, 422, "PAYLOAD_INVALID"),
+            (admin, one, {"act": "decide", "verdict": "maybe"}, 422, "PAYLOAD_INVALID"),
+            (admin, one, {"act": "decide", "verdict": "holds", "winner": "A"}, 422, "PAYLOAD_INVALID"),
+            (admin, one, {"act": "dismiss", "note": "\x00"}, 422, "PAYLOAD_INVALID"),
+            (admin, one, {"act": "dismiss", "note": "x" * 2_001}, 422, "PAYLOAD_INVALID"),
+            (admin, one, {"act": "decide"}, 422, "VALIDATION_FAILED"),
+            (admin, one, {"act": "decide", "verdict": "holds"}, 422, "VALIDATION_FAILED"),
+            (admin, one, {"act": "decide", "verdict": "holds", "holds": str(uuid4())}, 422, "VALIDATION_FAILED"),
+            (admin, one, {"act": "reopen"}, 409, "VALIDATION_FAILED"),
         ]
         for http, path, body, status, code in cases:
             with subtests.test(path=path, body=body):
-                answer = await http.post(f"/documents/health/{path}", json=body)
+                answer = await http.patch(f"/contradictions/{path}", json=body)
                 assert (answer.status_code, answer.json()["code"]) == (status, code), answer.text
         for params in ({"status": "gone"}, {"kind": "x"}, {"assignee": "x"}, {"department": "\x00"}):
             with subtests.test(params=params):
-                assert (await admin.get("/documents/health", params=params)).status_code == 422
+                assert (await admin.get("/contradictions", params=params)).status_code == 422
