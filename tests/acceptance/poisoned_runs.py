@@ -95,13 +95,13 @@ async def planned(
 async def played(
     house: Services, server: ModelServer, mind: Mind, questions: Sequence[str],
     plans: Sequence[Plan | ChitchatPlan] = (), *, asker: str = ASKER, sessions: Sequence[Any] = (),
-    files: Sequence[str] = (),
+    files: Sequence[str] = (), histories: Sequence[Any] = (),
 ) -> list[Run]:  # fmt: skip
-    """Each question with `mind`; the calls of these runs stay on record."""
+    """Each question with `mind`, in its session, beside its file or after its history; the calls stay on record."""
     server.forget()
     server.respond = mind
     bodies = [{"session_id": session} for session in sessions] or [{"files": [file]} for file in files]
-    bodies = bodies or [{}] * len(questions)
+    bodies = bodies or [{"history_chat": history} for history in histories] or [{}] * len(questions)
     asked = zip(questions, bodies, strict=True)
     told = await side_by_side(ask(house, asker, question, **body) for question, body in asked)
     return [Run(*run) for run in zip_longest(questions, told, plans)]

@@ -7,6 +7,7 @@ played, each in one mode; `make chaos` asks for every document in every mode.
 import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -155,6 +156,25 @@ class TestDocuments:
         read = "\n".join(Orders.of(asked).data for asked in server.requests if stage_of(asked) == "plan")
         assert questions[0] in read
         assert not [beginning for beginning in told if beginning in read]
+
+    @pytest.mark.parametrize("mind", MINDS, ids=["obedient", "unbound"])
+    async def test_order_nothing_in_a_conversation_that_was_brought_along(
+        self, house: Services, server: ModelServer, tally: Tally, mind: Mind
+    ) -> None:
+        """An answer of before repeats the whole planted text, order and all."""
+        documents = [one for one in hand(7 * RUNS, 2 * RUNS) if one.language == "vi"][: RUNS // 2]
+        turns = [(("user", one.question), ("assistant", one.text)) for one in documents]
+        histories = [[{"role": role, "content": content} for role, content in turn] for turn in turns]
+        question = "Còn ở Đà Lạt thì sao?"
+        principal = (await house.claims_of(ASKER)).principal()
+        asked = [ChatRequest(query=question, history_chat=history) for history in histories]
+        known = [await house.rooms.flow.recall(principal, uuid4(), one) for one in asked]
+        assert all(one.mark in repr(own.history) for one, own in zip(documents, known, strict=True))
+        questions = [question] * len(documents)
+        plans = await planned(house, server, questions, known)
+        runs = await played(house, server, mind, questions, plans, histories=histories)
+        count(tally, f"conversation brought along, {mind.__name__}", server, runs)
+        checked(house, server, runs)
 
 
 class TestQuestions:
