@@ -151,7 +151,7 @@ async def listing(
     services: Services,
     department: Annotated[str | None, Query(max_length=64)] = None,
     status: DocumentStatus | None = None,
-    cursor: Cursor = None,
+    cursor: Annotated[str | None, Query(max_length=200)] = None,
     limit: Annotated[int, Query(ge=1, le=100)] = 20,
 ) -> DocumentPage:
     """Last changed first, a page at a time. Administrators see every document of the company, with its stage."""
