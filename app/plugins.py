@@ -16,9 +16,10 @@ from typing import Any, Generic, TypeVar
 from app.errors import AppError, ErrorCode
 
 TOOLS, FACES, PARSERS, COMMANDS = "conclave.tools", "conclave.faces", "conclave.parsers", "conclave.commands"
-SERVERS, QUESTIONS, ARGUMENTS = "conclave.mcp_servers", "conclave.questions", "conclave.arguments"
-"""A server file is a `Path`; a reader of questions takes one and gives what a tool is to reckon, or None; one of
-arguments, named as the tool is, gives the tool's."""
+SERVERS, QUESTIONS = "conclave.mcp_servers", "conclave.questions"
+"""A server file is a `Path`; a reader of questions takes one and gives what a tool is to reckon, or None."""
+ARGUMENTS, WANTED = "conclave.arguments", "conclave.wanted"
+"""Named as a tool is: what gives its arguments for a question, and what says whether a question asks for it."""
 PluginT = TypeVar("PluginT")
 _PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 

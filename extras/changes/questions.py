@@ -1,7 +1,7 @@
 """What a question for changes asks of the tool, where no model reads it."""
 
 from app.reasoning import Arguments
-from app.reasoning.local.changes import changes_asked
+from extras.changes.asked import changes_asked
 
 
 def changes_arguments(query: str) -> Arguments:

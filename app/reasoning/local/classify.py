@@ -7,13 +7,13 @@ from datetime import date, timedelta
 from typing import NamedTuple
 
 from app.domain.knowledge import Language
+from app.domain.plan import CHANGES_TOOL
 from app.domain.tasks import Message
 from app.embedding import Embedder
 from app.reasoning import AgentOffer, AsOf, Classification
-from app.reasoning.local.changes import asks_changes
 from app.reasoning.local.chitchat import Talk, is_remark, reply, spelt_talk, talk_in
 from app.reasoning.local.follow_up import own_words, resolve, standing_question
-from app.reasoning.local.intents import Intent, intents_of, sub_queries_of
+from app.reasoning.local.intents import Intent, intents_of, sub_queries_of, wants_tool
 from app.reasoning.local.sums import reckoning_asked, sums_in
 from app.reasoning.local.terms import Part
 from app.reasoning.local.wording import alternatives, spelt_out, tidy
@@ -142,7 +142,12 @@ def as_of_in(query: str, today: date) -> AsOf | None:
     """
     text = normalise(query[:_MAX_CHARS])
     placed = _placed(text, today)
-    if placed is None or not _is_of_rules(placed, today) or asks_changes(text) or intents_of(text) & _OTHER_WORK:
+    if (
+        placed is None
+        or not _is_of_rules(placed, today)
+        or wants_tool(CHANGES_TOOL, text)
+        or intents_of(text) & _OTHER_WORK
+    ):
         return None
     return _as_of(placed, text, today)
 
@@ -160,7 +165,7 @@ def moved_to(text: str, standing: str, today: date) -> tuple[str, AsOf] | None:
     earlier = as_of_in(standing, today)
     question = without(standing, earlier) if earlier else standing
     names_a_time = bool(dates_in(normalise(question), today) or _YEAR.search(question))
-    if names_a_time or intents_of(question) & _OTHER_WORK or asks_changes(question):
+    if names_a_time or intents_of(question) & _OTHER_WORK or wants_tool(CHANGES_TOOL, question):
         return None
     return question, found
 

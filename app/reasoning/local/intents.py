@@ -2,14 +2,15 @@
 calculating, comparing, summarising, reading logs."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Literal
 
 from app.domain.knowledge import Language
-from app.domain.plan import FILES_TOOL, LOG_TOOL, TRANSCRIPT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
+from app.domain.plan import CHANGES_TOOL, FILES_TOOL, LOG_TOOL, TRANSCRIPT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
+from app.plugins import WANTED, entries_of
 from app.reasoning import AgentOffer
-from app.reasoning.local.changes import asks_changes
 from app.reasoning.local.numbers import amounts_in
 from app.reasoning.local.sums import reckoning_asked
 from app.reasoning.local.terms import Part, bag_of
@@ -40,11 +41,22 @@ def intents_of(query: str) -> frozenset[Intent]:
     bare = fold(normalise(query)).lower()
     checks: tuple[tuple[Intent, bool], ...] = (
         ("calculation", _wants_calculation(query, bare)),
-        ("comparison", compares(query) and not asks_changes(query)),
+        ("comparison", compares(query) and not wants_tool(CHANGES_TOOL, query)),
         ("summary", bool(_SUMMARISE.search(bare))),
         ("log", wants_log(query)),
     )
     return frozenset(intent for intent, wanted in checks if wanted)
+
+
+def wants_tool(tool: str, query: str) -> bool:
+    """Whether the query's own words ask for what `tool` does; False for tools nobody plugged a reader in for."""
+    wanted = _readers().get(tool)
+    return wanted is not None and wanted(query)
+
+
+@cache
+def _readers() -> Mapping[str, Callable[[str], bool]]:
+    return {LOG_TOOL: wants_log, **{entry.name: entry.load() for entry in entries_of(WANTED)}}
 
 
 def wants_log(query: str) -> bool:

@@ -1,7 +1,7 @@
 """Planning: which agents are asked what, with which tools, in which tiers."""
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import reduce
 from operator import or_
 from typing import NamedTuple
@@ -24,8 +24,7 @@ from app.domain.plan import (
     answers_a_query,
 )
 from app.reasoning import AgentOffer, Assignment, PlanRequest, Probe, Review
-from app.reasoning.local.changes import asks_changes
-from app.reasoning.local.intents import Intent, intents_of, tool_for, wants_log
+from app.reasoning.local.intents import Intent, intents_of, tool_for, wants_tool
 from app.reasoning.local.routing import Router
 from app.reasoning.local.sums import reckoning_asked
 from app.reasoning.local.terms import EMPTY, bag_of, share_in
@@ -138,10 +137,10 @@ def _assigned_tool(assignment: Assignment, query: str, request: PlanRequest) -> 
     """
     able = [tool for tool in assignment.tools if answers_a_query(tool) and tool != RAG_TOOL]
     if not able or (
-        RAG_TOOL in assignment.tools and len(able) == 1 and able[0] in _MEANT and not _MEANT[able[0]](query)
+        RAG_TOOL in assignment.tools and len(able) == 1 and able[0] in _MEANT and not wants_tool(able[0], query)
     ):
         return ""
-    if CHANGES_TOOL in able and asks_changes(query):
+    if CHANGES_TOOL in able and wants_tool(CHANGES_TOOL, query):
         return CHANGES_TOOL
     own = [offer for offer in request.agents if offer.name == assignment.agent]
     choice = tool_for(query, own, files=request.files)
@@ -150,7 +149,7 @@ def _assigned_tool(assignment: Assignment, query: str, request: PlanRequest) -> 
     return "" if RAG_TOOL in assignment.tools and len(assignment.queries) > 1 and len(able) == 1 else able[0]
 
 
-_MEANT: Mapping[str, Callable[[str], bool]] = {LOG_TOOL: wants_log, CHANGES_TOOL: asks_changes}
+_MEANT = (LOG_TOOL, CHANGES_TOOL)
 """Tools whose need the question's own words tell."""
 
 
@@ -183,7 +182,7 @@ def _readers(names: Sequence[str], offers: Sequence[AgentOffer]) -> list[str]:
 def _comparers(query: str, names: Sequence[str], offers: Sequence[AgentOffer]) -> list[str]:
     """Who lays versions of documents side by side, where the query asks what changed: the routed agents and the one for
     everything else; any that can where none of those can. What has ended shows in no probe."""
-    if not asks_changes(query):
+    if not wants_tool(CHANGES_TOOL, query):
         return []
     able = [offer for offer in offers if CHANGES_TOOL in offer.tools]
     routed = [name for name in names if any(offer.name == name for offer in able)]

@@ -9,14 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.reasoning.local.changes import asks_changes, changes_asked
 from app.reasoning.local.classify import as_of_in
 from app.reasoning.local.intents import intents_of
 from app.text.language import fold
+from extras.changes.asked import asks_changes, changes_asked
 from extras.changes.questions import changes_arguments
 
-SEED = Path(__file__).parents[4] / "seed_data"
-EVAL = Path(__file__).parents[5] / "shared" / "eval"
+SEED = Path(__file__).parents[3] / "seed_data"
+EVAL = Path(__file__).parents[4] / "shared" / "eval"
 TODAY = date(2026, 11, 22)
 ASKED = [
     ("Quy định nghỉ phép có gì thay đổi từ 1/1/2025?", "Quy định nghỉ phép", "since", "2025-01-01/2025-01-01"),

@@ -21,20 +21,21 @@ Relation = Literal["since", "against", "during"]
 _MAX_CHARS = 2_000
 _ANY_DAY = date(2000, 1, 1)
 """Times without a year are told by their words, so it does not matter what today is."""
-_PLAIN = re.compile(rf"\b(?:{alternatives('changes.plain')})(?!\w)")
+_PLAIN = re.compile(rf"\b(?:{alternatives('changes.plain', __package__)})(?!\w)")
 """Ask what changed whatever they stand beside."""
-_OPEN = re.compile(rf"\b(?:{alternatives('changes.open')})(?!\w)")
+_OPEN = re.compile(rf"\b(?:{alternatives('changes.open', __package__)})(?!\w)")
 """May ask how something is done as well; a rule or a time beside them tells."""
-_AROUND = tuple(re.compile(pattern) for pattern in lines("changes.around"))
+_AROUND = tuple(re.compile(pattern) for pattern in lines("changes.around", __package__))
 """The same with the subject in their middle: “how has … changed”."""
 _RULE = re.compile(rf"\b(?:{alternatives('as_of.rule')})\b")
 _BEFORE_TIME = re.compile(
-    rf"(?:(?P<against>\b(?:{alternatives('changes.against')}))|(?P<since>\b(?:{alternatives('changes.since')}))|"
+    rf"(?:(?P<against>\b(?:{alternatives('changes.against', __package__)}))|"
+    rf"(?P<since>\b(?:{alternatives('changes.since', __package__)}))|"
     r"(?P<during>\b(?:trong|vao|in|during|for|of)))?(?: (?:ngay|thang|nam|thoi diem|the))*\s*$"
 )
 _YEAR = re.compile(r"(?<!\d)(?:19|20)\d\d(?!\d)")
-_EDGE = re.compile(rf"^(?:[\s,.;:?!–-]|(?:{alternatives('changes.edge_before')})(?!\w))+")
-_EDGE_AFTER = re.compile(rf"(?:[\s,.;:?!–-]|\b(?:{alternatives('changes.edge_after')}))+$")
+_EDGE = re.compile(rf"^(?:[\s,.;:?!–-]|(?:{alternatives('changes.edge_before', __package__)})(?!\w))+")
+_EDGE_AFTER = re.compile(rf"(?:[\s,.;:?!–-]|\b(?:{alternatives('changes.edge_after', __package__)}))+$")
 
 
 @dataclass(frozen=True, slots=True)
