@@ -215,6 +215,8 @@ class Settings(BaseSettings):
     trusted_link_hosts: frozenset[str] = frozenset()
     """Hosts whose links may stand in an answer when a document names them (``.company.com`` = every host below it);
     hosts of the cited documents themselves always may."""
+    metrics_token: SecretStr = SecretStr("")
+    """Who reads ``/metrics`` brings it as a bearer token; empty = it is served to this machine alone."""
     log_level: str = "INFO"
     """``DEBUG``, ``INFO``, ``WARNING`` or ``ERROR``."""
 

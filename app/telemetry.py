@@ -8,6 +8,7 @@ quote what somebody wrote. Every room logs through ``structlog.get_logger(__name
 import logging
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, MutableMapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -139,8 +140,15 @@ def counting_cache_use() -> Iterator[CacheUse]:
         _cache_use.reset(token)
 
 
-def count_lookups(hits: int, lookups: int = 1) -> None:
-    """A cache was asked for `lookups` things and had `hits` of them."""
+TALLY: Counter[tuple[str, str]] = Counter()
+"""What was looked up in this process, by cache and result, for its figures; both are names of our own."""
+
+
+def count_lookups(hits: int, lookups: int = 1, cache: str = "") -> None:
+    """A cache was asked for `lookups` things and had `hits` of them; without its name another process counts it."""
+    if cache:
+        TALLY[cache, "hit"] += hits
+        TALLY[cache, "miss"] += lookups - hits
     if use := _cache_use.get():
         use.lookups += lookups
         use.hits += hits

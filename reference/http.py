@@ -12,8 +12,8 @@ from reference import schema
 from reference.markdown import code, paragraphs, prose, table, whole
 
 _LEAD = (
-    "Everything but `/live`, `/ready`, the pages and the demo sign-in needs `Authorization: Bearer TOKEN`; who asks, "
-    "and what that person may read, comes from the token alone. A running service describes itself at "
+    "Everything but `/live`, `/ready`, `/metrics`, the pages and the demo sign-in needs `Authorization: Bearer TOKEN`; "
+    "who asks, and what that person may read, comes from the token alone. A running service describes itself at "
     "`/openapi.json`, and `/docs` shows the same with examples. Any operation may be refused with one of the [error "
     "codes](errors.md), which is not repeated below. Streams send [events](events.md); named shapes have [a page of "
     "their own](http-shapes.md). MCP is spoken at `/mcp`, see [MCP](../mcp.md#conclave-as-a-server)."

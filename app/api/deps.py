@@ -20,6 +20,7 @@ from app.ingestion.catalogue import Catalogue
 from app.ingestion.health import Health
 from app.ingestion.pipeline import Ingestion
 from app.journal import Journal
+from app.operations.metrics import Metrics
 from app.retrieval.search import Retriever
 from app.sessions.session import SessionStore
 from app.storage.database import Database
@@ -71,6 +72,7 @@ class AppServices:
     """Evaluations kept on this machine that an administrator may see, newest first."""
     limits: Limits
     now: Callable[[], datetime]
+    metrics: Metrics
     readiness: Callable[[], Awaitable[Mapping[str, bool]]]
     """Named checks of `/ready`; does I/O."""
 

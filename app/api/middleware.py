@@ -55,9 +55,10 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True)
 class RequestMiddleware:
-    """Gives the request an id, adds the security headers, logs one line, and turns unknown errors into a 500."""
+    """Gives the request an id and the security headers, logs and observes it, and turns unknown errors into a 500."""
 
     app: ASGIApp
+    observe: Callable[[str, str, int | None, float], object] = lambda *_: None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request; other scopes (lifespan) pass."""
@@ -78,7 +79,13 @@ class RequestMiddleware:
                 if answer.status is None:
                     await problem(ErrorCode.INTERNAL, _MISTAKE, 500)(scope, receive, answer.send)
             finally:
-                _log_request(scope, answer.status, started)
+                self._tell(scope, answer.status, time.perf_counter() - started)
+
+    def _tell(self, scope: Scope, status: int | None, seconds: float) -> None:
+        method, route, elapsed_ms = scope["method"], _route_of(scope), round(seconds * 1000)
+        self.observe(method, route, status, seconds)
+        log = _log.debug if route in ("/live", "/ready", "/metrics") else _log.info
+        log("request", method=method, route=route, status=status, duration_ms=elapsed_ms)
 
 
 @dataclass
@@ -287,14 +294,7 @@ def _replay(body: bytes, receive: Receive) -> Receive:
 
 def _route_of(scope: Scope) -> str:
     """The route's template, with the prefix of the version it was included under."""
-    path = getattr(scope.get("route"), "path", None)
-    if path is None:
+    if (path := getattr(scope.get("route"), "path", None)) is None:
         return "unknown"
     is_native = scope["path"].startswith("/api/v1/") and not path.startswith("/api/v1/")
     return f"/api/v1{path}" if is_native else str(path)
-
-
-def _log_request(scope: Scope, status: int | None, started: float) -> None:
-    elapsed_ms = round((time.perf_counter() - started) * 1000)
-    log = _log.debug if _route_of(scope) in ("/live", "/ready") else _log.info
-    log("request", method=scope["method"], route=_route_of(scope), status=status, duration_ms=elapsed_ms)

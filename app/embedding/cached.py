@@ -41,7 +41,7 @@ class CachedEmbedder:
         keys = [(normalise(restored(text)), self.model) for text in texts]
         found = {key: row for key in keys if (row := self._rows.get(key)) is not None}
         missing = [key for key in dict.fromkeys(keys) if key not in found]
-        count_lookups(sum(key in found for key in keys), len(keys))
+        count_lookups(sum(key in found for key in keys), len(keys), "vectors")
         if missing:
             rows = await _counting_outages(self._inner.embed_queries([text for text, _ in missing]))
             found.update(zip(missing, rows, strict=True))

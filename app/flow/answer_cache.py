@@ -69,7 +69,7 @@ AnswerCache = TTLCache[AnswerKey, CachedAnswer]
 def look_up(memory: AnswerCache, key: AnswerKey) -> CachedAnswer | None:
     """Find an answer; counted as a lookup of the run."""
     found = memory.get(key)
-    count_lookups(found is not None)
+    count_lookups(found is not None, cache="answers")
     return found
 
 

@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 from urllib.parse import unquote
 
 import uvicorn
@@ -29,6 +30,7 @@ from app.api import (
     conflicts,
     documents,
     files,
+    metrics,
     operations,
     search,
     sessions,
@@ -107,6 +109,10 @@ def create_app(
         found: Principal = await app.state.services.authenticator.authenticate(authorization)
         return found
 
+    def observe(*seen: Any) -> None:
+        if (opened := getattr(app.state, "services", None)) is not None:
+            opened.metrics.observe_request(*seen)
+
     app = FastAPI(
         title="Conclave",
         version=__version__,
@@ -117,7 +123,7 @@ def create_app(
         redirect_slashes=False,
         middleware=[
             Middleware(RefusalMiddleware, faces=faces),
-            Middleware(RequestMiddleware),
+            Middleware(RequestMiddleware, observe=observe),
             Middleware(AuthenticationMiddleware, authenticate=authenticate, roots=roots),
             _body_limits(settings, faces),
         ],
@@ -126,6 +132,7 @@ def create_app(
         app.state.services = services.rooms
     install_problem_handlers(app)
     app.include_router(operations.router)
+    app.include_router(metrics.router)
     app.router.routes.extend(operations.PAGES)
     app.include_router(_version_1())
     for face in faces:

@@ -46,8 +46,9 @@ from app.main.identity import dev_login, key_source, trusted_hosts
 from app.main.seeding import SeedReport, Seen, plant_once, plant_seed, retell_logs
 from app.main.storage import Readiness, Storage
 from app.main.working import Balancing, worker_of
+from app.operations.metrics import CountedLedger, Metrics
 from app.reasoning import Reasoner
-from app.reasoning.budget import Ledger, StoredLedger
+from app.reasoning.budget import Ledger
 from app.reasoning.llm import Ladder, ModelReasoner
 from app.reasoning.local import LocalReasoner
 from app.reasoning.local.intents import needs_steps
@@ -208,7 +209,8 @@ class Services:
         hosts = trusted_hosts(settings)
         runner = StepRunner(registry, toolbox, reasoner, now, trusted_link_hosts=hosts)
         corpus = Corpus(self.database, calibration.space)
-        ledger = StoredLedger(self.database, spending_limits(settings)) if settings.has_model else Ledger()
+        metrics = self._open_metrics(registry)
+        ledger = CountedLedger(self.database, spending_limits(settings), metrics) if settings.has_model else Ledger()
         clock = TenantClock(self.database)
         dispatch = Dispatch(agents, runner, RemoteSteps(registry.steps, bus, now).run)
         ports = Ports(registry, memory, clock, retriever, corpus, reasoner, agents, dispatch, ledger, now)
@@ -237,11 +239,18 @@ class Services:
             oversight=Oversight(self.database, registry, is_priced=settings.has_prices),
             evaluations=ReportStore(settings.data_dir / REPORTS_FOLDER).runs,
             limits=Limits(**{one.name: getattr(settings, one.name) for one in fields(Limits)}),
+            metrics=metrics,
             readiness=Readiness(self.storage, lambda: self.embedder.dimensions > 0, self._is_worker_well),
             now=now,
         )
         steps = StepService(runner, registry.steps, ledger)
         self.worker = worker_of(settings, self.database, self.rooms, self.ingestion, steps, self._queues)
+
+    def _open_metrics(self, registry: TaskRegistry) -> Metrics:
+        metrics = Metrics(self.database, self.settings.metrics_token.get_secret_value())
+        registry.on_end = metrics.observe_end
+        self._stack.callback(asyncio.create_task(metrics.watch_loop()).cancel)
+        return metrics
 
     def _is_worker_well(self) -> bool | None:
         return self.worker.is_well if self._is_working else None

@@ -90,7 +90,7 @@ class ResultCache:
     def get(self, key: CacheKey) -> SearchResult | None:
         """The result, marked as cached."""
         found = self._entries.get(key)
-        count_lookups(found is not None)
+        count_lookups(found is not None, cache="searches")
         return found and found.model_copy(update={"plan": found.plan.model_copy(update={"cached": True})})
 
     def put(self, key: CacheKey, result: SearchResult) -> None:

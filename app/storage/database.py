@@ -9,6 +9,7 @@ Values for jsonb go in through `dump`: it refuses NUL, lone surrogates and NaN, 
 import asyncio
 import json
 import re
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
@@ -112,6 +113,7 @@ class Database:
         self._url = url
         self._pool = pool
         self._closing: asyncio.Future[None] | None = None
+        self._acquires, self._wait_seconds = 0, 0.0
 
     @classmethod
     async def connect(cls, url: str, *, pool_size: int = 10) -> "Database":
@@ -161,6 +163,11 @@ class Database:
             detail = f"The database role {role} {problem}: row-level security would not hold. Use the app role."
             raise AppError(ErrorCode.DATABASE_UNSAFE, detail, status=503)
 
+    @property
+    def pool_use(self) -> tuple[int, int, int, float]:
+        """Connections open and idle now; how often one was taken, and the seconds that took in all."""
+        return self._pool.get_size(), self._pool.get_idle_size(), self._acquires, self._wait_seconds
+
     async def open_driver_pool(self, size: int) -> "asyncpg.Pool[asyncpg.Record]":
         """A pool of bare asyncpg connections of the same role, for the job queue; close it before `dispose`."""
         try:
@@ -177,10 +184,13 @@ class Database:
 
     @asynccontextmanager
     async def _begun(self) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
+        started = time.perf_counter()
         try:
             driver: Any = await self._pool.acquire(timeout=_POOL_WAIT_SECONDS)
         except _LOSSES as error:
             raise _away(error) from error
+        finally:
+            self._acquires, self._wait_seconds = self._acquires + 1, self._wait_seconds + time.perf_counter() - started
         try:
             await driver.execute("begin")
             yield driver

@@ -50,6 +50,8 @@ class TaskRegistry:
         self.lease_seconds = lease_seconds
         self.max_redispatches = max_redispatches
         self._most_open_runs = most_open_runs
+        self.on_end: Callable[[TaskRun, TaskStatus, Mapping[str, Any]], object] = lambda *_: None
+        """Is told of every run that was ended here."""
 
     async def register_task(
         self,
@@ -216,6 +218,7 @@ class TaskRegistry:
             await conclude_run(tx, task.session_id, task.task_id, run.attempt, ended)
 
         await run.writer.end(event, conclude, ended)
+        self.on_end(run, status, metadata or {})
 
     async def cancel(self, principal: Principal, task_id: UUID, reason: str = OWNER_STOPPED) -> Task:
         """Stop the run a task belongs to. Idempotent. Raises `AppError` (404) for unknown and foreign ids alike, also

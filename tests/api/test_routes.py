@@ -17,6 +17,7 @@ from app.settings import Settings
 PUBLIC = {
     ("get", "/live"),
     ("get", "/ready"),
+    ("get", "/metrics"),
     ("get", "/api/v1/auth/dev"),
     ("post", "/api/v1/auth/dev"),
     ("get", "/.well-known/agent-card.json"),

@@ -30,6 +30,7 @@ from app.storage.search.statements import (
     search_statement,
     statistics_statement,
 )
+from app.telemetry import TALLY
 from app.text.dates import HOME
 
 _EF_SEARCH = 200
@@ -135,6 +136,7 @@ async def search_departments(tx: Transaction, query: ChunkQuery) -> list[Departm
 
 
 async def _found(tx: Transaction, query: ChunkQuery, columns: tuple[str, ...]) -> "list[asyncpg.Record]":
+    TALLY["search_vectors", query.vector_leg] += 1
     if query.vector_leg == "ann":
         await tx.driver.fetchval(BEFORE_A_WALK, str(_EF_SEARCH), str(_MAX_SCAN_TUPLES))
     return await tx.driver.fetch(statement(query, columns), *arguments(tx, query))
