@@ -50,6 +50,7 @@ PLACES = {
     "db": Place("database", "db_commands", "The database's schema."),
     "documents": Place("documents", "document_commands", "Documents of a tenant: look at them, delete them."),
     "mcp": Place("mcp", "mcp_commands", "MCP servers and their approved tools."),
+    "model": Place("models", "model_commands", "Models of this machine: pull, use and check them."),
     "eval": Place("evaluation", "eval_commands", "How good the answers are."),
 }  # fmt: skip
 
