@@ -123,6 +123,8 @@ class Settings(BaseSettings):
     """What ``aud`` of a token must be."""
     auth_token_max_seconds: int = Field(86_400, ge=60)
     """From issue to expiry; tokens that live longer are refused."""
+    auth_key_max_days: int = Field(365, ge=1, le=3_650)
+    """No key of a program is made for longer."""
     auth_provider_makes_users: bool = False
     """Whether people whom nobody added come in with what their tokens say; else they are refused."""
     auth_dev_login: bool = True

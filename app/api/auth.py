@@ -1,4 +1,4 @@
-"""Who is calling: a bearer token becomes a `Principal`, here and nowhere else.
+"""Who is calling: a bearer token or a key becomes a `Principal`, here and nowhere else.
 
 Two kinds of tokens: HS256 with this service's own secret, or RS256/ES256 with the keys of a configured JWKS address.
 The algorithm and the address come from the settings, never from a token; of a token's header only ``kid`` is read.
@@ -19,6 +19,8 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 
 from app.domain.principal import SCOPES, Principal, tenant_id_of, user_id_of
 from app.errors import AppError, ErrorCode
+from app.identity.keys import KEY_MARK, ApiKeys
+from app.storage.keys import KeyRights
 
 MAX_TOKEN_CHARS = 8_192
 LEEWAY_SECONDS = 10
@@ -170,18 +172,34 @@ class Authenticator:
     max_seconds: int
     """No token lives longer."""
     known: Known = field(default_factory=known_people)
+    api_keys: ApiKeys | None = None
+    """None = keys of programs are taken for bad tokens."""
 
     async def authenticate(self, authorization: str | None) -> Principal:
-        """The caller behind an ``Authorization`` header, with those rights of the token that the person still has.
-        Raises `AppError` UNAUTHENTICATED for anything but a good token; the reasons are not told apart to the
+        """The caller behind an ``Authorization`` header, with those rights of the token or key that the user still
+        has. Raises `AppError` UNAUTHENTICATED for anything but a good one; the reasons are not told apart to the
         caller."""
-        principal = (await self._verified(bearer_token(authorization))).principal()
+        token = bearer_token(authorization)
+        if self.api_keys is not None and token.startswith(KEY_MARK):
+            if (caller := await self.api_keys.caller(token, self._today)) is None:
+                raise unauthenticated()
+            return caller
+        principal = (await self._verified(token)).principal()
+        today = await self._today(principal)
+        return principal if today is None else principal.limited_to(today)
+
+    async def key_behind(self, authorization: str | None) -> KeyRights | None:
+        """The key a caller came with; None = a token, or the private socket."""
+        token = (authorization or "").partition(" ")[2]
+        return None if self.api_keys is None else await self.api_keys.rights_of(token)
+
+    async def _today(self, principal: Principal) -> Principal | None:
         whose = principal.tenant_id, principal.user_id
         try:
-            today = self.known[whose]
+            return self.known[whose]
         except KeyError:
             today = self.known[whose] = await self.rights_today(principal)
-        return principal if today is None else principal.limited_to(today)
+            return today
 
     async def _verified(self, token: str) -> Claims:
         try:

@@ -77,7 +77,9 @@ class AppServices:
     """Named checks of `/ready`; does I/O."""
 
 
-_bearer = HTTPBearer(auto_error=False, bearerFormat="JWT", description="A token of this service or of your provider.")
+_bearer = HTTPBearer(
+    auto_error=False, bearerFormat="JWT", description="A token or key of this service, or a token of your provider."
+)
 
 
 def services_of(request: Request) -> AppServices:

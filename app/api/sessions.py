@@ -12,7 +12,6 @@ from app.api.schemas import Problem, View
 from app.domain.tasks import Session
 
 router = APIRouter(prefix="/sessions", tags=["sessions"])
-people = APIRouter(prefix="/users", tags=["sessions"])
 
 
 class MessageView(View):
@@ -79,22 +78,6 @@ async def session(session_id: UUID, caller: Caller, services: Services) -> Sessi
 async def erase(session_id: UUID, caller: Caller, services: Services) -> None:
     """Deletes the conversation with its runs, their journals, its summary and everything remembered of it."""
     await services.sessions.delete(caller, session_id)
-
-
-class ErasedView(View):
-    """What was erased of a person."""
-
-    conversations: int
-    files: int
-    remaining: int
-    """Rows with words of theirs that are left: 0."""
-
-
-@people.delete("/{user_id}/data", summary="Erase a person's data", responses={403: {"model": Problem}})
-async def erase_person(user_id: UUID, caller: Caller, services: Services) -> ErasedView:
-    """Deletes every conversation and attached file of yourself, or as an administrator of anybody of your company. A
-    run going on is lost. What they cost and did stays in the records, without a word of theirs."""
-    return ErasedView.model_validate((await services.sessions.erase(caller, user_id))._asdict())
 
 
 def _view(found: Session, *, with_messages: bool) -> SessionView:

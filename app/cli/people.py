@@ -11,7 +11,7 @@ from app.domain.principal import GENERAL, tenant_id_of, user_id_of
 from app.errors import AppError, ErrorCode
 from app.main.identity import shared_secret, sign_token
 from app.settings import Settings
-from app.storage import tenants
+from app.storage import people, tenants
 from app.text.dates import HOME, zone_named
 
 tenant_commands = typer.Typer(no_args_is_help=True, help="Tenants.")
@@ -82,7 +82,7 @@ async def user_disable(
     tenant, _, name = user.partition("/")
     tenant_id = tenant_id_of(tenant)
     async with opened_storage() as storage, (await storage.open_operator()).operator_scope() as tx:
-        if not await tenants.shut_out(tx, tenant_id, user_id_of(tenant_id, name), out=not undo):
+        if not await people.shut_out(tx, tenant_id, user_id_of(tenant_id, name), out=not undo):
             raise AppError(ErrorCode.NOT_FOUND, f"There is no user {user[:100]!r}; write tenant/user.", status=404)
     return OK
 

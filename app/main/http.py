@@ -30,12 +30,14 @@ from app.api import (
     conflicts,
     documents,
     files,
+    keys,
     metrics,
     operations,
     search,
     sessions,
     signin,
     tasks,
+    users,
 )
 from app.api.auth import Claims
 from app.api.middleware import (
@@ -61,8 +63,8 @@ _DESCRIPTION = (
 _VERSION_1 = "/api/v1"
 _NATIVE = (
     *(one.router for one in (chat, tasks, conflicts, sessions, search, documents, files)),
-    *(one.router for one in (administration, agents, signin)),
-    *(tasks.performance_router, sessions.people, documents.findings),
+    *(one.router for one in (administration, agents, signin, keys, users)),
+    *(tasks.performance_router, documents.findings),
 )
 _GRACEFUL_SECONDS = 2
 """For requests on the private socket that still run at shutdown."""

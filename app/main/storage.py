@@ -12,6 +12,7 @@ import structlog
 from app.api.auth import Authenticator, Claims, KeySource, unauthenticated
 from app.domain.principal import GENERAL, SCOPES, Principal, tenant_id_of, user_id_of
 from app.errors import AppError, ErrorCode
+from app.identity.keys import ApiKeys
 from app.ingestion.seed import read_demo
 from app.settings import Settings
 from app.storage import migrate, tenants
@@ -80,9 +81,11 @@ class Storage:
         return operator
 
     def authenticator(self, keys: KeySource) -> Authenticator:
-        """Checks tokens by these keys, the settings, and what `users` says."""
+        """Checks tokens by these keys, the settings, and what `users` says; and keys of programs."""
         own = self.settings
-        return Authenticator(keys, own.auth_issuer, own.auth_audience, self.rights_today, own.auth_token_max_seconds)
+        api_keys = ApiKeys(self.database, own.auth_key_max_days)
+        longest = own.auth_token_max_seconds
+        return Authenticator(keys, own.auth_issuer, own.auth_audience, self.rights_today, longest, api_keys=api_keys)
 
     async def rights_today(self, principal: Principal) -> Principal | None:
         """What `users` gives the caller now; None = whatever the token says.

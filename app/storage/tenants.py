@@ -126,16 +126,6 @@ async def add_user(
     return user
 
 
-async def shut_out(tx: Transaction | OperatorTransaction, tenant_id: UUID, user_id: UUID, *, out: bool) -> bool:
-    """Refuse a person whatever token is brought, or no longer; False when there is no such person."""
-    found = await tx.driver.fetchval(
-        "update users set disabled_at = case when $3 then coalesce(disabled_at, now()) end"
-        " where tenant_id = $1 and user_id = $2 returning true",
-        tenant_id, user_id, out,
-    )  # fmt: skip
-    return found is not None
-
-
 async def users(tx: Transaction | OperatorTransaction, tenant_id: UUID) -> list[User]:
     """The people of a tenant, by name; none of another tenant's."""
     rows = await tx.driver.fetch(f"select {_SEEN} from users where tenant_id = $1 order by name", tenant_id)

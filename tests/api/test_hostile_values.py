@@ -124,6 +124,11 @@ BODIES: list[tuple[str, str, Any]] = [
         "weights": {"domain": 1, "scope": 1, "recency": 1, "relevance": 1}, "threshold": 0.5,
     }),
     ("POST", "/api/v1/auth/dev", {"user": "acme/lan"}),
+    ("POST", "/api/v1/keys", {
+        "name": "x", "user": "admin", "scopes": ["public"], "departments": ["hr"], "roles": ["admin"],
+        "expires_in_days": 1,
+    }),
+    ("POST", f"/api/v1/keys/{ID}/rotate", {"grace_seconds": 1}),
     ("POST", "/api/v1/logs", [{
         "logged_at": "2026-01-01T00:00:00Z", "source": "a", "level": "INFO", "message": "x", "department": "hr",
     }]),

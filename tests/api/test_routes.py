@@ -24,7 +24,7 @@ PUBLIC = {
 }
 """Everything that asks for no token (demo users bring a key); a new route is closed unless added here on purpose."""
 SMALL_DISK_BYTES = 3 * Settings.model_fields["min_free_bytes"].default // 2
-IDS = re.compile(r"{(task|session|document|file)_id}")
+IDS = re.compile(r"{(task|session|document|file|key)_id}")
 PAGES = (
     "/",
     "/docs",
@@ -78,6 +78,10 @@ class TestEveryRoute:
             ("get", "/api/v1/sessions/{session_id}"),
             ("delete", "/api/v1/sessions/{session_id}"),
             ("delete", "/api/v1/users/{user_id}/data"),
+            ("get", "/api/v1/keys"),
+            ("post", "/api/v1/keys"),
+            ("post", "/api/v1/keys/{key_id}/rotate"),
+            ("delete", "/api/v1/keys/{key_id}"),
             ("get", "/api/v1/agents"),
             ("post", "/api/v1/files"),
             ("get", "/api/v1/files"),
@@ -138,7 +142,7 @@ class TestEveryRoute:
         self, openapi: dict[str, Any], address: str, client_of: Callable[[str], httpx.AsyncClient], user: str
     ) -> None:
         http, with_ids = client_of(user), [(method, path) for method, path in routes(openapi) if IDS.search(path)]
-        assert len(with_ids) == 17
+        assert len(with_ids) == 19
         for method, path in with_ids:
             body = {"patch": {"scope": "public"}, "put": {"rating": 1}}.get(method)
             body = {"approved": True} if path.endswith("/approve") else body

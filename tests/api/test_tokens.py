@@ -13,7 +13,7 @@ from app.domain.principal import Principal, tenant_id_of, user_id_of
 from app.errors import AppError, ErrorCode
 from app.main import Services
 from app.main.identity import sign_token
-from app.storage import tenants
+from app.storage import people, tenants
 from app.storage.database import Database
 from tests.api.conftest import SECRET
 from tests.unit.api.test_auth import FORGED
@@ -98,7 +98,7 @@ class Desk:
 
     async def shut_out(self, name: str, *, out: bool = True) -> None:
         async with self.operator.operator_scope() as tx:
-            assert await tenants.shut_out(tx, ACME, user_id_of(ACME, name), out=out)
+            assert await people.shut_out(tx, ACME, user_id_of(ACME, name), out=out)
 
     def token(self, name: str) -> str:
         claims = Claims(

@@ -57,7 +57,7 @@ KEYS = {
     "agent_contexts": "context_data ->> 'key'", "semantic_vectors": "content", "conflicts": "topic",
     "feedback": "correction", "idempotency_keys": "key", "audit": "target", "embedding_cache": "content_hash",
     "users": "user_id", "tenants": "tenant_id", "model_calls": "call_id", "model_usage": "subject",
-    "attachments": "file_id", "handoffs": "task_order", "deep_states": "state",
+    "attachments": "file_id", "api_keys": "key_id", "handoffs": "task_order", "deep_states": "state",
 }  # fmt: skip
 """An expression that tells the rows of a table apart."""
 
@@ -221,6 +221,13 @@ async def _write_personal(superuser: "asyncpg.Connection[asyncpg.Record]", world
             "name, department, departments, scopes) values ($1, $2, $3, 'hr', '{hr}', '{public}')",
             who.user_id,
             (who.name,),
+        ),
+        (
+            "api_keys",
+            "key_id, name, prefix, hash, scopes, departments, roles, expires_at, created_by) values"
+            " ($1, $2, $3, '', 'cvk_', sha256($4::text::bytea), '{public}', '{hr}', '{}', now() + '1 day', $2)",
+            task_id,
+            (task_id, text),
         ),
     )
     for table, rest, key, values in statements:

@@ -54,7 +54,7 @@ OWNERS: dict[str, set[str]] = {
     "charset_normalizer": {"ingestion"},
     "anyio": {"api", "client", "tools"},
     "numpy": {"embedding", "evaluation", "retrieval", "reasoning", "storage", "ingestion", "text"},
-    "cachetools": {"embedding", "retrieval", "api", "flow", "reasoning"},
+    "cachetools": {"embedding", "retrieval", "api", "flow", "reasoning", "identity"},
     "pydantic": {"*"},
 }
 MODULE_LINES, FUNCTION_LINES = 300, 60

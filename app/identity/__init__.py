@@ -1,0 +1,1 @@
+"""Who there is and how programs come in: people and keys of a tenant."""
