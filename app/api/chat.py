@@ -7,6 +7,7 @@ from fastapi import APIRouter, Header, Request
 from starlette.responses import JSONResponse, Response
 
 from app.api.deps import Caller, Services, check_question
+from app.api.history import OriginOfCall
 from app.api.runs import as_asked, start_run, wait_for_end
 from app.api.schemas import EXAMPLES, ChatBody, PlanView, Problem, WaitingView
 from app.api.sse import EventStream, JournalStream
@@ -46,11 +47,12 @@ def _example(name: str) -> dict[str, Any]:
     },
 )
 async def chat(
-    body: ChatBody, caller: Caller, services: Services, request: Request, idempotency_key: IdempotencyKey = None
-) -> Response:
+    body: ChatBody, caller: Caller, services: Services, request: Request, origin: OriginOfCall,
+    idempotency_key: IdempotencyKey = None,
+) -> Response:  # fmt: skip
     """Registers a run and answers when it ends, or with 202 when it waits for its plan to be approved. The run goes on
     when the connection is lost; find it by its task."""
-    run = await start_run(services, caller, body, idempotency_key)
+    run = await start_run(services, caller, body, idempotency_key, origin=origin)
     status, answer = await wait_for_end(services, run, request)
     return JSONResponse(answer, status_code=status) if answer else Response(status_code=status)
 
@@ -70,11 +72,11 @@ async def chat(
     },
 )
 async def chat_stream(
-    body: ChatBody, caller: Caller, services: Services, idempotency_key: IdempotencyKey = None
+    body: ChatBody, caller: Caller, services: Services, origin: OriginOfCall, idempotency_key: IdempotencyKey = None
 ) -> Response:
     """Like `/chat`, as a stream of the run's journal. Come back with `GET /tasks/{task_id}/events` after a loss; the
     same Idempotency-Key attaches to the same run again."""
-    run = await start_run(services, caller, body, idempotency_key)
+    run = await start_run(services, caller, body, idempotency_key, origin=origin)
     return JournalStream(services.journal.follow(run.principal, run.task_id))
 
 

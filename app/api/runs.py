@@ -15,9 +15,11 @@ from app.api.deps import AppServices, check_question
 from app.api.schemas import ChatBody, WaitingView
 from app.domain.answer import ErrorAnswer, in_seed_order
 from app.domain.principal import Principal
-from app.domain.tasks import ChatRequest, NewTask, Task
+from app.domain.tasks import ChatRequest, NewTask, Origin, Task
 from app.errors import AppError, ErrorCode
 from app.events import Event, FinalReport, Interrupt, TaskCancelled, TaskFailed
+from app.storage import history
+from app.storage.database import Transaction
 
 _PATIENCE_SECONDS = 15
 """How much longer than the run's deadline a caller is kept waiting when no worker ends the run."""
@@ -58,10 +60,12 @@ async def start_run(
     idempotency_key: str | None,
     *,
     opens_session: bool = False,
+    origin: Origin = "api",
 ) -> StartedRun:
     """Check the question and register its root task; nothing is registered when anything is refused.
 
-    `opens_session`: the session the body names need not be there yet.
+    `opens_session`: the session the body names need not be there yet. `origin`: who makes a new session; a route that
+    does not say so is a program's.
 
     Raises `AppError`: bad or too long question, wider ``user_context``, unknown agent, tool, session or file, a key
     that was used for another question, or a database that is away (503).
@@ -80,11 +84,13 @@ async def start_run(
         await services.sessions.get(principal, body.session_id)
     if request.files:
         await services.attachments.check(principal, request.files)
-    made: list[object] = []
+    made: list[Transaction] = []
 
-    async def note_made(tx: object) -> None:
+    async def note_made(tx: Transaction) -> None:
         """Done in the transaction that makes a task, and in no other."""
         made.append(tx)
+        if origin != "page":
+            await history.note_origin(tx, session_id, origin)
 
     task = await services.registry.register_task(
         principal, new_task, idempotency_key=idempotency_key, request_hash=request_hash, within=note_made

@@ -1,15 +1,15 @@
 """Conversations of the caller."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Literal
 from uuid import UUID
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter
 from starlette.responses import Response
 
 from app.api.deps import Caller, Services
 from app.api.schemas import Problem, View
-from app.domain.tasks import Session
+from app.domain.tasks import Origin, Session
 
 router = APIRouter(prefix="/sessions", tags=["sessions"])
 
@@ -38,34 +38,20 @@ class SessionView(View):
     """What was spoken of, as far as you may still read it."""
     created_at: datetime
     updated_at: datetime
+    pinned: bool
+    archived: bool
+    origin: Origin
+    """``page``: made on the page or the command line; ``api``: by a program, through another protocol or with a key."""
+    snippet: str | None = None
+    """Of a search: where the words stand, at most 160 characters. Null where only the title holds them."""
     messages: tuple[MessageView, ...] | None = None
     """Absent in listings."""
-
-
-class SessionPage(View):
-    """Conversations, last used first."""
-
-    sessions: tuple[SessionView, ...]
-    next_cursor: str | None
-    """Ask again with ``?cursor=`` for the next page; null at the end."""
-
-
-@router.get("", summary="Your conversations")
-async def sessions(
-    caller: Caller,
-    services: Services,
-    cursor: Annotated[str | None, Query(max_length=200)] = None,
-    limit: Annotated[int, Query(ge=1, le=100)] = 20,
-) -> SessionPage:
-    """Last used first, a page at a time."""
-    page, next_cursor = await services.sessions.list_sessions(caller, cursor, limit)
-    return SessionPage(sessions=tuple(_view(found, with_messages=False) for found in page), next_cursor=next_cursor)
 
 
 @router.get("/{session_id}", summary="A conversation with its messages", responses={404: {"model": Problem}})
 async def session(session_id: UUID, caller: Caller, services: Services) -> SessionView:
     """Messages oldest first, and who speaks while a run goes on."""
-    return _view(await services.sessions.get(caller, session_id), with_messages=True)
+    return view_of(await services.sessions.get(caller, session_id), with_messages=True)
 
 
 @router.delete(
@@ -80,5 +66,6 @@ async def erase(session_id: UUID, caller: Caller, services: Services) -> None:
     await services.sessions.delete(caller, session_id)
 
 
-def _view(found: Session, *, with_messages: bool) -> SessionView:
+def view_of(found: Session, *, with_messages: bool) -> SessionView:
+    """A conversation as it is shown."""
     return SessionView.model_validate(found.model_dump(exclude=None if with_messages else {"messages", "speaking"}))

@@ -180,7 +180,7 @@ class AsyncConclave(Connection):
         return found
 
     async def sessions(self) -> AsyncIterator[Session]:
-        """Own conversations, newest first."""
+        """Own conversations that are not archived, pinned ones first, then newest first."""
         params = {"limit": str(_PAGE)}
         while True:
             page = await self.send("GET", "/sessions", params=params)

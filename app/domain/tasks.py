@@ -158,6 +158,10 @@ class Message(Record):
     """Brought back from further up the conversation, because it bears on what is asked now."""
 
 
+Origin = Literal["page", "api"]
+"""Made by a person (page, command line), or by a program."""
+
+
 class Session(Record):
     """A conversation as listed to its owner."""
 
@@ -172,6 +176,11 @@ class Session(Record):
     messages: tuple[Message, ...] = ()
     speaking: tuple[str, ...] = ()
     """Agents that have the floor at this moment; empty when nothing runs, and in listings."""
+    pinned: bool = False
+    archived: bool = False
+    origin: Origin = "page"
+    snippet: str | None = None
+    """Of a search: where the words stand."""
 
 
 class Recollection(Record):

@@ -30,6 +30,7 @@ from app.api import (
     conflicts,
     documents,
     files,
+    history,
     keys,
     metrics,
     operations,
@@ -62,7 +63,7 @@ _DESCRIPTION = (
 )
 _VERSION_1 = "/api/v1"
 _NATIVE = (
-    *(one.router for one in (chat, tasks, conflicts, sessions, search, documents, files)),
+    *(one.router for one in (chat, tasks, conflicts, history, sessions, search, documents, files)),
     *(one.router for one in (administration, agents, signin, keys, users)),
     *(tasks.performance_router, documents.findings),
 )

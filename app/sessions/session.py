@@ -1,4 +1,4 @@
-"""Conversations of one person: listing, history, erasure, and what is remembered of them. Nobody else sees them.
+"""Conversations of one person: history, erasure, and what is remembered of them. Nobody else sees them.
 
 Remembered are a vector a turn and a rolling summary, in the owner's rows, with the rights the turns were answered
 under.
@@ -12,8 +12,6 @@ from collections.abc import Sequence
 from typing import Self
 from uuid import UUID
 
-from pydantic import AwareDatetime, TypeAdapter
-
 from app.domain.principal import Principal
 from app.domain.tasks import Message, Recollection, RememberedTurn, Session
 from app.embedding import Embedder, EmbeddingUnavailable
@@ -21,13 +19,10 @@ from app.errors import AppError, ErrorCode
 from app.storage import sessions, tenants
 from app.storage.database import Database
 from app.storage.documents import note
-from app.storage.paging import cut_page, read_cursor
 from app.text.language import clean, normalise
 
 _MAX_TURNS = 500
 """Turns of a conversation that are shown: 1,000 messages."""
-_PLACE: TypeAdapter[tuple[AwareDatetime, UUID]] = TypeAdapter(tuple[AwareDatetime, UUID])
-"""When a session was last used, and its id."""
 
 
 class SessionStore:
@@ -35,15 +30,6 @@ class SessionStore:
 
     def __init__(self, database: Database):
         self._database = database
-
-    async def list_sessions(
-        self, principal: Principal, cursor: str | None, limit: int
-    ) -> tuple[tuple[Session, ...], str | None]:
-        """A page of sessions, last used first, and the next cursor. Raises `AppError` (422) for a foreign cursor."""
-        behind = read_cursor(_PLACE, cursor)
-        async with self._database.principal_scope(principal) as tx:
-            found = await sessions.page(tx, behind, limit + 1)
-        return cut_page(_PLACE, found, limit, lambda last: (last.updated_at, last.session_id))
 
     async def get(self, principal: Principal, session_id: UUID) -> Session:
         """A session with its messages. Raises `AppError` (404) for unknown and foreign ids alike."""

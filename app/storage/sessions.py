@@ -6,7 +6,6 @@ that stand in its task; a caller who has fewer now gets nothing of it, neither b
 """
 
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Any, NamedTuple
 from uuid import UUID
 
@@ -25,10 +24,10 @@ def may_read(rights: str, scopes: int, departments: int) -> str:
     return " and ".join(f"{rights} -> '{name}' <@ to_jsonb(${number}::text[])" for name, number in own.items())
 
 
-def _columns(scopes: int, departments: int) -> str:
+def columns(scopes: int, departments: int) -> str:
     """A session's columns; the summary only where the caller has the rights of every turn in it."""
     summary = f"case when {may_read('summary_rights', scopes, departments)} then summary end as summary"
-    return f"session_id, title, status, active_agent, {summary}, created_at, updated_at"
+    return f"session_id, title, status, active_agent, {summary}, created_at, updated_at, pinned, archived, origin"
 
 
 _OPEN = """
@@ -53,13 +52,7 @@ where tenant_id = $1 and user_id = $2 and session_id = $3 and parent_task_id is 
     and {may_read("principal", 5, 6)}
 order by created_at desc limit $4
 """
-_PAGE = f"""
-select {_columns(6, 7)} from sessions
-where tenant_id = $1 and user_id = $2 and not metadata ? 'kind'
-    and ($3::timestamptz is null or (updated_at, session_id) < ($3::timestamptz, $4::uuid))
-order by updated_at desc, session_id desc limit $5
-"""
-_FIND = f"select {_columns(4, 5)} from sessions where tenant_id = $1 and user_id = $2 and session_id = $3"
+_FIND = f"select {columns(4, 5)} from sessions where tenant_id = $1 and user_id = $2 and session_id = $3"
 _SPEAKING = """
 with running as (
     select task_id, attempt from tasks
@@ -129,13 +122,6 @@ async def running(tx: Transaction, session_id: UUID) -> UUID | None:
     """The last run of a session that has not ended; None when there is none."""
     found: UUID | None = await tx.driver.fetchval(_RUNNING, *tx.whose, session_id)
     return found
-
-
-async def page(tx: Transaction, behind: tuple[datetime, UUID] | None, limit: int) -> list[Session]:
-    """The caller's sessions, last used first, behind the given (updated_at, session_id)."""
-    since, session_id = behind or (None, None)
-    rows = await tx.driver.fetch(_PAGE, *tx.whose, since, session_id, limit, *tx.rights)
-    return [Session.model_validate(dict(row)) for row in rows]
 
 
 async def delete(tx: Transaction, session_id: UUID) -> bool:

@@ -119,6 +119,7 @@ BODIES: list[tuple[str, str, Any]] = [
         name: value for name, value in DOCUMENT.items() if name not in ("text", "external_id", "title")
     }),
     ("POST", "/api/v1/tasks/{task_id}/approve", {"approved": False, "feedback": "x", "attempt": 1}),
+    ("PATCH", "/api/v1/sessions/{session_id}", {"title": "x", "pinned": True, "archived": False}),
     ("PUT", "/api/v1/tasks/{task_id}/feedback", {"rating": 1, "correction": "x"}),
     ("POST", "/api/v1/tasks/{task_id}/resolve", {
         "weights": {"domain": 1, "scope": 1, "recency": 1, "relevance": 1}, "threshold": 0.5,
@@ -187,7 +188,9 @@ class TestEveryValueInABody:
     ) -> None:
         http, failed = client_of("acme/admin"), []
         documents = (await http.get("/documents")).json()["documents"]
+        sessions = (await http.get("/sessions")).json()["sessions"]
         known = {"task_id": admin_task, "document_id": documents[0]["document_id"]}
+        known["session_id"] = sessions[0]["session_id"]
         for one in spoilt(body):
             target, sent = path, json.dumps(one)
             for name, value in known.items():

@@ -23,6 +23,8 @@ QUERIES = (
     "giá trị cốt lõi", "đi muộn bị phạt thế nào", "mật khẩu dài bao nhiêu ký tự", "gửi xe ở đâu", "di muon",
     "lateness and attendance", "how do I connect to the VPN", "password", "private salary discipline", "globex", "acme",
 )  # fmt: skip
+BODIES = {"change": {"title": "Mine", "pinned": True, "archived": True}}
+"""Of requests that have one, by kind."""
 UNKNOWN = "5f0d5a51-7e57-4b1d-8f0e-3a1c2d4e5f60"
 Client = httpx.AsyncClient
 
@@ -132,7 +134,7 @@ class TestIsolation:
             if user == run.owner:
                 continue
             foreign += 1
-            answer = await client_of(user).request(method, path)
+            answer = await client_of(user).request(method, path, json=BODIES.get(kind))
             assert (answer.status_code, answer.text) == unknown[user][kind], (SEED, number, user, method, path)
         assert foreign > ROUNDS * 0.8
 
@@ -151,6 +153,15 @@ class TestIsolation:
         for user in USERS:
             page = (await client_of(user).get("/sessions?limit=100")).json()
             assert {owners.get(item["session_id"], user) for item in page["sessions"]} <= {user}
+
+    async def test_searches_find_only_own_sessions(self, client_of: Callable[[str], Client], runs: list[Run]) -> None:
+        owners, found = {run.session_id: run.owner for run in runs}, 0
+        for user in USERS:
+            for text in ("di muon", "lateness", "rule"):
+                page = (await client_of(user).get("/sessions", params={"limit": 100, "q": text})).json()["sessions"]
+                found += len(page)
+                assert {owners.get(item["session_id"], user) for item in page} <= {user}
+        assert found >= len(runs)
 
     async def test_the_owner_still_sees_everything_afterwards(
         self, client_of: Callable[[str], Client], runs: list[Run]
@@ -247,6 +258,7 @@ def requests_for(run: Run) -> list[tuple[str, str, str]]:
         ("POST", f"/tasks/{run.task_id}/resolve", "resolve"),
         ("GET", f"/sessions/{run.session_id}", "session"),
         ("DELETE", f"/sessions/{run.session_id}", "delete"),
+        ("PATCH", f"/sessions/{run.session_id}", "change"),
     ]
     if run.child_id is not None:
         found += [("GET", f"/tasks/{run.child_id}", "task"), ("GET", f"/tasks/{run.child_id}/events", "events")]
@@ -258,7 +270,7 @@ async def unknown_answers(client: Client) -> dict[str, tuple[int, str]]:
     nowhere = Run("", UNKNOWN, None, UNKNOWN)
     told = {}
     for method, path, kind in requests_for(nowhere):
-        answer = await client.request(method, path)
+        answer = await client.request(method, path, json=BODIES.get(kind))
         assert answer.status_code == 404
         told[kind] = (answer.status_code, answer.text)
     return told

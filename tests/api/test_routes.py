@@ -76,6 +76,7 @@ class TestEveryRoute:
             ("get", "/api/v1/conflicts"),
             ("get", "/api/v1/sessions"),
             ("get", "/api/v1/sessions/{session_id}"),
+            ("patch", "/api/v1/sessions/{session_id}"),
             ("delete", "/api/v1/sessions/{session_id}"),
             ("delete", "/api/v1/users/{user_id}/data"),
             ("get", "/api/v1/keys"),
@@ -142,10 +143,11 @@ class TestEveryRoute:
         self, openapi: dict[str, Any], address: str, client_of: Callable[[str], httpx.AsyncClient], user: str
     ) -> None:
         http, with_ids = client_of(user), [(method, path) for method, path in routes(openapi) if IDS.search(path)]
-        assert len(with_ids) == 19
+        assert len(with_ids) == 20
         for method, path in with_ids:
             body = {"patch": {"scope": "public"}, "put": {"rating": 1}}.get(method)
             body = {"approved": True} if path.endswith("/approve") else body
+            body = {"pinned": True} if (method, path) == ("patch", "/api/v1/sessions/{session_id}") else body
             answer = await http.request(method, address + filled(path), json=body)
             is_admins = "/admin/" in path or ("{document_id}" in path and method in ("patch", "delete"))
             expected = (403, "PERMISSION_DENIED") if is_admins and user == "acme/lan" else (404, "NOT_FOUND")

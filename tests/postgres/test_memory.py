@@ -14,6 +14,7 @@ from app.domain.tasks import Message, RememberedTurn
 from app.embedding import EmbeddingUnavailable, Vectors
 from app.embedding.cached import CachedEmbedder
 from app.events import EndProcess, StartProcess, TextDelta
+from app.sessions.history import list_sessions
 from app.sessions.session import (
     HISTORY_TURNS,
     MAX_HEARD_CHARS,
@@ -23,6 +24,7 @@ from app.sessions.session import (
     SessionStore,
 )
 from app.storage.database import Database
+from app.storage.history import Shelf
 from app.storage.sessions import store_turn
 from app.text.language import clean
 from tests.factories import principal
@@ -204,7 +206,11 @@ class TestRights:
         assert secret in str((await store.get(LAN, session_id)).summary)
         assert secret in repr(await memory.recall(LAN, session_id, "quỹ lương"))
         assert (await store.get(NARROW, session_id)).summary is None
-        [listed] = [s for s in (await store.list_sessions(NARROW, None, 100))[0] if s.session_id == session_id]
+        [listed] = [
+            s
+            for s in (await list_sessions(rooms.database, NARROW, None, Shelf(), None, 100))[0]
+            if s.session_id == session_id
+        ]
         assert listed.summary is None
         known = await memory.recall(NARROW, session_id, "quỹ lương")
         assert not [message for message in known.history if message.is_recalled]

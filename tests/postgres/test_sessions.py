@@ -7,9 +7,11 @@ import pytest
 from app.domain.principal import Principal
 from app.domain.tasks import Message
 from app.errors import AppError, ErrorCode
+from app.sessions.history import list_sessions
 from app.sessions.session import SessionStore
 from app.storage import sessions
 from app.storage.database import Database
+from app.storage.history import Shelf
 from tests.factories import principal
 from tests.postgres.running import LAN, MINH, Rooms, new_task, rooms_on
 
@@ -93,26 +95,27 @@ class TestSession:
 
 
 class TestList:
-    async def test_pages_through_all_sessions_last_used_first(self, rooms: Rooms, store: SessionStore) -> None:
+    async def test_pages_through_all_sessions_last_used_first(self, rooms: Rooms) -> None:
         who = principal(user="pager")
         made = [await rooms.registry.register_task(who, new_task(str(number))) for number in range(7)]
         await rooms.complete(await rooms.resume(made[2].task_id, who))
         titles: list[str] = []
         cursor: str | None = None
         for expected in (3, 3, 1):
-            page, cursor = await store.list_sessions(who, cursor, 3)
+            page, cursor = await list_sessions(rooms.database, who, None, Shelf(), cursor, 3)
             assert len(page) == expected
             assert all(session.messages == () for session in page)
             titles += [session.title for session in page]
         assert cursor is None
         assert titles == ["2", "6", "5", "4", "3", "1", "0"]
 
-    async def test_shows_nobody_elses(self, rooms: Rooms, store: SessionStore) -> None:
+    async def test_shows_nobody_elses(self, rooms: Rooms) -> None:
         await rooms.register()
-        assert await store.list_sessions(principal(user="nobody", roles=("admin",)), None, 10) == ((), None)
+        nobody = principal(user="nobody", roles=("admin",))
+        assert await list_sessions(rooms.database, nobody, None, Shelf(), None, 10) == ((), None)
 
     @pytest.mark.parametrize("cursor", ["", "!", "bm90IGEgY3Vyc29y", "MjAyNi0wMS0wMXxhYmM="])
-    async def test_refuses_a_cursor_it_did_not_give(self, store: SessionStore, cursor: str) -> None:
+    async def test_refuses_a_cursor_it_did_not_give(self, rooms: Rooms, cursor: str) -> None:
         with pytest.raises(AppError) as refusal:
-            await store.list_sessions(LAN, cursor, 10)
+            await list_sessions(rooms.database, LAN, None, Shelf(), cursor, 10)
         assert refusal.value.status == 422
