@@ -11,7 +11,7 @@ from app.api.deps import AppServices, Caller, Services
 from app.api.schemas import Label, Problem, View
 from app.domain.documents import DocumentFields, Upload
 from app.domain.knowledge import Language
-from app.domain.oversight import AuditEntry, Failure, Line, RunFigures, Spending, TaskFigures, Wanted
+from app.domain.oversight import Failure, Line, RunFigures, Spending, TaskFigures, Wanted
 from app.domain.principal import Principal, Scope, user_id_of
 from app.domain.tasks import ChatRequest, Task, TaskKind, TaskStatus
 from app.errors import AppError, ErrorCode
@@ -100,14 +100,6 @@ class TaskFiguresPage(View):
     """Ask again with ``?cursor=`` for the next page; null at the end."""
 
 
-class AuditPage(View):
-    """Acts, newest first."""
-
-    entries: tuple[AuditEntry, ...]
-    next_cursor: str | None
-    """Ask again with ``?cursor=`` for the next page; null at the end."""
-
-
 class LineList(View):
     """Every queue with jobs of the company."""
 
@@ -190,22 +182,6 @@ async def listing(
     wanted = Wanted(status=status, kind=kind, user_id=user_id)
     found, further = await services.oversight.page(caller, wanted, cursor, limit)
     return TaskFiguresPage(tasks=tuple(_view(caller, one) for one in found), next_cursor=further)
-
-
-@router.get("/audit", summary="Who did what")
-async def audit(
-    caller: Administrator,
-    services: Services,
-    action: Annotated[Label | None, Query(description="For example read_task")] = None,
-    user: Annotated[Label | None, Query(description="Name or id of who acted")] = None,
-    cursor: Annotated[str | None, Query(max_length=300)] = None,
-    limit: Annotated[int, Query(ge=1, le=100)] = 50,
-) -> AuditPage:
-    """Of the own company, newest first: reading somebody else's task, stopping and repeating tasks, decisions about
-    plans, documents that came, changed and went. Nobody changes or removes a row."""
-    user_id = None if user is None else user_id_of(caller.tenant_id, user)
-    entries, further = await services.oversight.audit(caller, action, user_id, cursor, limit)
-    return AuditPage(entries=entries, next_cursor=further)
 
 
 @router.get("/queues", summary="The company's jobs, by queue")

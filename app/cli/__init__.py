@@ -49,6 +49,7 @@ PLACES = {
     "user": Place("people", "user_commands", "Users of a tenant and what they may read."),
     "db": Place("database", "db_commands", "The database's schema."),
     "documents": Place("documents", "document_commands", "Documents of a tenant: look at them, delete them."),
+    "audit": Place("audit", "audit_commands", "The audit: check it, take a copy of it."),
     "mcp": Place("mcp", "mcp_commands", "MCP servers and their approved tools."),
     "model": Place("models", "model_commands", "Models of this machine: pull, use and check them."),
     "eval": Place("evaluation", "eval_commands", "How good the answers are."),

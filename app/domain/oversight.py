@@ -2,7 +2,7 @@
 
 import re
 from datetime import date, datetime
-from typing import Any, Literal
+from typing import Literal
 from uuid import UUID
 
 from app.domain.record import Record
@@ -63,22 +63,6 @@ class TaskFigures(TaskHead):
         owner wanted it to."""
         ended = self.status in (TaskStatus.FAILED, TaskStatus.CANCELLED)
         return self.is_run and ended and (not self.is_stopped_by_owner or self.user_id == user_id)
-
-
-class AuditEntry(Record):
-    """An act, as it was written down in the transaction that did it: ids, names of fields, rights; nothing anybody
-    asked or was told."""
-
-    created_at: datetime
-    user_id: UUID
-    """Who acted."""
-    user: str | None
-    """Name; None for people who are known by their tokens alone, or not any more."""
-    action: str
-    """``read_task``, ``stop_task``, ``document_changed`` …"""
-    target: str
-    """Id of what it was done to."""
-    details: dict[str, Any]
 
 
 class Line(Record):

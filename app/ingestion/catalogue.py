@@ -27,6 +27,8 @@ _CHANGES_SHOWN = 100
 _CHANGED_LINES_SHOWN = 40
 _SHOWN_CHARS, _SHOWN_DOCUMENTS = 200_000, 5
 """Of a document's text, and of the documents of one address, what a reader is shown."""
+_WORDS = {"title", "url"}
+"""Fields of which the audit says that they were changed, not into what."""
 _PLACE: TypeAdapter[tuple[AwareDatetime, UUID]] = TypeAdapter(tuple[AwareDatetime, UUID])
 """When a document was last changed, and its id."""
 
@@ -73,7 +75,8 @@ class Catalogue:
                     raise AppError(ErrorCode.PAYLOAD_INVALID, detail, status=422)
                 affected = {before.external_id, before.supersedes, changes.get("supersedes")}
                 await settle(tx, affected, await own_day(tx, self._today))
-                await documents.note(tx, "document_changed", str(document_id), dict(changes))
+                told = dict(changes) | dict.fromkeys(_WORDS & changes.keys(), True)
+                await documents.note(tx, "document_changed", str(document_id), told)
             return await _found(tx, document_id)
 
     async def delete(self, principal: Principal, document_id: UUID) -> None:

@@ -26,6 +26,7 @@ from app import __version__, telemetry
 from app.api import (
     administration,
     agents,
+    audit,
     chat,
     conflicts,
     documents,
@@ -64,7 +65,7 @@ _DESCRIPTION = (
 _VERSION_1 = "/api/v1"
 _NATIVE = (
     *(one.router for one in (chat, tasks, conflicts, history, sessions, search, documents, files)),
-    *(one.router for one in (administration, agents, signin, keys, users)),
+    *(one.router for one in (administration, audit, agents, signin, keys, users)),
     *(tasks.performance_router, documents.findings),
 )
 _GRACEFUL_SECONDS = 2

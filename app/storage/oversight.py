@@ -10,13 +10,11 @@ from uuid import UUID
 
 import asyncpg
 
-from app.domain.oversight import OWNER_STOPPED, AuditEntry, DaySpent, Failure, Line, TaskFigures, UserSpent, Wanted
+from app.domain.oversight import OWNER_STOPPED, DaySpent, Failure, Line, TaskFigures, UserSpent, Wanted
 from app.storage.database import Transaction
 
 Place = tuple[datetime, UUID, UUID]
 """Where a task stands in the listing: when it was registered, its id, and whose it is."""
-AuditPlace = tuple[datetime, int]
-"""Where an act stands in the audit: when it was written down, and its number."""
 
 _FIGURES = f"""
 select t.task_id, t.root_task_id, t.session_id, t.user_id, u.name as user, t.kind, t.request ->> 'mode' as mode,
@@ -42,14 +40,6 @@ _PAGE = f"""{_FIGURES}
 order by t.created_at desc, t.task_id desc, t.user_id desc limit $8
 """
 _FIND = f"{_FIGURES} and t.task_id = $2 order by t.created_at limit 1"
-_AUDIT = """
-select a.audit_id, a.created_at, a.user_id, u.name as user, a.action, a.target, a.details
-from audit a left join users u on u.tenant_id = a.tenant_id and u.user_id = a.user_id
-where a.tenant_id = $1 and app_is_admin() and ($2::text is null or a.action = $2)
-    and ($3::uuid is null or a.user_id = $3)
-    and ($4::timestamptz is null or (a.created_at, a.audit_id) < ($4::timestamptz, $5::bigint))
-order by a.created_at desc, a.audit_id desc limit $6
-"""
 # The queue's table has no row security: it holds ids alone. Which tenant a job is for stands in the job.
 _LINES = """
 select entrypoint as line, count(*) filter (where status = 'queued') as waiting,
@@ -105,20 +95,6 @@ async def find(tx: Transaction, task_id: UUID) -> TaskFigures | None:
     """The figures of one task of the tenant; None unless an administrator asks."""
     row = await tx.driver.fetchrow(_FIND, tx.tenant_id, task_id)
     return None if row is None else TaskFigures.model_validate(dict(row))
-
-
-async def audit(
-    tx: Transaction, action: str | None, user_id: UUID | None, behind: AuditPlace | None, limit: int
-) -> list[tuple[AuditEntry, AuditPlace]]:
-    """The tenant's acts that match, newest first, behind a place, each with its own; empty unless an administrator
-    asks."""
-    rows = await tx.driver.fetch(_AUDIT, tx.tenant_id, action, user_id, *(behind or (None, None)), limit)
-    found = []
-    for row in rows:
-        values = dict(row)
-        place = values["created_at"], values.pop("audit_id")
-        found.append((AuditEntry.model_validate(values), place))
-    return found
 
 
 async def lines(tx: Transaction) -> list[Line]:

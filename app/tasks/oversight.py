@@ -8,7 +8,7 @@ from uuid import UUID, uuid5
 
 from pydantic import AwareDatetime, TypeAdapter
 
-from app.domain.oversight import AuditEntry, Failure, Line, Spending, Spent, TaskFigures, Wanted
+from app.domain.oversight import Failure, Line, Spending, Spent, TaskFigures, Wanted
 from app.domain.principal import Principal
 from app.domain.record import Record
 from app.domain.tasks import NewTask, Task
@@ -16,7 +16,7 @@ from app.errors import AppError, ErrorCode
 from app.journal import not_found
 from app.storage import documents, oversight, tasks, tenants
 from app.storage.database import Database
-from app.storage.oversight import AuditPlace, Place, StoredArrival
+from app.storage.oversight import Place, StoredArrival
 from app.storage.paging import cut_page, read_cursor
 from app.storage.tenants import User
 from app.tasks.queue import Job, queue_of
@@ -24,7 +24,6 @@ from app.tasks.registry import TaskRegistry
 
 STOPPED = "stopped by an administrator"
 _PLACE: TypeAdapter[Place] = TypeAdapter(tuple[AwareDatetime, UUID, UUID])
-_AUDIT_PLACE: TypeAdapter[AuditPlace] = TypeAdapter(tuple[AwareDatetime, int])
 _MOST_USERS = 100
 
 
@@ -61,17 +60,6 @@ class Oversight:
         async with self._database.principal_scope(principal) as tx:
             found = await oversight.page(tx, wanted, behind, limit + 1)
         return cut_page(_PLACE, found, limit, lambda last: (last.created_at, last.task_id, last.user_id))
-
-    async def audit(
-        self, principal: Principal, action: str | None, user_id: UUID | None, cursor: str | None, limit: int
-    ) -> tuple[tuple[AuditEntry, ...], str | None]:
-        """What was done in the tenant, newest first, and the cursor of the next page. Raises `AppError` (422) for a
-        foreign cursor."""
-        behind = read_cursor(_AUDIT_PLACE, cursor)
-        async with self._database.principal_scope(principal) as tx:
-            found = await oversight.audit(tx, action, user_id, behind, limit + 1)
-        shown, further = cut_page(_AUDIT_PLACE, found, limit, lambda last: last[1])
-        return tuple(entry for entry, _ in shown), further
 
     async def find(self, principal: Principal, task_id: UUID) -> TaskFigures:
         """The figures of one task. Raises `AppError` (404) for what is no task of the tenant."""

@@ -23,8 +23,7 @@ UNKNOWN = "5f0d5a51-7e57-4b1d-8f0e-3a1c2d4e5f60"
 ROUTES = (
     ("get", "/admin/tasks"), ("get", "/admin/queues"), ("post", f"/admin/tasks/{UNKNOWN}/cancel"),
     ("post", f"/admin/tasks/{UNKNOWN}/retry"), ("get", "/admin/usage"), ("get", "/admin/evaluations"),
-    ("get", "/admin/agents"), ("get", "/admin/audit"),
-    ("get", "/admin/readers?scope=public&department=hr"),
+    ("get", "/admin/agents"), ("get", "/admin/readers?scope=public&department=hr"),
 )  # fmt: skip
 
 

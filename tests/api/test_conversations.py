@@ -141,7 +141,7 @@ class TestErasingAPerson:
         assert await rows_with(superuser, CANARY) == {}
         assert (await hoa.get("/sessions")).json()["sessions"] == []
         admin = client_of("acme/admin")
-        [last, *_] = (await admin.get("/admin/audit", params={"action": "data_erased"})).json()["entries"]
+        [last, *_] = (await admin.get("/audit", params={"action": "data_erased"})).json()["entries"]
         assert (last["target"], last["details"]) == (str(user_id), {})
 
     @pytest.mark.parametrize("who", ["acme/minh", "globex/admin"])

@@ -68,7 +68,7 @@ class TestWorkingTheList:
         assert (again["status"], again["earlier"]["verdict"]) == ("open", "holds")
         assert (await admin.patch(where, json={"act": "dismiss", "note": "old"})).json()["status"] == "dismissed"
         for act in ("assigned", "decided", "reopened", "dismissed"):
-            audit = (await admin.get("/admin/audit", params={"action": f"finding_{act}"})).json()["entries"]
+            audit = (await admin.get("/audit", params={"action": f"finding_{act}"})).json()["entries"]
             assert where.endswith(audit[0]["target"]) and "agreed" not in str(audit), act
 
     async def test_one_click_replaces_the_other_document(self, admin: Client, ids: dict[str, str]) -> None:

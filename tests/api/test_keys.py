@@ -241,7 +241,7 @@ class TestMaking:
         async with door.signed_in("acme/key-lena") as lena, door.signed_in("acme/key-boss") as boss:
             assert (await lena.post(f"/keys/{made['key_id']}/rotate", json={"grace_seconds": 5})).status_code == 200
             assert (await lena.delete(f"/keys/{made['key_id']}")).status_code == 204
-            told = (await boss.get("/admin/audit", params={"user": "key-lena"})).json()["entries"]
+            told = (await boss.get("/audit", params={"user": "key-lena"})).json()["entries"]
             acts = [one["action"] for one in told if one["target"] == made["key_id"]]
             assert acts == ["key_revoked", "key_rotated", "key_made"]
 

@@ -195,11 +195,18 @@ class TestStopping:
         assert stopped.status is TaskStatus.CANCELLED
         assert (await rooms.registry.get_task(LAN, run.task.task_id)).status is TaskStatus.CANCELLED
         assert (await rooms.entries(run.task.task_id))[-1].event == TaskCancelled(reason=STOPPED)
-        rows = await superuser.fetch("select * from audit where target = $1", str(run.task.task_id))
+        rows = await superuser.fetch(
+            "select * from audit where target = $1 and action = 'stop_task'", str(run.task.task_id)
+        )
         assert [(row["user_id"], row["action"]) for row in rows] == [(ADMIN.user_id, "stop_task")]
         assert rows[0]["details"] == f'{{"kind": "chat", "owner": "{LAN.user_id}"}}'
         assert (await oversight.stop(ADMIN, run.task.task_id)).status is TaskStatus.CANCELLED
-        assert await superuser.fetchval("select count(*) from audit where target = $1", str(run.task.task_id)) == 1
+        assert (
+            await superuser.fetchval(
+                "select count(*) from audit where target = $1 and action = 'stop_task'", str(run.task.task_id)
+            )
+            == 1
+        )
 
     async def test_of_another_tenant_or_nobody_is_answered_alike(self, rooms: Rooms, oversight: Oversight) -> None:
         run = await rooms.begin()

@@ -20,7 +20,7 @@ SEED = int(os.environ.get("CONCLAVE_TEST_SEED", "0")) or random.SystemRandom().r
 CHECKS = 20_000
 WRITTEN_ONCE = {"audit", "document_originals"}
 """Tables whose rows nobody may change."""
-KEPT = {"tenants", "audit", "model_calls", "model_usage", "api_keys"}
+KEPT = {"tenants", "audit", "audit_heads", "model_calls", "model_usage", "api_keys"}
 """Tables whose rows the service never removes."""
 _SETTINGS = ("app.tenant_id", "app.user_id", "app.scopes", "app.departments", "app.roles")
 
@@ -69,12 +69,17 @@ def _expected(world: World, table: str, caller: Principal) -> set[str]:
         }
     if table == "tenants":
         return {str(caller.tenant_id)}
+    if table in ("audit", "audit_heads"):
+        if not (caller.is_admin or "auditor" in caller.roles):
+            return set()
+        # The database itself writes down that a person came and that a question was asked.
+        acts = {key for one in ("audit", "users", "tasks") for key, tenant, _ in world.personal[one]
+                if tenant == caller.tenant_id}  # fmt: skip
+        return acts if table == "audit" else {str(caller.tenant_id)}
     rows = [(key, user) for key, tenant, user in world.personal[table] if tenant == caller.tenant_id]
-    if table == "users" or (
-        caller.is_admin and table in ("tasks", "audit", "embedding_cache", "model_calls", "api_keys")
-    ):
+    if table == "users" or (caller.is_admin and table in ("tasks", "embedding_cache", "model_calls", "api_keys")):
         return {key for key, _ in rows}
-    if table in ("audit", "embedding_cache"):
+    if table == "embedding_cache":
         return set()
     return {key for key, user in rows if user == caller.user_id}
 

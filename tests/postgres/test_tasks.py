@@ -12,7 +12,7 @@ from app.domain.principal import Principal
 from app.domain.tasks import TaskStatus
 from app.errors import AppError, ErrorCode, StaleAttempt
 from app.events import TaskAvailable, TaskCancelled
-from app.storage import documents, oversight
+from app.storage import audit, documents
 from app.storage import tasks as task_rows
 from app.storage.database import Database
 from tests.factories import principal
@@ -54,16 +54,18 @@ class TestWithoutRowSecurity:
                 assert (await task_rows.find(tx, run.task.task_id) is not None) == sees, who.name
                 assert len(await task_rows.children_of(tx, run.task.task_id)) == sees, who.name
 
-    async def test_the_audit_is_shown_to_administrators_of_the_tenant_alone(
+    async def test_the_audit_is_shown_to_administrators_and_auditors_of_the_tenant_alone(
         self, database: Database, unbound: Database
     ) -> None:
         async with database.principal_scope(LAN) as tx:
             await documents.note(tx, "looked", "here", {})
         foreign_boss = principal("globex", "boss", "general", roles=("admin",))
-        for who, sees in ((BOSS, True), (LAN, False), (JANE, False), (foreign_boss, False)):
+        auditor, foreign = (principal(one, "eye", "general", (), ("auditor",)) for one in ("acme", "globex"))
+        sees_all = ((BOSS, True), (auditor, True), (LAN, False), (JANE, False), (foreign_boss, False), (foreign, False))
+        for who, sees in sees_all:
             async with unbound.principal_scope(who) as tx:
-                found = await oversight.audit(tx, "looked", None, None, 10)
-            assert [entry.target for entry, _ in found] == ["here"] * sees, who.name
+                found = await audit.page(tx, audit.Wanted(action="looked"), None, 10)
+            assert [entry.target for entry in found] == ["here"] * sees, who.name
 
     async def test_of_two_tasks_with_one_id_everybody_finds_the_own(self, rooms: Rooms, unbound: Database) -> None:
         new = new_task("shared")

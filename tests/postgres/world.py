@@ -58,6 +58,7 @@ KEYS = {
     "feedback": "correction", "idempotency_keys": "key", "audit": "target", "embedding_cache": "content_hash",
     "users": "user_id", "tenants": "tenant_id", "model_calls": "call_id", "model_usage": "subject",
     "attachments": "file_id", "api_keys": "key_id", "handoffs": "task_order", "deep_states": "state",
+    "audit_heads": "tenant_id",
 }  # fmt: skip
 """An expression that tells the rows of a table apart."""
 
@@ -71,7 +72,7 @@ def principals(rng: random.Random, tenants: Sequence[str], count: int) -> list[P
             f"user-{number}",
             rng.choice(DEPARTMENTS),
             tuple(scope for scope in SCOPES if rng.random() < 0.6),
-            ("admin",) if rng.random() < 0.1 else (),
+            rng.choices(((), ("admin",), ("auditor",)), (80, 10, 10))[0],
         )
         further = {name for name in DEPARTMENTS if rng.random() < 0.2}
         made.append(one.model_copy(update={"departments": one.departments | further}))
