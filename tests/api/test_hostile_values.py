@@ -14,12 +14,15 @@ import jwt
 import pytest
 
 from app.client.local import AS_HEADER
+from app.domain.principal import tenant_id_of, user_id_of
 from tests.api.conftest import SECRET
 from tests.api.test_private_socket import socket
 from tests.api.test_routes import code_of, openapi, routes
 
 __all__ = ["openapi", "socket"]  # fixtures
 ID = "00000000-0000-4000-8000-000000000000"
+HOSTILE = user_id_of(tenant_id_of("acme"), "hostile")
+"""A user these tests make."""
 NUMBERS = [-(2**63) - 1, -(2**31), -1, 0, 2**31 - 1, 2**31, 2**31 + 1, 2**32, 2**63 - 1, 2**63, 2**64, 10**30]
 MOMENTS = [
     "0001-01-01T00:00:00+14:00", "0001-01-01T00:00:00Z", "9999-12-31T23:59:59-12:00", "9999-12-31T23:59:59Z",
@@ -125,6 +128,14 @@ BODIES: list[tuple[str, str, Any]] = [
         "weights": {"domain": 1, "scope": 1, "recency": 1, "relevance": 1}, "threshold": 0.5,
     }),
     ("POST", "/api/v1/auth/dev", {"user": "acme/lan"}),
+    ("POST", "/api/v1/users", {
+        "name": "hostile", "display_name": "x", "department": "hr", "departments": ["it"], "scopes": ["public"],
+        "roles": ["reader"], "service": False,
+    }),
+    ("PATCH", "/api/v1/users/{user_id}", {
+        "display_name": "x", "department": "hr", "departments": ["it"], "scopes": ["public"], "roles": ["reader"],
+        "disabled": False,
+    }),
     ("POST", "/api/v1/keys", {
         "name": "x", "user": "admin", "scopes": ["public"], "departments": ["hr"], "roles": ["admin"],
         "expires_in_days": 1,
@@ -189,7 +200,7 @@ class TestEveryValueInABody:
         http, failed = client_of("acme/admin"), []
         documents = (await http.get("/documents")).json()["documents"]
         sessions = (await http.get("/sessions")).json()["sessions"]
-        known = {"task_id": admin_task, "document_id": documents[0]["document_id"]}
+        known = {"task_id": admin_task, "document_id": documents[0]["document_id"], "user_id": str(HOSTILE)}
         known["session_id"] = sessions[0]["session_id"]
         for one in spoilt(body):
             target, sent = path, json.dumps(one)

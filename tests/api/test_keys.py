@@ -23,6 +23,7 @@ from app.identity import keys as identity_keys
 from app.identity.keys import MOST_LIVE, ApiKeys, has_form
 from app.main import Services
 from app.storage import people, tenants
+from app.storage.database import Database
 from app.storage.embedded import EmbeddedServer
 from tests.api.conftest import SECRET
 from tests.api.test_a2a import called
@@ -44,9 +45,10 @@ class Door:
 
     house: Services
     address: str
+    operator: Database
 
     async def write_down(self, name: str, *, tenant: UUID = ACME, **rights: Any) -> None:
-        async with (await self.house.storage.open_operator()).operator_scope() as tx:
+        async with self.operator.operator_scope() as tx:
             await tenants.add_user(tx, tenant, name, **rights)
         self.house.rooms.authenticator.known.pop((tenant, user_id_of(tenant, name)), None)
 
@@ -81,9 +83,15 @@ class Door:
         return await self.house.rooms.authenticator.authenticate(f"Bearer {key}")
 
 
+@pytest.fixture(scope="module")
+async def operator(house: Services) -> Database:
+    """The operator's role, for all tests of a module."""
+    return await house.storage.open_operator()
+
+
 @pytest.fixture
-async def door(house: Services, address: str) -> Door:
-    opened = Door(house, address)
+async def door(house: Services, address: str, operator: Database) -> Door:
+    opened = Door(house, address, operator)
     for name, rights in PEOPLE.items():
         await opened.write_down(name, **rights)
     return opened
@@ -352,7 +360,7 @@ class TestRefusing:
         revoked, expired, good = made
         await superuser.execute("update api_keys set revoked_at = now() where key_id = $1", UUID(revoked["key_id"]))
         await superuser.execute("update api_keys set expires_at = now() where key_id = $1", UUID(expired["key_id"]))
-        async with (await door.house.storage.open_operator()).operator_scope() as tx:
+        async with door.operator.operator_scope() as tx:
             await people.shut_out(tx, ACME, user_id_of(ACME, "key-bot"), out=True)
         door.house.rooms.authenticator.known.clear()
         unknown, _ = identity_keys._new_key()
@@ -364,7 +372,7 @@ class TestRefusing:
                 told.add((answer.status_code, answer.text))
         assert len(told) == 1 and told.pop()[0] == 401
         assert await door.status(good["key"]) == 200
-        async with (await door.house.storage.open_operator()).operator_scope() as tx:
+        async with door.operator.operator_scope() as tx:
             await people.shut_out(tx, ACME, user_id_of(ACME, "key-bot"), out=False)
 
     async def test_holds_for_the_end_of_a_key_that_was_looked_up_before(self, door: Door, superuser: Any) -> None:
