@@ -72,6 +72,8 @@ class Settings(BaseSettings):
     """Empty = ``llm_base_url``."""
     llm_small_api_key: SecretStr = SecretStr("")
     """Empty = ``llm_api_key``, where the address is the same."""
+    local_models: bool = True
+    """Whether the model `conclave model use` named is served and asked where no other one is configured."""
     llm_answer_mode: Literal["model", "strict"] = "model"
     """``model``: it plans, and writes the answer from the best passages of all departments, each statement held against
     them. ``strict``: it plans and picks quotes, and every sentence of the answer is one of them."""

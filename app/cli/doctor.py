@@ -3,8 +3,10 @@
 import asyncio
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Annotated
 from uuid import uuid4
 
+import typer
 from rich.console import Console
 
 from app.cli.connecting import opened
@@ -13,6 +15,7 @@ from app.confinement.kernel import can_confine
 from app.domain.principal import Principal, tenant_id_of
 from app.errors import AppError
 from app.faces.face import load_faces
+from app.plugins import COMMANDS, entries_of
 from app.reasoning.budget import Account, Ledger, charged_to
 from app.reasoning.llm import Ladder
 from app.reasoning.llm.request import CallOutcome, ModelFailed, Request
@@ -26,8 +29,15 @@ _PROBE_TOKENS = 500
 
 
 @run_async
-async def doctor(as_json: AsJsonResult = False) -> int:
+async def doctor(
+    with_questions: Annotated[
+        bool, typer.Option("--model", help="Ask the model the bundled questions instead.")
+    ] = False,
+    as_json: AsJsonResult = False,
+) -> int:
     """Print the settings (secrets hidden) and check that everything works."""
+    if with_questions:
+        return await _check_model(as_json)
     settings = Settings()
     console, checks, problem = Console(), dict[str, bool](), ""
     turned_off: dict[str, tuple[str, ...]] = {}
@@ -64,6 +74,12 @@ async def doctor(as_json: AsJsonResult = False) -> int:
     if problem:
         return UNAVAILABLE
     return OK if all(checks.values()) else FAILED
+
+
+async def _check_model(as_json: bool) -> int:
+    """Ask the model the bundled questions; the exit code of that."""
+    plugin = next(one for one in entries_of(COMMANDS) if one.name == "doctor.model")
+    return int(await plugin.load()(as_json))
 
 
 def _left_out(

@@ -7,10 +7,13 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TransferSpeedColumn
 
-from app.cli.output import AsJson, print_json, print_rows
+from app.cli.output import AsJson, print_json, print_rows, text
+from app.errors import AppError, ErrorCode
 from app.models.catalogue import Entry, Role, checked_role, entry_named, read_catalogue
-from app.models.download import Downloader
+from app.models.download import Downloader, has_its_hash
+from app.models.serving import check_installed
 from app.models.store import ModelStore, Pulled
+from app.plugins import COMMANDS, entries_of
 from app.settings import Settings
 
 model_commands = typer.Typer(no_args_is_help=True, help="Models of this machine: pull, use and check them.")
@@ -71,3 +74,29 @@ def remove(name: Annotated[str, typer.Argument(help="As `conclave model list` na
     """Delete a model's files; its pin stays."""
     ModelStore(Settings().data_dir).remove(name)
     Console().print(f"{name} is gone", highlight=False)
+
+
+@model_commands.command("use")
+def use(name: Annotated[str, typer.Argument(help="As `conclave model list` names it, or none.")]) -> None:
+    """Have a model answer from the next start of the service on; warns unless its last check was good enough."""
+    store, out = ModelStore(Settings().data_dir), Console(stderr=True)
+    if name == "none":
+        store.serve("chat", "")
+        out.print("No model of this machine is used any more.")
+        return
+    model = store.find(name)
+    if model.entry.role not in SERVED:
+        raise AppError(ErrorCode.VALIDATION_FAILED, f"Nothing serves the role {model.entry.role} yet.")
+    check_installed()
+    if not has_its_hash(store, model):
+        detail = f"The file of {name} is not the one that was pulled: remove it and pull again."
+        raise AppError(ErrorCode.VALIDATION_FAILED, detail)
+    store.serve(model.entry.role, name)
+    for reason in store.doubts(name):
+        out.print(text(f"warning: {reason}", "yellow"))
+    out.print(f"{name} answers from the next start of the service on.", highlight=False)
+
+
+for plugin in entries_of(COMMANDS):
+    if plugin.name.startswith("model."):
+        model_commands.command(plugin.name.removeprefix("model."))(plugin.load())

@@ -21,6 +21,7 @@ from app.flow.deep.graph import DeepFlow
 from app.flow.deep.state import DeepLimits
 from app.flow.state import FlowLimits, Ports
 from app.journal.outage import Outage
+from app.models.serving import LocalModel, model_of
 from app.reasoning import Reasoner
 from app.reasoning.budget import Limits, StoredLedger
 from app.reasoning.deep import DeepReasoner
@@ -61,6 +62,11 @@ async def open_embedder(settings: Settings, stack: AsyncExitStack) -> CachedEmbe
     embedder = CachedEmbedder(model)
     stack.push_async_callback(embedder.aclose)
     return embedder
+
+
+def find_local_model(settings: Settings) -> LocalModel | None:
+    """The model `conclave model use` named, unless another one is configured. Raises `AppError` where it is gone."""
+    return None if settings.has_model or not settings.local_models else model_of(settings.data_dir)
 
 
 def open_ladder(settings: Settings) -> Ladder:

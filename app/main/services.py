@@ -1,7 +1,7 @@
 """Everything a process of Conclave needs, opened in order and put away in the reverse order."""
 
 import asyncio
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import AsyncExitStack
 from dataclasses import fields
 from datetime import UTC, datetime
@@ -34,6 +34,7 @@ from app.ingestion.planted import is_order
 from app.journal import Journal
 from app.main.adapters import (
     check_bus_url,
+    find_local_model,
     open_bus,
     open_deep,
     open_embedder,
@@ -46,6 +47,7 @@ from app.main.identity import dev_login, key_source, trusted_hosts
 from app.main.seeding import SeedReport, Seen, plant_once, plant_seed, retell_logs
 from app.main.storage import Readiness, Storage
 from app.main.working import Balancing, worker_of
+from app.models.serving import NOWHERE, LocalModel
 from app.operations.metrics import CountedLedger, Metrics
 from app.reasoning import Reasoner
 from app.reasoning.budget import Ledger
@@ -98,6 +100,7 @@ class Services:
         self.ladder = Ladder([])
         """The language models, best first; empty where none is configured."""
         self._rules: LocalReasoner
+        self.local_model: LocalModel | None = None
 
     @property
     def database(self) -> Database:
@@ -116,7 +119,11 @@ class Services:
         secret is configured, or a file of agents or servers cannot be used.
         """
         Isolated.may_stay_unconfined = settings.allow_unconfined
+        local = await asyncio.to_thread(find_local_model, settings) if work else None
+        if local is not None:
+            settings = settings.model_copy(update={"llm_base_url": NOWHERE, "llm_model": local.name})
         services = cls(settings, AsyncExitStack(), queues, is_working=work)
+        services.local_model = local
         try:
             on_stage("database")
             check_bus_url(settings.bus_url.get_secret_value())
@@ -127,6 +134,10 @@ class Services:
                 seed = partial(services.seed, lambda done, total, _: on_stage(f"documents {done}/{total}"))
                 await plant_once(settings.data_dir, space, seed)
                 await retell_logs(settings.seed_dir, settings.data_dir, services.database, now())
+            if local is not None:
+                await services._stack.enter_async_context(local.running(services.ladder.rungs[0].move))
+                if not settings.serve_address:  # a server says by `/ready` that it is loading
+                    await local.settled()
             if work:
                 await services._warm_up()
                 await services.worker.start()
@@ -240,7 +251,7 @@ class Services:
             evaluations=ReportStore(settings.data_dir / REPORTS_FOLDER).runs,
             limits=Limits(**{one.name: getattr(settings, one.name) for one in fields(Limits)}),
             metrics=metrics,
-            readiness=Readiness(self.storage, lambda: self.embedder.dimensions > 0, self._is_worker_well),
+            readiness=self._readiness(),
             now=now,
         )
         steps = StepService(runner, registry.steps, ledger)
@@ -251,6 +262,10 @@ class Services:
         registry.on_end = metrics.observe_end
         self._stack.callback(asyncio.create_task(metrics.watch_loop()).cancel)
         return metrics
+
+    def _readiness(self) -> Callable[[], Awaitable[Mapping[str, bool]]]:
+        ready = Readiness(self.storage, lambda: self.embedder.dimensions > 0, self._is_worker_well)
+        return ready if self.local_model is None else self.local_model.checks(ready)
 
     def _is_worker_well(self) -> bool | None:
         return self.worker.is_well if self._is_working else None

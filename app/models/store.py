@@ -17,7 +17,7 @@ from app.models.catalogue import Entry, Role, Sha256
 
 FOLDER = "models/pulled"
 """Below the data directory."""
-_RECORD, _ROLES = "record.json", "roles.json"
+_RECORD, _ROLES, _CHECK = "record.json", "roles.json", "check.json"
 _PARTIAL, _PIN = ".partial", ".pin"
 _NAMES: TypeAdapter[dict[str, str]] = TypeAdapter(dict[str, str])
 
@@ -103,6 +103,18 @@ class ModelStore:
         """Have a model serve a role from the next start of the service on; empty = none."""
         roles = {**self.roles(), role: name}
         write_private(self.folder / _ROLES, json.dumps({one: of for one, of in roles.items() if of}, indent=1))
+
+    def note_check(self, name: str, figures: str) -> None:
+        """Keep the figures of a check of a model, as JSON with ``below_floor``: why it should not be used."""
+        write_private(self.folder / name / _CHECK, figures)
+
+    def doubts(self, name: str) -> list[str]:
+        """Why a model should not be used: what its last check says, or that there was none."""
+        try:
+            told = json.loads((self.folder / name / _CHECK).read_text("utf-8"))
+            return [str(one) for one in told["below_floor"]]
+        except (OSError, ValueError, LookupError):
+            return [f"it was never checked: conclave model check {name}"]
 
     @contextmanager
     def alone(self, name: str) -> Iterator[None]:

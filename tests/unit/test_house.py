@@ -42,7 +42,7 @@ OWNERS: dict[str, set[str]] = {
     "rich": {"cli"},
     "aiohttp": {"cli", "client"},
     "pydantic_settings": {"settings"},
-    "structlog": {"telemetry", "api", "main", "journal", "tasks", "ingestion", "reasoning", "tools"},
+    "structlog": {"telemetry", "models", "api", "main", "journal", "tasks", "ingestion", "reasoning", "tools"},
     "onnxruntime": {"embedding"},
     "onnx": {"embedding"},
     "sentencepiece": {"embedding"},

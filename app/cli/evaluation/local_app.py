@@ -96,9 +96,8 @@ class LocalApp:
 
 def offline(settings: Settings) -> Settings:
     """Without a language model and without the web."""
-    return settings.model_copy(
-        update={"llm_base_url": "", "llm_model": "", "llm_small_model": "", "web_allowed_hosts": frozenset()}
-    )
+    off: dict[str, object] = dict.fromkeys(("llm_base_url", "llm_model", "llm_small_model"), "")
+    return settings.model_copy(update={**off, "web_allowed_hosts": frozenset(), "local_models": False})
 
 
 def circumstances_of(services: Services, concurrency: int) -> Circumstances:

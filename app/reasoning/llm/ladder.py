@@ -79,6 +79,11 @@ class Rung:
     endpoint: "Endpoint"
     breaker: Breaker = field(default_factory=lambda: Breaker(time.monotonic))
 
+    def move(self, base_url: str, api_key: str) -> None:
+        """Ask at another address from now on; what failed at the old one is forgotten."""
+        self.endpoint.client.base_url, self.endpoint.client.api_key = base_url, api_key or "none"
+        self.breaker.reset()
+
 
 @dataclass
 class Ladder:

@@ -9,6 +9,8 @@ from typer.testing import CliRunner, Result
 
 from app.cli.models import model_commands
 from app.errors import AppError
+from app.models.store import ModelStore
+from tests.fakes.llama import missing
 from tests.fakes.model_mirror import Mirror, model_mirror
 
 
@@ -56,3 +58,37 @@ class TestModels:
             run("pull", "smollm2-135m", "--role", "judge")
         with pytest.raises(AppError, match="There is no model"):
             run("pull", "nobody")
+
+
+@pytest.mark.skipif(missing() is not None, reason=missing() or "")
+class TestUse:
+    def test_a_model_without_a_check_is_used_with_a_warning(self, data_dir: Path) -> None:
+        with model_mirror() as mirror:
+            pull(mirror)
+        said = run("use", "little").stderr
+        assert "warning: it was never checked" in said and "next start" in said
+        assert listed()["little"]["state"] == "serves chat"
+        store = ModelStore(data_dir)
+        store.note_check("little", '{"below_floor": ["3% right by itself"]}')
+        assert "warning: 3% right" in run("use", "little").stderr
+        store.note_check("little", '{"below_floor": []}')
+        assert "warning" not in run("use", "little").stderr
+        run("use", "none")
+        assert store.roles() == {}
+
+    def test_a_file_that_changed_is_not_used(self, data_dir: Path) -> None:
+        with model_mirror() as mirror:
+            pull(mirror)
+        path = next(data_dir.rglob("*.gguf"))
+        path.write_bytes(path.read_bytes()[:-1] + b"?")
+        with pytest.raises(AppError, match="not the one that was pulled"):
+            run("use", "little")
+        assert ModelStore(data_dir).roles() == {}
+
+    def test_roles_that_nothing_serves_and_models_that_are_not_here(self) -> None:
+        with model_mirror() as mirror:
+            run("pull", "hf:some/repo/Little.gguf", "--trust", "--mirror", mirror.address, "--role", "embed")
+        with pytest.raises(AppError, match="Nothing serves the role embed"):
+            run("use", "little")
+        with pytest.raises(AppError, match="no model 'qwen3-4b' here"):
+            run("use", "qwen3-4b")
