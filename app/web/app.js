@@ -74,6 +74,7 @@ async function signOut() {
   session.forget();
   $("administration").hidden = true;
   forgetTitles(); // another person may not read the same
+  conversations.clear();
   openNew();
   await showSignIn(openRoom);
 }

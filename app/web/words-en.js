@@ -9,6 +9,9 @@ export const EN = {
   yourQuestion: "Your question", ask: "Ask", stop: "Stop", remove: "Delete", removeAsk: "Delete this conversation?",
   expired: "You were signed out. Please sign in again.", lost: "Connection lost; reconnecting…", offline: "The server cannot be reached.",
   attach: "Attach a file", detach: "Remove the file", uploading: "reading…", asOf: "By the rules in force on",
+  findSession: "Search conversations", noneFound: "No conversation was found.", sessionActs: "What to do with it", pinned: "Pinned", pin: "Pin",
+  unpin: "Unpin", rename: "Rename", newTitle: "New title", archive: "Archive", unarchive: "Take out of the archive", archivedSessions: "Archived",
+  apiSessions: "API", apiSessionsHint: "Conversations that programs began for you.",
   clearDate: "Remove the day", deep: "Think deeply",
 
   noPlan: "Reading the question…", waiting: "Accepted, waiting for its turn…", resumed: "Picking the answer up again…", planStands: "The plan stands",

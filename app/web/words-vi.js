@@ -9,6 +9,9 @@ export const VI = {
   yourQuestion: "Câu hỏi của bạn", ask: "Hỏi", stop: "Dừng", remove: "Xoá", removeAsk: "Xoá hội thoại này?",
   expired: "Phiên đăng nhập đã hết. Hãy đăng nhập lại.", lost: "Mất kết nối; đang nối lại…", offline: "Không nối được với máy chủ.",
   attach: "Đính kèm tệp", detach: "Bỏ tệp", uploading: "đang đọc…", asOf: "Theo quy định của ngày",
+  findSession: "Tìm hội thoại", noneFound: "Không tìm thấy hội thoại nào.", sessionActs: "Việc với hội thoại", pinned: "Đã ghim", pin: "Ghim",
+  unpin: "Bỏ ghim", rename: "Đổi tên", newTitle: "Tên mới", archive: "Lưu trữ", unarchive: "Bỏ lưu trữ", archivedSessions: "Đã lưu trữ",
+  apiSessions: "API", apiSessionsHint: "Hội thoại do chương trình khác hỏi thay bạn.",
   clearDate: "Bỏ ngày", deep: "Suy nghĩ sâu",
 
   noPlan: "Đang phân tích câu hỏi…", waiting: "Đã nhận, đang chờ đến lượt…", resumed: "Đang nối lại câu trả lời…", planStands: "Đã có kế hoạch",
