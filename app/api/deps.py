@@ -12,6 +12,7 @@ from app.agents.registry import AgentRegistry
 from app.api.auth import Authenticator, DevLogin
 from app.domain.oversight import KeptRun
 from app.domain.principal import Principal
+from app.embedding import Embedder
 from app.errors import AppError, ErrorCode
 from app.flow.deep.graph import DeepFlow
 from app.flow.graph import DepartmentFlow
@@ -59,6 +60,7 @@ class AppServices:
     journal: Journal
     sessions: SessionStore
     retriever: Retriever
+    embedder: Embedder
     agents: AgentRegistry
     flow: DepartmentFlow
     deep: DeepFlow

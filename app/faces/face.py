@@ -13,7 +13,7 @@ from app.api.middleware import lies_below
 from app.api.problem import MEDIA_TYPE
 from app.plugins import FACES, PluginError, Plugins, load_plugins
 
-BUILT_IN = {"openai": "app.faces.openai:FACE", "mcp": "app.faces.mcp:FACE"}
+BUILT_IN = {"openai": "app.faces.openai_responses:FACE", "mcp": "app.faces.mcp:FACE"}
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """OpenAI's API at `/v1`: who can be asked, as models, and asking them.
 
 A completion is the answer of a run, whole or in chunks as it is written, with its sources in ``annotations`` and
-``references``. What a client sends beyond what is named here (``temperature``, ``tools`` …) is ignored.
+``references``. What a client sends beyond what is named here (``temperature``, ``tools`` …) is ignored; images it
+sends along are told as left out.
 """
 
 import re
@@ -21,8 +22,8 @@ from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
 from app.events import TaskCancelled, TextDelta
 from app.faces.asking import OtherPart, Received, TextPart, question_of, text_of, validated
-from app.faces.face import Face
 from app.faces.frontend_requests import answer_frontend_request
+from app.faces.openai_limits import Format, Wished, Written, note_of_parts
 from app.faces.updates import Answered, Chunk, Failed, RunProjection, Update, titles_of, tokens_of
 from app.text.language import estimated_tokens
 
@@ -47,6 +48,11 @@ class ChatMessage(Received):
         """Its text alone."""
         return self.content if isinstance(self.content, str) else text_of(self.content or ())
 
+    @property
+    def note(self) -> str:
+        """What is to be said of the parts that cannot be read; empty where there are none."""
+        return "" if isinstance(self.content, str) else note_of_parts(self.content or (), self.text)
+
 
 class StreamOptions(Received):
     """How a stream ends."""
@@ -54,7 +60,7 @@ class StreamOptions(Received):
     include_usage: bool = False
 
 
-class CompletionBody(Received):
+class CompletionBody(Wished):
     """A request for a completion."""
 
     model_config = ConfigDict(
@@ -73,6 +79,10 @@ class CompletionBody(Received):
     stream: bool = False
     stream_options: StreamOptions | None = None
     n: int | None = Field(None, ge=1)
+    response_format: Format | None = None
+    max_tokens: int | None = Field(None, ge=1)
+    """The answer is cut there, by our estimate of tokens; ``finish_reason`` is ``length`` then."""
+    max_completion_tokens: int | None = Field(None, ge=1)
     metadata: dict[str, str] | None = Field(None, max_length=16)
     """``session_id`` names one of your conversations, ``as_of`` a day (ISO) by whose rules is answered."""
 
@@ -80,16 +90,16 @@ class CompletionBody(Received):
 @router.get("/models", summary="Who can be asked, as models")
 async def models(caller: Caller, services: Services) -> dict[str, Any]:
     """``auto``, every department agent you may use, and ``deep``."""
-    return {"object": "list", "data": _models(caller, services)}
+    return {"object": "list", "data": offered_models(caller, services)}
 
 
 @router.get("/models/{model}", summary="One of them")
 async def model(model: str, caller: Caller, services: Services) -> dict[str, Any]:
     """A model by its id; 404 for one you may not use."""
-    for offered in _models(caller, services):
+    for offered in offered_models(caller, services):
         if offered["id"] == model:
             return offered
-    raise _unknown_model()
+    raise unknown_model()
 
 
 @router.post(
@@ -102,8 +112,8 @@ async def completions(
     body: CompletionBody, caller: Caller, services: Services, request: Request, idempotency_key: IdempotencyKey = None
 ) -> Response:
     """The answer of a run, whole or streamed, with its sources in ``annotations`` and ``references``."""
-    if body.model not in {offered["id"] for offered in _models(caller, services)}:
-        raise _unknown_model()
+    if body.model not in {offered["id"] for offered in offered_models(caller, services)}:
+        raise unknown_model()
     created = int(services.now().timestamp())
     if (reply := answer_frontend_request(body.messages[-1].role, body.messages[-1].text)) is not None:
         completion = CompletionStream(body, uuid4().hex, created)
@@ -116,9 +126,7 @@ async def completions(
         return completion.stream(services, run.principal, run.task_id)
     status, answer = await wait_for_end(services, run, request)
     if status != 200:
-        message = str(answer.get("error_message") or answer.get("detail") or "The run did not end.")
-        code = str(answer.get("error_code") or answer.get("code") or ErrorCode.INTERNAL.value)
-        return JSONResponse(write_error(message, code, 500), status_code=status)
+        return JSONResponse(error_of_run(answer), status_code=status)
     titles = await titles_of(services, caller, answer["evidence"])
     return JSONResponse(completion.whole(str(answer["answer"]), answer, titles))
 
@@ -129,7 +137,8 @@ def question_in(body: CompletionBody) -> ChatBody:
     Raises `AppError` (422).
     """
     last, earlier = body.messages[-1], body.messages[:-1]
-    question = question_of(last.role, last.content)
+    body.check(body.response_format)
+    question = question_of(last.role, last.text if last.text.strip() else last.content)
     if (body.n or 1) != 1:
         raise AppError(ErrorCode.PAYLOAD_INVALID, "n: there is one answer to a question.", status=422)
     history = [{"role": m.role, "content": m.text} for m in earlier if m.role in ("user", "assistant") and m.text]
@@ -144,7 +153,8 @@ def question_in(body: CompletionBody) -> ChatBody:
     return validated(ChatBody, fields | {name: extra[name] for name in ("session_id", "as_of") if name in extra})
 
 
-def _models(caller: Principal, services: AppServices) -> list[dict[str, Any]]:
+def offered_models(caller: Principal, services: AppServices) -> list[dict[str, Any]]:
+    """``auto``, the department agents the caller may use, and ``deep``, as models."""
     offers = [offer for offer in services.agents.offers_for(caller, None) if offer.departments]
     offered = [
         (AUTO, "Finds out which departments can answer."),
@@ -157,7 +167,8 @@ def _models(caller: Principal, services: AppServices) -> list[dict[str, Any]]:
     ]
 
 
-def _unknown_model() -> AppError:
+def unknown_model() -> AppError:
+    """The refusal of a model the caller may not use."""
     return AppError(ErrorCode.NOT_FOUND, "model: there is none of this name for you; see GET /v1/models.", status=404)
 
 
@@ -165,6 +176,12 @@ def write_error(message: str, code: str, status: int) -> dict[str, Any]:
     """An error as OpenAI's clients read it, in a stream or as a body."""
     kind = _ERROR_TYPES.get(status, "invalid_request_error" if status < 500 else "server_error")
     return {"error": {"message": message, "type": kind, "param": None, "code": code}}
+
+
+def error_of_run(answer: Mapping[str, Any]) -> dict[str, Any]:
+    """The error a run without an answer ended with."""
+    message = str(answer.get("error_message") or answer.get("detail") or "The run did not end.")
+    return write_error(message, str(answer.get("error_code") or answer.get("code") or ErrorCode.INTERNAL.value), 500)
 
 
 class CompletionStream(RunProjection):
@@ -177,16 +194,21 @@ class CompletionStream(RunProjection):
         self._id, self._created, self._model = f"chatcmpl-{number}", created, body.model
         self._prompt = "\n".join(message.text for message in body.messages)
         self._include_usage = body.stream_options is not None and body.stream_options.include_usage
-        self._text = ""
+        self._said = Written(body.max_completion_tokens or body.max_tokens, body.messages[-1].note)
 
     def whole(self, text: str, answer: Mapping[str, Any], titles: Mapping[str, str]) -> dict[str, Any]:
         """The completion of an answer (§5); of a text no run was made for `answer` is empty."""
+        text = self._said.add(text) + self._said.end()
         message = {"role": "assistant", "content": text, "refusal": None, **sources_of(text, answer, titles)}
-        choice = {"index": 0, "message": message, "finish_reason": "stop", "logprobs": None}
+        choice = {"index": 0, "message": message, "finish_reason": self._reason, "logprobs": None}
         return {
             "id": self._id, "object": "chat.completion", "created": self._created, "model": self._model,
             "choices": [choice], "usage": count_tokens(self._prompt, text, answer), "conclave": run_of(answer),
         }  # fmt: skip
+
+    @property
+    def _reason(self) -> str:
+        return "length" if self._said.is_cut else "stop"
 
     def begin(self) -> Iterator[Chunk]:
         """See `RunProjection.begin`."""
@@ -196,8 +218,8 @@ class CompletionStream(RunProjection):
         """See `RunProjection.write`."""
         match update:
             case TextDelta(text=text):
-                self._text += text
-                yield self._chunk({"content": text})
+                if piece := self._said.add(text):
+                    yield self._chunk({"content": piece})
             case Answered(answer=answer, titles=titles):
                 yield from self._end(answer, titles)
             case Failed(message=message, code=code):
@@ -213,10 +235,12 @@ class CompletionStream(RunProjection):
             yield chunk
 
     def _end(self, answer: Mapping[str, Any], titles: Mapping[str, str]) -> Iterator[Chunk]:
-        delta = sources_of(self._text, answer, titles) if answer else {}
-        yield {**self._chunk(delta, "stop"), **({"conclave": run_of(answer)} if answer else {})}
+        if note := self._said.end():
+            yield self._chunk({"content": note})
+        delta = sources_of(self._said.text, answer, titles) if answer else {}
+        yield {**self._chunk(delta, self._reason), **({"conclave": run_of(answer)} if answer else {})}
         if self._include_usage:
-            yield {**self._chunk({}), "choices": [], "usage": count_tokens(self._prompt, self._text, answer)}
+            yield {**self._chunk({}), "choices": [], "usage": count_tokens(self._prompt, self._said.text, answer)}
 
     def _chunk(self, delta: dict[str, Any], finish_reason: str | None = None) -> Chunk:
         choice = {"index": 0, "delta": delta, "logprobs": None, "finish_reason": finish_reason}
@@ -254,6 +278,3 @@ def count_tokens(prompt: str, text: str, answer: Mapping[str, Any]) -> dict[str,
     """What models read and wrote in this run; of an answer without a model an estimate from the texts."""
     read, written = tokens_of(answer) or (estimated_tokens(prompt), estimated_tokens(text))
     return {"prompt_tokens": read, "completion_tokens": written, "total_tokens": read + written}
-
-
-FACE = Face(router, roots=("/v1",), write_refusal=write_error)

@@ -222,11 +222,10 @@ class Services:
         corpus = Corpus(self.database, calibration.space)
         metrics = self._open_metrics(registry)
         ledger = CountedLedger(self.database, spending_limits(settings), metrics) if settings.has_model else Ledger()
-        clock = TenantClock(self.database)
+        clock, limits = TenantClock(self.database), _flow_limits(settings, hosts)
         dispatch = Dispatch(agents, runner, RemoteSteps(registry.steps, bus, now).run)
         ports = Ports(registry, memory, clock, retriever, corpus, reasoner, agents, dispatch, ledger, now)
         states = DeepStates(self.database, journal, now, settings.deep_approval_seconds)
-        limits = _flow_limits(settings, hosts)
         deep = open_deep(settings, ports, limits, runner, self.ladder, states, self.attachments, self.database)
         flow = DepartmentFlow(ports, limits, deep, needs_steps if settings.has_model else None)
         keys = key_source(settings)
@@ -239,6 +238,7 @@ class Services:
             journal=journal,
             sessions=SessionStore(self.database),
             retriever=retriever,
+            embedder=self.embedder,
             agents=agents,
             flow=flow,
             deep=deep,

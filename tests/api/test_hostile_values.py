@@ -145,6 +145,12 @@ BODIES: list[tuple[str, str, Any]] = [
         "logged_at": "2026-01-01T00:00:00Z", "source": "a", "level": "INFO", "message": "x", "department": "hr",
     }]),
     ("POST", "/v1/chat/completions", {"model": "auto", "messages": [TURN], "metadata": {"as_of": "2026-01-01"}}),
+    ("POST", "/v1/embeddings", {"model": "auto", "input": ["xin chào"], "input_type": "query", "dimensions": 384}),
+    ("POST", "/v1/responses", {
+        "model": "auto", "input": [{"role": "user", "content": [{"type": "input_text", "text": "xin chào"}]}],
+        "instructions": "x", "previous_response_id": f"resp_{ID}", "metadata": {"as_of": "2026-01-01"},
+        "max_output_tokens": 9, "text": {"format": {"type": "text"}}, "tool_choice": "auto", "store": False,
+    }),
     ("POST", "/ui/chat", {"id": "c1", "messages": [MESSAGE], "agent": "hr", "as_of": "2026-01-01"}),
     ("POST", "/ag-ui", {
         "threadId": "t1", "runId": "r1", "messages": [{**TURN, "id": "m1"}], "state": "x", "tools": [], "context": [],

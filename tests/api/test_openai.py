@@ -146,7 +146,7 @@ class TestRefusals:
             assert invalid.value.code == "PAYLOAD_INVALID"
 
     async def test_also_for_what_is_no_route(self, address: str, lan: httpx.AsyncClient) -> None:
-        response = await lan.post(f"{address}/v1/embeddings", json={})
+        response = await lan.post(f"{address}/v1/moderations", json={})
         assert (response.status_code, response.json()["error"]["code"]) == (404, "NOT_FOUND")
         assert response.headers["content-type"] == "application/json"
 

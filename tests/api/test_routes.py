@@ -118,6 +118,8 @@ class TestEveryRoute:
             ("get", "/v1/models"),
             ("get", "/v1/models/{model}"),
             ("post", "/v1/chat/completions"),
+            ("post", "/v1/embeddings"),
+            ("post", "/v1/responses"),
             ("post", "/ag-ui"),
             ("post", "/ui/chat"),
             ("get", "/ui/chat/{chat_id}/stream"),
