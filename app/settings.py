@@ -56,6 +56,14 @@ class Settings(BaseSettings):
     """Runs at a time in one process."""
     max_open_runs_per_user: int = Field(10, ge=1)
     """Questions of one person that are being answered at a time; more are refused with 429."""
+    max_open_runs_per_tenant: int = Field(200, ge=1)
+    """The same for all people of a tenant together."""
+    max_open_runs: int = Field(1_000, ge=1)
+    """The same for the whole service; more are refused with 503."""
+    max_wait_seconds: float = Field(0.0, ge=0)
+    """A question that would wait longer before it begins is refused with 503; 0 = its deadline decides."""
+    tenant_weights: dict[str, Annotated[int, Field(ge=1, le=1_000)]] = {}
+    """How often a tenant's turn comes among the others, as JSON: ``{"hospital": 3}``; 1 for all that are not named."""
     worker_silence_seconds: float = Field(20.0, ge=1)
     """A loop of the worker that gives no sign of life for so long is started anew; the second time in a row the process
     of `conclave worker` ends with exit code 1."""

@@ -12,6 +12,7 @@ from app.agents.run import StepRunner
 from app.bus import Bus
 from app.bus.relay import RelayingBus
 from app.confinement.processes import Isolated, ProcessLimits
+from app.domain.principal import tenant_id_of
 from app.embedding import Embedder
 from app.embedding.cached import CachedEmbedder
 from app.embedding.onnx import OnnxEmbedder
@@ -40,6 +41,7 @@ from app.tasks.outage import SpooledWrites
 from app.tools.base import Toolbox
 from app.tools.catalogue import ToolPorts, WebPorts, build_toolbox
 from app.tools.files import FileReader
+from app.trust.admission import RunLimits
 
 if TYPE_CHECKING:
     from app.bus.redis import RedisChannel
@@ -101,6 +103,16 @@ def spending_limits(settings: Settings, mode: Literal["task", "deep"] = "task") 
     return Limits(
         run_tokens=getattr(settings, f"{mode}_token_budget"), run_calls=getattr(settings, f"{mode}_call_budget"),
         user_tokens_per_day=settings.user_tokens_per_day, tenant_tokens_per_day=settings.tenant_tokens_per_day,
+    )  # fmt: skip
+
+
+def run_limits(settings: Settings) -> RunLimits:
+    """How many questions may be open, and whose turn comes how often."""
+    return RunLimits(
+        per_person=settings.max_open_runs_per_user, per_tenant=settings.max_open_runs_per_tenant,
+        in_all=settings.max_open_runs, wait_seconds=settings.max_wait_seconds,
+        slots=settings.worker_max_concurrent_runs,
+        weights={tenant_id_of(name): weight for name, weight in settings.tenant_weights.items()},
     )  # fmt: skip
 
 

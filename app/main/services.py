@@ -41,6 +41,7 @@ from app.main.adapters import (
     open_ladder,
     open_outage,
     open_tools,
+    run_limits,
     spending_limits,
 )
 from app.main.identity import dev_login, key_source, trusted_hosts
@@ -68,6 +69,7 @@ from app.tasks.registry import TaskRegistry
 from app.tasks.reviews import RunReviews
 from app.tasks.worker import Worker
 from app.tools.catalogue import descriptions
+from app.trust.admission import Admission
 
 _log = structlog.get_logger(__name__)
 _STOP_SECONDS = 4
@@ -202,9 +204,10 @@ class Services:
         bus = await open_bus(settings.bus_url.get_secret_value(), self.storage.addresses.app)
         self._stack.push_async_callback(bus.aclose)
         journal = Journal(self.database, bus, await open_outage(settings, self.database, bus, self._stack))
+        metrics = self._open_metrics()
         registry = TaskRegistry(
             self.database, journal, JobQueue(), now, settings.task_lease_seconds, settings.max_redispatches,
-            settings.max_open_runs_per_user,
+            Admission(run_limits(settings), metrics.observe_refusal),
         )  # fmt: skip
         retriever = Retriever(
             self.database, self.embedder, calibration, caching=settings.enable_caching,
@@ -220,7 +223,7 @@ class Services:
         hosts = trusted_hosts(settings)
         runner = StepRunner(registry, toolbox, reasoner, now, trusted_link_hosts=hosts)
         corpus = Corpus(self.database, calibration.space)
-        metrics = self._open_metrics(registry)
+        registry.on_end = metrics.observe_end
         ledger = CountedLedger(self.database, spending_limits(settings), metrics) if settings.has_model else Ledger()
         clock, limits = TenantClock(self.database), _flow_limits(settings, hosts)
         dispatch = Dispatch(agents, runner, RemoteSteps(registry.steps, bus, now).run)
@@ -257,9 +260,8 @@ class Services:
         steps = StepService(runner, registry.steps, ledger)
         self.worker = worker_of(settings, self.database, self.rooms, self.ingestion, steps, self._queues)
 
-    def _open_metrics(self, registry: TaskRegistry) -> Metrics:
+    def _open_metrics(self) -> Metrics:
         metrics = Metrics(self.database, self.settings.metrics_token.get_secret_value())
-        registry.on_end = metrics.observe_end
         self._stack.callback(asyncio.create_task(metrics.watch_loop()).cancel)
         return metrics
 

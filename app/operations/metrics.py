@@ -62,6 +62,7 @@ class Metrics:
         self._run_seconds = Histogram("conclave_run_duration_seconds", "Work on a run, last attempt.", ("kind",))
         self._wait_seconds = Histogram("conclave_run_wait_seconds", "From asking to the first claim.", ("kind",))
         self._again = Counter("conclave_redispatches_total", "Attempts beyond the first of runs that ended.", ("kind",))
+        self._refusals = Counter("conclave_refusals_total", "Questions not taken in, by the limit.", ("limit",))
         self._calls = Counter("conclave_model_calls_total", "Calls of language models.", ("model", "outcome"))
         self._tokens = Counter("conclave_model_tokens_total", "Tokens of language models.", ("model", "kind"))
         self._cost = Counter("conclave_model_cost_total", "Their price in your currency.", ("model",))
@@ -90,6 +91,10 @@ class Metrics:
         self._run_seconds.observe(task.kind, seconds=max((datetime.now(UTC) - task.updated_at).total_seconds(), 0.0))
         if run.attempt == 1:
             self._wait_seconds.observe(task.kind, seconds=max((task.updated_at - task.created_at).total_seconds(), 0.0))
+
+    def observe_refusal(self, limit: str) -> None:
+        """Count a question that was not taken in."""
+        self._refusals.add(limit)
 
     def observe_call(self, spent: Spent) -> None:
         """Count one call of a language model."""

@@ -29,9 +29,6 @@ select $1, $2, * from unnest($3::uuid[], $4::uuid[], $5::uuid[], $6::uuid[], $7:
 on conflict do nothing
 returning task_id
 """
-_ONE_AT_A_TIME = "select pg_advisory_xact_lock(hashtextextended('runs ' || $1::uuid::text || $2::uuid::text, 0))"
-_OPEN_RUNS = """select count(*) from tasks where tenant_id = $1 and user_id = $2 and parent_task_id is null
-    and kind <> 'ingest' and status in ('pending', 'in_progress') and waiting_for is null"""
 _CLAIM = f"""
 update tasks set status = 'in_progress', attempt = attempt + 1, claimed_by = $4,
     lease_until = clock_timestamp() + make_interval(secs => $5), updated_at = clock_timestamp()
@@ -100,12 +97,6 @@ update tasks set plan = $5, updated_at = clock_timestamp()
 where tenant_id = $1 and user_id = $2 and task_id = $3 and attempt = $4 and status = 'in_progress'
 returning true
 """
-
-
-async def open_runs(tx: Transaction) -> int:
-    """How many of the caller's runs neither ended nor wait for a decision; until the commit no other can be counted."""
-    await tx.driver.execute(_ONE_AT_A_TIME, *tx.whose)
-    return int(await tx.driver.fetchval(_OPEN_RUNS, *tx.whose))
 
 
 async def insert(tx: Transaction, tasks: Sequence[NewTask]) -> int:

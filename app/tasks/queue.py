@@ -55,8 +55,8 @@ class JobQueue:
     """Puts jobs into PgQueuer's table."""
 
     async def enqueue(self, tx: Transaction, task_id: UUID, line: str = CHAT, others: int = 0) -> JobId:
-        """Add a job in the caller's transaction; a worker sees it when (and only if) that is committed. With so many
-        `others` of the caller before it: everybody's first job goes before anybody's second."""
+        """Add a job in the caller's transaction; a worker sees it when (and only if) that is committed. Who has fewer
+        `others` before it is taken first, equals by their age."""
         job = Job(tenant_id=tx.principal.tenant_id, user_id=tx.principal.user_id, task_id=task_id)
         return await self.enqueue_job(tx, job, line, others)
 

@@ -6,8 +6,9 @@ and changes nothing.
 
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from datetime import datetime
-from typing import Any
+from typing import Any, Protocol
 from uuid import UUID
 
 from app.bus import Place
@@ -29,6 +30,16 @@ CANCEL_TOPIC = "task_cancelled"
 """Topic of the message that tells workers to stop a run at once."""
 
 
+class Admission(Protocol):
+    """Who is let in, and where a question stands in the line."""
+
+    def turn(self, principal: Principal) -> AbstractAsyncContextManager[None]:
+        """Wait until this person may register one more."""
+
+    async def place(self, tx: Transaction, deadline_at: datetime | None, now: datetime) -> int:
+        """The place of one more question, 0 first. Raises `AppError` (429, 503) for one too many."""
+
+
 class TaskRegistry:
     """States of root tasks and their steps."""
 
@@ -40,7 +51,7 @@ class TaskRegistry:
         clock: Callable[[], datetime],
         lease_seconds: float = 30,
         max_redispatches: int = 3,
-        most_open_runs: int = 1_000,
+        admission: Admission | None = None,
     ):
         self._database = database
         self._journal = journal
@@ -49,7 +60,7 @@ class TaskRegistry:
         self.steps = StepRegistry(database, journal.outage, queue, clock, lease_seconds, max_redispatches)
         self.lease_seconds = lease_seconds
         self.max_redispatches = max_redispatches
-        self._most_open_runs = most_open_runs
+        self._admission = admission
         self.on_end: Callable[[TaskRun, TaskStatus, Mapping[str, Any]], object] = lambda *_: None
         """Is told of every run that was ended here."""
 
@@ -64,9 +75,9 @@ class TaskRegistry:
     ) -> Task:
         """Register a root task, its session, first event and job, and do what is `within`, once, in one transaction.
         The same key and hash, or id and request, give the task registered first. Raises `AppError`: 422 for a key used
-        with another hash, 409 for a task id taken by another request, 429 for a caller with too many open runs."""
+        with another hash, 409 for a task id taken by another request, and what `Admission.place` raises."""
         try:
-            async with self._database.principal_scope(principal) as tx:
+            async with self._turn(principal), self._database.principal_scope(principal) as tx:
                 if idempotency_key is not None:
                     taken = await tasks.take_key(tx, idempotency_key, request_hash, new_task.task_id)
                     if taken is not None:
@@ -81,7 +92,13 @@ class TaskRegistry:
         await self._journal.publish(Place.of(principal, new_task.session_id, new_task.task_id), seq, first)
         return registered
 
+    def _turn(self, principal: Principal) -> AbstractAsyncContextManager[None]:
+        return nullcontext() if self._admission is None else self._admission.turn(principal)
+
     async def _insert_root(self, tx: Transaction, new_task: NewTask) -> tuple[int, TaskAvailable]:
+        place = 0
+        if self._admission is not None and new_task.kind != "ingest":
+            place = await self._admission.place(tx, new_task.deadline, self._clock())
         question = str(new_task.request.get("query") or new_task.title)
         kind = "" if new_task.kind == "chat" else new_task.kind
         await sessions.open_session(tx, new_task.session_id, question, kind)
@@ -92,16 +109,8 @@ class TaskRegistry:
         if new_task.kind == "ingest":
             await self._queue.enqueue(tx, new_task.task_id, INGESTION)
         else:
-            await self._queue.enqueue(tx, new_task.task_id, CHAT, await self._others_open(tx))
+            await self._queue.enqueue(tx, new_task.task_id, CHAT, place)
         return seq, first
-
-    async def _others_open(self, tx: Transaction) -> int:
-        """How many runs the caller has open beside the one just written. Raises `AppError` (429) for too many."""
-        others = await tasks.open_runs(tx) - 1
-        if others >= self._most_open_runs:
-            detail = f"{others} of your questions are still being answered; ask again when one of them is."
-            raise AppError(ErrorCode.RATE_LIMITED, detail, status=429)
-        return others
 
     async def _same_as(self, principal: Principal, new_task: NewTask) -> Task:
         """The task that has the id of `new_task`, if it is the same request."""

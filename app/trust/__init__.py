@@ -1,1 +1,2 @@
-"""What makes the service accountable: the audit's chain, refused sign-ins, and what is removed after its time."""
+"""What makes the service accountable and fair: the audit's chain, refused sign-ins, what is removed after its time, and
+whose questions are taken in."""

@@ -7,22 +7,26 @@ from itertools import count
 
 import pytest
 
-from app.domain.principal import Principal
+from app.domain.principal import Principal, tenant_id_of
 from app.errors import AppError, ErrorCode
 from app.storage.database import Database
 from app.tasks.queue import JobQueue
 from app.tasks.registry import TaskRegistry
+from app.trust.admission import Admission, RunLimits
 from tests.factories import principal
 from tests.postgres.running import Rooms, new_task, rooms_on
 
 MOST = 4
+HEAVY = "hospital"
+"""A tenant whose turn comes twice as often."""
 _people = count(1)
 
 
 @pytest.fixture
 def rooms(database: Database) -> Rooms:
     made = rooms_on(database)
-    made.registry = TaskRegistry(database, made.journal, JobQueue(), lambda: datetime.now(UTC), most_open_runs=MOST)
+    admission = Admission(RunLimits(per_person=MOST, weights={tenant_id_of(HEAVY): 2}))
+    made.registry = TaskRegistry(database, made.journal, JobQueue(), lambda: datetime.now(UTC), admission=admission)
     return made
 
 
@@ -74,10 +78,31 @@ class TestOpenRuns:
 
 
 class TestLine:
-    async def test_everybodys_first_question_goes_before_anybodys_second(self, rooms: Rooms) -> None:
-        lan, minh, jane = somebody(), somebody(), somebody("globex")
-        asked = [str((await rooms.register(who)).task_id) for who in (lan, lan, lan, minh, minh, jane)]
-        async with rooms.database.principal_scope(lan) as tx:
+    @pytest.fixture(autouse=True)
+    async def empty_line(self, database: Database) -> None:
+        async with database.principal_scope(somebody()) as tx:
+            await tx.driver.execute("delete from pgqueuer")
+
+    async def order(self, rooms: Rooms, *people: Principal) -> list[int]:
+        """In which order the questions these people ask one after the other are taken."""
+        asked = [str((await rooms.register(who)).task_id) for who in people]
+        async with rooms.database.principal_scope(people[0]) as tx:
             rows = await tx.driver.fetch("select payload from pgqueuer order by priority desc, id")
         told = [json.loads(row["payload"])["task_id"] for row in rows]
-        assert [asked.index(one) for one in told if one in asked] == [0, 3, 5, 1, 4, 2]
+        return [asked.index(one) for one in told if one in asked]
+
+    async def test_everybodys_first_question_goes_before_anybodys_second(self, rooms: Rooms) -> None:
+        lan, minh, jane = somebody(), somebody(), somebody("globex")
+        order = await self.order(rooms, lan, lan, lan, minh, minh, jane)
+        assert sorted(order[:3]) == [0, 3, 5] and sorted(order[3:5]) == [1, 4] and order[5] == 2
+
+    async def test_a_small_company_need_not_wait_for_all_people_of_a_large_one(self, rooms: Rooms) -> None:
+        crowd = [somebody() for _ in range(6)]
+        assert (await self.order(rooms, *crowd, somebody("globex"), somebody("globex"))) == [0, 6, 1, 7, 2, 3, 4, 5]
+
+    async def test_a_tenant_of_twice_the_weight_has_twice_the_turns(self, rooms: Rooms) -> None:
+        light, heavy = [somebody() for _ in range(3)], [somebody(HEAVY) for _ in range(6)]
+        order = await self.order(rooms, *light, *heavy)
+        assert [one for one in order if one < 3] == [0, 1, 2] and [one for one in order if one >= 3] == [*range(3, 9)]
+        for turn in range(1, 4):
+            assert sum(one >= 3 for one in order[: 3 * turn]) == 2 * turn

@@ -1,0 +1,149 @@
+"""Decide whether one more question is taken in, and where it stands in the line.
+
+The decision is made in the transaction that registers the question, before anything is written. Runs of a person and of
+a tenant are counted under a lock of the tenant, so no crowd of requests slips through between the counting and the
+commit. Those of the whole service are counted without one: as many more may come in as transactions are open.
+"""
+
+import asyncio
+import math
+import time
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+from uuid import UUID
+
+from app.domain.principal import Principal
+from app.errors import AppError, ErrorCode
+from app.storage.database import Transaction
+from app.tasks.queue import CHAT
+
+_TENANT_STEPS = 1_000
+"""A place in the line is the person's open runs, and below that the tenant's: so many of these are told apart."""
+_PACE_SECONDS = 5.0
+"""How long a measured pace is believed."""
+_MOST_WAIT_SECONDS = 60
+"""Nobody is told to stay away for longer."""
+_AT_ONCE = 2
+"""Registrations of one person that hold a connection of this process at a time; the next ones wait without one."""
+_ONE_AT_A_TIME = "select pg_advisory_xact_lock(hashtextextended('runs ' || $1::uuid::text, 0))"
+_OF_PERSON = """select count(*) from tasks where tenant_id = $1 and user_id = $2 and parent_task_id is null
+    and kind <> 'ingest' and status in ('pending', 'in_progress') and waiting_for is null"""
+# The queue's table has no row security: it holds ids alone. A tenant's id is looked for as bytes, because a job that
+# cannot be read must not keep everybody out.
+_LINE = """
+with jobs as materialized (
+    select status, priority, position(convert_to($1::uuid::text, 'UTF8') in payload) > 0 as is_own
+    from pgqueuer where entrypoint = $2 and status in ('queued', 'picked')
+), own as (select count(*) filter (where is_own) as jobs from jobs)
+select own.jobs as of_tenant, count(*) as of_all, count(*) filter (where status = 'picked') as running,
+    count(*) filter (where status = 'queued' and priority >= -($3 + least(own.jobs / $4, $5))) as ahead
+from own left join jobs on true group by own.jobs
+"""
+# The log is read through its index on `created`, a few rows of it.
+_PACE = """
+select percentile_cont(0.5) within group (order by extract(epoch from ended.created - picked.created))::float8
+from (select job_id, created from pgqueuer_log
+      where created > now() - interval '10 minutes' and status = 'successful' and entrypoint = $1
+      order by created desc limit 50) ended
+join lateral (select created from pgqueuer_log p
+              where p.job_id = ended.job_id and p.status = 'picked' and p.created <= ended.created
+              order by p.created desc limit 1) picked on true
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunLimits:
+    """How many questions may be open at a time, and how long one may have to wait."""
+
+    per_person: int = 10
+    per_tenant: int = 200
+    in_all: int = 1_000
+    wait_seconds: float = 0
+    """A question that would wait longer before it begins is refused; 0 = its own deadline decides."""
+    slots: int = 20
+    """Runs one worker does at a time: at least so many are taken to be done at once."""
+    weights: Mapping[UUID, int] = field(default_factory=dict)
+    """How often a tenant's turn comes, for those whose is not 1."""
+
+
+class _Line(NamedTuple):
+    """The queue as it stands for one more question."""
+
+    of_tenant: int
+    of_all: int
+    running: int
+    ahead: int
+    """Jobs that wait and would be taken before it."""
+
+
+class Admission:
+    """Decides for one process, by what all processes have in the database."""
+
+    def __init__(self, limits: RunLimits, on_refusal: Callable[[str], object] = lambda _: None):
+        """`on_refusal` is told by which limit somebody was refused: ``person``, ``tenant``, ``service``, ``wait``."""
+        self.limits = limits
+        self._on_refusal = on_refusal
+        self._pace: float | None = None
+        self._pace_until = float("-inf")
+        self._turns: dict[tuple[UUID, UUID], tuple[asyncio.Semaphore, int]] = {}
+
+    @asynccontextmanager
+    async def turn(self, principal: Principal) -> AsyncIterator[None]:
+        """Wait until few enough registrations of this person hold a connection, so that one person's crowd does not
+        take all of them from the others."""
+        whose = principal.tenant_id, principal.user_id
+        turns, users = self._turns.get(whose, (asyncio.Semaphore(_AT_ONCE), 0))
+        self._turns[whose] = turns, users + 1
+        try:
+            async with turns:
+                yield
+        finally:
+            turns, users = self._turns.pop(whose)
+            if users > 1:
+                self._turns[whose] = turns, users - 1
+
+    async def place(self, tx: Transaction, deadline_at: datetime | None, now: datetime) -> int:
+        """Where one more question of the caller stands in the line: 0 is the front. Nothing may be written before.
+
+        Raises `AppError` with the seconds after which to come back: 429 when the caller or the tenant has too many open
+        runs, 503 when the service has, or when the question would not begin in time.
+        """
+        await tx.driver.execute(_ONE_AT_A_TIME, tx.tenant_id)
+        of_person = int(await tx.driver.fetchval(_OF_PERSON, *tx.whose))
+        pace = await self._measured_pace(tx)
+        if of_person >= self.limits.per_person:
+            detail = f"{of_person} of your questions are still being answered; ask again when one of them is."
+            raise self._refusal("person", ErrorCode.RATE_LIMITED, detail, pace)
+        weight = self.limits.weights.get(tx.tenant_id, 1)
+        behind = of_person * _TENANT_STEPS
+        line = _Line(*(await tx.driver.fetchrow(_LINE, tx.tenant_id, CHAT, behind, weight, _TENANT_STEPS - 1) or ()))
+        if line.of_tenant >= self.limits.per_tenant:
+            detail = f"{line.of_tenant} questions of your organisation are still being answered; ask again shortly."
+            raise self._refusal("tenant", ErrorCode.RATE_LIMITED, detail, pace)
+        if line.of_all >= self.limits.in_all:
+            raise self._refusal("service", ErrorCode.OVERLOADED, "The service has no room; ask again shortly.", pace)
+        wait = line.ahead * pace / max(line.running, self.limits.slots)
+        if wait > (most := self._longest_wait(deadline_at, now)) >= 0:
+            detail = f"A question would wait about {wait:.0f} seconds before it begins; ask again later."
+            raise self._refusal("wait", ErrorCode.OVERLOADED, detail, wait - most)
+        return behind + min(line.of_tenant // weight, _TENANT_STEPS - 1)
+
+    def _longest_wait(self, deadline_at: datetime | None, now: datetime) -> float:
+        left = math.inf if deadline_at is None else (deadline_at - now).total_seconds()
+        return min(left, self.limits.wait_seconds or math.inf)
+
+    def _refusal(self, limit: str, code: ErrorCode, detail: str, seconds: float) -> AppError:
+        self._on_refusal(limit)
+        status = 429 if code is ErrorCode.RATE_LIMITED else 503
+        wait = min(max(math.ceil(seconds), 1), _MOST_WAIT_SECONDS)
+        return AppError(code, detail, status=status, retry_after_seconds=wait)
+
+    async def _measured_pace(self, tx: Transaction) -> float:
+        """Seconds half of the latest runs took from their claim to their end; 0 while none is known."""
+        if time.monotonic() > self._pace_until:
+            self._pace = await tx.driver.fetchval(_PACE, CHAT)
+            self._pace_until = time.monotonic() + _PACE_SECONDS
+        return max(self._pace or 0.0, 0.0)
