@@ -118,7 +118,7 @@ async def _call_tool(context: ServerRequestContext[Any], params: CallToolRequest
     except ValidationError as invalid:
         return _refused(ErrorCode.PAYLOAD_INVALID, describe_validation(invalid.errors()))
     except AppError as refusal:
-        return _refused(refusal.code, refusal.detail)
+        return _refused(refusal.code, refusal.detail, refusal.retry_after_seconds)
     return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=content)
 
 
@@ -180,10 +180,11 @@ _TOOLS: Mapping[str, tuple[type[Body], _Run[Any], ToolAnnotations]] = {
 }
 
 
-def _refused(code: ErrorCode, detail: str) -> CallToolResult:
+def _refused(code: ErrorCode, detail: str, retry_after_seconds: int | None = None) -> CallToolResult:
+    later = {} if retry_after_seconds is None else {"retry_after_seconds": retry_after_seconds}
     return CallToolResult(
-        content=[TextContent(type="text", text=f"{code.value}: {detail}")], structured_content={"code": code.value},
-        is_error=True,
+        content=[TextContent(type="text", text=f"{code.value}: {detail}")],
+        structured_content={"code": code.value, **later}, is_error=True,
     )  # fmt: skip
 
 

@@ -64,7 +64,7 @@ from app.settings import Settings
 from app.storage.database import Database
 from app.tasks.approvals import Approvals, DeepStates
 from app.tasks.oversight import Oversight
-from app.tasks.queue import IN_PROCESS, JobQueue
+from app.tasks.queue import CHAT, IN_PROCESS, JobQueue
 from app.tasks.registry import TaskRegistry
 from app.tasks.reviews import RunReviews
 from app.tasks.worker import Worker
@@ -204,11 +204,7 @@ class Services:
         bus = await open_bus(settings.bus_url.get_secret_value(), self.storage.addresses.app)
         self._stack.push_async_callback(bus.aclose)
         journal = Journal(self.database, bus, await open_outage(settings, self.database, bus, self._stack))
-        metrics = self._open_metrics()
-        registry = TaskRegistry(
-            self.database, journal, JobQueue(), now, settings.task_lease_seconds, settings.max_redispatches,
-            Admission(run_limits(settings), metrics.observe_refusal),
-        )  # fmt: skip
+        metrics, registry = self._open_registry(journal)
         retriever = Retriever(
             self.database, self.embedder, calibration, caching=settings.enable_caching,
             cache_ttl_seconds=settings.cache_ttl_seconds,
@@ -223,7 +219,6 @@ class Services:
         hosts = trusted_hosts(settings)
         runner = StepRunner(registry, toolbox, reasoner, now, trusted_link_hosts=hosts)
         corpus = Corpus(self.database, calibration.space)
-        registry.on_end = metrics.observe_end
         ledger = CountedLedger(self.database, spending_limits(settings), metrics) if settings.has_model else Ledger()
         clock, limits = TenantClock(self.database), _flow_limits(settings, hosts)
         dispatch = Dispatch(agents, runner, RemoteSteps(registry.steps, bus, now).run)
@@ -260,10 +255,17 @@ class Services:
         steps = StepService(runner, registry.steps, ledger)
         self.worker = worker_of(settings, self.database, self.rooms, self.ingestion, steps, self._queues)
 
-    def _open_metrics(self) -> Metrics:
-        metrics = Metrics(self.database, self.settings.metrics_token.get_secret_value())
+    def _open_registry(self, journal: Journal) -> tuple[Metrics, TaskRegistry]:
+        """The registry, with who is let in and what is counted of it."""
+        own = self.settings
+        metrics = Metrics(self.database, own.metrics_token.get_secret_value())
         self._stack.callback(asyncio.create_task(metrics.watch_loop()).cancel)
-        return metrics
+        admission = Admission(run_limits(own), CHAT, metrics.observe_refusal)
+        registry = TaskRegistry(
+            self.database, journal, JobQueue(), now, own.task_lease_seconds, own.max_redispatches, admission
+        )
+        registry.on_end = metrics.observe_end
+        return metrics, registry
 
     def _readiness(self) -> Callable[[], Awaitable[Mapping[str, bool]]]:
         ready = Readiness(self.storage, lambda: self.embedder.dimensions > 0, self._is_worker_well)

@@ -18,7 +18,6 @@ from uuid import UUID
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
 from app.storage.database import Transaction
-from app.tasks.queue import CHAT
 
 _TENANT_STEPS = 1_000
 """A place in the line is the person's open runs, and below that the tenant's: so many of these are told apart."""
@@ -82,10 +81,11 @@ class _Line(NamedTuple):
 class Admission:
     """Decides for one process, by what all processes have in the database."""
 
-    def __init__(self, limits: RunLimits, on_refusal: Callable[[str], object] = lambda _: None):
-        """`on_refusal` is told by which limit somebody was refused: ``person``, ``tenant``, ``service``, ``wait``."""
+    def __init__(self, limits: RunLimits, line: str, on_refusal: Callable[[str], object] = lambda _: None):
+        """`line`: where questions wait, as the queue's table names it. `on_refusal` is told by which limit somebody was
+        refused: ``person``, ``tenant``, ``service``, ``wait``."""
         self.limits = limits
-        self._on_refusal = on_refusal
+        self._line, self._on_refusal = line, on_refusal
         self._pace: float | None = None
         self._pace_until = float("-inf")
         self._turns: dict[tuple[UUID, UUID], tuple[asyncio.Semaphore, int]] = {}
@@ -119,7 +119,9 @@ class Admission:
             raise self._refusal("person", ErrorCode.RATE_LIMITED, detail, pace)
         weight = self.limits.weights.get(tx.tenant_id, 1)
         behind = of_person * _TENANT_STEPS
-        line = _Line(*(await tx.driver.fetchrow(_LINE, tx.tenant_id, CHAT, behind, weight, _TENANT_STEPS - 1) or ()))
+        line = _Line(
+            *(await tx.driver.fetchrow(_LINE, tx.tenant_id, self._line, behind, weight, _TENANT_STEPS - 1) or ())
+        )
         if line.of_tenant >= self.limits.per_tenant:
             detail = f"{line.of_tenant} questions of your organisation are still being answered; ask again shortly."
             raise self._refusal("tenant", ErrorCode.RATE_LIMITED, detail, pace)
@@ -144,6 +146,6 @@ class Admission:
     async def _measured_pace(self, tx: Transaction) -> float:
         """Seconds half of the latest runs took from their claim to their end; 0 while none is known."""
         if time.monotonic() > self._pace_until:
-            self._pace = await tx.driver.fetchval(_PACE, CHAT)
+            self._pace = await tx.driver.fetchval(_PACE, self._line)
             self._pace_until = time.monotonic() + _PACE_SECONDS
         return max(self._pace or 0.0, 0.0)

@@ -109,7 +109,8 @@ async def rpc(call: Call, caller: Caller, services: Services, request: Request) 
     except json_format.ParseError:
         return _refuse(call, _BAD_PARAMS, "params: do not have the form of this method.", ErrorCode.PAYLOAD_INVALID)
     except AppError as error:
-        return _refuse(call, _NUMBERS.get(error.code, _INTERNAL), error.detail, error.code)
+        number = _NUMBERS.get(error.code, _INTERNAL)
+        return _refuse(call, number, error.detail, error.code, error.retry_after_seconds)
     return JSONResponse({"jsonrpc": "2.0", "id": call.id, "result": result})
 
 
@@ -117,10 +118,20 @@ def _parse(call: Call, message: MessageT) -> MessageT:
     return json_format.ParseDict(call.params, message, ignore_unknown_fields=True)
 
 
-def _refuse(call: Call, number: int, message: str, code: ErrorCode) -> JSONResponse:
-    info = {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": code.value, "domain": "conclave"}
-    error = {"code": number, "message": message, "data": [info]}
-    return JSONResponse({"jsonrpc": "2.0", "id": call.id, "error": error})
+def _refuse(
+    call: Call, number: int, message: str, code: ErrorCode, retry_after_seconds: int | None = None
+) -> JSONResponse:
+    info: dict[str, str] = {
+        "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+        "reason": code.value,
+        "domain": "conclave",
+    }
+    data, headers = [info], {}
+    if retry_after_seconds is not None:
+        data.append({"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": f"{retry_after_seconds}s"})
+        headers["Retry-After"] = str(retry_after_seconds)
+    error = {"code": number, "message": message, "data": data}
+    return JSONResponse({"jsonrpc": "2.0", "id": call.id, "error": error}, headers=headers)
 
 
 def _json_v03(task: A2ATask) -> dict[str, Any]:

@@ -37,7 +37,7 @@ async def limited(database: Database) -> RoomsOf:
     def made(**limits: Any) -> Rooms:
         rooms = rooms_on(database)
         rooms.refused = []  # type: ignore[attr-defined]
-        admission = Admission(RunLimits(**limits), rooms.refused.append)  # type: ignore[attr-defined]
+        admission = Admission(RunLimits(**limits), CHAT, rooms.refused.append)  # type: ignore[attr-defined]
         rooms.registry = TaskRegistry(
             database, rooms.journal, JobQueue(), lambda: datetime.now(UTC), admission=admission
         )
@@ -160,7 +160,7 @@ class TestWaiting:
 
 class TestTurns:
     async def test_one_persons_crowd_leaves_connections_to_others(self) -> None:
-        admission, crowd, other = Admission(RunLimits()), somebody(), somebody()
+        admission, crowd, other = Admission(RunLimits(), CHAT), somebody(), somebody()
         inside, most, leave = 0, 0, asyncio.Event()
 
         async def one() -> None:

@@ -10,7 +10,7 @@ import pytest
 from app.domain.principal import Principal, tenant_id_of
 from app.errors import AppError, ErrorCode
 from app.storage.database import Database
-from app.tasks.queue import JobQueue
+from app.tasks.queue import CHAT, JobQueue
 from app.tasks.registry import TaskRegistry
 from app.trust.admission import Admission, RunLimits
 from tests.factories import principal
@@ -25,7 +25,7 @@ _people = count(1)
 @pytest.fixture
 def rooms(database: Database) -> Rooms:
     made = rooms_on(database)
-    admission = Admission(RunLimits(per_person=MOST, weights={tenant_id_of(HEAVY): 2}))
+    admission = Admission(RunLimits(per_person=MOST, weights={tenant_id_of(HEAVY): 2}), CHAT)
     made.registry = TaskRegistry(database, made.journal, JobQueue(), lambda: datetime.now(UTC), admission=admission)
     return made
 

@@ -4,7 +4,8 @@ calculating, comparing, summarising, reading logs."""
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
+from itertools import islice
 from typing import Literal
 
 from app.domain.knowledge import Language
@@ -179,24 +180,30 @@ _SHORT_TOPIC_WORDS = 5
 _WHAT_IS_IT = " của công ty là gì"
 """Behind a Vietnamese topic that is asked about by itself, which asks nothing as it stands: the only words added."""
 _LONGEST_LIST = 6
+_MOST_PIECES, _LOOKED_BACK = 40, 300
+"""Sentences of a query, and clauses of a sentence, that are told apart (the rest stays in one piece), and how many
+characters of what stands before are read to place the next one: a question costs no more than its length."""
 
 
+@lru_cache(maxsize=256)
 def sub_queries_of(query: str, language: Language) -> tuple[str, ...]:
     """The questions of a query in order, at least one, in its own words; lists of nouns stay together.
 
     It is split where both sides ask by themselves. What it tells before the first question goes in front of each.
     """
     told, sentences = _told_and_asked(_sentences(normalise(query)))
-    clauses = [clause for sentence in sentences for clause in _clauses(sentence, language)]
-    found = [tidy(f"{told} {clause}".lstrip(), question=_asks(clause)) for clause in clauses]
-    return tuple(dict.fromkeys(found))[:_LONGEST_LIST] or (tidy(query, question=True),)
+    clauses = (clause for sentence in sentences for clause in _clauses(sentence, language))
+    found: dict[str, None] = {}
+    while len(found) < _LONGEST_LIST and (clause := next(clauses, None)) is not None:
+        found[tidy(f"{told} {clause}".lstrip(), question=_asks(clause))] = None
+    return (*found,) or (tidy(query, question=True),)
 
 
 def _sentences(query: str) -> list[str]:
     """The sentences of a query; what does not ask by itself (“What now?”) belongs to the question before it."""
     found: list[str] = []
-    for piece in _SENTENCE_END.split(query):
-        if found and _belongs_to(found[-1], piece):
+    for piece in _SENTENCE_END.split(query, _MOST_PIECES):
+        if found and _belongs_to(found[-1][-_LOOKED_BACK:], piece):
             found[-1] = f"{found[-1]} {piece}"
         elif piece.strip(" ?!.;"):
             found.append(piece)
@@ -214,15 +221,15 @@ def _told_and_asked(sentences: list[str]) -> tuple[str, list[str]]:
     marked = any("?" in sentence for sentence in sentences)
     asking = (at for at, one in enumerate(sentences) if ("?" in one if marked else _asks(one)))
     first = next(asking, len(sentences) - 1)
-    return " ".join(sentences[:first]), sentences[first:]
+    return " ".join(sentences[:first])[-_MOST_CHARS:], sentences[first:]
 
 
 def _clauses(sentence: str, language: Language) -> list[str]:
     """The questions of one sentence; neighbours that do not stand alone are put together again."""
     clauses, at, before = [""], 0, ""
-    for mark in (*_JOINTS.finditer(sentence), None):
+    for mark in (*islice(_JOINTS.finditer(sentence), _MOST_PIECES), None):
         text = sentence[at : mark.start() if mark else len(sentence)]
-        if clauses[-1] and _begins_question(clauses[-1], before, text, language):
+        if clauses[-1] and _begins_question(clauses[-1][-_LOOKED_BACK:], before, text, language):
             if language == "vi" and not _asks(clauses[-1]):
                 clauses[-1] += _WHAT_IS_IT
             clauses.append(text)
