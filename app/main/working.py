@@ -28,6 +28,7 @@ from app.tasks.registry import TaskRegistry
 from app.tasks.run import Handler, TaskRun
 from app.tasks.worker import Worker
 from app.telemetry import log_context
+from app.trust.turns import Turns
 
 _SETTLE_SECONDS = 1.0
 """Documents come in crowds; their tenant is looked at once."""
@@ -74,7 +75,7 @@ def worker_of(
         database,
         rooms.registry,
         rooms.journal,
-        _handlers(rooms, ingestion),
+        _handlers(rooms, ingestion, Turns(settings.running_per_user)),
         queues=served_queues(queues, rooms.agents),
         step_handler=steps.run,
         step_limits=limits,
@@ -84,12 +85,13 @@ def worker_of(
     )
 
 
-def _handlers(rooms: AppServices, ingestion: Ingestion) -> dict[TaskKind, Handler]:
+def _handlers(rooms: AppServices, ingestion: Ingestion, turns: Turns) -> dict[TaskKind, Handler]:
     async def run_chat(run: TaskRun) -> None:
-        with log_context(task_id=run.task.task_id, session_id=run.task.session_id, attempt=run.attempt):
-            # Asked of the deep flow, or gone there by itself in an earlier attempt.
-            is_deep = run.task.request.get("mode") == "deep" or await rooms.deep.has_begun(run)
-            await (rooms.deep if is_deep else rooms.flow).run(run)
+        async with turns.of(run.principal):
+            with log_context(task_id=run.task.task_id, session_id=run.task.session_id, attempt=run.attempt):
+                # Asked of the deep flow, or gone there by itself in an earlier attempt.
+                is_deep = run.task.request.get("mode") == "deep" or await rooms.deep.has_begun(run)
+                await (rooms.deep if is_deep else rooms.flow).run(run)
 
     async def ingest(run: TaskRun) -> None:
         await run_ingestion(run, ingestion, rooms.registry)

@@ -5,11 +5,10 @@ a tenant are counted under a lock of the tenant, so no crowd of requests slips t
 commit. Those of the whole service are counted without one: as many more may come in as transactions are open.
 """
 
-import asyncio
 import math
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
@@ -18,6 +17,7 @@ from uuid import UUID
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
 from app.storage.database import Transaction
+from app.trust.turns import Turns
 
 _TENANT_STEPS = 1_000
 """A place in the line is the person's open runs, and below that the tenant's: so many of these are told apart."""
@@ -88,22 +88,12 @@ class Admission:
         self._line, self._on_refusal = line, on_refusal
         self._pace: float | None = None
         self._pace_until = float("-inf")
-        self._turns: dict[tuple[UUID, UUID], tuple[asyncio.Semaphore, int]] = {}
+        self._turns = Turns(_AT_ONCE)
 
-    @asynccontextmanager
-    async def turn(self, principal: Principal) -> AsyncIterator[None]:
+    def turn(self, principal: Principal) -> AbstractAsyncContextManager[None]:
         """Wait until few enough registrations of this person hold a connection, so that one person's crowd does not
         take all of them from the others."""
-        whose = principal.tenant_id, principal.user_id
-        turns, users = self._turns.get(whose, (asyncio.Semaphore(_AT_ONCE), 0))
-        self._turns[whose] = turns, users + 1
-        try:
-            async with turns:
-                yield
-        finally:
-            turns, users = self._turns.pop(whose)
-            if users > 1:
-                self._turns[whose] = turns, users - 1
+        return self._turns.of(principal)
 
     async def place(self, tx: Transaction, deadline_at: datetime | None, now: datetime) -> int:
         """Where one more question of the caller stands in the line: 0 is the front. Nothing may be written before.

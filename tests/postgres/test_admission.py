@@ -177,7 +177,7 @@ class TestTurns:
         work[-1].cancel()
         leave.set()
         await asyncio.gather(*work, return_exceptions=True)
-        assert most == 2 and not admission._turns
+        assert most == 2 and not len(admission._turns)
 
     async def test_a_repeated_request_is_answered_though_nobody_else_gets_in(self, limited: RoomsOf) -> None:
         rooms, who, task = limited(per_person=1, per_tenant=1), somebody(), new_task("kept", task_id=uuid4())

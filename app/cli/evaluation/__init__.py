@@ -129,7 +129,9 @@ async def _ask(settings: Settings, sets: Sequence[Dataset], *, concurrency: int 
     progress = Console(stderr=True)
     bringing, asking = DocumentBar(progress, "bringing documents in"), DocumentBar(progress, "asking")
     shown: Progress = (lambda done, of, question: asking(done, of, "")) if is_blind else asking
-    roomy = settings.model_copy(update={"max_open_runs_per_user": concurrency + 1})
+    roomy = settings.model_copy(
+        update={"max_open_runs_per_user": concurrency + 1, "max_running_per_user": concurrency + 1}
+    )
     async with opened(roomy, progress, work=True) as services:
         async with Evaluation(LocalApp(services), sets) as evaluation:
             try:
