@@ -6,6 +6,7 @@ import stat
 import subprocess
 import sys
 import threading
+from contextlib import nullcontext
 from pathlib import Path
 
 import httpx2
@@ -13,7 +14,7 @@ import pytest
 
 from app.errors import AppError, ErrorCode
 from app.models.catalogue import Entry
-from app.models.download import Downloader, has_its_hash
+from app.models.download import Downloader, _check_redirects, has_its_hash
 from app.models.store import ModelStore, Pulled
 from tests.fakes.model_mirror import MODEL_LAYER, Mirror
 
@@ -298,3 +299,20 @@ class TestStore:
         (store.folder / "roles.json").write_text("[")
         with pytest.raises(AppError, match=r"roles\.json"):
             store.roles()
+
+
+class TestRedirects:
+    @pytest.mark.parametrize(
+        ("hops", "is_refused"),
+        [
+            (["https://a/x", "https://b/x"], False),
+            (["https://a/x", "http://b/x"], True),
+            (["https://a/x", "http://b/x", "https://c/x"], True),
+            (["http://a/x", "http://b/x"], False),
+        ],
+    )
+    def test_what_began_with_tls_stays_with_it(self, hops: list[str], is_refused: bool) -> None:
+        *earlier, last = [httpx2.Response(200, request=httpx2.Request("GET", url)) for url in hops]
+        last.history = earlier
+        with pytest.raises(AppError, match="without TLS") if is_refused else nullcontext():
+            _check_redirects(last)

@@ -3,6 +3,7 @@
 import asyncio
 import os
 import signal
+import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
@@ -128,3 +129,32 @@ class TestChoice:
         store.serve("chat", "another")
         with pytest.raises(AppError, match="no model 'another' here"):
             model_of(store.folder.parents[1])
+
+
+KEEP = """
+import asyncio, sys
+from pathlib import Path
+from app.models.serving import model_of
+async def keep():
+    model = model_of(Path(sys.argv[1]))
+    async with model.running(lambda *at: print(at[0], flush=True)):
+        await asyncio.sleep(600)
+asyncio.run(keep())
+"""
+
+
+class TestEnd:
+    async def test_the_server_does_not_outlive_a_service_that_is_killed(self, store: ModelStore) -> None:
+        arguments = (sys.executable, "-c", KEEP, str(store.folder.parents[1]))
+        service = await asyncio.create_subprocess_exec(*arguments, stdout=asyncio.subprocess.PIPE)
+        assert service.stdout
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            address = (await service.stdout.readline()).decode().strip()
+        assert address.startswith("http://127.0.0.1:")
+        service.kill()
+        await service.wait()
+        async with httpx.AsyncClient() as client, asyncio.timeout(PATIENCE_SECONDS):
+            with pytest.raises(httpx.TransportError):
+                while True:
+                    await client.get(f"{address}/models")
+                    await asyncio.sleep(0.02)
