@@ -24,6 +24,7 @@ from app.events import TaskCancelled, TextDelta
 from app.faces.asking import OtherPart, Received, TextPart, question_of, text_of, validated
 from app.faces.frontend_requests import answer_frontend_request
 from app.faces.openai_limits import Format, Wished, Written, note_of_parts
+from app.faces.quoted import Quotes, quotes_of, spans_of
 from app.faces.updates import Answered, Chunk, Failed, RunProjection, Update, titles_of, tokens_of
 from app.text.language import estimated_tokens
 
@@ -128,7 +129,7 @@ async def completions(
     if status != 200:
         return JSONResponse(error_of_run(answer), status_code=status)
     titles = await titles_of(services, caller, answer["evidence"])
-    return JSONResponse(completion.whole(str(answer["answer"]), answer, titles))
+    return JSONResponse(completion.whole(str(answer["answer"]), answer, titles, await quotes_of(services, run)))
 
 
 def question_in(body: CompletionBody) -> ChatBody:
@@ -196,10 +197,12 @@ class CompletionStream(RunProjection):
         self._include_usage = body.stream_options is not None and body.stream_options.include_usage
         self._said = Written(body.max_completion_tokens or body.max_tokens, body.messages[-1].note)
 
-    def whole(self, text: str, answer: Mapping[str, Any], titles: Mapping[str, str]) -> dict[str, Any]:
+    def whole(
+        self, text: str, answer: Mapping[str, Any], titles: Mapping[str, str], quotes: Quotes | None = None
+    ) -> dict[str, Any]:
         """The completion of an answer (§5); of a text no run was made for `answer` is empty."""
         text = self._said.add(text) + self._said.end()
-        message = {"role": "assistant", "content": text, "refusal": None, **sources_of(text, answer, titles)}
+        message = {"role": "assistant", "content": text, "refusal": None, **sources_of(text, answer, titles, quotes)}
         choice = {"index": 0, "message": message, "finish_reason": self._reason, "logprobs": None}
         return {
             "id": self._id, "object": "chat.completion", "created": self._created, "model": self._model,
@@ -237,7 +240,7 @@ class CompletionStream(RunProjection):
     def _end(self, answer: Mapping[str, Any], titles: Mapping[str, str]) -> Iterator[Chunk]:
         if note := self._said.end():
             yield self._chunk({"content": note})
-        delta = sources_of(self._said.text, answer, titles) if answer else {}
+        delta = sources_of(self._said.text, answer, titles, self.run.quotes) if answer else {}
         yield {**self._chunk(delta, self._reason), **({"conclave": run_of(answer)} if answer else {})}
         if self._include_usage:
             yield {**self._chunk({}), "choices": [], "usage": count_tokens(self._prompt, self._said.text, answer)}
@@ -250,16 +253,19 @@ class CompletionStream(RunProjection):
         }  # fmt: skip
 
 
-def sources_of(text: str, answer: Mapping[str, Any], titles: Mapping[str, str]) -> dict[str, Any]:
+def sources_of(
+    text: str, answer: Mapping[str, Any], titles: Mapping[str, str], quotes: Quotes | None = None
+) -> dict[str, Any]:
     """The sources of an answer (§5) for a message: ``annotations`` as clients know them, ``references`` as ours.
 
-    There is a citation for each place where the text names a source, ``[1]`` the first; sources it does not name stand
-    at its end.
+    There is a citation for each place where the text names a source, ``[1]`` the first; where it names none, for what
+    it took from each by the `quotes` of the run. Sources of which neither is known stand at its end.
     """
     evidence: Sequence[Mapping[str, Any]] = answer.get("evidence", ())
     marks: dict[int, list[tuple[int, int]]] = {}
     for mark in _MARK.finditer(text):
         marks.setdefault(int(mark[1]), []).append(mark.span())
+    marks = marks or spans_of(text, evidence, quotes or {})
     annotations: list[dict[str, Any]] = []
     for number, source in enumerate(evidence, 1):
         url = str(source["url"])

@@ -25,6 +25,7 @@ from app.faces.asking import Received, validated
 from app.faces.face import Face
 from app.faces.openai import CompletionBody, count_tokens, error_of_run, question_in, run_of, sources_of
 from app.faces.openai_limits import Format, Wished, Written
+from app.faces.quoted import Quotes, quotes_of
 from app.faces.updates import Answered, Chunk, Failed, RunProjection, Update, titles_of
 
 router = APIRouter(prefix="/v1", tags=["openai"])
@@ -115,7 +116,9 @@ async def responses(
     status, answer = await wait_for_end(services, run, request)
     if status != 200:
         return JSONResponse(error_of_run(answer), status_code=status)
-    return JSONResponse(told.whole(answer, await titles_of(services, caller, answer["evidence"])))
+    return JSONResponse(
+        told.whole(answer, await titles_of(services, caller, answer["evidence"]), await quotes_of(services, run))
+    )
 
 
 async def _session_of(services: AppServices, caller: Principal, name: str) -> UUID:
@@ -143,8 +146,9 @@ class ResponseStream(RunProjection):
         self._said = Written(body.max_output_tokens, asked.messages[-1].note)
         self._place = {"item_id": self._message_id, "output_index": 0, "content_index": 0}
 
-    def whole(self, answer: Mapping[str, Any], titles: Mapping[str, str]) -> dict[str, Any]:
+    def whole(self, answer: Mapping[str, Any], titles: Mapping[str, str], quotes: Quotes) -> dict[str, Any]:
         """The response of an answer (§5)."""
+        self.run.quotes = quotes
         self._said.add(str(answer["answer"]))
         self._said.end()
         return self._ended(answer, self._part(answer, titles))
@@ -199,7 +203,7 @@ class ResponseStream(RunProjection):
         return {"type": name, "sequence_number": self._seq - 1, **fields}
 
     def _part(self, answer: Mapping[str, Any], titles: Mapping[str, str]) -> dict[str, Any]:
-        cited = sources_of(self._said.text, answer, titles)["annotations"]
+        cited = sources_of(self._said.text, answer, titles, self.run.quotes)["annotations"]
         annotations = [{"type": one["type"], **one["url_citation"]} for one in cited]
         return {"type": "output_text", "text": self._said.text, "annotations": annotations, "logprobs": []}
 

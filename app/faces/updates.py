@@ -8,7 +8,7 @@ import json
 from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
 from typing import Any
@@ -23,6 +23,7 @@ from app.domain.knowledge import titles_by_url, without_page
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
 from app.events import Event, FinalReport, JournalEntry, Progress, Redispatched, TaskFailed, TextDelta
+from app.faces.quoted import Quotes, note_quotes
 
 Chunk = dict[str, Any]
 Evidence = Sequence[Mapping[str, Any]]
@@ -73,6 +74,7 @@ class RunReader:
     """False for a reader that takes the text whole with the end."""
     progress: float = 0
     message: str = ""
+    quotes: Quotes = field(default_factory=dict)
     _given_out: str = ""
     _of_attempt: str = ""
 
@@ -94,6 +96,7 @@ class RunReader:
 
     def read(self, event: Event, titles: Mapping[str, str]) -> Iterator[Update]:
         """Read one event; `titles` are those of its sources."""
+        note_quotes(event, self.quotes)
         match event:
             case TextDelta(text=text):
                 if self.with_text and (piece := self._new_text(text)):

@@ -15,6 +15,7 @@ from app.events import FinalReport, JournalEntry, TaskCancelled, TaskFailed, Tex
 from app.faces.openai import ChatMessage, CompletionBody, CompletionStream
 from app.faces.openai_limits import Written
 from app.faces.openai_responses import ResponseBody, ResponseStream
+from app.faces.quoted import spans_of
 from app.main import Services
 from tests.api.test_chat import DEMO, afresh
 from tests.api.test_openai import asked, client
@@ -174,6 +175,37 @@ class TestResponses:
         assert failed[-1]["response"]["error"] == {"code": "LLM_UNAVAILABLE", "message": "x"}
         stopped = await response_events([TaskCancelled(reason="by me")])
         assert stopped[-1]["response"]["error"]["code"] == "TASK_CANCELLED"
+
+
+class TestCitations:
+    async def test_stand_where_a_source_is_quoted_whole_and_streamed(self, client: openai.AsyncOpenAI) -> None:
+        question = asked("giá trị cốt lõi, muộn có ảnh hưởng đến giá trị nào không")
+        whole = (await client.chat.completions.create(model="auto", messages=question)).choices[0].message
+        text, cited = str(whole.content), [one.url_citation for one in whole.annotations or ()]
+        said = {one.url: text[one.start_index : one.end_index] for one in cited}
+        assert len(said) == 2
+        assert said["https://intra.acme.example/about/core-values"].startswith("Công ty có 4 giá trị cốt lõi")
+        assert "Kỷ luật" in said["https://intra.acme.example/policies/punctuality"]
+        assert not any("**" in words or "\n" in words for words in said.values())
+        stream = await client.chat.completions.create(model="auto", messages=question, stream=True)
+        last = [chunk.choices[0].delta.model_dump() async for chunk in stream][-1]
+        assert [one["url_citation"] for one in last["annotations"]] == [one.model_dump() for one in cited]
+        got = await client.responses.create(model="auto", input=question[0]["content"])
+        [message] = got.model_dump()["output"]
+        spans = [(one["start_index"], one["end_index"]) for one in message["content"][0]["annotations"]]
+        assert spans == [(one.start_index, one.end_index) for one in cited]
+
+    def test_are_given_only_where_one_source_alone_says_it(self) -> None:
+        evidence = [{"url": "/a"}, {"url": "/b"}]
+        quotes = {"/a": "Có 14 ngày phép. Nộp đơn trước.", "/b": "Có 12 ngày phép. Nộp đơn trước."}
+        text = "**Phép**\n- Theo “Sổ tay”: Có 14 ngày phép.\n- Có **12** ngày phép.\nNộp đơn trước.\nKhông ai nói."
+        spans = spans_of(text, evidence, quotes)
+        assert {number: [text[begin:end] for begin, end in found] for number, found in spans.items()} == {
+            1: ["Có 14 ngày phép."], 2: ["Có **12** ngày phép."],
+        }  # fmt: skip
+        joined = "Có 14 ngày phép.\nNộp đơn trước. Có 14 ngày phép."
+        assert spans_of(joined, evidence, quotes) == {1: [(0, len(joined))]}
+        assert spans_of(text, evidence, {}) == {}
 
 
 class TestWishes:
