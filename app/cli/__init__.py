@@ -47,6 +47,7 @@ PLACES = {
     "doctor": Place("doctor", "doctor", "Print the settings (secrets hidden) and check that everything works."),
     "tenant": Place("people", "tenant_commands", "Tenants."),
     "user": Place("people", "user_commands", "Users of a tenant and what they may read."),
+    "key": Place("keys", "key_commands", "Keys by which programs come in."),
     "db": Place("database", "db_commands", "The database's schema."),
     "documents": Place("documents", "document_commands", "Documents of a tenant: look at them, delete them."),
     "audit": Place("audit", "audit_commands", "The audit: check it, take a copy of it."),

@@ -6,16 +6,19 @@ import typer
 
 from app.api.auth import Claims
 from app.cli.connecting import Tenant, opened_storage
+from app.cli.leaving import tenant_remove, user_disable, user_erase
 from app.cli.output import OK, AsJson, names, print_rows, run_async
-from app.domain.principal import GENERAL, tenant_id_of, user_id_of
-from app.errors import AppError, ErrorCode
+from app.domain.principal import GENERAL, tenant_id_of
 from app.main.identity import shared_secret, sign_token
 from app.settings import Settings
-from app.storage import people, tenants
+from app.storage import tenants
 from app.text.dates import HOME, zone_named
 
 tenant_commands = typer.Typer(no_args_is_help=True, help="Tenants.")
 user_commands = typer.Typer(no_args_is_help=True, help="Users of a tenant and what they may read.")
+user_commands.command("disable")(user_disable)
+user_commands.command("erase")(user_erase)
+tenant_commands.command("remove")(tenant_remove)
 Permissions = Annotated[str, typer.Option(help="Comma separated: public,internal,private.")]
 
 
@@ -69,21 +72,6 @@ async def user_add(
     async with opened_storage() as storage, (await storage.open_operator()).operator_scope() as tx:
         made = await tenants.add_user(tx, principal.tenant_id, claims.sub, **rights, display_name=claims.name)
     typer.echo(made.user_id)
-    return OK
-
-
-@user_commands.command("disable")
-@run_async
-async def user_disable(
-    user: Annotated[str, typer.Argument(metavar="TENANT/USER")],
-    undo: Annotated[bool, typer.Option("--undo", help="Let the user in again.")] = False,
-) -> int:
-    """Shut a user out, whatever token is brought; within a minute everywhere."""
-    tenant, _, name = user.partition("/")
-    tenant_id = tenant_id_of(tenant)
-    async with opened_storage() as storage, (await storage.open_operator()).operator_scope() as tx:
-        if not await people.shut_out(tx, tenant_id, user_id_of(tenant_id, name), out=not undo):
-            raise AppError(ErrorCode.NOT_FOUND, f"There is no user {user[:100]!r}; write tenant/user.", status=404)
     return OK
 
 

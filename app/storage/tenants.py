@@ -9,6 +9,7 @@ import asyncpg
 
 from app.domain.principal import Principal, tenant_id_of, user_id_of
 from app.domain.record import Record
+from app.errors import AppError, ErrorCode
 from app.storage.database import OperatorTransaction, Transaction
 from app.text.dates import HOME, zone_named
 
@@ -70,10 +71,15 @@ async def add_tenant(
     return tenant
 
 
-async def remove_tenant(tx: OperatorTransaction, tenant_id: UUID) -> None:
-    """Remove an emptied tenant with its people, and what models cost it."""
-    for table in ("model_calls", "model_usage", "tenants"):
-        await tx.driver.execute(f"delete from {table} where tenant_id = $1", tenant_id)
+async def remove_tenant(tx: OperatorTransaction, tenant_id: UUID) -> dict[str, int]:
+    """Remove a tenant with every row there is of it; gives how many went, by table, but for those that hung on others.
+    Raises `AppError` (409) while somebody of it is under legal hold."""
+    try:
+        rows = await tx.driver.fetch("select * from remove_tenant($1)", tenant_id)
+    except asyncpg.ObjectInUseError as held:
+        detail = "People of this tenant are under legal hold: nothing of it may be removed."
+        raise AppError(ErrorCode.VALIDATION_FAILED, detail, status=409) from held
+    return {row["part"]: row["gone"] for row in rows}
 
 
 async def own_zone(tx: Transaction) -> str:
