@@ -216,6 +216,15 @@ class Settings(BaseSettings):
     spool_tenant_max_entries: int = Field(25_000, ge=0)
     """Writes, of one tenant."""
 
+    retention_conversations_days: int = Field(0, ge=0)
+    """Conversations nobody used for so long are removed with all that belongs to them; 0 = never."""
+    retention_files_days: int = Field(0, ge=0)
+    """The same for files attached to questions."""
+    retention_logs_days: int = Field(0, ge=0)
+    """The same for system log lines; whole months go."""
+    retention_audit_days: int = Field(0, ge=0)
+    """The same for rows of the audit, oldest first."""
+
     max_body_bytes: int = Field(262_144, ge=1024)
     """Larger request bodies are refused with 413."""
     max_upload_bytes: int = Field(52_428_800, ge=1024)

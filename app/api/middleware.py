@@ -111,12 +111,11 @@ class _Answer:
 class AuthenticationMiddleware:
     """Lets nobody below `roots` without a good token; leaves the `Principal` in the request's state.
 
-    Whom the private socket has let in stands there already. `authenticate` is asked per request, so that it can come up
-    with the service (lifespan) after this is built.
+    `authenticate` gets header and address, once the service is up. Whom the private socket let in is in the state.
     """
 
     app: ASGIApp = field(kw_only=False)
-    authenticate: Callable[[str | None], Awaitable[Principal]]
+    authenticate: Callable[[str | None, str], Awaitable[Principal]]
     roots: tuple[str, ...]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -126,8 +125,9 @@ class AuthenticationMiddleware:
             return
         principal = scope.setdefault("state", {}).get("principal")
         if not isinstance(principal, Principal):
+            told, peer = Headers(scope=scope).get("authorization"), (scope.get("client") or ("",))[0]
             try:
-                principal = await self.authenticate(Headers(scope=scope).get("authorization"))
+                principal = await self.authenticate(told, peer)
             except AppError as error:
                 await _refuse(problem_of(error), scope, receive, send)
                 return

@@ -9,7 +9,9 @@ from rich.console import Console
 
 from app.cli.connecting import Tenant, opened_storage
 from app.cli.output import FAILED, OK, AsJson, print_json, run_async, text
-from app.storage import tenants
+from app.domain.principal import tenant_id_of, user_id_of
+from app.errors import AppError, ErrorCode
+from app.storage import audit, tenants
 from app.trust.chain import Broken, Copy, export, verify
 
 if TYPE_CHECKING:
@@ -64,6 +66,21 @@ async def audit_export(
         auditor = (await storage.operator_of(await storage.tenant_named(tenant))).principal()
         async for row in export(storage.database, auditor):
             print_json(out, row)
+    return OK
+
+
+@audit_commands.command("hold")
+@run_async
+async def audit_hold(
+    user: Annotated[str, typer.Argument(metavar="TENANT/USER")],
+    undo: Annotated[bool, typer.Option("--undo", help="Lift the hold.")] = False,
+) -> int:
+    """Put a user under legal hold: nothing of the user is erased or removed after its time."""
+    tenant, _, name = user.partition("/")
+    tenant_id = tenant_id_of(tenant)
+    async with opened_storage() as storage, (await storage.open_operator()).operator_scope() as tx:
+        if not await audit.hold(tx, tenant_id, user_id_of(tenant_id, name), held=not undo):
+            raise AppError(ErrorCode.NOT_FOUND, f"There is no user {user[:100]!r}; write tenant/user.", status=404)
     return OK
 
 

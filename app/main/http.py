@@ -51,12 +51,12 @@ from app.api.middleware import (
 )
 from app.api.problem import install_problem_handlers, problem_of
 from app.client.local import ADDRESS_FILE, AS_HEADER, WHO_PATH
-from app.domain.principal import Principal
 from app.errors import AppError
 from app.faces.face import Face, RefusalMiddleware, load_faces
 from app.main.services import Services, Stage, silent
 from app.plugins import PluginError
 from app.settings import Settings
+from app.trust.refusals import Refusals
 
 _DESCRIPTION = (
     "Department agents that answer from the documents the asker may read, with evidence, plan and reasons. "
@@ -109,9 +109,9 @@ def create_app(
                 await stack.enter_async_context(_reachable_here(app, opened))
             yield
 
-    async def authenticate(authorization: str | None) -> Principal:
-        found: Principal = await app.state.services.authenticator.authenticate(authorization)
-        return found
+    authenticate = Refusals(lambda: app.state.services.database).noting(
+        lambda: app.state.services.authenticator.authenticate
+    )
 
     def observe(*seen: Any) -> None:
         if (opened := getattr(app.state, "services", None)) is not None:

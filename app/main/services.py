@@ -253,7 +253,7 @@ class Services:
             now=now,
         )
         steps = StepService(runner, registry.steps, ledger)
-        self.worker = worker_of(settings, self.database, self.rooms, self.ingestion, steps, self._queues)
+        self.worker = worker_of(settings, self.storage, self.rooms, self.ingestion, steps, self._queues)
 
     def _open_registry(self, journal: Journal) -> tuple[Metrics, TaskRegistry]:
         """The registry, with who is let in and what is counted of it."""

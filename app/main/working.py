@@ -2,7 +2,8 @@
 documents came in."""
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
+from functools import partial
 from uuid import UUID
 
 import structlog
@@ -20,14 +21,17 @@ from app.errors import AppError, ErrorCode
 from app.events import FinalReport, Progress, TaskFailed
 from app.ingestion.pipeline import Ingestion
 from app.ingestion.stages import Published
+from app.main.storage import Storage
 from app.settings import Settings
 from app.storage import large_tenants
 from app.storage.database import Database
 from app.tasks.queue import IN_PROCESS
 from app.tasks.registry import TaskRegistry
 from app.tasks.run import Handler, TaskRun
+from app.tasks.watchdog import Loop
 from app.tasks.worker import Worker
 from app.telemetry import log_context
+from app.trust.retention import Days, keep_sweeping
 from app.trust.turns import Turns
 
 _SETTLE_SECONDS = 1.0
@@ -63,7 +67,7 @@ def served_queues(asked: Collection[str], agents: AgentRegistry) -> tuple[str, .
 
 def worker_of(
     settings: Settings,
-    database: Database,
+    storage: Storage,
     rooms: AppServices,
     ingestion: Ingestion,
     steps: StepService,
@@ -72,7 +76,7 @@ def worker_of(
     """A worker that serves `queues`; to be started."""
     limits = {name: rooms.agents.spec(name).max_concurrency or 0 for name in rooms.agents.names}
     return Worker(
-        database,
+        storage.database,
         rooms.registry,
         rooms.journal,
         _handlers(rooms, ingestion, Turns(settings.running_per_user)),
@@ -82,7 +86,15 @@ def worker_of(
         max_concurrent_runs=settings.worker_max_concurrent_runs,
         max_ingestions=settings.ingestion_max_concurrent,
         silence_seconds=settings.worker_silence_seconds,
+        further_loops=retention_loops(settings, storage.open_operator),
     )
+
+
+def retention_loops(settings: Settings, open_operator: Callable[[], Awaitable[Database]]) -> dict[str, Loop]:
+    """The loop that removes what is too old, where the settings say that something ever is."""
+    days = Days(*(getattr(settings, f"retention_{kind}_days") for kind in Days._fields))
+    sweeping = partial(keep_sweeping, open_operator=open_operator, days=days, tell=_log.info)
+    return {"remove": sweeping} if any(days) else {}
 
 
 def _handlers(rooms: AppServices, ingestion: Ingestion, turns: Turns) -> dict[TaskKind, Handler]:

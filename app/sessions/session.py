@@ -17,6 +17,7 @@ from app.domain.tasks import Message, Recollection, RememberedTurn, Session
 from app.embedding import Embedder, EmbeddingUnavailable
 from app.errors import AppError, ErrorCode
 from app.storage import sessions, tenants
+from app.storage.audit import demand_not_held
 from app.storage.database import Database
 from app.storage.documents import note
 from app.text.language import clean, normalise
@@ -47,18 +48,21 @@ class SessionStore:
             return await sessions.running(tx, session_id)
 
     async def delete(self, principal: Principal, session_id: UUID) -> None:
-        """Erase a session with its runs, journals and memory; a run going on is lost. Raises `AppError` (404)."""
+        """Erase a session with its runs, journals and memory; a run going on is lost. Raises `AppError`: 404, and 409
+        under legal hold."""
         async with self._database.principal_scope(principal) as tx:
+            await demand_not_held(tx, principal.user_id)
             if not await sessions.delete(tx, session_id):
                 raise _not_found()
 
     async def erase(self, caller: Principal, user_id: UUID) -> sessions.Erased:
         """Erase all that a person of the tenant asked, was told and attached; written to the audit before. Raises
-        `AppError` (403) unless it is the caller or an administrator asks."""
+        `AppError`: 403 unless it is the caller or an administrator asks, 409 under legal hold."""
         if user_id != caller.user_id and not caller.is_admin:
             detail = "Only that person or an administrator of the company may erase somebody's data."
             raise AppError(ErrorCode.PERMISSION_DENIED, detail, status=403)
         async with self._database.principal_scope(caller) as tx:
+            await demand_not_held(tx, user_id)
             await note(tx, "data_erased", str(user_id), {})
         async with self._database.principal_scope(caller.model_copy(update={"user_id": user_id})) as tx:
             return await sessions.delete_all(tx)

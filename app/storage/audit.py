@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from app.domain.record import Record
+from app.errors import AppError, ErrorCode
 from app.storage.database import OperatorTransaction, Transaction
 
 _PAGE = """
@@ -109,3 +110,46 @@ async def remove(tx: OperatorTransaction, tenant_id: UUID, before: datetime, mos
     """Remove the oldest rows of a tenant that were written before a time, at most so many; how many went. The chain
     stays whole: only its beginning goes, and a row says so."""
     return int(await tx.driver.fetchval("select remove_audit($1, $2, $3)", tenant_id, before, most))
+
+
+_OLD = {
+    "conversations": """
+delete from sessions where (tenant_id, user_id, session_id) in (
+    select s.tenant_id, s.user_id, s.session_id from sessions s
+    where s.updated_at < $1 and not exists (
+        select from users u where u.tenant_id = s.tenant_id and u.user_id = s.user_id and u.legal_hold)
+    limit $2)
+""",
+    "files": """
+delete from attachments where (tenant_id, user_id, file_id) in (
+    select a.tenant_id, a.user_id, a.file_id from attachments a
+    where a.created_at < $1 and not exists (
+        select from users u where u.tenant_id = a.tenant_id and u.user_id = a.user_id and u.legal_hold)
+    limit $2)
+""",
+}
+
+
+async def remove_old(tx: OperatorTransaction, kind: str, before: datetime, most: int) -> int:
+    """Remove conversations last used, or files attached, before a time, of nobody under legal hold; how many went."""
+    return int((await tx.driver.execute(_OLD[kind], before, most)).split()[1])
+
+
+async def drop_logs(tx: OperatorTransaction, before: datetime) -> int:
+    """Drop the months of system logs that ended before a time; how many lines went."""
+    return int(await tx.driver.fetchval("select drop_log_months($1)", before))
+
+
+async def demand_not_held(tx: Transaction, user_id: UUID) -> None:
+    """Refuse to erase what a person under legal hold has. Raises `AppError` (409)."""
+    if await tx.driver.fetchval(
+        "select legal_hold from users where tenant_id = $1 and user_id = $2", tx.tenant_id, user_id
+    ):
+        detail = "This person is under legal hold: nothing may be erased until the operator lifts it."
+        raise AppError(ErrorCode.VALIDATION_FAILED, detail, status=409)
+
+
+async def hold(tx: OperatorTransaction, tenant_id: UUID, user_id: UUID, *, held: bool) -> bool:
+    """Put a person under legal hold, or lift it; False when there is no such person."""
+    statement = "update users set legal_hold = $3 where tenant_id = $1 and user_id = $2 returning true"
+    return await tx.driver.fetchval(statement, tenant_id, user_id, held) is not None

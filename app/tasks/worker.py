@@ -56,6 +56,7 @@ class Worker:
         max_ingestions: int = 4,
         silence_seconds: float = _SILENCE_SECONDS,
         worker_id: str | None = None,
+        further_loops: Mapping[str, Loop] | None = None,
     ):
         """`queues`: ``chat``, ``ingest``, and agents whose steps `step_handler` does here; `step_limits` holds for an
         agent over all workers, as `max_ingestions` does for documents. A loop silent for `silence_seconds` is started
@@ -79,7 +80,8 @@ class Worker:
             if lines
         }
         pause = min(max(registry.lease_seconds / 6, 1.0), LONGEST_PAUSE_SECONDS)
-        self._watchdog = Watchdog(self._loops(), max(silence_seconds, 2 * pause))
+        loops = {**self._loops(), **(further_loops or {})}
+        self._watchdog = Watchdog(loops, max(silence_seconds, 2 * pause))
 
     def _loops(self) -> dict[str, Loop]:
         recovery = Recovery(self._database, self._journal, JobQueue(), self._registry.lease_seconds)

@@ -235,7 +235,7 @@ async def by_rules(small_services: Services) -> AsyncIterator[Services]:
     rooms = small_services.rooms
     steps = cast("Any", SimpleNamespace(run=None))
     worker = worker_of(
-        small_services.settings, small_services.database, rooms, small_services.ingestion, steps, ("chat",)
+        small_services.settings, small_services.storage, rooms, small_services.ingestion, steps, ("chat",)
     )
     await worker.start()
     yield small_services

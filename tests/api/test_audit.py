@@ -12,9 +12,12 @@ import httpx
 import pytest
 
 from app.api.auth import Claims
+from app.errors import AppError, ErrorCode
 from app.main import Services
 from app.main.identity import sign_token
-from app.storage import documents, tenants
+from app.storage import audit, documents, tenants
+from app.storage.audit import Wanted
+from app.trust.refusals import Refusals
 from tests.api.test_admin_tasks import ROUTES
 from tests.factories import SEED_USERS
 
@@ -100,6 +103,60 @@ class TestAuditor:
                     assert (await eye.request(method, path)).status_code == 403
             assert (await eye.get("/documents/health")).status_code == 403
             assert (await eye.delete(f"/users/{USERS['acme/an'].user_id}/data")).status_code == 403
+
+
+class TestRefusals:
+    async def test_of_tokens_are_bounded_and_believe_nothing(self, house: Services) -> None:
+        now, boss = [0.0], USERS["globex/admin"]
+        refusals = Refusals(lambda: house.database, lambda: now[0])
+        refused = AppError(ErrorCode.UNAUTHENTICATED, "no", status=401)
+
+        def forged(tenant: object, sub: object = "tom") -> str:
+            body = json.dumps({"tenant_id": tenant, "sub": sub, "name": "Bí mật"}).encode()
+            return f"Bearer x.{base64.urlsafe_b64encode(body).decode().rstrip('=')}.y"
+
+        async def rows() -> list[dict[str, Any]]:
+            async with house.database.principal_scope(boss) as tx:
+                found = await audit.page(tx, Wanted(action="sign_in_refused"), None, 100)
+            return [one.model_dump() for one in found]
+
+        before = len(await rows())
+        for last in range(200):
+            await refusals.note(forged("globex"), f"203.0.113.{last}", refused)
+        [row, *_] = found = await rows()
+        assert len(found) == before + 1 and row["user_id"] == UUID(int=0)
+        assert row["details"] == {"address": "203.0.113.0/24", "code": "UNAUTHENTICATED"}
+        assert row["target"] == str(USERS["globex/tom"].user_id) and "mật" not in str(found)
+        now[0] = 61.0
+        await refusals.note(forged("globex"), "::ffff:203.0.113.9", refused)
+        await refusals.note(forged("globex"), "2001:db8:1:2::3", refused)
+        assert [one["details"]["address"] for one in await rows()][:2] == ["2001:db8:1::/48", "203.0.113.0/24"]
+        now[0] = 200.0
+        for number in range(200):  # a flood from everywhere
+            await refusals.note(forged("globex"), f"10.{number}.0.1", refused)
+        assert len(await rows()) == before + 3 + 60
+        now[0] = 400.0
+        for nonsense in (
+            None,
+            "",
+            "Bearer x",
+            "Bearer a.b.c",
+            forged("nobody-here"),
+            forged(None),
+            "Bearer " + "a" * 9_000,
+        ):
+            await refusals.note(nonsense, "not an address", refused)
+        await refusals.note(forged("globex"), "9.9.9.9", AppError(ErrorCode.DATABASE_UNAVAILABLE, "away", status=503))
+        assert len(await rows()) == before + 63
+
+    async def test_over_http_stand_in_the_audit(self, address: str, house: Services, client_of: ClientOf) -> None:
+        claims = Claims(sub="stranger", tenant_id="acme", department="hr", permissions=("public",))
+        token = sign_token(house.settings, claims, 600)
+        async with httpx.AsyncClient(headers={"Authorization": f"Bearer {token}"}) as stranger:
+            assert (await stranger.get(f"{address}/api/v1/agents")).status_code == 403
+        [row, *_] = await audited(client_of("acme/admin"), action="sign_in_refused")
+        assert row["details"]["code"] in ("PERMISSION_DENIED", "UNAUTHENTICATED")  # another test's within the minute
+        assert row["details"]["address"] == "127.0.0.0/24"
 
 
 class TestQuestion:

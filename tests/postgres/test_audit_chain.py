@@ -88,7 +88,7 @@ class TestChain:
                 " values ($1, $2, 'forged', 77, '', '', '2001-01-01')", *tx.whose,
             )  # fmt: skip
         assert (await verify(database, boss)).head_seq == 2
-        written = await superuser.fetchval("select max(created_at) from audit where tenant_id = $1", boss.tenant_id)
+        written = await superuser.fetchval("select min(created_at) from audit where tenant_id = $1", boss.tenant_id)
         assert written.year > 2001
 
     @pytest.mark.parametrize(

@@ -1,0 +1,2 @@
+drop trigger legal_hold_stays on users;
+drop function keep_legal_hold();
