@@ -12,7 +12,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 export Q ASKER
 
 .DEFAULT_GOAL := help
-.PHONY: chromium nginx help run ask test test-fast test-browser screenshots check lint format docs reference bench eval chaos lock clean
+.PHONY: chromium nginx help run ask test test-fast test-browser screenshots mutate-guards check lint format docs reference bench eval chaos lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -65,6 +65,9 @@ test-browser: $(VENV)/.dev chromium ## the chat page in this machine's Chromium
 
 screenshots: $(VENV)/.dev ## the pictures of docs/screenshots, chat and admin pages, made anew
 	@CONCLAVE_SCREENSHOTS=docs/screenshots $(BIN)/python -m pytest -q tests/browser -k Pictures
+
+mutate-guards: $(VENV)/.dev ## take one guard away at a time in a copy and expect its test to fail (half an hour)
+	@$(BIN)/python -m tests.mutation -j 2
 
 lint: $(VENV)/.dev ## format check, lint, types, import contract
 	@$(BIN)/ruff format --check .
