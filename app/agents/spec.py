@@ -3,7 +3,7 @@
 import re
 from collections.abc import Hashable, Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Literal, Self
 from uuid import UUID
 
 import yaml
@@ -146,6 +146,8 @@ class AgentSpec(Record):
     exemplars: Exemplars
     instructions: str = ""
     """How the agent shall answer; for reasoners that follow instructions."""
+    answer_mode: Literal["model", "strict"] = "model"
+    """``strict``: where a model is configured, answers this agent has a part in are literal quotes."""
     domain: str = ""
     """Its key in ``priority_by_domain``; empty = ``<name>_policies``."""
     is_fallback: bool = False

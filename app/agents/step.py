@@ -59,6 +59,8 @@ class StepWork:
     findings: tuple[Finding, ...]
     """What earlier tiers found, as far as this agent may use it."""
     instructions: str
+    is_strict: bool = False
+    """See `ToolCall.is_strict`."""
     files: tuple[UUID, ...]
     time_zone: str
     now: datetime
@@ -104,6 +106,7 @@ def call_of(order: StepOrder, instruction: str, context: PrivateContext, until: 
         message=context.message, queries=context.queries, refined_query=context.refined_query,
         language=context.language, findings=order.findings, as_of=context.as_of,
         instructions="\n".join(filter(None, (order.instructions, instruction))), files=order.files,
+        is_strict=order.is_strict,
         time_zone=order.time_zone, now=order.now, until=until, given=order.given, asked=order.asked,
         worked_out=order.worked_out,
     )  # fmt: skip

@@ -29,6 +29,9 @@ async def tenant_add(
     display_name: Annotated[str, typer.Option("--name", help="Full name.")] = "",
     language: Annotated[str, typer.Option()] = "vi",
     time_zone: Annotated[str, typer.Option(help="Where its people work: Asia/Ho_Chi_Minh, Europe/London.")] = HOME,
+    answer_mode: Annotated[
+        tenants.AnswerMode, typer.Option(help="strict: where a model is configured, it may only quote.")
+    ] = "model",
 ) -> int:
     """Make a tenant, or change it."""
     try:
@@ -36,7 +39,9 @@ async def tenant_add(
     except ValueError as unknown:
         raise typer.BadParameter(str(unknown), param_hint="--time-zone") from unknown
     async with opened_storage() as storage, (await storage.open_operator()).operator_scope() as tx:
-        made = await tenants.add_tenant(tx, name, display_name=display_name, language=language, time_zone=time_zone)
+        made = await tenants.add_tenant(
+            tx, name, display_name=display_name, language=language, time_zone=time_zone, answer_mode=answer_mode
+        )  # fmt: skip
     typer.echo(made.tenant_id)
     return OK
 

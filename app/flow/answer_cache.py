@@ -45,6 +45,7 @@ class AnswerKey:
     asked: str
     """All else the request asks for (agents, mode, language, day), as JSON."""
     today: date
+    is_strict: bool
 
 
 class CachedAnswer(Record):
@@ -98,7 +99,9 @@ async def cache_key(context: "RunContext") -> AnswerKey | None:
     if version is None:
         return None
     asked = asking.request.model_dump_json(include={"agents", "mode", "language", "as_of"})
-    return AnswerKey(Rights.of(asking.principal), version, normalise(asking.request.query), asked, asking.today)
+    return AnswerKey(
+        Rights.of(asking.principal), version, normalise(asking.request.query), asked, asking.today, asking.is_strict
+    )
 
 
 def cache_answer(

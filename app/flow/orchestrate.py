@@ -88,9 +88,9 @@ class Flow(ABC):
 
     async def _asking(self, principal: Principal, request: ChatRequest, known: Recollection) -> Asking:
         """A question with its asker, on the day it is in the asker's zone."""
-        time_zone = await self.ports.clock.zone_of(principal)
-        today = self.ports.now().astimezone(zone_named(time_zone)).date()
-        return Asking(principal, request, known.history, today, time_zone, known.active_agent)
+        own = await self.ports.clock.own(principal)
+        today = self.ports.now().astimezone(zone_named(own.time_zone)).date()
+        return Asking(principal, request, known.history, today, own.time_zone, own.is_strict, known.active_agent)
 
     def _account(self, principal: Principal, run_id: UUID, limit_seconds: float) -> Account:
         """Models have to be done a little before the run, so that the rules can still answer."""

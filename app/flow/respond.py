@@ -248,7 +248,7 @@ def compose_request(context: RunContext, state: RunState, failed_agents: tuple[s
         instructions="\n".join(filter(None, (agents.spec(name).instructions for name in asked))),
         summaries=_texts(context.outcomes, SUMMARY_TOOL), computations=_texts(context.outcomes, MATH_TOOL),
         refusals=_refusals(context.outcomes), conflicts=state.get("conflicts", ()), evidence=state.get("evidence", ()),
-        failed_agents=failed_agents,
+        failed_agents=failed_agents, is_strict=context.is_strict(*map(agents.spec, asked)),
         max_follow_up_questions=limits.max_follow_up_questions if limits.enable_follow_up_questions else 0,
     )  # fmt: skip
 

@@ -84,6 +84,8 @@ class Asking:
     today: date
     """In the tenant's own time zone."""
     time_zone: str = HOME
+    is_strict: bool = False
+    """Whether the tenant wants literal quotes only."""
     active_agent: str | None = None
     """Whose answer counted last in this session."""
 
@@ -118,6 +120,10 @@ class RunContext:
     """Whether a classified question is another flow's, for hard questions."""
     outcomes: list[StepOutcome] = field(default_factory=list)
 
+    def is_strict(self, *agents: AgentSpec | None) -> bool:
+        """Whether the tenant, or one of these agents, wants literal quotes where a model could write."""
+        return self.asking.is_strict or any(one is not None and one.answer_mode == "strict" for one in agents)
+
     def order(
         self, step: PlannedStep, spec: AgentSpec | None, task_id: UUID, needs: PrivateContext,
         findings: tuple[Finding, ...], seconds_left: float,
@@ -127,6 +133,7 @@ class RunContext:
         return StepOrder(
             run=self.run, task_id=task_id, step=step, departments=spec.departments if spec else (), findings=findings,
             instructions=spec.instructions if spec else "", files=self.asking.request.files,
+            is_strict=self.is_strict(spec),
             time_zone=self.asking.time_zone, now=self.ports.now(), timeout_seconds=min(limit, seconds_left),
             deadline_binds=seconds_left < limit, max_retries=self.limits.max_retries,
             agent_type=spec.type_of(step.step.tool) if spec else "",

@@ -122,6 +122,8 @@ class AnswerRequest(Record):
     today: date | None = None
     department: str = ""
     """The asker's."""
+    is_strict: bool = False
+    """Whether only literal quotes are wanted, where a model could write."""
     keeps_read: bool = False
     """Whether the finding shall hold every passage, for who writes the answer."""
 
@@ -197,6 +199,8 @@ class ComposeRequest(Record):
     evidence: tuple[Evidence, ...] = ()
     """What the answer may cite; ``[1]`` in its text names the first."""
     failed_agents: tuple[str, ...] = ()
+    is_strict: bool = False
+    """See `AnswerRequest`."""
     max_follow_up_questions: int = 5
 
 

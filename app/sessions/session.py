@@ -73,31 +73,31 @@ def _not_found() -> AppError:
 
 
 _KNOWN_SECONDS = 60
-"""How long a tenant's zone is believed without asking again."""
+"""How long a tenant's own settings are believed without asking again."""
 
 
 class TenantClock:
-    """The time zones of tenants, by IANA name."""
+    """What holds for all people of a tenant: when it is day for them, and how they are answered."""
 
     def __init__(self, database: Database):
         self._database = database
-        self._known: dict[UUID, tuple[float, str]] = {}
+        self._known: dict[UUID, tuple[float, tenants.Own]] = {}
 
-    async def zone_of(self, principal: Principal) -> str:
-        """The zone of the caller's tenant. At most one query a minute and tenant; the last answer while the database is
-        away. Raises `AppError` (503) when there is none."""
-        until, zone = self._known.get(principal.tenant_id, (0.0, ""))
-        if time.monotonic() < until:
-            return zone
+    async def own(self, principal: Principal) -> tenants.Own:
+        """What holds for the caller's tenant. At most one query a minute and tenant; the last answer while the database
+        is away. Raises `AppError` (503) when there is none."""
+        until, own = self._known.get(principal.tenant_id, (0.0, None))
+        if own is not None and time.monotonic() < until:
+            return own
         try:
             async with self._database.principal_scope(principal, durable=False) as tx:
-                zone = await tenants.own_zone(tx)
+                own = await tenants.own(tx)
         except AppError as away:
-            if not zone or away.code is not ErrorCode.DATABASE_UNAVAILABLE:
+            if own is None or away.code is not ErrorCode.DATABASE_UNAVAILABLE:
                 raise
-            return zone
-        self._known[principal.tenant_id] = (time.monotonic() + _KNOWN_SECONDS, zone)
-        return zone
+            return own
+        self._known[principal.tenant_id] = (time.monotonic() + _KNOWN_SECONDS, own)
+        return own
 
 
 HISTORY_TURNS = 10

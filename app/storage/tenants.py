@@ -3,6 +3,7 @@ people; only the operator (maintenance role) makes tenants."""
 
 from collections.abc import Callable
 from datetime import date, datetime, tzinfo
+from typing import Literal, NamedTuple
 from uuid import UUID
 
 import asyncpg
@@ -15,6 +16,7 @@ from app.text.dates import HOME, zone_named
 
 _USER = "tenant_id, user_id, name, display_name, department, departments, scopes, roles"
 _SEEN = f"{_USER}, disabled_at"
+AnswerMode = Literal["model", "strict"]
 
 
 class Tenant(Record):
@@ -27,6 +29,8 @@ class Tenant(Record):
     language: str
     time_zone: str = HOME
     """IANA name: what "today" means to its people."""
+    answer_mode: AnswerMode = "model"
+    """``strict``: where a model is configured, its people get literal quotes only."""
 
 
 class User(Record):
@@ -51,22 +55,26 @@ class User(Record):
 
 
 async def add_tenant(
-    tx: OperatorTransaction, name: str, *, display_name: str = "", language: str = "vi", time_zone: str = HOME
-) -> Tenant:
+    tx: OperatorTransaction, name: str, *, display_name: str = "", language: str = "vi", time_zone: str = HOME,
+    answer_mode: AnswerMode = "model",
+) -> Tenant:  # fmt: skip
     """Make a tenant, or update the one of that name. Raises `ValueError` for a time zone that does not exist."""
     zone_named(time_zone)
     tenant = Tenant(
-        tenant_id=tenant_id_of(name), name=name, display_name=display_name, language=language, time_zone=time_zone
-    )
+        tenant_id=tenant_id_of(name), name=name, display_name=display_name, language=language, time_zone=time_zone,
+        answer_mode=answer_mode,
+    )  # fmt: skip
     await tx.driver.execute(
-        "insert into tenants (tenant_id, name, display_name, language, time_zone) values ($1, $2, $3, $4, $5)"
+        "insert into tenants (tenant_id, name, display_name, language, time_zone, answer_mode)"
+        " values ($1, $2, $3, $4, $5, $6)"
         " on conflict (tenant_id) do update set display_name = excluded.display_name, language = excluded.language,"
-        " time_zone = excluded.time_zone",
+        " time_zone = excluded.time_zone, answer_mode = excluded.answer_mode",
         tenant.tenant_id,
         name,
         display_name,
         language,
         time_zone,
+        answer_mode,
     )
     return tenant
 
@@ -82,20 +90,32 @@ async def remove_tenant(tx: OperatorTransaction, tenant_id: UUID) -> dict[str, i
     return {row["part"]: row["gone"] for row in rows}
 
 
-async def own_zone(tx: Transaction) -> str:
-    """The time zone of the caller's tenant; Vietnam's where the tenant is not known."""
-    found = await tx.driver.fetchval("select time_zone from tenants where tenant_id = $1", tx.tenant_id)
-    return str(found or HOME)
+class Own(NamedTuple):
+    """What holds for all people of a tenant."""
+
+    time_zone: str = HOME
+    is_strict: bool = False
+    """Whether a model may only quote."""
+
+
+async def own(tx: Transaction) -> Own:
+    """What holds for the caller's tenant; Vietnam's time where the tenant is not known."""
+    found = await tx.driver.fetchrow(
+        "select time_zone, answer_mode = 'strict' from tenants where tenant_id = $1", tx.tenant_id
+    )
+    return Own(*found) if found else Own()
 
 
 async def own_day(tx: Transaction, today: Callable[[tzinfo], date]) -> date:
     """The day it is for the caller's tenant, by a clock that tells the day of a time zone."""
-    return today(zone_named(await own_zone(tx)))
+    return today(zone_named((await own(tx)).time_zone))
 
 
 async def tenants(tx: Transaction | OperatorTransaction) -> list[Tenant]:
     """The tenants the caller may see, by name: the own one, or all for the operator."""
-    rows = await tx.driver.fetch("select tenant_id, name, display_name, language, time_zone from tenants order by name")
+    rows = await tx.driver.fetch(
+        "select tenant_id, name, display_name, language, time_zone, answer_mode from tenants order by name"
+    )
     return [Tenant.model_validate(dict(row)) for row in rows]
 
 

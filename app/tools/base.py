@@ -89,6 +89,8 @@ class ToolCall(Record):
     """Answer as of this day; None = today."""
     instructions: str = ""
     """How this agent shall answer, by its YAML file and the leader; for minds that follow instructions."""
+    is_strict: bool = False
+    """Whether a model may only quote here, whatever it may do elsewhere."""
     files: tuple[UUID, ...] = ()
     """Files the asker attached to the question."""
     now: datetime

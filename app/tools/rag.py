@@ -68,6 +68,7 @@ class RagTool:
                 passages=current_versions(found.passages),
                 min_relevance_score=self._min_relevance_score,
                 instructions=call.instructions,
+                is_strict=call.is_strict,
                 today=call.as_of or call.now.date(),
                 department=call.principal.department,
             )

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest.mock import AsyncMock
 
 import asyncpg
 import pytest
@@ -21,6 +22,7 @@ from app.main.services import _flow_limits
 from app.reasoning.llm import ModelReasoner, TimeLimits
 from app.reasoning.llm.reasoner import AnswerMode
 from app.settings import Settings
+from app.storage.tenants import Own
 from tests.acceptance.asking import Told, ask
 from tests.fakes.house_mind import STAGES, house_mind, stage_of
 from tests.fakes.model_server import Asked, Fault, ModelServer, Reply, scripted_model_server
@@ -105,6 +107,31 @@ class TestRoundTrips:
             assert usage["calls"] == 2
             assert usage["prompt_tokens"] <= MOST_PROMPT_TOKENS
             assert usage["completion_tokens"] <= MOST_COMPLETION_TOKENS
+
+
+class TestModes:
+    """Where a tenant or an agent wants quotes, the model that writes for others quotes for them."""
+
+    async def test_of_a_tenant(self, house: Services, server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+        clock = house.rooms.flow.ports.clock
+        monkeypatch.setattr(clock, "own", AsyncMock(return_value=Own(is_strict=True)))
+        told = await ask(house, "acme/lan", "Mỗi năm được nghỉ bao nhiêu ngày phép?")
+        assert "answer" in [stage_of(asked) for asked in server.requests]
+        assert "compose" not in [stage_of(asked) for asked in server.requests]
+        assert "support" not in told.answer
+
+    async def test_of_an_agent(self, house: Services, server: ModelServer, monkeypatch: pytest.MonkeyPatch) -> None:
+        agents = house.rooms.flow.ports.agents
+        stored = agents.spec
+        strict = {"answer_mode": "strict"}
+        monkeypatch.setattr(
+            type(agents), "spec", lambda _, name: stored(name).model_copy(update=strict if name == "hr" else {})
+        )
+        told = await ask(house, "acme/lan", "Mỗi năm được nghỉ bao nhiêu ngày phép?", agents={"hr": {"desc": ""}})
+        assert "support" not in told.answer
+        server.forget()
+        told = await ask(house, "acme/lan", "Giá trị cốt lõi là gì?", agents={"general": {"desc": ""}})
+        assert told.answer["support"]
 
 
 class TestStandardQuestion:

@@ -53,6 +53,18 @@ class TestRoundTrips:
                     await call(mind)
         assert [stage_of(asked) for asked in server.requests] == ["plan", "arguments", "compose"]
 
+    async def test_where_quotes_are_wanted_it_quotes_although_it_could_write(
+        self, server: ModelServer, reasoner: LocalReasoner
+    ) -> None:
+        async with reasoner_to(reasoner, (server.base_url, "m"), mode="model") as mind:
+            with paid():
+                found = await mind.answer(asking.answer_request().model_copy(update={"is_strict": True}))
+                request = asking.compose_request().model_copy(update={"is_strict": True, "findings": (found,)})
+                told, composition = await composed(mind, request)
+        assert [stage_of(asked) for asked in server.requests] == ["answer"]
+        assert composition.support is None
+        assert all(quote.text in told for quote in found.quotes[:1])
+
     async def test_in_mode_strict_it_picks_quotes_and_writes_nothing(
         self, server: ModelServer, reasoner: LocalReasoner
     ) -> None:

@@ -1,4 +1,4 @@
-"""The time zone of a tenant: set by the operator, read by its own people."""
+"""What holds for a whole tenant, its time zone and how a model may answer: set by the operator, read by its people."""
 
 import pytest
 
@@ -19,8 +19,18 @@ class TestTenantClock:
                 await tenants.add_tenant(tx, "globex", time_zone="Mars/Olympus")
         await operator.dispose()
         clock = TenantClock(database)
-        assert await clock.zone_of(principal(tenant="globex")) == "Europe/London"
-        assert await clock.zone_of(principal(tenant="acme")) == HOME
+        assert (await clock.own(principal(tenant="globex"))).time_zone == "Europe/London"
+        assert (await clock.own(principal(tenant="acme"))).time_zone == HOME
+
+    async def test_tells_who_wants_quotes_only(self, maintenance_url: str, database: Database) -> None:
+        operator = await Database.connect(maintenance_url, pool_size=2)
+        async with operator.operator_scope() as tx:
+            await tenants.add_tenant(tx, "acme", answer_mode="strict")
+            await tenants.add_tenant(tx, "globex")
+        await operator.dispose()
+        clock = TenantClock(database)
+        assert (await clock.own(principal(tenant="acme"))).is_strict
+        assert not (await clock.own(principal(tenant="globex"))).is_strict
 
     async def test_a_tenant_nobody_knows_is_at_home(self, database: Database) -> None:
-        assert await TenantClock(database).zone_of(principal(tenant="nobody")) == HOME
+        assert (await TenantClock(database).own(principal(tenant="nobody"))).time_zone == HOME

@@ -84,8 +84,8 @@ class ModelReasoner:
 
     async def answer(self, request: AnswerRequest) -> Finding:
         """The reader's answer, with all it has read for who writes; in mode ``strict`` the model's quotes."""
-        by_rule = await self._rules.answer(request.model_copy(update={"keeps_read": self.answer_mode == "model"}))
-        if self.answer_mode == "model" or not request.passages:
+        by_rule = await self._rules.answer(request.model_copy(update={"keeps_read": not self._is_strict(request)}))
+        if not self._is_strict(request) or not request.passages:
             return by_rule
         return await or_else(
             "answer",
@@ -108,8 +108,11 @@ class ModelReasoner:
     async def compose(self, request: ComposeRequest) -> AsyncIterator[str | Composition]:
         """The model's text as it comes, in whole statements; in mode ``strict`` the quotes, as the rules tell them."""
         by_model = written(self._ladder, self._rules, self._rules, request, self._is_order)
-        async for piece in self._rules.compose(request) if self.answer_mode == "strict" else by_model:
+        async for piece in self._rules.compose(request) if self._is_strict(request) else by_model:
             yield piece
+
+    def _is_strict(self, request: AnswerRequest | ComposeRequest) -> bool:
+        return self.answer_mode == "strict" or request.is_strict
 
 
 async def classified(

@@ -154,7 +154,7 @@ class FilesTool:
                 AnswerRequest(
                     query=asked.query, language=call.language, agent=call.agent, index=asked.index,
                     passages=tuple(passages), min_relevance_score=self._min_relevance_score,
-                    instructions=call.instructions,
+                    instructions=call.instructions, is_strict=call.is_strict,
                 )
             )  # fmt: skip
         finding = finding.model_copy(update={"evidence": _as_file(finding.evidence)})

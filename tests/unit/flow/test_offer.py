@@ -13,6 +13,7 @@ from app.flow.planning import checked, plan_directly, reflect
 from app.flow.state import Asking, FlowLimits, Ports, RunContext
 from app.reasoning import AgentOffer, Classification, PlanRequest, Review
 from app.reasoning.budget import Ledger
+from app.storage.tenants import Own
 from tests import factories
 
 HR = AgentOffer(name="hr", description="", tools={"rag_tool": ""}, exemplars=(), departments=("hr",))
@@ -71,8 +72,8 @@ class Ground:
 
 
 class Clock:
-    async def zone_of(self, _principal: object) -> str:
-        return "UTC"
+    async def own(self, _principal: object) -> Own:
+        return Own("UTC")
 
 
 class Offices:
@@ -91,7 +92,9 @@ def ports_of(mind: Mind) -> Ports:
 
 
 def asked_by(active_agent: str | None) -> Asking:
-    return Asking(factories.principal(), ChatRequest(query="x"), (), factories.NOW.date(), "UTC", active_agent)
+    return Asking(
+        factories.principal(), ChatRequest(query="x"), (), factories.NOW.date(), "UTC", active_agent=active_agent
+    )
 
 
 async def reflected(mind: Mind) -> None:

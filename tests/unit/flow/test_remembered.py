@@ -58,12 +58,13 @@ async def key(
     today: date = TODAY,
     version: int | None = 1,
     enable_caching: bool = True,
+    is_strict: bool = False,
     **request: Any,
 ) -> AnswerKey | None:
     """What a question is remembered by; unnamed parts are always the same."""
     asked = ChatRequest.model_validate({"query": "Nghỉ phép năm mấy ngày?", **request})
     context = SimpleNamespace(
-        asking=Asking(principal, asked, history, today),
+        asking=Asking(principal, asked, history, today, is_strict=is_strict),
         limits=FlowLimits(enable_caching=enable_caching),
         memory=memory(),
         ports=SimpleNamespace(corpus=Corpus(version)),
@@ -137,7 +138,7 @@ class TestAnswerMemory:
         assert (use.hits, use.lookups, use.hit_ratio) == (1, 2, 0.5)
 
 
-ONE = AnswerKey(rights=Rights.of(HERE), corpus_version=1, query="q", asked="{}", today=TODAY)
+ONE = AnswerKey(rights=Rights.of(HERE), corpus_version=1, query="q", asked="{}", today=TODAY, is_strict=False)
 
 
 class TestKeyOf:
@@ -154,6 +155,7 @@ class TestKeyOf:
             {"as_of": date(2025, 3, 1)},
             {"today": date(2026, 11, 22)},
             {"version": 2},
+            {"is_strict": True},
             {"principal": factories.principal(tenant="globex")},
             {"principal": factories.principal(scopes=("public", "internal"))},
             {"principal": factories.principal(department="it")},

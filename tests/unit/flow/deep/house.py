@@ -22,6 +22,7 @@ from app.flow.deep.state import DeepLimits
 from app.flow.state import FlowLimits, Ports
 from app.reasoning import Classification
 from app.reasoning.budget import Ledger
+from app.storage.tenants import Own
 from app.tasks.run import TaskRun
 from app.tools.base import ToolResult, computed
 from app.tools.catalogue import ToolPorts, build_toolbox
@@ -138,8 +139,8 @@ class Room:
     def listener(self, *_: object) -> Any:
         return SimpleNamespace(on_message=lambda _: None, remember_turn=lambda *_, **__: None)
 
-    async def zone_of(self, principal: Principal) -> str:
-        return "UTC"
+    async def own(self, principal: Principal) -> Own:
+        return Own("UTC")
 
 
 class CuttingCheckpoints(MemoryCheckpoints):
