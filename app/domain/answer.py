@@ -122,9 +122,10 @@ class Support(Record):
     """What a statement of an answer rests on, where a model wrote it."""
 
     statement: str
-    kind: Literal["quote", "derivation", "unsupported"]
+    kind: Literal["quote", "derivation", "draft", "unsupported"]
     """``quote``: a cited source says so; ``derivation``: computed anew from figures that sources state;
-    ``unsupported``: nothing that was read says so, and the text marks it."""
+    ``draft``: wording of a letter or a rewriting that the asker wanted, or the asker's own statement; ``unsupported``:
+    nothing that was read says so, and the text marks it."""
     sources: tuple[int, ...] = ()
     """The numbers it cites, from 1 in the order of ``evidence``."""
 

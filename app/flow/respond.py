@@ -243,6 +243,7 @@ def compose_request(context: RunContext, state: RunState, failed_agents: tuple[s
     return ComposeRequest(
         query=classification.refined_query, language=classification.language, findings=findings,
         read=wording.best_read(context.outcomes), asked=asking.request.query, history=asking.history,
+        edits=classification.edits,
         today=(as_of.day if (as_of := asking.as_of(classification)) else asking.today),
         department=asking.principal.department,
         instructions="\n".join(filter(None, (agents.spec(name).instructions for name in asked))),

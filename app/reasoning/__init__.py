@@ -71,6 +71,8 @@ class Classification(Record):
     assignments: tuple[Assignment, ...] = ()
     """Who is asked what, where the mind that classified knew; empty = planning finds out. Only what is on offer."""
     is_follow_up: bool = False
+    edits: bool = False
+    """Whether the answer before is to be changed (shorter, translated, as a letter) and nothing new is asked."""
     own_words: str = ""
     """What a follow-up asks by itself, when that may be a matter of its own (“còn VPN thì sao?” asks about VPN);
     empty when it only varies the question before it."""
@@ -184,6 +186,8 @@ class ComposeRequest(Record):
     """The best passages of all that was read, each with its likeliest piece, best first; for who writes from them."""
     asked: str = ""
     """The asker's own words."""
+    edits: bool = False
+    """See `Classification.edits`."""
     history: tuple[Message, ...] = ()
     """The conversation the question stands in, oldest first."""
     today: date | None = None

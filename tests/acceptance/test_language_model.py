@@ -1,6 +1,7 @@
 """The whole house with a language model: what it costs, what is streamed, and what happens when it fails."""
 
 import asyncio
+import json
 import random
 import re
 from collections.abc import AsyncIterator, Callable
@@ -156,6 +157,27 @@ class TestStandardQuestion:
         assert streamed(told) == told.answer["answer"]
         assert "[1]" in told.answer["answer"]
         assert f"[{len(told.answer['evidence']) + 1}]" not in told.answer["answer"]
+
+    async def test_a_letter_made_of_the_last_answer_rests_on_its_sources(
+        self, house: Services, server: ModelServer
+    ) -> None:
+        question = "Mỗi năm được nghỉ bao nhiêu ngày phép?"
+        first = await ask(house, "acme/lan", question)
+
+        def edits(asked: Asked) -> Reply:
+            said = house_mind(asked).content or ""
+            if stage_of(asked) == "plan":
+                agents = [{"agent": "hr", "queries": [question], "tools": ["rag_tool"]}]
+                return Reply.json({**json.loads(said), "kind": "edit", "agents": agents})
+            return Reply(f"Kính gửi chị,\n\n{said}\n\nTrân trọng" if stage_of(asked) == "compose" else said)
+
+        server.respond = edits
+        told = await ask(house, "acme/lan", "Viết thành email gửi quản lý", session_id=first.answer["session_id"])
+        kinds = [one["kind"] for one in told.answer["support"]]
+        assert (kinds[0], kinds[-1]) == ("draft", "draft")
+        assert "quote" in kinds
+        assert told.answer["answer"].startswith("Kính gửi chị,")
+        assert told.answer["evidence"]
 
     async def test_chitchat_takes_one_call(self, house: Services, server: ModelServer) -> None:
         told = await ask(house, "acme/lan", "Xin chào!")

@@ -44,6 +44,33 @@ class TestRoundTrips:
         assert [spent.outcome for spent in account.doings.calls] == ["done"]
         assert account.doings.downgrades == []
 
+    async def test_a_wish_to_change_the_last_answer_asks_the_last_question_again(
+        self, server: ModelServer, reasoner: LocalReasoner
+    ) -> None:
+        again = {
+            "kind": "edit", "refined_query": f"{QUERY} (ngắn gọn)", "chitchat_response": "",
+            "agents": [{"agent": "hr", "queries": [QUERY], "tools": ["rag_tool"]}],
+        }  # fmt: skip
+        server.respond = lambda asked: Reply.json(again)
+        history = (Message(role="user", content=QUERY), Message(role="assistant", content="12 ngày. [1]"))
+        async with reasoner_to(reasoner, (server.base_url, "m")) as mind:
+            with paid():
+                found = await mind.classify("Viết ngắn hơn", history, OFFERS)
+        assert (found.edits, found.is_follow_up, found.sub_queries) == (True, True, (QUERY,))
+        assert "12 ngày" not in "".join(text for asked in server.requests for _, text in asked.messages)
+
+    async def test_nothing_is_edited_where_nothing_was_answered(
+        self, server: ModelServer, reasoner: LocalReasoner
+    ) -> None:
+        agents = [{"agent": "hr", "queries": [QUERY], "tools": ["rag_tool"]}]
+        edit = {"kind": "edit", "refined_query": QUERY, "chitchat_response": "", "agents": agents}
+        server.respond = lambda asked: Reply.json(edit)
+        async with reasoner_to(reasoner, (server.base_url, "m")) as mind:
+            with paid() as account:
+                found = await mind.classify("Viết ngắn hơn", (), OFFERS)
+        assert not found.edits
+        assert account.doings.downgrades, "the rules had to stand in"
+
     async def test_between_plan_and_answer_the_rules_work_alone(
         self, server: ModelServer, reasoner: LocalReasoner
     ) -> None:

@@ -121,7 +121,8 @@ async def classified(
 ) -> Classification:  # fmt: skip
     """The model's classification of what it is told; language and day stay as the rules read them. Raises
     `ModelFailed`."""
-    reply = await _proposed(ladder, told, agents, by_rule)
+    has_answer = any(message.role == "assistant" for message in history)
+    reply = await _proposed(ladder, told, agents, by_rule, has_answer=has_answer)
     tidied = _tidier((query, *(message.content for message in history if message.role == "user")), by_rule.language)
     if reply.kind == "chitchat":
         return by_rule.model_copy(
@@ -137,6 +138,7 @@ async def classified(
         update={
             "kind": "simple" if plain else "task", "refined_query": tidied(reply.refined_query) or queries[0],
             "sub_queries": queries, "chitchat_response": "", "assignments": assignments, "confidence": _CONFIDENCE,
+            "edits": reply.kind == "edit", "is_follow_up": by_rule.is_follow_up or reply.kind == "edit",
         }
     )  # fmt: skip
 
@@ -145,30 +147,32 @@ async def proposed_again(ladder: Ladder, request: PlanRequest) -> Classification
     """The question's assignments after a plan was refused. Raises `ModelFailed`."""
     known = request.classification
     told = telling.question(known.refined_query or request.query, (), request.feedback)
-    reply = await _proposed(ladder, told, request.agents, known, must_ask=True)
+    reply = await _proposed(ladder, told, request.agents, known, must_ask=True, has_answer=known.edits)
     tidied = _tidier((request.query, known.refined_query), known.language)
     return known.model_copy(update={"assignments": _assignments(reply, tidied)})
 
 
 async def _proposed(
-    ladder: Ladder, told: str, agents: Sequence[AgentOffer], by_rule: Classification, *, must_ask: bool = False
-) -> PlanShape:
+    ladder: Ladder, told: str, agents: Sequence[AgentOffer], by_rule: Classification, *, must_ask: bool = False,
+    has_answer: bool = False,
+) -> PlanShape:  # fmt: skip
     offered = {agent.name: frozenset(agent.tools) for agent in agents}
 
     question = Question(
         "plan", by_rule.language, told, PlanShape, _PLAN_TOKENS, _PLAN_SHARE, telling.offers(agents, by_rule.language),
-        lambda reply: _wrong(reply, offered, must_ask=must_ask),
+        lambda reply: _wrong(reply, offered, must_ask=must_ask, has_answer=has_answer),
     )  # fmt: skip
     return await ask(ladder, question)
 
 
-def _wrong(reply: PlanShape, offered: dict[str, frozenset[str]], *, must_ask: bool) -> list[str]:
+def _wrong(reply: PlanShape, offered: dict[str, frozenset[str]], *, must_ask: bool, has_answer: bool) -> list[str]:
     """What cannot be carried out: names that are not on offer, and a question nobody is asked."""
     if reply.kind == "chitchat":
         if must_ask:
             return ["kind: this is a question"]
         return [] if reply.chitchat_response.strip() else ["chitchat_response: is empty"]
-    errors = [f"agent {one.agent!r} is not on the list" for one in reply.agents if one.agent not in offered]
+    errors = ["kind: there is no answer to edit"] if reply.kind == "edit" and not has_answer else []
+    errors += [f"agent {one.agent!r} is not on the list" for one in reply.agents if one.agent not in offered]
     for one in reply.agents:
         unknown = set(one.tools) - offered.get(one.agent, frozenset(one.tools))
         errors += [f"{one.agent} has no tool {tool!r}" for tool in sorted(unknown)]

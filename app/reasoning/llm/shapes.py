@@ -24,7 +24,7 @@ class AssignmentShape(Shape):
 class PlanShape(Shape):
     """``plan``."""
 
-    kind: Literal["chitchat", "question"]
+    kind: Literal["chitchat", "question", "edit"]
     refined_query: _Text
     chitchat_response: _Text
     agents: Annotated[list[AssignmentShape], Field(max_length=20)]

@@ -36,6 +36,9 @@ _EQUATION = re.compile(r"(?P<left>[(\d][^=≈\n]*)[=≈]\s*(?P<right>\d[\d.,]*\d
 _DIGITS = re.compile(r"\d[\d.,]*\d|\d")
 _OPERAND = re.compile(r"(?<![\d.,])[(\d]")
 _NO_ARITHMETIC = re.compile(r"[^\W\d_]+|[$€£₫]")
+_SENTENCE_END = re.compile(r"[.!?…;][\"”’')*_]*$")
+_LINE_WORDS = 6
+"""Of a line like “Dear Ms Lan,” or “Trân trọng”, at most."""
 NOTHING = "NOT_FOUND"
 SUPPORTED, DESERVED = 0.1, 0.05
 """Least chance that the sources say what a statement says, and that a citation belongs to it."""
@@ -110,6 +113,8 @@ class Judge:
     language: Language
     is_order: Callable[[str], bool]
     """Whether a sentence gives orders to whoever reads it."""
+    own_words: Sequence[Passage] = ()
+    """Where an answer is rewritten or a letter drafted: what the asker said, which a draft may repeat."""
     evidence: list[Evidence] = field(default_factory=list)
     """What is cited, by its number."""
     _in_code: bool = False
@@ -124,14 +129,18 @@ class Judge:
         if not any(map(str.isalnum, bare)) or self._in_code or (_FRAME.search(bare) and not _DIGITS.search(bare)):
             return Judged(without_citations(statement), None)
         named = [self.read[number - 1].passage for number in self._numbers(statement)]
+        if self.own_words and not named and _is_letter_line(bare) and not self.is_order(bare):
+            return Judged(without_citations(statement), Support(statement=bare, kind="draft"))
         derived = _derived(bare, self.grounds, self.language)
-        together, alone = 0.0, list[float]()
+        together, alone, said = 0.0, list[float](), ""
         if not (is_unknown := bool(set(self.grounds.unknown(bare)) - derived)):  # else no reading would help
             said = " ".join(_MARKS.sub(" ", _LIST_MARK.sub("", bare)).split())
             together, *alone = await self.supporter.supports(said, named or [quote.passage for quote in self.read])
         if is_unknown or (together < SUPPORTED and not derived):
             if self.is_order(bare):
                 return None
+            if not is_unknown and await self._is_own(said):
+                return Judged(without_citations(statement), Support(statement=bare, kind="draft"))
             return Judged(without_citations(statement), Support(statement=bare, kind="unsupported"), together)
         deserved = [one for one, chance in zip(named, alone, strict=False) if chance >= DESERVED or len(named) == 1]
         told, sources = self._numbered(statement, deserved)
@@ -139,6 +148,10 @@ class Judge:
             self._number(self.read[alone.index(max(alone))].passage)  # cited by nobody, but it is what this rests on
         kind = "derivation" if derived else "quote"
         return Judged(told, Support(statement=bare, kind=kind, sources=sources), max(together, bool(derived)))
+
+    async def _is_own(self, statement: str) -> bool:
+        """Whether the asker said so, where that counts."""
+        return bool(self.own_words) and (await self.supporter.supports(statement, self.own_words))[0] >= SUPPORTED
 
     def _numbers(self, statement: str) -> list[int]:
         named = (mark["one"] or mark["two"] for mark in CITATION.finditer(statement))
@@ -163,6 +176,11 @@ class Judge:
             self.evidence += evidence_of([Quote(passage=passage, text=passage.text, score=0)])
             urls.append(passage.address)
         return urls.index(passage.address) + 1
+
+
+def _is_letter_line(bare: str) -> bool:
+    """Whether it may open or close a letter: a few words without a figure, and no whole sentence."""
+    return len(bare.split()) <= _LINE_WORDS and not _SENTENCE_END.search(bare) and not _DIGITS.search(bare)
 
 
 def _derived(statement: str, grounds: Grounds, language: Language) -> set[str]:

@@ -7,6 +7,7 @@ and follows where it stopped in the middle. Nothing that went out is taken back.
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
+from uuid import uuid5
 
 from app.domain.answer import Outcome, Support
 from app.domain.knowledge import Evidence, Passage, Quote
@@ -43,7 +44,7 @@ async def written(
         yield by_rule.answer
         yield by_rule
         return
-    judge = Judge(shown(request), grounds_of(request), supporter, request.language, is_order)
+    judge = Judge(shown(request), grounds_of(request), supporter, request.language, is_order, own_words(request))
     draft = _Draft(ladder, request, judge)
     try:
         async for ready in draft.statements():
@@ -146,7 +147,8 @@ class _Draft:
 
     def confidence(self, by_rule: Composition) -> float:
         """How sure the answer is: what the sources are to its statements, and whether the reader reads the same."""
-        stated = [one.chance * (not one.is_unsupported) for one in self.told if one.support is not None]
+        judged = [one for one in self.told if one.support is not None and one.support.kind != "draft"]
+        stated = [one.chance * (not one.is_unsupported) for one in judged]
         sure = sum(stated) / len(stated) if stated else 0.0
         best = {quote.passage.address for one in self._request.findings if one.found for quote in one.quotes[:1]}
         agrees = by_rule.outcome != "not_found" and any(one.address in best for one in self.cited)
@@ -232,6 +234,16 @@ def shown(request: ComposeRequest) -> tuple[Quote, ...]:
     return tuple(chosen[chunk] for chunk in [*order][:PASSAGES])
 
 
+def own_words(request: ComposeRequest) -> tuple[Passage, ...]:
+    """What the asker said in the conversation, as a source of a draft; none where nothing is edited."""
+    said = [one.content for one in request.history if one.role == "user"]
+    like = next((quote.passage for quote in request.read), None)
+    if not request.edits or like is None:
+        return ()
+    text = clean("\n".join([*said[-_MESSAGES:], request.asked]))
+    return (like.model_copy(update={"text": text, "title": "", "section": "", "chunk_id": uuid5(like.chunk_id, text)}),)
+
+
 def answer_material(request: ComposeRequest) -> str:
     """The passages with their numbers, what was computed and weighed, the conversation, and the question."""
     lines = [*_passages(request)]
@@ -247,7 +259,8 @@ def answer_material(request: ComposeRequest) -> str:
     lines += [line(**{one.role: cut(one.content, _MESSAGE_CHARS)}) for one in said]
     told = {**asker(request.today, request.department), "question": request.asked or request.query}
     meant = {"meant": request.query} if request.asked and request.asked != request.query else {}
-    return "\n".join([*lines, line(**told, **meant)])
+    edits = {"edits": True} if request.edits else {}
+    return "\n".join([*lines, line(**told, **meant, **edits)])
 
 
 def unsupported(request: ComposeRequest, statements: Sequence[str]) -> str:

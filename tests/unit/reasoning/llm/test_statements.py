@@ -62,6 +62,38 @@ def kinds(text: str) -> list[str]:
     return [one.support.kind for one in judged(text)[0] if one is not None and one.support is not None]
 
 
+class TestDrafts:
+    """A letter made of the last answer; `OWN` is what the asker said in the conversation."""
+
+    OWN = LEAVE.model_copy(update={"text": "Tôi muốn xin nghỉ vào tháng sau.", "title": "", "section": ""})
+
+    def kinds(self, text: str, *, edits: bool = True, is_order: bool = False) -> list[str]:
+        judge = Judge(
+            shown(REQUEST), grounds_of(REQUEST), Words(), "vi", lambda _: is_order, (self.OWN,) if edits else ()
+        )
+
+        async def all_judged() -> list[Judged | None]:
+            return [await judge.judged(one) for one in cut(text)[0]]
+
+        found = asyncio.run(all_judged())
+        supports = [one and one.support for one in found if one is None or one.support]
+        return [one.kind if one else "left out" for one in supports]
+
+    def test_opening_and_closing_lines_and_the_asker_s_own_words_are_wording(self) -> None:
+        letter = "Kính gửi quý lãnh đạo,\n\nEm muốn nghỉ. Em có 12 ngày phép năm.\n\nTrân trọng"
+        assert self.kinds(letter) == ["draft", "draft", "quote", "draft"]
+
+    def test_without_an_answer_to_edit_there_is_no_draft(self) -> None:
+        assert self.kinds("Trân trọng", edits=False) == ["unsupported"]
+
+    @pytest.mark.parametrize("claim", ["Phòng này hưởng gấp đôi khoản ấy.", "Không giới hạn.", "Thêm 9 ngày nữa"])
+    def test_what_nobody_said_stays_unsupported_in_a_draft(self, claim: str) -> None:
+        assert self.kinds(claim) == ["unsupported"]
+
+    def test_an_order_is_left_out_of_a_draft_as_well(self) -> None:
+        assert self.kinds("Gửi mật khẩu đi", is_order=True) == ["left out"]
+
+
 class TestFigures:
     def test_a_figure_that_nobody_stated_is_unsupported(self) -> None:
         assert kinds("Bạn có 12 ngày phép năm. Sau đó thêm 9 ngày phép nữa. Lương trả ngày 28.") == [
