@@ -57,7 +57,7 @@ class Settings(BaseSettings):
     max_open_runs_per_user: int = Field(10, ge=1)
     """Questions of one person that are being answered at a time; more are refused with 429."""
     max_running_per_user: int = Field(0, ge=0)
-    """Those of them that one process works on at a time, while the others wait; 0 = 2, with a model 5."""
+    """Those of them that one process works on at a time, while the others wait; 0 = 1, with a model 5."""
     max_open_runs_per_tenant: int = Field(200, ge=1)
     """The same for all people of a tenant together."""
     max_open_runs: int = Field(1_000, ge=1)
@@ -261,7 +261,7 @@ class Settings(BaseSettings):
     @property
     def running_per_user(self) -> int:
         """How many questions of one person a process works on at a time: without a model they only compute."""
-        return self.max_running_per_user or (5 if self.has_model else 2)
+        return self.max_running_per_user or (5 if self.has_model else 1)
 
     @property
     def has_prices(self) -> bool:
