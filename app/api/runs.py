@@ -18,7 +18,7 @@ from app.domain.principal import Principal
 from app.domain.tasks import ChatRequest, NewTask, Origin, Task
 from app.errors import AppError, ErrorCode
 from app.events import Event, FinalReport, Interrupt, TaskCancelled, TaskFailed
-from app.storage import history
+from app.storage import sessions
 from app.storage.database import Transaction
 
 _PATIENCE_SECONDS = 15
@@ -90,7 +90,7 @@ async def start_run(
         """Done in the transaction that makes a task, and in no other."""
         made.append(tx)
         if origin != "page":
-            await history.note_origin(tx, session_id, origin)
+            await sessions.note_origin(tx, session_id, origin)
 
     task = await services.registry.register_task(
         principal, new_task, idempotency_key=idempotency_key, request_hash=request_hash, within=note_made

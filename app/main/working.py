@@ -31,8 +31,8 @@ from app.tasks.run import Handler, TaskRun
 from app.tasks.watchdog import Loop
 from app.tasks.worker import Worker
 from app.telemetry import log_context
+from app.trust.admission import Turns
 from app.trust.retention import Days, keep_sweeping
-from app.trust.turns import Turns
 
 _SETTLE_SECONDS = 1.0
 """Documents come in crowds; their tenant is looked at once."""

@@ -51,8 +51,6 @@ update sessions set title = coalesce($4, title), pinned = coalesce($5, pinned), 
 where {_OWN} and session_id = $3 and not metadata ? 'kind'
 returning {columns(7, 8)}
 """
-# `created_at` is the transaction's own moment: of a session that was there before it is another one.
-_NOTE = f"update sessions set origin = $4 where {_OWN} and session_id = $3 and created_at = now()"
 
 
 class Place(NamedTuple):
@@ -117,8 +115,3 @@ async def change_session(
     conversation."""
     row = await tx.driver.fetchrow(_CHANGE, *tx.whose, session_id, title, pinned, archived, *tx.rights)
     return None if row is None else Session.model_validate(dict(row))
-
-
-async def note_origin(tx: Transaction, session_id: UUID, origin: Origin) -> None:
-    """Note who made a session, in the transaction that made it; one that was there before keeps its own."""
-    await tx.driver.execute(_NOTE, *tx.whose, session_id, origin)

@@ -5,10 +5,11 @@ a tenant are counted under a lock of the tenant, so no crowd of requests slips t
 commit. Those of the whole service are counted without one: as many more may come in as transactions are open.
 """
 
+import asyncio
 import math
 import time
-from collections.abc import Callable, Mapping
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
@@ -17,7 +18,6 @@ from uuid import UUID
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
 from app.storage.database import Transaction
-from app.trust.turns import Turns
 
 _TENANT_STEPS = 1_000
 """A place in the line is the person's open runs, and below that the tenant's: so many of these are told apart."""
@@ -139,3 +139,30 @@ class Admission:
             self._pace = await tx.driver.fetchval(_PACE, self._line)
             self._pace_until = time.monotonic() + _PACE_SECONDS
         return max(self._pace or 0.0, 0.0)
+
+
+class Turns:
+    """How many things of one person are done at a time in this process; the next ones wait, first come first served."""
+
+    def __init__(self, most: int):
+        """`most`: of each person, at least 1."""
+        self.most = most
+        self._people: dict[tuple[UUID, UUID], tuple[asyncio.Semaphore, int]] = {}
+
+    def __len__(self) -> int:
+        """How many people have something going on or waiting; nobody else is remembered."""
+        return len(self._people)
+
+    @asynccontextmanager
+    async def of(self, principal: Principal) -> AsyncIterator[None]:
+        """Wait for this person's turn, and hold it inside."""
+        whose = principal.tenant_id, principal.user_id
+        turns, users = self._people.get(whose) or (asyncio.Semaphore(self.most), 0)
+        self._people[whose] = turns, users + 1
+        try:
+            async with turns:
+                yield
+        finally:
+            turns, users = self._people.pop(whose)
+            if users > 1:
+                self._people[whose] = turns, users - 1

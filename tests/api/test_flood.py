@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from rich.console import Console
 
-from app.trust.turns import Turns
+from app.trust.admission import Turns
 from bench import flood
 from tests.factories import principal
 
