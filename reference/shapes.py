@@ -1,6 +1,6 @@
 """The page of the named shapes of the HTTP interface."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 
 from pydantic import BaseModel
 
@@ -22,10 +22,20 @@ def page() -> str:
     )
 
 
-def _meanings(name: str) -> Mapping[str, str]:
-    """What the record behind a shape says of its fields; nothing where two records share the name."""
-    found = [one for one in _records(BaseModel) if one.__name__ == name and one.__module__.startswith("app.")]
+def _meanings(name: str, properties: Collection[str]) -> Mapping[str, str]:
+    """What the record behind a shape says of its fields: the one of this name and these fields, whatever else was
+    imported; nothing where two records share both."""
+    found = [
+        one
+        for one in _records(BaseModel)
+        if one.__name__ == name and one.__module__.startswith("app.") and set(properties) <= _names(one)
+    ]
     return docstrings.of_attributes(found[0]) if len(found) == 1 else {}
+
+
+def _names(record: type[BaseModel]) -> set[str]:
+    named = {name for field, told in record.model_fields.items() for name in (field, told.alias) if name}
+    return named.union(record.model_computed_fields)
 
 
 def _records(above: type[BaseModel]) -> Iterator[type[BaseModel]]:
@@ -37,7 +47,11 @@ def _records(above: type[BaseModel]) -> Iterator[type[BaseModel]]:
 def _part(name: str, described: schema.Schema) -> str:
     told = [f"## {name}", paragraphs(described.get("description"))]
     if described.get("properties"):
-        told.append(schema.fields(described, _meanings(name), lambda other: f"[{other}](#{other.lower()})"))
+        told.append(
+            schema.fields(
+                described, _meanings(name, described["properties"]), lambda other: f"[{other}](#{other.lower()})"
+            )
+        )
     else:
         told.append(f"One of: {schema.kind(described)}." if "enum" in described else schema.kind(described))
     return "\n\n".join(part for part in told if part)
