@@ -16,8 +16,9 @@ from typing import Any, Generic, TypeVar
 from app.errors import AppError, ErrorCode
 
 TOOLS, FACES, PARSERS, COMMANDS = "conclave.tools", "conclave.faces", "conclave.parsers", "conclave.commands"
-SERVERS, QUESTIONS = "conclave.mcp_servers", "conclave.questions"
-"""A server file is a `Path`; a reader of questions takes one and gives what a tool is to reckon, or None."""
+SERVERS, QUESTIONS, SEEDS = "conclave.mcp_servers", "conclave.questions", "conclave.seeds"
+"""A server file is a `Path`; a reader of questions takes one and gives what a tool is to reckon, or None;
+one of seeds brings more of a demo company in (see `extras.logs.demo`)."""
 ARGUMENTS, WANTED = "conclave.arguments", "conclave.wanted"
 """Named as a tool is: what gives its arguments for a question, and what says whether a question asks for it."""
 PluginT = TypeVar("PluginT")

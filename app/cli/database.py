@@ -108,6 +108,6 @@ async def seed(as_json: AsJsonResult = False) -> int:
     else:
         Console().print(
             f"{report.tenants} tenants, {report.users} users, {report.documents} documents brought in, "
-            f"{report.unchanged} unchanged, {report.log_lines} log lines"
+            + ", ".join((f"{report.unchanged} unchanged", *(f"{n} {name}" for name, n in report.further.items())))
         )
     return OK

@@ -1,14 +1,12 @@
-"""The demonstration company data: ``<folder>/<tenant>/<department>/*.md``, ``<folder>/<tenant>/logs.jsonl``, and
-``<folder>/demo.toml``, which says who the companies' people are.
+"""The demonstration company data: ``<folder>/<tenant>/<department>/*.md``, and ``<folder>/demo.toml``, which says who
+the companies' people are. Plug-ins find more in a company's folder.
 
 A document begins with front matter, ``key: value`` lines between two lines of ``---``; its folder is its department.
 """
 
-import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -19,11 +17,7 @@ from app.domain.record import Record
 from app.errors import AppError, ErrorCode
 from app.ingestion.files import first_fault, front_matter
 from app.ingestion.intake import aware
-from app.storage.logs import LogLine
 from app.text.dates import HOME
-
-_DATE = re.compile(r"\b\d{4}-\d{2}-\d{2}\b")
-_RETOLD_DAYS = 30
 
 
 class SeedUser(Record):
@@ -69,7 +63,8 @@ class SeedTenant(DemoCompany):
 
     name: str
     documents: tuple[DocumentDraft, ...]
-    logs: tuple[LogLine, ...]
+    folder: Path
+    """Where all of it lies; plug-ins find more there."""
 
     @property
     def admin(self) -> SeedUser:
@@ -101,7 +96,7 @@ class Demo(Record):
 def read_demo(folder: Path) -> Demo:
     """``demo.toml`` of a seed folder; nobody where there is none. Raises `AppError` (`DOCUMENT_REJECTED`)."""
     path = folder / "demo.toml"
-    with _named(path):
+    with naming(path):
         return Demo.model_validate(tomllib.loads(path.read_text("utf-8"))) if path.exists() else Demo()
 
 
@@ -115,33 +110,16 @@ def read_seed(folder: Path) -> tuple[SeedTenant, ...]:
             **dict(demo.company(path.name)),
             name=path.name,
             documents=tuple(read_document(one, one.parent.name) for one in sorted(path.glob("*/*.md"))),
-            logs=tuple(_logs(path / "logs.jsonl")),
+            folder=path,
         )
         for path in sorted(folder.iterdir())
         if path.is_dir()
     )
 
 
-def repeat_last_day(logs: Sequence[LogLine], now: datetime) -> list[list[LogLine]]:
-    """What the last day of `logs` would be on every day since, until `now`: a list a day, of the last 30 at most.
-
-    So "yesterday" tells the same on whatever day the demo is asked. Lines that name a date stay where they are.
-    """
-    last = max((line.logged_at.astimezone(UTC).date() for line in logs), default=None)
-    if last is None:
-        return []
-    told = [line for line in logs if line.logged_at.astimezone(UTC).date() == last and not _DATE.search(line.message)]
-    first = max(1, (now.date() - last).days - _RETOLD_DAYS)
-    days = []
-    for back in range(first, (now.date() - last).days + 1):
-        moved = (line.model_copy(update={"logged_at": line.logged_at + timedelta(days=back)}) for line in told)
-        days.append([line for line in moved if line.logged_at <= now])
-    return days
-
-
 def read_document(path: Path, department: str) -> DocumentDraft:
     """Read one document with front matter. Raises `AppError` (`DOCUMENT_REJECTED`)."""
-    with _named(path):
+    with naming(path):
         found = front_matter(path.read_text("utf-8"))
         if found is None:
             raise ValueError("it must begin with front matter between two lines of ---")
@@ -149,17 +127,9 @@ def read_document(path: Path, department: str) -> DocumentDraft:
     return read.model_copy(update={"created_at": aware(read.created_at)})
 
 
-def _logs(path: Path) -> Iterator[LogLine]:
-    lines = path.read_text("utf-8").split("\n") if path.exists() else []
-    for number, line in enumerate(lines, 1):
-        with _named(path, f"line {number}: "):
-            if line:
-                yield LogLine.model_validate_json(line)
-
-
 @contextmanager
-def _named(path: Path, where: str = "") -> Iterator[None]:
-    """Name the file, and the key, of what cannot be read."""
+def naming(path: Path, where: str = "") -> Iterator[None]:
+    """Name the file, and the key, of what cannot be read inside. Raises `AppError` (`DOCUMENT_REJECTED`)."""
     try:
         yield
     except ValidationError as error:

@@ -1,18 +1,18 @@
-"""Bringing the demo companies in: tenants, users, documents, log lines. What is there already stays."""
+"""Bringing the demo companies in: tenants, users, documents, and what plug-ins find. What is there already stays."""
 
 import asyncio
 import fcntl
-from collections.abc import Awaitable, Callable, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable
 from datetime import datetime
 from pathlib import Path
 
-from app.domain.principal import Principal
 from app.domain.record import Record
 from app.ingestion.pipeline import Ingestion
-from app.ingestion.seed import SeedTenant, read_seed, repeat_last_day
+from app.ingestion.seed import SeedTenant, read_seed
+from app.plugins import SEEDS, entries_of
 from app.storage import tenants
 from app.storage.database import Database
-from app.storage.logs import LogLine, store_logs
 
 Seen = Callable[[int, int, str], None]
 """How many documents are in, of how many, and the last one's title."""
@@ -26,7 +26,8 @@ class SeedReport(Record):
     documents: int
     """New or changed ones."""
     unchanged: int
-    log_lines: int
+    further: dict[str, int]
+    """What plug-ins brought in, by their names."""
 
 
 async def plant_once(data_dir: Path, state: str, plant: Callable[[], Awaitable[SeedReport]]) -> None:
@@ -51,10 +52,11 @@ def _is_marked(mark: Path, state: str) -> bool:
 async def plant_seed(
     folder: Path, operator: Database, database: Database, ingestion: Ingestion, now: datetime, on_progress: Seen | None
 ) -> SeedReport:
-    """Bring the seed folder in; log lines go on until `now`. Raises `AppError` for what cannot be read."""
+    """Bring the seed folder in; what goes on goes on until `now`. Raises `AppError` for what cannot be read."""
     seed = await asyncio.to_thread(read_seed, folder)
     total = sum(len(tenant.documents) for tenant in seed)
-    done = documents = unchanged = lines = 0
+    done = documents = unchanged = 0
+    further: Counter[str] = Counter()
     for tenant in seed:
         await _people(operator, tenant)
         before = done
@@ -66,10 +68,9 @@ async def plant_seed(
         report = await ingestion.ingest(tenant.admin.principal, tenant.documents, tell)
         done += len(tenant.documents)
         documents, unchanged = documents + report.published, unchanged + report.unchanged
-        days = [tenant.logs, *repeat_last_day(tenant.logs, now)]
-        lines += await _store_days(database, tenant.admin.principal, days)
+        further += await _further(tenant, database, now, is_first=True)
     users = sum(len(tenant.users) for tenant in seed)
-    return SeedReport(tenants=len(seed), users=users, documents=documents, unchanged=unchanged, log_lines=lines)
+    return SeedReport(tenants=len(seed), users=users, documents=documents, unchanged=unchanged, further=further)
 
 
 async def _people(operator: Database, tenant: SeedTenant) -> None:
@@ -87,25 +88,21 @@ async def _people(operator: Database, tenant: SeedTenant) -> None:
             )
 
 
-async def retell_logs(folder: Path, data_dir: Path, database: Database, now: datetime) -> int:
-    """Bring the demo companies' logs up to `now`, once an hour at most; gives how many lines came in.
+async def keep_up(folder: Path, data_dir: Path, database: Database, now: datetime) -> None:
+    """Bring what goes on in the demo companies up to `now`, once an hour at most.
 
     A demo whose logs end in the past has nothing to say about yesterday. Companies that were removed stay away.
     """
-    mark, hour = data_dir / "postgres" / ".logs_retold", f"{now:%Y-%m-%dT%H}"
+    mark, hour = data_dir / "postgres" / ".kept_up", f"{now:%Y-%m-%dT%H}"
     if _is_marked(mark, hour):
-        return 0
-    lines = 0
+        return
     for tenant in await asyncio.to_thread(lambda: read_seed(folder) if folder.is_dir() else ()):
-        admin = tenant.admin.principal
-        async with database.principal_scope(admin) as tx:
+        async with database.principal_scope(tenant.admin.principal) as tx:
             is_there = bool(await tenants.tenants(tx))
         if is_there:
-            lines += await _store_days(database, admin, repeat_last_day(tenant.logs, now))
+            await _further(tenant, database, now, is_first=False)
     mark.write_text(hour)
-    return lines
 
 
-async def _store_days(database: Database, admin: Principal, days: Sequence[Sequence[LogLine]]) -> int:
-    """A day at a time, so that equal lines are numbered alike every time, and those that are there not stored again."""
-    return sum([await store_logs(database, admin, lines) for lines in days])
+async def _further(tenant: SeedTenant, database: Database, now: datetime, *, is_first: bool) -> Counter[str]:
+    return Counter({one.name: await one.load()(tenant, database, now, is_first) for one in entries_of(SEEDS)})

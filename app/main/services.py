@@ -45,7 +45,7 @@ from app.main.adapters import (
     spending_limits,
 )
 from app.main.identity import dev_login, key_source, trusted_hosts
-from app.main.seeding import SeedReport, Seen, plant_once, plant_seed, retell_logs
+from app.main.seeding import SeedReport, Seen, keep_up, plant_once, plant_seed
 from app.main.storage import Readiness, Storage
 from app.main.working import Balancing, worker_of
 from app.models.serving import NOWHERE, LocalModel
@@ -135,7 +135,7 @@ class Services:
                 space = load_calibration(services.embedder.model).space
                 seed = partial(services.seed, lambda done, total, _: on_stage(f"documents {done}/{total}"))
                 await plant_once(settings.data_dir, space, seed)
-                await retell_logs(settings.seed_dir, settings.data_dir, services.database, now())
+                await keep_up(settings.seed_dir, settings.data_dir, services.database, now())
             if local is not None:
                 await services._stack.enter_async_context(local.running(services.ladder.rungs[0].move))
                 if not settings.serve_address:  # a server says by `/ready` that it is loading

@@ -1,1 +1,1 @@
-"""Search in the system logs: `log_tool`, `/api/v1/logs`, `conclave logs`. `app.storage.logs` keeps the lines."""
+"""Search in the system logs: `log_tool`, `/api/v1/logs`, `conclave logs`. `lines` keeps them."""

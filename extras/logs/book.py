@@ -14,9 +14,9 @@ from app.errors import AppError, ErrorCode
 from app.ingestion.files import first_fault
 from app.ingestion.intake import demand_admin
 from app.storage.database import Database
-from app.storage.logs import LogLine, store_logs
 from app.storage.paging import read_cursor, write_cursor
 from app.text.language import clean
+from extras.logs.lines import LogLine, store_logs
 from extras.logs.reading import LogFilter, LogPosition, page_logs
 from extras.logs.regex import Fault, Regex, RegexRefused, compile_regex
 from extras.logs.report import mask_secrets

@@ -12,8 +12,8 @@ from rich.console import Console
 from app.cli.connecting import Server, Target, Tenant, Token, connected, opened_storage
 from app.cli.output import FAILED, OK, AsJson, DocumentBar, print_json, run_async
 from app.client.connection import Connection
-from app.storage.logs import make_months
 from extras.logs.book import JSON_LINES, Delivery, RefusedLine
+from extras.logs.lines import make_months
 from extras.logs.reading import count_older, prune_logs
 
 log_commands = typer.Typer(no_args_is_help=True, help="System logs.")

@@ -15,7 +15,7 @@ import asyncpg
 from app.domain.principal import Scope
 from app.domain.record import Record
 from app.storage.database import OperatorTransaction, Transaction
-from app.storage.logs import LogLine
+from extras.logs.lines import LogLine
 
 _MOST_GROUPS = 200
 """Sources, levels and kinds of message that are told apart; what is rarer is only in the total."""

@@ -9,10 +9,10 @@ from decimal import Decimal
 from pathlib import Path
 
 from app.domain.knowledge import Language
-from app.storage.logs import LogLine
 from app.text.dates import VIETNAM, Period, write_day, zone_of
 from app.text.numbers import format_number
 from app.tools.base import Sentences
+from extras.logs.lines import LogLine
 from extras.logs.reading import LogCounts, LogFilter, LogKind
 from extras.logs.regex import Regex
 from extras.logs.search import Looked

@@ -12,12 +12,12 @@ from app.domain.record import Record
 from app.errors import ToolFailed
 from app.reasoning import Reasoner
 from app.storage.database import Database, Transaction
-from app.storage.logs import LogLine
 from app.text.dates import Period, period_in, read_moment
 from app.text.language import clean, fold, normalise
 from app.tools.base import ToolCall, ToolResult, outages_as_retry
 from app.tools.catalogue import ToolPlugin
 from app.tools.typed import TypedTool
+from extras.logs.lines import LogLine
 from extras.logs.reading import LogFilter, count_logs, search_logs, summarise_logs
 from extras.logs.regex import Regex, RegexRefused, compile_regex
 from extras.logs.report import LogQuestion, LogResult, choose_samples, sentence, write_line, write_report

@@ -13,7 +13,6 @@ from typing import Any
 import httpx
 import pytest
 
-from app.ingestion.seed import read_seed, repeat_last_day
 from app.main import Services, create_app
 from tests.api.serving import serve
 from tests.cases import each_case
@@ -289,18 +288,3 @@ class TestCommandLine:
         assert code == 2 and "files" in err
         code, _, err = await others.run("logs", "ingest", "-", given=b"{}")
         assert (code, "Only an administrator" in err) == (1, True)
-
-
-class TestTheDemosLogs:
-    def test_tell_of_yesterday_whatever_day_it_is(self) -> None:
-        seed = read_seed(Path(__file__).parents[2] / "seed_data")
-        lines = next(one.logs for one in seed if any(line.source == "vpn-gw-01" for line in one.logs))
-        last = max(one.logged_at for one in lines)
-        for days in (1, 2, 29, 30, 31, 400):
-            now = last.replace(hour=12) + timedelta(days=days)
-            told = [one for day in repeat_last_day(lines, now) for one in day]
-            yesterday = [one for one in told if now - timedelta(days=1, hours=12) <= one.logged_at]
-            assert any(one.source == "vpn-gw-01" and one.level == "ERROR" for one in yesterday) or days == 1
-            assert all(last.date() < one.logged_at.date() <= now.date() and one.logged_at <= now for one in told)
-            assert {one.logged_at.date() for one in told} <= {now.date() - timedelta(days=back) for back in range(31)}
-        assert repeat_last_day(lines, last - timedelta(days=3)) == [] == repeat_last_day((), last)

@@ -9,8 +9,8 @@ import pytest
 from app.domain.principal import Principal
 from app.storage.database import Database
 from app.storage.embedded import EmbeddedServer
-from app.storage.logs import LogLine, insert_logs, make_months, store_logs
 from app.storage.migrate import downgrade, upgrade
+from extras.logs.lines import LogLine, insert_logs, make_months, store_logs
 from extras.logs.reading import LogFilter, count_logs, count_older, prune_logs, search_logs
 from tests.factories import principal
 

@@ -13,8 +13,8 @@ from app.domain.principal import Principal, Scope
 from app.errors import AppError, ErrorCode, ToolFailed, ToolRetry
 from app.reasoning import Arguments
 from app.storage.database import Database
-from app.storage.logs import LogLine, insert_logs
 from app.tools.base import ToolResult
+from extras.logs.lines import LogLine, insert_logs
 from extras.logs.reading import LogFilter, LogPosition, count_logs, page_logs, search_logs, summarise_logs
 from extras.logs.tool import LogTool
 from tests.extras.logs.hostile_regexes import HOSTILE

@@ -1,8 +1,8 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from app.storage.logs import LogLine
 from app.text.dates import VIETNAM, Period
+from extras.logs.lines import LogLine
 from extras.logs.reading import LogCounts, LogFilter, LogKind
 from extras.logs.regex import compile_regex
 from extras.logs.report import (

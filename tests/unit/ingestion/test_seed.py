@@ -23,17 +23,12 @@ external_id: acme-hours
 
 Từ 8:00 đến 17:00: không đổi.
 """
-LOG = (
-    '{"logged_at": "2026-10-22T00:00:09Z", "level": "INFO", "source": "db-01", "department": "it",'
-    ' "scope": "internal", "message": "ok"}\n'
-)
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "acme" / "hr").mkdir(parents=True)
     (tmp_path / "acme" / "hr" / "hours.md").write_text(DOCUMENT, "utf-8")
-    (tmp_path / "acme" / "logs.jsonl").write_text(LOG * 2, "utf-8")
     return with_demo_people(tmp_path)
 
 
@@ -45,14 +40,14 @@ def refusal(folder: Path) -> str:
 
 
 class TestReadSeed:
-    def test_reads_documents_logs_and_users_of_each_tenant(self, folder: Path) -> None:
+    def test_reads_documents_and_users_of_each_tenant(self, folder: Path) -> None:
         (tenant,) = read_seed(folder)
         (draft,) = tenant.documents
         assert (draft.department, draft.scope, draft.title) == ("hr", "internal", "Giờ làm việc")
         assert draft.created_at == datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
         assert (draft.effective_from, draft.effective_to) == (date(2026, 2, 1), None)
         assert draft.text == "# Giờ làm việc\n\nTừ 8:00 đến 17:00: không đổi.\n"
-        assert [line.source for line in tenant.logs] == ["db-01", "db-01"]
+        assert tenant.folder == folder / "acme"
         assert [user.name for user in tenant.users] == ["lan", "minh", "hoa", "an", "admin"]
 
     def test_takes_a_time_without_zone_for_utc(self, folder: Path) -> None:
@@ -76,10 +71,6 @@ class TestReadSeed:
         detail = refusal(folder)
         assert "hours.md" in detail
         assert named in detail
-
-    def test_names_the_line_of_a_broken_log(self, folder: Path) -> None:
-        (folder / "acme" / "logs.jsonl").write_text(LOG + LOG.replace('"source": "db-01", ', ""), "utf-8")
-        assert "line 2: source" in refusal(folder)
 
     def test_says_when_there_is_no_folder(self, tmp_path: Path) -> None:
         assert "does not exist" in refusal(tmp_path / "nothing")

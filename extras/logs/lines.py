@@ -1,4 +1,4 @@
-"""System log lines as they are stored, and the months they lie in; `extras/logs` reads them.
+"""System log lines as they are stored, and the months they lie in; `reading` finds them.
 
 Months are made ahead and as lines come in, dropped whole when they are too old.
 """
