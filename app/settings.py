@@ -113,6 +113,8 @@ class Settings(BaseSettings):
     """Those among them that may lie in a private network."""
     wikipedia_base_url: str = "https://{lang}.wikipedia.org/w/api.php"
     """Another encyclopedia's ``api.php``; ``{lang}`` becomes the asker's language."""
+    search_url: str = ""
+    """A SearXNG search engine that deep questions may ask (``http://127.0.0.1:8888``); empty = none."""
     attachment_max_bytes: int = Field(10_485_760, ge=1024)
     """Of a file attached to a question."""
 

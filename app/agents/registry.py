@@ -7,8 +7,8 @@ from typing import Any, Literal
 from pydantic import Field, TypeAdapter, ValidationError
 
 from app.agents.mcp_servers import McpServers
-from app.agents.spec import AgentSpec, FileRefused, parse_yaml, problems, read_text
-from app.domain.plan import FILES_TOOL, LOG_TOOL, OUTWARD_TOOLS, RAG_TOOL
+from app.agents.spec import AgentSpec, AgentTool, FileRefused, parse_yaml, problems, read_text
+from app.domain.plan import FILES_TOOL, LOG_TOOL, OUTWARD_TOOLS, RAG_TOOL, SEARCH_TOOL
 from app.domain.principal import SCOPES, Principal
 from app.domain.record import Record
 from app.errors import AppError, ErrorCode
@@ -232,17 +232,26 @@ class Solvers:
         return self._specs[role]
 
     def usable(
-        self, role: Role, principal: Principal, agents: Sequence[AgentOffer], *, has_files: bool
-    ) -> dict[str, UsableTool]:
+        self, role: Role, principal: Principal, agents: Sequence[AgentOffer], *, has_files: bool,
+        is_narrowed: bool = False,
+    ) -> dict[str, UsableTool]:  # fmt: skip
         """The tools this caller may use, by name, settled before anything is read: what none of the `agents` on offer
-        may read is not read here either."""
+        may read is not read here either. Searching the web needs no agent, unless the request names the agents."""
         found: dict[str, UsableTool] = {}
-        for own in self._specs[role].tools_for(principal):
+        of_servers = self._of_servers(agents) if role == "researcher" else ()
+        for own in (*self._specs[role].tools_for(principal), *of_servers):
             tool = self._toolbox.get(own.name)
             holders = [agent for agent in agents if own.name in agent.tools]
-            if tool is None or (own.name in _READING and not holders) or (own.name == FILES_TOOL and not has_files):
+            needs_holder = own.name in _READING and (own.name != SEARCH_TOOL or is_narrowed)
+            if tool is None or (needs_holder and not holders) or (own.name == FILES_TOOL and not has_files):
                 continue
             offer = ToolOffer(name=own.name, description=own.description or describe(tool), arguments=schema_for(tool))
             departments = dict.fromkeys(department for agent in holders for department in agent.departments)
             found[own.name] = UsableTool(offer=offer, departments=tuple(departments))
         return found
+
+    def _of_servers(self, agents: Sequence[AgentOffer]) -> Iterator[AgentTool]:
+        """What agents on offer ask MCP servers; servers that the expert computes with are left to it."""
+        computing = {one.name.partition(".")[0] for one in self._specs["expert"].tools}
+        names = dict.fromkeys(name for agent in agents for name in agent.tools if "." in name)
+        yield from (AgentTool(name=name) for name in names if name.partition(".")[0] not in computing)

@@ -18,8 +18,8 @@ ORCHESTRATOR = "orchestrator"
 RAG_TOOL, SUMMARY_TOOL, MATH_TOOL, LOG_TOOL = "rag_tool", "summary_tool", "math_tool", "log_tool"
 UNIT_TOOL, FILES_TOOL, CHANGES_TOOL = "unit_tool", "files_tool", "changes_tool"
 WEB_TOOL, WIKIPEDIA_TOOL, TRANSCRIPT_TOOL = "web_tool", "wikipedia_tool", "transcript_tool"
-PYTHON_TOOL = "python_tool"
-OUTWARD_TOOLS = frozenset({WEB_TOOL, WIKIPEDIA_TOOL, TRANSCRIPT_TOOL})
+PYTHON_TOOL, SEARCH_TOOL = "python_tool", "search_tool"
+OUTWARD_TOOLS = frozenset({WEB_TOOL, WIKIPEDIA_TOOL, TRANSCRIPT_TOOL, SEARCH_TOOL})
 """Tools whose queries others may read."""
 
 

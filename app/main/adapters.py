@@ -188,8 +188,9 @@ async def open_tools(
     servers = McpServers.load(settings.mcp_servers)
     of_servers = McpTools(servers, reasoner)
     stack.push_async_callback(of_servers.aclose)
-    hosts = settings.web_allowed_hosts
-    web = WebPorts(hosts, settings.web_private_hosts, embedder, settings.wikipedia_base_url) if hosts else None
+    hosts, search = settings.web_allowed_hosts, settings.search_url
+    outside = WebPorts(hosts, settings.web_private_hosts, embedder, settings.wikipedia_base_url, search)
+    web = outside if hosts or search else None
     ports = ToolPorts(retriever, reasoner, database, settings.min_relevance_score, files, tables, web, concepts_in)
     toolbox = build_toolbox(ports, further=of_servers.all)
     for tool in toolbox.values():

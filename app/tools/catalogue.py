@@ -10,7 +10,7 @@ from inspect import getdoc
 from types import MappingProxyType
 from typing import Any
 
-from app.domain.plan import CHANGES_TOOL, LOG_TOOL, PYTHON_TOOL, TRANSCRIPT_TOOL, UNIT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
+from app.domain.plan import CHANGES_TOOL, LOG_TOOL, OUTWARD_TOOLS, PYTHON_TOOL, UNIT_TOOL
 from app.embedding import Embedder
 from app.plugins import TOOLS, Plugins, load_plugins
 from app.reasoning import Reasoner
@@ -32,6 +32,8 @@ class WebPorts:
     """Those of them that may lead into a private network."""
     embedder: Embedder | None
     wikipedia_base_url: str
+    search_url: str = ""
+    """Of the operator's search engine; empty = there is none."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ _CATALOGUE = (
     ToolPlugin(FilesTool, _files_tool),
 )
 """The built-in tools: one is added here, and nowhere else."""
-_OF_EXTRAS = (CHANGES_TOOL, LOG_TOOL, WEB_TOOL, WIKIPEDIA_TOOL, TRANSCRIPT_TOOL, PYTHON_TOOL, UNIT_TOOL)
+_OF_EXTRAS = (CHANGES_TOOL, LOG_TOOL, *sorted(OUTWARD_TOOLS), PYTHON_TOOL, UNIT_TOOL)
 
 
 @cache

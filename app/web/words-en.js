@@ -52,7 +52,7 @@ export const EN = {
   status: { pending: "waiting", in_progress: "running", completed: "done", failed: "failed", cancelled: "stopped", done: "done", skipped: "skipped", handled: "handled" },
   scope: { public: "public", internal: "internal", private: "department only" },
   source: { rag: "document", log: "log", math: "calculation", mcp: "tool", web: "web", file: "your file" },
-  tool: { rag_tool: "search", react: "own choice of tools", changes_tool: "comparing versions", summary_tool: "summary", math_tool: "calculation", log_tool: "log reading", files_tool: "file reading", web_tool: "web search", unit_tool: "unit conversion", wikipedia_tool: "Wikipedia", transcript_tool: "reading captions" },
+  tool: { rag_tool: "search", react: "own choice of tools", changes_tool: "comparing versions", summary_tool: "summary", math_tool: "calculation", log_tool: "log reading", files_tool: "file reading", web_tool: "web search", search_tool: "searching the web", unit_tool: "unit conversion", wikipedia_tool: "Wikipedia", transcript_tool: "reading captions" },
   node: { Router: "Routing", PermissionCheck: "Permission check", ConflictResolver: "Comparing sources", AnswerFormatter: "Writing the answer", Handover: "Hand-over", ErrorHandler: "Error handling", AnswerCache: "Remembered answer" },
   department: { general: "General" },
   agent: { orchestrator: "Orchestrator", planner: "Planner", researcher: "Researcher", expert: "Expert", critic: "Critic", finalizer: "Finalizer" },

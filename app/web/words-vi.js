@@ -52,7 +52,7 @@ export const VI = {
   status: { pending: "đang chờ", in_progress: "đang chạy", completed: "xong", failed: "lỗi", cancelled: "đã dừng", done: "xong", skipped: "bỏ qua", handled: "đã xử lý" },
   scope: { public: "công khai", internal: "nội bộ", private: "riêng của phòng" },
   source: { rag: "tài liệu", log: "nhật ký", math: "tính toán", mcp: "công cụ", web: "web", file: "tệp của bạn" },
-  tool: { rag_tool: "tra cứu", react: "tự chọn công cụ", changes_tool: "so các bản", summary_tool: "tổng hợp", math_tool: "tính toán", log_tool: "đọc nhật ký", files_tool: "đọc tệp", web_tool: "tìm trên web", unit_tool: "đổi đơn vị", wikipedia_tool: "tra Wikipedia", transcript_tool: "đọc phụ đề" },
+  tool: { rag_tool: "tra cứu", react: "tự chọn công cụ", changes_tool: "so các bản", summary_tool: "tổng hợp", math_tool: "tính toán", log_tool: "đọc nhật ký", files_tool: "đọc tệp", web_tool: "tìm trên web", search_tool: "tìm kiếm trên web", unit_tool: "đổi đơn vị", wikipedia_tool: "tra Wikipedia", transcript_tool: "đọc phụ đề" },
   node: { Router: "Phân luồng", PermissionCheck: "Kiểm tra quyền", ConflictResolver: "Đối chiếu nguồn", AnswerFormatter: "Soạn câu trả lời", Handover: "Chuyển giao", ErrorHandler: "Xử lý lỗi", AnswerCache: "Câu trả lời đã nhớ" },
   department: { general: "Chung" },
   agent: { orchestrator: "Điều phối", planner: "Lập kế hoạch", researcher: "Nghiên cứu", expert: "Chuyên gia", critic: "Phản biện", finalizer: "Kết luận" },

@@ -1,6 +1,7 @@
 """Addresses that stand in a question, and the question without them.
 
-Only these are ever read: an address that a document, a page or a model came up with is not.
+Only these are ever read, and in a deep run those its own search gave: an address that a document, a page or a model
+came up with is not.
 """
 
 import re
@@ -10,6 +11,7 @@ from app.errors import ToolFailed
 from app.text.language import content_words, words
 from app.tools.base import ToolCall
 from extras.web.safe_http import FetchRefused, WebAddress, read_address
+from extras.web.search import searched_addresses
 
 _WORD = re.compile(r"[^\s<>\"“”‘’«»]+")
 _OPENING, _ENDING = "([{'*_`", ".,;:!?…)]}'*_`"
@@ -31,10 +33,12 @@ _NOT_STATED = {
 
 
 def stated_address(url: str, call: ToolCall, query: str) -> WebAddress:
-    """`url` as it was read. Raises `ToolFailed` unless it stands in the question or in the plan, and `FetchRefused`
-    where it is not written as an address should be."""
+    """`url` as it was read. Raises `ToolFailed` unless it stands in the question or in the plan, or a deep run's own
+    search gave it, and `FetchRefused` where it is not written as an address should be."""
     wanted = read_address(url.strip()) if "://" in url else read_address(f"https://{url.strip()}")
     if wanted in set(_addresses((call.asked,) if call.asked else (query, call.refined_query, call.message))):
+        return wanted
+    if call.asked and wanted in set(searched_addresses(call.findings)):
         return wanted
     raise ToolFailed(_NOT_STATED[call.language])
 

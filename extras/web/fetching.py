@@ -14,7 +14,8 @@ from extras.web.safe_http import Fetched, Fetcher, FetchRefused
 
 sentence = Sentences(Path(__file__).with_name("sentences.toml"))
 
-_PASSING = frozenset((408, 425, 429, 500, 502, 503, 504))
+PASSING = frozenset((408, 425, 429, 500, 502, 503, 504))
+"""Statuses after which another try may help."""
 _CHARSETS = re.compile(
     r"utf-?(?:8|16|16[bl]e)|(?:us-)?ascii|latin-?1|(?:iso-?8859-|windows-|cp)\d{1,4}|gb2312|gbk|gb18030|big5|shift_jis"
     r"|euc-(?:jp|kr)|koi8-[ru]",
@@ -39,7 +40,7 @@ async def fetched_for(
     )
     if 200 <= fetched.status < 300:
         return fetched
-    name, error = ("busy", ToolRetry) if fetched.status in _PASSING else ("gone", ToolFailed)
+    name, error = ("busy", ToolRetry) if fetched.status in PASSING else ("gone", ToolFailed)
     raise error(sentence("web", name, call.language, host=fetched.address.host, status=fetched.status))
 
 

@@ -9,6 +9,8 @@ from app.tools.base import Tool
 from app.tools.catalogue import ToolPlugin, ToolPorts, WebPorts
 from extras.web.reading import Reading
 from extras.web.safe_http import AllowedHosts, Fetcher, FetchRefused, SystemResolver, read_address
+from extras.web.search import SearchTool
+from extras.web.search_engine import LIMITS, SearchEngine
 from extras.web.transcript import HOST, TranscriptTool
 from extras.web.web import WebTool
 from extras.web.wikipedia import WikipediaTool
@@ -35,6 +37,18 @@ def _transcript_tool(ports: ToolPorts) -> Tool | None:
     return _made(ports, TranscriptTool, (f"https://{HOST}/",))
 
 
+def _search_tool(ports: ToolPorts) -> Tool | None:
+    """The search, where its engine is named. Raises `AppError` for an address that is none."""
+    if ports.web is None or not ports.web.search_url:
+        return None
+    try:
+        engine = SearchEngine(ports.web.search_url)
+    except ValueError as wrong:
+        detail = f"CONCLAVE_SEARCH_URL cannot be used: {wrong}"
+        raise AppError(ErrorCode.VALIDATION_FAILED, detail) from wrong
+    return SearchTool(engine, Fetcher(engine, SystemResolver(), LIMITS), _fetcher_of(ports.web).hosts)
+
+
 def _made(
     ports: ToolPorts, make: Callable[[Reasoner, Fetcher, Reading], Tool], addresses: tuple[str, ...]
 ) -> Tool | None:
@@ -42,6 +56,8 @@ def _made(
     if ports.web is None:
         return None
     fetcher = _fetcher_of(ports.web)
+    if not fetcher.hosts:
+        return None
     if addresses and not any(_allows(fetcher, one) for one in addresses):
         return None
     return make(ports.reasoner, fetcher, Reading(ports.reasoner, ports.web.embedder, ports.min_relevance_score))
@@ -67,3 +83,4 @@ def _allows(fetcher: Fetcher, url: str) -> bool:
 WEB = ToolPlugin(WebTool, _web_tool)
 WIKIPEDIA = ToolPlugin(WikipediaTool, _wikipedia_tool)
 TRANSCRIPT = ToolPlugin(TranscriptTool, _transcript_tool)
+SEARCH = ToolPlugin(SearchTool, _search_tool)

@@ -138,7 +138,7 @@ def _trace(context: DeepContext, role: Role, deep: DeepState) -> None:
 
 def carries_out(wish: ToolWish, state: DeepState) -> bool:
     """Whether a wish could tell somebody outside what was read inside."""
-    if wish.tool not in OUTWARD_TOOLS or not any(one.tool in _INSIDE for one in state.observations):
+    if wish.tool not in OUTWARD_TOOLS or not any(one.tool in _INSIDE or "." in one.tool for one in state.observations):
         return False
     plan = state.plan
     known = (state.said, *(plan.research + plan.logic if plan else ()))

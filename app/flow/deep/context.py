@@ -104,10 +104,11 @@ class DeepContext:
     def usable(self, role: Role) -> dict[str, UsableTool]:
         """The tools of an agent; the same through the whole run."""
         if role not in self._usable:
-            has_files = bool(self.run.asking.request.files)
+            asking = self.run.asking
             self._usable[role] = self.ports.solvers.usable(
-                role, self.run.asking.principal, self.offers, has_files=has_files
-            )
+                role, asking.principal, self.offers, has_files=bool(asking.request.files),
+                is_narrowed=bool(asking.request.agents),
+            )  # fmt: skip
         return self._usable[role]
 
     def tools_of(self, *roles: Role) -> tuple[ToolOffer, ...]:

@@ -101,7 +101,7 @@ class Fetcher:
 
     async def fetch(
         self,
-        url: str,
+        url: str | WebAddress,
         *,
         media_types: frozenset[str],
         seconds: float | None = None,
@@ -111,13 +111,13 @@ class Fetcher:
         """Get `url`. Does I/O; closes its connections when it is cancelled. Raises `FetchRefused` and nothing else.
 
         Args:
-            url: Exactly as `read_address` takes it.
+            url: Exactly as `read_address` takes it, or what was read already.
             media_types: What a body may be; anything else is refused before it is read.
             seconds: Time left, where that is less than the limit.
             language: What the page should be in, where its server has a choice.
             body: JSON to POST instead; never sent on after a redirect.
         """
-        address = read_address(url)
+        address = read_address(url) if isinstance(url, str) else url
         limit = self.limits.total_seconds if seconds is None else min(seconds, self.limits.total_seconds)
         try:
             async with asyncio.timeout(limit), self._slots:

@@ -55,6 +55,25 @@ class TestResearcher:
     def test_reads_the_web_only_where_it_is_turned_on(self) -> None:
         assert names("researcher", LAN, web=True) == ["rag_tool", "web_tool", "wikipedia_tool", "transcript_tool"]
 
+    @pytest.mark.parametrize(("narrowed", "offered"), [(False, True), (True, False)])
+    def test_searches_the_web_unless_agents_were_named_that_do_not(self, narrowed: bool, offered: bool) -> None:
+        made, agents = (
+            solvers(cast("Tool", Page("search_tool"))),
+            AGENTS.offers_for(LAN, {"hr": {}} if narrowed else {}),
+        )
+        usable = made.usable("researcher", LAN, agents, has_files=False, is_narrowed=narrowed)
+        assert ("search_tool" in usable) == offered
+
+    def test_asks_the_servers_that_agents_on_offer_ask_but_those_of_the_expert(self) -> None:
+        tickets, further = cast("Tool", Page("tickets.open")), cast("Tool", Page("tickets.close"))
+        made = solvers(tickets, further, *SERVERS)
+        offers = AGENTS.offers_for(LAN, None)
+        assert not any("." in name for name in made.usable("researcher", LAN, offers, has_files=False))
+        hr = offers[0].model_copy(update={"tools": {**offers[0].tools, "tickets.open": "", "tickets.gone": ""}})
+        usable = made.usable("researcher", LAN, (hr, *offers[1:]), has_files=False)
+        assert [name for name in usable if "." in name] == ["tickets.open"]
+        assert not any("tickets" in name for name in made.usable("expert", LAN, (hr,), has_files=False))
+
     @pytest.mark.parametrize(
         ("narrowed", "tools"),
         [

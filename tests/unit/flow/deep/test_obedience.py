@@ -150,6 +150,14 @@ class TestOutside:
         inside = wish.model_copy(update={"tool": "rag_tool"})
         assert not carries_out(inside, fresh.with_talk("researcher:1", Talk(observations=(seen,))))
 
+    @pytest.mark.parametrize(("read", "refused"), [("rag_tool", True), ("tickets.open", True), ("search_tool", False)])
+    def test_a_search_is_no_way_out_either(self, read: str, refused: bool) -> None:
+        seen = Observation(tool=read, query="q", text="salary 18000000")
+        plan = DeepPlan(question="q", research=("the first fact",), logic=("l",))
+        state = DeepState(asked=Asked(question="q", language="en"), said="q", plan=plan)
+        wish = ToolWish(tool="search_tool", query="salary 18000000")
+        assert carries_out(wish, state.with_talk("researcher:1", Talk(observations=(seen,)))) == refused
+
 
 class TestSources:
     async def test_that_were_never_found_are_not_cited(self) -> None:
