@@ -15,6 +15,8 @@ from app.storage.database import Transaction, dump
 _STOPPED = """not d.status = any('{ready,partial,failed}') and v.task_id is not null and app_is_admin()
         and (t.task_id is null or t.status in ('failed', 'cancelled'))"""
 """Nobody is at work on it any more, and nobody could say so: its task was cancelled, or died too often."""
+_TEXT_OF = "(app_may_read({0}.scope, {0}.department) or app_is_admin() and {0}.created_by = app_user())"
+"""Whose text a version shows: that of who may read it, or brought it in."""
 _VIEW = f"""
 select d.document_id, d.external_id, d.title, d.url, d.department, d.scope, d.lang, d.authority, d.created_at,
     d.effective_from, d.effective_to, d.supersedes, d.current_version, d.updated_at,
@@ -33,8 +35,9 @@ select d.document_id, d.external_id, d.title, d.url, d.department, d.scope, d.la
 from documents d
 left join document_versions v on v.tenant_id = d.tenant_id and v.document_id = d.document_id
     and v.version = case when app_is_admin() then d.latest_version else d.current_version end
+    and {_TEXT_OF.format("v")}
 left join tasks t on t.tenant_id = v.tenant_id and t.task_id = v.task_id and t.user_id = v.created_by
-where d.tenant_id = $1 and (app_is_admin() or d.current_version > 0)
+where d.tenant_id = $1 and (app_is_admin() or d.current_version > 0 and app_may_read(d.scope, d.department))
 """
 _FIND = f"{_VIEW} and d.document_id = $2"
 _NAMED_IN = """
@@ -59,7 +62,7 @@ update documents set url = coalesce($3, url), department = coalesce($4, departme
 where tenant_id = $1 and document_id = $2
 returning coalesce(effective_from <= own_effective_to, true)
 """
-_VERSIONS = """
+_VERSIONS = f"""
 select v.version, v.status, v.status_code, v.status_detail, v.title, v.effective_from, v.effective_to, v.file_name,
     v.kind, v.byte_count, v.created_at, v.published_at, v.version = d.current_version as is_current, v.text, v.draft,
     before.text as text_before, before.draft as draft_before
@@ -67,10 +70,11 @@ from document_versions v join documents d using (tenant_id, document_id)
 left join lateral (
     select b.text, b.draft from document_versions b
     where b.tenant_id = v.tenant_id and b.document_id = v.document_id and b.version < v.version
-        and b.published_at is not null
+        and b.published_at is not null and {_TEXT_OF.format("b")}
     order by b.version desc limit 1
 ) before on true
 where v.tenant_id = $1 and v.document_id = $2 and (app_is_admin() or v.published_at is not null)
+    and {_TEXT_OF.format("v")}
 order by v.version desc limit $3
 """
 
@@ -171,7 +175,8 @@ async def known(tx: Transaction) -> list[dict[str, Any]]:
     """Address and rights of the tenant's published documents that the caller may see, by external id."""
     rows = await tx.driver.fetch(
         "select external_id, url, department, scope from documents"
-        " where tenant_id = $1 and current_version > 0 order by external_id",
+        " where tenant_id = $1 and current_version > 0 and (app_is_admin() or app_may_read(scope, department))"
+        " order by external_id",
         tx.tenant_id,
     )
     return [dict(row) for row in rows]
@@ -185,7 +190,8 @@ async def named_in(tx: Transaction, document_id: UUID, told: Sequence[str]) -> t
 
 async def departments(tx: Transaction) -> frozenset[str]:
     """Every department a document of the tenant that the caller may see belongs to."""
-    rows = await tx.driver.fetch("select distinct department from documents where tenant_id = $1", tx.tenant_id)
+    may_see = "tenant_id = $1 and (app_is_admin() or app_may_read(scope, department))"
+    rows = await tx.driver.fetch(f"select distinct department from documents where {may_see}", tx.tenant_id)
     return frozenset(row["department"] for row in rows)
 
 
