@@ -12,7 +12,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 export Q ASKER
 
 .DEFAULT_GOAL := help
-.PHONY: chromium nginx help run ask test test-fast test-browser screenshots mutate-guards check lint format docs reference bench eval chaos lock clean
+.PHONY: chromium nginx help run ask test test-fast test-browser screenshots mutate-guards trust check lint format docs reference bench eval chaos lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -68,6 +68,9 @@ screenshots: $(VENV)/.dev ## the pictures of docs/screenshots, chat and admin pa
 
 mutate-guards: $(VENV)/.dev ## take one guard away at a time in a copy and expect its test to fail (half an hour)
 	@$(BIN)/python -m tests.mutation -j 2
+
+trust: $(VENV)/.dev ## the 23 goals of trust: limit, measured, pass (some minutes; NIGHTLY=1 tries all there is, for hours)
+	@$(BIN)/python -m bench.trust $(if $(NIGHTLY),--nightly)
 
 lint: $(VENV)/.dev ## format check, lint, types, import contract
 	@$(BIN)/ruff format --check .

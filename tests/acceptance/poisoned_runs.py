@@ -21,6 +21,7 @@ from tests.acceptance.poisoned import forbidden_documents, poisoned_documents
 from tests.acceptance.shown import evidence_urls, off_list
 from tests.fakes.house_mind import house_mind, lines_of, stage_of
 from tests.fakes.model_server import Mind, ModelServer
+from tests.measured import measured
 
 T = TypeVar("T")
 ASKER = "acme/an"
@@ -196,3 +197,4 @@ def checked(house: Services, server: ModelServer, runs: Sequence[Run]) -> None:
     found = [f"{run.question!r}: {fault}" for run in runs for fault in faults_of(house, run)]
     found += faults_of_prompts(server)
     assert not found, f"{len(found)} faults\n" + "\n".join(found[:40])
+    measured(16, runs=len(runs), faults=0)

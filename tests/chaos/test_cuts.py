@@ -20,6 +20,7 @@ from tests.chaos.house import House
 from tests.chaos.machines import until
 from tests.chaos.tasks import own_rooms
 from tests.limits import limit
+from tests.measured import measured
 from tests.samples import size, story_seed
 
 CUTS = size(30, 1_000)
@@ -70,6 +71,7 @@ class TestCutStreams:
         for chat in chats:
             whole = await http.get(f"{rng.choice(addresses)}/api/v1/tasks/{chat.task_id}/events")
             assert frames_of(whole.text) == chat.frames, told
+        measured(11, cuts=sum(chat.cuts for chat in chats), gaps_and_doubles=0)
 
     async def test_that_nobody_follows_still_run_to_their_end(self, house: House, http: httpx.AsyncClient) -> None:
         ids = []

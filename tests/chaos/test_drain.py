@@ -13,6 +13,7 @@ from tests.chaos.chats import Chat
 from tests.chaos.house import House
 from tests.chaos.machines import Machine, until
 from tests.limits import limit
+from tests.measured import measured
 
 ASKED = "mật khẩu dài bao nhiêu ký tự?"
 DRAIN_SECONDS = limit(15)
@@ -85,6 +86,7 @@ class TestServe:
             seconds = await leave(house.apis[0])
             await asyncio.gather(chats.ended_well(), house.apis[0].restart())
         assert seconds < DRAIN_SECONDS
+        measured(18, seconds_to_end=seconds)
 
     async def test_ends_in_time_with_a_worker_of_its_own(self, house: House, http: httpx.AsyncClient) -> None:
         """As a single process does: it may lead the very runs whose streams it serves."""

@@ -23,6 +23,7 @@ from tests.conformance.asking_models import CALLS, FOUND, LEAVE, MODES, PAY, pai
 from tests.fakes.house_mind import house_mind, stage_of
 from tests.fakes.model_server import BENIGN_FAULTS, Asked, Fault, Reply, scripted_model_server
 from tests.limits import limit
+from tests.measured import measured
 from tests.samples import SEED, drawn, size
 
 SEEDS, STAGES_OF_EACH = range(size(1, 20)), 2
@@ -118,6 +119,7 @@ async def test_ends_in_a_named_outcome(fault: Fault, reasoner: LocalReasoner) ->
             check(fault, stage, seed, told, result, account, tries, took)
             if fault in HARMLESS:
                 assert account.doings.downgrades == [], f"{fault} at {stage}, seed {seed}"
+    measured(10, kinds=1, played=len(SEEDS) * len(stages), ended_otherwise=0)
 
 
 def test_there_are_enough_kinds() -> None:

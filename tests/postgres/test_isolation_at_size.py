@@ -242,7 +242,7 @@ class TestTheApplication:
                 checks += len(world.knowledge.get(table) or world.personal[table])
         assert checks >= CHECKS_EACH_WAY
         if walls == "both walls":
-            measured(1, checks=checks, checks_over_http=checks, foreign=0, tenants=len(TENANTS), kinds=len(KINDS))
+            measured(1, checks=checks, checks_over_http=checks, foreign=0, tenants=len(TENANTS), actor_kinds=len(KINDS))
 
     async def test_shows_versions_to_those_who_may_read_them(
         self, http: httpx.AsyncClient, world: World, chosen: Sequence[Caller], walls: str

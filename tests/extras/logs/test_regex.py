@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from extras.logs.regex import MAX_PATTERN_CHARS, RegexRefused, compile_regex, required_literal
 from tests.extras.logs.hostile_regexes import HOSTILE
 from tests.limits import limit
+from tests.measured import measured
 from tests.unit.tools.lag import LoopLag
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("settled_heap")]
@@ -61,6 +62,7 @@ class TestHostileRegexes:
                         for line in lines:
                             await asyncio.to_thread(compiled.matches, line)
             assert lag.longest_seconds < limit(0.1), text
+        measured(14, regexes=len(HOSTILE))
 
 
 class TestRequiredLiteral:

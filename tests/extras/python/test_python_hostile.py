@@ -12,6 +12,7 @@ import pytest
 from extras.python.sandbox import Limits, ProgramStopped, Ran, Sandbox, Stop
 from tests.extras.python.hostile_programs import HOSTILE
 from tests.limits import limit
+from tests.measured import measured
 from tests.unit.tools.lag import LoopLag
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("settled_heap")]
@@ -94,6 +95,7 @@ async def test_no_program_gets_out_or_outstays(group: str, sandbox: Sandbox, sur
     assert surroundings.secret.read_text() == _SECRET
     assert not surroundings.visitors
     assert lag.longest_seconds < limit(_MOST_LAG_SECONDS)
+    measured(14, programs=len(outcomes), escapes=0)
     good = await sandbox.run("sum(x * n for x in range(5))", {"n": 2})
     assert good.value == 20
 

@@ -17,6 +17,7 @@ from extras.units.measures import CannotConvert, Refusal, convert, counterpart, 
 from extras.units.tool import ConversionFailed, UnitTool
 from tests.factories import finding, passage
 from tests.limits import limit
+from tests.measured import measured
 from tests.unit.tools.lag import LoopLag
 from tests.unit.tools.recording import RecordingReasoner, call
 
@@ -267,6 +268,7 @@ class TestHostile:
                 assert time.perf_counter() - began < limit(1)
                 await asyncio.sleep(0)
         assert lag.longest_seconds < limit(0.1)
+        measured(14, unit_strings=len(HOSTILE))
 
     @given(st.text(max_size=120) | st.lists(st.sampled_from(_PIECES), max_size=12).map("".join))
     def test_any_text_is_a_measure_or_refused(self, text: str) -> None:

@@ -12,6 +12,7 @@ from markdown_it import MarkdownIt
 from selectolax.lexbor import LexborHTMLParser
 
 from app.links import LinkGuard
+from tests.measured import measured
 from tests.unit.links.hostile_links import ALLOWED, OK, hostile_answers
 
 KNOWN = "Gửi hr@acme.vn hoặc vào portal.acme.vn, máy chủ 10.0.0.5:8080; ghi Tel:0912345678 và mailto:it@acme.vn."
@@ -92,6 +93,7 @@ class TestHostileAnswers:
     def test_show_no_address_that_is_not_in_the_evidence(self) -> None:
         shown = {text: found for text in HOSTILE if (found := off_list(guard().clean(text)))}
         assert not shown
+        measured(16, hostile_answers=len(set(HOSTILE)), addresses_shown=0)
 
     def test_come_out_the_same_wherever_they_are_cut(self) -> None:
         assert [text for text in HOSTILE if not is_cut_anywhere(text, random.Random(text))] == []

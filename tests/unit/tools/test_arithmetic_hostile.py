@@ -8,6 +8,7 @@ import pytest
 
 from app.text.arithmetic import MAX_BITS, CannotCalculate, Refusal, calculate
 from tests.limits import limit
+from tests.measured import measured
 from tests.unit.tools.lag import LoopLag
 
 pytestmark = pytest.mark.usefixtures("settled_heap")
@@ -132,6 +133,7 @@ async def test_each_ends_at_once_and_the_loop_goes_on() -> None:
             assert time.perf_counter() - began < limit(1), expression[:80]
             await asyncio.sleep(0)
     assert lag.longest_seconds < limit(0.1)
+    measured(14, expressions=len(RESULTS) + len(REFUSED))
 
 
 def test_what_only_looks_hostile_is_computed() -> None:
