@@ -87,6 +87,9 @@ class Settings(BaseSettings):
     llm_answer_mode: Literal["model", "strict"] = "model"
     """``model``: it plans, and writes the answer from the best passages of all departments, each statement held against
     them. ``strict``: it plans and picks quotes, and every sentence of the answer is one of them."""
+    llm_profile: Literal["full", "small"] = "full"
+    """``small``, for models on a CPU: the rules plan, and the model writes the answer in one call with a prompt of
+    1,200 tokens at most. A model of `conclave model use` is taken for one where nothing else is set."""
     llm_thinking_tokens: int = Field(0, ge=0, le=100_000)
     """Room for a model that thinks before it answers, beside that of its answers. Thoughts are never shown."""
     llm_reasoning_effort: Literal["", "minimal", "low", "medium", "high"] = ""

@@ -123,7 +123,9 @@ class Services:
         Isolated.may_stay_unconfined = settings.allow_unconfined
         local = await asyncio.to_thread(find_local_model, settings) if work else None
         if local is not None:
-            settings = settings.model_copy(update={"llm_base_url": NOWHERE, "llm_model": local.name})
+            own = {"llm_base_url": NOWHERE, "llm_model": local.name}
+            small = {} if "llm_profile" in settings.model_fields_set else {"llm_profile": "small"}
+            settings = settings.model_copy(update={**own, **small})
         services = cls(settings, AsyncExitStack(), queues, is_working=work)
         services.local_model = local
         try:
@@ -280,7 +282,10 @@ class Services:
             return rules
         self.ladder = open_ladder(self.settings)
         self._stack.push_async_callback(self.ladder.aclose)
-        return ModelReasoner(self.ladder, rules, answer_mode=self.settings.llm_answer_mode, is_order=is_order)
+        return ModelReasoner(
+            self.ladder, rules, answer_mode=self.settings.llm_answer_mode, is_order=is_order,
+            is_small=self.settings.llm_profile == "small",
+        )  # fmt: skip
 
 
 def now() -> datetime:

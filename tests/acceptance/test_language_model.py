@@ -47,7 +47,7 @@ DEADLINE_MS, GRACE_SECONDS = 12_000, 2.0
 SIDE_BY_SIDE = 12
 MARK = re.compile(r"(?P<fault>[a-z_0-9]+)-\d+(?=-xyz)")
 LITTLE_PATIENCE = TimeLimits(first_token=0.4, between_tokens=0.3, call=1.5)
-MOST_PROMPT_TOKENS, MOST_COMPLETION_TOKENS = 4_500, 700
+MOST_PROMPT_TOKENS, MOST_COMPLETION_TOKENS, MOST_SMALL_TOKENS = 4_500, 700, 1_200
 """Of a standard question, as the scripted server counts (three bytes a token): twelve passages, where quotes alone took
 3,500."""
 
@@ -108,6 +108,21 @@ class TestRoundTrips:
             assert usage["calls"] == 2
             assert usage["prompt_tokens"] <= MOST_PROMPT_TOKENS
             assert usage["completion_tokens"] <= MOST_COMPLETION_TOKENS
+
+
+class TestSmallModels:
+    """One of a few billion weights on a CPU reads some hundred tokens a second."""
+
+    async def test_get_one_short_prompt(
+        self, house: Services, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(house.rooms.flow.ports.reasoner, "_is_small", True)
+        for question in (DEMO, "Nghỉ phép năm, nghỉ ốm và nghỉ thai sản khác nhau thế nào, ai duyệt, cần giấy tờ gì?"):
+            server.forget()
+            told = await ask(house, "acme/lan", question)
+            assert [stage_of(asked) for asked in server.requests] == ["compose"]
+            assert server.requests[0].prompt_tokens <= MOST_SMALL_TOKENS
+            assert told.answer["support"]
 
 
 class TestModes:

@@ -63,11 +63,12 @@ async def reasoner_to(
     mode: AnswerMode = "model",
     limits: TimeLimits = QUICK,
     seed: int = 0,
+    is_small: bool = False,
 ) -> AsyncIterator[ModelReasoner]:
     """A reasoner over models, closed afterwards."""
     ladder = ladder_to(*addresses, limits=limits, seed=seed)
     try:
-        yield ModelReasoner(ladder, rules, answer_mode=mode)
+        yield ModelReasoner(ladder, rules, answer_mode=mode, is_small=is_small)
     finally:
         await ladder.aclose()
 

@@ -80,6 +80,26 @@ class TestRoundTrips:
                     await call(mind)
         assert [stage_of(asked) for asked in server.requests] == ["plan", "arguments", "compose"]
 
+    async def test_a_small_one_writes_the_answer_and_is_asked_nothing_else(
+        self, server: ModelServer, reasoner: LocalReasoner
+    ) -> None:
+        async with reasoner_to(reasoner, (server.base_url, "m"), is_small=True) as mind:
+            with paid():
+                for call in CALLS.values():
+                    await call(mind)
+                assert (await composed(mind))[1].support
+        assert {stage_of(asked) for asked in server.requests} == {"compose"}
+
+    async def test_what_a_small_one_cannot_say_with_support_is_marked_at_once(
+        self, server: ModelServer, reasoner: LocalReasoner
+    ) -> None:
+        server.respond = lambda asked: Reply("Bạn có 99 ngày phép. [1]")
+        async with reasoner_to(reasoner, (server.base_url, "m"), is_small=True) as mind:
+            with paid():
+                _, composition = await composed(mind)
+        assert len(server.requests) == 1
+        assert [one.kind for one in composition.support or ()] == ["unsupported"]
+
     async def test_where_quotes_are_wanted_it_quotes_although_it_could_write(
         self, server: ModelServer, reasoner: LocalReasoner
     ) -> None:

@@ -8,7 +8,8 @@ from app.reasoning.sentences import FOLDER, load
 from tests.fakes.model_server import Asked, Reply
 
 STAGES = ("plan", "answer", "arguments", "compose", "mend")
-_PROMPTS = {load(name, lang).text: name for name in STAGES for lang in ("vi", "en")}
+_SMALL = "compose_small"
+_PROMPTS = {load(name, lang).text: name.removesuffix("_small") for name in (*STAGES, _SMALL) for lang in ("vi", "en")}
 _SENTENCE = re.compile(r"[^\n|#*>-][^\n|]{15,}?[.!?](?=\s|$)")
 _NUMBER = re.compile(r"\d[\d.,]*\d|\d")
 

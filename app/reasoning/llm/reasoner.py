@@ -26,6 +26,7 @@ from app.reasoning import (
 )
 from app.reasoning.llm import answering, telling
 from app.reasoning.llm.ladder import Ladder
+from app.reasoning.llm.material import FULL, SMALL
 from app.reasoning.llm.shapes import PlanShape
 from app.reasoning.llm.structured import Question, ask, or_else
 from app.reasoning.llm.writing import written
@@ -49,18 +50,19 @@ class ModelReasoner:
 
     def __init__(
         self, ladder: Ladder, rules: ReaderAndRules, *, answer_mode: AnswerMode = "model",
-        is_order: Callable[[str], bool] = lambda _: False,
+        is_order: Callable[[str], bool] = lambda _: False, is_small: bool = False,
     ):  # fmt: skip
         """`rules` does what no model is asked and what no model could do; `is_order` knows sentences that give orders
-        to whoever reads them."""
+        to whoever reads them. A model that `is_small` writes the answer, from little, and is asked nothing else."""
         self._ladder, self._rules, self.answer_mode, self._is_order = ladder, rules, answer_mode, is_order
+        self._is_small = is_small
         self.review_plan, self.review_finding, self.summarise = rules.review_plan, rules.review_finding, rules.summarise
 
     @property
     def identity(self) -> str:
         """Models, prompts and mode, and the rules behind them."""
         models = "+".join(self._ladder.models)
-        return f"llm/{models}/{digest()}/{self.answer_mode}/{self._rules.identity}"
+        return f"llm/{models}/{digest()}/{self.answer_mode}{'/small' * self._is_small}/{self._rules.identity}"
 
     async def classify(
         self, query: str, history: Sequence[Message], agents: Sequence[AgentOffer], *, today: date | None = None,
@@ -68,6 +70,8 @@ class ModelReasoner:
     ) -> Classification:  # fmt: skip
         """One call: small talk or question, the question made complete, and who is asked what."""
         by_rule = await self._rules.classify(query, history, agents, today=today)
+        if self._is_small:
+            return by_rule
         told = telling.question(query, history, today=today, department=department)
         asked = classified(self._ladder, told, query, history, agents, by_rule)
         refused = by_rule.model_copy(update={"kind": "refused"})
@@ -85,7 +89,7 @@ class ModelReasoner:
     async def answer(self, request: AnswerRequest) -> Finding:
         """The reader's answer, with all it has read for who writes; in mode ``strict`` the model's quotes."""
         by_rule = await self._rules.answer(request.model_copy(update={"keeps_read": not self._is_strict(request)}))
-        if not self._is_strict(request) or not request.passages:
+        if self._is_small or not self._is_strict(request) or not request.passages:
             return by_rule
         return await or_else(
             "answer",
@@ -100,14 +104,15 @@ class ModelReasoner:
         """The rules' arguments; where they find none, or for a tool with a schema not all, the model's."""
         by_rule = await self._rules.arguments(tool, query, findings, language, schema)
         complete = bool(by_rule.values) if schema is None else not by_rule.missing
-        if complete:
+        if complete or self._is_small:
             return by_rule
         asked = answering.arguments_read(self._ladder, tool, query, findings, language, schema)
         return await or_else("arguments", asked, lambda _: by_rule)
 
     async def compose(self, request: ComposeRequest) -> AsyncIterator[str | Composition]:
         """The model's text as it comes, in whole statements; in mode ``strict`` the quotes, as the rules tell them."""
-        by_model = written(self._ladder, self._rules, self._rules, request, self._is_order)
+        profile = SMALL if self._is_small else FULL
+        by_model = written(self._ladder, self._rules, self._rules, request, self._is_order, profile)
         async for piece in self._rules.compose(request) if self._is_strict(request) else by_model:
             yield piece
 

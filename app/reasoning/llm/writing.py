@@ -7,35 +7,37 @@ and follows where it stopped in the middle. Nothing that went out is taken back.
 
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import aclosing
-from uuid import uuid5
 
 from app.domain.answer import Outcome, Support
-from app.domain.knowledge import Evidence, Passage, Quote
+from app.domain.knowledge import Evidence, Passage
 from app.reasoning import ComposeRequest, Composition, Reasoner, Supporter
 from app.reasoning.budget import note_downgrade
 from app.reasoning.llm.grounds import grounds_of
 from app.reasoning.llm.ladder import Ladder
+from app.reasoning.llm.material import FULL, Profile, answer_material, own_words, shown, unsupported
 from app.reasoning.llm.request import CallOutcome, ModelFailed, Request
 from app.reasoning.llm.shapes import MendedShape
 from app.reasoning.llm.statements import Cutter, Judge, Judged, is_no_answer
 from app.reasoning.llm.structured import Question, ask
-from app.reasoning.llm.telling import PASSAGES, around, asker, cut, line, passages_told
 from app.reasoning.sentences import load, sentence
-from app.text.language import clean, words
+from app.text.language import words
 
 _MAX_TOKENS, _MENDING_TOKENS = 900, 700
 _SHARE = 0.5
-_READ_CHARS, _PASSAGE_CHARS, _LEAST_CHARS = 4_800, 1_200, 220
-"""Of all passages, and of one at most and at least; the best ones get most."""
-_MESSAGES, _MESSAGE_CHARS = 4, 1_200
-"""Of the conversation."""
+_INSTRUCTION_CHARS = 300
+"""Of agents' instructions, in the small profile."""
 _MOST_SURE, _ALONE, _UNDECIDED, _FAILED = 0.95, 0.85, 0.6, 0.8
 """Confidence at most; its share where the reader found another passage; at most where both sides are shown; its share
 where an agent failed."""
 
 
 async def written(
-    ladder: Ladder, rules: Reasoner, supporter: Supporter, request: ComposeRequest, is_order: Callable[[str], bool]
+    ladder: Ladder,
+    rules: Reasoner,
+    supporter: Supporter,
+    request: ComposeRequest,
+    is_order: Callable[[str], bool],
+    profile: Profile = FULL,
 ) -> AsyncIterator[str | Composition]:
     """Pieces of the answer, then the composition."""
     by_rule = await _by_rules(rules, request)
@@ -44,8 +46,9 @@ async def written(
         yield by_rule.answer
         yield by_rule
         return
-    judge = Judge(shown(request), grounds_of(request), supporter, request.language, is_order, own_words(request))
-    draft = _Draft(ladder, request, judge)
+    read, own = shown(request, profile.passages), own_words(request, profile.messages)
+    judge = Judge(read, grounds_of(request), supporter, request.language, is_order, own)
+    draft = _Draft(ladder, request, judge, profile)
     try:
         async for ready in draft.statements():
             yield ready
@@ -70,8 +73,8 @@ async def written(
 class _Draft:
     """An answer being written."""
 
-    def __init__(self, ladder: Ladder, request: ComposeRequest, judge: Judge):
-        self._ladder, self._request, self._judge = ladder, request, judge
+    def __init__(self, ladder: Ladder, request: ComposeRequest, judge: Judge, profile: Profile):
+        self._ladder, self._request, self._judge, self._profile = ladder, request, judge, profile
         self._held: list[Judged] = []
         """From the first unsupported statement on."""
         self.told: list[Judged] = []
@@ -81,8 +84,9 @@ class _Draft:
 
     async def statements(self) -> AsyncIterator[str]:
         """What may go out, statement by statement. Raises `ModelFailed`."""
-        prompt, cutter = load("compose", self._request.language), Cutter()
-        wanted = Request(prompt.messages(answer_material(self._request), self._request.instructions), _MAX_TOKENS)
+        prompt, cutter = load(self._profile.prompt, self._request.language), Cutter()
+        ours = self._request.instructions if self._profile.mends else self._request.instructions[:_INSTRUCTION_CHARS]
+        wanted = Request(prompt.messages(answer_material(self._request, self._profile), ours), _MAX_TOKENS)
         async with aclosing(self._ladder.stream("compose", wanted)) as pieces:
             async for piece in pieces:
                 async for ready in self._taken(cutter.feed(piece)):
@@ -115,8 +119,8 @@ class _Draft:
         """What was held, the unsupported statements written anew where that makes them supported, marked where not."""
         language, doubtful = self._request.language, [one for one in self._held if one.is_unsupported]
         anew: dict[int, Judged] = {}
-        if doubtful:
-            told = unsupported(self._request, [one.text.strip() for one in doubtful])
+        if doubtful and self._profile.mends:
+            told = unsupported(self._request, [one.text.strip() for one in doubtful], self._profile)
             question = Question("mend", language, told, MendedShape, _MENDING_TOKENS, _SHARE)
             try:
                 reply = await ask(self._ladder, question)
@@ -224,57 +228,3 @@ async def _by_rules(rules: Reasoner, request: ComposeRequest) -> Composition:
     if not isinstance(last, Composition):
         raise RuntimeError("the composer ended without a composition")
     return last
-
-
-def shown(request: ComposeRequest) -> tuple[Quote, ...]:
-    """What the writer is shown of what was read, in its numbers: the best pieces, else what findings quote."""
-    quoted = (quote for finding in request.findings for quote in finding.quotes if finding.found)
-    chosen = {quote.passage.chunk_id: quote for quote in (*quoted, *request.read)}
-    order = dict.fromkeys(quote.passage.chunk_id for quote in request.read) or chosen
-    return tuple(chosen[chunk] for chunk in [*order][:PASSAGES])
-
-
-def own_words(request: ComposeRequest) -> tuple[Passage, ...]:
-    """What the asker said in the conversation, as a source of a draft; none where nothing is edited."""
-    said = [one.content for one in request.history if one.role == "user"]
-    like = next((quote.passage for quote in request.read), None)
-    if not request.edits or like is None:
-        return ()
-    text = clean("\n".join([*said[-_MESSAGES:], request.asked]))
-    return (like.model_copy(update={"text": text, "title": "", "section": "", "chunk_id": uuid5(like.chunk_id, text)}),)
-
-
-def answer_material(request: ComposeRequest) -> str:
-    """The passages with their numbers, what was computed and weighed, the conversation, and the question."""
-    lines = [*_passages(request)]
-    lines += [line(computation=text) for text in request.computations]
-    lines += [line(could_not=text) for text in request.refusals]
-    lines += [
-        line(holds=point.winner, title=point.winner_title, against=point.loser, title_against=point.loser_title,
-              why=point.reason, decided=point.decided)
-        for point in request.conflicts
-    ]  # fmt: skip
-    lines += [line(agents_without_answer=list(request.failed_agents))] if request.failed_agents else []
-    said = [one for one in request.history if clean(one.content).strip()][-_MESSAGES:]
-    lines += [line(**{one.role: cut(one.content, _MESSAGE_CHARS)}) for one in said]
-    told = {**asker(request.today, request.department), "question": request.asked or request.query}
-    meant = {"meant": request.query} if request.asked and request.asked != request.query else {}
-    edits = {"edits": True} if request.edits else {}
-    return "\n".join([*lines, line(**told, **meant, **edits)])
-
-
-def unsupported(request: ComposeRequest, statements: Sequence[str]) -> str:
-    """The passages, the question, and statements of an answer that they do not seem to hold."""
-    told = [line(n=number, statement=text) for number, text in enumerate(statements, 1)]
-    return "\n".join([*_passages(request), line(question=request.query), *told])
-
-
-def _passages(request: ComposeRequest) -> list[str]:
-    """What the writer reads, each cut around its likeliest piece: the best ones longest."""
-    texts, left, read = list[str](), _READ_CHARS, shown(request)
-    for number, quote in enumerate(read, 1):
-        most = max(min(left - (len(read) - number) * _LEAST_CHARS, _PASSAGE_CHARS), _LEAST_CHARS)
-        text = around(quote.passage.text, quote.text, most)
-        left -= len(text)
-        texts.append(text)
-    return passages_told([quote.passage for quote in read], texts)

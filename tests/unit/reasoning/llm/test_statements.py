@@ -11,8 +11,8 @@ from app.domain.answer import Support
 from app.domain.knowledge import Passage
 from app.reasoning import ComposeRequest
 from app.reasoning.llm.grounds import grounds_of
+from app.reasoning.llm.material import shown
 from app.reasoning.llm.statements import Cutter, Judge, Judged, is_no_answer
-from app.reasoning.llm.writing import shown
 from tests import factories
 
 LEAVE = factories.passage("Nhân viên có 12 ngày phép năm. Tối đa 5 ngày được chuyển sang quý 1.", document="leave")
