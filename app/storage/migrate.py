@@ -39,12 +39,12 @@ async def current(url: str) -> str | None:
 
 async def is_current(url: str) -> bool:
     """Whether the database is at this version's newest revision."""
-    return await current(url) == _newest()
+    return await current(url) == max(revisions())
 
 
-def _newest() -> str:
-    """The newest revision: their files begin with their numbers."""
-    return max(path.name.partition("_")[0] for path in (MIGRATIONS / "versions").glob("[0-9]*_*.py"))
+def revisions() -> dict[str, Path]:
+    """The revisions this version knows and their files, oldest first: the names of the files begin with them."""
+    return {path.name.partition("_")[0]: path for path in sorted((MIGRATIONS / "versions").glob("[0-9]*_*.py"))}
 
 
 def _configuration(url: str) -> Any:
