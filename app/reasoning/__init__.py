@@ -261,10 +261,11 @@ class Reasoner(Protocol):
 
     async def arguments(
         self, tool: str, query: str, findings: Sequence[Finding], language: Language,
-        schema: Mapping[str, Any] | None = None,
+        schema: Mapping[str, Any] | None = None, refused: str = "",
     ) -> Arguments:  # fmt: skip
         """Arguments for a tool, each traced to the question or a quote; findings are data, they fill values only.
-        `schema` is the JSON schema of the arguments, None for tools whose arguments a mind knows."""
+        `schema` is the JSON schema of the arguments, None for tools whose arguments a mind knows; `refused`: what was
+        tried before and what was wrong with it, data as well."""
 
     def compose(self, request: ComposeRequest) -> AsyncIterator[str | Composition]:
         """Stream the answer's text in pieces; the last item is the whole `Composition`."""

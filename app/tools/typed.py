@@ -13,13 +13,18 @@ from pydantic import JsonValue, ValidationError
 
 from app.domain.knowledge import Language
 from app.domain.record import Record
-from app.errors import ToolFailed
+from app.errors import ToolFailed, ToolRetry
 from app.reasoning import Arguments, Reasoner
+from app.reasoning.budget import note_downgrade
 from app.text.language import clean
 from app.tools.base import ToolCall, ToolResult, outages_as_retry, sentence, side_by_side
 
-_MAX_NAMES, _MAX_NAME_CHARS = 6, 60
+_MAX_NAMES, _MAX_NAME_CHARS, _MAX_TOLD = 6, 60, 600
 _TRUE, _FALSE = frozenset(("true", "yes", "1", "có", "đúng")), frozenset(("false", "no", "0", "không", "sai"))
+
+
+class ArgumentsRefused(ToolFailed):
+    """Arguments do not fit; the message says which or why. A model that read them is asked once more."""
 
 
 def coerced(values: Mapping[str, str], schema: Mapping[str, Any]) -> dict[str, JsonValue]:
@@ -31,9 +36,9 @@ def coerced(values: Mapping[str, str], schema: Mapping[str, Any]) -> dict[str, J
     return {name: _value(text, properties[name]) for name, text in values.items() if name in properties}
 
 
-def not_understood(names: tuple[str, ...], language: Language) -> ToolFailed:
+def not_understood(names: tuple[str, ...], language: Language) -> ArgumentsRefused:
     """The refusal of values that do not fit."""
-    return ToolFailed(sentence("arguments", "not_understood", language, names=_listed(names)))
+    return ArgumentsRefused(sentence("arguments", "not_understood", language, names=_listed(names)))
 
 
 def _listed(names: tuple[str, ...]) -> str:
@@ -106,19 +111,35 @@ class ArgumentTool(ABC, Generic[A]):
     async def _answer(self, call: ToolCall, index: int, query: str) -> ToolResult:
         schema = self.input_schema
         found = await self._choose(call, query, schema)
+        try:
+            return await self._run_with(call, index, query, found)
+        except ArgumentsRefused as refused:
+            told = f"{json.dumps(dict(found.values), ensure_ascii=False)[:_MAX_TOLD]}\n{str(refused)[:_MAX_TOLD]}"
+            # Without findings: what a server says draws out nothing but words of the question and what was tried.
+            again = await self._choose(call.model_copy(update={"findings": ()}), query, schema, told)
+            if again.values == found.values:
+                raise
+            note_downgrade(f"{self.name}: arguments were refused, read once more")
+            try:
+                return await self._run_with(call, index, query, again)
+            except ToolRetry as late:
+                raise ToolFailed(str(late)) from late
+
+    async def _run_with(self, call: ToolCall, index: int, query: str, found: Arguments) -> ToolResult:
+        schema = self.input_schema
         unfilled = tuple(name for name in schema.get("required", ()) if not found.values.get(name, "").strip())
         if unfilled:
             listed = _listed(found.missing or unfilled)
             raise ToolFailed(sentence("arguments", "missing", call.language, missing=listed))
         return await self.run(call, index, query, await self.check(coerced(found.values, schema), call))
 
-    async def _choose(self, call: ToolCall, query: str, schema: Mapping[str, Any]) -> Arguments:
-        """What a mind has chosen already, or chooses now."""
+    async def _choose(self, call: ToolCall, query: str, schema: Mapping[str, Any], refused: str = "") -> Arguments:
+        """What a mind has chosen already, or chooses now, after what was `refused` if anything was."""
         if call.given is not None:
             return Arguments(values=dict(call.given))
         assert self._reasoner is not None
         with outages_as_retry("The reasoner"):
-            return await self._reasoner.arguments(self.name, query, call.findings, call.language, schema)
+            return await self._reasoner.arguments(self.name, query, call.findings, call.language, schema, refused)
 
 
 class TypedTool(ArgumentTool[R]):

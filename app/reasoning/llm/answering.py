@@ -71,10 +71,11 @@ def _span(text: str, quoted: str) -> str:
 
 async def arguments_read(
     ladder: Ladder, tool: str, query: str, findings: Sequence[Finding], language: Language,
-    schema: Mapping[str, Any] | None = None,
+    schema: Mapping[str, Any] | None = None, refused: str = "",
 ) -> Arguments:  # fmt: skip
     """The model's arguments; tools check every operand against its source themselves. Raises `ModelFailed`."""
     further = {"schema": json.dumps(schema, ensure_ascii=False)[:_SCHEMA_CHARS]} if schema else {}
+    further |= {"refused": clean(refused)} if refused else {}
     told = telling.findings(query, findings, tool=tool, **further)
     reply = await ask(ladder, Question("arguments", language, told, ArgumentsShape, _ARGUMENT_TOKENS, _SHARE))
     values = {name: clean(value).strip() for name, value in _read_for(tool, reply, schema).items() if value.strip()}

@@ -99,14 +99,14 @@ class ModelReasoner:
 
     async def arguments(
         self, tool: str, query: str, findings: Sequence[Finding], language: Language,
-        schema: Mapping[str, Any] | None = None,
+        schema: Mapping[str, Any] | None = None, refused: str = "",
     ) -> Arguments:  # fmt: skip
-        """The rules' arguments; where they find none, or for a tool with a schema not all, the model's."""
+        """The rules' arguments; where they find none, with a schema not all, or were refused, the model's."""
         by_rule = await self._rules.arguments(tool, query, findings, language, schema)
         complete = bool(by_rule.values) if schema is None else not by_rule.missing
-        if complete or self._is_small:
+        if (complete and not refused) or self._is_small:
             return by_rule
-        asked = answering.arguments_read(self._ladder, tool, query, findings, language, schema)
+        asked = answering.arguments_read(self._ladder, tool, query, findings, language, schema, refused)
         return await or_else("arguments", asked, lambda _: by_rule)
 
     async def compose(self, request: ComposeRequest) -> AsyncIterator[str | Composition]:

@@ -94,6 +94,7 @@ class LocalReasoner:
         findings: Sequence[Finding],
         language: Language,
         schema: Mapping[str, Any] | None = None,
+        refused: str = "",
     ) -> Arguments:
         """Arguments of ``math_tool`` and ``log_tool``, and of others by their schema."""
         return arguments(tool, query, findings, language, schema)

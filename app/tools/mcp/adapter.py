@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from mcp import MCPError
-from mcp.types import CallToolResult, InputRequiredResult
+from mcp.types import INVALID_PARAMS, CallToolResult, InputRequiredResult
 from pydantic import JsonValue, ValidationError
 
 from app.domain.knowledge import Language
@@ -24,7 +24,7 @@ from app.tools.mcp.result import Reply, SchemaRefused, read_reply, text_of, wron
 from app.tools.mcp.session import Disconnected
 from app.tools.mcp.spec import PinnedTool, ServerSpec
 from app.tools.mcp.transport import Fault
-from app.tools.typed import ArgumentTool, not_understood
+from app.tools.typed import ArgumentsRefused, ArgumentTool, not_understood
 
 _MAX_REASON_CHARS = 300
 _MAX_URL_CHARS = 400
@@ -79,7 +79,8 @@ class MCPToolAdapter(ArgumentTool[dict[str, Any]]):
                 raise ToolRetry(self._sentence("no_answer", language)) from ended
             raise self._failed(_SENTENCES.get(ended.faults.fault, "ended"), language) from ended
         except MCPError as refusal:
-            raise self._failed("refused", language, refusal.message) from refusal
+            kind = ArgumentsRefused if refusal.code == INVALID_PARAMS else ToolFailed
+            raise self._failed("refused", language, refusal.message, kind) from refusal
         except (SchemaRefused, ValidationError, RuntimeError) as wrong:
             raise self._failed("wrong_schema", language) from wrong
 
@@ -87,7 +88,7 @@ class MCPToolAdapter(ArgumentTool[dict[str, Any]]):
         if isinstance(result, InputRequiredResult):
             raise self._failed("asked_for_more", language)
         if result.is_error:
-            raise self._failed("refused", language, text_of(result))
+            raise self._failed("refused", language, text_of(result), ArgumentsRefused)
         return await asyncio.to_thread(read_reply, result, self._tool.output_schema)
 
     async def check(self, values: dict[str, JsonValue], call: ToolCall) -> dict[str, Any]:
@@ -110,8 +111,10 @@ class MCPToolAdapter(ArgumentTool[dict[str, Any]]):
         told = urlencode({name: value for name, value in arguments.items() if name != _LANGUAGE})
         return f"mcp:{self._spec.name}/{self._tool.name}{f'?{told}' if told else ''}"[:_MAX_URL_CHARS]
 
-    def _failed(self, name: str, language: Language, reason: str = "") -> ToolFailed:
-        return ToolFailed(self._sentence(name, language, reason))
+    def _failed(
+        self, name: str, language: Language, reason: str = "", kind: type[ToolFailed] = ToolFailed
+    ) -> ToolFailed:  # fmt: skip
+        return kind(self._sentence(name, language, reason))
 
     def _sentence(self, name: str, language: Language, reason: str = "") -> str:
         cleaned = " ".join(clean(reason).split())[:_MAX_REASON_CHARS]

@@ -84,6 +84,7 @@ class RecordingReasoner:
         findings: Sequence[Finding],
         language: Language,
         schema: Mapping[str, Any] | None = None,
+        refused: str = "",
     ) -> Arguments:
         self.argued.append((tool, query, tuple(findings), language))
         if isinstance(self._arguments, Exception):

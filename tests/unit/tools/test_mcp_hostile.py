@@ -101,7 +101,7 @@ class TestHostileProcess:
             with pytest.raises((ToolFailed, ToolRetry)) as failed:
                 await tool(call("hello", language="en"))
             took = time.monotonic() - started
-        assert type(failed.value) is error
+        assert isinstance(failed.value, error)
         assert told in str(failed.value)
         assert took < limit(OVER)
         assert lag.longest_seconds < limit(MAX_LAG_SECONDS)
@@ -308,7 +308,7 @@ class TestHostileAddress:
             with pytest.raises((ToolFailed, ToolRetry)) as failed:
                 await tool(call("hello", language="en"))
             took = time.monotonic() - started
-        assert type(failed.value) is error, str(failed.value)
+        assert isinstance(failed.value, error), str(failed.value)
         assert took < limit(OVER)
         assert lag.longest_seconds < limit(MAX_LAG_SECONDS)
 
