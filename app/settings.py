@@ -148,6 +148,8 @@ class Settings(BaseSettings):
     """No key of a program is made for longer."""
     auth_provider_makes_users: bool = False
     """Whether people whom nobody added come in with what their tokens say; else they are refused."""
+    oidc_file: Path | None = None
+    """A YAML file of the identity providers people may sign in at from the pages."""
     auth_dev_login: bool = True
     """Sign-in links for the demo users; only with the embedded database, and only until there is another company."""
 

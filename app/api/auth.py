@@ -17,9 +17,10 @@ import structlog
 from cachetools import TTLCache
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from app.domain.principal import SCOPES, Principal, tenant_id_of, user_id_of
+from app.domain.principal import SCOPES, Principal, Visit, tenant_id_of, user_id_of
 from app.errors import AppError, ErrorCode
 from app.identity.keys import KEY_MARK, ApiKeys
+from app.identity.sign_ins import SignIns
 from app.storage.keys import KeyRights
 
 MAX_TOKEN_CHARS = 8_192
@@ -174,11 +175,17 @@ class Authenticator:
     known: Known = field(default_factory=known_people)
     api_keys: ApiKeys | None = None
     """None = keys of programs are taken for bad tokens."""
+    sign_ins: SignIns | None = None
+    """None = no cookie counts."""
 
-    async def authenticate(self, authorization: str | None) -> Principal:
-        """The caller behind an ``Authorization`` header, with those rights of the token or key that the user still
-        has. Raises `AppError` UNAUTHENTICATED for anything but a good one; the reasons are not told apart to the
-        caller."""
+    async def authenticate(self, authorization: str | None, visit: Visit | None = None) -> Principal:
+        """The caller behind an ``Authorization`` header, else behind the cookie of a `visit`, with those rights of the
+        token, key or sign-in that the user still has. Raises `AppError` UNAUTHENTICATED for anything but a good one;
+        the reasons are not told apart to the caller. 403 for a cookie that another page sends."""
+        if authorization is None and visit is not None and self.sign_ins is not None:
+            if (caller := await self.sign_ins.caller(visit, self._today)) is None:
+                raise unauthenticated()
+            return caller
         token = bearer_token(authorization)
         if self.api_keys is not None and token.startswith(KEY_MARK):
             if (caller := await self.api_keys.caller(token, self._today)) is None:

@@ -16,6 +16,7 @@ from app.embedding import Embedder
 from app.errors import AppError, ErrorCode
 from app.flow.deep.graph import DeepFlow
 from app.flow.graph import DepartmentFlow
+from app.identity.sign_ins import SignIns
 from app.ingestion.attached import Attachments
 from app.ingestion.catalogue import Catalogue
 from app.ingestion.health import Health
@@ -77,6 +78,11 @@ class AppServices:
     metrics: Metrics
     readiness: Callable[[], Awaitable[Mapping[str, bool]]]
     """Named checks of `/ready`; does I/O."""
+
+    @property
+    def sign_ins(self) -> SignIns | None:
+        """Sign-ins at providers; None = there are none."""
+        return self.authenticator.sign_ins
 
 
 _bearer = HTTPBearer(

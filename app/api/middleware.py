@@ -1,7 +1,7 @@
 """Handle every HTTP request before any route does: give it an id, check its token, limit its body.
 
 Plain ASGI, so that streams are not buffered. Everything below the closed roots (`API_ROOT` and those of the protocol
-faces) needs a token unless it is named in `OPEN_PATHS`: a new route cannot be left open by forgetting something.
+faces) needs a token unless it is one of `OPEN_PATHS`: a new route cannot be left open by forgetting something.
 """
 
 import asyncio
@@ -18,12 +18,12 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.problem import problem, problem_of
-from app.domain.principal import Principal
+from app.domain.principal import Principal, Visit
 from app.errors import AppError, ErrorCode
 from app.telemetry import log_context
 
 API_ROOT = "/api"
-OPEN_PATHS = frozenset({"/api/v1/auth/dev"})
+OPEN_PATHS = re.compile(r"/api/v1/auth/(dev|providers|[a-z0-9-]{1,32}/(start|callback))")
 """Paths below the closed roots that need no token."""
 SECURITY_HEADERS = {
     "Content-Security-Policy": (
@@ -111,23 +111,23 @@ class _Answer:
 class AuthenticationMiddleware:
     """Lets nobody below `roots` without a good token; leaves the `Principal` in the request's state.
 
-    `authenticate` gets header and address, once the service is up. Whom the private socket let in is in the state.
+    `authenticate` gets header, address, visit, once the service is up. Whom the private socket let in is in the state.
     """
 
     app: ASGIApp = field(kw_only=False)
-    authenticate: Callable[[str | None, str], Awaitable[Principal]]
+    authenticate: Callable[[str | None, str, Visit], Awaitable[Principal]]
     roots: tuple[str, ...]
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
-        if scope["type"] != "http" or scope["path"] in OPEN_PATHS or not lies_below(scope["path"], self.roots):
+        if scope["type"] != "http" or OPEN_PATHS.fullmatch(path := scope["path"]) or not lies_below(path, self.roots):
             await self.app(scope, receive, send)
             return
         principal = scope.setdefault("state", {}).get("principal")
         if not isinstance(principal, Principal):
-            told, peer = Headers(scope=scope).get("authorization"), (scope.get("client") or ("",))[0]
+            visit, peer = Visit(scope["method"], Headers(scope=scope)), (scope.get("client") or ("",))[0]
             try:
-                principal = await self.authenticate(told, peer)
+                principal = await self.authenticate(visit.headers.get("authorization"), peer, visit)
             except AppError as error:
                 await _refuse(problem_of(error), scope, receive, send)
                 return

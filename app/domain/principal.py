@@ -1,7 +1,7 @@
 """Who asks, and what this person may read."""
 
-from collections.abc import Iterable
-from typing import Literal
+from collections.abc import Iterable, Mapping
+from typing import Literal, NamedTuple
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from app.domain.record import Record
@@ -81,3 +81,11 @@ class Principal(Record):
         return self.model_copy(
             update={"scopes": wanted, "department": department, "departments": frozenset({department})}
         )
+
+
+class Visit(NamedTuple):
+    """What a request says about where it comes from."""
+
+    method: str
+    headers: Mapping[str, str]
+    """By small names."""

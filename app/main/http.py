@@ -34,6 +34,7 @@ from app.api import (
     history,
     keys,
     metrics,
+    oidc,
     operations,
     search,
     sessions,
@@ -65,7 +66,7 @@ _DESCRIPTION = (
 _VERSION_1 = "/api/v1"
 _NATIVE = (
     *(one.router for one in (chat, tasks, conflicts, history, sessions, search, documents, files)),
-    *(one.router for one in (administration, audit, agents, signin, keys, users)),
+    *(one.router for one in (administration, audit, agents, signin, oidc, keys, users)),
     *(tasks.performance_router, documents.findings),
 )
 _GRACEFUL_SECONDS = 2

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import UTC, datetime
 from functools import partial
 from uuid import UUID
@@ -45,6 +45,7 @@ from app.main.adapters import (
     spending_limits,
 )
 from app.main.identity import dev_login, key_source, trusted_hosts
+from app.main.oidc import open_sign_ins
 from app.main.seeding import SeedReport, Seen, keep_up, plant_once, plant_seed
 from app.main.storage import Readiness, Storage
 from app.main.working import Balancing, worker_of
@@ -231,7 +232,7 @@ class Services:
         keys = key_source(settings)
         self.rooms = AppServices(
             database=self.database,
-            authenticator=self.storage.authenticator(keys),
+            authenticator=replace(self.storage.authenticator(keys), sign_ins=open_sign_ins(settings, self.database)),
             dev_login=await dev_login(settings, keys, self.storage.has_own_company),
             registry=registry,
             approvals=Approvals(self.database, journal, JobQueue(), decided),

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from ipaddress import ip_address, ip_network
 from uuid import UUID
 
-from app.domain.principal import Principal, tenant_id_of, user_id_of
+from app.domain.principal import Principal, Visit, tenant_id_of, user_id_of
 from app.errors import AppError
 from app.storage import documents, tenants
 from app.storage.database import Database
@@ -54,13 +54,13 @@ class Refusals:
         self._noted: dict[tuple[UUID, str], float] = {}
 
     def noting(
-        self, authenticate: Callable[[], Callable[[str | None], Awaitable[Principal]]]
-    ) -> Callable[[str | None, str], Awaitable[Principal]]:
+        self, authenticate: Callable[[], Callable[[str | None, Visit], Awaitable[Principal]]]
+    ) -> Callable[[str | None, str, Visit], Awaitable[Principal]]:
         """Add the caller's address to what `authenticate` gives, note whom that refuses, and raise on."""
 
-        async def noted(authorization: str | None, address: str) -> Principal:
+        async def noted(authorization: str | None, address: str, visit: Visit) -> Principal:
             try:
-                return await authenticate()(authorization)
+                return await authenticate()(authorization, visit)
             except AppError as refused:
                 await self.note(authorization, address, refused)
                 raise

@@ -68,7 +68,7 @@ function factsNode(one) {
 function saveNode(one) {
   const told = el("span", { class: "error", role: "alert" });
   const save = async () => {
-    const answer = await fetch(`/api/v1/documents/${one.document_id}/original`, { headers: { Authorization: `Bearer ${session.token}` } });
+    const answer = await fetch(`/api/v1/documents/${one.document_id}/original`, { headers: session.headers });
     if (!answer.ok) { told.textContent = answer.status === 404 ? say("noOriginal") : say("failedTo", { reason: `HTTP ${answer.status}` }); return; }
     const address = URL.createObjectURL(await answer.blob());
     el("a", { href: address, download: one.file_name || "document" }).click();

@@ -2,6 +2,7 @@
 
 import { applyAdminWords, say, sayIn } from "./admin-words.js";
 import { ApiProblem, call, session } from "./client.js";
+import { signOutByCookie } from "./company.js";
 import { announce, el } from "./dom.js";
 import { showSignIn, signInByLink } from "./signin.js";
 import { currentLanguage, setLanguage } from "./words.js";
@@ -26,7 +27,7 @@ function start() {
   relabel();
   $("language").addEventListener("click", changeLanguage);
   $("theme").addEventListener("click", toggleTheme);
-  $("sign-out").addEventListener("click", () => leave());
+  $("sign-out").addEventListener("click", async () => { if (!await signOutByCookie()) await leave(); });
   addEventListener("hashchange", () => { if (state.isAdmin) showPart(); });
   enter();
 }

@@ -3,6 +3,7 @@
 import { ApiProblem, ask, call, follow, running, session } from "./client.js";
 import { bodyOf, clearChoices, clearQuestion, setUpComposer, showRunning } from "./composer.js";
 import { Conversations, turnsOf } from "./conversations.js";
+import { signOutByCookie } from "./company.js";
 import { announce, el } from "./dom.js";
 import { showSignIn, signInByLink } from "./signin.js";
 import { forgetTitles } from "./titles.js";
@@ -71,6 +72,7 @@ async function enter() {
 }
 
 async function signOut() {
+  if (await signOutByCookie()) return;
   session.forget();
   $("administration").hidden = true;
   forgetTitles(); // another person may not read the same

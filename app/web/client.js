@@ -14,6 +14,11 @@ export class ApiProblem extends Error {
 
 export const session = {
   get token() { return sessionStorage.getItem("conclave.token"); },
+  get isByCookie() { return (this.token ?? "").startsWith("page "); }, // see company.js
+  get headers() {
+    if (!this.token) return {};
+    return this.isByCookie ? { "Conclave-CSRF": this.token.slice(5) } : { Authorization: `Bearer ${this.token}` };
+  },
   get user() { return sessionStorage.getItem("conclave.user") || ""; },
   get key() { return sessionStorage.getItem("conclave.key") || ""; }, // of the sign-in links
   set key(key) { sessionStorage.setItem("conclave.key", key); },
@@ -57,8 +62,7 @@ export async function download(path) {
 }
 
 async function send(method, path, body, headers) {
-  const sent = { Accept: "application/json", ...headers };
-  if (session.token) sent.Authorization = `Bearer ${session.token}`;
+  const sent = { Accept: "application/json", ...session.headers, ...headers };
   const isForm = body instanceof FormData;
   if (body !== undefined && !isForm) sent["Content-Type"] = "application/json";
   const content = body === undefined || isForm ? body : JSON.stringify(body);

@@ -1,6 +1,7 @@
-// Signing in: demo users with one click, an access token otherwise.
+// Signing in: at one's company, as a demo user with one click, with an access token otherwise.
 
 import { ApiProblem, call, session } from "./client.js";
+import { companyButtons, refusal, signInByCookie } from "./company.js";
 import { el } from "./dom.js";
 import { departmentWords, word, wordIn } from "./words.js";
 
@@ -12,13 +13,14 @@ export async function showSignIn(onEntered, message = "") {
   $("sign-out").hidden = true;
   $("who").textContent = "";
   $("sign-in").hidden = false;
-  $("sign-in-error").textContent = message;
+  $("sign-in-error").textContent = message || refusal();
   $("token-form").onsubmit = (event) => {
     event.preventDefault();
     session.keep($("token").value.trim(), "");
     $("token").value = "";
     onEntered();
   };
+  $("providers").replaceChildren(...await companyButtons().catch(() => []));
   try {
     const users = await call("GET", "/auth/dev", undefined, withKey());
     $("demo-users").replaceChildren(...users.map((user) => personNode(user, onEntered)));
@@ -36,10 +38,10 @@ function personNode(user, onEntered) {
 
 const withKey = () => ({ "Conclave-Demo-Key": session.key });
 
-// Follow a sign-in link, if the page was opened by one; its key leaves the address at once.
+// Follow a sign-in link, if the page was opened by one; its key leaves the address at once. Else a cookie may do.
 export async function signInByLink() {
   const asked = new URLSearchParams(location.search);
-  if (!asked.has("as") && !asked.has("key")) return;
+  if (!asked.has("as") && !asked.has("key")) { await signInByCookie(); return; }
   history.replaceState(null, "", location.pathname + location.hash);
   session.key = asked.get("key") ?? "";
   if (asked.has("as")) await signInAs(asked.get("as"));

@@ -7,6 +7,7 @@ export const EN = {
   useToken: "Use this token", newSession: "+ New conversation", more: "More", apiDocs: "API documentation",
   welcome: "What would you like to know?", welcomeHint: "The departments answer from documents you may read, with their evidence.",
   yourQuestion: "Your question", ask: "Ask", stop: "Stop", remove: "Delete", removeAsk: "Delete this conversation?",
+  signInAt: "Sign in with", notLetIn: { away: "Your company's sign-in cannot be reached. Please try again in a moment.", refused: "The sign-in did not work. Please try again.", unknown: "This account is not known here or is disabled: ask your administrator.", nothing: "This account may read nothing here: ask your administrator for a group." },
   expired: "You were signed out. Please sign in again.", lost: "Connection lost; reconnecting…", offline: "The server cannot be reached.",
   attach: "Attach a file", detach: "Remove the file", uploading: "reading…", asOf: "By the rules in force on",
   findSession: "Search conversations", noneFound: "No conversation was found.", sessionActs: "What to do with it", pinned: "Pinned", pin: "Pin",

@@ -7,6 +7,7 @@ export const VI = {
   useToken: "Dùng mã này", newSession: "+ Hội thoại mới", more: "Xem thêm", apiDocs: "Tài liệu API",
   welcome: "Bạn muốn hỏi gì?", welcomeHint: "Các phòng ban trả lời từ những tài liệu mà bạn được phép đọc, kèm bằng chứng.",
   yourQuestion: "Câu hỏi của bạn", ask: "Hỏi", stop: "Dừng", remove: "Xoá", removeAsk: "Xoá hội thoại này?",
+  signInAt: "Đăng nhập bằng", notLetIn: { away: "Không liên lạc được với hệ thống đăng nhập của công ty. Hãy thử lại sau ít phút.", refused: "Đăng nhập không thành công. Hãy thử lại.", unknown: "Tài khoản này chưa có ở đây hoặc đã bị khóa: hãy hỏi quản trị viên.", nothing: "Tài khoản này chưa được đọc tài liệu nào: hãy nhờ quản trị viên thêm vào nhóm." },
   expired: "Phiên đăng nhập đã hết. Hãy đăng nhập lại.", lost: "Mất kết nối; đang nối lại…", offline: "Không nối được với máy chủ.",
   attach: "Đính kèm tệp", detach: "Bỏ tệp", uploading: "đang đọc…", asOf: "Theo quy định của ngày",
   findSession: "Tìm hội thoại", noneFound: "Không tìm thấy hội thoại nào.", sessionActs: "Việc với hội thoại", pinned: "Đã ghim", pin: "Ghim",

@@ -21,7 +21,7 @@ from tests.samples import size
 SEED = int(os.environ.get("CONCLAVE_TEST_SEED", "0")) or random.SystemRandom().randrange(1, 2**31)
 CHECKS = 20_000
 CANCELLED = size(300, 20_000)
-WRITTEN_ONCE = {"audit", "document_originals"}
+WRITTEN_ONCE = {"audit", "document_originals", "sign_ins"}
 """Tables whose rows nobody may change."""
 KEPT = {"tenants", "audit", "audit_heads", "model_calls", "model_usage", "api_keys"}
 """Tables whose rows the service never removes."""

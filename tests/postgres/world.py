@@ -58,7 +58,7 @@ KEYS = {
     "feedback": "correction", "idempotency_keys": "key", "audit": "target", "embedding_cache": "content_hash",
     "users": "user_id", "tenants": "tenant_id", "model_calls": "call_id", "model_usage": "subject",
     "attachments": "file_id", "api_keys": "key_id", "handoffs": "task_order", "deep_states": "state",
-    "audit_heads": "tenant_id",
+    "audit_heads": "tenant_id", "sign_ins": "sign_in_id",
 }  # fmt: skip
 """An expression that tells the rows of a table apart."""
 
@@ -227,6 +227,13 @@ async def _write_personal(superuser: "asyncpg.Connection[asyncpg.Record]", world
             "api_keys",
             "key_id, name, prefix, hash, scopes, departments, roles, expires_at, created_by) values"
             " ($1, $2, $3, '', 'cvk_', sha256($4::text::bytea), '{public}', '{hr}', '{}', now() + '1 day', $2)",
+            task_id,
+            (task_id, text),
+        ),
+        (
+            "sign_ins",
+            "sign_in_id, hash, provider, scopes, departments, roles, expires_at) values"
+            " ($1, $2, $3, sha256($4::text::bytea), 'company', '{public}', '{hr}', '{}', now() + interval '1 hour')",
             task_id,
             (task_id, text),
         ),
