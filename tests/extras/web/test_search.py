@@ -37,11 +37,11 @@ def asked(*queries: str) -> ToolCall:
 
 @asynccontextmanager
 async def search(
-    said: Answer | Reply, *, hosts: Sequence[str] = (), limits: FetchLimits = LIMITS
+    said: Answer | Reply, *, hosts: Sequence[str] = (), limits: FetchLimits = LIMITS, at: str = "127.0.0.1"
 ) -> AsyncIterator[tuple[SearchTool, Site]]:
     """The tool with an engine on loopback, dialled for real."""
     async with web_site({"/": said}) as site:
-        engine = SearchEngine(f"http://127.0.0.1:{site.port}")
+        engine = SearchEngine(f"http://{at}:{site.port}")
         yield SearchTool(engine, Fetcher(engine, SystemResolver(), limits), AllowedHosts(hosts)), site
 
 
@@ -139,10 +139,11 @@ class TestHostileEngine:
 
     @pytest.mark.parametrize("to", ["http://169.254.169.254/search", "http://localhost:1/search", "/search?again"])
     async def test_leads_nowhere(self, to: str) -> None:
-        async with search(moved(to)) as (tool, site):
-            with pytest.raises(ToolFailed):
-                await tool(asked("leave"))
-        assert len(site.asked) == 1
+        for at in ("127.0.0.1", "localhost"):
+            async with search(moved(to), at=at) as (tool, site):
+                with pytest.raises(ToolFailed):
+                    await tool(asked("leave"))
+            assert len(site.asked) == 1
 
     async def test_that_drips_is_left_in_time(self) -> None:
         async def drip(writer: asyncio.StreamWriter) -> None:
@@ -232,6 +233,8 @@ class TestReadingOn:
             result = await tool(asked("leave"))
         reading = asked("leave").model_copy(update={"findings": result.findings})
         assert str(stated_address("https://a.example/leave", reading, "leave")) == "https://a.example/leave"
+        with pytest.raises(ToolFailed):  # in the department flow only what the question names
+            stated_address("https://a.example/leave", reading.model_copy(update={"asked": ""}), "leave")
         for url in ("https://a.example/leave?who=lan", "https://a.example/", "https://evil.example/"):
             with pytest.raises(ToolFailed):
                 stated_address(url, reading, "leave")
