@@ -49,7 +49,7 @@ async def backup(
     """
     settings = Settings()
     passphrase = None if unencrypted else _passphrase(settings, passphrase_file, is_new=True)
-    with _superuser(settings) as url, _bar("backup") as seen:
+    with _superuser(settings) as url, _bar("backup") as seen, _plainly():
         source = Source(url, _programs(settings), settings.data_dir, _files(settings, models), _models(settings))
         manifest = await take_backup(source, file, passphrase, seen)
     upgrading.remember(settings.data_dir, file, manifest.made_at, manifest.revision)
@@ -83,12 +83,7 @@ async def restore(
     if not check:
         settings.data_dir.mkdir(parents=True, exist_ok=True)
         await _allow(settings, replace, yes)
-        programs = _programs(settings)
-        if settings.is_embedded:
-            kept = await restore_embedded(file, passphrase, manifest, settings.data_dir, start_embedded, programs)
-        else:
-            urls = _external(settings), settings.database_owner_url.get_secret_value(), _app(settings)
-            kept = await restore_external(file, passphrase, manifest, settings.data_dir, urls, programs)
+        kept = await _bring_back(settings, file, passphrase, manifest)
     _print_restored(manifest, kept, settings, as_json=as_json, checked_only=check)
     return OK
 
@@ -105,8 +100,8 @@ async def upgrade(
     if not check:
         raise typer.BadParameter("say --check; `conclave db upgrade` runs the migrations")
     settings = Settings()
-    free = shutil.disk_usage(settings.data_dir).free if settings.is_embedded else None
     with _any_role(settings) as url:
+        free = shutil.disk_usage(settings.data_dir).free if settings.is_embedded else None
         found = await upgrading.look_ahead(url, settings.data_dir, free)
     problems = found.problems(datetime.now(UTC))
     if as_json:
@@ -139,6 +134,25 @@ def _print_restored(
             typer.echo(f"{setting}: its files lie in {settings.data_dir / folder}")
     for name, sha256 in () if "models" in names else manifest.models.items():
         typer.echo(f"Not in it: the model {name} ({sha256}). Bring it in with `conclave model pull {name}`.")
+
+
+async def _bring_back(settings: Settings, file: Path, passphrase: str | None, manifest: Manifest) -> Path | None:
+    programs, here = _programs(settings), settings.data_dir
+    with _plainly():
+        if settings.is_embedded:
+            return await restore_embedded(file, passphrase, manifest, here, start_embedded, programs)
+        urls = _external(settings), settings.database_owner_url.get_secret_value(), _app(settings)
+        return await restore_external(file, passphrase, manifest, here, urls, programs)
+
+
+@contextmanager
+def _plainly() -> Iterator[None]:
+    """Tell what the disk refuses in a sentence."""
+    try:
+        yield
+    except OSError as error:
+        detail = f"{error.filename or 'The disk'}: {error.strerror or error}. Nothing was changed."
+        raise AppError(ErrorCode.VALIDATION_FAILED, detail, status=422) from error
 
 
 def _told(manifest: Manifest) -> dict[str, Any]:
@@ -204,6 +218,8 @@ def _superuser(settings: Settings) -> Iterator[str]:
     if not settings.is_embedded:
         yield _external(settings)
         return
+    if not (settings.data_dir / "postgres" / "PG_VERSION").exists():
+        raise AppError(ErrorCode.NOT_FOUND, f"There is no database in {settings.data_dir}.", status=404)
     server = start_embedded(settings.data_dir)
     try:
         yield server.url("postgres")

@@ -77,6 +77,8 @@ async def take_backup(source: Source, target: Path, passphrase: str | None, on_p
         held += await asyncio.to_thread(lambda: [(name, _opened(path)) for name, path in source.files])
         with tempfile.TemporaryFile(dir=source.data_dir) as dump:  # it has no name, so nothing of it can stay
             async with _snapshot(source.url) as (driver, snapshot):
+                if await driver.fetchval("select to_regclass('public.alembic_version')") is None:
+                    raise refused("The database was never migrated: there is nothing to back up.")
                 server = driver.get_server_version().major
                 revision = await driver.fetchval("select version_num from alembic_version")
                 companies = [row["name"] for row in await driver.fetch("select name from tenants order by name")]

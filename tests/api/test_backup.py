@@ -23,6 +23,7 @@ from app.storage.embedded import EmbeddedServer, binary
 from app.storage.spool import Entry, SpoolFile, SpoolLimits
 from tests.api.serving import serve
 from tests.api.test_files import COSTS
+from tests.cases import each_case
 from tests.factories import demo_token, stable_id
 from tests.warm import planted, warm
 
@@ -223,11 +224,21 @@ class TestExternalDatabase:
         assert code == 1 and "not empty" in said
         embedded_server.create_database("backup_new")
         point_to("backup_new")
+        code, said = await run(backup, str(tmp_path / "two"), "--unencrypted")
+        assert code == 1 and "never migrated" in said
         code, said = await run(restore, str(file))
         assert code == 0, said
         assert await migrate.is_current(embedded_server.url("conclave_app", "backup_new"))
         assert await rights(embedded_server, "backup_new") == await rights(embedded_server, "conclave_template")
         assert (await run(upgrade, "--check"))[0] == 0
+
+    @each_case("command", [(backup, "one", "--unencrypted"), (upgrade, "--check")])
+    async def test_that_is_not_there_is_not_made(
+        self, command: tuple[Any, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("CONCLAVE_DATA_DIR", str(tmp_path / "none"))
+        code, said = await run(*command)
+        assert code == 1 and "no database" in said and not (tmp_path / "none").exists()
 
     async def test_without_its_programs_says_what_to_install(
         self, embedded_server: EmbeddedServer, database_name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -245,6 +256,9 @@ class TestExternalDatabase:
         assert code == 1 and "too old" in said and not (tmp_path / "one").exists()
         code, said = await run(backup, str(tmp_path / "one"))
         assert code == 1 and "Give a passphrase" in said
+        monkeypatch.setenv("PATH", str(binary("pg_dump").parent))
+        code, said = await run(backup, str(tmp_path / "nowhere" / "one"), "--unencrypted")
+        assert code == 1 and "nowhere" in said and "No such file" in said
 
 
 async def rights(server: EmbeddedServer, name: str) -> list[tuple[Any, ...]]:
