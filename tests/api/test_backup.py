@@ -15,8 +15,12 @@ from typer.testing import CliRunner
 
 from app.cli.audit import audit_commands
 from app.cli.backup import backup, restore, upgrade
+from app.errors import AppError
 from app.main import Services, create_app
 from app.operations import sealed
+from app.operations.contents import check_backup
+from app.operations.programs import Programs
+from app.operations.restore import restore_external
 from app.settings import Settings
 from app.storage import migrate
 from app.storage.embedded import EmbeddedServer, binary
@@ -222,6 +226,17 @@ class TestExternalDatabase:
 
         code, said = await run(restore, str(file))
         assert code == 1 and "not empty" in said
+        embedded_server.create_database("backup_unsafe")
+        point_to("backup_unsafe")
+        monkeypatch.setenv("CONCLAVE_DATABASE_URL", embedded_server.url("conclave_owner", "backup_unsafe"))
+        code, said = await run(restore, str(file))
+        assert code == 1 and "row-level security would not hold" in said
+        embedded_server.create_database("backup_wrong")
+        urls = [embedded_server.url(role, "backup_wrong") for role in ("postgres", "conclave_owner", "conclave_app")]
+        manifest = check_backup(file, None, lambda *_: None)
+        other = manifest.model_copy(update={"counts": {**manifest.counts, "public.tenants": 7}})
+        with pytest.raises(AppError, match=r"public\.tenants has another number of rows"):
+            await restore_external(file, None, other, tmp_path, (urls[0], urls[1], urls[2]), Programs(None))
         embedded_server.create_database("backup_new")
         point_to("backup_new")
         code, said = await run(backup, str(tmp_path / "two"), "--unencrypted")
