@@ -9,6 +9,7 @@ from uuid import uuid4
 import typer
 from rich.console import Console
 
+from app.cli.attack import attack
 from app.cli.connecting import opened
 from app.cli.output import FAILED, OK, UNAVAILABLE, AsJsonResult, print_json, run_async
 from app.confinement.kernel import can_confine
@@ -33,11 +34,16 @@ async def doctor(
     with_questions: Annotated[
         bool, typer.Option("--model", help="Ask the model the bundled questions instead.")
     ] = False,
+    attacked: Annotated[
+        bool, typer.Option("--attack", help="Replay known attacks on the server here instead.")
+    ] = False,
+    server: Annotated[str, typer.Option(help="With --attack: on the server at this address.")] = "",
+    is_own: Annotated[bool, typer.Option("--i-own-this", help="With --server: also on another machine.")] = False,
     as_json: AsJsonResult = False,
 ) -> int:
     """Print the settings (secrets hidden) and check that everything works."""
-    if with_questions:
-        return await _check_model(as_json)
+    if with_questions or attacked:
+        return await (attack(Settings(), server, is_own, as_json) if attacked else _check_model(as_json))
     settings = Settings()
     console, checks, problem = Console(), dict[str, bool](), ""
     turned_off: dict[str, tuple[str, ...]] = {}
