@@ -260,6 +260,7 @@ class TestCheating:
 
     async def test_with_a_start_of_long_ago_is_refused(self, desk: Desk) -> None:
         async with desk.browser() as browser:
+            desk.provider.claims = {"exp": int(time.time()) + 7_200}
             address = await returning(browser)
             desk.sign_ins.known["acme"].clock = lambda: time.time() + 601
             assert reason_of(await browser.get(address)) == "refused"
