@@ -131,6 +131,7 @@ class TestOneRun:
         assert told.answer["outcome"] == "answered"
         assert [one["url"] for one in told.answer["evidence"]] == [f"{base}/parking"]
         assert "evil" not in told.text
+        await small_services.attachments.delete(principal, attached.file_id)
 
     async def test_carries_nothing_out_once_something_inside_was_read(
         self, small_services: Services, model: ModelServer, site: Site, tmp_path: Path

@@ -114,7 +114,7 @@ class TestOrigin:
     async def test_of_what_programs_ask_is_api(
         self, lan: Client, client: openai.AsyncOpenAI, address: str, connect: Connect
     ) -> None:
-        before = set(await sessions_of(lan))
+        before = set(await ids(lan, origin="api"))
         got = await client.chat.completions.create(model="auto", messages=[{"role": "user", "content": "xin chào"}])
         by_v1 = got.model_dump()["conclave"]["session_id"]
         async with connect("acme/lan") as mcp:

@@ -119,7 +119,7 @@ class TestFigures:
                 assert not re.search(rf'"{re.escape(secret)}"', text)
         names = set(re.findall(r'[{,]([a-z_]+)="', text))
         assert names <= {
-            "method", "route", "status", "kind", "outcome", "model", "what", "result", "queue", "state", "le",
+            "method", "route", "status", "kind", "outcome", "model", "what", "result", "queue", "state", "limit", "le",
             "version", "python",
         }  # fmt: skip
 
