@@ -8,7 +8,7 @@ import openai
 import pytest
 
 from tests.api.test_mcp_server import Connect, connect
-from tests.api.test_openai import client, sessions_of
+from tests.api.test_openai import client
 
 __all__ = ["client", "connect"]  # fixtures
 Client = httpx.AsyncClient
