@@ -29,7 +29,7 @@ BLIND_FOLDER = Path(__file__).parents[3] / "bench" / "blind"
 eval_commands = typer.Typer(no_args_is_help=True, help="How good the answers are.")
 AsJson = Annotated[bool, typer.Option("--json", help="One JSON object a line; the last line is the result.")]
 Gates = Annotated[Path | None, typer.Option(help="A TOML file of thresholds; default: the gates that come along.")]
-WithModel = Annotated[bool, typer.Option(help="Ask the configured models and the web, too.")]
+WithModel = Annotated[bool, typer.Option("--with-model", "--model", help="Ask the configured models and the web, too.")]
 
 
 @eval_commands.command("run")
