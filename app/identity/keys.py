@@ -10,7 +10,7 @@ import secrets
 import string
 import time
 import zlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from datetime import UTC, datetime
 from uuid import UUID, uuid4
 
@@ -20,6 +20,7 @@ from pydantic import AwareDatetime, TypeAdapter
 from app.domain.principal import GENERAL, Principal, Scope, user_id_of
 from app.domain.record import Record
 from app.errors import AppError, ErrorCode
+from app.identity import RightsToday, speaking_as
 from app.storage import keys, tenants
 from app.storage.database import Database, Transaction
 from app.storage.documents import note
@@ -77,21 +78,10 @@ class ApiKeys:
                 self._known[told] = found
         return found if found is not None and found.expires_at > datetime.now(UTC) else None
 
-    async def caller(
-        self, key: str, rights_today: Callable[[Principal], Awaitable[Principal | None]]
-    ) -> Principal | None:
-        """Who comes with a key: its user, with what the key gives of the rights that user has. None for a key that
-        is no good and for a user who is gone or shut out. Raises `AppError` (503) when the database is away."""
+    async def caller(self, key: str, rights_today: RightsToday) -> Principal | None:
+        """Find who comes with a key, with the rights of now (`speaking_as`); None for a key that is no good."""
         found = await self.rights_of(key)
-        if found is None:
-            return None
-        try:
-            today = await rights_today(Principal.without_rights(found.tenant_id, found.user_id))
-        except AppError as refused:
-            if refused.code in (ErrorCode.PERMISSION_DENIED, ErrorCode.UNAUTHENTICATED):
-                return None
-            raise
-        return None if today is None else found.principal(today)
+        return None if found is None else await speaking_as(found, rights_today)
 
     def forget(self, key_id: UUID) -> None:
         """Believe nothing of a key any more that was looked up before."""

@@ -8,7 +8,7 @@ import base64
 import hashlib
 import hmac
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from typing import Literal
 from uuid import uuid4
 
@@ -16,6 +16,7 @@ import structlog
 
 from app.domain.principal import Principal, Visit, tenant_id_of, user_id_of
 from app.errors import AppError, ErrorCode
+from app.identity import RightsToday, speaking_as
 from app.identity.openid import OpenId, ProviderAway, Refused, Start
 from app.identity.providers import Mapped, NotMapped, Provider, Providers
 from app.storage import sign_ins, tenants
@@ -96,11 +97,8 @@ class SignIns:
         value = secrets.token_urlsafe(32)
         return await self._enter(name, openid.provider, mapped, value), value, start.back
 
-    async def caller(
-        self, visit: Visit, rights_today: Callable[[Principal], Awaitable[Principal | None]]
-    ) -> Principal | None:
-        """Who comes with a cookie: its user, with what the provider gave of the rights that user has now. None for a
-        cookie that is no good, and for a user who is gone or shut out.
+    async def caller(self, visit: Visit, rights_today: RightsToday) -> Principal | None:
+        """Find who comes with a cookie, with the rights of now (`speaking_as`); None for a cookie that is no good.
 
         Raises `AppError`: 403 for what another page sends, or this one without the header; 503 when the database is
         away.
@@ -110,13 +108,7 @@ class SignIns:
         if found is None:
             return None
         self._check_origin(visit, value)
-        try:
-            today = await rights_today(Principal.without_rights(found.tenant_id, found.user_id))
-        except AppError as refused:
-            if refused.code in (ErrorCode.PERMISSION_DENIED, ErrorCode.UNAUTHENTICATED):
-                return None
-            raise
-        return None if today is None else found.principal(today)
+        return await speaking_as(found, rights_today)
 
     def csrf(self, visit: Visit) -> str:
         """What the page of this browser has to send as `CSRF_HEADER`; empty without a cookie."""
