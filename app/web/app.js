@@ -5,6 +5,7 @@ import { bodyOf, clearChoices, clearQuestion, setUpComposer, showRunning } from 
 import { Conversations, turnsOf } from "./conversations.js";
 import { signOutByCookie } from "./company.js";
 import { announce, el } from "./dom.js";
+import { plainOf } from "./numbering.js";
 import { showSignIn, signInByLink } from "./signin.js";
 import { forgetTitles } from "./titles.js";
 import { PastTurn, Turn } from "./turn.js";
@@ -186,7 +187,7 @@ async function listen(turn, events, told = null) {
       }
       await turn.take(event);
     }
-    announce(turn.text.replaceAll("**", ""));
+    announce(turn.text.split("\n").map(plainOf).join("\n"));
   } catch (error) {
     turn.refused(error instanceof ApiProblem ? error.message : word("offline"));
     if (error instanceof ApiProblem && error.status === 401) await problem(error);

@@ -1,6 +1,7 @@
 // Citations for an answer that has none of its own. One that no language model wrote quotes documents word for word: what
 // the agents said, and the titles it names, tell which evidence each of its lines was taken from.
 
+import { spansOf, textOf } from "./blocks.js";
 import { lastSentence, sentencesOf } from "./prose.js";
 
 const CITED = /\[\d{1,3}(?:\s*[,;]\s*\d{1,3})*\]/;
@@ -57,5 +58,5 @@ function only(numbers, preferred = null) {
   return numbers.includes(preferred) ? preferred : null;
 }
 
-// A line without the signs of a list and of bold words.
-export const plainOf = (line) => line.replace(ITEM, "").replaceAll("**", "").trim();
+// A line without the signs of Markdown.
+export const plainOf = (line) => textOf(spansOf(line.replace(ITEM, ""))).trim();

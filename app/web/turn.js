@@ -9,7 +9,7 @@ import { canBeRead, degradedNode, durabilityNode, evidenceNode, partialNode, ver
 import { asMarkdown } from "./markdown.js";
 import { PlanCard } from "./plan.js";
 import { numbered, plainOf } from "./numbering.js";
-import { prose, sentencesOf } from "./prose.js";
+import { GrowingProse, prose, sentencesOf } from "./prose.js";
 import { openSource } from "./reader.js";
 import { titlesOf } from "./titles.js";
 import { traceNode } from "./trace.js";
@@ -29,6 +29,7 @@ export class Turn {
     Object.assign(this, { text: "", quotes: new Map(), told: [], isOver: false, drawing: 0, approval: null, language: currentLanguage() });
     this.work = new PlanCard();
     this.answer = el("div", { class: "answer" });
+    this.growing = new GrowingProse(this.answer);
     this.after = el("div", { class: "after" });
     this.node.replaceChildren(el("h2", { class: "asked" }, this.question), this.work.node, this.answer, this.after);
   }
@@ -98,7 +99,7 @@ export class Turn {
   say(text) {
     cancelAnimationFrame(this.drawing);
     Object.assign(this, { text, drawing: 0 });
-    this.answer.replaceChildren(prose(text));
+    this.growing.write(text);
   }
 
   lost() { if (!this.isOver) this.work.say(word("lost")); }
@@ -108,7 +109,8 @@ export class Turn {
     const [conflicts, titles] = await Promise.all([weighed(this.taskId, this.told, answer.flow_action), titlesOf(answer.evidence)]);
     const cited = numbered(answer.answer, answer.evidence, this.quotes, titles);
     const open = (number, quotes) => this.openEvidence(answer, titles, number, quotes);
-    this.answer.replaceChildren(prose(cited.text, (number, sentence) => open(number, cited.behind.get(sentence) ?? [sentence])));
+    const addresses = new Set((answer.evidence ?? []).map(({ url }) => url));
+    this.answer.replaceChildren(prose(cited.text, { addresses, onCite: (number, sentence) => open(number, cited.behind.get(sentence) ?? [sentence]) }));
     this.close(answer.outcome, answer.execution_metadata?.total_duration_ms);
     const markdown = () => asMarkdown(this.question, answer, conflicts, titles);
     this.show(

@@ -32,6 +32,7 @@ export const EN = {
   followUps: "Ask next", good: "Good answer", bad: "Not right", copy: "Copy as Markdown", copied: "Copied", retry: "Ask again",
   correction: "What is the right answer?", send: "Send", cancel: "Cancel", thanks: "Thank you, it was noted.", takenBack: "Taken back.",
   details: "Show evidence and what happened",
+  table: "Table", code: "Code", copyTable: "Copy the table (CSV)", copyCode: "Copy the code",
 
   reading: "Document", close: "Close", readingOpens: "Opening the document…", unreadable: "This document cannot be opened: it was removed, or you may not read it any more.",
   inForce: "In force since {from}", inForceUntil: "In force {from} – {to}", made: "Of {day}", originalAddress: "Open the original address", originalFile: "Download the original file", cut: "… the rest of the document is left out.",

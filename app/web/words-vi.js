@@ -32,6 +32,7 @@ export const VI = {
   followUps: "Hỏi tiếp", good: "Câu trả lời tốt", bad: "Câu trả lời chưa đúng", copy: "Chép dạng Markdown", copied: "Đã chép", retry: "Hỏi lại",
   correction: "Câu trả lời đúng là gì?", send: "Gửi", cancel: "Bỏ", thanks: "Cảm ơn, góp ý đã được ghi lại.", takenBack: "Đã rút lại đánh giá.",
   details: "Xem bằng chứng và diễn biến",
+  table: "Bảng", code: "Mã", copyTable: "Chép bảng (CSV)", copyCode: "Chép mã",
 
   reading: "Tài liệu", close: "Đóng", readingOpens: "Đang mở tài liệu…", unreadable: "Không mở được tài liệu này: nó đã bị gỡ hoặc bạn không còn quyền đọc.",
   inForce: "Hiệu lực từ {from}", inForceUntil: "Hiệu lực {from} – {to}", made: "Ngày {day}", originalAddress: "Mở địa chỉ gốc", originalFile: "Tải tệp gốc", cut: "… phần sau của tài liệu được lược bớt.",

@@ -19,7 +19,7 @@ MOST_SHIFT = 0.1
 """What web browsers call a good cumulative layout shift."""
 TOO_WIDE = """() => [...document.querySelectorAll("body *")]
   .filter((node) => node.getBoundingClientRect().right > innerWidth + 1 && node.offsetParent)
-  .filter((node) => !node.closest(".unseen, .skip"))
+  .filter((node) => !node.closest(".unseen, .skip, .scroll table, pre code"))
   .map((node) => node.outerHTML.slice(0, 80))"""
 TOO_SMALL = """() => [...document.querySelectorAll("main button, header button")]
   .filter((node) => node.checkVisibility() && !node.matches(".cite, .source"))
