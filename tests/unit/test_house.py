@@ -69,7 +69,7 @@ OWNERS: dict[str, set[str]] = {
     "numpy": {"embedding", "evaluation", "retrieval", "reasoning", "storage", "ingestion", "text"},
     "authlib": {"identity"},
     "joserfc": {"identity"},
-    "cachetools": {"embedding", "retrieval", "api", "flow", "reasoning", "identity"},
+    "cachetools": {"embedding", "retrieval", "api", "flow", "reasoning", "identity", "trust"},
     "pydantic": {"*"},
 }
 MODULE_LINES, FUNCTION_LINES = 300, 60
