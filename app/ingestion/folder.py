@@ -169,12 +169,12 @@ class FolderRules:
     def __init__(self, name: str, manifest: Manifest, base: Mapping[str, Any], departments: Collection[str]):
         """`base` is what the command line says, `departments` are those that exist."""
         self.prefix = f"folder:{name}/"
-        self.is_ignored = _matcher(manifest.ignore)
+        self.is_ignored = matcher(manifest.ignore)
         self._base = {**base, **manifest.defaults.model_dump(exclude_unset=True)}
         named = {clean(folder).casefold(): department for folder, department in manifest.departments.items()}
         self._departments = {name: name for name in departments} | named
         self._rules = [
-            (rule.match, _matcher([rule.match]), rule.model_dump(exclude_unset=True, exclude={"match"}))
+            (rule.match, matcher([rule.match]), rule.model_dump(exclude_unset=True, exclude={"match"}))
             for rule in manifest.rules
         ]
         self._used: set[str] = set()
@@ -238,11 +238,11 @@ def sync_name(folder: Path, manifest: Manifest) -> str:
         raise _refused(folder / MANIFEST, f"name: say one; the folder's own {error}") from error
 
 
-def _matcher(patterns: Sequence[str]) -> Callable[[str], bool]:
+def matcher(patterns: Sequence[str], compiled: Callable[[str], Any] = re.compile) -> Callable[[str], bool]:
     """Whether a relative path matches one of the patterns, in any case of letters."""
     wholes = (clean(pattern) if "/" in pattern else f"**/{clean(pattern)}" for pattern in patterns)
     parts = ("".join(_GLOB_PARTS.get(part) or re.escape(part) for part in _GLOB.findall(whole)) for whole in wholes)
-    regex = re.compile("|".join(parts) or "(?!)", re.IGNORECASE | re.DOTALL)
+    regex = compiled("(?is)" + ("|".join(parts) or r"\b\B"))
     return lambda name: regex.fullmatch(name) is not None
 
 

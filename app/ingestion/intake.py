@@ -22,7 +22,7 @@ from app.text.language import clean
 REVISION = 4
 """Raise it when the same text would be cut or indexed differently: every document is then published anew."""
 _DEPARTMENT = re.compile(r"[a-z][a-z0-9_-]{0,63}")
-_UNREADABLE = frozenset(ParseFailure) - {ParseFailure.TIME_LIMIT, ParseFailure.MEMORY_LIMIT, ParseFailure.CRASHED}
+UNREADABLE = frozenset(ParseFailure) - {ParseFailure.TIME_LIMIT, ParseFailure.MEMORY_LIMIT, ParseFailure.CRASHED}
 """Failures that lie in the file itself; the others may pass."""
 SAID = ("title", "url", "department", "scope", "lang", "authority", "effective_from", "effective_to", "supersedes")
 _KEPT = tuple(name for name in SAID if name != "lang")
@@ -113,7 +113,7 @@ def _is_settled(known: KnownDocument | None, digest: str) -> bool:
     """Whether an upload would end as the same one did before: published where it is searched, or not to be read."""
     if known is None or known.content_hash != digest:
         return False
-    return known.failed_with in _UNREADABLE if known.failed_with else known.has_vectors
+    return known.failed_with in UNREADABLE if known.failed_with else known.has_vectors
 
 
 def tidy(draft: DocumentDraft) -> DocumentDraft:

@@ -80,9 +80,10 @@ def _expected(world: World, table: str, caller: Principal) -> set[str]:
                 if tenant == caller.tenant_id}  # fmt: skip
         return acts if table == "audit" else {str(caller.tenant_id)}
     rows = [(key, user) for key, tenant, user in world.personal[table] if tenant == caller.tenant_id]
-    if table == "users" or (caller.is_admin and table in ("tasks", "embedding_cache", "model_calls", "api_keys")):
+    of_administrators = ("embedding_cache", "connectors", "connector_documents")
+    if table == "users" or (caller.is_admin and table in ("tasks", "model_calls", "api_keys", *of_administrators)):
         return {key for key, _ in rows}
-    if table == "embedding_cache":
+    if table in of_administrators:
         return set()
     return {key for key, user in rows if user == caller.user_id}
 

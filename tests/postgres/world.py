@@ -58,7 +58,7 @@ KEYS = {
     "feedback": "correction", "idempotency_keys": "key", "audit": "target", "embedding_cache": "content_hash",
     "users": "user_id", "tenants": "tenant_id", "model_calls": "call_id", "model_usage": "subject",
     "attachments": "file_id", "api_keys": "key_id", "handoffs": "task_order", "deep_states": "state",
-    "audit_heads": "tenant_id", "sign_ins": "sign_in_id",
+    "audit_heads": "tenant_id", "sign_ins": "sign_in_id", "connectors": "name", "connector_documents": "source_id",
 }  # fmt: skip
 """An expression that tells the rows of a table apart."""
 
@@ -247,6 +247,17 @@ async def _write_personal(superuser: "asyncpg.Connection[asyncpg.Record]", world
         text,
     )
     world.own("embedding_cache", text, who)
+    await superuser.execute(
+        "insert into connectors (tenant_id, connector_id, name, kind, definition, every_minutes, created_by)"
+        " values ($1, $3, $3::uuid::text, '', '{}', 1, $2)",
+        *whose, task_id,
+    )  # fmt: skip
+    await superuser.execute(
+        "insert into connector_documents (tenant_id, connector_id, source_id, tag) values ($1, $2, $3, '')",
+        who.tenant_id, task_id, text,
+    )  # fmt: skip
+    world.own("connectors", task_id, who)
+    world.own("connector_documents", text, who)
     await superuser.execute(
         "insert into model_usage (tenant_id, subject, day, calls, tokens) values ($1, $2, now()::date, 1, 1)", *whose
     )

@@ -1,0 +1,3 @@
+drop function take_connector(double precision);
+drop table connector_documents;
+drop table connectors;
