@@ -2,18 +2,27 @@
 
 import { bar, detailsNode, el, link, ownFile, safeAddress } from "./dom.js";
 import { bare } from "./titles.js";
-import { dateWords, percent, word, wordIn } from "./words.js";
+import { dateWords, percent, surenessOf, word, wordIn } from "./words.js";
 
 // Outcome, confidence, and what the reader should know about how the answer came.
 export function verdictNode(outcome, answer) {
   const meta = answer?.execution_metadata ?? {};
-  const isSure = answer?.confidence_score !== undefined && !["chitchat", "failed", "refused"].includes(outcome);
   return el("div", { class: "verdict" },
     el("span", { class: "badge", "data-outcome": outcome }, wordIn("outcome", outcome)),
-    isSure ? el("span", { class: "confidence" }, `${word("confidence")} `, bar(answer.confidence_score), ` ${percent(answer.confidence_score)}`) : null,
+    confidenceNode(outcome, answer?.confidence_score),
     meta.as_of ? el("span", { class: "note" }, word("asOfTold", { day: dateWords(meta.as_of) })) : null,
     meta.cached ? el("span", { class: "note" }, word("cached")) : null,
     answer?.durability === "pending" ? el("span", { class: "note pending", title: word("pendingHint") }, word("pending")) : null);
+}
+
+// Words; the figure is in the hint, and bars and percentages of the whole turn stand there once it is pressed.
+function confidenceNode(outcome, score) {
+  const sureness = surenessOf(outcome, score);
+  if (sureness === null) return null;
+  const toggle = () => button.setAttribute("aria-expanded", String(button.closest(".turn").classList.toggle("figures")));
+  const button = el("button", { type: "button", class: "quiet confidence", "data-sureness": sureness, "aria-expanded": "false", onclick: toggle,
+    title: `${word("confidence")} ${percent(score)} · ${word("figures")}` }, wordIn("sureness", sureness), el("span", { class: "amount" }, bar(score), ` ${percent(score)}`));
+  return button;
 }
 
 // Told in full, not only as a hint: who reads it on a phone cannot hover.

@@ -1,13 +1,13 @@
 // A turn as Markdown, for mail and notes.
 
 import { nameOf } from "./evidence.js";
-import { dateWords, figure, percent, word, wordIn } from "./words.js";
+import { dateWords, figure, percent, surenessOf, word, wordIn } from "./words.js";
 
 // `titles` is Map address -> title.
 export function asMarkdown(question, answer, conflicts, titles) {
   const parts = [`> ${question.replaceAll("\n", "\n> ")}`, answer.answer];
-  const sure = answer.confidence_score === undefined ? "" : ` · ${word("confidence")} ${percent(answer.confidence_score)}`;
-  parts.push(`**${wordIn("outcome", answer.outcome)}**${sure}`);
+  const sureness = surenessOf(answer.outcome, answer.confidence_score);
+  parts.push(`**${wordIn("outcome", answer.outcome)}**${sureness ? ` · ${wordIn("sureness", sureness)} (${percent(answer.confidence_score)})` : ""}`);
   if (conflicts.length) parts.push(`### ${word("conflictHeading")}`, conflicts.map(conflictText).join("\n"));
   if (answer.evidence?.length) parts.push(`### ${word("evidence")}`, answer.evidence.map((item, index) => evidenceText(item, index + 1, nameOf(item.url, titles))).join("\n"));
   return `${parts.join("\n\n")}\n`;

@@ -1,10 +1,13 @@
-// The plan card: what is being done, the seed's percentage, and every step from pending to done, tier by tier.
+// The plan card: what is being done, the seed's percentage, and every step from pending to done, tier by tier. It is one line
+// that opens: by itself while a run takes long, by hand at any time; it folds again when the answer begins.
 
 import { el } from "./dom.js";
 import { Lanes } from "./lanes.js";
-import { agentWords, counted, spanWords, toolWords, word, wordIn } from "./words.js";
+import { agentWords, counted, shortSpan, toolWords, word, wordIn } from "./words.js";
 
 const RETRIEVALS = new Set(["rag_tool", "log_tool", "changes_tool"]);
+const LONG_MS = 700; // a run that takes no longer shows its one line alone
+const LEADER = "orchestrator"; // part of every plan
 const OWN_CHOICE = "react"; // a step of a deep answer: its agent chooses tools as it goes along, and progress tells how it stands
 
 export class PlanCard {
@@ -15,9 +18,20 @@ export class PlanCard {
     this.line = el("span", { class: "line" }, word("noPlan"));
     this.percentage = el("span", { class: "percentage", "aria-hidden": "true" }, "");
     this.lanes = new Lanes();
+    this.caption = el("p", { class: "fact caption", hidden: true });
     this.tiers = el("ol", { class: "tiers", hidden: true });
-    this.node = el("section", { class: "work", "aria-label": word("planLabel") },
-      el("div", { class: "work-head" }, this.line, this.percentage, this.bar), this.lanes.node, this.tiers);
+    this.body = el("div", { class: "work-body" }, this.caption, this.lanes.node, this.tiers);
+    this.isChosen = false; // whether the person opened or closed it
+    this.node = el("details", { class: "work", "aria-label": word("planLabel") },
+      el("summary", { class: "work-head", onclick: () => { this.isChosen = true; } }, this.line, this.percentage, this.bar), this.body);
+    this.waits = setTimeout(() => this.unfold(), LONG_MS);
+  }
+
+  unfold() { if (!this.isChosen) this.node.open = true; }
+
+  fold() {
+    clearTimeout(this.waits);
+    if (!this.isChosen) this.node.open = false;
   }
 
   say(text) { this.line.textContent = text; }
@@ -77,8 +91,10 @@ export class PlanCard {
     if (step) setStatus(step.row, status);
   }
 
-  // The run is over: what is left of the card is its sum.
-  close(outcome, milliseconds) {
+  // The run is over: what is left of the card is who worked and how long; behind it plan, lanes and `trace`.
+  close(outcome, milliseconds, trace = null) {
+    this.fold();
+    if (trace) this.body.append(trace);
     this.bar.value = 100;
     this.bar.hidden = true;
     this.percentage.textContent = "";
@@ -87,10 +103,12 @@ export class PlanCard {
     if (outcome === "cancelled" || outcome === "failed") {
       for (const { row } of this.steps.values()) if (["pending", "in_progress"].includes(row.dataset.status)) setStatus(row, "cancelled");
     }
-    const time = milliseconds === undefined ? "" : spanWords(milliseconds);
-    const values = { tiers: counted("tierCount", this.tierCount), steps: counted("stepCount", this.steps.size), time };
-    const key = this.steps.size ? (time ? "planDone" : "planShort") : time ? "noPlanNeeded" : "noPlanNeededShort";
-    this.say(word(key, values));
+    const steps = { tiers: counted("tierCount", this.tierCount), steps: counted("stepCount", this.steps.size) };
+    this.caption.textContent = word("planShort", steps);
+    this.caption.hidden = !this.steps.size;
+    const agents = [...new Set([...this.steps.values()].map(({ agent }) => agent))].filter((agent) => agent !== LEADER).map(agentWords);
+    const time = milliseconds === undefined ? null : shortSpan(milliseconds);
+    this.say([...(this.steps.size ? agents : [word("noPlanNeeded")]), time].filter(Boolean).join(" · "));
   }
 }
 

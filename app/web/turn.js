@@ -64,6 +64,7 @@ export class Turn {
   on_interrupt(event) {
     this.work.planned(event.plan);
     this.work.say(word("planWaits"));
+    this.work.unfold();
     this.approval = approvalNode(this.taskId, event);
     this.work.node.after(this.approval);
   }
@@ -90,10 +91,16 @@ export class Turn {
   on_conflict_resolved({ conflicts }) { this.told = conflicts; }
 
   on_text_delta({ text }) {
-    if (!this.text) this.work.say(word("writing"));
+    if (!this.text) { this.work.say(word("writing")); this.writes(); }
     this.text += text;
     // Once a frame at most, however many pieces come.
     if (!this.drawing) this.drawing = requestAnimationFrame(() => this.say(this.text));
+  }
+
+  // The answer stands first; what was done for it is a line below.
+  writes() {
+    this.work.fold();
+    this.answer.after(this.work.node);
   }
 
   say(text) {
@@ -105,47 +112,50 @@ export class Turn {
   lost() { if (!this.isOver) this.work.say(word("lost")); }
 
   async on_final_report({ answer }) {
+    this.writes();
     this.say(answer.answer);
     const [conflicts, titles] = await Promise.all([weighed(this.taskId, this.told, answer.flow_action), titlesOf(answer.evidence)]);
     const cited = numbered(answer.answer, answer.evidence, this.quotes, titles);
     const open = (number, quotes) => this.openEvidence(answer, titles, number, quotes);
     const addresses = new Set((answer.evidence ?? []).map(({ url }) => url));
     this.answer.replaceChildren(prose(cited.text, { addresses, onCite: (number, sentence) => open(number, cited.behind.get(sentence) ?? [sentence]) }));
-    this.close(answer.outcome, answer.execution_metadata?.total_duration_ms);
+    this.close(answer.outcome, answer.execution_metadata?.total_duration_ms, traceNode(answer.flow_action));
     const markdown = () => asMarkdown(this.question, answer, conflicts, titles);
     this.show(
       verdictNode(answer.outcome, answer),
       durabilityNode(answer),
+      this.work.node,
       ...conflicts.map((conflict) => conflictCard(conflict, (url, title, quote) => openSource(url, [quote].filter(Boolean), title))),
       evidenceNode(answer.evidence, titles, open),
       actionsNode(this.taskId, { markdown, onRetry: this.onRetry }),
       this.followUpsNode(answer.follow_up_questions),
       answer.reasoning ? detailsNode(word("reasons"), el("p", {}, answer.reasoning)) : null,
-      degradedNode(answer),
-      traceNode(answer.flow_action));
+      degradedNode(answer));
   }
 
   on_task_failed({ answer }) {
-    this.close("failed");
+    this.close("failed", undefined, traceNode(answer.flow_action));
     this.say(answer.fallback_answer || word("failed"));
     this.show(verdictNode("failed", answer), durabilityNode(answer), el("p", { class: "error" }, `${answer.error_message} (${answer.error_code})`),
-      actionsNode(this.taskId, { onRetry: this.onRetry }), partialNode(answer.partial_results), traceNode(answer.flow_action));
+      this.work.node,
+      actionsNode(this.taskId, { onRetry: this.onRetry }), partialNode(answer.partial_results));
   }
 
   on_task_cancelled({ reason }) {
     this.close("cancelled");
-    this.show(verdictNode("cancelled", null), el("p", { class: "stopped" }, stopWords(reason)), actionsNode(null, { onRetry: this.onRetry }));
+    this.show(verdictNode("cancelled", null), el("p", { class: "stopped" }, stopWords(reason)), this.work.node, actionsNode(null, { onRetry: this.onRetry }));
   }
 
   refused(message) {
     this.close("refused");
+    this.work.node.remove(); // nothing was done
     this.show(el("p", { class: "error", role: "alert" }, message), actionsNode(null, { onRetry: this.onRetry }));
   }
 
-  close(outcome, milliseconds) {
+  close(outcome, milliseconds, trace) {
     this.isOver = true;
     this.node.dataset.outcome = outcome;
-    this.work.close(outcome, milliseconds);
+    this.work.close(outcome, milliseconds, trace);
   }
 
   show(...nodes) { this.after.replaceChildren(...nodes.filter(Boolean)); }

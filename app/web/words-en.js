@@ -17,14 +17,14 @@ export const EN = {
 
   noPlan: "Reading the question…", waiting: "Accepted, waiting for its turn…", resumed: "Picking the answer up again…", planStands: "The plan stands",
   stepRuns: "Step {number} of {total}: {step}", weighing: "Comparing the sources…", writing: "Writing the answer…",
-  planDone: "Plan · {tiers}, {steps} · {time}", planShort: "Plan · {tiers}, {steps}", tierCount: "{number} tiers", tierCountOne: "1 tier", stepCount: "{number} steps", stepCountOne: "1 step", noPlanNeeded: "No plan was needed · {time}",
-  noPlanNeededShort: "No plan was needed", tier: "Tier", planLabel: "Plan", progress: "Progress",
+  planShort: "Plan · {tiers}, {steps}", tierCount: "{number} tiers", tierCountOne: "1 tier", stepCount: "{number} steps", stepCountOne: "1 step", noPlanNeeded: "No plan was needed",
+  tier: "Tier", planLabel: "Plan", progress: "Progress",
   refusedWork: "sent back", sentBack: "Sent back to the {agent}", planWaits: "The plan waits for your approval", planWaitsUntil: "The question is cancelled when nobody decides (by {moment}).", planChanges: "What should change in the plan?",
   planApprove: "Approve and run", planAgain: "Plan again", planRefuse: "Give it up", approveFirst: "Approve the plan first",
   lanes: "Who speaks", speaking: "speaking", quiet: "waiting", silent: "has spoken",
   handover: "{from} hands over to {to}",
 
-  confidence: "Confidence", asOfTold: "By the rules of {day}", pending: "Waiting to be stored",
+  confidence: "Confidence", sureness: { sure: "Sure", likely: "Likely", check: "Check the source" }, figures: "Show the figures", asOfTold: "By the rules of {day}", pending: "Waiting to be stored",
   pendingHint: "The database is away: this answer is kept on the server and will be stored when it is back.",
   cached: "Remembered", degraded: "Done in a simpler way", reasons: "Reasons", evidence: "Evidence", relevance: "relevance",
   page: "page {number}", openSource: "Read in the document", trace: "What happened", traceHint: "Each bar begins when the steps it waited for had ended.",

@@ -17,14 +17,14 @@ export const VI = {
 
   noPlan: "Đang phân tích câu hỏi…", waiting: "Đã nhận, đang chờ đến lượt…", resumed: "Đang nối lại câu trả lời…", planStands: "Đã có kế hoạch",
   stepRuns: "Bước {number}/{total}: {step}", weighing: "Đang đối chiếu các nguồn…", writing: "Đang viết câu trả lời…",
-  planDone: "Kế hoạch · {tiers}, {steps} · {time}", planShort: "Kế hoạch · {tiers}, {steps}", tierCount: "{number} bậc", tierCountOne: "1 bậc", stepCount: "{number} bước", stepCountOne: "1 bước", noPlanNeeded: "Không cần kế hoạch · {time}",
-  noPlanNeededShort: "Không cần kế hoạch", tier: "Bậc", planLabel: "Kế hoạch", progress: "Tiến độ",
+  planShort: "Kế hoạch · {tiers}, {steps}", tierCount: "{number} bậc", tierCountOne: "1 bậc", stepCount: "{number} bước", stepCountOne: "1 bước", noPlanNeeded: "Không cần kế hoạch",
+  tier: "Bậc", planLabel: "Kế hoạch", progress: "Tiến độ",
   refusedWork: "trả lại", sentBack: "Trả lại {agent}", planWaits: "Kế hoạch đang chờ bạn duyệt", planWaitsUntil: "Câu hỏi sẽ bị huỷ nếu không ai quyết định (hạn {moment}).", planChanges: "Cần đổi gì trong kế hoạch?",
   planApprove: "Duyệt và chạy", planAgain: "Lập lại kế hoạch", planRefuse: "Bỏ câu hỏi", approveFirst: "Duyệt kế hoạch trước",
   lanes: "Ai đang nói", speaking: "đang nói", quiet: "chờ lượt", silent: "đã nói xong",
   handover: "{from} chuyển cho {to}",
 
-  confidence: "Độ tin cậy", asOfTold: "Theo quy định ngày {day}", pending: "Đang chờ lưu",
+  confidence: "Độ tin cậy", sureness: { sure: "Chắc chắn", likely: "Khá chắc", check: "Nên kiểm tra nguồn" }, figures: "Xem các con số", asOfTold: "Theo quy định ngày {day}", pending: "Đang chờ lưu",
   pendingHint: "Cơ sở dữ liệu tạm vắng: câu trả lời này được giữ trên máy chủ và sẽ được lưu khi nối lại.",
   cached: "Đã nhớ từ trước", degraded: "Làm theo cách đơn giản hơn", reasons: "Lý do", evidence: "Bằng chứng", relevance: "độ liên quan",
   page: "trang {number}", openSource: "Đọc trong tài liệu", trace: "Diễn biến", traceHint: "Mỗi thanh bắt đầu khi những bước mà nó chờ đã xong.",

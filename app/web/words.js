@@ -3,6 +3,7 @@
 import { EN } from "./words-en.js";
 import { VI } from "./words-vi.js";
 
+const [SURE, LIKELY] = [0.8, 0.5];
 const WORDS = { en: EN, vi: VI };
 
 let language = localStorage.getItem("conclave.language")
@@ -78,6 +79,18 @@ export function figure(value, digits = 2) {
 export function spanWords(milliseconds) {
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
   return `${figure(milliseconds / 1000, 1)} s`;
+}
+
+// For a line that is glanced at: tenths of a second.
+export function shortSpan(milliseconds) {
+  return milliseconds < 50 ? spanWords(milliseconds) : `${figure(milliseconds / 1000, 1)} s`;
+}
+
+// How sure an answer is (0-1), in words: `sure`, `likely` or `check`; null where that says nothing. Two sources that
+// contradict one another are never sure.
+export function surenessOf(outcome, score) {
+  if (score === undefined || ["not_found", "chitchat", "failed", "refused", "cancelled"].includes(outcome)) return null;
+  return outcome === "conflict" || score < LIKELY ? "check" : score < SURE ? "likely" : "sure";
 }
 
 // A department as people write it: short names are acronyms.

@@ -34,7 +34,22 @@ class TestPlanCard:
         await visitor.ended()
         steps = await turn.locator(".steps li").all()
         assert {await step.get_attribute("data-status") for step in steps} == {"completed"} and len(steps) > 3
-        await expect(turn.locator(".work .line")).to_have_text(re.compile(r"Kế hoạch · 3 bậc, \d bước · .*s"))
+        await expect(turn.locator(".work .line")).to_have_text(re.compile(r"^Chung · HR · [\d,]+ s$"))
+        await expect(turn.locator(".work .caption")).to_have_text(re.compile(r"^Kế hoạch · 3 bậc, \d bước$"))
+
+    async def test_opens_while_a_run_takes_long_and_folds_below_the_answer(self, visit: Visit, gate: Gate) -> None:
+        visitor = await visit()
+        turn = await visitor.begin(SEED_QUESTION)
+        await expect(turn.locator(".work .tiers")).to_be_visible()
+        gate.open()
+        await visitor.ended()
+        await expect(turn.locator(".work .tiers")).to_be_hidden()
+        assert await turn.evaluate(
+            "(turn) => turn.querySelector('.answer').getBoundingClientRect().bottom"
+            " < turn.querySelector('.work').getBoundingClientRect().top"
+        )
+        await turn.locator(".work > summary").click()
+        await expect(turn.locator(".lanes")).to_be_visible()
 
     async def test_lanes_tell_who_speaks(self, visit: Visit, gate: Gate) -> None:
         visitor = await visit()
@@ -59,7 +74,12 @@ class TestAnswer:
         turn = await (await visit()).ask(SEED_QUESTION)
         await expect(turn.locator(".answer")).to_contain_text("4 giá trị cốt lõi")
         await expect(turn.locator(".badge")).to_have_text("Đã trả lời")
-        await expect(turn.locator(".confidence")).to_have_text(re.compile(r"Độ tin cậy\s+\d+ %"))
+        sureness, figures = turn.locator(".confidence"), turn.locator(".confidence .amount, .relevance")
+        await expect(sureness).to_contain_text("Chắc chắn")
+        await expect(sureness).to_have_attribute("title", re.compile(r"^Độ tin cậy \d+ %"))
+        await expect(figures.filter(visible=True)).to_have_count(0)
+        await sureness.click()
+        await expect(figures.filter(visible=True)).to_have_count(await figures.count())
         await expect(turn.locator(".evidence .source")).not_to_have_count(0)
         await expect(turn.locator(".after .chip")).not_to_have_count(0)
         await expect(turn.page.locator("#announce[aria-live]")).to_contain_text("4 giá trị cốt lõi")
@@ -89,6 +109,7 @@ class TestAnswer:
 
     async def test_the_trace_is_a_timeline(self, visit: Visit) -> None:
         turn = await (await visit()).ask(SEED_QUESTION)
+        await turn.locator(".work > summary").click()
         await turn.locator("summary", has_text="Diễn biến").click()
         rows = turn.locator(".gantt li:not(.axis)")
         await expect(rows.first).to_contain_text("Phân luồng")
@@ -153,6 +174,17 @@ class TestAnswer:
             ("", ""),
         ):
             assert await page.evaluate(shown, {"text": text, "quotes": quotes, "titles": titles}) == expected
+
+    async def test_says_how_sure_it_is_only_where_something_was_found(self, visit: Visit) -> None:
+        page = (await visit()).page
+        told = """async (given) => {
+          const { surenessOf } = await import("/web/words.js");
+          return given.map(([outcome, score]) => surenessOf(outcome, score));
+        }"""
+        given = [["answered", 0.8], ["answered", 0.79], ["partial", 0.49], ["conflict", 0.6]]
+        nothing = [[outcome, 0.99] for outcome in ("not_found", "chitchat", "refused", "failed")]
+        assert await page.evaluate(told, given) == ["sure", "likely", "check", "check"]
+        assert await page.evaluate(told, nothing) == [None] * 4
 
     async def test_a_waiting_answer_says_that_it_is_not_stored_yet(self, visit: Visit) -> None:
         visitor = await visit()

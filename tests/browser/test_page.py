@@ -147,6 +147,7 @@ class TestPhone:
         visitor = await visit(viewport=PHONE, has_touch=True, is_mobile=True)
         for question in (DECIDED, SEED_QUESTION):
             turn = await visitor.ask(question)
+            await turn.locator(".work > summary").click()
             await turn.locator("summary", has_text="Diễn biến").click()
             assert await visitor.page.evaluate(TOO_WIDE) == []
             assert await visitor.page.evaluate(TOO_SMALL) == []

@@ -113,7 +113,7 @@ class TestMarkdown:
         copied = await page.evaluate("navigator.clipboard.readText()")
         assert copied.split("\r\n") == [*rows, '"x","\'=1+1","một hai"']
         assert await serious_in_any_colours(page) == []
-        await page.set_viewport_size(PHONE)
+        await page.set_viewport_size({"width": PHONE["width"], "height": PHONE["height"]})
         assert await page.evaluate(TOO_WIDE) == []
         await answer.locator("td button.cite").first.click()
         await expect(page.locator("#reader")).to_be_visible()

@@ -39,6 +39,7 @@ class TestPictures:
         visitor = await visit(viewport=WIDE)
         turn = await visitor.begin(SEED_QUESTION)
         await expect(turn.locator('.steps [data-status="in_progress"]')).not_to_have_count(0)
+        await expect(turn.locator(".work .tiers")).to_be_visible()
         await take(visitor.page, folder / "plan.webp")
 
     async def test_of_an_answer(self, visit: Visit, folder: Path) -> None:
@@ -67,9 +68,9 @@ class TestPictures:
     async def test_of_a_trace(self, visit: Visit, folder: Path) -> None:
         visitor = await visit(viewport=WIDE)
         turn = await visitor.ask(SEED_QUESTION)
+        await turn.locator(".work > summary").click()
         await turn.locator("summary", has_text="Diễn biến").click()
         await turn.locator(".gantt").scroll_into_view_if_needed()
-        await visitor.page.evaluate("document.getElementById('turns').scrollTo(0, 1e6)")
         await take(visitor.page, folder / "trace.webp")
 
     @pytest.mark.parametrize(
