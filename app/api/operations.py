@@ -16,7 +16,7 @@ from app.api.schemas import View
 router = APIRouter(tags=["operations"])
 WEB_FOLDER = Path(__file__).parents[1] / "web"
 _FILES = StaticFiles(directory=WEB_FOLDER)
-_PAGES = {"/": "index.html", "/admin": "admin.html", "/docs": "docs.html"}
+_PAGES = {"/": "index.html", "/admin": "admin.html", "/desk": "desk.html", "/docs": "docs.html"}
 """Open to everybody: what a page shows, the API gives to who may see it."""
 
 

@@ -108,7 +108,7 @@ async def approve(task_id: UUID, body: DecisionBody, caller: Caller, services: S
 async def feedback(task_id: UUID, body: FeedbackBody, caller: Caller, services: Services) -> FeedbackView:
     """Thumbs and a correction for an answer of yours, in place of what you said before. The same again changes nothing.
 
-    Nobody else reads it over this interface.
+    A correction of a bad answer is shown, with its question and without a name, to owners of the documents it cited.
     """
     kept = await services.reviews.put_feedback(caller, task_id, body.rating, body.correction.strip())
     return FeedbackView(task_id=task_id, **kept.model_dump())

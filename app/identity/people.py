@@ -21,8 +21,8 @@ from app.storage.people import Looked, Person
 from app.text.language import fold
 
 ROLES = ("reader", "owner", "admin", "auditor")
-"""Roles an administrator may give. ``admin`` looks after documents and people, ``auditor`` sees who there is;
-``reader`` and ``owner`` say what somebody is, and open nothing."""
+"""Roles an administrator may give. ``admin`` looks after documents and people, ``auditor`` sees who there is, ``owner``
+has the desk of the own departments; ``reader`` says what somebody is, and opens nothing."""
 _PLACE: TypeAdapter[str] = TypeAdapter(Annotated[str, StringConstraints(max_length=400, pattern=r"^[^\x00]*$")])
 
 

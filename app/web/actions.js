@@ -61,5 +61,5 @@ function thumbs(taskId, box, told) {
 function correctionForm(onSend, onCancel) {
   const box = el("textarea", { rows: 2, maxlength: 2000, "aria-label": word("correction"), placeholder: word("correction") });
   return el("form", { class: "correction", onsubmit: (event) => { event.preventDefault(); if (box.value.trim()) onSend(box.value.trim()); } },
-    box, el("button", { type: "submit" }, word("send")), el("button", { type: "button", class: "quiet", onclick: onCancel }, word("cancel")));
+    box, el("button", { type: "submit" }, word("send")), el("button", { type: "button", class: "quiet", onclick: onCancel }, word("cancel")), el("small", { class: "fact" }, word("correctionHint")));
 }

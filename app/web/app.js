@@ -75,7 +75,7 @@ async function enter() {
 async function signOut() {
   if (await signOutByCookie()) return;
   session.forget();
-  $("administration").hidden = true;
+  $("administration").hidden = $("desk").hidden = true;
   forgetTitles(); // another person may not read the same
   conversations.clear();
   openNew();
@@ -85,6 +85,7 @@ async function signOut() {
 async function showWho() {
   const { permissions, roles } = await call("GET", "/agents");
   $("administration").hidden = !roles.includes("admin");
+  $("desk").hidden = !roles.includes("admin") && !roles.includes("owner");
   const held = SCOPES.filter((scope) => permissions.includes(scope));
   $("who").textContent = [session.user, held.map((scope) => wordIn("scope", scope)).join(", ")].filter(Boolean).join(" · ");
 }

@@ -19,7 +19,7 @@ export async function weighed(taskId, told, flowAction) {
   try {
     const late = new Promise((resolve) => setTimeout(resolve, PATIENCE_MS, null));
     const found = await Promise.race([call("POST", `/tasks/${taskId}/resolve`, {}), late]);
-    return found === null ? lesser : found.conflicts.map(({ before, ...rest }) => ({ ...rest, ...before }));
+    return found === null ? lesser : found.conflicts.map(({ before, ...rest }) => ({ ...rest, ...before, taskId }));
   } catch {
     return lesser;
   }
@@ -37,7 +37,31 @@ export function conflictCard(conflict, onOpen) {
       sideNode(winner, marks[0], decided ? "holds" : "open", onOpen), sideNode(loser, marks[1], decided ? "gives-way" : "open", onOpen)),
     scoresNode(conflict, marks),
     conflict.rule === "weighted_scoring" ? marginNode(conflict) : null,
-    el("p", { class: "why" }, whyWords(conflict)));
+    el("p", { class: "why" }, whyWords(conflict)),
+    canBeTold(conflict) ? tellingNode(conflict) : null);
+}
+
+// What the weights alone came to is for people to decide: both sides are documents, and say something.
+function canBeTold({ taskId, winner, loser, rule }) {
+  return Boolean(taskId) && rule === "weighted_scoring" && [winner, loser].every((side) => side.kind === "document" && side.document_id && side.claim);
+}
+
+// Puts the conflict on the desk of whoever owns one of the documents.
+function tellingNode({ taskId, winner, loser }) {
+  const told = el("span", { class: "fact", role: "status" }, word("tellHint"));
+  const button = el("button", { type: "button", class: "toggle", onclick: tell }, word("tellOwner"));
+  async function tell() {
+    button.disabled = true;
+    try {
+      await call("POST", `/tasks/${taskId}/conflicts/tell`, { document_id: winner.document_id, other_document_id: loser.document_id });
+      told.textContent = word("toldOwner");
+      button.remove();
+    } catch (error) {
+      button.disabled = false;
+      told.textContent = error.message;
+    }
+  }
+  return el("p", { class: "telling" }, button, " ", told);
 }
 
 function sideNode(side, mark, standing, onOpen) {

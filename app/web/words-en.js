@@ -45,6 +45,7 @@ export const EN = {
   whyRule: { later_version: "Chosen because it is the later version of the same document; the scores do not decide.", validity: "Chosen because the other source is no longer in force; the scores do not decide.", starts_later: "Chosen because the other source is not yet in force; the scores do not decide.", verdict: "Chosen because an administrator decided so; the scores do not decide." },
   whyScores: "Chosen because it scores {margin} higher: {leads}.", whyEven: "Chosen because it scores {margin} higher.",
   whyOpen: "The scores differ by only {margin}, below the threshold of {threshold}: the answer shows both sources and does not choose for you. Ask {departments} which rule is right.", issuers: "those who issued them",
+  tellOwner: "Tell the owner", tellHint: "Sent with your question, without your name.", toldOwner: "The owner of the documents was told.", desk: "Knowledge desk", correctionHint: "Owners of the documents read this with your question, without your name.",
   lead: "{factor} +{points}",
   factor: { domain: "Right department", scope: "Scope", recency: "Recency", relevance: "Relevance" },
   conflictType: { superseded_version: "old and new version", scope: "different scopes", department: "different departments", contradiction: "contradiction", outdated: "one is outdated", none: "complementary" },

@@ -45,6 +45,7 @@ export const VI = {
   whyRule: { later_version: "Được chọn vì là bản mới hơn của cùng một tài liệu; điểm số không quyết định.", validity: "Được chọn vì nguồn kia đã hết hiệu lực; điểm số không quyết định.", starts_later: "Được chọn vì nguồn kia chưa có hiệu lực; điểm số không quyết định.", verdict: "Được chọn vì quản trị viên đã quyết định như vậy; điểm số không quyết định." },
   whyScores: "Được chọn vì tổng điểm cao hơn {margin}: {leads}.", whyEven: "Được chọn vì tổng điểm cao hơn {margin}.",
   whyOpen: "Tổng điểm chỉ chênh {margin}, dưới ngưỡng {threshold}: câu trả lời nêu cả hai nguồn và không chọn thay bạn. Hãy hỏi {departments} để biết quy định nào đúng.", issuers: "bộ phận ban hành",
+  tellOwner: "Báo người phụ trách", tellHint: "Gửi kèm câu hỏi của bạn, không kèm tên.", toldOwner: "Đã báo người phụ trách tài liệu.", desk: "Bàn tri thức", correctionHint: "Người phụ trách tài liệu đọc góp ý này cùng câu hỏi của bạn, không kèm tên.",
   lead: "{factor} +{points}",
   factor: { domain: "Đúng chuyên môn", scope: "Phạm vi", recency: "Độ mới", relevance: "Sát câu hỏi" },
   conflictType: { superseded_version: "bản cũ và bản mới", scope: "khác phạm vi", department: "khác phòng ban", contradiction: "trái nhau", outdated: "một nguồn đã cũ", none: "bổ sung nhau" },

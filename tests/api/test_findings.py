@@ -82,9 +82,9 @@ class TestWorkingTheList:
         self, admin: Client, ids: dict[str, str], client_of: Callable[[str], Client], subtests: pytest.Subtests
     ) -> None:
         one, other = await finding_of(admin, ids), client_of("globex/admin")
-        lan = client_of("acme/lan")
+        hoa = client_of("acme/hoa")
         cases: list[tuple[Client, str, dict[str, Any], int, str]] = [
-            (lan, one, {"act": "dismiss"}, 403, "PERMISSION_DENIED"),
+            (hoa, one, {"act": "dismiss"}, 403, "PERMISSION_DENIED"),
             (other, one, {"act": "dismiss"}, 404, "NOT_FOUND"),
             (admin, str(uuid4()), {"act": "dismiss"}, 404, "NOT_FOUND"),
             (admin, "x", {"act": "dismiss"}, 422, "PAYLOAD_INVALID"),

@@ -39,6 +39,8 @@ PAGES = (
     "/web/admin.js",
     "/web/admin.css",
     "/web/admin-work.css",
+    "/desk",
+    "/web/desk.js",
 )
 
 
@@ -77,6 +79,10 @@ class TestEveryRoute:
             ("put", "/api/v1/tasks/{task_id}/feedback"),
             ("post", "/api/v1/tasks/{task_id}/resolve"),
             ("get", "/api/v1/conflicts"),
+            ("post", "/api/v1/tasks/{task_id}/conflicts/tell"),
+            ("get", "/api/v1/desk/items"),
+            ("patch", "/api/v1/desk/items/{item_id}"),
+            ("post", "/api/v1/desk/items/{item_id}/ask"),
             ("get", "/api/v1/sessions"),
             ("get", "/api/v1/sessions/{session_id}"),
             ("patch", "/api/v1/sessions/{session_id}"),
@@ -153,10 +159,12 @@ class TestEveryRoute:
         self, openapi: dict[str, Any], address: str, client_of: Callable[[str], httpx.AsyncClient], user: str
     ) -> None:
         http, with_ids = client_of(user), [(method, path) for method, path in routes(openapi) if IDS.search(path)]
-        assert len(with_ids) == 20
+        assert len(with_ids) == 21
         for method, path in with_ids:
             body = {"patch": {"scope": "public"}, "put": {"rating": 1}}.get(method)
             body = {"approved": True} if path.endswith("/approve") else body
+            if path.endswith("/tell"):
+                body = dict.fromkeys(("document_id", "other_document_id"), "00000000-0000-4000-8000-000000000000")
             body = {"pinned": True} if (method, path) == ("patch", "/api/v1/sessions/{session_id}") else body
             answer = await http.request(method, address + filled(path), json=body)
             is_admins = "/admin/" in path or ("{document_id}" in path and method in ("patch", "delete"))

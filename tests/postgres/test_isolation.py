@@ -23,7 +23,7 @@ CHECKS = 20_000
 CANCELLED = size(300, 20_000)
 WRITTEN_ONCE = {"audit", "document_originals", "sign_ins"}
 """Tables whose rows nobody may change."""
-KEPT = {"tenants", "audit", "audit_heads", "model_calls", "model_usage", "api_keys"}
+KEPT = {"tenants", "audit", "audit_heads", "model_calls", "model_usage", "api_keys", "desk_items", "desk_tellings"}
 """Tables whose rows the service never removes."""
 _SETTINGS = ("app.tenant_id", "app.user_id", "app.scopes", "app.departments", "app.roles")
 
@@ -70,6 +70,12 @@ def _expected(world: World, table: str, caller: Principal) -> set[str]:
         return {
             row.key for row in world.knowledge["documents"] if caller.is_admin and row.tenant_id == caller.tenant_id
         }
+    if table == "desk_items":
+        return {
+            key for key, tenant_id, departments in world.desk
+            if tenant_id == caller.tenant_id
+            and (caller.is_admin or ("owner" in caller.roles and departments & caller.departments))
+        }  # fmt: skip
     if table == "tenants":
         return {str(caller.tenant_id)}
     if table in ("audit", "audit_heads"):

@@ -41,6 +41,8 @@ class World:
     """(key, tenant, user) by table."""
     findings: list[tuple[KnowledgeRow, KnowledgeRow]] = field(default_factory=list)
     """The two chunks of each; the first one's key is the finding's."""
+    desk: list[tuple[str, UUID, frozenset[str]]] = field(default_factory=list)
+    """(key, tenant, departments) of what waits for owners."""
 
     def know(self, table: str, row: KnowledgeRow) -> None:
         self.knowledge.setdefault(table, []).append(row)
@@ -59,6 +61,7 @@ KEYS = {
     "users": "user_id", "tenants": "tenant_id", "model_calls": "call_id", "model_usage": "subject",
     "attachments": "file_id", "api_keys": "key_id", "handoffs": "task_order", "deep_states": "state",
     "audit_heads": "tenant_id", "sign_ins": "sign_in_id", "connectors": "name", "connector_documents": "source_id",
+    "desk_items": "item_id", "desk_tellings": "task_id",
 }  # fmt: skip
 """An expression that tells the rows of a table apart."""
 
@@ -72,7 +75,7 @@ def principals(rng: random.Random, tenants: Sequence[str], count: int) -> list[P
             f"user-{number}",
             rng.choice(DEPARTMENTS),
             tuple(scope for scope in SCOPES if rng.random() < 0.6),
-            rng.choices(((), ("admin",), ("auditor",)), (80, 10, 10))[0],
+            rng.choices(((), ("admin",), ("auditor",), ("owner",)), (70, 10, 10, 10))[0],
         )
         further = {name for name in DEPARTMENTS if rng.random() < 0.2}
         made.append(one.model_copy(update={"departments": one.departments | further}))
@@ -167,6 +170,13 @@ async def _write_findings(superuser: "asyncpg.Connection[asyncpg.Record]", world
             " values ($1, $2::text::uuid, 1, '{}', '{}')",
             tenant_id, document.key,
         )  # fmt: skip
+    for departments in ({one} for one in DEPARTMENTS):
+        key = await superuser.fetchval(
+            "insert into desk_items (tenant_id, item_id, kind, departments)"
+            " values ($1, gen_random_uuid(), 'unused', $2) returning item_id",
+            tenant_id, list(departments),
+        )  # fmt: skip
+        world.desk.append((str(key), tenant_id, frozenset(departments)))
 
 
 async def _write_personal(superuser: "asyncpg.Connection[asyncpg.Record]", world: World, who: Principal) -> None:
@@ -208,6 +218,12 @@ async def _write_personal(superuser: "asyncpg.Connection[asyncpg.Record]", world
             (session_id,),
         ),
         ("conflicts", "root_task_id, topic) values ($1, $2, $3, $4)", text, (task_id, text)),
+        (
+            "desk_tellings",
+            "task_id, finding_id) select $1, $2, $3, finding_id from document_findings where tenant_id = $1 limit 1",
+            task_id,
+            (task_id,),
+        ),
         ("feedback", "task_id, rating, correction) values ($1, $2, $3, 1, $4)", text, (task_id, text)),
         ("idempotency_keys", "task_id, key, request_hash) values ($1, $2, $3, $4, '')", text, (task_id, text)),
         ("audit", "action, target) values ($1, $2, 'look', $3)", text, (text,)),
