@@ -50,7 +50,7 @@ class SessionView(View):
 
 @router.get("/{session_id}", summary="A conversation with its messages", responses={404: {"model": Problem}})
 async def session(session_id: UUID, caller: Caller, services: Services) -> SessionView:
-    """Messages oldest first, and who speaks while a run goes on."""
+    """Messages oldest first, and who speaks while a run goes on. A question without an answer was stopped, or runs."""
     return view_of(await services.sessions.get(caller, session_id), with_messages=True)
 
 

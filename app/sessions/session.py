@@ -36,7 +36,7 @@ class SessionStore:
         """A session with its messages. Raises `AppError` (404) for unknown and foreign ids alike."""
         async with self._database.principal_scope(principal) as tx:
             found = await sessions.find(tx, session_id)
-            messages = await sessions.history(tx, session_id, _MAX_TURNS)
+            messages = await sessions.history(tx, session_id, _MAX_TURNS, whole=True)
             speaking = await sessions.speaking(tx, session_id)
         if found is None:
             raise _not_found()

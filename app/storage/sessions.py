@@ -53,7 +53,7 @@ select task_id, request ->> 'query' as question, created_at, completed_at,
        case when result #> '{{execution_metadata,as_of}}' is null then plan ->> 'refined_query' end as meaning
 from tasks
 where tenant_id = $1 and user_id = $2 and session_id = $3 and parent_task_id is null and kind = 'chat'
-    and status in ('completed', 'failed')
+    and ($7 or status in ('completed', 'failed'))
     and {may_read("principal", 5, 6)}
 order by created_at desc limit $4
 """
@@ -97,13 +97,13 @@ async def close_turn(
     await tx.driver.execute(_CLOSE, *tx.whose, session_id, status, final_output, active_agent)
 
 
-async def history(tx: Transaction, session_id: UUID, turns: int) -> tuple[Message, ...]:
-    """Questions and answers of the last finished turns, oldest first; empty for an unknown session.
+async def history(tx: Transaction, session_id: UUID, turns: int, *, whole: bool = False) -> tuple[Message, ...]:
+    """Questions and answers of the last finished turns (`whole`: stopped and running ones too), oldest first.
 
     A turn that was answered with wider rights than the caller has now is left out: its answer may quote what may no
     longer be read.
     """
-    rows = await tx.driver.fetch(_HISTORY, *tx.whose, session_id, turns, *tx.rights)
+    rows = await tx.driver.fetch(_HISTORY, *tx.whose, session_id, turns, *tx.rights, whole)
     return tuple(message for row in reversed(rows) for message in _messages(row))
 
 

@@ -4,18 +4,19 @@ import { call } from "./client.js";
 import { announce, el } from "./dom.js";
 import { icon } from "./icons.js";
 import { copyText } from "./markdown.js";
+import { problemWords } from "./problems.js";
 import { word } from "./words.js";
 
 const COPIED_MS = 2000;
 
 // `taskId` is null for a question that has no answer to judge: it was refused before a run began, or stopped;
-// `markdown()` gives the turn's text, or is null.
-export function actionsNode(taskId, { markdown = null, onRetry }) {
+// `markdown()` gives the turn's text, or is null; `onRetry()` asks again, `onEdit()` takes the question into the box.
+export function actionsNode(taskId, { markdown = null, onRetry, onEdit }) {
   const told = el("span", { class: "fact told", role: "status" });
   const box = el("div", { class: "actions" });
   if (taskId !== null) box.append(...thumbs(taskId, box, told));
   if (markdown) box.append(copyButton(markdown, told));
-  box.append(iconButton("retry", "retry", onRetry), told);
+  box.append(iconButton("retry", "retry", onRetry), iconButton("pen", "editQuestion", onEdit), told);
   return box;
 }
 
@@ -51,8 +52,8 @@ function thumbs(taskId, box, told) {
       told.textContent = word(rating === 0 ? "takenBack" : "thanks");
       if (correction) form.remove();
     } catch (error) {
-      told.textContent = error.message;
-      announce(error.message);
+      told.textContent = problemWords(error);
+      announce(problemWords(error));
     }
   }
   return [...buttons.values()];

@@ -1,11 +1,12 @@
 // The page: who is here, which conversation is open, and asking.
 
 import { ApiProblem, ask, call, follow, running, session } from "./client.js";
-import { bodyOf, clearChoices, clearQuestion, setUpComposer, showRunning } from "./composer.js";
+import { bodyOf, clearChoices, clearQuestion, editQuestion, setAgents, setUpComposer, showRunning, tell } from "./composer.js";
 import { Conversations, turnsOf } from "./conversations.js";
 import { signOutByCookie } from "./company.js";
 import { announce, el } from "./dom.js";
 import { plainOf } from "./numbering.js";
+import { problemWords } from "./problems.js";
 import { showSignIn, signInByLink } from "./signin.js";
 import { forgetTitles } from "./titles.js";
 import { PastTurn, Turn } from "./turn.js";
@@ -22,7 +23,7 @@ const conversations = new Conversations({
 function start() {
   setLanguage(currentLanguage());
   setTheme(localStorage.getItem("conclave.theme"));
-  setUpComposer({ onAsk: askQuestion, onStop: stop });
+  setUpComposer({ onAsk: askQuestion, onStop: stop, lastQuestion: () => state.turns.at(-1)?.question });
   relabel();
   $("language").addEventListener("click", changeLanguage);
   $("theme").addEventListener("click", toggleTheme);
@@ -83,9 +84,10 @@ async function signOut() {
 }
 
 async function showWho() {
-  const { permissions, roles } = await call("GET", "/agents");
+  const { agents, permissions, roles } = await call("GET", "/agents");
   $("administration").hidden = !roles.includes("admin");
   $("desk").hidden = !roles.includes("admin") && !roles.includes("owner");
+  setAgents(agents);
   const held = SCOPES.filter((scope) => permissions.includes(scope));
   $("who").textContent = [session.user, held.map((scope) => wordIn("scope", scope)).join(", ")].filter(Boolean).join(" · ");
 }
@@ -117,7 +119,7 @@ async function problem(error) {
     await showSignIn(openRoom, word("expired"));
     return;
   }
-  const told = error instanceof ApiProblem ? error.message : word("offline");
+  const told = problemWords(error);
   announce(told);
   if (!session.token || $("room").hidden) await showSignIn(openRoom, told);
 }
@@ -135,8 +137,10 @@ async function openSession(id, except = null) {
     const told = turnsOf(found.messages ?? []).filter(({ taskId }) => taskId !== except || taskId === null);
     addTurns(told.map(({ question, answer, taskId }) => new PastTurn(question, answer, taskId, handlersFor(question))));
     showSide(false);
-    await state.turns.at(-1)?.unfold();
-    if (state.turns.length) showTurn(state.turns.at(-1));
+    const last = state.turns.at(-1);
+    if (last) showTurn(last);
+    await last?.unfold();
+    if (last && last === state.turns.at(-1)) showTurn(last);
   } catch (error) {
     if (error instanceof ApiProblem && error.status === 404) openNew();
     else await problem(error);
@@ -165,12 +169,14 @@ function addTurns(turns) {
 
 // --- asking -------------------------------------------------------------------------------------------------------
 
-const handlersFor = (question) => ({ onAsk: askQuestion, onRetry: () => askQuestion(question) });
+const handlersFor = (question) => ({ onAsk: askQuestion, onRetry: () => askQuestion(question), onEdit: () => editQuestion(question) });
 
 async function askQuestion(text) {
   const query = text.trim();
   if (!query || state.turn) return;
-  const body = bodyOf(query);
+  const { body, refusal } = bodyOf(query);
+  tell(refusal);
+  if (!body) return;
   if (state.sessionId) body.session_id = state.sessionId;
   clearQuestion();
   await listen(new Turn(query, handlersFor(query)), (onLost) => ask(body, onLost));
@@ -190,7 +196,7 @@ async function listen(turn, events, told = null) {
     }
     announce(turn.text.split("\n").map(plainOf).join("\n"));
   } catch (error) {
-    turn.refused(error instanceof ApiProblem ? error.message : word("offline"));
+    turn.refused(problemWords(error));
     if (error instanceof ApiProblem && error.status === 401) await problem(error);
   } finally {
     end();
@@ -228,7 +234,7 @@ async function stop() {
   try {
     await call("POST", `/tasks/${taskId}/cancel`);
   } catch (error) {
-    announce(error.message);
+    announce(problemWords(error));
   }
 }
 

@@ -2,6 +2,7 @@
 
 import { call } from "./client.js";
 import { announce, el } from "./dom.js";
+import { problemWords } from "./problems.js";
 import { momentWords, word } from "./words.js";
 
 // `attempt` names the plan that is decided about, so that a later one is not decided by mistake.
@@ -12,7 +13,7 @@ export function approvalNode(taskId, { attempt, expires_at: expiresAt }) {
     try {
       await call("POST", `/tasks/${taskId}/approve`, { approved, feedback, attempt });
     } catch (error) {
-      problem.textContent = error.message;
+      problem.textContent = problemWords(error);
     }
   };
   const button = (key, kind, onclick) => el("button", { type: "button", class: kind, onclick }, word(key));

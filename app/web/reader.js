@@ -2,6 +2,7 @@
 
 import { call, download } from "./client.js";
 import { el, link, ownFile } from "./dom.js";
+import { problemWords } from "./problems.js";
 import { marked } from "./quotes.js";
 import { dateWords, departmentWords, word, wordIn } from "./words.js";
 
@@ -24,7 +25,7 @@ export async function openSource(url, quotes, title = "") {
       one.is_cut ? el("p", { class: "fact" }, word("cut")) : null], url, one.title);
     dialog().querySelector("mark")?.scrollIntoView({ block: "center" });
   } catch (error) {
-    if (isWanted()) show(el("p", { class: "error", role: "alert" }, error.status === 404 ? word("unreadable") : error.message), url);
+    if (isWanted()) show(el("p", { class: "error", role: "alert" }, error.status === 404 ? word("unreadable") : problemWords(error)), url);
   }
 }
 
@@ -42,7 +43,7 @@ function originalNode(url) {
   const path = ownFile(url.split("#")[0]);
   if (path === null) return link(url, word("originalAddress"), { class: "fact" });
   const problem = el("span", { class: "error", role: "alert" });
-  const keep = () => download(path).catch((error) => { problem.textContent = error.message; });
+  const keep = () => download(path).catch((error) => { problem.textContent = problemWords(error); });
   return [el("button", { type: "button", class: "source fact", onclick: keep }, word("originalFile")), " ", problem];
 }
 

@@ -3,8 +3,10 @@
 import { ApiProblem, call, session } from "./client.js";
 import { companyButtons, refusal, signInByCookie } from "./company.js";
 import { el } from "./dom.js";
+import { problemWords } from "./problems.js";
 import { departmentWords, word, wordIn } from "./words.js";
 
+let notIn = ""; // why a sign-in link did not let in
 const $ = (id) => document.getElementById(id);
 
 // Show the sign-in page; `onEntered()` is called with a token kept.
@@ -13,7 +15,8 @@ export async function showSignIn(onEntered, message = "") {
   $("sign-out").hidden = true;
   $("who").textContent = "";
   $("sign-in").hidden = false;
-  $("sign-in-error").textContent = message || refusal();
+  $("sign-in-error").textContent = message || notIn || refusal();
+  notIn = "";
   $("token-form").onsubmit = (event) => {
     event.preventDefault();
     session.keep($("token").value.trim(), "");
@@ -52,7 +55,9 @@ async function signInAs(user) {
     session.keep((await call("POST", "/auth/dev", { user }, withKey())).token, user);
     return true;
   } catch (error) {
-    $("sign-in-error").textContent = error.message;
+    const isUnknown = error.status === 404 && session.key !== ""; // without a key nobody is offered, which is told below
+    notIn = isUnknown ? word("noSuchUser", { user }) : error.status === 404 ? "" : problemWords(error);
+    $("sign-in-error").textContent = notIn;
     return false;
   }
 }

@@ -9,6 +9,7 @@ import { canBeRead, degradedNode, durabilityNode, evidenceNode, partialNode, ver
 import { asMarkdown } from "./markdown.js";
 import { PlanCard } from "./plan.js";
 import { numbered, plainOf } from "./numbering.js";
+import { problemWords, refusalWords } from "./problems.js";
 import { GrowingProse, prose, sentencesOf } from "./prose.js";
 import { openSource } from "./reader.js";
 import { titlesOf } from "./titles.js";
@@ -16,9 +17,9 @@ import { traceNode } from "./trace.js";
 import { currentLanguage, stopWords, word } from "./words.js";
 
 export class Turn {
-  // `onAsk(text)` asks a follow-up; `onRetry()` asks this question again.
-  constructor(question, { onAsk, onRetry }) {
-    Object.assign(this, { question, onAsk, onRetry, events: [], taskId: null });
+  // `onAsk(text)` asks a follow-up; `acts`: `onRetry()` asks this question again, `onEdit()` takes it into the question box.
+  constructor(question, { onAsk, ...acts }) {
+    Object.assign(this, { question, onAsk, acts, events: [], taskId: null });
     this.node = el("article", { class: "turn" });
     this.open();
   }
@@ -127,7 +128,7 @@ export class Turn {
       this.work.node,
       ...conflicts.map((conflict) => conflictCard(conflict, (url, title, quote) => openSource(url, [quote].filter(Boolean), title))),
       evidenceNode(answer.evidence, titles, open),
-      actionsNode(this.taskId, { markdown, onRetry: this.onRetry }),
+      actionsNode(this.taskId, { markdown, ...this.acts }),
       this.followUpsNode(answer.follow_up_questions),
       answer.reasoning ? detailsNode(word("reasons"), el("p", {}, answer.reasoning)) : null,
       degradedNode(answer));
@@ -136,20 +137,20 @@ export class Turn {
   on_task_failed({ answer }) {
     this.close("failed", undefined, traceNode(answer.flow_action));
     this.say(answer.fallback_answer || word("failed"));
-    this.show(verdictNode("failed", answer), durabilityNode(answer), el("p", { class: "error" }, `${answer.error_message} (${answer.error_code})`),
+    this.show(verdictNode("failed", answer), durabilityNode(answer), el("p", { class: "error" }, `${refusalWords(answer.error_code, answer.error_message)} (${answer.error_code})`),
       this.work.node,
-      actionsNode(this.taskId, { onRetry: this.onRetry }), partialNode(answer.partial_results));
+      actionsNode(this.taskId, this.acts), partialNode(answer.partial_results));
   }
 
   on_task_cancelled({ reason }) {
     this.close("cancelled");
-    this.show(verdictNode("cancelled", null), el("p", { class: "stopped" }, stopWords(reason)), this.work.node, actionsNode(null, { onRetry: this.onRetry }));
+    this.show(verdictNode("cancelled", null), el("p", { class: "stopped" }, stopWords(reason)), this.work.node, actionsNode(null, this.acts));
   }
 
   refused(message) {
     this.close("refused");
     this.work.node.remove(); // nothing was done
-    this.show(el("p", { class: "error", role: "alert" }, message), actionsNode(null, { onRetry: this.onRetry }));
+    this.show(el("p", { class: "error", role: "alert" }, message), actionsNode(null, this.acts));
   }
 
   close(outcome, milliseconds, trace) {
@@ -191,20 +192,30 @@ export class PastTurn extends Turn {
 
   fold() {
     const more = el("button", { type: "button", class: "quiet more", onclick: () => this.unfold() }, word("details"));
-    this.answer = el("div", { class: "answer" }, prose(this.said ?? "…"));
+    this.answer = el("div", { class: "answer" }, this.said === null ? el("p", { class: "fact" }, word("noAnswer")) : prose(this.said));
     this.node.replaceChildren(el("h2", { class: "asked" }, this.question), this.answer, this.taskId ? more : "");
   }
 
+  // One that was answered is drawn at once; one that was not may still be running, and is followed.
   async unfold() {
     const events = [];
     try {
-      for await (const event of follow(this.taskId, () => {})) events.push(event);
+      for await (const event of follow(this.taskId, () => {})) {
+        events.push(event);
+        if (this.said === null) await this.draw([event], events.length === 1);
+      }
     } catch (error) {
-      announce(error.message);
+      announce(problemWords(error));
       return;
     }
-    this.node.classList.remove("past");
-    this.begin();
+    if (this.said !== null) await this.draw(events, true);
+  }
+
+  async draw(events, isFirst) {
+    if (isFirst) {
+      this.node.classList.remove("past");
+      this.begin();
+    }
     for (const event of events) await this.take(event);
   }
 

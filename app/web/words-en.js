@@ -32,6 +32,12 @@ export const EN = {
   followUps: "Ask next", good: "Good answer", bad: "Not right", copy: "Copy as Markdown", copied: "Copied", retry: "Ask again",
   correction: "What is the right answer?", send: "Send", cancel: "Cancel", thanks: "Thank you, it was noted.", takenBack: "Taken back.",
   details: "Show evidence and what happened",
+  editQuestion: "Edit the question", noAnswer: "There is no answer: the question was stopped, or still runs.", whoAnswers: "Who answers", anyAgent: "Any department",
+  tooLong: "The question has {number} characters; {most} is the most. Shorten it, or attach it as a file.", pastedName: "Pasted text",
+  pastedAsFile: "The pasted text ({number} characters) would make the question longer than {most}, so it was attached as a file; nothing is lost.",
+  stillReading: "A file is still being read. Send the question when that is done.",
+  tooManyFiles: "At most {most} files go with a question; the others were not attached.",
+  noSuchAgent: "There is no {agent}. You may ask: {agents}.", noSuchUser: "There is no demo user “{user}”. Choose one below, or paste an access token.",
   table: "Table", code: "Code", copyTable: "Copy the table (CSV)", copyCode: "Copy the code",
 
   reading: "Document", close: "Close", readingOpens: "Opening the document…", unreadable: "This document cannot be opened: it was removed, or you may not read it any more.",

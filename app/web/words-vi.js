@@ -32,6 +32,12 @@ export const VI = {
   followUps: "Hỏi tiếp", good: "Câu trả lời tốt", bad: "Câu trả lời chưa đúng", copy: "Chép dạng Markdown", copied: "Đã chép", retry: "Hỏi lại",
   correction: "Câu trả lời đúng là gì?", send: "Gửi", cancel: "Bỏ", thanks: "Cảm ơn, góp ý đã được ghi lại.", takenBack: "Đã rút lại đánh giá.",
   details: "Xem bằng chứng và diễn biến",
+  editQuestion: "Sửa câu hỏi", noAnswer: "Chưa có câu trả lời: câu hỏi đã bị dừng hoặc còn đang chạy.", whoAnswers: "Ai trả lời", anyAgent: "Mọi phòng ban",
+  tooLong: "Câu hỏi có {number} ký tự; dài nhất là {most}. Hãy rút gọn, hoặc đính kèm thành tệp.", pastedName: "Văn bản đã dán",
+  pastedAsFile: "Văn bản vừa dán ({number} ký tự) làm câu hỏi dài quá {most} ký tự nên được đính kèm thành tệp, không mất chữ nào.",
+  stillReading: "Tệp còn đang được đọc. Hãy gửi câu hỏi khi đọc xong.",
+  tooManyFiles: "Một câu hỏi có thể kèm nhiều nhất {most} tệp; những tệp còn lại chưa được đính kèm.",
+  noSuchAgent: "Không có {agent}. Có thể hỏi: {agents}.", noSuchUser: "Không có người dùng mẫu “{user}”. Hãy chọn một người bên dưới, hoặc dán mã truy cập.",
   table: "Bảng", code: "Mã", copyTable: "Chép bảng (CSV)", copyCode: "Chép mã",
 
   reading: "Tài liệu", close: "Đóng", readingOpens: "Đang mở tài liệu…", unreadable: "Không mở được tài liệu này: nó đã bị gỡ hoặc bạn không còn quyền đọc.",

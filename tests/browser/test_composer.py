@@ -1,6 +1,7 @@
 """What goes with a question, and what is said about its answer."""
 
 import inspect
+import re
 from collections.abc import Awaitable, Callable
 
 from playwright.async_api import expect
@@ -14,6 +15,16 @@ from tests.browser.visitor import Visitor
 
 Visit = Callable[..., Awaitable[Visitor]]
 EXPENSES = "Hạng mục,Chi phí\nKhách sạn,1200000\nTaxi,300000\n".encode()
+
+
+PASTE = """(text) => {
+  const data = new DataTransfer();
+  data.setData("text/plain", text);
+  const options = { clipboardData: data, bubbles: true, cancelable: true };
+  document.getElementById("question").dispatchEvent(new ClipboardEvent("paste", options));
+}"""
+KEY = """(options) => document.getElementById("question").dispatchEvent(
+  new KeyboardEvent("keydown", { bubbles: true, cancelable: true, ...options }))"""
 
 
 class TestAttaching:
@@ -30,9 +41,56 @@ class TestAttaching:
         visitor = await visit()
         file = {"name": "x.pdf", "mimeType": "application/pdf", "buffer": b"%PDF-1.7 and no more"}
         await visitor.page.set_input_files("#file", file)  # type: ignore[arg-type]
-        await expect(visitor.page.locator("#files .error")).to_be_visible()
+        await expect(visitor.page.locator("#files .error")).to_contain_text("Không đọc được tệp này")
         await visitor.page.locator("#files .icon").click()
         await expect(visitor.page.locator("#files li")).to_have_count(0)
+
+
+class TestQuestionBox:
+    async def test_sends_what_is_too_long_as_a_file_or_says_so(self, visit: Visit) -> None:
+        visitor = await visit()
+        page, told = visitor.page, visitor.page.locator("#ask-told")
+        await page.evaluate(PASTE, "Điều 1. Giờ làm việc bắt đầu lúc 8 giờ.\n" * 120)
+        await expect(told).to_contain_text("(4.800 ký tự)")
+        await expect(page.locator("#files .name")).to_have_text("Văn bản đã dán.txt")
+        assert await page.input_value("#question") == ""
+        await page.evaluate(PASTE, "ngắn")
+        await expect(page.locator("#files li")).to_have_count(1)
+        await page.fill("#question", "🙂" * 4000)
+        await expect(told).to_have_text("")
+        await page.fill("#question", "x" * 4001)
+        await page.press("#question", "Enter")
+        await expect(told).to_contain_text("4.001 ký tự; dài nhất là 4.000")
+        assert len(await page.input_value("#question")) == 4001
+        await expect(page.locator(".turn")).to_have_count(0)
+
+    async def test_names_who_is_to_answer_and_takes_a_question_back(self, visit: Visit) -> None:
+        visitor = await visit()
+        page = visitor.page
+        await page.fill("#question", f"@nobody {LATE}")
+        await page.press("#question", "Enter")
+        await expect(page.locator("#ask-told")).to_contain_text("Không có @nobody. Có thể hỏi: @hr, @it, @general")
+        turn = await visitor.ask(f"@it {LATE}")
+        await expect(turn.locator(".badge")).to_have_text("Không tìm thấy")
+        await expect(turn.locator(".confidence")).to_have_count(0)
+        await page.keyboard.press("ArrowUp")
+        await expect(page.locator("#question")).to_have_value(f"@it {LATE}")
+        await page.fill("#question", "")
+        await turn.get_by_label("Sửa câu hỏi").click()
+        await expect(page.locator("#question")).to_have_value(f"@it {LATE}")
+        await page.select_option("#agent", "hr")
+        async with page.expect_request("**/chat/stream") as asked:
+            await visitor.ask(LATE)
+        assert '"agents":{"hr":{}}' in ((await asked.value).post_data or "")
+        await expect(visitor.turn.locator(".work .line")).to_have_text(re.compile("^HR · "))
+
+    async def test_leaves_keys_to_an_input_method(self, visit: Visit) -> None:
+        page = (await visit()).page
+        await page.fill("#question", "tiê")
+        await page.evaluate(KEY, {"key": "Enter", "isComposing": True})
+        await page.evaluate(KEY, {"key": "Enter", "keyCode": 229})
+        await expect(page.locator(".turn")).to_have_count(0)
+        await expect(page.locator("#question")).to_have_value("tiê")
 
 
 class TestAsOf:

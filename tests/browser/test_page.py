@@ -73,6 +73,10 @@ class TestSigningIn:
         await expect(page.locator("#demo-users")).to_contain_text("Hãy mở một đường dẫn đăng nhập")
         assert await page.locator(".person").count() == 0 and await page.locator("#question").is_hidden()
 
+    async def test_a_link_of_nobody_says_so(self, open_page: Callable[..., Awaitable[Page]], key: str) -> None:
+        page = await open_page(f"/?as=acme/nobody&key={key}", ".person")
+        await expect(page.locator("#sign-in-error")).to_contain_text("Không có người dùng mẫu “acme/nobody”")
+
     async def test_the_key_of_a_link_does_not_stay_in_the_address(self, visit: Visit, key: str) -> None:
         page = (await visit()).page
         assert key not in page.url and key not in await page.evaluate("JSON.stringify(localStorage)")

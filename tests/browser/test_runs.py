@@ -24,11 +24,16 @@ class TestStopping:
         await expect(turn.locator('.steps [data-status="in_progress"]')).to_have_count(0)
         await expect(turn.locator(".lanes .told").first).to_have_text("đã dừng")
         await expect(turn.get_by_label("Câu trả lời tốt")).to_have_count(0)
+        await visitor.page.reload()
+        await expect(turn.locator(".asked")).to_have_text(SEED_QUESTION)
+        await expect(turn.locator(".stopped")).to_have_text("Đã dừng theo yêu cầu của bạn.")
         gate.open()
         await turn.get_by_label("Hỏi lại").click()
         await expect(visitor.page.locator(".turn")).to_have_count(2)
         await visitor.ended()
         await expect(visitor.turn.locator(".badge")).to_have_text("Đã trả lời")
+        await visitor.page.reload()
+        await expect(visitor.page.locator(".turn .answer").first).to_contain_text("câu hỏi đã bị dừng")
 
 
 class TestReloading:

@@ -42,9 +42,15 @@ class TestHistory:
             ("user", "q2"), ("assistant", "a2"), ("user", "q3"), ("assistant", "a3"),
         ]  # fmt: skip
 
-    async def test_leaves_out_the_turn_that_is_going_on(self, rooms: Rooms) -> None:
+    async def test_leaves_out_the_turn_that_is_going_on_which_its_owner_sees(
+        self, rooms: Rooms, store: SessionStore
+    ) -> None:
         task = await rooms.register(query="now")
         assert await history(rooms, LAN, task.session_id) == ()
+        shown = (await store.get(LAN, task.session_id)).messages
+        assert [(message.role, message.content) for message in shown] == [("user", "now")]
+        narrowed = LAN.narrowed(scopes=("public", "internal"), department="hr")
+        assert (await store.get(narrowed, task.session_id)).messages == ()
 
     async def test_leaves_out_what_was_answered_with_wider_rights(self, rooms: Rooms, store: SessionStore) -> None:
         run = await rooms.begin()
