@@ -45,7 +45,7 @@ from tests.samples import SEED, WHOLE, drawn, size
 from tests.warm import warm
 
 pytestmark = pytest.mark.timeout(3600 if WHOLE else 120)
-RUNS = size(5, 8)
+RUNS = size(4, 8)
 HANDS = 10
 """How many times so many documents are dealt."""
 LEAST_EXPOSED = 0.75

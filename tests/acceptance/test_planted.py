@@ -10,6 +10,7 @@ from app.settings import Settings
 from tests.acceptance.asking import ask
 from tests.acceptance.poison_texts import ORDERS
 from tests.acceptance.poisoned import Poisoned, deck, write_seed
+from tests.samples import drawn
 from tests.warm import warm
 
 pytestmark = pytest.mark.timeout(300)
@@ -95,7 +96,7 @@ async def test_an_order_about_the_subject_is_never_quoted(house: Services, docum
 
 async def test_nothing_taken_out_of_any_class_is_told(house: Services) -> None:
     shown = await noted(house)
-    for document in (one for one in CLASSES if shown[one.name]):
+    for document in drawn((one for one in CLASSES if shown[one.name]), 10):
         told = await ask(house, "acme/an", document.question)
         sentences = [one for one in shown[document.name].split("\n") if len(one) > len(document.mark) + 10]
         assert not [one for one in sentences if one in told.text], document.kind

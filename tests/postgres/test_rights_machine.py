@@ -281,7 +281,7 @@ class TestRights:
             run_state_machine_as_test(
                 Machine,
                 settings=settings(
-                    max_examples=size(6, 24), stateful_step_count=size(10, 15), deadline=None, print_blob=True,
+                    max_examples=size(4, 24), stateful_step_count=size(10, 15), deadline=None, print_blob=True,
                     # Shrinking would take minutes: what failed first is told at once.
                     phases=(Phase.explicit, Phase.reuse, Phase.generate), suppress_health_check=list(HealthCheck),
                 ),
