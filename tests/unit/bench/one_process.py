@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 from app.embedding.onnx import OnnxEmbedder
 from app.storage import embedded
 from app.storage.migrate import upgrade
+from tests.quick import KEPT
 from tests.vectors import remember_vectors
-from tests.warm import KEPT
 
 APART = "conclave-outage-"
 """The data folder of the bench that stops its server."""
