@@ -150,7 +150,7 @@ class TestOneRun:
         assert called(told) == ["search_tool", "hostile.echo"]
         assert [asked.path for asked in site.asked] == ["/search"]
 
-    async def test_a_question_with_one_page_takes_eight_calls_of_the_model(
+    async def test_a_question_with_one_page_takes_six_calls_of_the_model(
         self, small_services: Services, model: ModelServer, site: Site, tmp_path: Path
     ) -> None:
         model.forget()
@@ -163,9 +163,8 @@ class TestOneRun:
             told = await ask(small_services, "acme/lan", f"What does {base}/parking say about garage B?", mode="deep")
         assert told.answer["outcome"] == "answered"
         assert [deep_stage_of(asked) for asked in model.requests] == [
-            "deep_plan", "deep_review", "deep_research", "deep_research", "deep_review", "deep_solve", "deep_review",
-            "deep_tell",
-        ]  # fmt: skip
+            "deep_plan", "deep_research", "deep_research", "deep_solve", "deep_review", "deep_tell"
+        ]
 
     async def test_only_what_agents_offer_is_offered(
         self, small_services: Services, model: ModelServer, site: Site, tmp_path: Path

@@ -58,6 +58,8 @@ class TestWholeRun:
         rejected: set[str] = set()
 
         def strict(asked: Call) -> Reply:
+            if deep_stage_of(asked) == "deep_plan":
+                return Reply.json({"research": ["Mức trừ", "Số lần"], "logic": ["Nhân"], "answer_format": ""})
             if deep_stage_of(asked) != "deep_review":
                 return deep_model(asked)
             told = asked.messages[-1][1]
@@ -80,6 +82,18 @@ class TestWholeRun:
         assert account.doings.downgrades == []
         assert {deep_stage_of(asked) for asked in server.requests} == set(DEEP_STAGES)
         assert {spent.purpose for spent in account.doings.calls} == set(DEEP_STAGES)
+
+    async def test_of_a_plan_with_one_search_the_answer_alone_is_judged_unless_nothing_was_found(
+        self, server: ModelServer, mind: ModelDeepReasoner
+    ) -> None:
+        nothing = calls.RESEARCH.model_copy(update={"found": False, "findings": ()})
+        with paid():
+            for work in ({"of": "planner"}, {"of": "researcher", "research": calls.RESEARCH}):
+                said = await mind.criticise(calls.critique_request(working=None, earlier=(), **work))
+                assert said.approved and not server.requests
+            await mind.criticise(calls.critique_request(of="researcher", research=nothing, working=None, earlier=()))
+            await mind.criticise(calls.critique_request())
+        assert [deep_stage_of(asked) for asked in server.requests] == ["deep_review"] * 2
 
     async def test_feedback_reaches_who_was_sent_back(self, server: ModelServer, mind: ModelDeepReasoner) -> None:
         with paid():
