@@ -92,7 +92,7 @@ def install_problem_handlers(app: FastAPI) -> None:
     """Answer every error of the application with a problem; `RequestMiddleware` catches unknown errors."""
     app.add_exception_handler(AppError, _on_app_error)
     app.add_exception_handler(RequestValidationError, _on_invalid)
-    app.add_exception_handler(HTTPException, _on_http_exception)
+    app.add_exception_handler(HTTPException, answer_http_exception)
 
 
 async def _on_app_error(_request: Request, error: Exception) -> Response:
@@ -107,7 +107,8 @@ async def _on_invalid(_request: Request, error: Exception) -> Response:
     return problem(ErrorCode.PAYLOAD_INVALID, describe_validation(error.errors()), 422)
 
 
-async def _on_http_exception(_request: Request, error: Exception) -> Response:
+async def answer_http_exception(_request: Request, error: Exception) -> Response:
+    """The problem of what the framework refuses."""
     assert isinstance(error, HTTPException)
     code = _CODES_BY_STATUS.get(error.status_code, ErrorCode.INTERNAL)
     if code is ErrorCode.PAYLOAD_INVALID:

@@ -44,14 +44,9 @@ from app.api import (
     users,
 )
 from app.api.auth import Claims
-from app.api.middleware import (
-    API_ROOT,
-    AuthenticationMiddleware,
-    BodyLimitMiddleware,
-    RequestMiddleware,
-    lies_below,
-)
-from app.api.problem import install_problem_handlers, problem_of
+from app.api.middleware import API_ROOT, AuthenticationMiddleware, BodyLimitMiddleware, RequestMiddleware, lies_below
+from app.api.missing import install_error_handlers
+from app.api.problem import problem_of
 from app.client.local import ADDRESS_FILE, AS_HEADER, WHO_PATH
 from app.errors import AppError
 from app.faces.face import Face, RefusalMiddleware, load_faces
@@ -136,7 +131,7 @@ def create_app(
     )
     if services is not None:
         app.state.services = services.rooms
-    install_problem_handlers(app)
+    install_error_handlers(app)
     app.include_router(operations.router)
     app.include_router(metrics.router)
     app.router.routes.extend(operations.PAGES)

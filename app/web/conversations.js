@@ -75,7 +75,8 @@ export class Conversations {
       this.actNode(item, "pin", item.pinned ? "unpin" : "pin", { pinned: !item.pinned }),
       this.buttonNode(item, "pen", "rename", () => this.rename(item, node)),
       this.actNode(item, "box", item.archived ? "unarchive" : "archive", { archived: !item.archived }),
-      this.buttonNode(item, "bin", "remove", () => this.remove(item)));
+      this.buttonNode(item, "bin", "remove", () => this.remove(item)),
+      this.exportNode(item, "md", "Markdown"), this.exportNode(item, "json", "JSON"));
     const opener = this.buttonNode(item, "dots", "sessionActs", () => {
       acts.hidden = !acts.hidden;
       opener.setAttribute("aria-expanded", String(!acts.hidden));
@@ -91,6 +92,20 @@ export class Conversations {
 
   buttonNode(item, sign, name, onclick) {
     return el("button", { type: "button", class: "icon small", "aria-label": `${word(name)}: ${item.title}`, title: word(name), onclick }, icon(sign));
+  }
+
+  exportNode(item, kind, name) {
+    const told = word("exportAs", { kind: name });
+    const keep = async () => {
+      try {
+        const { exportConversation } = await import("./export.js"); // few need it
+        await exportConversation(item.session_id, kind);
+        announce(told);
+      } catch (error) {
+        await this.onProblem(error);
+      }
+    };
+    return el("button", { type: "button", class: "quiet kind", "aria-label": `${told}: ${item.title}`, title: told, onclick: keep }, icon("save"), name);
   }
 
   actNode(item, sign, name, change) {
@@ -135,11 +150,11 @@ export class Conversations {
   }
 }
 
-// [{question, answer, taskId}] of a conversation's messages, oldest first; `answer` is null while there is none.
+// [{question, asked, answer, taskId}] of a conversation's messages, oldest first; `answer` is null while there is none.
 export function turnsOf(messages) {
   const turns = [];
   for (const message of messages) {
-    if (message.role === "user") turns.push({ question: message.content, answer: null, taskId: message.task_id ?? null });
+    if (message.role === "user") turns.push({ question: message.content, asked: message.timestamp, answer: null, taskId: message.task_id ?? null });
     else if (turns.length) turns[turns.length - 1].answer = message.content;
   }
   return turns;

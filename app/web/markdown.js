@@ -7,7 +7,7 @@ import { dateWords, figure, percent, surenessOf, word, wordIn } from "./words.js
 export function asMarkdown(question, answer, conflicts, titles) {
   const parts = [`> ${question.replaceAll("\n", "\n> ")}`, answer.answer];
   const sureness = surenessOf(answer.outcome, answer.confidence_score);
-  parts.push(`**${wordIn("outcome", answer.outcome)}**${sureness ? ` · ${wordIn("sureness", sureness)} (${percent(answer.confidence_score)})` : ""}`);
+  if (answer.outcome) parts.push(`**${wordIn("outcome", answer.outcome)}**${sureness ? ` · ${wordIn("sureness", sureness)} (${percent(answer.confidence_score)})` : ""}`);
   if (conflicts.length) parts.push(`### ${word("conflictHeading")}`, conflicts.map(conflictText).join("\n"));
   if (answer.evidence?.length) parts.push(`### ${word("evidence")}`, answer.evidence.map((item, index) => evidenceText(item, index + 1, nameOf(item.url, titles))).join("\n"));
   return `${parts.join("\n\n")}\n`;

@@ -32,6 +32,7 @@ export const EN = {
   followUps: "Ask next", good: "Good answer", bad: "Not right", copy: "Copy as Markdown", copied: "Copied", retry: "Ask again",
   correction: "What is the right answer?", send: "Send", cancel: "Cancel", thanks: "Thank you, it was noted.", takenBack: "Taken back.",
   details: "Show evidence and what happened",
+  exportAs: "Download as {kind}", exportCut: "(The last {most} questions only.)",
   editQuestion: "Edit the question", noAnswer: "There is no answer: the question was stopped, or still runs.", whoAnswers: "Who answers", anyAgent: "Any department",
   tooLong: "The question has {number} characters; {most} is the most. Shorten it, or attach it as a file.", pastedName: "Pasted text",
   pastedAsFile: "The pasted text ({number} characters) would make the question longer than {most}, so it was attached as a file; nothing is lost.",

@@ -32,6 +32,7 @@ export const VI = {
   followUps: "Hỏi tiếp", good: "Câu trả lời tốt", bad: "Câu trả lời chưa đúng", copy: "Chép dạng Markdown", copied: "Đã chép", retry: "Hỏi lại",
   correction: "Câu trả lời đúng là gì?", send: "Gửi", cancel: "Bỏ", thanks: "Cảm ơn, góp ý đã được ghi lại.", takenBack: "Đã rút lại đánh giá.",
   details: "Xem bằng chứng và diễn biến",
+  exportAs: "Tải về dạng {kind}", exportCut: "(Chỉ {most} lượt hỏi cuối.)",
   editQuestion: "Sửa câu hỏi", noAnswer: "Chưa có câu trả lời: câu hỏi đã bị dừng hoặc còn đang chạy.", whoAnswers: "Ai trả lời", anyAgent: "Mọi phòng ban",
   tooLong: "Câu hỏi có {number} ký tự; dài nhất là {most}. Hãy rút gọn, hoặc đính kèm thành tệp.", pastedName: "Văn bản đã dán",
   pastedAsFile: "Văn bản vừa dán ({number} ký tự) làm câu hỏi dài quá {most} ký tự nên được đính kèm thành tệp, không mất chữ nào.",

@@ -186,6 +186,21 @@ class TestEveryRoute:
             assert answer.headers["content-type"] == own
             assert answer.headers["allow"]
 
+    async def test_shows_browsers_a_page_where_nothing_is_and_clients_a_problem(
+        self, address: str, nobody: httpx.AsyncClient
+    ) -> None:
+        browser = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+        for path in ("/nowhere", "/web/nothing.js", "/admin/x"):
+            page = await nobody.get(address + path, headers=browser)
+            assert page.status_code == 404 and page.headers["content-type"].startswith("text/html")
+            assert "Không có trang nào" in page.text and "There is no page" in page.text
+            assert "script-src 'self'" in page.headers["content-security-policy"]
+        headers: tuple[tuple[str, dict[str, str]], ...] = (("GET", {}), ("GET", {"Accept": "*/*"}), ("POST", browser))
+        for method, sent in headers:
+            answer = await nobody.request(method, f"{address}/nowhere", headers=sent)
+            assert (answer.status_code, answer.json()["code"]) == (404, "NOT_FOUND")
+            assert answer.headers["content-type"] == "application/problem+json"
+
     async def test_names_its_request(self, address: str, nobody: httpx.AsyncClient) -> None:
         given = await nobody.get(f"{address}/live", headers={"X-Request-ID": "abc-12345678"})
         assert given.headers["x-request-id"] == "abc-12345678"

@@ -1,5 +1,6 @@
 """Conversations in the side bar: found, renamed, pinned, put away; those of programs under a heading of their own."""
 
+import json
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -103,6 +104,26 @@ class TestHistory:
         assert await serious_in_any_colours(page) == []
         await row.locator(".session").click()
         await expect(page.locator(".turn .asked")).to_have_text("Chương trình hỏi về mật khẩu?")
+
+    async def test_is_kept_as_a_file(self, visit: Visit) -> None:
+        page = (visitor := await visit(user="acme/hoa")).page
+        await visitor.ask(LATE)
+        row = await opened(page, LATE)
+        for kind, button in (("md", "Markdown"), ("json", "JSON")):
+            async with page.expect_download() as coming:
+                await row.get_by_label(f"Tải về dạng {button}: {LATE}").click()
+            file = await coming.value
+            text = Path(await file.path()).read_text("utf-8")
+            assert file.suggested_filename == f"Đi muộn lần thứ 5 trong tháng bị xử lý thế nào.{kind}"
+            if kind == "md":
+                assert text.startswith(f"# {LATE}\n\n*") and f"> {LATE}\n\n" in text
+            else:
+                (turn,) = json.loads(text)["turns"]
+                assert turn["question"] == LATE and turn["answer"] and turn["outcome"]
+        await page.emulate_media(media="print")
+        await expect(page.locator("#side, #ask, .top, .actions, .work").filter(visible=True)).to_have_count(0)
+        await expect(visitor.turn.locator(".answer")).to_be_visible()
+        await page.emulate_media(media="screen")
 
     async def test_fits_a_phone_and_is_reached_by_keys(self, visit: Visit) -> None:
         page = (visitor := await visit(viewport=PHONE, has_touch=True, is_mobile=True)).page
