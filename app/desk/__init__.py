@@ -1,5 +1,7 @@
 """The knowledge desk: what waits for whoever owns a department, and what they do about it."""
 
+import asyncio
+import logging
 from collections import Counter
 from collections.abc import Callable
 from datetime import date, tzinfo
@@ -25,6 +27,7 @@ from app.storage.tenants import own_day, user
 from app.text.dates import today_in
 from app.text.language import words
 
+_log = logging.getLogger(__name__)
 OWNER = "owner"
 """The role that looks after the own departments, at the desk and nowhere else."""
 Act = Literal["assign", "dismiss", "done", "reopen"]
@@ -33,7 +36,7 @@ _NAMED = {"assign": "assigned", "dismiss": "dismissed", "done": "done", "reopen"
 """What the audit calls an act."""
 _PASSAGES = 1_000
 """Of a document, from its beginning; what stands behind them cannot be told of."""
-_COMPARED_AT_ONCE = 20
+_COMPARED_AT_ONCE, _PATIENCE_SECONDS = 100, 2
 _PLACE: TypeAdapter[tuple[Moment, UUID]] = TypeAdapter(tuple[Moment, UUID])
 
 
@@ -56,18 +59,18 @@ class Desk:
         self, database: Database, health: Health, agents: Agents, *, today: Callable[[tzinfo], date] = today_in
     ):
         self._database, self._health, self._agents, self._today = database, health, agents, today
+        self._comparing: dict[UUID, asyncio.Task[int]] = {}
 
     async def page(self, caller: Principal, wanted: Wanted, cursor: str | None, limit: int) -> DeskPage:
-        """What the caller may read and owns, newest first. For an administrator, documents that nobody compared yet are
-        compared first, some at a time. Raises `AppError`: 403, and 422 for a foreign cursor."""
+        """What the caller may read and owns, newest first. An administrator's look has documents compared that nobody
+        compared yet, and does not wait for all of them. Raises `AppError`: 403, and 422 for a foreign cursor."""
         demand_keeper(caller)
         behind = read_cursor(_PLACE, cursor)
         if caller.is_admin and behind is None:
-            await self._health.catch_up(caller, limit=_COMPARED_AT_ONCE)
+            await self._compare(caller)
         async with self._database.principal_scope(caller, durable=False) as tx:
             today = await own_day(tx, self._today)
-            found = await desk.page(tx, today, self._agents, wanted, behind, limit + 1)
-            counted = await desk.counts(tx, today, self._agents, wanted.assignee)
+            found, counted = await desk.page(tx, today, self._agents, wanted, behind, limit + 1)
         shown, further = cut_page(_PLACE, found, limit, lambda last: (last.since, last.item_id))
         kinds, states = Counter[Kind](), Counter[State]()
         for one in counted:
@@ -76,6 +79,15 @@ class Desk:
             if wanted.kind in (None, one.kind):
                 states[one.state] += one.items
         return DeskPage(items=shown, counts=kinds, states=states, next_cursor=further)
+
+    async def _compare(self, caller: Principal) -> None:
+        """Go on comparing documents in the background, once for a tenant at a time; wait for it a little."""
+        running = self._comparing.get(caller.tenant_id)
+        if running is None or running.done():
+            running = asyncio.create_task(self._health.catch_up(caller, limit=_COMPARED_AT_ONCE))
+            running.add_done_callback(_note_failure)
+            self._comparing[caller.tenant_id] = running
+        await asyncio.wait({running}, timeout=_PATIENCE_SECONDS)
 
     async def find(self, caller: Principal, item_id: UUID) -> DeskItem:
         """One item. Raises `AppError`: 403, and 404 for what is not on the caller's desk."""
@@ -172,6 +184,11 @@ def says(text: str, sentence: str) -> bool:
     """Whether a text says a sentence, or a part of it, in the same words."""
     mine, theirs = (f" {' '.join(words(one))} " for one in (text, sentence))
     return bool(mine.strip() and theirs.strip()) and (mine in theirs or theirs in mine)
+
+
+def _note_failure(done: asyncio.Task[int]) -> None:
+    if not done.cancelled() and (error := done.exception()) is not None:
+        _log.warning("documents_not_compared", extra={"error_class": type(error).__name__})
 
 
 def _refused(detail: str) -> AppError:

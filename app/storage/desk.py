@@ -110,16 +110,18 @@ select i.item_id, i.kind, i.detail, i.since, i.departments, i.documents, i.quest
     {_ANSWER.format(run="before_task")} as before, {_ANSWER.format(run="after_task")} as after
 from desk_rows($3, $4) i
 """
-_PAGE = f"""{_ITEMS}
-where i.state = $5 and ($6::text is null or i.kind = $6) and ($7::uuid is null or i.assignee = $7)
-    and ($8::timestamptz is null or (i.since, i.item_id) < ($8, $9::uuid))
-order by i.since desc, i.item_id desc limit $10
+_PAGE = f"""
+with i as materialized (select * from desk_rows($3, $4)),
+page as ({_ITEMS.replace("desk_rows($3, $4) i", "i")}
+    where i.state = $5 and ($6::text is null or i.kind = $6) and ($7::uuid is null or i.assignee = $7)
+        and ($8::timestamptz is null or (i.since, i.item_id) < ($8, $9::uuid))
+    order by i.since desc, i.item_id desc limit $10),
+counted as (
+    select i.kind, i.state, count(*) as items from i where $7::uuid is null or i.assignee = $7 group by i.kind, i.state)
+select array(select to_jsonb(page) from page order by page.since desc, page.item_id desc) as items,
+    array(select to_jsonb(counted) from counted) as counts
 """
 _FIND = f"{_ITEMS} where i.item_id = $5"
-_COUNTS = """
-select i.kind, i.state, count(*)::integer as items from desk_rows($1, $2) i
-where $3::uuid is null or i.assignee = $3 group by i.kind, i.state order by i.kind, i.state
-"""
 # One that is open is handled, one that is not is reopened; who comes second changes nothing.
 _HANDLE = """
 insert into desk_items as known (tenant_id, item_id, kind, departments, state, assignee, reason)
@@ -165,17 +167,14 @@ def _item(row: dict[str, Any]) -> DeskItem:
 
 async def page(
     tx: Transaction, today: date, agents: Agents, wanted: Wanted, behind: tuple[datetime, UUID] | None, limit: int
-) -> list[DeskItem]:
-    """Read items on the caller's desk, newest first, behind a place; none unless an owner or administrator asks."""
+) -> tuple[list[DeskItem], list[Counted]]:
+    """Read items on the caller's desk, newest first, behind a place, and count all by kind and state; none unless an
+    owner or administrator asks."""
     place = behind or (None, None)
     asked = *_asked(tx, today, agents), wanted.state, wanted.kind, wanted.assignee, *place, limit
-    return [_item(dict(row)) for row in await tx.driver.fetch(_PAGE, *asked)]
-
-
-async def counts(tx: Transaction, today: date, agents: Agents, assignee: UUID | None) -> list[Counted]:
-    """Count the items on the caller's desk by kind and state."""
-    rows = await tx.driver.fetch(_COUNTS, *_asked(tx, today, agents)[2:], assignee)
-    return [Counted(**row) for row in rows]
+    row = await tx.driver.fetchrow(_PAGE, *asked)
+    assert row is not None
+    return [_item(one) for one in row["items"]], [Counted(**one) for one in row["counts"]]
 
 
 async def find(tx: Transaction, today: date, agents: Agents, item_id: UUID) -> DeskItem | None:
