@@ -25,8 +25,7 @@ class Settings(BaseSettings):
     seed_dir: Path = Path("seed_data")
     """Documents, users and logs of the demo companies, brought in at the first start with the embedded database."""
     default_user: str = ""
-    """``tenant/user``: who asks on the command line without ``--as``; empty = the demo's default asker, or the only one
-    there is."""
+    """``tenant/user`` that a command without ``--as`` asks as; empty = the demo's default asker, or the only one."""
     default_tenant: str = ""
     """Whose documents and logs the command line means where ``--tenant`` names none; empty = the default user's, or the
     only one there is."""
@@ -36,8 +35,7 @@ class Settings(BaseSettings):
     agents_dir: Path | None = None
     """A folder of further agent YAML files; one file adds a department."""
     remote_agents: frozenset[str] = frozenset()
-    """Agents whose steps workers elsewhere do, besides those whose file says ``remote: true``; the same on every
-    machine."""
+    """Agents whose steps workers elsewhere do, besides those whose file says ``remote: true``; the same everywhere."""
 
     database_url: SecretStr = SecretStr("")
     """``postgresql://…`` of the *app* role; empty = the embedded server."""
@@ -112,6 +110,8 @@ class Settings(BaseSettings):
     llm_completion_price: float = Field(0.0, ge=0)
     """The same for what the model writes."""
 
+    connectors_file: Path | None = None
+    """YAML: which hosts, folders and secrets the connectors of each tenant may use; unset = none."""
     mcp_servers: Path | None = None
     """A YAML file of further MCP servers; their pinned tool lists lie beside it."""
     web_allowed_hosts: frozenset[str] = frozenset()

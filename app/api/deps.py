@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Annotated
 
 from fastapi import Depends, Request, Security
@@ -41,6 +42,8 @@ class Limits:
     max_query_chars: int
     task_deadline_ms: int
     deep_deadline_ms: int
+    data_dir: Path
+    connectors_file: Path | None
 
     def deadline_ms(self, mode: str) -> int:
         """How long a run of this mode may take."""

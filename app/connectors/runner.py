@@ -171,9 +171,8 @@ class Run:
     ) -> None:
         """Delete what is gone at the source, unless so much is gone that the source is likelier to be broken."""
         documents = [one.source_id for one in known.values() if one.document_id is not None]
-        planned = plan(
-            wanted, documents, prefix="", unreadable=[*kept], allow_retire_all=self._row.may_withdraw_all
-        )  # fmt: skip
+        may_all = self._row.may_withdraw_all
+        planned = plan(wanted, documents, prefix="", unreadable=[*kept], allow_retire_all=may_all)
         for name in planned.retire:
             await self._hold()
             await self._delete(known[name].document_id)

@@ -2,6 +2,7 @@
 
 import asyncio
 import hashlib
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
@@ -18,9 +19,9 @@ from app.ingestion.intake import demand_admin
 from app.storage import connectors, documents
 from app.storage.connectors import LeaseLost, StoredConnector, Turn
 
-_LOOK_SECONDS = 4.0
+_LOOK_SECONDS = 2.0
 """Between two looks for a connector that is due; shorter than what the watchdog takes for silence."""
-_RENEW_AFTER_LOOKS = 5
+_RENEW_AFTER_LOOKS = 10
 _ACT = "changes connectors"
 _log = structlog.get_logger(__name__)
 
@@ -81,6 +82,7 @@ class Connectors:
         async with self._database.principal_scope(principal) as tx:
             await connectors.remove(tx, found.connector_id)
             await documents.note(tx, "connector_removed", str(connector_id), {"documents": its_documents})
+        await asyncio.to_thread(shutil.rmtree, self._copies(principal.tenant_id, connector_id), ignore_errors=True)
 
     async def synchronise(self, turn: Turn) -> None:
         """Synchronise a connector that was taken, and give it back with how it went. Raises `AppError` (503) when the
@@ -148,8 +150,11 @@ class Connectors:
     def _opened(self, tenant_id: UUID, connector_id: UUID, definition: Definition) -> Source:
         """The source of a definition within what the operator allows. Reads files. Raises `AppError`."""
         kind, options = definition.opened_kind()
-        copies = self._data_dir / "connectors" / hashlib.sha256(f"{tenant_id} {connector_id}".encode()).hexdigest()[:16]
+        copies = self._copies(tenant_id, connector_id)
         return kind.open(options, reach_of(grant_of(self._grants, tenant_id), definition, copies))
+
+    def _copies(self, tenant_id: UUID, connector_id: UUID) -> Path:
+        return self._data_dir / "connectors" / hashlib.sha256(f"{tenant_id} {connector_id}".encode()).hexdigest()[:16]
 
 
 def _there(found: StoredConnector | None) -> StoredConnector:

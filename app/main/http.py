@@ -29,6 +29,7 @@ from app.api import (
     audit,
     chat,
     conflicts,
+    connectors,
     desk,
     documents,
     files,
@@ -62,7 +63,7 @@ _DESCRIPTION = (
 _VERSION_1 = "/api/v1"
 _NATIVE = (
     *(one.router for one in (chat, tasks, conflicts, history, sessions, search, documents, files)),
-    *(one.router for one in (administration, audit, agents, signin, oidc, keys, users, desk)),
+    *(one.router for one in (administration, audit, agents, connectors, signin, oidc, keys, users, desk)),
     *(tasks.performance_router, documents.findings),
 )
 _GRACEFUL_SECONDS = 2

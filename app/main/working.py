@@ -21,6 +21,7 @@ from app.errors import AppError, ErrorCode
 from app.events import FinalReport, Progress, TaskFailed
 from app.ingestion.pipeline import Ingestion
 from app.ingestion.stages import Published
+from app.main.connectors import connector_loops
 from app.main.storage import Storage
 from app.settings import Settings
 from app.storage import large_tenants
@@ -86,7 +87,7 @@ def worker_of(
         max_concurrent_runs=settings.worker_max_concurrent_runs,
         max_ingestions=settings.ingestion_max_concurrent,
         silence_seconds=settings.worker_silence_seconds,
-        further_loops=retention_loops(settings, storage.open_operator),
+        further_loops=retention_loops(settings, storage.open_operator) | connector_loops(rooms, queues),
     )
 
 

@@ -51,9 +51,11 @@ async def api_settings(
     superuser = await asyncpg.connect(embedded_server.url("postgres", "postgres"))
     await superuser.execute(f"create database {name} template conclave_template owner conclave_owner")
     await superuser.close()
+    data_dir = warm(tmp_path_factory.mktemp("data"))
     return Settings(
         _env_file=None,
-        data_dir=warm(tmp_path_factory.mktemp("data")),
+        data_dir=data_dir,
+        connectors_file=data_dir / "connectors.yaml",
         seed_dir=small_seed,
         default_user="acme/lan",
         database_url=SecretStr(embedded_server.url("conclave_app", name)),

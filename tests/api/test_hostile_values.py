@@ -151,6 +151,11 @@ BODIES: list[tuple[str, str, Any]] = [
         "expires_in_days": 1,
     }),
     ("POST", f"/api/v1/keys/{ID}/rotate", {"grace_seconds": 1}),
+    ("POST", "/api/v1/connectors", {
+        "name": "x", "kind": "git", "source": {"url": "https://x.example/a"}, "secret": "x", "every_minutes": 1,
+        "ignore": ["a"], "access": [{"match": "**", "department": "hr", "scope": "public"}],
+    }),
+    ("POST", f"/api/v1/connectors/{ID}/sync", {"withdraw_all": False}),
     ("POST", "/api/v1/logs", [{
         "logged_at": "2026-01-01T00:00:00Z", "source": "a", "level": "INFO", "message": "x", "department": "hr",
     }]),

@@ -27,7 +27,7 @@ PUBLIC = {
 }
 """Everything that asks for no token (demo users bring a key); a new route is closed unless added here on purpose."""
 SMALL_DISK_BYTES = 3 * Settings.model_fields["min_free_bytes"].default // 2
-IDS = re.compile(r"{(task|session|document|file|key)_id}")
+IDS = re.compile(r"{(task|session|document|file|key|connector)_id}")
 PAGES = (
     "/",
     "/docs",
@@ -95,6 +95,11 @@ class TestEveryRoute:
             ("post", "/api/v1/keys"),
             ("post", "/api/v1/keys/{key_id}/rotate"),
             ("delete", "/api/v1/keys/{key_id}"),
+            ("get", "/api/v1/connectors"),
+            ("post", "/api/v1/connectors"),
+            ("get", "/api/v1/connectors/{connector_id}"),
+            ("delete", "/api/v1/connectors/{connector_id}"),
+            ("post", "/api/v1/connectors/{connector_id}/sync"),
             ("get", "/api/v1/auth/session"),
             ("post", "/api/v1/auth/logout"),
             ("get", "/api/v1/agents"),

@@ -22,6 +22,14 @@ class Place(Protocol):
     grant: Grant
     secret: str
     has_lists: bool
+    useless: int
+    """Things it lists that are no documents."""
+    whole_in: int
+    """Answers that are enough for a whole synchronisation with one change; more than four = 9."""
+
+    def named(self, name: str) -> str:
+        """What it calls a file."""
+        ...
 
     def write(self, name: str, content: str | bytes) -> None: ...
 
@@ -52,6 +60,8 @@ class Shelf:
     kind: str = "memory"
     secret: str = ""
     has_lists: bool = True
+    useless: int = 0
+    whole_in: int = 9
     grant: Grant = field(default_factory=Grant)
     number: int = field(default_factory=lambda: next(_numbers))
     files: dict[str, tuple[bytes, str]] = field(default_factory=dict)
@@ -65,6 +75,9 @@ class Shelf:
     def __post_init__(self) -> None:
         self.source = {"shelf": self.number}
         SHELVES[self.number] = self
+
+    def named(self, name: str) -> str:
+        return name
 
     def write(self, name: str, content: str | bytes) -> None:
         self.files[name] = content.encode() if isinstance(content, str) else content, f"v{next(_numbers)}"

@@ -19,6 +19,7 @@ from tests.factories import principal
 from tests.postgres.arriving import Desk, refusal
 from tests.postgres.connecting import MOST_BYTES, Ground
 from tests.postgres.places import MEMORY, Place, Shelf
+from tests.postgres.served_places import KINDS, served
 
 LEAVE = "# Nghỉ phép\n\nNhân viên chính thức được hưởng 12 ngày nghỉ phép năm.\n"
 SALARY = "# Thang lương\n\nKỹ sư bậc ba nhận mức lương cơ bản 32 triệu đồng.\n"
@@ -38,11 +39,19 @@ Superuser = asyncpg.Connection
 def memory(monkeypatch: pytest.MonkeyPatch) -> None:
     found, missing = source.kinds()
     monkeypatch.setattr(source, "kinds", lambda: ({**found, "memory": MEMORY}, missing))
+    monkeypatch.setattr("extras.connectors.reaching.PAUSES_SECONDS", (0.0,))
+    monkeypatch.setattr("extras.connectors.s3.ATTEMPTS", 1)
 
 
 @pytest.fixture
-def place() -> Iterator[Place]:
-    yield Shelf()
+def place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    """In memory, unless the test asks for every kind there is."""
+    kind = getattr(request, "param", "memory")
+    if kind == "memory":
+        yield Shelf()
+        return
+    with served(kind, tmp_path) as found:
+        yield found
 
 
 @pytest.fixture
@@ -52,109 +61,108 @@ def ground(desk: Desk, superuser: "asyncpg.Connection[asyncpg.Record]", place: P
     return Ground.of(desk, superuser, place, tmp_path)
 
 
+@pytest.mark.parametrize("place", ("memory", *KINDS), indirect=True)
 class TestEverySource:
     """What every adapter has to do alike."""
 
-    async def test_brings_everything_in_once_and_does_nothing_the_second_time(self, ground: Ground) -> None:
-        row = await ground.sync(await ground.add(BY_FOLDER))
-        assert (row.last_error, row.documents, row.waiting, row.failed) == ("", 4, 0, 0), row.report
-        assert await ground.stored() == {
-            "hr/leave.md": ("hr", "internal", 1), "hr/salary/grades.md": ("hr", "private", 1),
-            "it/servers.md": ("it", "internal", 1), "it/rota.md": ("it", "internal", 1),
+    async def test_is_followed_through_its_life(self, ground: Ground) -> None:
+        place = ground.place
+        place.write("hr/film.md", b"x" * (MOST_BYTES + 1))
+        place.write("hr/photo.jpg", b"\xff\xd8")
+        place.write("hr/empty.md", b"")
+        match = [{**rule, "match": place.named(rule["match"])} for rule in BY_FOLDER]
+        row = await ground.sync(await ground.add(match))
+        skipped = row.report.get("skipped", 0) + row.report.get("failed", 0) - place.useless
+        assert (row.last_error, row.documents, row.waiting, row.failed, skipped) == ("", 4, 0, 0, 3), row.report
+        named = place.named
+        first = {
+            named("hr/leave.md"): ("hr", "internal", 1), named("hr/salary/grades.md"): ("hr", "private", 1),
+            named("it/servers.md"): ("it", "internal", 1), named("it/rota.md"): ("it", "internal", 1),
         }  # fmt: skip
-        assert await ground.reads("it", *SCOPES, query=QUERY) == {"hr/leave.md", "it/servers.md", "it/rota.md"}
-        fetches = ground.place.fetches
-        row = await ground.sync(row)
+        assert await ground.stored() == first
+        seen = {named("hr/leave.md"), named("it/servers.md"), named("it/rota.md")}
+        assert await ground.reads("it", *SCOPES, query=QUERY) == seen
+        row = await ground.sync(row, work=False)
         assert (row.last_error, row.report.get("new"), row.report.get("changed")) == ("", None, None)
-        assert ground.place.fetches == fetches
-        assert {version for _, _, version in (await ground.stored()).values()} == {1}
 
-    async def test_follows_changes_and_deletions(self, ground: Ground) -> None:
-        row = await ground.sync(await ground.add())
-        ground.place.write("hr/leave.md", LEAVE.replace("12 ngày", "14 ngày"))
-        ground.place.remove("it/servers.md")
-        ground.place.write("it/new.md", SERVERS.replace("thư", "tệp"))
+        place.write("hr/leave.md", LEAVE.replace("12 ngày", "14 ngày"))
+        for answers in range(4):
+            place.lose_after(answers)
+            row = await ground.sync(row, work=False)
+            assert ("lost" in row.last_error) == (answers < place.whole_in), (answers, row.last_error)
+            assert row.report.get("withdrawn") is None and (await ground.stored()).keys() == first.keys()
+        place.lose_after(None)
+
+        place.remove("it/servers.md")
+        place.write("it/new.md", SERVERS.replace("thư", "tệp"))
         row = await ground.sync(row)
-        assert {name: row.report.get(name) for name in ("new", "changed", "withdrawn")} == {
-            "new": 1, "changed": 1, "withdrawn": 1,
-        }, row  # fmt: skip
+        assert (row.last_error, row.report["new"], row.report["withdrawn"]) == ("", 1, 1), row.report
         stored = await ground.stored()
-        assert stored["hr/leave.md"][2] == 2 and stored.keys() == TREE.keys() - {"it/servers.md"} | {"it/new.md"}
+        assert stored.keys() == first.keys() - {named("it/servers.md")} | {named("it/new.md")}
+        assert stored[named("hr/leave.md")][2] == 2
         assert "14 ngày" in " ".join(await ground.desk.found(query=QUERY))
-        ground.place.write("it/servers.md", SERVERS)
-        await ground.sync(row)
-        assert "it/servers.md" in await ground.reads("it", "public", query=QUERY)
 
-    async def test_follows_rights_of_the_source(self, ground: Ground) -> None:
-        if not ground.place.has_lists:
-            pytest.skip("this source names no lists: its rights are those of the rules")
-        label = ground.place.label
+        for name in ("hr/leave.md", "hr/salary/grades.md", "it/rota.md", "it/new.md"):
+            place.remove(name)
+        row = await ground.sync(row, work=False)
+        assert "None was withdrawn" in row.last_error and row.report["not_withdrawn"] == 4
+        assert (await ground.stored()).keys() == stored.keys()
+        row = await ground.sync(row, withdraw_all=True, work=False)
+        assert (row.last_error, row.may_withdraw_all, await ground.stored()) == ("", False, {})
+
+    async def test_gives_its_rights(self, ground: Ground) -> None:
+        place, label = ground.place, ground.place.label
         rules = [
             {"lists": [label("hr")], "department": "hr", "scope": "private"},
             {"lists": [label("everybody")], "scope": "public"},
         ]
-        ground.place.share("hr/leave.md", "everybody")
-        ground.place.share("hr/salary/grades.md", "hr")
-        ground.place.share("it/rota.md", "strangers")
+        if not place.has_lists:
+            assert "names no lists" in (await refusal(ground.add(rules))).detail
+            return
+        place.share("hr/leave.md", "everybody")
+        place.share("hr/salary/grades.md", "hr")
+        place.share("it/rota.md", "strangers")
         row = await ground.sync(await ground.add(rules))
         assert await ground.stored() == {
             "hr/leave.md": ("general", "public", 1), "hr/salary/grades.md": ("hr", "private", 1)
         }  # fmt: skip
         assert row.report["unmapped"] == 2
-        fetches = ground.place.fetches
-        ground.place.share("hr/leave.md", "hr")
-        ground.place.share("hr/salary/grades.md", None)
-        row = await ground.sync(row)
-        assert (row.report["rights_changed"], row.report["hidden"], ground.place.fetches) == (1, 1, fetches)
+        fetches = place.fetches
+        place.share("hr/leave.md", "hr")
+        place.share("hr/salary/grades.md", None)
+        row = await ground.sync(row, work=False)
+        assert (row.report["rights_changed"], row.report["hidden"], place.fetches) == (1, 1, fetches)
         assert await ground.reads("it", *SCOPES, query=QUERY) == set()
         assert await ground.reads("hr", *SCOPES, query=QUERY) == {"hr/leave.md"}
-        ground.place.share("hr/salary/grades.md", "hr")
-        await ground.sync(row)
+        place.share("hr/salary/grades.md", "hr")
+        await ground.sync(row, work=False)
         assert await ground.reads("hr", *SCOPES, query=QUERY) == {"hr/leave.md", "hr/salary/grades.md"}
-        assert ground.place.fetches == fetches
+        assert place.fetches == fetches
 
-    @pytest.mark.parametrize("answers", (0, 1, 2, 3))
-    async def test_withdraws_nothing_when_it_is_lost_in_the_middle(self, ground: Ground, answers: int) -> None:
-        row = await ground.sync(await ground.add())
-        before = await ground.stored()
-        ground.place.write("hr/leave.md", LEAVE.replace("12 ngày", "14 ngày"))
-        ground.place.lose_after(answers)
-        row = await ground.sync(row)
-        assert "lost" in row.last_error and row.report.get("withdrawn") is None
-        assert (await ground.stored()).keys() == before.keys()
-        ground.place.lose_after(None)
-        row = await ground.sync(row)
-        assert (row.last_error, (await ground.stored())["hr/leave.md"][2]) == ("", 2)
 
-    async def test_withdraws_nothing_when_most_is_gone_until_told_to(self, ground: Ground) -> None:
-        row = await ground.sync(await ground.add())
-        for name in TREE:
-            ground.place.remove(name)
-        row = await ground.sync(row)
-        assert "None was withdrawn" in row.last_error and row.report["not_withdrawn"] == 4
-        assert len(await ground.stored()) == 4
-        row = await ground.sync(row, withdraw_all=True)
-        assert (row.last_error, await ground.stored()) == ("", {})
-        assert not row.may_withdraw_all
-
-    async def test_takes_nothing_that_is_too_large_or_of_another_format(self, ground: Ground) -> None:
-        ground.place.write("hr/film.md", b"x" * (MOST_BYTES + 1))
-        ground.place.write("hr/photo.jpg", b"\xff\xd8")
-        ground.place.write("hr/empty.md", b"")
-        row = await ground.sync(await ground.add())
-        assert (await ground.stored()).keys() == TREE.keys()
-        assert row.report["skipped"] + row.report.get("failed", 0) == 3, row.report
-        again = await ground.sync(row)
-        assert (await ground.stored()).keys() == TREE.keys() and again.report.get("new") is None
-
-    async def test_shows_another_company_nothing(self, ground: Ground) -> None:
-        row = await ground.sync(await ground.add())
+class TestForeignTenants:
+    async def test_see_nothing(self, ground: Ground) -> None:
+        row = await ground.sync(await ground.add(), work=False)
         foreign = principal(str(uuid4()), "admin", "general", roles=("admin",))
         assert await ground.service.listing(foreign) == []
         for act in (ground.service.find, ground.service.ask):
             assert (await refusal(act(foreign, row.connector_id))).code is ErrorCode.NOT_FOUND
         assert (await refusal(ground.service.remove(foreign, row.connector_id, "delete"))).status == 404
         assert len(await ground.stored()) == 4
+
+    async def test_use_no_host_folder_or_secret_of_others(self, ground: Ground) -> None:
+        """What the operator's file gives one company it gives no other one, and nobody what it does not name."""
+        ground.grants.write_text(
+            f"other: {{hosts: [localhost], folders: [{ground.grants.parent}], secrets: {{x: env:HOME}}}}"
+        )
+        for kind, asked in (
+            ("webdav", {"url": "http://localhost/x"}), ("git", {"url": "http://localhost/x"}),
+            ("git", {"url": str(ground.grants.parent)}), ("s3", {"endpoint": "http://localhost", "bucket": "abc"}),
+            ("sitemap", {"url": "http://localhost/x"}), ("git", {"url": "ext::sh"}),
+            ("git", {"url": "--upload-pack=x"}), ("git", {"url": "http://localhost/x", "branch": "-x"}),
+        ):  # fmt: skip
+            assert (await refusal(ground.add(kind=kind, source=asked))).status == 422
+        assert "names no 'x'" in (await refusal(ground.add(secret="x"))).detail
 
 
 class TestHostileListings:
@@ -177,25 +185,25 @@ class TestHostileListings:
     async def test_are_refused_whole_when_they_are_endless(
         self, ground: Ground, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        row = await ground.sync(await ground.add())
+        row = await ground.sync(await ground.add(), work=False)
         monkeypatch.setattr("app.connectors.runner.MOST_ITEMS", 50)
         shelf.files = {}
         shelf.listed = [Item(f"{number}.md", "t", 1) for number in range(60)]
-        row = await ground.sync(row)
+        row = await ground.sync(row, work=False)
         assert "more than 50 things" in row.last_error and len(await ground.stored()) == 4
 
     async def test_keep_what_may_not_be_looked_into(self, ground: Ground, shelf: Shelf) -> None:
-        row = await ground.sync(await ground.add())
+        row = await ground.sync(await ground.add(), work=False)
         shelf.remove("it/servers.md")
         shelf.remove("it/rota.md")
         shelf.listed = [Item("it", is_readable=False)]
-        row = await ground.sync(row)
+        row = await ground.sync(row, work=False)
         assert (len(await ground.stored()), row.report.get("withdrawn"), row.report["unreadable"]) == (4, None, 1)
 
     async def test_do_not_lie_about_sizes(self, ground: Ground, shelf: Shelf) -> None:
         shelf.files = {}
         shelf.listed = [Item("film.md", "t", 10 * 2**30)]
-        row = await ground.sync(await ground.add())
+        row = await ground.sync(await ground.add(), work=False)
         assert (shelf.fetches, row.report["skipped"], row.last_error) == (0, 1, "")
 
 
@@ -224,7 +232,7 @@ class TestCrash:
             await asyncio.wait({work})
             await ground.superuser.execute("update connectors set leased_until = now() where lease = $1", turn.lease)
         monkeypatch.setattr(ground.desk.ingestion.intake, "take_in", take_in)
-        row = await ground.sync(row)
+        row = await ground.sync(row, work=False)
         assert len(handed) == len(set(handed)) == 4 and shelf.fetches == 4 + 3
         assert {name: found[2] for name, found in (await ground.stored()).items()} == dict.fromkeys(TREE, 1)
         assert row.last_error == ""
@@ -255,7 +263,7 @@ class TestCrash:
         shelf = ground.place
         assert isinstance(shelf, Shelf)
         shelf.mark = "abc"
-        row = await ground.sync(await ground.add())
+        row = await ground.sync(await ground.add(), work=False)
         assert row.cursor.endswith(" abc")
         shelf.remove("it/rota.md")
         assert (await ground.sync(row)).report == {"notes": []}
@@ -282,7 +290,7 @@ class TestAdministration:
         row = await ground.sync(await ground.add())
         await ground.service.remove(ground.desk.owner, row.connector_id, "keep")
         assert len(await ground.stored()) == 4 and await ground.service.listing(ground.desk.owner) == []
-        row = await ground.sync(await ground.add())
+        row = await ground.sync(await ground.add(), work=False)
         assert {version for _, _, version in (await ground.stored()).values()} == {1}
         await ground.service.remove(ground.desk.owner, row.connector_id, "delete")
         assert await ground.stored() == {}
@@ -306,7 +314,7 @@ class TestAdministration:
                 ground.definition(wrong)
 
     async def test_brings_a_document_that_was_deleted_here_back(self, ground: Ground) -> None:
-        row = await ground.sync(await ground.add())
+        row = await ground.sync(await ground.add(), work=False)
         found = await ground.superuser.fetchval(
             "select document_id from connector_documents where tenant_id = $1 and source_id = 'it/rota.md'",
             ground.desk.owner.tenant_id,
