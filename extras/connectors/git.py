@@ -20,6 +20,7 @@ from extras.web.safe_http import AllowedHosts, SystemResolver
 FETCH_SECONDS, READ_SECONDS = 600.0, 60.0
 MOST_PACK_BLOCKS = 4 * 2**20
 """Of 512 bytes: the largest file a fetch may write, 2 GiB."""
+_OWN_CONFIG = "conclave.config"
 _REF = "refs/conclave/source"
 _LISTING_BYTES = 64 * 2**20
 _FILES = ("100644", "100755")
@@ -47,7 +48,7 @@ class GitSource:
 
     async def changes(self) -> str:
         """The commit the branch is at, fetched; with the folder that is read."""
-        await asyncio.to_thread(self._folder.mkdir, parents=True, exist_ok=True)
+        await asyncio.to_thread(self._prepare)
         await self._git("init", "--quiet", "--bare", str(self._folder))
         own, branch = await self._connection(), self._options.branch
         await self._git(
@@ -81,6 +82,12 @@ class GitSource:
     async def aclose(self) -> None:
         """Nothing is held."""
 
+    def _prepare(self) -> None:
+        """Make the folder, with a file that lets git read folders of other users of this machine: the operator named
+        them, and git takes this from a file alone."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        (self._folder / _OWN_CONFIG).write_text("[safe]\n\tdirectory = *\n", "utf-8")
+
     def _address(self, folder: str, name: str) -> str:
         if not self._options.web:
             return ""
@@ -89,7 +96,7 @@ class GitSource:
     async def _connection(self) -> dict[str, str]:
         """What git is told of the connection: the address that was checked, and who asks."""
         if self._hosts is None:
-            return {"safe.directory": self._options.url}
+            return {}
         resolver = SystemResolver()
         try:
             found = await checked_addresses(self._hosts, self._options.url, resolver)
@@ -149,8 +156,9 @@ class GitSource:
             numbered |= {f"GIT_CONFIG_KEY_{number}": key, f"GIT_CONFIG_VALUE_{number}": value}
         return {
             "PATH": os.environ.get("PATH", os.defpath), "HOME": str(self._folder), "LC_ALL": "C.UTF-8",
-            "GIT_DIR": str(self._folder), "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull,
-            "GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "true", "GIT_CONFIG_COUNT": str(len(told)), **numbered,
+            "GIT_DIR": str(self._folder), "GIT_CONFIG_GLOBAL": str(self._folder / _OWN_CONFIG),
+            "GIT_CONFIG_NOSYSTEM": "1", "GIT_TERMINAL_PROMPT": "0", "GIT_ASKPASS": "true",
+            "GIT_CONFIG_COUNT": str(len(told)), **numbered,
         }  # fmt: skip
 
 

@@ -73,7 +73,7 @@ class Speaker:
         self, method: str, url: str, *, most_bytes: int, headers: Mapping[str, str] | None = None, body: bytes = b""
     ) -> Answer:
         """One request; again after a pause where that may help. Raises `SourceLost` when no whole answer comes or the
-        server fails, `ItemRefused` for more than `most_bytes`."""
+        server fails, `ItemRefused` for more than `most_bytes`, and for an address that is none or too long."""
         failure = ""
         for pause in (*PAUSES_SECONDS, None):
             try:
@@ -83,7 +83,7 @@ class Speaker:
                     return answer
                 failure = f"it answers {answer.status}"
             except FetchRefused as refused:
-                raise ItemRefused(f"larger than {most_bytes:,} bytes") from refused
+                raise ItemRefused(f"it cannot be asked for, or is larger than {most_bytes:,} bytes") from refused
             except (ProtocolError, NetworkError, TimeoutException, TimeoutError, OSError) as error:
                 failure = f"no whole answer came ({type(error).__name__})"
             if pause is not None:
@@ -95,11 +95,8 @@ class Speaker:
         self._resolver.close()
 
     async def _once(self, method: str, url: str, most_bytes: int, headers: Mapping[str, str], body: bytes) -> Answer:
-        try:
-            address = read_address(url)
-            self._hosts.check(address)
-        except FetchRefused as refused:
-            raise SourceLost(f"An address leads elsewhere ({refused.reason}).") from refused
+        address = read_address(url)
+        self._hosts.check(address)
         found = await checked_addresses(self._hosts, url, self._resolver)
         if address.scheme == "https" and self._tls is None:
             self._tls = await asyncio.to_thread(ssl.create_default_context)

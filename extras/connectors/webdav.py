@@ -106,7 +106,9 @@ class WebdavSource:
                 "PROPFIND", self._address(folder), most_bytes=_LISTING_BYTES, headers=headers, body=_WANTED
             )
         except ItemRefused as refused:
-            raise SourceLost(f"The listing of a folder is {refused}.") from refused
+            if folder:
+                return None
+            raise SourceLost(f"The listing: {refused}.") from refused
         if answer.status in (403, 404, 423) and folder:
             return None
         if answer.status != 207:

@@ -163,7 +163,12 @@ class TestOneRun:
             told = await ask(small_services, "acme/lan", f"What does {base}/parking say about garage B?", mode="deep")
         assert told.answer["outcome"] == "answered"
         assert [deep_stage_of(asked) for asked in model.requests] == [
-            "deep_plan", "deep_research", "deep_research", "deep_solve", "deep_review", "deep_tell"
+            "deep_plan",
+            "deep_research",
+            "deep_research",
+            "deep_solve",
+            "deep_review",
+            "deep_tell",
         ]
 
     async def test_only_what_agents_offer_is_offered(

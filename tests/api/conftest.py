@@ -52,6 +52,7 @@ async def api_settings(
     await superuser.execute(f"create database {name} template conclave_template owner conclave_owner")
     await superuser.close()
     data_dir = warm(tmp_path_factory.mktemp("data"))
+    (data_dir / "connectors.yaml").touch()
     return Settings(
         _env_file=None,
         data_dir=data_dir,

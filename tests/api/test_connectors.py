@@ -18,7 +18,7 @@ from app.settings import Settings
 from tests.postgres.served_places import S3, Git, Webdav, served
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "connectors.md").read_text("utf-8")
-EXAMPLES = dict(re.findall(r"^<!-- name: (\S+) -->\n```yaml\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL))
+EXAMPLES = dict(re.findall(r"^<!-- file: (\S+) -->\n```yaml\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL))
 BLOCKS = re.findall(r"^```sh\n(.*?)^```$", GUIDE, re.MULTILINE | re.DOTALL)
 COMMANDS = [line for block in BLOCKS for line in block.splitlines()]
 HELD = "# Quy định\n\nQuy định số {} của phòng.\n"

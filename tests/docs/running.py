@@ -23,6 +23,7 @@ from app.cli import app as command_line
 from tests.docs.blocks import Block, blocks_of, name_of
 
 FOLLOWED_ELSEWHERE = {
+    "docs/connectors.md": "tests/api/test_connectors.py",
     "docs/documents.md": "tests/api/test_ingest_cli.py",
     "docs/tools.md": "tests/acceptance/test_new_tool.py",
 }

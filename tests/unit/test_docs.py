@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 
 from app.cli import app as command_line
+from app.cli import plugged_in
 from app.settings import Settings
 from tests.cases import each_case
 
@@ -30,7 +31,7 @@ class TestPages:
             for command in command_line.registered_commands
             if command.callback
         }
-        commands |= {group.name for group in command_line.registered_groups if group.name}
+        commands |= {group.name for group in command_line.registered_groups if group.name} | plugged_in().keys()
         named = set(re.findall(r"`conclave ([a-z-]+)", page.read_text("utf-8")))
         assert named <= commands
 
