@@ -70,8 +70,11 @@ const QUOTED = {
   },
 };
 
+// Whether a table begins at this line of several.
+export const isTableHead = (lines, at) => lines[at].includes("|") && isBars(lines[at + 1]) && cellsOf(lines[at]).length === cellsOf(lines[at + 1]).length;
+
 const TABLE = {
-  begins: (lines, at) => lines[at].includes("|") && isBars(lines[at + 1]) && cellsOf(lines[at]).length === cellsOf(lines[at + 1]).length,
+  begins: isTableHead,
   read(lines, at) {
     const head = cellsOf(lines[at]);
     const aligns = cellsOf(lines[at + 1]).map((bar) => (/:$/.test(bar) ? (/^:/.test(bar) ? "center" : "right") : "left"));
@@ -85,7 +88,7 @@ const TABLE = {
 const isBars = (line) => line !== undefined && line.includes("|") && cellsOf(line).every((cell) => BAR.test(cell));
 
 // The cells of a row. A citation behind the last bar belongs to the last cell.
-function cellsOf(line) {
+export function cellsOf(line) {
   const inner = line.trim().replace(CITED_END, " $1").replace(/^\|/, "").replace(/(?<!\\)\|\s*$/, "");
   return inner.split(/(?<!\\)\|/).map((cell) => cell.replaceAll("\\|", "|").trim());
 }

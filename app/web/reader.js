@@ -1,5 +1,6 @@
 // A document opened where an answer quotes it: a dialog over the conversation, the quoted sentences marked.
 
+import { cellsOf, isTableHead, spansOf, textOf } from "./blocks.js";
 import { call, download } from "./client.js";
 import { el, link, ownFile } from "./dom.js";
 import { problemWords } from "./problems.js";
@@ -53,22 +54,43 @@ function factsNode(one) {
   return el("p", { class: "fact" }, `${departmentWords(one.department)} · ${period}`, el("span", { class: "tag", "data-scope": one.scope }, wordIn("scope", one.scope)));
 }
 
-// Headings, list items, table rows and paragraphs line by line; nothing in a document becomes a link or an image.
+// Headings, list items, tables and paragraphs line by line; nothing in a document becomes a link or an image.
 function textNode(lines, title) {
-  return el("div", { class: "document" }, lines.filter(({ line }) => line.trim()).map(({ line, parts }) => {
-    const heading = /^(#{1,6})\s+/.exec(line);
-    if (heading && line.slice(heading[0].length).trim() === title) return null; // it stands above
-    if (heading) return el("h3", { class: `depth-${heading[1].length}` }, inline(parts, heading[0].length));
-    const item = /^\s*[-*•]\s+/.exec(line);
-    if (item) return el("p", { class: "item" }, inline(parts, item[0].trimStart().length));
-    if (/^\s*\|/.test(line)) return /^[\s|:-]+$/.test(line) ? null : el("p", { class: "row" }, inline(parts, 0));
-    return el("p", {}, inline(parts, 0));
-  }));
+  const texts = lines.map(({ line }) => line);
+  const nodes = [];
+  for (let at = 0; at < lines.length; at += 1) {
+    if (!isTableHead(texts, at)) { nodes.push(lineNode(lines[at], title)); continue; }
+    let end = at + 2;
+    while (end < lines.length && texts[end].includes("|")) end += 1;
+    nodes.push(tableNode(lines.slice(at, end)));
+    at = end - 1;
+  }
+  return el("div", { class: "document" }, nodes);
+}
+
+function lineNode({ line, parts }, title) {
+  if (!line.trim()) return null;
+  const heading = /^(#{1,6})\s+/.exec(line);
+  if (heading && line.slice(heading[0].length).trim() === title) return null; // it stands above
+  if (heading) return el("h3", { class: `depth-${heading[1].length}` }, inline(parts, heading[0].length));
+  const item = /^\s*[-*•]\s+/.exec(line);
+  if (item) return el("p", { class: "item" }, inline(parts, item[0].trimStart().length));
+  return el("p", {}, inline(parts, 0));
+}
+
+// A row of which anything was quoted is marked as a whole.
+function tableNode([head, , ...rows]) {
+  const cells = (tag, { line, parts }) => cellsOf(line).map((cell) => {
+    const shown = textOf(spansOf(cell));
+    return el(tag, {}, shown && parts.some(({ isQuoted }) => isQuoted) ? el("mark", {}, shown) : shown);
+  });
+  return el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": word("table") }, el("table", {},
+    el("thead", {}, el("tr", {}, cells("th", head))), el("tbody", {}, rows.map((row) => el("tr", {}, cells("td", row))))));
 }
 
 function inline(parts, skipped) {
   return parts.flatMap(({ text, isQuoted }, index) => {
-    const shown = (index === 0 ? text.slice(skipped) : text).replaceAll("**", "");
+    const shown = textOf(spansOf(index === 0 ? text.slice(skipped) : text));
     return [index ? " " : null, isQuoted ? el("mark", {}, shown) : shown];
   });
 }

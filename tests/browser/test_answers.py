@@ -98,6 +98,16 @@ class TestAnswer:
         await visitor.page.keyboard.press("Escape")
         await expect(reader).to_be_hidden()
 
+    async def test_a_table_of_a_document_is_read_as_one_with_the_quoted_row_marked(self, visit: Visit) -> None:
+        visitor = await visit()
+        turn = await visitor.ask(LATE)
+        await turn.locator(".evidence .source").first.click()
+        reader = visitor.page.locator("#reader")
+        await expect(reader.locator("th")).to_have_text(["Số lần trong tháng", "Xử lý", "Người thực hiện"])
+        row = ["Lần thứ 5", "Khiển trách bằng văn bản NS-22", "Trưởng phòng Nhân sự"]
+        await expect(reader.locator("td mark")).to_have_text(row)
+        await expect(reader.locator(".document")).not_to_contain_text("|")
+
     async def test_a_follow_up_is_asked_with_one_click(self, visit: Visit) -> None:
         visitor = await visit()
         turn = await visitor.ask(LATE)
