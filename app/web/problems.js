@@ -4,7 +4,7 @@
 import { ApiProblem } from "./client.js";
 import { currentLanguage, word } from "./words.js";
 
-const CODES = {
+export const CODES = {
   AGENT_EXECUTION_FAILED: "Một tác nhân không làm xong việc của mình. Hãy hỏi lại.",
   TOOL_TIMEOUT: "Một công cụ mất quá nhiều thời gian. Hãy hỏi lại.",
   TOOL_FAILED: "Một công cụ bị lỗi. Hãy hỏi lại.",

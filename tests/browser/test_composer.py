@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 
 from playwright.async_api import expect
 
+from app.errors import ErrorCode
 from app.main import Services
 from app.tasks.approvals import NOT_IN_TIME, REFUSED
 from app.tasks.oversight import STOPPED
@@ -83,6 +84,22 @@ class TestQuestionBox:
             await visitor.ask(LATE)
         assert '"agents":{"hr":{}}' in ((await asked.value).post_data or "")
         await expect(visitor.turn.locator(".work .line")).to_have_text(re.compile("^HR · "))
+
+    async def test_calls_every_refusal_by_name_in_vietnamese(self, visit: Visit) -> None:
+        told = """async (given) => {
+          const { CODES, refusalWords } = await import("/web/problems.js");
+          return [Object.keys(CODES), given.map(([code, detail]) => refusalWords(code, detail))];
+        }"""
+        given = [
+            ("PAYLOAD_INVALID", "query: must have at most 12000 characters."),
+            ("OVERLOADED", "The queue is full."),
+            ("NEWER", "As the server says it."),
+        ]
+        known, words = await (await visit()).page.evaluate(told, given)
+        assert set(known) == set(ErrorCode)
+        assert "12.000 ký tự" in words[0] and "quá bận" in words[1] and words[2] == given[2][1]
+        _, words = await (await visit(locale="en-GB")).page.evaluate(told, given)
+        assert words == [detail for _, detail in given]
 
     async def test_leaves_keys_to_an_input_method(self, visit: Visit) -> None:
         page = (await visit()).page
