@@ -7,7 +7,7 @@ from uuid import UUID
 from fastapi import APIRouter, Depends
 from starlette.responses import Response
 
-from app.api.deps import AppServices, Caller, Services
+from app.api.deps import Caller, Services
 from app.api.schemas import Body, Problem, View
 from app.connectors.definition import Definition
 from app.connectors.runner import Rooms
@@ -19,7 +19,7 @@ _UNKNOWN: dict[int | str, dict[str, Any]] = {status: {"model": Problem} for stat
 router = APIRouter(prefix="/connectors", tags=["connectors"])
 
 
-def connectors_of(services: AppServices) -> Connectors:
+def connectors_of(services: Services) -> Connectors:
     """The connectors of all tenants, on the services documents go through."""
     limits = services.limits
     rooms = Rooms(
@@ -28,11 +28,7 @@ def connectors_of(services: AppServices) -> Connectors:
     return Connectors(rooms, limits.connectors_file, limits.data_dir)
 
 
-def _connectors(services: Services) -> Connectors:
-    return connectors_of(services)
-
-
-Service = Annotated[Connectors, Depends(_connectors)]
+Service = Annotated[Connectors, Depends(connectors_of)]
 
 
 class SyncBody(Body):

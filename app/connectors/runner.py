@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
-from uuid import UUID, uuid4, uuid5
+from uuid import uuid4, uuid5
 
 from pydantic import ValidationError
 
@@ -114,6 +114,7 @@ class Run:
         listed = 0
         async for item in self._source.list():
             listed += 1
+            await _pause(listed)
             if listed > MOST_ITEMS:
                 raise SourceLost(f"It lists more than {MOST_ITEMS:,} things; name a smaller part of it.")
             name = clean(item.source_id)
@@ -141,7 +142,8 @@ class Run:
     async def _mapped(self, items: Mapping[str, Item], kept: set[str]) -> dict[str, tuple[Item, Rights | None]]:
         """What is there with who may read it; None = nobody. Adds to `kept` whatever the source does not say it of."""
         wanted: dict[str, tuple[Item, Rights | None]] = {}
-        for name, item in items.items():
+        for number, (name, item) in enumerate(items.items()):
+            await _pause(number)
             try:
                 lists = await self._source.access(item) if self._access.needs_lists else frozenset[str]()
             except ItemRefused as refused:
@@ -175,7 +177,9 @@ class Run:
         planned = plan(wanted, documents, prefix="", unreadable=[*kept], allow_retire_all=may_all)
         for name in planned.retire:
             await self._hold()
-            await self._delete(known[name].document_id)
+            document_id = known[name].document_id
+            assert document_id is not None
+            await self._rooms.catalogue.delete(self._acting, document_id)
             self.tally.add("withdrawn")
         if planned.withheld:
             self.tally.counts["not_withdrawn"] = len(planned.withheld)
@@ -186,14 +190,6 @@ class Run:
         empty = [one.source_id for one in known.values() if one.document_id is None and one.source_id not in wanted]
         async with self._rooms.database.principal_scope(self._acting) as tx:
             await connectors.forget(tx, self._turn.connector_id, empty)
-
-    async def _delete(self, document_id: UUID | None) -> None:
-        assert document_id is not None
-        try:
-            await self._rooms.catalogue.delete(self._acting, document_id)
-        except AppError as error:
-            if error.code is not ErrorCode.NOT_FOUND:
-                raise
 
     async def _bring_all(
         self, wanted: Mapping[str, tuple[Item, Rights | None]], known: Mapping[str, KnownItem]
@@ -281,6 +277,12 @@ class Run:
         """Make sure that nobody else is at it. Raises `LeaseLost`."""
         async with self._rooms.database.principal_scope(self._acting, durable=False) as tx:
             await connectors.renew(tx, self._turn, LEASE_SECONDS)
+
+
+async def _pause(number: int) -> None:
+    """Let others have a turn now and then: a source that is listed at once gives none."""
+    if number % 500 == 0:
+        await asyncio.sleep(0)
 
 
 def _may_pass(one: KnownItem) -> bool:

@@ -1,5 +1,6 @@
 """Pages that a site map lists, of hosts the operator named; fetched as the web tools fetch."""
 
+import ssl
 from collections.abc import AsyncIterator, Sequence
 from typing import Annotated
 
@@ -34,8 +35,8 @@ class SitemapSource:
 
     def __init__(self, options: Options, hosts: AllowedHosts, resolver: SystemResolver):
         self._url, self._hosts, self._resolver = options.url, hosts, resolver
-        limits = FetchLimits(total_seconds=60.0, wire_bytes=_MAP_BYTES, content_bytes=_MAP_BYTES)
-        self._fetcher = Fetcher(hosts, resolver, limits)
+        self._tls = ssl.create_default_context()
+        self._fetchers: dict[int, Fetcher] = {}
 
     async def changes(self) -> str:
         """Nothing: a map says of pages when they changed, not of itself."""
@@ -62,8 +63,7 @@ class SitemapSource:
 
     async def fetch(self, item: Item, most_bytes: int) -> bytes:
         """The page."""
-        limits = FetchLimits(total_seconds=60.0, wire_bytes=most_bytes, content_bytes=most_bytes)
-        fetched = await self._get(item.url, frozenset(_ENDINGS), limits)
+        fetched = await self._get(item.url, frozenset(_ENDINGS), most_bytes)
         if fetched.status in _GONE:
             raise ItemRefused(f"the server answers {fetched.status}")
         if fetched.status != 200:
@@ -81,8 +81,10 @@ class SitemapSource:
             return None
         return address if self._hosts.allows(address) else None
 
-    async def _get(self, url: str, types: frozenset[str], limits: FetchLimits | None = None) -> Fetched:
-        fetcher = self._fetcher if limits is None else Fetcher(self._hosts, self._resolver, limits)
+    async def _get(self, url: str, types: frozenset[str], most: int) -> Fetched:
+        if (fetcher := self._fetchers.get(most)) is None:
+            limits = FetchLimits(total_seconds=60.0, wire_bytes=most, content_bytes=most)
+            fetcher = self._fetchers[most] = Fetcher(self._hosts, self._resolver, limits, tls=self._tls)
         try:
             return await fetcher.fetch(url, media_types=types)
         except FetchRefused as refused:
@@ -93,7 +95,7 @@ class SitemapSource:
     async def _map(self, url: str) -> tuple[str, Sequence[tuple[str, str]]]:
         """(``urlset`` or ``sitemapindex``, addresses with when they changed). Raises `SourceLost`."""
         try:
-            fetched = await self._get(url, _MAP_TYPES)
+            fetched = await self._get(url, _MAP_TYPES, _MAP_BYTES)
         except ItemRefused as refused:
             raise SourceLost(f"A site map cannot be read: {refused}.") from refused
         if fetched.status != 200:
