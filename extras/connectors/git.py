@@ -14,7 +14,7 @@ from pydantic import Field
 from app.connectors.source import Item, ItemRefused, Reach, SourceKind, SourceLost
 from app.domain.record import Record
 from app.errors import AppError, ErrorCode
-from extras.connectors.reaching import basic, checked_addresses, hosts_of
+from extras.connectors.reaching import AUTHORITY, basic, checked_addresses, hosts_of
 from extras.web.safe_http import AllowedHosts, SystemResolver
 
 FETCH_SECONDS, READ_SECONDS = 600.0, 60.0
@@ -105,6 +105,8 @@ class GitSource:
         parts = urlsplit(self._options.url)
         port = parts.port or (443 if parts.scheme == "https" else 80)
         own = {"http.curloptResolve": f"{parts.hostname}:{port}:{','.join(found)}", "http.followRedirects": "false"}
+        if authority := os.environ.get(AUTHORITY):
+            own["http.sslCAInfo"] = authority
         if header := basic(self._options.user, self._secret):
             own["http.extraHeader"] = f"Authorization: {header}"
         return own

@@ -19,6 +19,8 @@ _HEADER_BYTES = 65_536
 _PASSING = frozenset((408, 425, 429, 500, 502, 503, 504))
 PAUSES_SECONDS: tuple[float, ...] = (0.5, 2.0)
 """Before another try at what may pass."""
+AUTHORITY = "SSL_CERT_FILE"
+"""The environment variable that names the authorities Python believes; every kind of source believes the same."""
 CONNECT_SECONDS, ANSWER_SECONDS = 10.0, 120.0
 
 

@@ -1,6 +1,7 @@
 """An S3 bucket, of Amazon or of any server that speaks its protocol (MinIO, Ceph, …). Tags of objects are its lists."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable
 from typing import Annotated, Any, TypeVar
 
@@ -12,7 +13,7 @@ from pydantic import Field
 
 from app.connectors.source import Item, ItemRefused, Reach, SourceKind, SourceLost
 from app.domain.record import Record
-from extras.connectors.reaching import checked_addresses, hosts_of
+from extras.connectors.reaching import AUTHORITY, checked_addresses, hosts_of
 from extras.web.safe_http import AllowedHosts, SystemResolver
 
 _Result = TypeVar("_Result")
@@ -121,7 +122,9 @@ def open_s3(options: Options, reach: Reach) -> S3Source:
     if not keys:
         config = config.merge(Config(signature_version=UNSIGNED))
     session = boto3.session.Session(region_name=options.region, **keys)
-    return S3Source(options, session.client("s3", endpoint_url=options.endpoint, config=config), hosts)
+    verify = os.environ.get(AUTHORITY)
+    client = session.client("s3", endpoint_url=options.endpoint, config=config, verify=verify)
+    return S3Source(options, client, hosts)
 
 
 S3 = SourceKind(Options, open_s3, has_lists=True)

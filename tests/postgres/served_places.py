@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import ssl
 import subprocess
 import threading
 from collections.abc import Callable, Iterable, Iterator
@@ -34,6 +35,7 @@ class _Quiet(WSGIRequestHandler):
 class Served:
     """A WSGI application on a port of this machine, which can be made to fail."""
 
+    tls: ssl.SSLContext | None = None
     has_lists, secret = False, ""
     useless, whole_in = 0, 9
 
@@ -45,10 +47,12 @@ class Served:
         self.left: int | None = None
         self.fetches = 0
         self._server: WSGIServer = make_server("127.0.0.1", 0, self._answer, handler_class=_Quiet)
+        if self.tls is not None:
+            self._server.socket = self.tls.wrap_socket(self._server.socket, server_side=True)
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True)
         self._thread.start()
         self.host = f"localhost:{self._server.server_port}"
-        self.address = f"http://{self.host}"
+        self.address = f"http{'' if self.tls is None else 's'}://{self.host}"
         self.grant = Grant(hosts=(self.host,))
 
     def close(self) -> None:
@@ -166,8 +170,9 @@ class S3(Served):
         self.bucket = f"bucket-{self._server.server_port}"
         self.source = {"endpoint": self.address, "bucket": self.bucket, "prefix": "policies", "user": _USER}
         self._client = boto3.client(
-            "s3", endpoint_url=self.address, aws_access_key_id="a", aws_secret_access_key="b", region_name="us-east-1"
-        )
+            "s3", endpoint_url=self.address, aws_access_key_id="a", aws_secret_access_key="b", region_name="us-east-1",
+            verify=os.environ.get("SSL_CERT_FILE"),
+        )  # fmt: skip
         self._client.meta.events.register("before-send.s3", lambda request, **_: _marked(request))
         self._client.create_bucket(Bucket=self.bucket)
         self._client.put_object(Bucket=self.bucket, Key="policies2/other.md", Body=b"not of this folder")

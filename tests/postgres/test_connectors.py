@@ -140,6 +140,37 @@ class TestEverySource:
         assert place.fetches == fetches
 
 
+class TestRights:
+    async def test_hold_for_a_version_that_was_on_its_way(self, ground: Ground) -> None:
+        """Rights taken away while a new version waits for its worker: it is published with those of now."""
+        rules = [
+            {"lists": ["group:hr"], "department": "hr", "scope": "private"},
+            {"lists": ["group:all"], "scope": "public"},
+        ]
+        for name in TREE:
+            ground.place.share(name, "all")
+        row = await ground.sync(await ground.add(rules))
+        ground.place.write("hr/leave.md", LEAVE.replace("12 ngày", "14 ngày"))
+        await ground.sync(row, work=False)
+        ground.place.share("hr/leave.md", "hr")
+        row = await ground.sync(row, work=False)
+        assert row.report["rights_changed"] == 1
+        assert "hr/leave.md" not in await ground.reads("it", *SCOPES, query=QUERY)
+        await ground.work(row.connector_id)
+        assert "hr/leave.md" not in await ground.reads("it", *SCOPES, query=QUERY)
+        assert "hr/leave.md" in await ground.reads("hr", *SCOPES, query="14 ngày nghỉ phép")
+
+    async def test_that_were_changed_here_are_set_back(self, ground: Ground) -> None:
+        row = await ground.sync(await ground.add(BY_FOLDER), work=False)
+        found = await ground.superuser.fetchval(
+            "select document_id from connector_documents where tenant_id = $1 and source_id = 'hr/salary/grades.md'",
+            ground.desk.owner.tenant_id,
+        )
+        await ground.desk.catalogue.amend(ground.desk.owner, found, {"scope": "public"})
+        await ground.sync(row, work=False)
+        assert (await ground.stored())["hr/salary/grades.md"][:2] == ("hr", "private")
+
+
 class TestForeignTenants:
     async def test_see_nothing(self, ground: Ground) -> None:
         row = await ground.sync(await ground.add(), work=False)

@@ -5,7 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives.serialization import Encoding
 
+from app.connectors.definition import Definition, reach_of
 from app.connectors.source import Item, ItemRefused, Reach, Source, SourceLost
 from app.errors import AppError
 from extras.connectors import git
@@ -14,7 +16,8 @@ from extras.connectors.reaching import hosts_of
 from extras.connectors.s3 import S3
 from extras.connectors.sitemap import SITEMAP
 from extras.connectors.webdav import WEBDAV
-from tests.postgres.served_places import Git, Served
+from tests.fakes.web_server import _authority, _server_tls
+from tests.postgres.served_places import KINDS, Git, Served, served
 
 MULTI = '<d:multistatus xmlns:d="DAV:" xmlns:nc="http://nextcloud.org/ns">{}</d:multistatus>'
 FOLDER = (
@@ -229,3 +232,29 @@ class TestReach:
         with pytest.raises(SourceLost, match="404"):
             await listed(S3.open(options, Reach((liar.host,))))
         assert seen == [""]
+
+
+class TestTls:
+    @pytest.mark.parametrize("kind", KINDS)
+    async def test_believes_the_authorities_of_the_machine_alone(
+        self, kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("extras.connectors.reaching.PAUSES_SECONDS", ())
+        monkeypatch.setattr("extras.connectors.s3.ATTEMPTS", 1)
+        monkeypatch.setattr(Served, "tls", _server_tls(("localhost",)))
+        (tmp_path / "authority.pem").write_bytes(_authority()[1].public_bytes(Encoding.PEM))
+        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authority.pem"))
+        with served(kind, tmp_path) as place:
+            place.write("a.md", "# A")
+            own = {"name": "x", "kind": kind, "source": place.source, "secret": place.secret}
+            definition = Definition.model_validate({**own, "access": [{"scope": "public"}]})
+            found, options = definition.opened_kind()
+            reach = reach_of(place.grant, definition, tmp_path / "copy")
+            believing = found.open(options, reach)
+            await believing.changes()
+            assert place.named("a.md") in [item.source_id for item in await listed(believing)]
+            monkeypatch.delenv("SSL_CERT_FILE")
+            doubting = found.open(options, reach)
+            with pytest.raises(SourceLost):
+                await doubting.changes()
+                await listed(doubting)
