@@ -80,7 +80,8 @@ DROP = """async (payloads) => {
     document.getElementById("ask").dispatchEvent(drop);
   }
 }"""
-STRANGE = """() => [...document.querySelectorAll("#turns *, #files *, #sessions *")].filter((node) =>
+READ = """async ([address, quotes]) => (await import("/web/reader.js")).openSource(address, quotes, quotes[0])"""
+STRANGE = """() => [...document.querySelectorAll("#turns *, #files *, #sessions *, #reader *")].filter((node) =>
   node.matches("script, img, iframe, object, embed, video, audio, source, style, link, base, meta, form, input, math")
   || [...node.attributes].some(({ name }) => /^(on.*|src|srcset|srcdoc|action|ping)$/.test(name))
   || (node.hasAttribute("href") && node.closest(".answer"))
@@ -133,9 +134,20 @@ class TestUntrustedText:
         page = (await visit()).page
         await page.evaluate(SHOW_EVERYWHERE, list(PAYLOADS))
         await as_names_of_files_and_conversations(page)
+        await as_a_document(page)
         await page.evaluate("new Promise((drawn) => setTimeout(drawn, 100))")
         assert await page.evaluate(STRANGE) == []
         assert await page.evaluate("window.hits") == 0
+
+
+async def as_a_document(page: Page) -> None:
+    text = "\n\n".join(f"{one}\n- {one}\n# {one}" for one in PAYLOADS)
+    facts = {"department": PAYLOADS[1], "scope": PAYLOADS[2], "created_at": "2026-01-01T00:00:00Z", "is_cut": True}
+    document = {"title": PAYLOADS[0], "text": text, "effective_from": None, "effective_to": None, **facts}
+    await page.route("**/reading?*", lambda route: route.fulfill(json={"documents": [document]}))
+    await page.evaluate(READ, [f"javascript:{PAYLOADS[0]}", list(PAYLOADS[:20])])
+    await expect(page.locator("#reader h2")).to_have_text(PAYLOADS[0])
+    assert await page.locator("#reader mark").count() and await page.locator("#reader td").count()
 
 
 async def as_names_of_files_and_conversations(page: Page) -> None:
