@@ -3,7 +3,6 @@
 import hashlib
 import json
 from collections.abc import Mapping
-from datetime import date
 from typing import Annotated, Any
 from urllib.parse import quote
 from uuid import UUID, uuid4, uuid5
@@ -13,7 +12,7 @@ from pydantic import Field, ValidationError
 from starlette.responses import Response
 
 from app.api.deps import Caller, Services
-from app.api.schemas import Body, Label, Problem, Text, View
+from app.api.schemas import Body, Day, Label, Problem, Text, View
 from app.api.uploads import FORM, media_type_of, read_form
 from app.domain.documents import DocumentFields, DocumentStatus, DocumentView, Upload, VersionView
 from app.domain.health import FindingAct, Handling, HealthFilter, HealthReport, Ruling
@@ -41,9 +40,9 @@ class AmendBody(Body):
     authority: Label | None = None
     lang: Label | None = None
     created_at: Moment | None = None
-    effective_from: date | None = None
+    effective_from: Day | None = None
     """In force from this day; a version that begins later leaves the one before for the days until then."""
-    effective_to: date | None = None
+    effective_to: Day | None = None
     supersedes: Text | None = None
     """external_id of the document this one replaces."""
 

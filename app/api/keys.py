@@ -54,7 +54,7 @@ class KeyBody(Body):
 class RotationBody(Body):
     """How a key gets a new secret."""
 
-    grace_seconds: int = Field(0, ge=0, le=MOST_GRACE_SECONDS)
+    grace_seconds: int = Field(0, strict=True, ge=0, le=MOST_GRACE_SECONDS)
     """For so long the secret before is taken, too."""
 
 

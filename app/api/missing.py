@@ -4,6 +4,7 @@ from fastapi import FastAPI, Request
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, Response
 
+from app.api.described import describe_refusals
 from app.api.operations import WEB_FOLDER
 from app.api.problem import answer_http_exception, install_problem_handlers
 
@@ -12,8 +13,9 @@ _PAGE = WEB_FOLDER / "missing.html"
 
 def install_error_handlers(app: FastAPI) -> None:
     """Answer every error of the application: as `install_problem_handlers` does, unknown addresses by a page where one
-    is asked for."""
+    is asked for. The OpenAPI document says so."""
     install_problem_handlers(app)
+    describe_refusals(app)
     app.add_exception_handler(HTTPException, _on_http_exception)
 
 

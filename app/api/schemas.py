@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from app.domain.deep import AnswerStyle
 from app.domain.tasks import ChatRequest, Message
@@ -37,7 +37,15 @@ def _not_blank(text: str) -> str:
     return text
 
 
+def _written(day: object) -> object:
+    if isinstance(day, date) or (isinstance(day, str) and day[4:5] == "-"):
+        return day
+    raise ValueError("write the day as 2026-01-31")
+
+
 Text = Annotated[str, AfterValidator(_carried)]
+Day = Annotated[date, BeforeValidator(_written)]
+"""Never a number of seconds."""
 Question = Annotated[str, Field(min_length=1), AfterValidator(_carried), AfterValidator(_not_blank)]
 Label = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_carried)]
 
@@ -122,7 +130,7 @@ class ChatBody(Body):
     session_id: UUID | None = None
     """One of the caller's sessions; a new one is opened when absent."""
     mode: Literal["auto", "department", "deep"] = "auto"
-    as_of: date | None = None
+    as_of: Day | None = None
     """Answer by the rules in force on this day instead of today's."""
     files: tuple[UUID, ...] = Field((), max_length=10)
     """Files of the caller to answer from: ``file_id`` of ``POST /files``."""
@@ -160,7 +168,7 @@ class SearchBody(Body):
     departments: tuple[Label, ...] | None = Field(None, min_length=1, max_length=32)
     """Only these departments; None = every department the caller may read."""
     limit: int = Field(8, ge=1, le=50)
-    as_of: date | None = None
+    as_of: Day | None = None
 
 
 class Problem(View):

@@ -65,7 +65,7 @@ def parameters(route: Mapping[str, Any], place: str) -> list[str]:
 
 def needed(route: Mapping[str, Any], but: str = "") -> dict[str, str]:
     """Good values for what a route wants besides the parameter in question."""
-    good = {"scope": "public", "department": "hr", "url": "/x"}
+    good = {"scope": "public", "department": "hr", "url": "/x", "documents": "keep"}
     found = [one for one in route.get("parameters", ()) if one["in"] == "query" and one["required"]]
     return {one["name"]: good[one["name"]] for one in found if one["name"] != but}
 

@@ -51,7 +51,9 @@ WHO: dict[frozenset[str], str] = {
         get /api/v1/admin/queues · post /api/v1/admin/tasks/{task_id}/cancel
         post /api/v1/admin/tasks/{task_id}/retry · get /api/v1/admin/usage · get /api/v1/admin/evaluations
         get /api/v1/admin/agents · get /api/v1/admin/readers · post /api/v1/users
-        patch /api/v1/users/{user_id} · delete /api/v1/users/{user_id}/data
+        patch /api/v1/users/{user_id} · delete /api/v1/users/{user_id}/data · get /api/v1/connectors
+        post /api/v1/connectors · get /api/v1/connectors/{connector_id}
+        delete /api/v1/connectors/{connector_id} · post /api/v1/connectors/{connector_id}/sync
     """,
 }
 """Who is not refused by their role. `POST /keys` for somebody else and what a person owns are judged by the id."""
@@ -112,6 +114,14 @@ async def asked(
     return await http.request(method, f"{target}?{rest}".rstrip("?"), content=sent, headers=headers)
 
 
+def is_documented(openapi: Mapping[str, Any], route: Route, answer: httpx.Response) -> bool:
+    """Whether the document says that this status and this kind of content may come."""
+    method, path = route
+    told = openapi["paths"][path][method]["responses"].get(str(answer.status_code))
+    kind = answer.headers.get("content-type", "").partition(";")[0]
+    return told is not None and (kind in told.get("content", ()) or not kind or "content" not in told)
+
+
 class TestMatrix:
     def test_every_route_stands_in_the_table_once(self, openapi: dict[str, Any]) -> None:
         assert set(table()) | BY_BODY == set(routes(openapi)) - PUBLIC
@@ -121,11 +131,13 @@ class TestMatrix:
     async def test_a_role_opens_what_the_table_says_and_nothing_else(
         self, openapi: dict[str, Any], people: Mapping[str, httpx.AsyncClient], role: str
     ) -> None:
-        wrong = []
+        wrong = list[tuple[object, ...]]()
         for route, who in table().items():
             answer = await asked(people[role], openapi, route, {})
             if (answer.status_code == 403) == (role in who) or answer.status_code in (401, *range(500, 600)):
                 wrong.append((*route, answer.status_code))
+            if not is_documented(openapi, route, answer):
+                wrong.append((*route, answer.status_code, answer.headers.get("content-type")))
         assert not wrong
 
     async def test_an_id_of_somebody_else_is_like_one_that_nobody_has(

@@ -1,0 +1,61 @@
+"""Make the OpenAPI document say of refusals what is sent.
+
+Routes name the refusals that are their own. What every route may answer is added here, and all of them get the media
+type and the shape in which they arrive.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from fastapi import FastAPI
+
+from app.api.middleware import API_ROOT
+from app.api.problem import MEDIA_TYPE
+from app.api.schemas import Problem
+
+_OF_CLOSED = {"401": "Not signed in", "403": "Not allowed", "503": "Too busy, or the database cannot be reached"}
+_OF_BODIES = {
+    "404": "What it names is not there, or not for the caller",
+    "413": "Too large",
+    "415": "No format that is read",
+    "422": "Not well formed",
+    "429": "Too many requests",
+}
+_OF_IDS = {"404": "Not there, or not for the caller"}
+_FRAMEWORKS = ("HTTPValidationError", "ValidationError")
+"""Schemas of refusals in the framework's own form, which nobody gets."""
+
+
+def describe_refusals(app: FastAPI) -> None:
+    """Change what ``/openapi.json`` says; the document is made when somebody first asks for it, and kept."""
+    made = app.openapi
+
+    def described() -> dict[str, Any]:
+        if app.openapi_schema is None:
+            schemas = made()["components"]["schemas"]
+            schemas["Problem"] = Problem.model_json_schema()
+            for name in _FRAMEWORKS:
+                schemas.pop(name, None)
+            for path, methods in made()["paths"].items():
+                for operation in methods.values():
+                    _describe(path, operation)
+        return made()
+
+    vars(app)["openapi"] = described
+
+
+def _describe(path: str, operation: dict[str, Any]) -> None:
+    further = _OF_CLOSED if "security" in operation else {}
+    further = further | (_OF_BODIES if "requestBody" in operation else {}) | (_OF_IDS if "{" in path else {})
+    responses = {status: {"description": said} for status, said in further.items()} | operation["responses"]
+    for response in (told for status, told in responses.items() if status >= "400" and _is_general(told)):
+        response.pop("content", None)
+        if path.startswith(f"{API_ROOT}/"):  # a face says it in its protocol's words
+            response["content"] = {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}
+    operation["responses"] = dict(sorted(responses.items()))
+
+
+def _is_general(response: Mapping[str, Any]) -> bool:
+    """Whether a refusal has no form of its own."""
+    said = str(response.get("content", "/Problem"))
+    return any(f"/{name}'" in f"{said}'" for name in ("Problem", *_FRAMEWORKS))
