@@ -157,6 +157,6 @@ async def as_names_of_files_and_conversations(page: Page) -> None:
     await page.route("**/api/v1/files", lambda route: route.fulfill(status=422, json={"detail": names[0]}))
     await page.route("**/sessions?*", lambda route: route.fulfill(json={"sessions": listed, "next_cursor": None}))
     await page.fill("#find-session", "x")
-    await page.evaluate(DROP, names)
-    await expect(page.locator("#files li .error")).to_have_count(len(names))
+    await page.evaluate(DROP, names[::3])
+    await expect(page.locator("#files li .error")).to_have_count(len(names[::3]))
     await expect(page.locator("#sessions li")).to_have_count(len(names))
