@@ -1,20 +1,28 @@
 """The knowledge desk: what waits for whoever owns a department, what is done about it, and telling them."""
 
 from typing import Annotated, Any, Self
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from fastapi import APIRouter, Depends, Query, Request
 from pydantic import Field, model_validator
 from starlette.responses import Response
 
 from app.api.deps import Caller, Services
+from app.api.documents import ingest_task
 from app.api.runs import start_run, wait_for_end
-from app.api.schemas import Body, ChatBody, Problem, Text, View
+from app.api.schemas import Body, ChatBody, Day, Problem, Question, Text, View
 from app.desk import Act, Desk, DeskPage
+from app.domain.documents import DocumentFields, Upload
+from app.domain.principal import Scope
 from app.errors import AppError, ErrorCode
-from app.storage.desk import DeskItem, Kind, State, Wanted
+from app.ingestion.intake import document_id_of
+from app.storage.desk import DeskItem, Draft, Kind, State, Wanted
+from app.text.language import guess_language
 
 router = APIRouter(tags=["desk"])
+_TITLES = {"vi": "Giải đáp", "en": "Answer"}
+"""What a written answer is called, before its question."""
+_TITLE_CHARS = 300
 _REFUSALS: dict[int | str, dict[str, Any]] = {code: {"model": Problem} for code in (403, 404, 409, 422)}
 
 
@@ -32,6 +40,15 @@ class ActBody(Body):
         if self.act == "dismiss" and not self.reason.strip():
             raise ValueError("say in reason why it is dismissed")
         return self
+
+
+class AnswerBody(Body):
+    """What the answer is, for whom to read, and until when it holds unless somebody looked at it again."""
+
+    text: Annotated[Question, Field(max_length=20_000)]
+    department: Annotated[Text, Field(min_length=1, max_length=64)]
+    scope: Scope
+    review_on: Day
 
 
 class TellBody(Body):
@@ -96,6 +113,29 @@ async def ask(item_id: UUID, caller: Caller, services: Services, desk: Knowledge
     run = await start_run(services, caller, ChatBody(query=item.question), None)
     await wait_for_end(services, run, request)
     return await desk.note_run(caller, item_id, run.task_id)
+
+
+@router.post("/desk/items/{item_id}/answer", summary="Answer a question nobody could answer", responses=_REFUSALS)
+async def answer(item_id: UUID, body: AnswerBody, caller: Caller, services: Services, desk: KnowledgeDesk) -> DeskItem:
+    """An owner's answer waits with the item. An administrator's, the owner's own words or others, is brought in as a
+    document of the authority `answer` that holds until `review_on`, and the item is done; written again, it is a new
+    version."""
+    item = await desk.answer(caller, item_id, Draft(**body.model_dump()))
+    if not caller.is_admin:
+        return item
+    question = " ".join((item.question or "").split())
+    title = f"{_TITLES[guess_language(question)]}: {question[:_TITLE_CHARS]}"
+    said = {"title": title, "external_id": f"answer-{item_id}", "authority": "answer", "effective_to": body.review_on}
+    fields = DocumentFields.model_validate({**said, "department": body.department, "scope": body.scope})
+    upload = Upload(fields=fields, text=f"# {title}\n\n{body.text}\n")
+    services.ingestion.intake.check(caller, upload)
+    task_id = uuid4()
+    await services.registry.register_task(
+        caller,
+        ingest_task(caller, task_id, document_id_of(caller, f"answer-{item_id}")),
+        within=lambda tx: services.ingestion.intake.take_in(tx, upload, task_id),
+    )
+    return await desk.act(caller, item_id, "done")
 
 
 @router.post(

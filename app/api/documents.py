@@ -135,7 +135,7 @@ async def bring_in(
     task_id, document_id = uuid4(), document_id_of(caller, external_id_of(upload))
     task = await services.registry.register_task(
         caller,
-        _task(caller, task_id, document_id),
+        ingest_task(caller, task_id, document_id),
         idempotency_key=idempotency_key,
         request_hash=_hash_of(upload),
         within=lambda tx: services.ingestion.intake.take_in(tx, upload, task_id),
@@ -236,7 +236,7 @@ async def original(document_id: UUID, caller: Caller, services: Services) -> Res
     return Response(content, media_type="application/octet-stream", headers=headers)
 
 
-def _task(caller: Principal, task_id: UUID, document_id: UUID) -> NewTask:
+def ingest_task(caller: Principal, task_id: UUID, document_id: UUID) -> NewTask:
     """The task of one arrival. Neither it nor its journal names what is in the document: both outlive its deletion."""
     return NewTask(
         task_id=task_id,

@@ -20,7 +20,7 @@ from app.ingestion.health import Health
 from app.journal import not_found
 from app.storage import conflicts, desk, documents
 from app.storage.database import Database, Transaction
-from app.storage.desk import Agents, DeskItem, Kind, State, Told, Wanted
+from app.storage.desk import Agents, DeskItem, Draft, Kind, State, Told, Wanted
 from app.storage.neighbours import passages_of
 from app.storage.paging import cut_page, read_cursor
 from app.storage.tenants import own_day, user
@@ -130,6 +130,33 @@ class Desk:
         demand_keeper(caller)
         async with self._database.principal_scope(caller) as tx:
             await desk.note_run(tx, await self._item(tx, item_id), task_id)
+            return await self._item(tx, item_id)
+
+    async def answer(self, caller: Principal, item_id: UUID, draft: Draft) -> DeskItem:
+        """Keep what the caller would answer to the question of an open item that is no contradiction, and say so in the
+        audit.
+
+        Raises `AppError`: 403 also for a department that is not the caller's, or a scope the caller has not; 404; 409;
+        422 for a day of review that is not to come.
+        """
+        item = await self.find(caller, item_id)
+        if not item.may_act or not caller.may_read(draft.scope, draft.department):
+            raise _refused("You do not own this, or may not read what you would write: choose another scope.")
+        if not caller.is_admin and draft.department not in caller.departments:
+            raise _refused(f"department: {draft.department} is not yours: choose one of your own.")
+        async with self._database.principal_scope(caller) as tx:
+            if draft.review_on <= await own_day(tx, self._today):
+                raise AppError(ErrorCode.VALIDATION_FAILED, "review_on: choose a day to come.", status=422)
+            if (
+                not item.question
+                or item.finding_id
+                or item.state != "open"
+                or not await desk.keep_draft(tx, item, draft)
+            ):
+                detail = "Only the question of an open item is answered, and a contradiction is decided instead."
+                raise AppError(ErrorCode.VALIDATION_FAILED, detail, status=409)
+            told = draft.model_dump(mode="json", exclude={"text"})
+            await documents.note(tx, "desk_drafted", str(item_id), told)
             return await self._item(tx, item_id)
 
     async def tell(self, caller: Principal, task_id: UUID, one: UUID, other: UUID) -> None:

@@ -41,6 +41,16 @@ class DeskAnswer(Record):
     answer: str | None
 
 
+class Draft(Record):
+    """What an owner would answer to an item's question."""
+
+    text: str
+    department: str
+    scope: Scope
+    review_on: date
+    """Until this day it holds; the desk tells of it 30 days before."""
+
+
 class DeskItem(Record):
     """Something that waits for whoever owns a department."""
 
@@ -70,6 +80,8 @@ class DeskItem(Record):
     reason: str
     """Why it was dismissed, or a note on what was done."""
     changed_at: datetime | None
+    draft: Draft | None
+    """An answer that waits for an administrator to bring it in, or was brought in."""
     before: DeskAnswer | None
     """What the caller was answered while it was open, with the caller's own rights; nobody else sees it."""
     after: DeskAnswer | None
@@ -107,6 +119,8 @@ select i.item_id, i.kind, i.detail, i.since, i.departments, i.documents, i.quest
     i.finding_id, i.may_act, i.state, i.assignee, i.reason, i.changed_at,
     (select coalesce(nullif(u.display_name, ''), u.name) from users u
         where u.tenant_id = $1 and u.user_id = i.assignee) as assigned_to,
+    (select s.answer from desk_items s where s.tenant_id = $1 and s.item_id = i.item_id and app_owns(s.departments)
+        and app_may_read(s.answer ->> 'scope', s.answer ->> 'department')) as draft,
     {_ANSWER.format(run="before_task")} as before, {_ANSWER.format(run="after_task")} as after
 from desk_rows($3, $4) i
 """
@@ -131,6 +145,11 @@ on conflict (tenant_id, item_id) do update set departments = excluded.department
     assignee = excluded.assignee, reason = excluded.reason, changed_at = clock_timestamp()
 where (known.state = 'open') = $8
 returning true
+"""
+_DRAFT = """
+insert into desk_items as known (tenant_id, item_id, kind, departments, answer) values ($1, $2, $3, $4::text[], $5)
+on conflict (tenant_id, item_id) do update set answer = excluded.answer, changed_at = clock_timestamp()
+where known.state = 'open' returning true
 """
 _NOTE_RUN = """
 insert into desk_items as known (tenant_id, item_id, kind, departments, asked_by, before_task, after_task)
@@ -187,6 +206,12 @@ async def handle(tx: Transaction, item: DeskItem, state: State, assignee: UUID |
     """Write what became of an item; an open one stays or ends, any other is opened again. False when it is not so."""
     said = tx.tenant_id, item.item_id, item.kind, list(item.departments), state, assignee, reason
     return await tx.driver.fetchval(_HANDLE, *said, state != "open" or item.state == "open") is not None
+
+
+async def keep_draft(tx: Transaction, item: DeskItem, draft: Draft) -> bool:
+    """Keep an answer with an open item, in place of the one before. False when the item was closed meanwhile."""
+    said = tx.tenant_id, item.item_id, item.kind, list(item.departments), dump(draft.model_dump(mode="json"))
+    return await tx.driver.fetchval(_DRAFT, *said) is not None
 
 
 async def note_run(tx: Transaction, item: DeskItem, task_id: UUID) -> None:

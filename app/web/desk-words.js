@@ -21,7 +21,8 @@ export const WORDS = {
     holds: "Văn bản này đúng", differentCases: "Hai trường hợp khác nhau", noContradiction: "Không mâu thuẫn", take: "Tôi nhận việc", release: "Trả lại", done: "Đã xử lý", dismiss: "Bỏ qua…", reopen: "Mở lại",
     reason: "Vì sao bỏ qua?", confirmDismiss: "Bỏ qua", cancel: "Thôi", assignedTo: "Giao cho {name}", note: "Ghi chú: {reason}", shared: "Một phòng ban khác cũng có phần trong việc này: quản trị viên, hoặc người phụ trách cả hai, sẽ quyết định.",
     askingBefore: "Đang hỏi lại với quyền của bạn, trước khi quyết định…", deciding: "Đang ghi quyết định…", askingAfter: "Đã quyết định. Đang hỏi lại…", saved: "Đã ghi.", askAgain: "Hỏi lại với quyền của tôi",
-    before: "Trước", after: "Sau", yours: "Hỏi với quyền của bạn; chỉ bạn thấy.", notYet: "Chưa có câu trả lời.",
+    before: "Trước", after: "Sau", yours: "Hỏi với quyền của bạn; chỉ bạn thấy.", writeAnswer: "Viết câu trả lời…", answerText: "Câu trả lời", department: "Phòng ban", scopeOf: "Ai được đọc", reviewDay: "Có hiệu lực đến, và phải xem lại trước ngày", sendAnswer: "Gửi",
+    writeHint: "Người phụ trách gửi thì chờ quản trị viên đưa vào; quản trị viên gửi thì thành tài liệu ngay. Câu hỏi thành tên tài liệu.", draft: "Câu trả lời đã viết", reviewOn: "xem lại trước {day}", notYet: "Chưa có câu trả lời.",
   },
   en: {
     title: "Knowledge desk", skip: "Go to the content", chat: "Chat", signInHint: "Sign in with the role owner of a department, or as an administrator.",
@@ -41,7 +42,8 @@ export const WORDS = {
     holds: "This one holds", differentCases: "Different cases", noContradiction: "No contradiction", take: "I take it", release: "Give it back", done: "Done", dismiss: "Dismiss…", reopen: "Reopen",
     reason: "Why is it dismissed?", confirmDismiss: "Dismiss", cancel: "Cancel", assignedTo: "Assigned to {name}", note: "Note: {reason}", shared: "Another department has a part in this: an administrator, or whoever owns both, decides.",
     askingBefore: "Asking with your rights, before deciding…", deciding: "Keeping the decision…", askingAfter: "Decided. Asking again…", saved: "Kept.", askAgain: "Ask with my rights",
-    before: "Before", after: "After", yours: "Asked with your rights; nobody else sees it.", notYet: "There is no answer yet.",
+    before: "Before", after: "After", yours: "Asked with your rights; nobody else sees it.", writeAnswer: "Write an answer…", answerText: "Answer", department: "Department", scopeOf: "Who may read it", reviewDay: "Holds until, and is to be looked at before", sendAnswer: "Send",
+    writeHint: "An owner's answer waits for an administrator to bring it in; an administrator's becomes a document at once. The question becomes its title.", draft: "The answer that was written", reviewOn: "to be looked at before {day}", notYet: "There is no answer yet.",
   },
 };
 

@@ -10,6 +10,7 @@ import { currentLanguage, dateWords, departmentWords, setLanguage, wordIn } from
 
 const PAGE = 20;
 const KINDS = ["contradiction", "ending", "correction", "unanswered", "unused"];
+const SCOPES = ["public", "internal", "private"];
 const STATES = ["open", "done", "dismissed"];
 const $ = (id) => document.getElementById(id);
 const wanted = { kind: "", state: "open", mine: false };
@@ -134,7 +135,7 @@ function itemNode(item) {
     el("p", {}, sayIn("detail", item.detail, { day: item.day ? dateWords(item.day) : "", number: item.askers })),
     ...[item.question ? quoteNode(questionWords(item), item.question) : null, item.correction ? quoteNode(say("shouldSay"), item.correction) : null,
       item.documents.length ? el("div", { class: "pair" }, item.documents.map((one) => documentNode(item, one, act))) : null,
-      item.reason ? el("p", { class: "fact" }, say("note", { reason: item.reason })) : null, answersNode(item),
+      item.reason ? el("p", { class: "fact" }, say("note", { reason: item.reason })) : null, draftNode(item), answersNode(item),
       item.may_act ? null : el("p", { class: "fact" }, say("shared"))].filter(Boolean),
     el("div", { class: "doing" }, actsNode(item, act, node)), told);
   return node;
@@ -173,10 +174,11 @@ function actsNode(item, act, node) {
   if (!item.may_act) return again;
   if (item.state !== "open") return [button("reopen", () => patch({ act: "reopen" })), ...again];
   const mine = item.assignee === you;
+  const answer = item.question && item.kind !== "contradiction" ? [button("writeAnswer", () => writeAnswer(item, node, act))] : [];
   const verdicts = item.kind === "contradiction"
     ? [button("differentCases", () => decide(item, { verdict: "different_cases" }, act)), button("noContradiction", () => decide(item, { verdict: "no_contradiction" }, act))]
     : [button("done", () => patch({ act: "done" }))];
-  return [...verdicts, button(mine ? "release" : "take", () => patch({ act: "assign", assignee: mine ? null : you })), button("dismiss", () => askWhy(node, patch)), ...again];
+  return [...answer, ...verdicts, button(mine ? "release" : "take", () => patch({ act: "assign", assignee: mine ? null : you })), button("dismiss", () => askWhy(node, patch)), ...again];
 }
 
 // A line to say why, in place of a dialog.
@@ -185,6 +187,31 @@ function askWhy(node, patch) {
   const box = el("textarea", { rows: 1, maxlength: 2000, required: true, "aria-label": say("reason"), placeholder: say("reason") });
   const form = el("form", { class: "dismissal", onsubmit: (event) => { event.preventDefault(); if (box.value.trim()) patch({ act: "dismiss", reason: box.value.trim() }); } },
     box, el("button", { type: "submit" }, say("confirmDismiss")), el("button", { type: "button", class: "quiet", onclick: () => form.remove() }, say("cancel")));
+  node.append(form);
+  box.focus();
+}
+
+// What an owner wrote to answer the question; an administrator brings it in.
+function draftNode({ draft }) {
+  if (!draft) return null;
+  const facts = [departmentWords(draft.department), wordIn("scope", draft.scope), say("reviewOn", { day: dateWords(draft.review_on) })];
+  return el("div", { class: "draft" }, el("h4", {}, say("draft")), el("p", { class: "answer" }, draft.text), el("p", { class: "fact" }, facts.join(" · ")));
+}
+
+function writeAnswer(item, node, act) {
+  node.querySelector(".writing")?.remove();
+  const { draft } = item;
+  const inAYear = new Date(Date.now() + 365 * 86_400_000).toISOString().slice(0, 10);
+  const field = (name, control) => el("label", { class: "field" }, say(name), control);
+  const box = el("textarea", { rows: 4, maxlength: 20000, required: true });
+  box.value = draft?.text ?? item.correction ?? "";
+  const department = el("input", { type: "text", required: true, maxlength: 64, value: draft?.department ?? item.departments[0] ?? "" });
+  const scope = el("select", {}, SCOPES.map((one) => el("option", { value: one, selected: one === (draft?.scope ?? "internal") }, wordIn("scope", one))));
+  const day = el("input", { type: "date", required: true, value: draft?.review_on ?? inAYear });
+  const send = () => act(() => call("POST", `/desk/items/${item.item_id}/answer`, { text: box.value.trim(), department: department.value.trim(), scope: scope.value, review_on: day.value }));
+  const form = el("form", { class: "writing", onsubmit: (event) => { event.preventDefault(); send(); } },
+    field("answerText", box), el("div", { class: "fields" }, field("department", department), field("scopeOf", scope), field("reviewDay", day)),
+    el("p", { class: "fact" }, say("writeHint")), el("div", { class: "doing" }, el("button", { type: "submit" }, say("sendAnswer")), el("button", { type: "button", class: "quiet", onclick: () => form.remove() }, say("cancel"))));
   node.append(form);
   box.focus();
 }

@@ -255,3 +255,47 @@ class TestTellingAndDeciding:
             await tx.driver.execute("delete from document_examinations where document_id = $1", ids["shoe-fee"])
         await admin.get("/documents/health")
         assert item["item_id"] in [one["item_id"] for one in await about(lan, ids["shoe-fee"])]
+
+
+class TestAnswering:
+    async def test_an_owner_writes_and_an_administrator_brings_it_in(
+        self, client_of: Clients, ids: dict[str, str], house: Services, address: str, subtests: pytest.Subtests
+    ) -> None:
+        lan, admin, hoa = client_of("acme/lan"), client_of("acme/admin"), client_of("acme/hoa")
+        asked = "Thẻ đỏ dùng ở cổng nào?"
+        run = (await ask(hoa, asked))["task_id"]
+        await hoa.put(f"/tasks/{run}/feedback", json={"rating": -1, "correction": "Cổng trước nữa."})
+        [item] = [one for one in await listed(lan, kind="correction") if one["correction"] == "Cổng trước nữa."]
+        where, until = f"/desk/items/{item['item_id']}/answer", str(TODAY + timedelta(days=90))
+        text = "Thẻ đỏ dùng ở cổng sau và ở cổng Hoa Sữa."
+        body = {"text": text, "department": "hr", "scope": "public", "review_on": until}
+        contradiction = (await about(lan, ids["shoe-fee"], kind="contradiction"))[0]
+        cases: list[tuple[Client, str, dict[str, Any], int]] = [
+            (hoa, where, body, 403), (client_of("acme/minh"), where, body, 404),
+            (lan, where, {**body, "department": "it"}, 403), (lan, where, {**body, "review_on": str(TODAY)}, 422),
+            (lan, where, {**body, "text": " "}, 422), (lan, where, {**body, "department": "x" * 65}, 422),
+            (lan, f"/desk/items/{contradiction['item_id']}/answer", body, 409),
+        ]  # fmt: skip
+        for http, path, said, status in cases:
+            with subtests.test(said=said, status=status):
+                assert (await http.post(path, json=said)).status_code == status
+        # Who may not read its scope does not read the draft.
+        assert (await lan.post(where, json={**body, "scope": "private"})).json()["draft"]["scope"] == "private"
+        async with await with_rights(house, address, "acme/admin", permissions=("public", "internal")) as fewer:
+            seen = [one for one in await listed(fewer, kind="correction") if one["item_id"] == item["item_id"]]
+            assert [one["draft"] for one in seen] == [None]
+        kept = (await lan.post(where, json=body)).json()
+        assert (kept["state"], kept["draft"]) == ("open", {key: body[key] for key in kept["draft"]})
+        assert (await admin.get("/documents", params={"department": "hr"})).text.count("Giải đáp") == 0
+
+        assert (await admin.post(where, json=body)).json()["state"] == "done"
+        assert (await admin.post(where, json=body)).status_code == 409
+        for _ in range(50):
+            found = (await admin.get("/documents", params={"department": "hr"})).json()["documents"]
+            [made] = [one for one in found if one["title"] == f"Giải đáp: {asked}"]
+            if made["status"] == "ready":
+                break
+            await asyncio.sleep(0.1)
+        assert (made["authority"], made["effective_to"], made["scope"]) == ("answer", until, "public")
+        assert "Hoa Sữa" in (await ask(hoa, "Thẻ đỏ dùng ở những cổng nào?"))["answer"]
+        await admin.delete(f"/documents/{made['document_id']}")

@@ -41,6 +41,7 @@ WHO: dict[frozenset[str], str] = {
     """,
     OWNERS: """
         get /api/v1/desk/items · patch /api/v1/desk/items/{item_id} · post /api/v1/desk/items/{item_id}/ask
+        post /api/v1/desk/items/{item_id}/answer
         patch /api/v1/contradictions/{finding_id}
     """,
     AUDITORS: "get /api/v1/audit · get /api/v1/users",
@@ -64,6 +65,9 @@ _SENT: Mapping[Route, Any] = {(method.lower(), path): body for method, path, bod
     ("post", "/api/v1/chat/stream"): {"query": "xin chào"},
     ("post", "/api/v1/chat"): {"query": "xin chào"},
     ("patch", "/api/v1/desk/items/{item_id}"): {"act": "done"},
+    ("post", "/api/v1/desk/items/{item_id}/answer"): {
+        "text": "Bốn.", "department": "hr", "scope": "public", "review_on": "2999-01-01",
+    },
     ("patch", "/api/v1/contradictions/{finding_id}"): {"act": "reopen"},
     ("post", "/api/v1/tasks/{task_id}/conflicts/tell"): {"document_id": UNKNOWN, "other_document_id": UNKNOWN},
     ("post", "/api/v1/documents"): {"text": "Văn bản.", "department": "hr", "scope": "public", "external_id": "matrix"},

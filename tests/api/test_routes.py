@@ -83,6 +83,7 @@ class TestEveryRoute:
             ("get", "/api/v1/desk/items"),
             ("patch", "/api/v1/desk/items/{item_id}"),
             ("post", "/api/v1/desk/items/{item_id}/ask"),
+            ("post", "/api/v1/desk/items/{item_id}/answer"),
             ("get", "/api/v1/sessions"),
             ("get", "/api/v1/sessions/{session_id}"),
             ("patch", "/api/v1/sessions/{session_id}"),

@@ -75,6 +75,20 @@ class TestTheStory:
         await expect(turn.locator(".badge")).to_have_text("Đã trả lời")
         await expect(turn.locator(".answer")).to_contain_text("45.000")
 
+        # The employee corrects it; an owner writes what should be answered, and it waits for an administrator.
+        await turn.get_by_role("button", name="Câu trả lời chưa đúng").click()
+        await expect(turn.locator(".correction small")).to_contain_text("không kèm tên")
+        await turn.get_by_label("Câu trả lời đúng là gì?").fill("Từ tháng 1 là 50.000 đồng.")
+        await turn.locator(".correction button[type=submit]").click()
+        await expect(turn.locator(".actions .told")).to_have_text("Cảm ơn, góp ý đã được ghi lại.")
+        await desk.locator(".sorts [data-kind=correction]").click()
+        item = desk.locator(".desk-item[data-kind=correction]", has_text="Từ tháng 1 là 50.000 đồng.")
+        await item.get_by_role("button", name="Viết câu trả lời…").click()
+        await expect(item.get_by_label("Câu trả lời", exact=True)).to_have_value("Từ tháng 1 là 50.000 đồng.")
+        await item.get_by_role("button", name="Gửi").click()
+        await expect(item.locator(".draft .answer")).to_have_text("Từ tháng 1 là 50.000 đồng.")
+        await expect(item).to_have_attribute("data-state", "open")
+
 
 class TestThePage:
     async def test_is_usable_on_a_phone_and_dismisses_with_a_reason(self, open_page: Open, key: str) -> None:

@@ -1,0 +1,1 @@
+alter table desk_items drop column answer;
