@@ -61,10 +61,6 @@ class Tally:
         if reason and len(self.notes) < _NOTES:
             self.notes.append(f"{what}: {name[:200]}: {reason[:300]}")
 
-    def report(self) -> dict[str, Any]:
-        """As it is kept with the connector."""
-        return {**self.counts, "notes": self.notes}
-
 
 class Rooms(NamedTuple):
     """What documents go through, the same as those that are uploaded."""

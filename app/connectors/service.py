@@ -19,9 +19,11 @@ from app.ingestion.intake import demand_admin
 from app.storage import connectors, documents
 from app.storage.connectors import LeaseLost, StoredConnector, Turn
 
-_LOOK_SECONDS = 2.0
+_LOOK_SECONDS = 4.0
 """Between two looks for a connector that is due; shorter than what the watchdog takes for silence."""
-_RENEW_AFTER_LOOKS = 10
+_RENEW_AFTER_LOOKS = 5
+_MOST_SECONDS = 3_600.0
+"""For one synchronisation: a source that dribbles must not keep others waiting for ever."""
 _ACT = "changes connectors"
 _log = structlog.get_logger(__name__)
 
@@ -97,13 +99,16 @@ class Connectors:
             source = await asyncio.to_thread(self._opened, turn.tenant_id, turn.connector_id, definition)
             run = Run(self._rooms, turn, row, definition, source)
             try:
-                cursor = await run.carry_out()
+                async with asyncio.timeout(_MOST_SECONDS):
+                    cursor = await run.carry_out()
                 error = run.problem
             finally:
-                report = run.tally.report()
+                report = {**run.tally.counts, "notes": run.tally.notes}
                 await source.aclose()
         except LeaseLost:
             return
+        except TimeoutError:
+            error = f"It took longer than {_MOST_SECONDS / 60:.0f} minutes; the next one goes on from what is here."
         except SourceLost as lost:
             error = f"The source was lost, and nothing of it withdrawn: {lost}"
         except AppError as refused:

@@ -9,5 +9,6 @@ from app.tasks.watchdog import Loop
 
 
 def connector_loops(rooms: AppServices, queues: Collection[str]) -> dict[str, Loop]:
-    """The loop that synchronises, in a worker that also reads documents."""
-    return {"connect": connectors_of(rooms).keep_synchronising} if {"ingest", ALL_QUEUES} & {*queues} else {}
+    """The loops that synchronise, in a worker that also reads documents; three, as a source may be slow."""
+    names = [f"connect {number}" for number in range(3)] if {"ingest", ALL_QUEUES} & {*queues} else []
+    return dict.fromkeys(names, connectors_of(rooms).keep_synchronising)

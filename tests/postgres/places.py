@@ -1,5 +1,6 @@
 """Sources for the conformance suite of connectors: each can be filled, emptied, shared, and lost in the middle."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from itertools import count
@@ -71,6 +72,8 @@ class Shelf:
     fetches: int = 0
     left: int | None = None
     mark: str = ""
+    pause: float = 0
+    """Seconds before a listing begins."""
 
     def __post_init__(self) -> None:
         self.source = {"shelf": self.number}
@@ -118,6 +121,7 @@ class ShelfSource:
         self.shelf = shelf
 
     async def list(self) -> AsyncIterator[Item]:
+        await asyncio.sleep(self.shelf.pause)
         for name, (content, tag) in list(self.shelf.files.items()):
             self.shelf.answer()
             yield Item(name, tag, len(content))

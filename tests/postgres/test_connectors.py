@@ -231,6 +231,15 @@ class TestHostileListings:
         row = await ground.sync(row, work=False)
         assert (len(await ground.stored()), row.report.get("withdrawn"), row.report["unreadable"]) == (4, None, 1)
 
+    async def test_that_do_not_come_are_given_up(
+        self, ground: Ground, shelf: Shelf, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        row = await ground.sync(await ground.add(), work=False)
+        monkeypatch.setattr("app.connectors.service._MOST_SECONDS", 0.1)
+        shelf.pause = 60
+        row = await ground.sync(row, work=False)
+        assert "took longer" in row.last_error and len(await ground.stored()) == 4
+
     async def test_do_not_lie_about_sizes(self, ground: Ground, shelf: Shelf) -> None:
         shelf.files = {}
         shelf.listed = [Item("film.md", "t", 10 * 2**30)]
