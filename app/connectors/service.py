@@ -1,7 +1,6 @@
 """Connectors of a tenant: adding, looking, asking for a synchronisation, removing; and the loop that synchronises."""
 
 import asyncio
-import hashlib
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -33,7 +32,7 @@ class Connectors:
 
     def __init__(self, rooms: Rooms, grants: Path | None, data_dir: Path):
         """`grants`: the operator's file of what each tenant may use; copies of sources lie in `data_dir`."""
-        self._rooms, self._grants, self._data_dir = rooms, grants, data_dir
+        self._rooms, self._grants, self._copies = rooms, grants, data_dir / "connectors"
         self._database = rooms.database
 
     async def listing(self, principal: Principal) -> list[StoredConnector]:
@@ -84,7 +83,7 @@ class Connectors:
         async with self._database.principal_scope(principal) as tx:
             await connectors.remove(tx, found.connector_id)
             await documents.note(tx, "connector_removed", str(connector_id), {"documents": its_documents})
-        await asyncio.to_thread(shutil.rmtree, self._copies(principal.tenant_id, connector_id), ignore_errors=True)
+        await asyncio.to_thread(shutil.rmtree, self._copies / str(connector_id), ignore_errors=True)
 
     async def synchronise(self, turn: Turn) -> None:
         """Synchronise a connector that was taken, and give it back with how it went. Raises `AppError` (503) when the
@@ -155,11 +154,8 @@ class Connectors:
     def _opened(self, tenant_id: UUID, connector_id: UUID, definition: Definition) -> Source:
         """The source of a definition within what the operator allows. Reads files. Raises `AppError`."""
         kind, options = definition.opened_kind()
-        copies = self._copies(tenant_id, connector_id)
-        return kind.open(options, reach_of(grant_of(self._grants, tenant_id), definition, copies))
-
-    def _copies(self, tenant_id: UUID, connector_id: UUID) -> Path:
-        return self._data_dir / "connectors" / hashlib.sha256(f"{tenant_id} {connector_id}".encode()).hexdigest()[:16]
+        grant = grant_of(self._grants, tenant_id)
+        return kind.open(options, reach_of(grant, definition, self._copies / str(connector_id)))
 
 
 def _there(found: StoredConnector | None) -> StoredConnector:

@@ -10,15 +10,21 @@ from uuid import UUID
 
 from app.domain.record import Record
 from app.storage.database import Database, Transaction, dump
+from app.storage.documents import STOPPED
 
-_VIEW = """
+_DOCUMENTS = """
+from connector_documents k left join documents d on d.tenant_id = k.tenant_id and d.document_id = k.document_id
+left join document_versions v
+    on v.tenant_id = d.tenant_id and v.document_id = d.document_id and v.version = d.latest_version
+left join tasks t on t.tenant_id = v.tenant_id and t.task_id = v.task_id
+"""
+_VIEW = f"""
 select c.connector_id, c.name, c.kind, c.definition, c.every_minutes, c.cursor, c.due_at, c.may_withdraw_all,
     c.lease is not null and c.leased_until > now() as is_running, c.started_at, c.finished_at, c.succeeded_at,
-    c.last_error, c.report, c.created_by, c.created_at, n.documents, n.waiting, n.failed
+    c.last_error, c.report, n.documents, n.waiting, n.failed
 from connectors c left join lateral (
-    select count(k.document_id) as documents, count(*) filter (where d.status = 'failed') as failed,
-        count(*) filter (where not d.status = any('{ready,partial,failed}')) as waiting
-    from connector_documents k left join documents d on d.tenant_id = k.tenant_id and d.document_id = k.document_id
+    select count(k.document_id) as documents, count(*) filter (where d.status = 'failed' or {STOPPED}) as failed,
+        count(*) filter (where not (d.status = any('{{ready,partial,failed}}') or {STOPPED})) as waiting {_DOCUMENTS}
     where k.tenant_id = c.tenant_id and k.connector_id = c.connector_id
 ) n on true
 where c.tenant_id = $1 and app_is_admin()
@@ -27,10 +33,10 @@ _ADD = """
 insert into connectors (tenant_id, connector_id, name, kind, definition, every_minutes, created_by)
 values ($1, $2, $3, $4, $5, $6, $7) on conflict (tenant_id, name) do nothing
 """
-_KNOWN = """
+_KNOWN = f"""
 select k.source_id, k.tag, k.content_hash, k.fault, k.document_id, d.department, d.scope,
-    case when d.status = 'failed' then d.status_code else '' end as failed_with
-from connector_documents k left join documents d on d.tenant_id = k.tenant_id and d.document_id = k.document_id
+    case when {STOPPED} then 'STOPPED' when d.status = 'failed' then d.status_code else '' end as failed_with
+{_DOCUMENTS}
 where k.tenant_id = $1 and k.connector_id = $2
 """
 _NOTE = """
@@ -89,8 +95,6 @@ class StoredConnector(Record):
     """Of the last synchronisation; empty = it did everything."""
     report: dict[str, Any]
     """What the last synchronisation did."""
-    created_by: UUID
-    created_at: datetime
     documents: int
     waiting: int
     """Documents whose newest version is on its way."""
@@ -141,10 +145,10 @@ async def add(tx: Transaction, connector_id: UUID, definition: Mapping[str, Any]
     return done == "INSERT 0 1"
 
 
-async def remove(tx: Transaction, connector_id: UUID) -> bool:
-    """Forget a connector and what it brought in, not the documents themselves; False = not there."""
+async def remove(tx: Transaction, connector_id: UUID) -> None:
+    """Forget a connector and what it brought in, not the documents themselves."""
     gone = "delete from connectors where tenant_id = $1 and connector_id = $2"
-    return await tx.driver.execute(gone, tx.tenant_id, connector_id) == "DELETE 1"
+    await tx.driver.execute(gone, tx.tenant_id, connector_id)
 
 
 async def ask(tx: Transaction, connector_id: UUID, *, may_withdraw_all: bool) -> bool:

@@ -12,7 +12,7 @@ from uuid import UUID
 from app.domain.documents import DocumentText, DocumentTitle, DocumentView, VersionView
 from app.storage.database import Transaction, dump
 
-_STOPPED = """not d.status = any('{ready,partial,failed}') and v.task_id is not null and app_is_admin()
+STOPPED = """not d.status = any('{ready,partial,failed}') and v.task_id is not null and app_is_admin()
         and (t.task_id is null or t.status in ('failed', 'cancelled'))"""
 """Nobody is at work on it any more, and nobody could say so: its task was cancelled, or died too often."""
 _TEXT_OF = "(app_may_read({0}.scope, {0}.department) or app_is_admin() and {0}.created_by = app_user())"
@@ -21,9 +21,9 @@ _VIEW = f"""
 select d.document_id, d.external_id, d.title, d.url, d.department, d.scope, d.lang, d.authority, d.created_at,
     d.effective_from, d.effective_to, d.supersedes, d.current_version, d.updated_at,
     case when app_is_admin() then d.latest_version else d.current_version end as latest_version,
-    case when {_STOPPED} then 'failed' when app_is_admin() then d.status else coalesce(v.status, 'ready') end as status,
-    case when {_STOPPED} then 'STOPPED' when app_is_admin() then d.status_code else '' end as status_code,
-    case when {_STOPPED} then 'The work on it was stopped. Bring it in again.' when app_is_admin() then d.status_detail
+    case when {STOPPED} then 'failed' when app_is_admin() then d.status else coalesce(v.status, 'ready') end as status,
+    case when {STOPPED} then 'STOPPED' when app_is_admin() then d.status_code else '' end as status_code,
+    case when {STOPPED} then 'The work on it was stopped. Bring it in again.' when app_is_admin() then d.status_detail
         else '' end as status_detail,
     coalesce(v.kind, '') as kind, coalesce(v.file_name, '') as file_name, coalesce(v.byte_count, 0) as byte_count,
     case when app_is_admin() then coalesce(v.warnings, '[]')

@@ -16,7 +16,7 @@ from app.errors import AppError, ErrorCode
 connector_commands = typer.Typer(no_args_is_help=True, help="Connectors: documents from other systems.")
 Name = Annotated[str, typer.Argument(help="As `conclave connector list` shows it.")]
 _SHOWN = ("name", "kind", "documents", "waiting", "failed", "succeeded_at", "due_at", "last_error")
-_LOOK_SECONDS = 0.5
+_LOOK_SECONDS, _PATIENCE_SECONDS = 0.5, 180.0
 
 
 @connector_commands.command("add")
@@ -87,10 +87,14 @@ async def _named(connection: Connection, name: str) -> dict[str, Any]:
 
 async def _synchronised(connection: Connection, asked: dict[str, Any], as_json: bool) -> int:
     """Wait for the synchronisation that was asked for, and show how it went."""
-    found, path = asked, f"/connectors/{asked['connector_id']}"
+    found, path, quiet = asked, f"/connectors/{asked['connector_id']}", 0.0
     while found["finished_at"] == asked["finished_at"] or found["is_running"] or found["waiting"]:
         await asyncio.sleep(_LOOK_SECONDS)
-        found = await connection.send("GET", path)
+        before, found = found, await connection.send("GET", path)
+        quiet = quiet + _LOOK_SECONDS if before == found and not found["is_running"] else 0.0
+        if quiet > _PATIENCE_SECONDS:
+            detail = "Nothing has happened for minutes: does a worker run that serves ingest? `conclave connector list`"
+            raise AppError(ErrorCode.OVERLOADED, f"{detail} shows how far it is.", status=503)
     if as_json:
         print_json(Console(), found)
     else:

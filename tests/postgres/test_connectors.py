@@ -299,6 +299,20 @@ class TestCrash:
         await ground.service.synchronise(turn)
         assert (await ground.take(row.connector_id)).lease != turn.lease
 
+    async def test_of_a_worker_is_made_good_by_the_next_synchronisation(self, ground: Ground) -> None:
+        """Tasks that were cancelled, or died too often: their documents come again, although nothing has changed."""
+        row = await ground.sync(await ground.add(), work=False)
+        assert row.waiting == 4
+        stopped = "update tasks set status = 'cancelled' where tenant_id = $1 and user_id = $2 and status = 'pending'"
+        await ground.superuser.execute(stopped, ground.desk.owner.tenant_id, row.connector_id)
+        row = await ground.service.find(
+            acting(Turn(ground.desk.owner.tenant_id, row.connector_id, uuid4())), row.connector_id
+        )
+        assert (row.waiting, row.failed) == (0, 4)
+        row = await ground.sync(row)
+        assert (row.report["changed"], row.waiting, row.failed) == (4, 0, 0)
+        assert await ground.reads("it", "public", query=QUERY) == TREE.keys()
+
     async def test_a_mark_that_stays_saves_the_listing(self, ground: Ground) -> None:
         shelf = ground.place
         assert isinstance(shelf, Shelf)
