@@ -74,6 +74,7 @@ class TestGuide:
         client_of: Callable[[str], httpx.AsyncClient], monkeypatch: pytest.MonkeyPatch,
     ) -> None:  # fmt: skip
         monkeypatch.setattr("extras.connectors.command._LOOK_SECONDS", 0.05)
+        monkeypatch.setattr("app.connectors.service._LOOK_SECONDS", 0.1)
         monkeypatch.setenv("CONCLAVE_DATA_DIR", str(api_settings.data_dir))
         monkeypatch.setenv("CONCLAVE_SERVER", address)
         monkeypatch.setenv("CONCLAVE_TOKEN", token_of("acme/admin"))
