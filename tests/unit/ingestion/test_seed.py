@@ -93,7 +93,7 @@ class TestDemoPeople:
 class TestSeedUsers:
     def test_have_the_documented_rights(self) -> None:
         rights = {(user.tenant, user.name): (user.department, set(user.scopes), user.roles) for user in SEED_USERS}
-        assert rights["acme", "lan"] == ("hr", {"public", "internal", "private"}, ())
+        assert rights["acme", "lan"] == ("hr", {"public", "internal", "private"}, ("owner",))
         assert rights["acme", "an"] == ("general", {"public"}, ())
         assert rights["globex", "tom"] == ("general", {"public", "internal"}, ())
         assert rights["globex", "admin"][2] == ("admin",)
