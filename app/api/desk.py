@@ -66,13 +66,10 @@ class DeskView(View):
     page: DeskPage
 
 
-def desk_of(request: Request, services: Services) -> Desk:
-    """The desk, for the agents of this installation; one for the whole application."""
-    found = getattr(request.app.state, "desk", None)
-    if not isinstance(found, Desk):
-        named = {name: services.agents.spec(name).departments for name in services.agents.names}
-        found = request.app.state.desk = Desk(services.database, services.health, named)
-    return found
+def desk_of(services: Services) -> Desk:
+    """The desk, for the agents of this installation."""
+    named = {name: services.agents.spec(name).departments for name in services.agents.names}
+    return Desk(services.database, services.health, named)
 
 
 KnowledgeDesk = Annotated[Desk, Depends(desk_of)]

@@ -1,10 +1,9 @@
 """The knowledge desk: what waits for whoever owns a department, and what they do about it."""
 
-import asyncio
-import logging
 from collections import Counter
 from collections.abc import Callable
 from datetime import date, tzinfo
+from time import monotonic
 from typing import Literal
 from uuid import UUID
 
@@ -27,7 +26,6 @@ from app.storage.tenants import own_day, user
 from app.text.dates import today_in
 from app.text.language import words
 
-_log = logging.getLogger(__name__)
 OWNER = "owner"
 """The role that looks after the own departments, at the desk and nowhere else."""
 Act = Literal["assign", "dismiss", "done", "reopen"]
@@ -36,7 +34,7 @@ _NAMED = {"assign": "assigned", "dismiss": "dismissed", "done": "done", "reopen"
 """What the audit calls an act."""
 _PASSAGES = 1_000
 """Of a document, from its beginning; what stands behind them cannot be told of."""
-_COMPARED_AT_ONCE, _PATIENCE_SECONDS = 100, 2
+_COMPARING_SECONDS = 2
 _PLACE: TypeAdapter[tuple[Moment, UUID]] = TypeAdapter(tuple[Moment, UUID])
 
 
@@ -59,11 +57,10 @@ class Desk:
         self, database: Database, health: Health, agents: Agents, *, today: Callable[[tzinfo], date] = today_in
     ):
         self._database, self._health, self._agents, self._today = database, health, agents, today
-        self._comparing: dict[UUID, asyncio.Task[int]] = {}
 
     async def page(self, caller: Principal, wanted: Wanted, cursor: str | None, limit: int) -> DeskPage:
-        """What the caller may read and owns, newest first. An administrator's look has documents compared that nobody
-        compared yet, and does not wait for all of them. Raises `AppError`: 403, and 422 for a foreign cursor."""
+        """What the caller may read and owns, newest first. An administrator's look compares documents that nobody
+        compared yet, as many as two seconds allow. Raises `AppError`: 403, and 422 for a foreign cursor."""
         demand_keeper(caller)
         behind = read_cursor(_PLACE, cursor)
         if caller.is_admin and behind is None:
@@ -81,13 +78,10 @@ class Desk:
         return DeskPage(items=shown, counts=kinds, states=states, next_cursor=further)
 
     async def _compare(self, caller: Principal) -> None:
-        """Go on comparing documents in the background, once for a tenant at a time; wait for it a little."""
-        running = self._comparing.get(caller.tenant_id)
-        if running is None or running.done():
-            running = asyncio.create_task(self._health.catch_up(caller, limit=_COMPARED_AT_ONCE))
-            running.add_done_callback(_note_failure)
-            self._comparing[caller.tenant_id] = running
-        await asyncio.wait({running}, timeout=_PATIENCE_SECONDS)
+        """Compare documents one by one, at least one and as many as a short while allows."""
+        until = monotonic() + _COMPARING_SECONDS
+        while await self._health.catch_up(caller, limit=1) and monotonic() < until:
+            pass
 
     async def find(self, caller: Principal, item_id: UUID) -> DeskItem:
         """One item. Raises `AppError`: 403, and 404 for what is not on the caller's desk."""
@@ -211,11 +205,6 @@ def says(text: str, sentence: str) -> bool:
     """Whether a text says a sentence, or a part of it, in the same words."""
     mine, theirs = (f" {' '.join(words(one))} " for one in (text, sentence))
     return bool(mine.strip() and theirs.strip()) and (mine in theirs or theirs in mine)
-
-
-def _note_failure(done: asyncio.Task[int]) -> None:
-    if not done.cancelled() and (error := done.exception()) is not None:
-        _log.warning("documents_not_compared", extra={"error_class": type(error).__name__})
 
 
 def _refused(detail: str) -> AppError:
