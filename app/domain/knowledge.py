@@ -111,8 +111,8 @@ class Quote(Record):
     text: str
     """Literally contained in ``passage.text`` (or in its section heading)."""
     score: float = Field(ge=0, le=1)
-    differs: bool = False
-    """Of a counterpart: whether it was read as another value of what the first quote tells."""
+    against: "Quote | None" = None
+    """Of a counterpart: what it was read as another value of, in the first quote or elsewhere in its document."""
 
 
 class Finding(Record):

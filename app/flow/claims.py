@@ -5,7 +5,7 @@ against "14 ngày phép năm"). What else was found beside an answer (`Finding.c
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import combinations
 from uuid import UUID
@@ -59,6 +59,8 @@ class Disagreement:
     kind: ConflictKind
     ruling: Known | None = None
     """A person's verdict that one of them holds."""
+    is_told: bool = True
+    """Whether an answer tells one of them; else the first stands elsewhere in the document of an answer."""
 
 
 @dataclass(frozen=True)
@@ -150,8 +152,12 @@ def _between(one: _QuotedText, other: _QuotedText, known: Sequence[Known]) -> It
     one_page = is_one_page(mine, theirs)
     found = clashes(one.finding.query, one.text, other.text, is_one_page=one_page)
     holds = any(ruling.verdict == "holds" for ruling, *_ in rulings)
-    if not found and (holds or (not one_page and _is_judged(one, other))):
-        found = [_as_read(one, other)]
+    held = None if found or holds or one_page else _held(one, other)
+    is_told = held is None or held is one
+    if held or (holds and not found):
+        one = held or one
+        rulings = rulings if is_told else list(_rulings(one.quote, other.quote, known))
+        found = [Clash(_whole_claim(one.quote.text), _whole_claim(other.quote.text), overlap=1.0)]
     for clash in found:
         said = (r for r, *of in rulings if _says(clash.one.sentence, of[0]) and _says(clash.other.sentence, of[1]))
         if (ruling := next(said, None)) and ruling.verdict != "holds":
@@ -162,24 +168,22 @@ def _between(one: _QuotedText, other: _QuotedText, known: Sequence[Known]) -> It
             Claim(other.quote, other.finding.agent, other.finding.query, clash.other),
             kind,
             ruling,
+            is_told,
         )
 
 
-def _is_judged(one: _QuotedText, other: _QuotedText) -> bool:
-    """Whether the reader took one, a counterpart, for another value of what the other, an answer, tells."""
-    answer, beside = (other, one) if one.is_counterpart else (one, other)
-    return (
-        answer.finding is beside.finding and beside.is_counterpart and beside.quote.differs
-        and answer.quote == answer.finding.quotes[0] and not is_other_case(*map(_with_title, (one, other)))
-    )  # fmt: skip
+def _held(one: _QuotedText, other: _QuotedText) -> _QuotedText | None:
+    """What the reader took the other, a counterpart, for another value of: the one, the first quote of its answer, or
+    what that one's document says elsewhere. None where it did not."""
+    beside = other.quote.against if other.is_counterpart and other.finding is one.finding else None
+    if not beside or one.quote != one.finding.quotes[0] or beside.passage.document_id != one.quote.passage.document_id:
+        return None
+    held = one if beside.text in one.quote.text else replace(one, quote=beside)
+    return None if is_other_case(*map(_with_title, (held, other))) else held
 
 
 def _with_title(said: _QuotedText) -> str:
     return f"{said.quote.text} {said.quote.passage.title}"
-
-
-def _as_read(one: _QuotedText, other: _QuotedText) -> Clash:
-    return Clash(_whole_claim(one.quote.text), _whole_claim(other.quote.text), overlap=1.0)
 
 
 def _whole_claim(text: str) -> claims.Claim:

@@ -82,11 +82,9 @@ async def weigh(
     the day that was searched; None = today."""
     known = await _known(context, findings, on)
     findings = with_known(findings, known)
-    fallback, day = fallback_of(context), on or context.asking.today
-    verdicts = [judge(found, context.limits, fallback, day) for found in disagreements(findings, known)]
-    settled = await without_losers(
-        findings, verdicts, context.ports.reasoner, language, context.limits.min_relevance_score
-    )
+    fallback, day, limits = fallback_of(context), on or context.asking.today, context.limits
+    verdicts = verdicts_on(disagreements(findings, known), limits, fallback, day)
+    settled = await without_losers(findings, verdicts, context.ports.reasoner, language, limits.min_relevance_score)
     points = tuple(_point(verdict, language) for verdict in verdicts if _can_be_told(verdict))
     return Weighed(settled, points, tuple(verdicts))
 
@@ -159,13 +157,18 @@ def cited(findings: Sequence[Finding], verdicts: Sequence[Verdict] = ()) -> tupl
     """One evidence a url, most relevant first; both sides of a conflict are in it, since the answer names them."""
     best: dict[str, Evidence] = {}
     weighed = evidence_of([side.quote for verdict in verdicts for side in (verdict.winner, verdict.loser)])
-    for evidence in (evidence for finding in findings if finding.found for evidence in finding.evidence):
-        known = best.get(evidence.url)
-        if known is None or known.relevance_score < evidence.relevance_score:
-            best[evidence.url] = evidence
-    for evidence in weighed:
+    told = (evidence for finding in findings if finding.found for evidence in finding.evidence)
+    for evidence in (*sorted(told, key=lambda evidence: -evidence.relevance_score), *weighed):
         best.setdefault(evidence.url, evidence)
     return tuple(sorted(best.values(), key=lambda evidence: -evidence.relevance_score))
+
+
+def verdicts_on(
+    found: Sequence[Disagreement], limits: FlowLimits, fallback_departments: AbstractSet[str], day: date = date.max
+) -> list[Verdict]:
+    """Judge each; of what no answer tells only that counts which the answer's document holds against."""
+    judged = ((one, judge(one, limits, fallback_departments, day)) for one in found)
+    return [verdict for one, verdict in judged if one.is_told or (verdict.decided and verdict.winner is one.one)]
 
 
 def judge(

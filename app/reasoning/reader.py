@@ -39,9 +39,9 @@ class Piece(Record):
     """Probability that this piece answers its part of the question."""
     part: int = 0
     """Position of the part it answers best."""
-    differs: float = Field(0.0, ge=0, le=1)
-    """How likely it tells another value than the best piece of its part, out of another document; 0 where not held
-    against it."""
+    against: "Piece | None" = None
+    """Out of another document: the piece it tells another value than, the best one of its part or one elsewhere in that
+    one's document."""
     says: Says | None = None
     """What it surely says to a question for yes or no; None for other questions, and where it depends."""
 

@@ -1,8 +1,12 @@
 """What must come of the bundled documents that disagree, in any wording and for each who may read both."""
 
+from typing import Any
+
 import pytest
 
 from app.main import Services
+from app.tasks.worker import Worker
+from app.text.language import guess_language
 from tests.acceptance.asking import Told, ask
 
 LEAVE = (
@@ -12,6 +16,39 @@ LEAVE = (
     "Số ngày phép năm của nhân viên chính thức là bao nhiêu?",
     "Một nhân viên chính thức được hưởng mấy ngày phép năm?",
     "nhan vien chinh thuc duoc nghi bao nhieu ngay phep nam",
+)
+NOTE = {"vi": "Lưu ý:", "en": "Note:"}
+SEED = "giá trị cốt lõi, muộn có ảnh hưởng đến giá trị nào không"
+
+
+def missing(question: str, reason: str, *, strict: bool = True) -> Any:
+    """A wording that does not come out yet; not strict: one that the last digits of a machine's vectors decide."""
+    return pytest.param(question, marks=pytest.mark.xfail(reason=reason, strict=strict))
+
+
+_VALUES_ALONE = (
+    "the page on core values is surer of it than the rules on lateness, and nothing stands against that page"
+)
+_NOT_READ = "the handbook's sentence is not among the twelve that are read together with these words"
+VALUES = (
+    missing(
+        "Công ty mình có những giá trị cốt lõi nào, đi làm muộn thì có ảnh hưởng đến giá trị nào trong đó không?",
+        _VALUES_ALONE,
+    ),
+    missing("Cho em hỏi công ty có mấy giá trị cốt lõi ạ, và hay đi trễ thì đụng tới giá trị nào?", _NOT_READ),
+    missing("gia tri cot loi cua cong ty la gi, di muon co anh huong den gia tri nao khong", _VALUES_ALONE),
+    missing("What are our core values, and does coming in late affect any of them?", _VALUES_ALONE),
+    missing("Which core values do we have and what happens to them if I'm often late?", _NOT_READ),
+    missing("đi muộn ảnh hưởng tới giá trị cốt lõi nào của công ty, có bị trừ thưởng hay KPI không?", _VALUES_ALONE),
+)
+PAYDAY = (
+    "Ngày trả lương hằng tháng là ngày mấy?",
+    missing("Mấy hôm nào trong tháng thì có lương vậy?", "it is hardly sure enough to be shown", strict=False),
+    missing("Công ty trả lương vào ngày bao nhiêu?", "what to do where that day is a holiday is taken for the answer"),
+    "luong thang chuyen khoan ngay may",
+    "Which day of the month are salaries paid?",
+    "When does my salary arrive each month?",
+    missing("Lương tháng này bao giờ về tài khoản?", "the day by which an account is named is taken for what differs"),
 )
 LATE = (
     "Đi muộn có bị trừ tiền không?",
@@ -44,6 +81,53 @@ class TestLateness:
         assert "Đi muộn không bị trừ tiền" not in answer
         assert "Sổ tay nhân viên" in note
         assert resolved_of(told) >= 1
+
+
+class TestCoreValuesAndLateness:
+    """The question of the seed: the rules of 2026 answer; the handbook of 2023 says that lateness costs nothing."""
+
+    @pytest.mark.parametrize("question", VALUES)
+    async def test_the_rules_answer_and_the_handbook_is_a_note(self, services: Services, question: str) -> None:
+        self.has_the_note(await ask(services, "acme/lan", question), NOTE[guess_language(question)])
+
+    async def test_as_much_in_a_company_of_a_few_documents(self, small_services: Services) -> None:
+        rooms = small_services.rooms
+        worker = Worker(small_services.database, rooms.registry, rooms.journal, {"chat": rooms.flow.run})
+        await worker.start()
+        try:
+            self.has_the_note(await ask(small_services, "acme/lan", SEED), NOTE["vi"])
+        finally:
+            await worker.stop()
+
+    def has_the_note(self, told: Told, mark: str) -> None:
+        assert resolved_of(told) >= 1
+        answer, note = told.answer["answer"].split(mark, 1)
+        assert "không bị trừ tiền" not in answer and "Kỷ luật" in answer
+        assert "Sổ tay nhân viên" in note and "không bị trừ tiền" in note and "Quy định chấm công và đi muộn" in note
+
+    @pytest.mark.parametrize("asker", ["hoa", "an"])
+    async def test_who_may_not_read_the_rules_hears_of_no_conflict(self, services: Services, asker: str) -> None:
+        told = await ask(services, f"acme/{asker}", SEED)
+        assert "Kỷ luật" in told.answer["answer"] and resolved_of(told) == 0
+        assert "Quy định chấm công và đi muộn" not in told.text
+
+
+class TestPayday:
+    """The README's example: the salary rules of 2026 say the 5th, the list of questions of 2024 says the 10th."""
+
+    @pytest.mark.parametrize("question", PAYDAY)
+    async def test_the_rules_answer_and_the_questions_are_a_note(self, services: Services, question: str) -> None:
+        told = await ask(services, "acme/lan", question)
+        answer, note = told.answer["answer"].split(NOTE[guess_language(question)], 1)
+        assert "ngày 5 hằng tháng" in answer and "ngày 10 hằng tháng" not in answer
+        assert "Câu hỏi thường gặp cho nhân viên mới" in note and "ngày 10 hằng tháng" in note
+        assert resolved_of(told) >= 1
+
+    @pytest.mark.parametrize("asker", ["hoa", "an"])
+    async def test_who_may_not_read_the_rules_hears_of_no_conflict(self, services: Services, asker: str) -> None:
+        told = await ask(services, f"acme/{asker}", "Ngày trả lương hằng tháng là ngày mấy?")
+        assert "ngày 10 hằng tháng" in told.answer["answer"] and resolved_of(told) == 0
+        assert "thang bậc lương" not in told.text
 
 
 def resolved_of(told: Told) -> int:

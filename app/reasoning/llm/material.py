@@ -51,14 +51,15 @@ def own_words(request: ComposeRequest, most: int) -> tuple[Passage, ...]:
 
 def answer_material(request: ComposeRequest, profile: Profile = FULL) -> str:
     """The passages with their numbers, what was computed and weighed, the conversation, and the question."""
-    lines = [*_passages(request, profile)]
-    lines += [line(computation=text) for text in request.computations]
-    lines += [line(could_not=text) for text in request.refusals]
-    lines += [
+    weighed = [
         line(holds=point.winner, title=point.winner_title, against=point.loser, title_against=point.loser_title,
               why=point.reason, decided=point.decided)
         for point in request.conflicts
     ]  # fmt: skip
+    lines = [*_passages(request, profile, sum(map(len, weighed)))]
+    lines += [line(computation=text) for text in request.computations]
+    lines += [line(could_not=text) for text in request.refusals]
+    lines += weighed
     lines += [line(agents_without_answer=list(request.failed_agents))] if request.failed_agents else []
     said = [one for one in request.history if clean(one.content).strip()][-profile.messages :]
     lines += [line(**{one.role: cut(one.content, profile.message_chars)}) for one in said]
@@ -74,9 +75,9 @@ def unsupported(request: ComposeRequest, statements: Sequence[str], profile: Pro
     return "\n".join([*_passages(request, profile), line(question=request.query), *told])
 
 
-def _passages(request: ComposeRequest, profile: Profile) -> list[str]:
-    """What the writer reads, each cut around its likeliest piece: the best ones longest."""
-    texts, left, read = list[str](), profile.read_chars, shown(request, profile.passages)
+def _passages(request: ComposeRequest, profile: Profile, taken: int = 0) -> list[str]:
+    """What the writer reads beside `taken` characters, each cut around its likeliest piece: the best ones longest."""
+    texts, left, read = list[str](), profile.read_chars - taken, shown(request, profile.passages)
     for number, quote in enumerate(read, 1):
         least = profile.least_chars
         most = max(min(left - (len(read) - number) * least, profile.passage_chars), least)

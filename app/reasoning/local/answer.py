@@ -27,8 +27,8 @@ _LISTED = 0.4
 """Share of the best piece's probability that its list or table must have on average to be told whole."""
 _BESIDE = 0.45
 """The same for a sentence beside it in its paragraph."""
-_RIVALS, _DIFFERS = 4, 0.5
-"""Pieces of other documents that are handed on as counterparts, and how likely one gives another value to differ."""
+_RIVALS = 4
+"""Pieces of other documents that are handed on as counterparts."""
 _PART = 0.5
 """Share of the best piece's probability that the best one of another part of the question needs."""
 _MAX_CHARS = 1_100
@@ -134,7 +134,7 @@ def _closest(reading: Reading) -> tuple[Quote, ...]:
     for piece in reading.pieces:
         other = _quote(piece, (piece.start, piece.end))
         is_near = piece.answers >= _AS_CLOSE * reading.pieces[0].answers
-        is_told = piece.differs >= _DIFFERS or any(_holds(one, other) for one in quotes)
+        is_told = piece.against is not None or any(_holds(one, other) for one in quotes)
         if is_near and len(quotes) < _CLOSEST and not is_told:
             quotes.append(other)
     return tuple(quotes)
@@ -150,10 +150,11 @@ def rivals_of(reading: Reading) -> tuple[Quote, ...]:
         document = piece.passage.document_id
         is_near = piece.part == best.part and piece.answers >= RIVAL * best.answers
         if is_near and document != best.passage.document_id and piece.passage.is_document:
-            quote = _quote(piece, (piece.start, piece.end)).model_copy(update={"differs": piece.differs >= _DIFFERS})
-            if document not in found or quote.differs > found[document].differs:
+            against = piece.against and _quote(piece.against, (piece.against.start, piece.against.end))
+            quote = _quote(piece, (piece.start, piece.end)).model_copy(update={"against": against})
+            if document not in found or (against and not found[document].against):
                 found[document] = quote
-    return tuple(sorted(found.values(), key=lambda quote: not quote.differs))[:_RIVALS]
+    return tuple(sorted(found.values(), key=lambda quote: quote.against is None))[:_RIVALS]
 
 
 def _quote(piece: Piece, span: tuple[int, int]) -> Quote:

@@ -18,12 +18,14 @@ import numpy as np
 import numpy.typing as npt
 from cachetools import LRUCache
 
+from app.claims.record import dice_of
 from app.domain.knowledge import Passage
 from app.embedding import Embedder, EmbeddingUnavailable, TokenReader, Tokens
 from app.embedding.pairs import PairScores, stored_net
 from app.reasoning.local import support
+from app.reasoning.local.answer import SURE
 from app.reasoning.local.features import Asked, Candidate, Numbers, candidates_of, features_of, with_cosines
-from app.reasoning.local.rivals import RIVAL, RIVALS, figures_of
+from app.reasoning.local.rivals import BESIDE, RIVAL, RIVALS, figures_of, words_of
 from app.reasoning.local.terms import bag_of
 from app.reasoning.reader import Piece, Reading, ReadRequest, Says
 
@@ -143,17 +145,38 @@ class PlainReader:
         for part, text in enumerate(request.parts or (request.question,)):
             measured = await self.measure(request, text, candidates)
             chances = self.chances(measured)
-            differs = await asyncio.to_thread(_differing, measured, chances)
-            told = zip(measured.candidates, chances, measured.says, differs, strict=True)
-            for candidate, answers, says, other in told:
+            against = await self._against(measured, chances)
+            told = zip(measured.candidates, chances, measured.says, strict=True)
+            for at, (candidate, answers, says) in enumerate(told):
                 unit, key = candidate.unit, (candidate.passage.chunk_id, candidate.unit.start)
                 if key not in best or best[key].answers < answers:
                     best[key] = Piece(
                         passage=candidate.passage, start=unit.start, end=unit.end, answers=float(answers), part=part,
-                        says=says, differs=other,
+                        says=says, against=against.get(at),
                     )  # fmt: skip
         ranked = sorted(best.values(), key=lambda piece: -piece.answers)
         return Reading(pieces=tuple(ranked), confidence=ranked[0].answers)
+
+    async def _against(self, measured: Measured, answers: Numbers) -> dict[int, Piece]:
+        """What pieces of other documents tell another value than, by their place: the first piece, or where that one is
+        sure, the piece of its document that is most like them in words, which is read as well."""
+        first, found = measured.candidates[0], dict[int, Piece]()
+        own = [one for one in measured.candidates if one.passage.document_id == first.passage.document_id]
+        rivals = dict([
+            (at, one) for at, one in enumerate(measured.candidates)
+            if one.read in measured.tokens and one.passage.document_id != first.passage.document_id
+            and answers[at] >= RIVAL * answers[0]
+        ][:RIVALS])  # fmt: skip
+        told = await asyncio.to_thread(_differ, measured.asked, first, [*rivals.values()], measured.tokens)
+        for (at, one), differs in zip(rivals.items(), told, strict=True):
+            held = first if differs else None
+            if not differs and answers[0] >= SURE and answers[at] >= BESIDE * answers[0]:
+                near = max(own, key=lambda other: dice_of(words_of(other.unit.text), words_of(one.unit.text)))
+                tokens = await self._tokens_of([near.read, one.read])
+                held = near if tokens and _differ(measured.asked, near, [one], tokens)[0] else None
+            if held:
+                found[at] = Piece(passage=held.passage, start=held.unit.start, end=held.unit.end, answers=0.0)
+        return found
 
     async def supports(self, statement: str, passages: Sequence[Passage]) -> Sequence[float]:
         """How likely passages say what a statement says (0–1): together, then each by itself; by the share of its words
@@ -230,20 +253,12 @@ class PlainReader:
         return np.asarray(np.stack([piece.vector for piece in pieces]) @ question.vector, np.float64), told, rows
 
 
-def _differing(measured: Measured, answers: Numbers) -> list[float]:
-    """How likely each piece tells another value than the first one does; 0 for what is not held against it."""
-    found, first = [0.0] * len(measured.candidates), measured.candidates[0]
-    rivals = [
-        at for at, one in enumerate(measured.candidates)
-        if one.read in measured.tokens and one.passage.document_id != first.passage.document_id
-        and answers[at] >= RIVAL * answers[0]
-    ][:RIVALS]  # fmt: skip
-    if rivals:
-        rows = figures_of(measured.asked, first, [measured.candidates[at] for at in rivals], measured.tokens)
-        chances = 1 / (1 + np.exp(-stored_trees("rivals").score(rows)))
-        for at, chance in zip(rivals, chances, strict=True):
-            found[at] = float(chance)
-    return found
+def _differ(
+    asked: Asked, one: Candidate, others: Sequence[Candidate], tokens: Mapping[tuple[str, str], Tokens]
+) -> list[bool]:
+    """Whether each of the others more likely than not tells another value than the one."""
+    rows = figures_of(asked, one, others, tokens)
+    return [bool(odds >= 0) for odds in stored_trees("rivals").score(rows)] if others else []
 
 
 def _said(chances: Numbers) -> Says | None:

@@ -21,8 +21,9 @@ from app.embedding.pairs import units_of
 from app.reasoning.local.features import Asked, Candidate, Numbers
 from app.text.language import content_words, fold
 
-RIVALS, RIVAL = 6, 0.01
-"""The most pieces that are held against the first one, and the least share of its probability they need."""
+RIVALS, RIVAL, BESIDE = 6, 0.01, 0.1
+"""The most pieces that are held against the first one, and the least share of its probability they need; and need to be
+held against what its document says elsewhere."""
 COLUMNS = (
     "unit", "excludes", "common", "aligned", "shared", "asked_one", "asked_other", "label", "title", "years",
     "department", "scope", "authority", "language", "alike", "most_alike", "cosine", "length_one", "length_other",

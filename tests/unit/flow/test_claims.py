@@ -1,9 +1,14 @@
+from datetime import date
 from typing import Any
 
 import pytest
 
+from app.domain.conflicts import Known
+from app.domain.health import Verdict
 from app.domain.knowledge import Quote
-from app.flow.claims import disagreements
+from app.flow.claims import Disagreement, disagreements
+from app.flow.resolve import verdicts_on
+from app.flow.state import FlowLimits
 from tests.factories import finding, passage
 
 
@@ -58,7 +63,8 @@ class TestJudgedCounterparts:
 
     def sides(self, one: str, other: str, *, differs: bool = True, **changes: Any) -> set[str]:
         answer, beside = passage(one, document="a"), passage(other, document="b", **changes)
-        counterpart = Quote(passage=beside, text=beside.text, score=0.9, differs=differs)
+        against = Quote(passage=answer, text=answer.text, score=0.9) if differs else None
+        counterpart = Quote(passage=beside, text=beside.text, score=0.9, against=against)
         both = finding(answer).model_copy(update={"counterparts": (counterpart,)})
         return {side.sentence for found in disagreements((both,)) for side in (found.one, found.other)}
 
@@ -74,3 +80,39 @@ class TestJudgedCounterparts:
 
     def test_rules_for_other_people_both_hold(self) -> None:
         assert not self.sides("Full-time staff are paid monthly.", "Part-time staff: weekly pay.")
+
+
+class TestUntoldCounterparts:
+    """A counterpart that differs from what the answer's document says elsewhere is a disagreement nobody told."""
+
+    TOLD, ELSE, BESIDE = "Đi muộn làm lệch kế hoạch nhóm.", "Mỗi lần muộn trừ phụ cấp.", "Không ai bị trừ gì khi muộn."
+
+    def found(self, *known: Known, document: str = "a", **changes: Any) -> list[Disagreement]:
+        here, there = passage(self.ELSE, document=document), passage(self.BESIDE, document="b", **changes)
+        against = Quote(passage=here, text=here.text, score=0)
+        counterpart = Quote(passage=there, text=there.text, score=0.2, against=against)
+        both = finding(passage(self.TOLD, document="a")).model_copy(update={"counterparts": (counterpart,)})
+        return disagreements((both,), known)
+
+    def test_stand_against_what_the_document_says_there(self) -> None:
+        [found] = self.found()
+        assert (found.one.sentence, found.other.sentence, found.is_told) == (self.ELSE, self.BESIDE, False)
+
+    def test_say_nothing_against_another_document_nor_a_version_of_the_page(self) -> None:
+        assert not self.found(document="c")
+        assert not self.found(title="a")
+
+    def test_are_told_only_where_the_answers_document_holds(self) -> None:
+        [told] = verdicts_on(self.found(scope="public"), FlowLimits(), {"general"})
+        assert told.decided and told.winner.sentence == self.ELSE
+        for day in (date(2026, 1, 1), date(2026, 11, 10)):
+            assert verdicts_on(self.found(effective_from=day), FlowLimits(), {"general"}) == []
+
+    @pytest.mark.parametrize(("verdict", "count"), [(None, 1), ("no_contradiction", 0), ("different_cases", 0)])
+    def test_are_left_alone_where_a_person_said_so(self, verdict: Verdict | None, count: int) -> None:
+        here, there = passage(self.ELSE, document="a"), passage(self.BESIDE, document="b")
+        ruling = Known(
+            chunk_id=here.chunk_id, sentence=self.ELSE, other=there, other_sentence=self.BESIDE, verdict=verdict,
+            holds=None, decided_on=verdict and date(2026, 11, 2),
+        )  # fmt: skip
+        assert len(self.found(ruling)) == count
