@@ -137,13 +137,18 @@ class TestTheInbox:
 
     async def test_shows_a_question_nobody_could_answer_from_three_people_on(self, client_of: Clients) -> None:
         admin, question = client_of("acme/admin"), "Công ty có hồ bơi nước mặn không?"
+
+        async def asked_of_it() -> list[dict[str, Any]]:
+            """What others asked in the same house waits there, too."""
+            return [one for one in await listed(admin, kind="unanswered") if "hồ bơi" in one["question"]]
+
         for user in ("acme/hoa", "acme/hoa", "acme/an"):
             assert (await ask(client_of(user), question))["outcome"] in ("not_found", "partial")
         await asyncio.sleep(0.3)
-        assert await listed(admin, kind="unanswered") == []
+        assert await asked_of_it() == []
         await ask(client_of("acme/minh"), "Công ty mình có hồ bơi nước mặn không?")
         for _ in range(50):
-            if found := await listed(admin, kind="unanswered"):
+            if found := await asked_of_it():
                 break
             await asyncio.sleep(0.1)
         [one] = found
