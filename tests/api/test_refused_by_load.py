@@ -33,8 +33,10 @@ def limit(request: pytest.FixtureRequest, house: Services) -> Iterator[str]:
     admission = house.rooms.registry._admission
     assert isinstance(admission, Admission)
     before, admission.limits = admission.limits, LIMITS[request.param][0]
+    admission._refused.clear()  # who was refused a moment ago is refused again
     yield request.param
     admission.limits = before
+    admission._refused.clear()
 
 
 async def open_tasks(house: Services) -> int:
