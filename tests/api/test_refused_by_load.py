@@ -49,13 +49,14 @@ class TestEveryFace:
         self, limit: str, address: str, lan: httpx.AsyncClient, house: Services
     ) -> None:
         _, status, code = LIMITS[limit]
+        before = await open_tasks(house)
         for path, body in FACES.items():
             answer = await lan.post(f"{address}{path}", json=body)
             assert answer.status_code == status, (path, answer.text)
             told = answer.json()
             assert told.get("error", told)["code"] == code, (path, told)
             assert int(answer.headers["retry-after"]) >= 1, path
-        assert await open_tasks(house) == 0
+        assert await open_tasks(house) <= before
 
     async def test_of_calls_says_it_in_the_call(self, limit: str, address: str, lan: httpx.AsyncClient) -> None:
         code = LIMITS[limit][2]
