@@ -21,9 +21,9 @@ NOTE = {"vi": "Lưu ý:", "en": "Note:"}
 SEED = "giá trị cốt lõi, muộn có ảnh hưởng đến giá trị nào không"
 
 
-def missing(question: str, reason: str, *, strict: bool = True) -> Any:
-    """A wording that does not come out yet; not strict: one that the last digits of a machine's vectors decide."""
-    return pytest.param(question, marks=pytest.mark.xfail(reason=reason, strict=strict))
+def missing(question: str, reason: str) -> Any:
+    """A wording that does not come out yet; not strictly, as the last digits of a machine's vectors decide some."""
+    return pytest.param(question, marks=pytest.mark.xfail(reason=reason, strict=False))
 
 
 _VALUES_ALONE = (
@@ -43,7 +43,7 @@ VALUES = (
 )
 PAYDAY = (
     "Ngày trả lương hằng tháng là ngày mấy?",
-    missing("Mấy hôm nào trong tháng thì có lương vậy?", "it is hardly sure enough to be shown", strict=False),
+    missing("Mấy hôm nào trong tháng thì có lương vậy?", "it is hardly sure enough to be shown"),
     missing("Công ty trả lương vào ngày bao nhiêu?", "what to do where that day is a holiday is taken for the answer"),
     "luong thang chuyen khoan ngay may",
     "Which day of the month are salaries paid?",
