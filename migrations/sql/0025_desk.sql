@@ -20,6 +20,8 @@ create table desk_items (
     asked_by uuid,
     before_task uuid,
     after_task uuid,
+    -- What an owner would answer to a question nobody could answer; an administrator brings it in as a document.
+    answer jsonb,
     primary key (tenant_id, item_id)
 );
 
@@ -194,16 +196,17 @@ begin
     end loop;
 end $$;
 
--- Whether an answer cited a document since then, as far back as the audit goes.
-create index audit_cited on audit using gin ((details -> 'documents') jsonb_path_ops) where action = 'question_ended';
-create function desk_cited(one uuid, since timestamptz) returns boolean
+-- The documents answers cited since then, as far back as the audit goes.
+create function desk_cited_since(since timestamptz) returns setof uuid
     language sql stable security definer set search_path = public, pg_temp as $$
-    select app_is_keeper() and exists (select from audit a
-        where a.tenant_id = app_tenant() and a.action = 'question_ended' and a.created_at > since
-            and a.details -> 'documents' @> to_jsonb(one::text))
+    select distinct d.value::uuid
+    from audit a cross join lateral jsonb_array_elements_text(case jsonb_typeof(a.details -> 'documents')
+        when 'array' then a.details -> 'documents' else '[]' end) d
+    where a.tenant_id = app_tenant() and app_is_keeper() and a.action = 'question_ended' and a.created_at > since
 $$;
-revoke all on function desk_told(), desk_corrections(), desk_unanswered(jsonb), desk_cited(uuid, timestamptz) from public;
-grant execute on function desk_told(), desk_corrections(), desk_unanswered(jsonb), desk_cited(uuid, timestamptz)
+
+revoke all on function desk_told(), desk_corrections(), desk_unanswered(jsonb), desk_cited_since(timestamptz) from public;
+grant execute on function desk_told(), desk_corrections(), desk_unanswered(jsonb), desk_cited_since(timestamptz)
     to conclave_app;
 
 create function desk_document(d documents, sentence text) returns jsonb language sql stable return jsonb_build_object(
@@ -215,9 +218,15 @@ create function desk_rows(today date, agents jsonb)
     returns table (item_id uuid, kind text, detail text, since timestamptz, departments text[], documents jsonb,
         question text, correction text, askers integer, day date, finding_id uuid, may_act boolean, state text,
         assignee uuid, reason text, changed_at timestamptz, asked_by uuid, before_task uuid, after_task uuid)
-    language sql stable as $$
+    language plpgsql stable as $$
+#variable_conflict use_column
+declare
+    answered constant text[] := array(select jsonb_array_elements_text(a.value) from jsonb_each(agents) a);
+begin
+    return query
 with own as materialized (
-    select d.*, least(greatest(coalesce(d.effective_from, d.created_at::date), '1970-01-01'), today) as begins
+    select d as one, d.document_id, d.external_id, d.department, d.effective_to, d.updated_at,
+        least(greatest(coalesce(d.effective_from, d.created_at::date), '1970-01-01'), today) as begins
     from documents d
     where d.tenant_id = app_tenant() and d.current_version > 0 and d.is_current and app_may_read(d.scope, d.department)
         and app_owns(array[d.department])
@@ -238,30 +247,27 @@ found as (
     where h.kind = 'contradiction' and app_owns(array[h.department, h.other_department])
     union all
     select k.kind, o.document_id, k.detail, k.since, array[o.department],
-        jsonb_build_array(desk_document(d, '')), null, '', 0, k.day, null, true, null, null
+        jsonb_build_array(desk_document(o.one, '')), null, '', 0, k.day, null, true, null, null
     from own o
-    join documents d on d.tenant_id = o.tenant_id and d.document_id = o.document_id
     cross join lateral (values
         ('ending', 'expired', greatest(o.effective_to, '1970-01-01')::timestamptz, o.effective_to, o.effective_to < today),
         ('ending', 'expiring', today::timestamptz, o.effective_to,
             o.effective_to >= today and o.effective_to <= today + 30),
         ('ending', 'old', o.begins::timestamptz, o.begins,
             coalesce(o.effective_to, 'infinity') > today + 30 and o.begins < today - interval '18 months'),
-        ('unused', 'no_agent', o.updated_at, null, not exists (
-            select from jsonb_each(agents) a where a.value ? o.department))
+        ('unused', 'no_agent', o.updated_at, null, o.department <> all(answered))
     ) k (kind, detail, since, day, holds)
-    where k.holds and (k.kind <> 'ending' or not exists (select from documents s
-        where s.tenant_id = o.tenant_id and s.supersedes = o.external_id and s.current_version > 0))
+    where k.holds and (k.kind <> 'ending' or o.external_id not in (select s.supersedes from documents s
+        where s.tenant_id = app_tenant() and s.supersedes is not null and s.current_version > 0))
     union all
     select 'unused', o.document_id, 'not_cited', p.published + interval '1 year', array[o.department],
-        jsonb_build_array(desk_document(d, '')), null, '', 0, null, null, true, null, null
+        jsonb_build_array(desk_document(o.one, '')), null, '', 0, null, null, true, null, null
     from own o
-    join documents d on d.tenant_id = o.tenant_id and d.document_id = o.document_id
-    cross join lateral (select min(v.published_at) as published from document_versions v
-        where v.tenant_id = o.tenant_id and v.document_id = o.document_id) p
+    join (select v.document_id, min(v.published_at) as published from document_versions v
+        where v.tenant_id = app_tenant() and app_may_read(v.scope, v.department) group by v.document_id) p
+        on p.document_id = o.document_id
     where p.published < now() - interval '1 year' and coalesce(o.effective_to, 'infinity') >= today
-        and exists (select from jsonb_each(agents) a where a.value ? o.department)
-        and not desk_cited(o.document_id, now() - interval '1 year')
+        and o.department = any(answered) and o.document_id not in (select desk_cited_since(now() - interval '1 year'))
     union all
     select 'correction', c.task_id, 'corrected', c.said_at, c.departments, c.documents, c.question, c.correction, 1, null,
         null, true, null, null
@@ -280,5 +286,5 @@ select i.id, f.kind, f.detail, f.since, f.departments, f.documents, f.question, 
     coalesce((f.handling ->> 'decided_at')::timestamptz, s.changed_at), s.asked_by, s.before_task, s.after_task
 from found f
 cross join lateral (select md5(f.kind || ' ' || f.key)::uuid as id) i
-left join desk_items s on s.tenant_id = app_tenant() and s.item_id = i.id and app_owns(s.departments)
-$$;
+left join desk_items s on s.tenant_id = app_tenant() and s.item_id = i.id and app_owns(s.departments);
+end $$;

@@ -1,6 +1,5 @@
 drop function desk_rows(date, jsonb), desk_document(documents, text), desk_told(), desk_corrections(),
-    desk_unanswered(jsonb), desk_cited(uuid, timestamptz);
-drop index audit_cited;
+    desk_unanswered(jsonb), desk_cited_since(timestamptz);
 do $$
 declare
     one text;

@@ -1,1 +1,0 @@
-alter table desk_items drop column answer;
