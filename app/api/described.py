@@ -31,15 +31,17 @@ def describe_refusals(app: FastAPI) -> None:
     made = app.openapi
 
     def described() -> dict[str, Any]:
-        if app.openapi_schema is None:
-            schemas = made()["components"]["schemas"]
-            schemas["Problem"] = Problem.model_json_schema()
-            for name in _FRAMEWORKS:
-                schemas.pop(name, None)
-            for path, methods in made()["paths"].items():
-                for operation in methods.values():
-                    _describe(path, operation)
-        return made()
+        if app.openapi_schema is not None:
+            return app.openapi_schema
+        document = made()
+        schemas = document["components"]["schemas"]
+        schemas["Problem"] = Problem.model_json_schema()
+        for name in _FRAMEWORKS:
+            schemas.pop(name, None)
+        for path, methods in document["paths"].items():
+            for operation in methods.values():
+                _describe(path, operation)
+        return document
 
     vars(app)["openapi"] = described
 
@@ -57,5 +59,5 @@ def _describe(path: str, operation: dict[str, Any]) -> None:
 
 def _is_general(response: Mapping[str, Any]) -> bool:
     """Whether a refusal has no form of its own."""
-    said = str(response.get("content", "/Problem"))
-    return any(f"/{name}'" in f"{said}'" for name in ("Problem", *_FRAMEWORKS))
+    schemas = [told.get("schema", {}).get("$ref", "") for told in response.get("content", {}).values()]
+    return all(one.rpartition("/")[2] in ("Problem", *_FRAMEWORKS) for one in schemas)
