@@ -5,6 +5,7 @@ import { ApiProblem, call, session } from "./client.js";
 import { signOutByCookie } from "./company.js";
 import { announce, el } from "./dom.js";
 import { showSignIn, signInByLink } from "./signin.js";
+import { setUpTheme } from "./theme.js";
 import { currentLanguage, setLanguage } from "./words.js";
 
 // Each is fetched when it is shown first.
@@ -23,10 +24,9 @@ const state = { isAdmin: false, shown: 0 };
 
 function start() {
   setLanguage(currentLanguage());
-  setTheme(localStorage.getItem("conclave.theme"));
+  setUpTheme($("theme"));
   relabel();
   $("language").addEventListener("click", changeLanguage);
-  $("theme").addEventListener("click", toggleTheme);
   $("sign-out").addEventListener("click", async () => { if (!await signOutByCookie()) await leave(); });
   addEventListener("hashchange", () => { if (state.isAdmin) showPart(); });
   enter();
@@ -47,17 +47,6 @@ async function changeLanguage() {
   closeSheet();
   if (session.token) await openRoom();
   else await showSignIn(openRoom);
-}
-
-function setTheme(theme) {
-  if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
-}
-
-function toggleTheme() {
-  const chosen = document.documentElement.dataset.theme;
-  const isDark = chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  localStorage.setItem("conclave.theme", isDark ? "light" : "dark");
-  setTheme(isDark ? "light" : "dark");
 }
 
 async function enter() {

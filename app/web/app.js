@@ -8,6 +8,7 @@ import { announce, el } from "./dom.js";
 import { plainOf } from "./numbering.js";
 import { problemWords } from "./problems.js";
 import { showSignIn, signInByLink } from "./signin.js";
+import { setUpTheme } from "./theme.js";
 import { forgetTitles } from "./titles.js";
 import { PastTurn, Turn } from "./turn.js";
 import { applyWords, currentLanguage, setLanguage, word, wordIn } from "./words.js";
@@ -22,11 +23,10 @@ const conversations = new Conversations({
 
 function start() {
   setLanguage(currentLanguage());
-  setTheme(localStorage.getItem("conclave.theme"));
+  setUpTheme($("theme"));
   setUpComposer({ onAsk: askQuestion, onStop: stop, lastQuestion: () => state.turns.at(-1)?.question });
   relabel();
   $("language").addEventListener("click", changeLanguage);
-  $("theme").addEventListener("click", toggleTheme);
   $("menu").addEventListener("click", () => showSide(!$("side").classList.contains("open")));
   $("sign-out").addEventListener("click", signOut);
   $("new-session").addEventListener("click", () => { if (!state.turn) { openNew(); showSide(false); $("question").focus(); } });
@@ -46,18 +46,6 @@ async function changeLanguage() {
   relabel();
   if (!session.token) { await showSignIn(openRoom); return; }
   await Promise.all([conversations.load(), showWho(), ...state.turns.filter((turn) => turn !== state.turn).map((turn) => turn.redraw())]);
-}
-
-function setTheme(theme) {
-  if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
-  else delete document.documentElement.dataset.theme;
-}
-
-function toggleTheme() {
-  const chosen = document.documentElement.dataset.theme;
-  const isDark = chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  localStorage.setItem("conclave.theme", isDark ? "light" : "dark");
-  setTheme(isDark ? "light" : "dark");
 }
 
 function showSide(open) {

@@ -6,6 +6,7 @@ import { applyDeskWords, say, sayIn } from "./desk-words.js";
 import { announce, el } from "./dom.js";
 import { openSource } from "./reader.js";
 import { showSignIn, signInByLink } from "./signin.js";
+import { setUpTheme } from "./theme.js";
 import { currentLanguage, dateWords, departmentWords, setLanguage, wordIn } from "./words.js";
 
 const PAGE = 20;
@@ -18,10 +19,9 @@ let you = null;
 
 function start() {
   setLanguage(currentLanguage());
-  setTheme(localStorage.getItem("conclave.theme"));
+  setUpTheme($("theme"));
   relabel();
   $("language").addEventListener("click", changeLanguage);
-  $("theme").addEventListener("click", toggleTheme);
   $("sign-out").addEventListener("click", async () => { if (!await signOutByCookie()) await leave(); });
   enter();
 }
@@ -36,17 +36,6 @@ async function changeLanguage() {
   relabel();
   if (session.token) await openRoom();
   else await showSignIn(openRoom);
-}
-
-function setTheme(theme) {
-  if (theme === "light" || theme === "dark") document.documentElement.dataset.theme = theme;
-}
-
-function toggleTheme() {
-  const chosen = document.documentElement.dataset.theme;
-  const isDark = chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-  localStorage.setItem("conclave.theme", isDark ? "light" : "dark");
-  setTheme(isDark ? "light" : "dark");
 }
 
 async function enter() {
