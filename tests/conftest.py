@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import structlog
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]  # it brings none
 
 from app.domain.principal import Principal
@@ -30,7 +30,10 @@ from tests.vectors import computed, loaded, read_alone, remember_vectors, share_
 from tests.warm import warm
 
 # CI judges a change by the same examples every time; other runs look for new ones and print what repeats them.
-settings.register_profile("run", max_examples=size(30, 100))
+# How long an example takes says nothing where several processes share the cores.
+settings.register_profile(
+    "run", max_examples=size(30, 100), deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)
 settings.register_profile("ci", settings.get_profile("run"), derandomize=True)
 settings.register_profile("fast", max_examples=10)
 settings.load_profile("ci" if os.environ.get("CI") else "run")
