@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 PORT ?= 8000
 Q ?= giá trị cốt lõi, muộn có ảnh hưởng đến giá trị nào không
 ASKER ?=
+# One more than two cores: a quarter of the time a test waits for a process to start or a lease to end.
+TESTERS ?= 3
 APT := -qq -o Acquire::Retries=0 -o Acquire::http::Timeout=10 -o Acquire::https::Timeout=10 -o DPkg::Lock::Timeout=30
 # Not compiled: of 12,000 files few are imported, and those are compiled then.
 INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile
@@ -55,7 +57,7 @@ installed: $(VENV)/.dev chromium nginx
 # Packages and browser are fetched side by side: neither needs the other.
 test: ## install what tests need and run all of them
 	@$(MAKE) --no-print-directory -j 2 installed
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup --durations 25
+	@$(BIN)/python -m pytest -n $(TESTERS) --dist loadgroup --durations 25
 
 test-fast: $(VENV)/.dev ## a minute's worth, for every commit: no service, no model, no process of its own
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup -q --fast tests/unit
