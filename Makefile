@@ -66,7 +66,7 @@ test-browser: $(VENV)/.dev chromium ## the chat page in this machine's Chromium
 	@$(BIN)/python -m pytest tests/browser
 
 screenshots: $(VENV)/.dev ## the pictures of docs/screenshots, chat and admin pages, made anew
-	@CONCLAVE_SCREENSHOTS=docs/screenshots $(BIN)/python -m pytest -q tests/browser -k Pictures
+	@CONCLAVE_SCREENSHOTS=docs/screenshots $(BIN)/python -m pytest -q tests/browser -k "Pictures or Company"
 
 mutate-guards: $(VENV)/.dev ## take one guard away at a time in a copy and expect its test to fail (half an hour)
 	@$(BIN)/python -m tests.mutation -j 2

@@ -6,12 +6,12 @@ to NFC; limits that an operator may set are checked by the routes.
 
 import json
 import unicodedata
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from app.domain.deep import AnswerStyle
 from app.domain.tasks import ChatRequest, Message
@@ -46,6 +46,7 @@ def _written(day: object) -> object:
 Text = Annotated[str, AfterValidator(_carried)]
 Day = Annotated[date, BeforeValidator(_written)]
 """Never a number of seconds."""
+Moment = Annotated[AwareDatetime, Field(ge=datetime(2000, 1, 1, tzinfo=UTC), lt=datetime(3000, 1, 1, tzinfo=UTC))]
 Question = Annotated[str, Field(min_length=1), AfterValidator(_carried), AfterValidator(_not_blank)]
 Label = Annotated[str, Field(min_length=1, max_length=200), AfterValidator(_carried)]
 

@@ -1,16 +1,16 @@
 """A run and its journal: look, follow, stop, decide about its plan, say what the answer was worth; figures of many."""
 
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Annotated
 from uuid import UUID
 
 from fastapi import APIRouter, Header, Query
-from pydantic import AwareDatetime, Field
+from pydantic import Field
 from starlette.responses import Response
 
 from app.api.deps import AppServices, Caller, Services
-from app.api.schemas import Body, DecisionBody, Problem, Text, View
+from app.api.schemas import Body, DecisionBody, Moment, Problem, Text, View
 from app.api.sse import EventStream, JournalStream
 from app.domain.principal import Principal
 from app.domain.tasks import Task, TaskView
@@ -24,7 +24,6 @@ performance_router = APIRouter(tags=["performance"])
 _MAX_SEQ = 2**31 - 1
 
 _FIGURES_DAYS = 30
-Since = Annotated[AwareDatetime, Field(ge=datetime(2000, 1, 1, tzinfo=UTC), lt=datetime(3000, 1, 1, tzinfo=UTC))]
 
 
 class FeedbackBody(Body):
@@ -118,7 +117,7 @@ async def feedback(task_id: UUID, body: FeedbackBody, caller: Caller, services: 
 async def performance(
     caller: Caller,
     services: Services,
-    since: Annotated[Since | None, Query(description="With its time zone; 30 days ago when left out")] = None,
+    since: Annotated[Moment | None, Query(description="With its time zone; 30 days ago when left out")] = None,
 ) -> Picture:
     """Your own runs that ended since then; for an administrator the whole tenant's. Times are means over the runs,
     calls are sums, qualities the most frequent ones."""

@@ -1,7 +1,7 @@
 """People of a company: who there is, what they may do, and erasing what somebody asked and was told."""
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from fastapi import APIRouter, Depends, Query
@@ -17,7 +17,6 @@ from app.storage.people import Looked, Person
 
 router = APIRouter(prefix="/users", tags=["users"])
 _REFUSED: dict[int | str, dict[str, Any]] = {status: {"model": Problem} for status in (403, 409)}
-_UNKNOWN: dict[int | str, dict[str, Any]] = {404: {"model": Problem}}
 
 
 def _people(services: Services) -> People:
@@ -107,7 +106,7 @@ async def add(body: NewUserBody, caller: Caller, people: Here, services: Service
     return _view(made)
 
 
-@router.patch("/{user_id}", summary="Change a user", responses={**_REFUSED, **_UNKNOWN})
+@router.patch("/{user_id}", summary="Change a user", responses={**_REFUSED, 404: {"model": Problem}})
 async def amend(user_id: UUID, body: UserBody, caller: Caller, people: Here, services: Services) -> UserView:
     """For administrators; written to the audit. Holds at once in this process, within a minute in others, for every
     token and key. Not for the own role ``admin``, nor for the last administrator's (409)."""
@@ -127,10 +126,11 @@ class ErasedView(View):
 
 
 @router.delete("/{user_id}/data", summary="Erase a person's data", responses={403: {"model": Problem}})
-async def erase_person(user_id: UUID, caller: Caller, services: Services) -> ErasedView:
-    """Deletes every conversation and attached file of yourself, or as an administrator of anybody of your company. A
-    run going on is lost. What they cost and did stays in the records, without a word of theirs."""
-    return ErasedView.model_validate((await services.sessions.erase(caller, user_id))._asdict())
+async def erase_person(user_id: UUID | Literal["me"], caller: Caller, services: Services) -> ErasedView:
+    """Deletes every conversation and attached file of yourself (`me`), or as an administrator of anybody of your
+    company. A run going on is lost. What they cost and did stays in the records, without a word of theirs."""
+    whose = caller.user_id if user_id == "me" else user_id
+    return ErasedView.model_validate((await services.sessions.erase(caller, whose))._asdict())
 
 
 def _offered(services: AppServices) -> frozenset[str]:

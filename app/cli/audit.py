@@ -12,7 +12,7 @@ from app.cli.output import FAILED, OK, AsJson, print_json, run_async, text
 from app.domain.principal import tenant_id_of, user_id_of
 from app.errors import AppError, ErrorCode
 from app.storage import audit, tenants
-from app.trust.chain import Broken, Copy, export, verify
+from app.trust.chain import Copy, export, verify
 
 if TYPE_CHECKING:
     from app.main.storage import Storage
@@ -37,18 +37,13 @@ async def audit_verify(
             auditor = (await storage.operator_of(name)).principal()
             if copy is not None and copy.tenant_id != auditor.tenant_id:
                 raise typer.BadParameter(f"the file is of another tenant than {name}", param_hint="--against")
-            try:
-                found = await verify(storage.database, auditor, copy)
-            except Broken as broken:
-                code = FAILED
-                told = {"tenant": name, "holds": False, "row": broken.seq, "problem": str(broken)}
-                sentence = text(f"{name}: {broken}", "red")
-            else:
-                told = {"tenant": name, "holds": True, **found.model_dump()}
-                sentence = text(f"{name}: {found.rows} rows hold; the last is {found.head_seq} {found.head_hash}")
+            found = await verify(storage.database, auditor, copy)
+            code = code if found.holds else FAILED
             if as_json:
-                print_json(out, told)
+                print_json(out, {"tenant": name, **found.model_dump(exclude_unset=True), "holds": found.holds})
             else:
+                good = f"{found.rows} rows hold; the last is {found.head_seq} {found.head_hash}"
+                sentence = text(f"{name}: {found.problem or good}", "" if found.holds else "red")
                 out.print(sentence, soft_wrap=True)
     return code
 

@@ -30,14 +30,19 @@ class Broken(Exception):
 
 
 class Verified(Record):
-    """A chain that holds."""
+    """What a walk over a chain found."""
 
-    rows: int
-    head_seq: int
+    holds: bool = True
+    row: int | None = None
+    """The first row that was changed, removed or added; None = there is none."""
+    problem: str = ""
+    """What is wrong with it."""
+    rows: int = 0
+    head_seq: int = 0
     """Number of the last row."""
-    head_hash: str
+    head_hash: str = ""
     """Its hash, in hex: keep it elsewhere."""
-    removed: int
+    removed: int = 0
     """Rows that were removed after their time, all from the beginning."""
 
 
@@ -131,13 +136,16 @@ async def rows(database: Database, auditor: Principal) -> AsyncIterator[tuple[He
 
 
 async def verify(database: Database, auditor: Principal, copy: Copy | None = None) -> Verified:
-    """Check the whole chain of the auditor's tenant, and that it goes on from a copy. Raises `Broken`."""
+    """Check the whole chain of the auditor's tenant, and that it goes on from a copy."""
     checker = Checker(auditor.tenant_id, copy)
-    async for head, links in rows(database, auditor):
-        checker.begin(head)
-        for link in links:
-            checker.take(link)
-    return checker.end(head)
+    try:
+        async for head, links in rows(database, auditor):
+            checker.begin(head)
+            for link in links:
+                checker.take(link)
+        return checker.end(head)
+    except Broken as broken:
+        return Verified(holds=False, row=broken.seq, problem=str(broken))
 
 
 async def export(database: Database, auditor: Principal) -> AsyncIterator[dict[str, object]]:

@@ -28,12 +28,8 @@ class Days(NamedTuple):
     audit: int = 0
 
 
-def _quiet() -> None:
-    """Give no sign of life."""
-
-
 async def sweep(
-    operator: Database, days: Days, now: datetime, batch: int = _BATCH, beat: Callable[[], None] = _quiet
+    operator: Database, days: Days, now: datetime, batch: int = _BATCH, beat: Callable[[], object] = lambda: None
 ) -> dict[str, int]:
     """Remove what is too old by `now`; how many rows of each kind went. Short transactions, so that nobody waits, and a
     `beat` after each, as the first sweep of a large installation takes long."""

@@ -1,10 +1,10 @@
 // The admin pages in English.
 
 export const EN = {
-  title: "Administration", skip: "Go to the content", chat: "Chat", parts: "Parts of the administration", signInHint: "Sign in as an administrator: choose a demo user with the role admin, or paste an access token.",
-  notAdmin: "These pages are for administrators.", notAdminHint: "Your sign-in does not carry the role admin. Ask an administrator for it, or sign in as somebody who has it.", otherUser: "Sign in as somebody else",
+  title: "Administration", skip: "Go to the content", chat: "Chat", parts: "Parts of the administration", signInHint: "Sign in as an administrator or auditor: choose a demo user with the role admin, or paste an access token.",
+  notAdmin: "These pages are for administrators and auditors.", notAdminHint: "Your sign-in carries neither the role admin nor auditor. Ask an administrator for it, or sign in as somebody who has it.", otherUser: "Sign in as somebody else",
   loading: "Loading…", more: "More", close: "Close", tryAgain: "Try again", failedTo: "That did not work: {reason}",
-  part: { documents: "Documents", health: "Health report", conflicts: "Conflicts", tasks: "Tasks", usage: "Usage", performance: "Performance", evaluations: "Evaluations", agents: "Agents" },
+  part: { documents: "Documents", health: "Health report", conflicts: "Conflicts", tasks: "Tasks", usage: "Usage", performance: "Performance", evaluations: "Evaluations", agents: "Agents", audit: "Audit" },
 
   all: "all", department: "Department", status: "Status", document: "Document", scope: "Scope", days: "In force", version: "Version", changed: "Changed", noDocuments: "No document matches.", documentCount: "{number} documents shown",
   stageName: { received: "received", parsing: "reading", chunking: "cutting", embedding: "making vectors", ready: "published", partial: "published in part", failed: "failed" },
@@ -60,4 +60,9 @@ export const EN = {
 
   notYoursToAsk: "No question of yours may be planned with this agent.", isRemote: "steps run elsewhere", isOwn: "of this installation", failures: "Steps that failed in the last 30 days", noFailures: "no failures", failuresCounted: "{number} failures", lastTime: "Last time", tool: "Tool", errorCode: "Code", times: "Times", fileOf: "Its file, {name}",
   readersCounted: "{number} of the {total} people written down may read it:", readersHint: "People who are known by their tokens alone are not in this list; their tokens say what they may read.", readersCut: "Further people are left out.", lacksScope: "lacks “{scope}”", lacksDepartment: "not in {department}",
+
+  auditHint: "Who did what in your company, newest first: ids, rights and names of fields, never what anybody asked or was told.", act_: "Act", actor: "By", target: "Done to", details: "Details", number: "No.", sinceDay: "From", untilDay: "To and including", noActs: "No act matches.", actCount: "{number} shown", operator: "the operator, or nobody",
+  chain: "The chain", chainHint: "Each row carries the hash of the one before it. The server computes all of them anew and names the first row that was changed, removed or added.", chainCheck: "Check the chain", chainWalks: "Computing every hash anew…",
+  chainHolds: "It holds ({moment}): {rows} rows, the last is number {row}. Keep its hash elsewhere: only that shows a chain that was made anew as a whole. ", chainHoldsSince: "It holds ({moment}): {rows} rows, the last is number {row}; the oldest {removed} were removed after their time, and the audit says so. Keep its hash elsewhere: ", chainBroken: "It does not hold, first at row {row}: {problem}.",
+  act: { question_asked: "Question asked", question_ended: "Question ended", read_task: "Read somebody's run", stop_task: "Stopped a task", retry_task: "Ran a task again", approve_plan: "Approved a plan", refuse_plan: "Refused a plan", signed_in: "Signed in", signed_out: "Signed out", sign_in_refused: "Sign-in refused", user_added: "User added", user_changed: "User changed", user_removed: "User removed", data_erased: "Data erased", key_made: "Key made", key_rotated: "Key rotated", key_revoked: "Key revoked", document_brought_in: "Document brought in", document_changed: "Document changed", document_deleted: "Document deleted", audit_removed: "Oldest rows removed" },
 };

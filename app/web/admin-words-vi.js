@@ -1,10 +1,10 @@
 // Các trang quản trị bằng tiếng Việt.
 
 export const VI = {
-  title: "Quản trị", skip: "Tới nội dung", chat: "Hỏi đáp", parts: "Các mục quản trị", signInHint: "Đăng nhập với quyền quản trị: chọn người dùng thử có vai trò admin, hoặc dán mã truy cập.",
-  notAdmin: "Các trang này dành cho quản trị viên.", notAdminHint: "Tài khoản của bạn không có vai trò admin. Hãy nhờ quản trị viên cấp, hoặc đăng nhập bằng tài khoản khác.", otherUser: "Đăng nhập bằng tài khoản khác",
+  title: "Quản trị", skip: "Tới nội dung", chat: "Hỏi đáp", parts: "Các mục quản trị", signInHint: "Đăng nhập với quyền quản trị hoặc kiểm toán: chọn người dùng thử có vai trò admin, hoặc dán mã truy cập.",
+  notAdmin: "Các trang này dành cho quản trị viên và kiểm toán viên.", notAdminHint: "Tài khoản của bạn không có vai trò admin hay auditor. Hãy nhờ quản trị viên cấp, hoặc đăng nhập bằng tài khoản khác.", otherUser: "Đăng nhập bằng tài khoản khác",
   loading: "Đang tải…", more: "Xem thêm", close: "Đóng", tryAgain: "Thử lại", failedTo: "Không thực hiện được: {reason}",
-  part: { documents: "Tài liệu", health: "Tình trạng", conflicts: "Mâu thuẫn", tasks: "Công việc", usage: "Sử dụng", performance: "Hiệu năng", evaluations: "Đánh giá", agents: "Tác tử" },
+  part: { documents: "Tài liệu", health: "Tình trạng", conflicts: "Mâu thuẫn", tasks: "Công việc", usage: "Sử dụng", performance: "Hiệu năng", evaluations: "Đánh giá", agents: "Tác tử", audit: "Nhật ký" },
 
   all: "tất cả", department: "Phòng ban", status: "Trạng thái", document: "Tài liệu", scope: "Phạm vi", days: "Hiệu lực", version: "Phiên bản", changed: "Thay đổi", noDocuments: "Không có tài liệu nào phù hợp.", documentCount: "Đang hiện {number} tài liệu",
   stageName: { received: "đã nhận", parsing: "đang đọc", chunking: "đang chia đoạn", embedding: "đang tạo véc-tơ", ready: "đã công bố", partial: "công bố một phần", failed: "lỗi" },
@@ -60,4 +60,9 @@ export const VI = {
 
   notYoursToAsk: "Câu hỏi của bạn không dùng được tác tử này.", isRemote: "bước chạy ở máy khác", isOwn: "của riêng nơi này", failures: "Các bước lỗi trong 30 ngày qua", noFailures: "không có lỗi", failuresCounted: "{number} lỗi", lastTime: "Gần nhất", tool: "Công cụ", errorCode: "Mã", times: "Số lần", fileOf: "Tệp {name}",
   readersCounted: "{number} trên {total} người trong danh sách đọc được:", readersHint: "Người chỉ biết qua mã truy cập không có trong danh sách; mã của họ cho biết họ được đọc gì.", readersCut: "Những người còn lại được lược bớt.", lacksScope: "thiếu quyền “{scope}”", lacksDepartment: "không thuộc {department}",
+
+  auditHint: "Ai đã làm gì trong công ty, mới nhất trước: mã, quyền và tên trường, không bao giờ có nội dung hỏi hay trả lời.", act_: "Việc", actor: "Người làm", target: "Đối tượng", details: "Chi tiết", number: "Số", sinceDay: "Từ ngày", untilDay: "Đến hết ngày", noActs: "Không có việc nào phù hợp.", actCount: "{number} dòng đang hiện", operator: "người vận hành, hoặc không ai",
+  chain: "Chuỗi nhật ký", chainHint: "Mỗi dòng mang mã băm của dòng trước. Máy chủ tính lại tất cả và nêu dòng đầu tiên bị sửa, bị xóa hay bị thêm.", chainCheck: "Kiểm tra chuỗi", chainWalks: "Đang tính lại mọi mã băm…",
+  chainHolds: "Chuỗi còn nguyên ({moment}): {rows} dòng, dòng cuối là số {row}. Hãy giữ mã băm của nó ở nơi khác: chỉ có nó cho thấy cả chuỗi bị làm lại. ", chainHoldsSince: "Chuỗi còn nguyên ({moment}): {rows} dòng, dòng cuối là số {row}; {removed} dòng cũ nhất đã được xóa khi hết hạn, và nhật ký có ghi. Hãy giữ mã băm ở nơi khác: ", chainBroken: "Chuỗi không còn nguyên, đầu tiên ở dòng {row}: {problem}.",
+  act: { question_asked: "Đặt câu hỏi", question_ended: "Câu hỏi kết thúc", read_task: "Đọc lượt hỏi của người khác", stop_task: "Dừng công việc", retry_task: "Chạy lại công việc", approve_plan: "Duyệt kế hoạch", refuse_plan: "Từ chối kế hoạch", signed_in: "Đăng nhập", signed_out: "Đăng xuất", sign_in_refused: "Từ chối đăng nhập", user_added: "Thêm người dùng", user_changed: "Đổi quyền người dùng", user_removed: "Xóa người dùng", data_erased: "Xóa dữ liệu cá nhân", key_made: "Tạo khóa", key_rotated: "Đổi khóa", key_revoked: "Thu hồi khóa", document_brought_in: "Đưa tài liệu vào", document_changed: "Đổi tài liệu", document_deleted: "Xóa tài liệu", audit_removed: "Xóa các dòng cũ nhất" },
 };

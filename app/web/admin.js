@@ -1,4 +1,5 @@
-// The admin pages: who is here, which part is shown. What they show, the API gives to administrators alone.
+// The admin pages: who is here, which part is shown. What they show, the API gives to administrators alone; the audit to
+// auditors, too.
 
 import { applyAdminWords, say, sayIn } from "./admin-words.js";
 import { ApiProblem, call, session } from "./client.js";
@@ -18,9 +19,11 @@ const PARTS = {
   performance: async (room) => (await import("./admin-performance.js")).showPerformance(room),
   evaluations: async (room) => (await import("./admin-evaluations.js")).showEvaluations(room),
   agents: async (room) => (await import("./admin-agents.js")).showAgents(room),
+  audit: async (room) => (await import("./admin-audit.js")).showAudit(room),
 };
+const PARTS_OF = { admin: Object.keys(PARTS), auditor: ["audit"] };
 const $ = (id) => document.getElementById(id);
-const state = { isAdmin: false, shown: 0 };
+const state = { parts: [], shown: 0 };
 
 function start() {
   setLanguage(currentLanguage());
@@ -28,7 +31,7 @@ function start() {
   relabel();
   $("language").addEventListener("click", changeLanguage);
   $("sign-out").addEventListener("click", async () => { if (!await signOutByCookie()) await leave(); });
-  addEventListener("hashchange", () => { if (state.isAdmin) showPart(); });
+  addEventListener("hashchange", () => { if (state.parts.length) showPart(); });
   enter();
 }
 
@@ -57,30 +60,27 @@ async function enter() {
 
 async function leave(message = "") {
   session.forget();
-  state.isAdmin = false;
+  state.parts = [];
   closeSheet();
   $("stage").replaceChildren();
   await showSignIn(openRoom, message);
 }
 
-// The server says who is an administrator: nothing in the browser could.
+// The server says who is an administrator or an auditor: nothing in the browser could.
 async function openRoom() {
   try {
-    await call("GET", "/documents/health?limit=1");
-    state.isAdmin = true;
+    const { roles } = await call("GET", "/auth/session");
+    state.parts = PARTS_OF[["admin", "auditor"].find((role) => roles.includes(role))] ?? [];
   } catch (error) {
-    if (!(error instanceof ApiProblem && error.status === 403)) {
-      await leave(error.status === 401 ? say("expired") : error instanceof ApiProblem ? error.message : say("offline"));
-      return;
-    }
-    state.isAdmin = false;
+    await leave(error.status === 401 ? say("expired") : error instanceof ApiProblem ? error.message : say("offline"));
+    return;
   }
   $("sign-in").hidden = true;
   $("room").hidden = false;
   $("sign-out").hidden = false;
   $("who").textContent = session.user;
-  $("parts").hidden = !state.isAdmin;
-  if (state.isAdmin) await showPart();
+  $("parts").hidden = !state.parts.length;
+  if (state.parts.length) await showPart();
   else refuse();
 }
 
@@ -93,8 +93,8 @@ function refuse() {
 
 async function showPart() {
   const wanted = location.hash.slice(1);
-  const part = Object.hasOwn(PARTS, wanted) ? wanted : "documents";
-  $("parts").replaceChildren(...Object.keys(PARTS).map((name) =>
+  const part = state.parts.includes(wanted) ? wanted : state.parts[0];
+  $("parts").replaceChildren(...state.parts.map((name) =>
     el("a", { href: `#${name}`, "aria-current": name === part ? "page" : null }, sayIn("part", name))));
   const room = el("div", { class: "part", "data-part": part }, el("p", { class: "fact", role: "status" }, say("loading")));
   $("stage").replaceChildren(room);

@@ -29,6 +29,7 @@ function start() {
   $("language").addEventListener("click", changeLanguage);
   $("menu").addEventListener("click", () => showSide(!$("side").classList.contains("open")));
   $("sign-out").addEventListener("click", signOut);
+  $("erase").addEventListener("click", async () => (await import("./erasure.js")).openErasure(forgetAll));
   $("new-session").addEventListener("click", () => { if (!state.turn) { openNew(); showSide(false); $("question").focus(); } });
   addEventListener("keydown", (event) => { if (event.key === "Escape") showSide(false); });
   enter();
@@ -73,7 +74,7 @@ async function signOut() {
 
 async function showWho() {
   const { agents, permissions, roles } = await call("GET", "/agents");
-  $("administration").hidden = !roles.includes("admin");
+  $("administration").hidden = !roles.includes("admin") && !roles.includes("auditor");
   $("desk").hidden = !roles.includes("admin") && !roles.includes("owner");
   setAgents(agents);
   const held = SCOPES.filter((scope) => permissions.includes(scope));
@@ -147,6 +148,12 @@ function openNew() {
   state.turns = [];
   clearChoices();
   $("welcome").hidden = false;
+}
+
+// All of the person's conversations are gone.
+function forgetAll() {
+  if (!state.turn) openNew(); // else the run that was lost says so itself
+  conversations.load();
 }
 
 function addTurns(turns) {

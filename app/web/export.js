@@ -49,7 +49,8 @@ async function asText({ title }, turns) {
 
 const fileName = (title) => title.replace(/[^\p{L}\p{N} ._-]+/gu, " ").replace(/\s+/g, " ").replace(/^[. ]+|[. ]+$/g, "").slice(0, 80) || "conclave";
 
-function keep(text, name, type) {
+// Keep a text among the person's downloads.
+export function keep(text, name, type) {
   const address = URL.createObjectURL(new Blob([text], { type: `${type};charset=utf-8` }));
   const link = document.createElement("a");
   Object.assign(link, { href: address, download: name });

@@ -171,6 +171,17 @@ class TestQuestion:
         assert asked.keys() <= {"mode"} and "Kim Ngân" not in str(rows)
 
 
+class TestChain:
+    async def test_is_checked_for_auditors_of_the_own_company_alone(self, client_of: ClientOf) -> None:
+        for user in ("acme/an", "acme/lan", "globex/jane"):
+            refused = await client_of(user).get("/audit/chain")
+            assert (refused.status_code, refused.json()["code"]) == (403, "PERMISSION_DENIED")
+        for admin in (client_of("acme/admin"), client_of("globex/admin")):
+            newest = (await audited(admin))[0]["seq"] if await audited(admin) else 0
+            found = (await admin.get("/audit/chain")).json()
+            assert (found["holds"], found["row"]) == (True, None) and found["head_seq"] >= newest
+
+
 class TestListing:
     async def test_by_time(self, client_of: ClientOf) -> None:
         admin = client_of("acme/admin")

@@ -128,13 +128,18 @@ class TestErasingAPerson:
         await house.rooms.flow.ports.memory.settled()
         return hoa
 
-    @pytest.mark.parametrize("who", ["acme/hoa", "acme/admin"])
+    @pytest.mark.parametrize(("who", "named"), [("acme/hoa", "me"), ("acme/admin", "")])
     async def test_leaves_no_word_of_theirs_in_any_table(
-        self, who: str, hoa: httpx.AsyncClient, superuser: Superuser, client_of: Callable[[str], httpx.AsyncClient]
+        self,
+        who: str,
+        named: str,
+        hoa: httpx.AsyncClient,
+        superuser: Superuser,
+        client_of: Callable[[str], httpx.AsyncClient],
     ) -> None:
         assert {"sessions", "tasks", "events", "attachments", "feedback"} <= (await rows_with(superuser, CANARY)).keys()
         user_id = user_id_of(tenant_id_of("acme"), "hoa")
-        erased = await client_of(who).delete(f"/users/{user_id}/data")
+        erased = await client_of(who).delete(f"/users/{named or user_id}/data")
         assert erased.status_code == 200, erased.text
         told = erased.json()
         assert told["conversations"] >= 2 and told["files"] == 1 and told["remaining"] == 0

@@ -1,8 +1,10 @@
 """One person's flood leaves room for the others: the command that measures it, and the rule behind it."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 
+import httpx
+import pytest
 from rich.console import Console
 
 from app.trust.admission import Turns
@@ -10,6 +12,17 @@ from bench import flood
 from tests.factories import principal
 
 
+@pytest.fixture
+async def ebb(client_of: Callable[[str], httpx.AsyncClient]) -> AsyncIterator[None]:
+    """Afterwards nobody has open questions: whoever is tried next would be refused for them."""
+    yield
+    admin = client_of("acme/admin")
+    for status in ("pending", "in_progress"):
+        for one in (await admin.get("/admin/tasks", params={"status": status, "kind": "chat"})).json()["tasks"]:
+            await admin.post(f"/admin/tasks/{one['task_id']}/cancel")
+
+
+@pytest.mark.usefixtures("ebb")
 class TestFlood:
     async def test_is_measured_from_outside_and_stops_by_itself(
         self, address: str, token_of: Callable[[str], str]

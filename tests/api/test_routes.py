@@ -125,6 +125,7 @@ class TestEveryRoute:
             ("get", "/api/v1/performance"),
             ("get", "/api/v1/admin/tasks"),
             ("get", "/api/v1/audit"),
+            ("get", "/api/v1/audit/chain"),
             ("get", "/api/v1/admin/queues"),
             ("post", "/api/v1/admin/tasks/{task_id}/cancel"),
             ("post", "/api/v1/admin/tasks/{task_id}/retry"),

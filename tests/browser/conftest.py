@@ -161,6 +161,10 @@ class Gate:
     def open(self) -> None:
         self._open.set()
 
+    def close(self) -> None:
+        self._open.clear()
+        self.reached.clear()
+
 
 @pytest.fixture
 def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gate]:

@@ -16,7 +16,7 @@ from tests.browser.visitor import Visitor
 
 Enter = Callable[..., Awaitable[Page]]
 Visit = Callable[..., Awaitable[Visitor]]
-PARTS = ("documents", "health", "conflicts", "tasks", "usage", "performance", "evaluations", "agents")
+PARTS = ("documents", "health", "conflicts", "tasks", "usage", "performance", "evaluations", "agents", "audit")
 CANTEEN = "# Canteen\n\n## Lunch\n\nLunch costs {price} VND and begins at {hour} o'clock.\n"
 DROP = """([text, name]) => {
   const carried = new DataTransfer();
@@ -53,7 +53,9 @@ async def open_document(page: Page, title: str) -> Locator:
 class TestEntering:
     async def test_others_are_told_and_nothing_is_shown(self, enter: Enter) -> None:
         page = await enter(user="acme/lan")
-        await expect(page.locator(".refused h2")).to_have_text("Các trang này dành cho quản trị viên.")
+        await expect(page.locator(".refused h2")).to_have_text(
+            "Các trang này dành cho quản trị viên và kiểm toán viên."
+        )
         assert await page.locator(".parts:visible, .part").count() == 0
         assert await serious(page) == []
         await page.locator(".refused button").click()

@@ -144,10 +144,8 @@ class TestTampering:
     ) -> None:
         await act(database, boss)
         await past(superuser, f"{statement} and tenant_id = '{boss.tenant_id}'")
-        with pytest.raises(Broken) as broken:
-            await verify(database, boss)
-        row, problem = _FOUND[statement]
-        assert broken.value.seq == row and problem in str(broken.value)
+        found, (row, problem) = await verify(database, boss), _FOUND[statement]
+        assert not found.holds and found.row == row and problem in found.problem
 
     @pytest.mark.parametrize(("place", "row"), [(3, 4), (6, 6)])
     async def test_by_an_added_row_is_found(
@@ -164,9 +162,7 @@ class TestTampering:
             f" select $1, $1, 'added', {place}, hash, '' from audit where tenant_id = $1 and seq = {place - 1}", tenant,
         )  # fmt: skip
         await past(superuser, f"update audit a set hash = audit_hash(a) where seq = {place} and tenant_id = $1", tenant)
-        with pytest.raises(Broken) as broken:
-            await verify(database, boss)
-        assert broken.value.seq == row
+        assert (await verify(database, boss)).row == row
 
     async def test_of_the_whole_chain_is_found_by_a_copy_alone(
         self, database: Database, boss: Principal, superuser: Superuser
@@ -186,11 +182,10 @@ class TestTampering:
                 *(one[name] for name in ("tenant_id", "user_id", "action", "target", "details")),
             )
         assert (await verify(database, boss)).rows == 5
-        with pytest.raises(Broken, match="not the one in the copy") as broken:
-            await verify(database, boss, Copy(lines))
-        assert broken.value.seq == 1  # its time is another one
-        with pytest.raises(Broken, match="in the copy and not in the audit"):
-            await verify(database, boss, Copy([lines[-1].replace('"head_seq": 5', '"head_seq": 9')]))
+        found = await verify(database, boss, Copy(lines))
+        assert found.row == 1 and "not the one in the copy" in found.problem  # its time is another one
+        found = await verify(database, boss, Copy([lines[-1].replace('"head_seq": 5', '"head_seq": 9')]))
+        assert "in the copy and not in the audit" in found.problem
 
     async def test_of_a_copy_is_told_from_a_copy(self) -> None:
         for nonsense in ([], ["x"], ["{}"], ["[]"], ['{"tenant_id": "x", "seq": 1}']):
@@ -247,8 +242,7 @@ class TestRemoval:
         found = await verify(database, boss, Copy(lines))
         assert (found.removed, found.head_seq) == (6, 8)
         await past(superuser, "update audit set details = '{}' where seq = 8 and tenant_id = $1", boss.tenant_id)
-        with pytest.raises(Broken):
-            await verify(database, boss)
+        assert not (await verify(database, boss)).holds
 
     async def test_stops_before_a_person_under_legal_hold(
         self, database: Database, boss: Principal, operator: Database, superuser: Superuser
