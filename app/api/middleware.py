@@ -201,7 +201,7 @@ class BodyLimitMiddleware:
 
         async def answered(message: Message) -> None:
             if message["type"] == "http.response.start" and not is_read:
-                _cut_off_endless(scope, MutableHeaders(scope=message))
+                cut_off_endless(scope, MutableHeaders(scope=message))
             await send(message)
 
         async def counted() -> Message:
@@ -267,13 +267,13 @@ def _declared_bytes(scope: Scope) -> int | None:
 
 async def _refuse(response: Response, scope: Scope, receive: Receive, send: Send) -> None:
     """Answer without having read the body."""
-    _cut_off_endless(scope, response.headers)
+    cut_off_endless(scope, response.headers)
     await response(scope, receive, send)
 
 
-def _cut_off_endless(scope: Scope, headers: MutableHeaders) -> None:
-    """The server reads on behind our back until the body ends, so that an honest client gets to see the answer; a
-    body that may never end is cut off instead."""
+def cut_off_endless(scope: Scope, headers: MutableHeaders) -> None:
+    """Close the line behind an answer to a body that may never end: the server reads on behind our back until a body
+    ends, so that an honest client gets to see the answer."""
     declared = _declared_bytes(scope)
     if declared is None or declared > _DRAINED_BYTES:
         headers["Connection"] = "close"

@@ -48,6 +48,7 @@ from app.api.auth import Claims
 from app.api.middleware import API_ROOT, AuthenticationMiddleware, BodyLimitMiddleware, RequestMiddleware, lies_below
 from app.api.missing import install_error_handlers
 from app.api.problem import problem_of
+from app.api.refusals import RepeatedRefusals
 from app.client.local import ADDRESS_FILE, AS_HEADER, WHO_PATH
 from app.errors import AppError
 from app.faces.face import Face, RefusalMiddleware, load_faces
@@ -126,6 +127,7 @@ def create_app(
         middleware=[
             Middleware(RefusalMiddleware, faces=faces),
             Middleware(RequestMiddleware, observe=observe),
+            Middleware(RepeatedRefusals),
             Middleware(AuthenticationMiddleware, authenticate=authenticate, roots=roots),
             _body_limits(settings, faces),
         ],
