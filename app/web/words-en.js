@@ -53,7 +53,7 @@ export const EN = {
   holds: "Chosen", givesWay: "Not chosen", oneSide: "One source", otherSide: "The other source", saysNothing: "This version does not have that rule.",
   since: "since {day}", scores: "Score", weight: "weight {share}", marginHolds: "Margin {margin} ≥ threshold {threshold}", marginShort: "Margin {margin} < threshold {threshold}",
   margin: "margin",
-  whyRule: { later_version: "Chosen because it is the later version of the same document; the scores do not decide.", validity: "Chosen because the other source is no longer in force; the scores do not decide.", starts_later: "Chosen because the other source is not yet in force; the scores do not decide.", verdict: "Chosen because an administrator decided so; the scores do not decide." },
+  whyRule: { later_version: "Chosen because it is the later version of the same document; the scores do not decide.", validity: "Chosen because the other source is no longer in force; the scores do not decide.", starts_later: "Chosen because the other source is not yet in force; the scores do not decide.", verdict: "Chosen because a person responsible decided so; the scores do not decide." },
   whyScores: "Chosen because it scores {margin} higher: {leads}.", whyEven: "Chosen because it scores {margin} higher.",
   whyOpen: "The scores differ by only {margin}, below the threshold of {threshold}: the answer shows both sources and does not choose for you. Ask {departments} which rule is right.", issuers: "those who issued them",
   tellOwner: "Tell the owner", tellHint: "Sent with your question, without your name.", toldOwner: "The owner of the documents was told.", desk: "Knowledge desk", correctionHint: "Owners of the documents read this with your question, without your name.",

@@ -53,7 +53,7 @@ export const VI = {
   holds: "Được chọn", givesWay: "Không chọn", oneSide: "Nguồn thứ nhất", otherSide: "Nguồn thứ hai", saysNothing: "Bản này không có quy định đó.",
   since: "từ {day}", scores: "Điểm", weight: "trọng số {share}", marginHolds: "Chênh {margin} ≥ ngưỡng {threshold}", marginShort: "Chênh {margin} < ngưỡng {threshold}",
   margin: "chênh",
-  whyRule: { later_version: "Được chọn vì là bản mới hơn của cùng một tài liệu; điểm số không quyết định.", validity: "Được chọn vì nguồn kia đã hết hiệu lực; điểm số không quyết định.", starts_later: "Được chọn vì nguồn kia chưa có hiệu lực; điểm số không quyết định.", verdict: "Được chọn vì quản trị viên đã quyết định như vậy; điểm số không quyết định." },
+  whyRule: { later_version: "Được chọn vì là bản mới hơn của cùng một tài liệu; điểm số không quyết định.", validity: "Được chọn vì nguồn kia đã hết hiệu lực; điểm số không quyết định.", starts_later: "Được chọn vì nguồn kia chưa có hiệu lực; điểm số không quyết định.", verdict: "Được chọn vì người phụ trách đã quyết định như vậy; điểm số không quyết định." },
   whyScores: "Được chọn vì tổng điểm cao hơn {margin}: {leads}.", whyEven: "Được chọn vì tổng điểm cao hơn {margin}.",
   whyOpen: "Tổng điểm chỉ chênh {margin}, dưới ngưỡng {threshold}: câu trả lời nêu cả hai nguồn và không chọn thay bạn. Hãy hỏi {departments} để biết quy định nào đúng.", issuers: "bộ phận ban hành",
   tellOwner: "Báo người phụ trách", tellHint: "Gửi kèm câu hỏi của bạn, không kèm tên.", toldOwner: "Đã báo người phụ trách tài liệu.", desk: "Bàn tri thức", correctionHint: "Người phụ trách tài liệu đọc góp ý này cùng câu hỏi của bạn, không kèm tên.",

@@ -86,7 +86,7 @@ class TestAVerdict:
             answer = told.answer["answer"]
             assert told.answer["outcome"] == "answered"
             assert answer.startswith(f"Phí gửi xe máy ở hầm B2 mỗi tháng là {amount} đồng.")
-            assert "quản trị viên đã quyết định" in answer and str(datetime.now(UTC).year) in answer
+            assert "người phụ trách đã quyết định" in answer and str(datetime.now(UTC).year) in answer
             assert "admin" not in told.text
             [one] = conflicts(told)
             assert (one["rule"], one["decided"]) == ("verdict", True)
@@ -96,7 +96,7 @@ class TestAVerdict:
         await decide(house, "holds", "garage")
         told = await ask(house, "acme/lan", "What is the monthly motorbike parking fee in garage B2 (phí gửi xe máy)?")
         assert all(one["rule"] == "verdict" for one in conflicts(told))
-        assert not conflicts(told) or "an administrator decided so" in told.answer["answer"]
+        assert not conflicts(told) or "a person responsible decided so" in told.answer["answer"]
 
     @each_case("verdict", ["different_cases", "no_contradiction"])
     async def test_that_both_may_stand_ends_the_conflict(self, house: Services, verdict: Verdict) -> None:
