@@ -3,7 +3,8 @@
 One run asks the seed's question through the whole house (registered, queued, run, journalled, answered). The floor
 embeds the same texts with the same model and sends the very same statements over one bare asyncpg connection. Both
 are interleaved in one process; medians of the rounds are printed, and ratios. "Cold" runs forget the cached question
-vectors and search results first; "warm" ones keep them.
+vectors and search results first; "warm" ones keep them. How often the asker's transactions waited for the database is
+counted as well, also for small talk and a simple question: exit code 1 where it was more than `MOST_TRIPS` says.
 """
 
 import argparse
@@ -35,6 +36,8 @@ from bench.recording import Recorder, record_connections, replay
 
 QUESTION = "giá trị cốt lõi, muộn có ảnh hưởng đến giá trị nào không"
 ASKER = "acme/lan"
+MOST_TRIPS = {"xin chào": 40, "Công ty có những giá trị cốt lõi nào?": 85, QUESTION: 150}
+"""Wanted are 5 for small talk and 12 for a simple question."""
 
 
 class CountingEmbedder:
@@ -98,6 +101,8 @@ class Round:
     sql: float
     """The floor's second part: the same statements sent one after the other, bare."""
     steps: int
+    trips: int
+    """How often the asker's transactions waited for the database."""
 
     @property
     def floor(self) -> float:
@@ -128,14 +133,14 @@ class Bench:
         self._recorder = recorder
         self._principal = principal
 
-    async def round(self, *, cold: bool) -> Round:
+    async def round(self, *, cold: bool, question: str = QUESTION) -> Round:
         """One question, then its floor."""
         if cold:
             self._cache.forget()
         self._embedder.batches = []
         self._recorder.start()
         clock = time.perf_counter()
-        run = await start_run(self._services.rooms, self._principal, ChatBody(query=QUESTION), None)
+        run = await start_run(self._services.rooms, self._principal, ChatBody(query=question), None)
         ids: set[UUID] = {run.task_id, run.session_id}
         steps = 0
         async for entry in self._services.rooms.journal.follow(self._principal, run.task_id):
@@ -145,10 +150,13 @@ class Bench:
         total = time.perf_counter() - clock
         self._recorder.stop()
         assert isinstance(entry.event, FinalReport), entry.event
-        return Round(total, *await self._floor(ids), steps)
+        trips = self._recorder.trips_of(self._principal.user_id)
+        return Round(total, *await self._floor(ids), steps, trips)
 
     async def _floor(self, ids: set[UUID]) -> tuple[float, float]:
         batches, statements = list(self._embedder.batches), list(self._recorder.statements)
+        if not statements:
+            raise RuntimeError("no statement was recorded: the floor would be nothing")
         connection = await open_driver(self._services.storage.addresses.app)
         try:
             clock = time.perf_counter()
@@ -163,7 +171,16 @@ class Bench:
 def report(title: str, rounds: Sequence[Round], out: Console) -> None:
     """A table of medians in milliseconds, and the ratios."""
     table = Table(title=f"{title} · {len(rounds)} rounds · medians", title_justify="left")
-    for heading in ("total ms", "embedding ms", "SQL ms", "floor ms", "own ms", "own ms / step", "total / floor"):
+    for heading in (
+        "total ms",
+        "embedding ms",
+        "SQL ms",
+        "floor ms",
+        "own ms",
+        "own ms / step",
+        "total / floor",
+        "trips",
+    ):
         table.add_column(heading, justify="right")
     middle = {
         name: statistics.median(getattr(one, name) for one in rounds) * 1000
@@ -171,12 +188,19 @@ def report(title: str, rounds: Sequence[Round], out: Console) -> None:
     }
     ratio = statistics.median(one.total / one.floor for one in rounds)
     per_step = statistics.median(one.own / max(one.steps, 1) for one in rounds) * 1000
-    table.add_row(*(f"{value:.1f}" for value in middle.values()), f"{per_step:.2f}", f"{ratio:.2f}")
+    table.add_row(
+        *(f"{value:.1f}" for value in middle.values()), f"{per_step:.2f}", f"{ratio:.2f}", f"{trips_of(rounds)}"
+    )
     out.print(table)
 
 
-async def measure(rounds: int, data_dir: Path, seed_dir: Path, out: Console) -> None:
-    """Open the service over the seed data, warm up, measure."""
+def trips_of(rounds: Sequence[Round]) -> int:
+    """The median."""
+    return statistics.median_low(one.trips for one in rounds)
+
+
+async def measure(rounds: int, data_dir: Path, seed_dir: Path, out: Console) -> bool:
+    """Open the service over the seed data, warm up, measure; whether the database was asked too often."""
     recorder = Recorder()
     record_connections(recorder)
     embedder = CountingEmbedder(OnnxEmbedder.open(data_dir / "models", threads=2))
@@ -196,6 +220,12 @@ async def measure(rounds: int, data_dir: Path, seed_dir: Path, out: Console) -> 
             await bench.round(cold=True)
         for title, cold in (("question seen for the first time", True), ("question vectors cached", False)):
             report(title, [await bench.round(cold=cold) for _ in range(rounds)], out)
+        too_many = False
+        for question, most in MOST_TRIPS.items():
+            trips = trips_of([await bench.round(cold=False, question=question) for _ in range(3)])
+            out.print(f"{trips} round trips to the database (at most {most}): {question}")
+            too_many |= trips > most
+        return too_many
     finally:
         await services.aclose()
 
@@ -209,10 +239,9 @@ def main() -> None:
     arguments = parser.parse_args()
     out = Console()
     if arguments.data_dir is not None:
-        asyncio.run(measure(arguments.rounds, arguments.data_dir, arguments.seed, out))
-        return
+        raise SystemExit(asyncio.run(measure(arguments.rounds, arguments.data_dir, arguments.seed, out)))
     with tempfile.TemporaryDirectory(prefix="conclave-bench-") as folder:
-        asyncio.run(measure(arguments.rounds, Path(folder), arguments.seed, out))
+        raise SystemExit(asyncio.run(measure(arguments.rounds, Path(folder), arguments.seed, out)))
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ ids replaced by fresh ones, so that inserts insert and updates update.
 
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -48,27 +48,30 @@ class Recorder:
     @property
     def statements(self) -> list[Statement]:
         """What one connection can send again: transactions that were committed, as they ended; the others alone."""
+        return [statement for ended in self._ended() if ended[-1][0] != "rollback" for statement in ended]
+
+    def trips_of(self, user_id: UUID) -> int:
+        """How often the transactions of one person waited for the server."""
+        whose = str(user_id).encode().hex()
+        return sum(len(ended) for ended in self._ended() if whose in ended[0][0])
+
+    def _ended(self) -> Iterator[list[Statement]]:
         open_ones: dict[int, list[Statement]] = defaultdict(list)
-        ordered: list[Statement] = []
         for connection, statement in self.sent:
             open_ones[connection].append(statement)
-            is_over = statement[0] in ("commit", "rollback")
-            if is_over or open_ones[connection][0][0] != "begin":
-                ended = open_ones.pop(connection)
-                ordered += [] if statement[0] == "rollback" else ended
-        return ordered
+            if statement[0] in ("commit", "rollback") or not open_ones[connection][0][0].startswith("begin"):
+                yield open_ones.pop(connection)
 
 
 def record_connections(recorder: Recorder) -> None:
-    """Make every connection the service opens from now on tell `recorder`."""
-    open_driver = database.open_driver
+    """Make every connection of the pools that the service opens from now on tell `recorder`."""
+    prepare = vars(database)["_prepare"]
 
-    async def watched(url: str) -> "asyncpg.Connection[asyncpg.Record]":
-        connection = await open_driver(url)
+    async def watched(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+        await prepare(connection)
         recorder.watch(connection)
-        return connection
 
-    database.open_driver = watched
+    vars(database)["_prepare"] = watched
 
 
 async def replay(

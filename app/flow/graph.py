@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import groupby
-from typing import cast
+from typing import Any, cast
 from uuid import UUID, uuid5
 
 from langgraph.graph import END, START, StateGraph
@@ -151,12 +151,10 @@ async def execute(state: RunState, runtime: Runtime[RunContext]) -> RunState:
     steps are recorded, not raised; the context's outcomes hold all of it."""
     context, plan, tiers_run = runtime.context, state["plan"], state.get("tiers_run", 0)
     steps = [step for step in plan.steps if step.tier > tiers_run]
-    await context.ports.registry.save_plan(
-        context.asking.principal, context.run.task.task_id, context.run.attempt, plan.model_dump(mode="json")
-    )
-    task_ids = await _register(context, state["classification"], steps, "")
+    written = plan.model_dump(mode="json")
+    task_ids = await _register(context, state["classification"], steps, "", written)
     if not tiers_run:
-        context.run.writer.append(PlanReady(plan=plan.model_dump(mode="json")))
+        context.run.writer.append(PlanReady(plan=written))
         context.run.writer.append(wording.plan_ready_progress(steps))
     await context.ports.retriever.prepare([text for step in steps for _, text in step.queries])
     execution = _Execution(context, state, len(plan.steps), task_ids)
@@ -170,11 +168,15 @@ async def execute(state: RunState, runtime: Runtime[RunContext]) -> RunState:
 
 
 async def _register(
-    context: RunContext, classification: Classification, steps: Sequence[PlannedStep], again: str
+    context: RunContext,
+    classification: Classification,
+    steps: Sequence[PlannedStep],
+    again: str,
+    plan: Mapping[str, Any] | None = None,
 ) -> dict[int, UUID]:
     """One task row a step with its compact instruction, and each agent's context; ids are stable within an attempt.
 
-    `again` tells further rows of a step from its first.
+    `again` tells further rows of a step from its first; a `plan` is kept with the run.
     """
     root = context.run.task
     ids = {step.number: uuid5(root.task_id, f"{context.run.attempt}:{step.number}{again}") for step in steps}
@@ -184,7 +186,7 @@ async def _register(
         needs, spec = _private_context(context, classification, step), _spec(context, step)
         rows.append(new_step(root, ids[step.number], step, spec.token_limit if spec else LEADER_TOKENS, needs))
         by_agent.setdefault(step.step.agent, []).append(needs)
-    await context.ports.registry.steps.register(context.run, rows, by_agent)
+    await context.ports.registry.steps.register(context.run, rows, by_agent, plan)
     return ids
 
 

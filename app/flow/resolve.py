@@ -2,9 +2,9 @@
 
 The formula is `app.domain.conflicts`; weights and rules come from the settings. The higher score holds when the margin
 reaches ``conflict_resolution_threshold``, else both sides are shown. Three conflicts are no matter of weight: the later
-version of a page replaces the earlier one, what has ended or only begins later gives way to what holds, and what a person
-decided about two sentences holds. One record of each is what the trace, the ``conflict_resolved`` event
-and the ledger tell.
+version of a page replaces the earlier one, what has ended or only begins later gives way to what holds, and a person's
+verdict about two sentences holds. One record of each is what the trace, the ``conflict_resolved`` event and the ledger
+tell.
 """
 
 import time

@@ -10,9 +10,10 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -26,12 +27,6 @@ _CONNECT_SECONDS = 10
 _POOL_WAIT_SECONDS = 15
 _FAREWELL_SECONDS = 1
 _SETTINGS = {"application_name": "conclave"}
-_OPEN_SCOPE = """
-select set_config('app.tenant_id', $1, true), set_config('app.user_id', $2, true),
-       set_config('app.scopes', ($3::text[])::text, true), set_config('app.departments', ($4::text[])::text, true),
-       set_config('app.roles', ($5::text[])::text, true), set_config('synchronous_commit', $6, true),
-       set_config('plan_cache_mode', 'force_custom_plan', true), set_config('jit', 'off', true)
-"""
 _ROLE_PROBLEM = """
 with may_be as (select * from pg_roles where pg_has_role(session_user, oid, 'MEMBER'))
 select case
@@ -136,16 +131,7 @@ class Database:
         when the database is away, the pool stays empty, or the server cannot do it now (`_PASSING`); when the
         connection broke while the commit was on its way, nobody knows whether it was done.
         """
-        async with self._begun() as driver:
-            await driver.fetchval(
-                _OPEN_SCOPE,
-                str(principal.tenant_id),
-                str(principal.user_id),
-                sorted(principal.scopes),
-                sorted(principal.departments),
-                sorted(principal.roles),
-                "on" if durable else "off",
-            )
+        async with self._begun(_opening(principal, durable)) as driver:
             yield Transaction(driver, principal)
 
     @asynccontextmanager
@@ -183,7 +169,7 @@ class Database:
             closing.exception()  # of a server that is gone: then they are closed all the same
 
     @asynccontextmanager
-    async def _begun(self) -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
+    async def _begun(self, opening: str = "begin") -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
         started = time.perf_counter()
         try:
             driver: Any = await self._pool.acquire(timeout=_POOL_WAIT_SECONDS)
@@ -192,7 +178,7 @@ class Database:
         finally:
             self._acquires, self._wait_seconds = self._acquires + 1, self._wait_seconds + time.perf_counter() - started
         try:
-            await driver.execute("begin")
+            await driver.execute(opening)
             yield driver
             # An aborted transaction answers COMMIT with ROLLBACK instead of an error.
             if await driver.execute("commit") != "COMMIT":
@@ -204,6 +190,27 @@ class Database:
             raise
         finally:
             await self._pool.release(driver)
+
+
+@lru_cache(maxsize=4_096)
+def _opening(principal: Principal, durable: bool) -> str:
+    """What begins a transaction of somebody, in one message to the server: values are written as hexadecimal digits,
+    which no text can leave."""
+    texts = {
+        "app.tenant_id": _literal(str(principal.tenant_id)), "app.user_id": _literal(str(principal.user_id)),
+        "app.scopes": _array(principal.scopes), "app.departments": _array(principal.departments),
+        "app.roles": _array(principal.roles), "synchronous_commit": "'on'" if durable else "'off'",
+        "plan_cache_mode": "'force_custom_plan'", "jit": "'off'",
+    }  # fmt: skip
+    return "begin; select " + ", ".join(f"set_config('{name}', {text}, true)" for name, text in texts.items())
+
+
+def _literal(text: str) -> str:
+    return f"convert_from('\\x{text.encode().hex()}', 'utf8')"
+
+
+def _array(texts: Iterable[str]) -> str:
+    return f"(array[{', '.join(map(_literal, sorted(texts)))}]::text[])::text"
 
 
 async def open_driver(url: str) -> "asyncpg.Connection[asyncpg.Record]":

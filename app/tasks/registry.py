@@ -19,7 +19,7 @@ from app.domain.tasks import NewTask, Task, TaskStatus
 from app.errors import AppError, ErrorCode
 from app.events import FinalReport, TaskAvailable, TaskFailed
 from app.journal import Journal, not_found
-from app.journal.spool_records import PlanSaved, RunEnded, StepEnded, json_of
+from app.journal.spool_records import RunEnded, StepEnded, json_of
 from app.storage import documents, events, sessions, tasks
 from app.storage.database import Database, Transaction, dump
 from app.tasks.queue import CHAT, INGESTION, JobQueue
@@ -166,16 +166,6 @@ class TaskRegistry:
         await self._journal.outage.write_for(task_id, directly, lambda: [kept])
         if (known := self._journal.outage.active_step(task_id)) is not None:
             known.ended = kept
-
-    async def save_plan(self, principal: Principal, task_id: UUID, attempt: int, plan: Mapping[str, Any]) -> None:
-        """Keep a running task's plan. Raises `StaleAttempt`."""
-
-        async def directly() -> None:
-            async with self._database.principal_scope(principal, durable=False) as tx:
-                done = await tasks.save_plan(tx, task_id, attempt, plan)
-            demand(done, task_id, attempt)
-
-        await self._journal.outage.write_for(task_id, directly, lambda: [PlanSaved(plan=plan)])
 
     async def get_task(self, principal: Principal, task_id: UUID) -> Task:
         """A task the caller may see. Raises `AppError` (404) for unknown and foreign ids alike."""

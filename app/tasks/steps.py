@@ -14,7 +14,7 @@ from app.domain.tasks import ClaimedStep, HandedStep, NewTask, PrivateContext, S
 from app.errors import StaleAttempt
 from app.events import Event, TaskCancelled
 from app.journal.outage import Outage
-from app.journal.spool_records import RunEnded, StepClaimed, StepsRegistered, json_of
+from app.journal.spool_records import PlanSaved, RunEnded, StepClaimed, StepsRegistered, Write, json_of
 from app.storage import conflicts, events, sessions, steps, tasks
 from app.storage.database import Database, Transaction
 from app.tasks.queue import JobQueue, line_of
@@ -45,23 +45,30 @@ class StepRegistry:
         leader: TaskRun,
         new_tasks: Sequence[NewTask],
         agent_contexts: Mapping[str, list[PrivateContext]] | None = None,
+        plan: Mapping[str, Any] | None = None,
     ) -> None:
-        """Register the steps of a plan, once, with what its agents need. Raises `StaleAttempt` when the leader no
-        longer holds the run."""
-        if not new_tasks:
+        """Register steps, once, with what their agents need, and keep the `plan` they belong to with the run. Raises
+        `StaleAttempt` when the leader no longer holds the run."""
+        if not new_tasks and plan is None:
             return
         root_task_id = leader.task.task_id
         needs, at = {agent: list(given) for agent, given in (agent_contexts or {}).items()}, self._clock()
 
         async def directly() -> None:
             async with self._database.principal_scope(leader.principal, durable=False) as tx:
-                demand(await tasks.lock_leased(tx, root_task_id, leader.attempt), root_task_id, leader.attempt)
-                await tasks.insert(tx, new_tasks)
+                if plan is None:
+                    is_held = await tasks.lock_leased(tx, root_task_id, leader.attempt)
+                else:
+                    is_held = await tasks.save_plan(tx, root_task_id, leader.attempt, plan)
+                demand(is_held, root_task_id, leader.attempt)
+                if new_tasks:
+                    await tasks.insert(tx, new_tasks)
                 if needs:
                     await steps.store_contexts(tx, new_tasks[0].session_id, needs, at.isoformat())
 
-        kept = StepsRegistered(new_tasks=tuple(new_tasks), agent_contexts=needs, at=at)
-        await self._outage.write_for(root_task_id, directly, lambda: [kept])
+        kept: list[Write] = [] if plan is None else [PlanSaved(plan=plan)]
+        kept.append(StepsRegistered(new_tasks=tuple(new_tasks), agent_contexts=needs, at=at))
+        await self._outage.write_for(root_task_id, directly, lambda: kept)
         by_hash = {context.context_hash: context for given in needs.values() for context in given}
         for new_task in new_tasks:
             self._outage.know_step(new_task, by_hash.get(str(new_task.request.get("context_hash"))))

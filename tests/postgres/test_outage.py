@@ -90,8 +90,7 @@ class TestRunningTasks:
         step, later = step_of(run.task, "first"), step_of(run.task, "second")
         await rooms.registry.steps.register(run, [step])
         async with server.away():
-            await rooms.registry.save_plan(LAN, run.task.task_id, run.attempt, {"a": 1})
-            await rooms.registry.steps.register(run, [later])
+            await rooms.registry.steps.register(run, [later], plan={"a": 1})
             for one in (step, later):
                 claimed = await rooms.registry.steps.claim(LAN, one.task_id, "hr")
                 assert claimed is not None and claimed.attempt == 1

@@ -5,6 +5,7 @@ import asyncio
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any
 from uuid import UUID
 
@@ -93,7 +94,9 @@ class Story:
                 if model.is_held_by(attempt):
                     model.end(status)
             case "plan":
-                await self._write(model, attempt, self.rooms.registry.save_plan(LAN, task_id, attempt, {"by": attempt}))
+                leader: Any = SimpleNamespace(task=SimpleNamespace(task_id=task_id), attempt=attempt, principal=LAN)
+                planned = self.rooms.registry.steps.register(leader, (), plan={"by": attempt})
+                await self._write(model, attempt, planned)
             case "park" | "decide":
                 await self._wait(what, model, task_id, attempt)
             case "cancel":

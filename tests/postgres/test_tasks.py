@@ -232,12 +232,12 @@ class TestFence:
         await rooms.expire(old)
         new = await rooms.resume(old.task.task_id)
         with pytest.raises(StaleAttempt):
-            await rooms.registry.save_plan(LAN, old.task.task_id, old.attempt, {"late": True})
+            await rooms.registry.steps.register(old, [], plan={"late": True})
         with pytest.raises(StaleAttempt):
             await rooms.registry.update_status(LAN, old.task.task_id, old.attempt, TaskStatus.FAILED)
         with pytest.raises(StaleAttempt):
             await rooms.complete(old, "late")
-        await rooms.registry.save_plan(LAN, new.task.task_id, new.attempt, {"tiers": 1})
+        await rooms.registry.steps.register(new, [], plan={"tiers": 1})
         await rooms.complete(new, "right")
         task = await rooms.registry.get_task(LAN, new.task.task_id)
         assert (task.result or {})["answer"] == "right"

@@ -162,7 +162,7 @@ async def announce(context: DeepContext, state: DeepState) -> None:
     """An approved plan: kept with the task and told."""
     shown, run = plan_view(context, state), context.run.run
     written = shown.model_dump(mode="json")
-    await context.run.ports.registry.save_plan(run.principal, run.task.task_id, run.attempt, written)
+    await context.run.ports.registry.steps.register(run, (), plan=written)
     run.writer.append(PlanReady(plan=written))
     run.writer.append(wording.plan_ready_progress(shown.steps))
 

@@ -62,11 +62,15 @@ class Registry:
     def steps(self) -> "Registry":
         return self
 
-    async def register(self, leader: TaskRun, new_tasks: Sequence[NewTask], contexts: object) -> None:
+    async def register(
+        self,
+        leader: TaskRun,
+        new_tasks: Sequence[NewTask],
+        contexts: object = None,
+        plan: Mapping[str, Any] | None = None,
+    ) -> None:
         self.rows.extend(new_tasks)
-
-    async def save_plan(self, principal: Principal, task_id: UUID, attempt: int, plan: Mapping[str, Any]) -> None:
-        self.saved.append(plan)
+        self.saved.extend([] if plan is None else [plan])
 
     async def finish(self, run: TaskRun, *, event: FinalReport | TaskFailed, **ended: Any) -> None:
         run.writer.append(event)
