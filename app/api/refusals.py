@@ -31,7 +31,7 @@ class RepeatedRefusals:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
         headers: Mapping[bytes, bytes] = dict(scope["headers"]) if scope["type"] == "http" else {}
-        credentials = b"\0".join(headers.get(name, b"") for name in (b"authorization", b"cookie")).strip(b"\0")
+        credentials = headers.get(b"authorization") or headers.get(b"cookie")
         is_json = headers.get(b"content-type", b"").startswith(b"application/json")
         if not (is_json and credentials and scope["method"] == "POST") or b"idempotency-key" in headers:
             await self.app(scope, receive, send)

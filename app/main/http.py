@@ -117,13 +117,8 @@ def create_app(
             opened.metrics.observe_request(*seen)
 
     app = FastAPI(
-        title="Conclave",
-        version=__version__,
-        description=_DESCRIPTION,
-        lifespan=lifespan,
-        docs_url=None,
-        redoc_url=None,
-        redirect_slashes=False,
+        title="Conclave", version=__version__, description=_DESCRIPTION, lifespan=lifespan, docs_url=None,
+        redoc_url=None, redirect_slashes=False,
         middleware=[
             Middleware(RefusalMiddleware, faces=faces),
             Middleware(RequestMiddleware, observe=observe),
@@ -131,7 +126,7 @@ def create_app(
             Middleware(AuthenticationMiddleware, authenticate=authenticate, roots=roots),
             _body_limits(settings, faces),
         ],
-    )
+    )  # fmt: skip
     if services is not None:
         app.state.services = services.rooms
     install_error_handlers(app)

@@ -33,8 +33,8 @@ CANCEL_TOPIC = "task_cancelled"
 class Admission(Protocol):
     """Who is let in, and where a question stands in the line."""
 
-    def turn(self, principal: Principal, *, is_new: bool) -> AbstractAsyncContextManager[None]:
-        """Wait until this person may register one more. Raises `AppError` (429) where that is known beforehand."""
+    def turn(self, principal: Principal) -> AbstractAsyncContextManager[None]:
+        """Wait until this person may register one more."""
 
     async def place(self, tx: Transaction, deadline_at: datetime | None, now: datetime) -> int:
         """The place of one more question, 0 first. Raises `AppError` (429, 503) for one too many."""
@@ -77,8 +77,7 @@ class TaskRegistry:
         The same key and hash, or id and request, give the task registered first. Raises `AppError`: 422 for a key used
         with another hash, 409 for a task id taken by another request, and what `Admission.place` raises."""
         try:
-            is_new = idempotency_key is None and new_task.kind != "ingest"
-            async with self._turn(principal, is_new), self._database.principal_scope(principal) as tx:
+            async with self._turn(principal), self._database.principal_scope(principal) as tx:
                 if idempotency_key is not None:
                     taken = await tasks.take_key(tx, idempotency_key, request_hash, new_task.task_id)
                     if taken is not None:
@@ -93,8 +92,8 @@ class TaskRegistry:
         await self._journal.publish(Place.of(principal, new_task.session_id, new_task.task_id), seq, first)
         return registered
 
-    def _turn(self, principal: Principal, is_new: bool) -> AbstractAsyncContextManager[None]:
-        return nullcontext() if self._admission is None else self._admission.turn(principal, is_new=is_new)
+    def _turn(self, principal: Principal) -> AbstractAsyncContextManager[None]:
+        return nullcontext() if self._admission is None else self._admission.turn(principal)
 
     async def _insert_root(self, tx: Transaction, new_task: NewTask) -> tuple[int, TaskAvailable]:
         place = 0

@@ -9,13 +9,11 @@ import asyncio
 import math
 import time
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
-
-from cachetools import TTLCache
 
 from app.domain.principal import Principal
 from app.errors import AppError, ErrorCode
@@ -29,8 +27,6 @@ _MOST_WAIT_SECONDS = 60
 """Nobody is told to stay away for longer."""
 _AT_ONCE = 2
 """Registrations of one person that hold a connection of this process at a time; the next ones wait without one."""
-_AGAIN_SECONDS = 0.5
-"""For so long after a refusal the same person is refused without a look at the database; less than anybody is told."""
 _ONE_AT_A_TIME = "select pg_advisory_xact_lock(hashtextextended('runs ' || $1::uuid::text, 0))"
 _OF_PERSON = """select count(*) from tasks where tenant_id = $1 and user_id = $2 and parent_task_id is null
     and kind <> 'ingest' and status in ('pending', 'in_progress') and waiting_for is null"""
@@ -82,16 +78,10 @@ class _Line(NamedTuple):
     """Jobs that wait and would be taken before it."""
 
 
-_Refused = TTLCache[tuple[UUID, UUID], tuple[str, ErrorCode, str, float]]
-
-
 class Admission:
     """Decides for one process, by what all processes have in the database."""
 
-    def __init__(
-        self, limits: RunLimits, line: str, on_refusal: Callable[[str], object] = lambda _: None,
-        clock: Callable[[], float] = time.monotonic,
-    ):  # fmt: skip
+    def __init__(self, limits: RunLimits, line: str, on_refusal: Callable[[str], object] = lambda _: None):
         """`line`: where questions wait, as the queue's table names it. `on_refusal` is told by which limit somebody was
         refused: ``person``, ``tenant``, ``service``, ``wait``."""
         self.limits = limits
@@ -99,17 +89,11 @@ class Admission:
         self._pace: float | None = None
         self._pace_until = float("-inf")
         self._turns = Turns(_AT_ONCE)
-        self._refused: _Refused = TTLCache(10_000, _AGAIN_SECONDS, clock)
 
-    @asynccontextmanager
-    async def turn(self, principal: Principal, *, is_new: bool) -> AsyncIterator[None]:
+    def turn(self, principal: Principal) -> AbstractAsyncContextManager[None]:
         """Wait until few enough registrations of this person hold a connection, so that one person's crowd does not
-        take all of them from the others, and hold the turn inside. Raises the 429 this person got a moment ago once
-        more where the question `is_new`: a crowd of requests costs one look at the database."""
-        async with self._turns.of(principal):
-            if is_new and (refused := self._refused.get((principal.tenant_id, principal.user_id))):
-                raise self._refusal(*refused)
-            yield
+        take all of them from the others."""
+        return self._turns.of(principal)
 
     async def place(self, tx: Transaction, deadline_at: datetime | None, now: datetime) -> int:
         """Where one more question of the caller stands in the line: 0 is the front. Nothing may be written before.
@@ -122,8 +106,7 @@ class Admission:
         pace = await self._measured_pace(tx)
         if of_person >= self.limits.per_person:
             detail = f"{of_person} of your questions are still being answered; ask again when one of them is."
-            self._refused[tx.whose] = refused = ("person", ErrorCode.RATE_LIMITED, detail, pace)
-            raise self._refusal(*refused)
+            raise self._refusal("person", ErrorCode.RATE_LIMITED, detail, pace)
         weight = self.limits.weights.get(tx.tenant_id, 1)
         behind = of_person * _TENANT_STEPS
         line = _Line(

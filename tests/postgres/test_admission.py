@@ -165,14 +165,14 @@ class TestTurns:
 
         async def one() -> None:
             nonlocal inside, most
-            async with admission.turn(crowd, is_new=True):
+            async with admission.turn(crowd):
                 inside, most = inside + 1, max(most, inside + 1)
                 await leave.wait()
                 inside -= 1
 
         work = [asyncio.create_task(one()) for _ in range(20)]
         await asyncio.sleep(0)
-        async with asyncio.timeout(1), admission.turn(other, is_new=True):
+        async with asyncio.timeout(1), admission.turn(other):
             assert inside == 2
         work[-1].cancel()
         leave.set()

@@ -22,23 +22,10 @@ HEAVY = "hospital"
 _people = count(1)
 
 
-class Clock:
-    """Seconds since some day; goes on when a test says so."""
-
-    seconds = 0.0
-
-    def now(self) -> float:
-        return self.seconds
-
-
-CLOCK = Clock()
-
-
 @pytest.fixture
 def rooms(database: Database) -> Rooms:
     made = rooms_on(database)
-    limits = RunLimits(per_person=MOST, weights={tenant_id_of(HEAVY): 2})
-    admission = Admission(limits, CHAT, clock=CLOCK.now)
+    admission = Admission(RunLimits(per_person=MOST, weights={tenant_id_of(HEAVY): 2}), CHAT)
     made.registry = TaskRegistry(database, made.journal, JobQueue(), lambda: datetime.now(UTC), admission=admission)
     return made
 
@@ -81,25 +68,7 @@ class TestOpenRuns:
         again = await rooms.registry.register_task(who, kept, idempotency_key="again", request_hash="same")
         assert again.task_id == kept.task_id
         await rooms.complete(run)
-        CLOCK.seconds += 1
         assert sorted(await registered(rooms, who, 2), key=str) == [None, ErrorCode.RATE_LIMITED]
-
-    async def test_one_refusal_is_told_to_a_crowd_without_asking_the_database_again(
-        self, rooms: Rooms, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        who, placed = somebody(), list[object]()
-        await registered(rooms, who, MOST + 1)
-
-        async def counted(*asked: object) -> int:
-            placed.append(asked)
-            return 0
-
-        with monkeypatch.context() as patched:
-            patched.setattr(Admission, "place", counted)
-            assert await registered(rooms, who, 20) == [ErrorCode.RATE_LIMITED] * 20 and not placed
-            await rooms.register(who, kind="ingest")
-            CLOCK.seconds += 1
-            assert await registered(rooms, who, 1) == [None] and len(placed) == 1
 
     async def test_documents_are_none(self, rooms: Rooms) -> None:
         who = somebody()
