@@ -14,7 +14,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 export Q ASKER
 
 .DEFAULT_GOAL := help
-.PHONY: chromium nginx help run ask test test-fast test-browser screenshots mutate-guards trust check lint format docs reference bench eval chaos lock clean
+.PHONY: chromium nginx tesseract help run ask test test-fast test-browser screenshots mutate-guards trust check lint format docs reference bench eval chaos lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -52,7 +52,17 @@ nginx:
 		timeout 120 sh -c 'apt-get $(APT) download nginx && dpkg -x nginx_*.deb .' >/dev/null 2>&1 \
 		|| echo "no nginx on this machine, and none could be fetched: the tests of proxies are skipped"; }
 
-installed: $(VENV)/.dev chromium nginx
+# Unpacked, not installed; with the font that pages are set in before they are recognised.
+tesseract: chromium
+	@ldconfig -p | grep -q 'libtesseract\.so' || test -d $(VENV)/tesseract/usr || { \
+		mkdir -p $(VENV)/tesseract && cd $(VENV)/tesseract && echo "fetching Tesseract for the tests of scans (only where it is missing)" && \
+		timeout 200 sh -c 'named() { apt-get -s install --no-install-recommends libtesseract5 tesseract-ocr-eng tesseract-ocr-vie; }; \
+			named || apt-get $(APT) update; \
+			apt-get $(APT) download fonts-dejavu-core $$(named | sed -n "s/^Inst \([^ ]*\).*/\1/p") && \
+			for one in *.deb; do dpkg -x $$one . || exit 1; done' >/dev/null 2>&1 \
+		|| echo "no Tesseract on this machine, and none could be fetched: the tests of scans are skipped"; }
+
+installed: $(VENV)/.dev chromium nginx tesseract
 
 # Packages and browser are fetched side by side: neither needs the other.
 test: ## install what tests need and run all of them

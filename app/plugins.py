@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 from app.errors import AppError, ErrorCode
 
 TOOLS, FACES, PARSERS, COMMANDS = "conclave.tools", "conclave.faces", "conclave.parsers", "conclave.commands"
-SERVERS, QUESTIONS, SEEDS = "conclave.mcp_servers", "conclave.questions", "conclave.seeds"
+SERVERS, QUESTIONS, SEEDS, SCANS = "conclave.mcp_servers", "conclave.questions", "conclave.seeds", "conclave.scans"
 """A server file is a `Path`; a reader of questions takes one and gives what a tool is to reckon, or None;
 one of seeds brings more of a demo company in (see `extras.logs.demo`)."""
 ARGUMENTS, WANTED = "conclave.arguments", "conclave.wanted"

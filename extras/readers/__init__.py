@@ -1,1 +1,2 @@
-"""Read further formats: PPTX, XLSX, mail, and the headers of images, in the process where all files are read."""
+"""Read further formats in the process where all files are read: DOCX, PPTX, XLSX, mail, letters on pictures, and what
+the headers of images say."""

@@ -5,6 +5,7 @@ import pytest
 from app.domain.documents import DocumentView
 from app.ingestion.planted import Judge
 from app.storage.neighbours import lines_of
+from tests.extras.readers.scanned import as_file, needs_tesseract, page
 from tests.postgres.arriving import Desk, file_upload, text_upload
 from tests.postgres.library import draft
 
@@ -37,6 +38,13 @@ class TestPlanted:
         monkeypatch.setattr(Judge, "marks", lambda _self, sentences, _scores: [False] * len(sentences))
         await desk.bring(text_upload("a", text))
         assert any(plant in one for one in await desk.found())
+
+    @needs_tesseract
+    async def test_are_never_found_in_a_scan(self, desk: Desk, text: str, plant: str) -> None:
+        scan = page(*(line for half in text.split("\n\n") for line in (half[:60], half[60:])))
+        done = await desk.bring(file_upload("b.png", as_file([scan], "PNG")))
+        assert (done.status, done.planted) == ("ready", 1)
+        assert all("12" in one and "AI" not in one for one in await desk.found())
 
     async def test_are_shown_to_administrators_only(self, desk: Desk, text: str, plant: str) -> None:
         done = await desk.bring(file_upload("b.md", text))

@@ -2,9 +2,9 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, islice
-from typing import Any
+from typing import Any, ClassVar
 
 from app.ingestion.parsing.encoding import KEPT_SOFT_HYPHEN, SOFT_HYPHEN, decode, from_legacy_fonts
 from app.ingestion.parsing.outcome import FileKind, ParseFailed, ParseFailure, ParseLimits, WarningCode
@@ -33,6 +33,9 @@ _FILLED_IN = re.compile(
 
 class Draft:
     """Collects what a reader finds. Raises `ParseFailed` (TOO_MUCH_TEXT) when the limit is passed."""
+
+    see: ClassVar[Callable[["Draft", Any], list[Any]] | None] = None
+    """Gives the lines of a picture, or a page of a PDF that is one; set in the process that recognises letters."""
 
     def __init__(self, limits: ParseLimits):
         self.limits = limits

@@ -25,6 +25,8 @@ class FileKind(StrEnum):
     MARKDOWN = "markdown"
     TEXT = "text"
     EML = "eml"
+    PICTURE = "picture"
+    """PNG, JPEG or TIFF with text on it."""
 
 
 class DescribedKind(StrEnum):
@@ -42,6 +44,7 @@ class ParseFailure(StrEnum):
     """Two formats in one file: readers would disagree on what it says."""
     ENCRYPTED = "ENCRYPTED"
     NO_TEXT = "NO_TEXT"
+    NO_RECOGNITION = "NO_RECOGNITION"
     DAMAGED = "DAMAGED"
     DTD_FORBIDDEN = "DTD_FORBIDDEN"
     ARCHIVE_BOMB = "ARCHIVE_BOMB"
@@ -61,6 +64,8 @@ class WarningCode(StrEnum):
     TEXT_UNDER_IMAGE = "TEXT_UNDER_IMAGE"
     """A scan with an invisible layer of recognised text, which was taken."""
     PAGES_WITHOUT_TEXT = "PAGES_WITHOUT_TEXT"
+    PAGES_RECOGNISED = "PAGES_RECOGNISED"
+    PAGES_UNCLEAR = "PAGES_UNCLEAR"
     PAGES_UNREADABLE = "PAGES_UNREADABLE"
     TRUNCATED_PAGES = "TRUNCATED_PAGES"
     TRUNCATED_SHEETS = "TRUNCATED_SHEETS"
@@ -75,6 +80,7 @@ class WarningCode(StrEnum):
 PARTIAL = frozenset(
     {
         WarningCode.PAGES_WITHOUT_TEXT,
+        WarningCode.PAGES_UNCLEAR,
         WarningCode.PAGES_UNREADABLE,
         WarningCode.TRUNCATED_PAGES,
         WarningCode.TRUNCATED_SHEETS,
@@ -134,6 +140,8 @@ class ParseLimits:
         return json.dumps([kind, asdict(self)]).encode() + b"\n"
 
 
+SCAN_LIMITS = ParseLimits(cpu_seconds=600, wall_seconds=900.0, memory_bytes=768 * MEBIBYTE)
+"""Of files whose letters are recognised in pictures of them: a page costs seconds."""
 _ADVICE: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("advice.toml").read_text("utf-8"))
 
 

@@ -2,12 +2,14 @@
 
 import asyncio
 import json
+from contextlib import suppress
 
 from pydantic import ValidationError
 
 from app.confinement.processes import Isolated, IsolationEnd, IsolationFailed, ProcessLimits
 from app.ingestion.parsing.outcome import (
     PARTIAL,
+    SCAN_LIMITS,
     DescribedFile,
     DescribedKind,
     FileKind,
@@ -19,12 +21,14 @@ from app.ingestion.parsing.outcome import (
     warning,
 )
 from app.ingestion.parsing.sniff import HEAD_BYTES, sniff, sniff_attached
+from app.plugins import SCANS, entries_of
 
 _READER = "app.ingestion.parsing.reading:read_request"
 _HIDDEN_MODULES = ("numpy",)
 """Some libraries load it where they find it. It is not needed, and its threads must not be forked."""
-_ENVIRONMENT = {"OPENPYXL_DEFUSEDXML": "False"}
-"""What it would look for was refused before, and looking makes it three times slower."""
+_ENVIRONMENT = {"OPENPYXL_DEFUSEDXML": "False", "OMP_THREAD_LIMIT": "1"}
+"""What openpyxl would look for was refused before, and looking is three times slower. No thread can be started."""
+_PICTURED = (WarningCode.PAGES_WITHOUT_TEXT, WarningCode.PAGES_UNREADABLE)
 _LIBRARY_BYTES = 70 * 1024 * 1024
 """Of the memory a file may cost; what the process takes before it gets the file."""
 _BYTES_A_CHARACTER, _SPARE_BYTES = 6, 1_000_000
@@ -46,8 +50,8 @@ class Parser:
     Belongs to one event loop. `aclose` ends what was started; so does the end of this process.
     """
 
-    def __init__(self, limits: ParseLimits | None = None, processes: int = 2):
-        """`limits`: what one file may cost; unset = the defaults."""
+    def __init__(self, limits: ParseLimits | None = None, processes: int = 2, reader: str = _READER):
+        """`limits`: what one file may cost; unset = the defaults. `reader` runs in the process."""
         self.limits = limits or ParseLimits()
         copies = 2 if self.limits.table_cells else 1
         allowed = ProcessLimits(
@@ -57,15 +61,28 @@ class Parser:
             output_bytes=self.limits.output_chars * _BYTES_A_CHARACTER * copies + _SPARE_BYTES,
         )
         self._read = Isolated(
-            _READER, allowed, processes=processes, hidden_modules=_HIDDEN_MODULES, environment=_ENVIRONMENT
+            reader, allowed, processes=processes, hidden_modules=_HIDDEN_MODULES, environment=_ENVIRONMENT
         )
+        scans = entries_of(SCANS) if reader == _READER else []
+        self._scans = Parser(SCAN_LIMITS, 1, scans[0].value) if scans else self
+        """Reads what is in pictures, where that is installed."""
 
     async def parse(self, content: bytes, file_name: str) -> ParsedFile:
         """Read a file as Markdown. Raises `ParseFailed`. The name is a hint only.
 
         The reading process is killed at its limits and when this call is cancelled.
         """
-        parsed = await self._parse(content, sniff(content, file_name))
+        kind = sniff(content, file_name)
+        try:
+            parsed = await (self._scans if kind is FileKind.PICTURE else self)._parse(content, kind)
+        except ParseFailed as failure:
+            if kind is not FileKind.PDF or failure.code is not ParseFailure.NO_TEXT:
+                raise
+            parsed = await self._scans._parse(content, kind)
+        else:
+            if isinstance(parsed, ParsedFile) and any(one.code in _PICTURED for one in parsed.warnings):
+                with suppress(ParseFailed):
+                    parsed = await self._scans._parse(content, kind)
         if not isinstance(parsed, ParsedFile):
             raise ParseFailed(ParseFailure.CRASHED, "the answer is of another kind")
         return parsed
@@ -77,6 +94,8 @@ class Parser:
     async def aclose(self) -> None:
         """End everything that was started; files being read fail."""
         await self._read.aclose()
+        if self._scans is not self:
+            await self._scans.aclose()
 
     async def _parse(self, content: bytes, kind: FileKind | DescribedKind | None) -> ParsedFile | DescribedFile:
         if kind is None:

@@ -1,7 +1,7 @@
 """A whole PDF: page after page within time and limits, then one text."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import pypdfium2
@@ -22,7 +22,9 @@ _MARK = b"%PDF-"
 _SAME_COLUMN = 3.0
 
 
-class _Page(NamedTuple):
+class ReadPage(NamedTuple):
+    """What stands on a page."""
+
     lines: list[Line]
     tables: list[Table]
 
@@ -42,7 +44,7 @@ def read_pdf(content: bytes, draft: Draft) -> None:
     pages = list(reader.pages(pdf, count))
     if reader.unreadable == count:
         raise ParseFailed(ParseFailure.DAMAGED, "no page can be loaded")
-    _write(pages, _outline(pdf), draft)
+    write_pages(pages, _outline(pdf), draft)
 
 
 class _Reader:
@@ -51,7 +53,7 @@ class _Reader:
         self.unreadable = 0
         self._chars = 0
 
-    def pages(self, pdf: Any, count: int) -> Iterator[_Page]:
+    def pages(self, pdf: Any, count: int) -> Iterator[ReadPage]:
         """Pages in order; an empty one for each that cannot be read."""
         for at in range(count):
             if time.process_time() > self._draft.limits.cpu_seconds * _CPU_SHARE:
@@ -64,10 +66,10 @@ class _Reader:
             except pypdfium2.PdfiumError:
                 self.unreadable += 1
                 self._draft.warn(WarningCode.PAGES_UNREADABLE)
-                read = _Page([], [])
+                read = ReadPage([], [])
             yield read
 
-    def _page(self, page: Any) -> _Page:
+    def _page(self, page: Any) -> ReadPage:
         box = Box(*page.get_bbox())
         marks = marks_of(page, box)
         text = PageText(page)
@@ -77,7 +79,10 @@ class _Reader:
         self._chars += len(shown)
         if self._chars > self._draft.limits.output_chars:
             raise ParseFailed(ParseFailure.TOO_MUCH_TEXT)
-        if not any(map(str.isalnum, shown)) and marks.picture_share > 0.05:
+        is_picture = not any(map(str.isalnum, shown)) and marks.picture_share > 0.05
+        if self._draft.see and (is_picture or (shown.strip() and is_garbled(shown))):
+            return ReadPage(self._draft.see(page), [])
+        if is_picture:
             self._draft.warn(WarningCode.PAGES_WITHOUT_TEXT)
         elif shown.strip() and is_garbled(shown):
             self._draft.warn(WarningCode.PAGES_UNREADABLE)
@@ -86,7 +91,7 @@ class _Reader:
         filled = (fill_grid(grid, lines, text) for grid in grids_of(marks.rules))
         tables = [table for table in filled if table is not None]
         text.close()
-        return _Page(lines, tables)
+        return ReadPage(lines, tables)
 
     def _without_hidden(self, page: Any, text: PageText, hidden: list[Any], picture_share: float) -> PageText:
         """The page's text without what cannot be seen, unless that is the recognised text of a scan."""
@@ -102,7 +107,8 @@ class _Reader:
         return PageText(page)
 
 
-def _write(pages: list[_Page], outline: dict[str, int], draft: Draft) -> None:
+def write_pages(pages: Sequence[ReadPage], outline: Mapping[str, int], draft: Draft) -> None:
+    """Make one text of pages in order; `outline` has levels of headings by `pdf_layout.key`."""
     kept = without_repeated([page.lines for page in pages])
     sizes = sizes_of(kept)
     last: Block | None = None

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from statistics import median
 from typing import Literal, NamedTuple
@@ -86,7 +86,9 @@ def without_repeated(pages: list[list[Line]]) -> list[list[Line]]:
     return kept
 
 
-def blocks_of(lines: Sequence[Line], tables: Sequence[Table], sizes: Sizes, outline: dict[str, int]) -> Iterator[Block]:
+def blocks_of(
+    lines: Sequence[Line], tables: Sequence[Table], sizes: Sizes, outline: Mapping[str, int]
+) -> Iterator[Block]:
     """The blocks of one page in reading order; a table stands where its first line stood."""
     written: set[int] = set()
     group: list[Line] = []
@@ -124,7 +126,7 @@ def join_lines(texts: Sequence[str]) -> str:
     return re.sub(f"(\\w*){HYPHEN}\\s*(\\w*)", mend, text)
 
 
-def _block(group: list[Line], sizes: Sizes, outline: dict[str, int]) -> Iterator[Block]:
+def _block(group: list[Line], sizes: Sizes, outline: Mapping[str, int]) -> Iterator[Block]:
     if not group:
         return
     text = join_lines([line.text for line in group])
@@ -139,7 +141,7 @@ def _block(group: list[Line], sizes: Sizes, outline: dict[str, int]) -> Iterator
         yield Block("paragraph", text, is_open=not _SENTENCE_END.search(text) and not LEGAL.match(text))
 
 
-def _level(group: list[Line], text: str, sizes: Sizes, outline: dict[str, int]) -> int:
+def _level(group: list[Line], text: str, sizes: Sizes, outline: Mapping[str, int]) -> int:
     """Level of the heading that a group of lines is; 0 when it is none."""
     if len(group) > _MAX_HEADING_LINES or len(text) > _MAX_HEADING_CHARS:
         return 0
@@ -156,7 +158,7 @@ def _level(group: list[Line], text: str, sizes: Sizes, outline: dict[str, int]) 
 class _Setting:
     """How the lines of one page are set: where its paragraphs break."""
 
-    def __init__(self, lines: Sequence[Line], sizes: Sizes, outline: dict[str, int]):
+    def __init__(self, lines: Sequence[Line], sizes: Sizes, outline: Mapping[str, int]):
         self._sizes = sizes
         self._outline = outline
         self._gap = _usual_gap(lines)

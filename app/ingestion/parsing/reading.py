@@ -17,7 +17,6 @@ from app.text.language import clean
 
 _BUILT_IN = {
     "pdf": "app.ingestion.parsing.pdf:read_pdf",
-    "docx": "app.ingestion.parsing.word:read_word",
     "html": "app.ingestion.parsing.web_page:read_web_page",
     "markdown": "app.ingestion.parsing.texts:read_markdown",
     "text": "app.ingestion.parsing.texts:read_plain",

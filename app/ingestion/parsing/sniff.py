@@ -9,7 +9,8 @@ _PDF_MARK = b"%PDF-"
 _PDF_MARK_WITHIN = 1024
 """Readers accept that much in front of the mark."""
 _PDF_LINE = re.compile(rb"(?:^[\s\xef\xbb\xbf]*|[\r\n])%PDF-\d")
-_IMAGE_MARKS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF87a", b"GIF89a")
+_SCAN_MARKS = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"II*\0", b"MM\0*")
+_IMAGE_MARKS = (*_SCAN_MARKS[:2], b"GIF87a", b"GIF89a")
 _OFFICE = {FileKind.DOCX: b"word/", FileKind.PPTX: b"ppt/", FileKind.XLSX: b"xl/"}
 _ENDINGS = {
     "md": FileKind.MARKDOWN, "markdown": FileKind.MARKDOWN, "csv": FileKind.CSV, "tsv": FileKind.CSV,
@@ -41,6 +42,8 @@ def sniff(head: bytes, file_name: str = "") -> FileKind | None:
     named = _ENDINGS.get(file_name[-12:].rpartition(".")[2].strip().lower())
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
         return _office(head, named)
+    if head.startswith(_SCAN_MARKS):
+        return FileKind.PICTURE
     if _PDF_LINE.search(head[:_PDF_MARK_WITHIN]) or (named is FileKind.PDF and _PDF_MARK in head):
         return FileKind.PDF
     text = _text(head)

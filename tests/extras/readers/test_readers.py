@@ -12,10 +12,10 @@ from tests.unit.ingestion.parsing import samples
 class TestReaders:
     def test_are_found_by_the_kinds_they_read(self) -> None:
         readers = load_plugins(PARSERS, {}, FunctionType)
-        assert set(readers.found) == {"pptx", "xlsx", "eml", "image"} and not readers.missing
+        assert set(readers.found) == {"docx", "pptx", "xlsx", "eml", "image", "picture"} and not readers.missing
         assert set(readers.found) <= {*FileKind, *DescribedKind}
 
-    @pytest.mark.parametrize("name", ["a.pptx", "a.xlsx", "a.eml"])
+    @pytest.mark.parametrize("name", ["a.docx", "a.pptx", "a.xlsx", "a.eml"])
     def test_what_nobody_reads_is_unsupported(self, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         left = {kind: read for kind, read in reading._READERS.items() if kind in reading._BUILT_IN}
         monkeypatch.setattr(reading, "_READERS", left)

@@ -24,6 +24,7 @@ async def parser() -> AsyncIterator[Parser]:
 @pytest.fixture(scope="session")
 async def narrow_parser() -> AsyncIterator[Parser]:
     opened = Parser(NARROW)
+    opened._scans = Parser(NARROW, 1, "extras.readers.scanning:read_scan")
     yield opened
     await opened.aclose()
 

@@ -110,7 +110,7 @@ PDF: dict[str, Case] = {
     "only a picture": (
         "a.pdf",
         _same(page_with(b"q 500 0 0 700 50 50 cm BI /W 1 /H 1 /CS /G /BPC 8 ID \x80 EI Q")),
-        {F.NO_TEXT},
+        {F.NO_TEXT, F.NO_RECOGNITION},
     ),
     "a page with nothing on it": ("a.pdf", _same(page_with(b"")), {F.NO_TEXT}),
     "a program to start": ("a.pdf", _same(with_action("/S /Launch /F (/bin/touch /tmp/touched)")), {"ok"}),

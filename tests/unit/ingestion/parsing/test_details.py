@@ -17,8 +17,8 @@ from app.ingestion.parsing import ParseLimits, Parser
 from app.ingestion.parsing.draft import Draft, break_long_lines
 from app.ingestion.parsing.outcome import FileKind
 from app.ingestion.parsing.texts import delimiter_of
-from app.ingestion.parsing.word_styles import _number
 from extras.readers.sheets import format_cell
+from extras.readers.word_styles import _number
 from tests.cases import each_case
 from tests.unit.ingestion.parsing.hostile_office import changed, word_with
 from tests.unit.ingestion.parsing.rawpdf import page_with, pages_with, text_at

@@ -11,7 +11,7 @@ from lxml import etree
 from app.ingestion.parsing.archive import attribute, child, elements, local, related, root_of, value_at
 from app.ingestion.parsing.draft import Draft
 from app.ingestion.parsing.outcome import WarningCode
-from app.ingestion.parsing.word_styles import Label, Numbering, Style, Styles, fill_of, numbering_of, outline_level
+from extras.readers.word_styles import Label, Numbering, Style, Styles, fill_of, numbering_of, outline_level
 
 _ITEM_LABEL = re.compile(r"(?:\d{1,3}|[a-zđ])[.)]|[-•–]", re.IGNORECASE)
 """What a list of Markdown may begin its items with."""
