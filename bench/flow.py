@@ -36,7 +36,7 @@ from bench.recording import Recorder, record_connections, replay
 
 QUESTION = "giá trị cốt lõi, muộn có ảnh hưởng đến giá trị nào không"
 ASKER = "acme/lan"
-MOST_TRIPS = {"xin chào": 40, "Công ty có những giá trị cốt lõi nào?": 85, QUESTION: 150}
+MOST_TRIPS = {"xin chào": 32, "Công ty có những giá trị cốt lõi nào?": 65, QUESTION: 120}
 """Wanted are 5 for small talk and 12 for a simple question."""
 
 

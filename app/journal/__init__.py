@@ -1,10 +1,11 @@
 """The append-only log of every run: written by the one holder of the run, followed by its owner alone.
 
-Truth is the table; the bus only says "look". Every batch waits for the disk before it can be followed, so that no crash
+Truth is the table; between processes the bus only says "look". Every batch waits for the disk before it can be followed, so that no crash
 takes back what somebody was shown.
 """
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Sequence
 from typing import Final
 from uuid import UUID
@@ -17,7 +18,7 @@ from app.journal.outage import Outage
 from app.journal.spool_records import ClaimedRun
 from app.journal.writer import JournalWriter
 from app.storage import events as rows
-from app.storage.database import Database
+from app.storage.database import Database, dump
 
 POLL_SECONDS: Final = PATIENCE_SECONDS
 """A follower looks at least this often, whatever the bus says."""
@@ -52,13 +53,16 @@ class Journal:
         connection while its reader is slow. Raises `AppError` (404) for unknown and foreign tasks, also when erased
         meanwhile."""
         async with self.wake.subscribe(Wanted(root_task_id=task_id)) as hints:
+            entries = await self._visible(principal, task_id, after)
             while True:
-                for entry in await self._visible(principal, task_id, after):
+                for entry in entries:
                     after = entry.seq
                     yield entry
                     if entry.is_terminal:
                         return
-                await _hint_behind(hints, after, _AWAY_POLL_SECONDS if self.outage.is_away else POLL_SECONDS)
+                patience = _AWAY_POLL_SECONDS if self.outage.is_away else POLL_SECONDS
+                told = await _told_behind(hints, after, patience)
+                entries = [told] if told else await self._visible(principal, task_id, after)
 
     async def resting(self, principal: Principal, task_id: UUID) -> Event:
         """The terminal event, or the one with which the run waits for a person, waited for. Raises `AppError` (404) as
@@ -131,11 +135,16 @@ def not_found() -> AppError:
     return AppError(ErrorCode.NOT_FOUND, "There is no such task.", status=404)
 
 
-async def _hint_behind(hints: Subscription, after: int, patience_seconds: float) -> None:
-    """Wait until there may be an entry behind `after`: somebody said so, or it is time to look."""
+async def _told_behind(hints: Subscription, after: int, patience_seconds: float) -> JournalEntry | None:
+    """Wait for the entry behind `after`: as the process that committed it told it here, in the words of the table; None
+    where the table must be looked at, because only a number came or none did in time."""
     clock = asyncio.get_running_loop()
     until = clock.time() + patience_seconds
     while (left := until - clock.time()) > 0:
         hint = await hints.next_within(left)
-        if hint is None or hint.seq is None or hint.seq > after:
-            return
+        if hint is None or hint.seq is None:
+            return None
+        if hint.seq > after:
+            is_next = hint.seq == after + 1 and hint.payload is not None
+            return JournalEntry(seq=hint.seq, event=read_event(json.loads(dump(hint.payload)))) if is_next else None
+    return None

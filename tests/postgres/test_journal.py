@@ -3,7 +3,7 @@
 import asyncio
 import random
 from contextlib import aclosing
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import asyncpg
 import pytest
@@ -11,7 +11,8 @@ import pytest
 from app.domain.principal import Principal
 from app.errors import AppError, StaleAttempt
 from app.events import FinalReport, JournalEntry, TextDelta
-from app.storage.database import Database
+from app.storage import events as rows
+from app.storage.database import Database, Transaction
 from tests.factories import principal
 from tests.postgres.running import JANE, LAN, MINH, Rooms, rooms_on, say, texts_of
 
@@ -176,6 +177,29 @@ class TestFollowing:
             await speaking
         for entries in readers:
             assert [entry.seq for entry in entries] == list(range(1, 63))
+
+    async def test_is_told_what_is_written_beside_it_in_the_tables_words_without_asking_the_table_again(
+        self, rooms: Rooms, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        run, read, looks, looked = await rooms.begin(), rows.read, list[int](), asyncio.Event()
+
+        async def counted(tx: Transaction, root_task_id: UUID, after: int, limit: int) -> object:
+            looks.append(after)
+            looked.set()
+            return await read(tx, root_task_id, after, limit)
+
+        monkeypatch.setattr(rows, "read", counted)
+        reader = asyncio.create_task(rooms.entries(run.task.task_id))
+        await looked.wait()
+        for text in ("a\x00b", "lone \ud800 half", "dấu tiếng Việt 🙂"):
+            run.writer.append(TextDelta.model_construct(type="text_delta", text=text))
+            await run.writer.flush()
+        await rooms.complete(run)
+        async with asyncio.timeout(10):
+            entries = await reader
+        assert looks == [0]
+        assert entries == await rooms.journal.read(LAN, run.task.task_id)
+        assert texts_of(entries) == ["ab", "lone ? half", "dấu tiếng Việt 🙂"]
 
     async def test_polls_when_no_hint_comes(self, database: Database) -> None:
         """Writer and reader share no bus."""
