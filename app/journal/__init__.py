@@ -1,7 +1,7 @@
 """The append-only log of every run: written by the one holder of the run, followed by its owner alone.
 
-Truth is the table; between processes the bus only says "look". Every batch waits for the disk before it can be followed, so that no crash
-takes back what somebody was shown.
+Truth is the table; between processes the bus only says "look". Every batch waits for the disk before it can be
+followed, so that no crash takes back what somebody was shown.
 """
 
 import asyncio
