@@ -1,11 +1,15 @@
 """`/metrics`: who may read it, what it counts, and what it must never say."""
 
+import json
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import httpx
 import pytest
+import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from app.main import Services
@@ -13,6 +17,7 @@ from tests.factories import SEED_USERS, principal
 
 ClientOf = Callable[[str], httpx.AsyncClient]
 TOKEN = "a-token-for-figures"
+DOCKER = Path(__file__).parents[2] / "docker"
 
 
 @pytest.fixture
@@ -126,3 +131,25 @@ class TestFigures:
     async def test_of_the_event_loop_come_by_themselves(self, house: Services) -> None:
         text = (await house.rooms.metrics.write()).decode()
         assert figures(text)["conclave_event_loop_lag_seconds_count"] > 0
+
+
+def expressions() -> list[str]:
+    """What the shipped dashboard and alerts ask Prometheus."""
+    dashboard: dict[str, Any] = json.loads((DOCKER / "grafana" / "conclave.json").read_text("utf-8"))
+    asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    asked += [variable["query"]["query"] for variable in dashboard["templating"]["list"] if variable["type"] == "query"]
+    [group] = yaml.safe_load((DOCKER / "prometheus" / "conclave.rules.yml").read_text("utf-8"))["groups"]
+    return asked + [rule["expr"] for rule in group["rules"]]
+
+
+async def test_dashboard_and_alerts_name_only_figures_and_labels_that_are_there(address: str) -> None:
+    told = (await read(address)).text
+    given = set(re.findall(r"^# TYPE (\S+) ", told, re.MULTILINE))
+    parts = {f"{name}_{part}" for name in given for part in ("bucket", "count", "sum", "total")}
+    metrics = (Path(__file__).parents[2] / "app" / "operations" / "metrics.py").read_text("utf-8")
+    labels = {*re.findall(r'"([a-z]+)"', metrics), "instance", "job"}
+    for asked in expressions():
+        assert (names := set(re.findall(r"\b(?:conclave_\w+|up(?=\{))", asked)))
+        assert names <= given | parts | {"up"}, asked
+        chosen = re.findall(r"(?:\{|, )([a-z]+)(?:=|!)", asked) + re.findall(r"by \(([a-z, ]+)\)", asked)
+        assert {one for few in chosen for one in few.split(", ")} <= labels | {"le"}, asked
