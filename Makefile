@@ -111,6 +111,7 @@ bench: $(VENV)/.dev ## measure start-up, the flow, documents coming in, and sear
 	@$(BIN)/python -m bench.outage
 	@$(BIN)/python -m bench.hops
 	@$(BIN)/python -m bench.workers
+	@$(BIN)/python -m bench.telemetry
 	@$(BIN)/python -m bench.verdicts
 
 eval: $(VENV)/.dev ## how well passages are found, questions understood and answered, in both languages
@@ -130,7 +131,7 @@ chaos: $(VENV)/.dev ## a storm over many processes (11 minutes), limits in secon
 
 lock: ## write both lock files anew (needs uv)
 	uv pip compile pyproject.toml --extra faces --extra python --extra servers --extra readers --python-version 3.11 --universal --generate-hashes --no-emit-index-url --no-header -o requirements.lock
-	uv pip compile pyproject.toml --extra dev --extra training --extra faces --extra python --extra servers --extra readers --extra web --extra connectors --extra docs -c requirements.lock --python-version 3.11 --universal --generate-hashes --no-emit-index-url --no-header -o requirements-dev.lock
+	uv pip compile pyproject.toml --extra dev --extra training --extra faces --extra python --extra servers --extra readers --extra web --extra connectors --extra telemetry --extra docs -c requirements.lock --python-version 3.11 --universal --generate-hashes --no-emit-index-url --no-header -o requirements-dev.lock
 
 clean: ## remove the environment and the embedded database
 	rm -rf $(VENV) .conclave

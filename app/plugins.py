@@ -19,8 +19,9 @@ TOOLS, FACES, PARSERS, COMMANDS = "conclave.tools", "conclave.faces", "conclave.
 SERVERS, QUESTIONS, SEEDS, SCANS = "conclave.mcp_servers", "conclave.questions", "conclave.seeds", "conclave.scans"
 """A server file is a `Path`; a reader of questions takes one and gives what a tool is to reckon, or None;
 one of seeds brings more of a demo company in (see `extras.logs.demo`)."""
-ARGUMENTS, WANTED = "conclave.arguments", "conclave.wanted"
-"""Named as a tool is: what gives its arguments for a question, and what says whether a question asks for it."""
+ARGUMENTS, WANTED, INSTRUMENTS = "conclave.arguments", "conclave.wanted", "conclave.instruments"
+"""The first two are named as a tool is: what gives its arguments for a question, and what says whether a question asks
+for it. The third is called once in a process before anything is opened, and may look at all of it."""
 PluginT = TypeVar("PluginT")
 _PROJECT = Path(__file__).parents[1] / "pyproject.toml"
 

@@ -30,8 +30,8 @@ ALLOWED_FIELDS = frozenset({
     "deadline_ms", "delay_seconds", "documents", "duration_ms", "entries", "error_class", "error_code", "error_type",
     "exception", "handler", "job_id", "kind", "lease_seconds", "level", "limit", "method", "model", "node", "node_id",
     "outcome", "pending", "queue", "reason", "request_id", "revision", "root_task_id", "route", "runs", "seconds",
-    "seq", "session_id", "setting", "stage", "state", "status", "steps", "task_id", "tenant_id", "tier", "tiers",
-    "tool", "user_id", "version", "worker", "worker_id",
+    "seq", "session_id", "setting", "span_id", "stage", "state", "status", "steps", "task_id", "tenant_id", "tier",
+    "tiers", "tool", "trace_id", "user_id", "version", "worker", "worker_id",
 })  # fmt: skip
 """Ids, enumerations, counts and durations. Add a field only when its value can never be somebody's text."""
 

@@ -93,8 +93,7 @@ def create_app(
     `on_stage`: see `Services.open`."""
     settings = settings or (services.settings if services is not None else Settings())
     faces = tuple(load_faces().found.values()) if faces is None else faces
-    _check_beside_native(faces)
-    roots = (API_ROOT, *(root for face in faces for root in face.roots))
+    roots = (API_ROOT, *_roots_beside_native(faces))
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -119,6 +118,7 @@ def create_app(
     app = FastAPI(
         title="Conclave", version=__version__, description=_DESCRIPTION, lifespan=lifespan, docs_url=None,
         redoc_url=None, redirect_slashes=False,
+        telemetry={"operation_spans": False, "exclude": lambda scope: scope["path"] in ("/live", "/ready", "/metrics")},
         middleware=[
             Middleware(RefusalMiddleware, faces=faces),
             Middleware(RequestMiddleware, observe=observe),
@@ -156,12 +156,13 @@ def _version_1() -> APIRouter:
     return router
 
 
-def _check_beside_native(faces: Sequence[Face]) -> None:
-    """Raise `PluginError` for a face in whose roots native routes lie."""
+def _roots_beside_native(faces: Sequence[Face]) -> list[str]:
+    """The roots of all faces. Raises `PluginError` for a face in whose roots native routes lie."""
     roots = [root for face in faces for root in face.roots]
     for path in (f"{_VERSION_1}{getattr(route, 'path', '')}" for one in _NATIVE for route in one.routes):
         if lies_below(path, roots):
             raise PluginError(f"A face wants {path}, which belongs to the native API.")
+    return roots
 
 
 @dataclass(frozen=True)

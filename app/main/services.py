@@ -51,6 +51,7 @@ from app.main.storage import Readiness, Storage
 from app.main.working import Balancing, worker_of
 from app.models.serving import NOWHERE, LocalModel
 from app.operations.metrics import CountedLedger, Metrics
+from app.plugins import INSTRUMENTS, entries_of
 from app.reasoning import Reasoner
 from app.reasoning.budget import Ledger
 from app.reasoning.llm import Ladder, ModelReasoner
@@ -121,6 +122,8 @@ class Services:
         Raises `AppError` when the database is away, its role would not be bound by row security, no safe signing
         secret is configured, or a file of agents or servers cannot be used.
         """
+        for instrument in entries_of(INSTRUMENTS):
+            instrument.load()()
         Isolated.may_stay_unconfined = settings.allow_unconfined
         local = await asyncio.to_thread(find_local_model, settings) if work else None
         if local is not None:
@@ -197,8 +200,7 @@ class Services:
         self._stack.push_async_callback(self.ingestion.aclose)
         self.reembedding = Reembedding(self.database, self.embedder, calibration=calibration)
         self.catalogue = Catalogue(self.database)
-        limits = AttachmentLimits(max_bytes=self.settings.attachment_max_bytes)
-        self.attachments = Attachments(self.database, limits)
+        self.attachments = Attachments(self.database, AttachmentLimits(max_bytes=self.settings.attachment_max_bytes))
         self._stack.push_async_callback(self.attachments.aclose)
 
     async def _open_rooms(self) -> None:
@@ -271,11 +273,9 @@ class Services:
         return metrics, registry
 
     def _readiness(self) -> Callable[[], Awaitable[Mapping[str, bool]]]:
-        ready = Readiness(self.storage, lambda: self.embedder.dimensions > 0, self._is_worker_well)
+        is_worker_well = (lambda: self.worker.is_well) if self._is_working else (lambda: None)
+        ready = Readiness(self.storage, lambda: self.embedder.dimensions > 0, is_worker_well)
         return ready if self.local_model is None else self.local_model.checks(ready)
-
-    def _is_worker_well(self) -> bool | None:
-        return self.worker.is_well if self._is_working else None
 
     def _mind(self, rules: LocalReasoner) -> Reasoner:
         """The rules alone, or a model with the rules behind it."""
