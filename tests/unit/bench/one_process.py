@@ -49,9 +49,11 @@ class OwnDatabase(embedded.EmbeddedServer):
         pass
 
 
-def prepare() -> None:
-    """Start a process for `run`: whatever its benches open is opened once. Done before one of them is imported."""
+def prepare(data_dir: str) -> None:
+    """Start a process for `run`: whatever its benches open is opened once, and what they keep unless told otherwise is
+    kept in `data_dir`. Done before one of them is imported."""
     os.environ["COLUMNS"] = "160"
+    os.environ["CONCLAVE_DATA_DIR"] = data_dir
     remember_vectors(KEPT / "texts")
     _share_model()
     _share_server()

@@ -82,6 +82,7 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         if path.is_file() and (path.parent.name != "files" or path.name in FILES):
             _copy_some(path, shared / path.relative_to(SHARED))
     data = warm(folder / "data")
+    warm(data / "companies" / "bank")
     (folder / "blind" / "demo").mkdir(parents=True)
     (folder / "blind" / "demo" / "blind.jsonl").write_text(json.dumps(VALUES) + "\n", "utf-8")
     return {
@@ -95,13 +96,13 @@ def places(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 
 
 def _one_pair(folder: Path) -> Path:
-    """A company with one pair of statements and the two documents they stand in."""
+    """A company with one pair of statements, asked for once, and the two documents they stand in."""
     source, made = ROOT / "bench" / "companies" / "bank", folder / "bank"
-    line = (source / "clauses.jsonl").read_text("utf-8").splitlines()[0]
-    for name in ("demo.toml", *(f"bank/{json.loads(line)[side]['document']}.md" for side in "ab")):
+    pair = json.loads((source / "clauses.jsonl").read_text("utf-8").splitlines()[0])
+    for name in ("demo.toml", *(f"bank/{pair[side]['document']}.md" for side in "ab")):
         (made / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source / name, made / name)
-    (made / "clauses.jsonl").write_text(line, "utf-8")
+    (made / "clauses.jsonl").write_text(json.dumps({**pair, "questions": pair["questions"][:1]}), "utf-8")
     return folder
 
 
@@ -134,11 +135,14 @@ class Runner:
     """One process for all benches, apart from that of the tests: a bench may watch and replace what it measures. One
     that hangs is killed with its process, and the next has a new one."""
 
-    def __init__(self) -> None:
+    def __init__(self, data_dir: str) -> None:
+        self._data_dir = data_dir
         self._pool: ProcessPoolExecutor | None = None
 
     def run(self, module: str, arguments: list[str]) -> Outcome:
-        self._pool = self._pool or ProcessPoolExecutor(1, mp_context=get_context("spawn"), initializer=prepare)
+        self._pool = self._pool or ProcessPoolExecutor(
+            1, mp_context=get_context("spawn"), initializer=prepare, initargs=(self._data_dir,)
+        )
         try:
             return self._pool.submit(run, module, arguments).result(_SECONDS)
         except (TimeoutError, BrokenProcessPool):
@@ -154,8 +158,8 @@ class Runner:
 
 
 @pytest.fixture(scope="module")
-def runner() -> Iterator[Runner]:
-    kept = Runner()
+def runner(places: dict[str, str]) -> Iterator[Runner]:
+    kept = Runner(places["data"])
     yield kept
     kept.close()
 
