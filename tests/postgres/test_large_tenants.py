@@ -74,6 +74,12 @@ async def balanced(crowd: None, owner_url: str) -> None:
     await balance(owner_url, TENANT_IDS, large=LIMIT, small=LIMIT - 600)
 
 
+@pytest_asyncio.fixture(scope="class")
+async def kept_balanced(crowd: None, owner_url: str) -> None:
+    """The same for tests that change nothing of it."""
+    await balance(owner_url, TENANT_IDS, large=LIMIT, small=LIMIT - 600)
+
+
 @pytest_asyncio.fixture
 async def unbalanced(crowd: None, owner_url: str) -> AsyncIterator[None]:
     for tenant_id in TENANT_IDS[:2]:
@@ -142,7 +148,7 @@ async def recall(retriever: Retriever, questions: KnownQuestions, asks: list[Ask
     return float(np.mean(shares))
 
 
-@pytest.mark.usefixtures("balanced")
+@pytest.mark.usefixtures("kept_balanced")
 class TestFinding:
     @pytest.mark.parametrize("tenant", range(TENANTS))
     async def test_recall_holds_for_every_tenant(
@@ -222,7 +228,7 @@ class TestWithoutTheSuperusersWord:
         assert any(passage.text_rank for passage in plain.passages)
 
 
-@pytest.mark.usefixtures("balanced")
+@pytest.mark.usefixtures("kept_balanced")
 class TestTenthRun:
     async def test_of_a_large_tenant_walks_its_own_indexes(self, corpus: Corpus, database: Database) -> None:
         found = await tenth_plan(database, reader(LARGEST), asked(corpus, LARGEST, vector_leg="ann", word_leg="rows"))
