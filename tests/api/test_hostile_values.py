@@ -46,7 +46,7 @@ CURSORS = [base64.urlsafe_b64encode(json.dumps(key).encode()).decode() for key i
 NAMES = re.compile(r"{(\w+)}")
 RAW = ["%ff", "%ED%A0%80", "%00", "%%00"]
 """As they stand in an address: no text gives these bytes."""
-DRAWN = 8
+DRAWN = 5
 """Values that are tried in one place; `make chaos` tries all of them everywhere."""
 T = TypeVar("T")
 

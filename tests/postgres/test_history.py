@@ -18,6 +18,7 @@ from app.storage.history import Shelf
 from app.text.language import fold, words
 from tests.factories import principal
 from tests.postgres.running import LAN, MINH, Rooms, new_task, rooms_on
+from tests.samples import size
 
 LEAVE, LEAVE_ANSWER = "Tôi được nghỉ phép mấy ngày?", "Nhân viên chính thức có 14 ngày phép năm; Đỗ Thị Hoà duyệt đơn."
 VPN, VPN_ANSWER = "How do I reach the VPN?", "Install the client and sign in with your **password**."
@@ -147,7 +148,7 @@ class TestSearching:
     async def test_the_database_folds_as_python_does(self, rooms: Rooms) -> None:
         texts: list[str] = []
 
-        @settings(deadline=None, max_examples=400, database=None)
+        @settings(deadline=None, max_examples=size(100, 400), database=None)
         @given(text=TEXTS)
         def collect(text: str) -> None:
             texts.append(text.replace("\x00", " "))

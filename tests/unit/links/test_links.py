@@ -13,6 +13,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from app.links import LinkGuard
 from tests.measured import measured
+from tests.samples import size
 from tests.unit.links.hostile_links import ALLOWED, OK, hostile_answers
 
 KNOWN = "Gửi hr@acme.vn hoặc vào portal.acme.vn, máy chủ 10.0.0.5:8080; ghi Tel:0912345678 và mailto:it@acme.vn."
@@ -119,17 +120,17 @@ answers = st.one_of(st.lists(fragments, max_size=14).map("".join), st.text(max_s
 
 
 class TestAnyText:
-    @settings(max_examples=600, deadline=None)
+    @settings(max_examples=size(150, 600), deadline=None)
     @given(answers)
     def test_shows_no_address_that_is_not_in_the_evidence(self, text: str) -> None:
         assert off_list(guard().clean(text)) == []
 
-    @settings(max_examples=300, deadline=None)
+    @settings(max_examples=size(75, 300), deadline=None)
     @given(answers, st.lists(st.integers(0, 80), max_size=8))
     def test_comes_out_the_same_wherever_it_is_cut(self, text: str, places: list[int]) -> None:
         assert streamed(cut(text, [min(place, len(text)) for place in places])) == guard().clean(text)
 
-    @settings(max_examples=200, deadline=None)
+    @settings(max_examples=size(50, 200), deadline=None)
     @given(st.text(st.characters(categories=["L", "N", "Zs", "Sc", "So"], max_codepoint=0x24F), max_size=80))
     def test_without_signs_stays_as_it_is(self, text: str) -> None:
         assert guard().clean(text) == text
