@@ -9,6 +9,8 @@ import random
 from collections.abc import Iterable
 from typing import TypeVar
 
+from tests.measured import VARIABLE
+
 T = TypeVar("T")
 WHOLE = bool(os.environ.get("CONCLAVE_WHOLE"))
 SEED = int(os.environ.get("CONCLAVE_SAMPLE_SEED", "17"))
@@ -23,9 +25,9 @@ def drawn(cases: Iterable[T], number: int, *, whole: bool = WHOLE, seed: object 
     return [known[place] for place in sorted(random.Random(str(seed)).sample(range(len(known)), number))]
 
 
-def size(part: int, whole: int) -> int:
-    """How many are tried where there is no list to draw from."""
-    return whole if WHOLE else part
+def size(part: int, whole: int, trust: int = 0) -> int:
+    """How many are tried where there is no list to draw from; `trust`: what `make trust` tries of it (0 = the part)."""
+    return whole if WHOLE else (trust or part) if os.environ.get(VARIABLE) else part
 
 
 def story_seed(variable: str) -> int:

@@ -23,7 +23,7 @@ from tests.limits import limit
 from tests.measured import measured
 from tests.samples import size, story_seed
 
-CUTS = size(30, 1_000)
+CUTS = size(30, 1_000, trust=210)
 SEED = story_seed("CONCLAVE_CHAOS_SEED")
 ASKED = ("mật khẩu dài bao nhiêu ký tự?", "đi muộn bị xử lý thế nào?")
 SIDE_BY_SIDE = 12

@@ -1,7 +1,7 @@
 """One key, one effect: over two API processes, side by side, and when the process that took the first call dies."""
 
 import asyncio
-import random
+import secrets
 from collections import Counter
 from uuid import UUID
 
@@ -18,7 +18,7 @@ CALLS = 50
 
 def new_key() -> str:
     """A key that is also a mark in the question: a number, so that the question stays one about passwords."""
-    return str(random.SystemRandom().randrange(10**6, 10**7))
+    return str(10**6 + secrets.randbelow(9 * 10**6))
 
 
 async def runs_of(house: House, key: str) -> list[UUID]:

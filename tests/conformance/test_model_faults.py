@@ -26,7 +26,7 @@ from tests.limits import limit
 from tests.measured import measured
 from tests.samples import SEED, drawn, size
 
-SEEDS, STAGES_OF_EACH = range(size(1, 20)), 2
+SEEDS, STAGES_OF_EACH = range(size(1, 20, trust=15)), 2
 LIMITS = TimeLimits(first_token=0.8, between_tokens=0.6, call=1.6)
 DEADLINE, GRACE = 5.0, 2.0
 MAX_TRIES = 3

@@ -17,7 +17,9 @@ from queue import SimpleQueue
 
 from tests.mutation import ROOT, TABLE, Guard, guards
 
-_PATIENCE_SECONDS = 300
+_PATIENCE_SECONDS = 600
+_TIMEOUT = ("--timeout", "500")
+"""Of a test with its fixtures, which on a crowded machine take minutes to stand."""
 _FAILED = re.compile(r"\b\d+ failed\b")
 _NODE = re.compile(r"^FAILED (\S+)", re.MULTILINE)
 
@@ -43,7 +45,19 @@ def try_without(guard: Guard, folder: Path) -> tuple[str, str]:
     path = folder / guard.file
     source = path.read_text("utf-8")
     path.write_text(guard.taken_from(source), "utf-8")
-    command = (sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "-p", "no:randomly", guard.test)
+    command = (
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-x",
+        "-p",
+        "no:cacheprovider",
+        "-p",
+        "no:randomly",
+        *_TIMEOUT,
+        guard.test,
+    )
     environment = {name: value for name, value in os.environ.items() if not name.startswith("CONCLAVE_")}
     try:
         done = subprocess.run(

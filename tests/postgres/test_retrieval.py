@@ -1,7 +1,9 @@
 """Finding passages: the right ones, in every spelling, and never somebody else's."""
 
+import json
 import unicodedata
 from datetime import UTC, date, datetime
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,8 +18,12 @@ from app.retrieval.search import Retriever
 from app.storage.database import Database
 from app.text.language import fold
 from tests.factories import principal
+from tests.measured import measured
 from tests.postgres.library import ACME, GLOBEX, LEAVE_NEW, PASSWORDS, add_tenants, admin, draft, today
+from tests.samples import size
 
+BENCH = Path(__file__).parents[2] / "bench"
+ASKED = (*sorted((BENCH / "sets").glob("*.jsonl")), BENCH / "intent" / "routed.jsonl")
 LAN = principal("acme", "lan", "hr")
 MINH = principal("acme", "minh", "it")
 HOA = principal("acme", "hoa", "general", ("public", "internal"))
@@ -166,6 +172,24 @@ class TestSpellings:
         assert documents(result)[0] == "committee"
         assert result.passages[0].relevance_score >= 0.7
         assert result.plan.unaccented is (spelt == fold(self.QUERY))
+
+    async def test_both_forms_of_a_question_find_the_same(self, retriever: Retriever, clock: Clock) -> None:
+        lines = [line for path in ASKED for line in path.read_text("utf-8").splitlines()]
+        told = [one.get("question") or one["text"] for one in map(json.loads, lines)]
+        asked = [one for one in dict.fromkeys(told) if unicodedata.normalize("NFD", one) != one][
+            : size(8, 200, trust=200)
+        ]
+        different = []
+        for question in asked:
+            found = list[SearchResult]()
+            for form in ("NFC", "NFD"):
+                clock.seconds += 61  # nothing is remembered
+                found.append(await ask(retriever, LAN, unicodedata.normalize(form, question)))
+            assert not found[1].plan.cached
+            if found[0].passages != found[1].passages:
+                different.append(question)
+        measured(21, pairs=len(asked), pairs_that_differ=len(different))
+        assert different == []
 
     async def test_without_diacritics_folded_words_count_as_much_as_the_restored_spelling(
         self, retriever: Retriever

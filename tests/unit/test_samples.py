@@ -36,3 +36,17 @@ def test_make_chaos_plays_the_whole_of_every_file_that_draws() -> None:
     drawing = [path for path in files if path.name.startswith("test_") and path != Path(__file__)]
     assert drawing
     assert [path.name for path in drawing if not re.search(found[1], path.read_text("utf-8"), re.MULTILINE)] == []
+
+
+def test_whoever_draws_at_random_says_how_it_is_repeated() -> None:
+    """A seed that nobody chose stands beside the variable of the environment that repeats it."""
+    free = re.compile(r"\b(System)?Random\(\)")
+    common = re.compile(
+        r"^import random$[\s\S]*\brandom\.(random|choice|choices|sample|shuffle|randint|randrange)\(", re.M
+    )
+    unsaid = []
+    for path in (ROOT / "tests").rglob("*.py"):
+        text = path.read_text("utf-8")
+        if common.search(text) or any(free.search(line) and "environ" not in line for line in text.splitlines()):
+            unsaid.append(path.name)
+    assert unsaid == []

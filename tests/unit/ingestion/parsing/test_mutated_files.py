@@ -12,6 +12,8 @@ from collections.abc import Callable
 import pytest
 
 from app.ingestion.parsing import ParseFailed, ParseFailure, Parser
+from tests.measured import measured
+from tests.samples import size
 from tests.unit.ingestion.parsing import samples
 from tests.unit.ingestion.parsing.hostile_office import changed
 
@@ -21,7 +23,7 @@ SEED = int(
     os.environ.get("CONCLAVE_SEED", "20261121" if os.environ.get("CI") else random.SystemRandom().randrange(10**9))
 )
 BATCHES = 2
-PER_BATCH = int(os.environ.get("CONCLAVE_MUTATIONS", "400")) // BATCHES
+PER_BATCH = (int(os.environ.get("CONCLAVE_MUTATIONS", "0")) or size(400, 20_000, trust=1_000)) // BATCHES
 OFFICE_PARTS = {"a.docx": "word/document.xml", "a.pptx": "ppt/slides/slide1.xml", "a.xlsx": "xl/worksheets/sheet1.xml"}
 
 
@@ -75,6 +77,7 @@ class TestMutatedFiles:
         files = [mutation(chance) for _ in range(PER_BATCH)]
         endings = Counter(await asyncio.gather(*(ending(narrow_parser, name, content) for name, content in files)))
         endings_of_seed = f"CONCLAVE_SEED={SEED}: {endings}"
+        measured(13, mutated_files=PER_BATCH, stalled=PER_BATCH - endings.total())
         assert endings.total() == PER_BATCH
         assert endings[ParseFailure.CRASHED] <= PER_BATCH // 50, endings_of_seed
         assert endings["ok"] > PER_BATCH // 10, endings_of_seed
