@@ -50,8 +50,7 @@ def follow(provider: TracerProvider) -> ExitStack:
     if trace.get_tracer_provider() is not provider:
         trace.set_tracer_provider(provider)
     tracer, stack = provider.get_tracer(_SERVICE, __version__), ExitStack()
-    if "OTEL_PROPAGATORS" not in os.environ:
-        set_global_textmap(TraceContextTextMapPropagator())  # baggage would carry a caller's own words to other systems
+    carry_context_alone()
     set_tracing_class(OpenTelemetryTracing())
     stack.callback(setattr, TRACER, "tracer", None)
     clients = HTTPX2ClientInstrumentor()
@@ -59,6 +58,13 @@ def follow(provider: TracerProvider) -> ExitStack:
     for undo in (clients.uninstrument, trace_statements(tracer), *wrap_service(tracer), *_name_traces_in_logs()):
         stack.callback(undo)
     return stack
+
+
+def carry_context_alone() -> None:
+    """Hand the context of a trace on to other processes and systems, and no baggage, which is a caller's own words;
+    unless the environment says what is handed on."""
+    if "OTEL_PROPAGATORS" not in os.environ:
+        set_global_textmap(TraceContextTextMapPropagator())
 
 
 def provider_to(exporters: Iterable[SpanExporter]) -> TracerProvider:

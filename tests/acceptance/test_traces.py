@@ -26,6 +26,7 @@ from tests.warm import planted
 QUESTION = "giá trị cốt lõi, muộn có ảnh hưởng đến giá trị nào không"
 TRACEPARENT = ("0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331")
 TO_THE_RUN = ["POST /api/v1/chat", "send run_task", "process run_task", "invoke_workflow department"]
+pytestmark = pytest.mark.timeout(300)
 NODES = ("orchestrator", "reflection_router", "agent_execution", "conflict_resolution", "final_response")
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 pytest.importorskip("opentelemetry.sdk", reason="needs conclave[telemetry]")
+from opentelemetry import propagate
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
@@ -20,7 +21,7 @@ from extras.telemetry import begin, exporters_wanted
 from extras.telemetry.allowed import AllowedOnly
 from extras.telemetry.spans import _trace_models, span_of
 from extras.telemetry.sql import Summary, summary_of
-from extras.telemetry.tracing import open_exporter
+from extras.telemetry.tracing import carry_context_alone, open_exporter
 from tests.fakes.model_server import Reply, nobody_listening, scripted_model_server
 
 SAID = "lương của Lan là 30 triệu"
@@ -120,6 +121,19 @@ class TestModelCalls:
             undo()
             await endpoint.aclose()
         return only(exported), usage
+
+
+def test_a_callers_baggage_is_not_handed_on(tracer: Tracer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OTEL_PROPAGATORS", raising=False)
+    before, carried = propagate.get_global_textmap(), dict[str, str]()
+    carry_context_alone()
+    try:
+        came = propagate.extract({"traceparent": f"00-{'a' * 32}-{'b' * 16}-01", "baggage": "said=hello"})
+        with tracer.start_as_current_span("GET /x", context=came):
+            propagate.inject(carried)
+    finally:
+        propagate.set_global_textmap(before)
+    assert [*carried] == ["traceparent"] and carried["traceparent"].startswith(f"00-{'a' * 32}-")
 
 
 class TestBeginning:
