@@ -41,7 +41,6 @@ class TestCoreValuesAndLateness:
         assert "ảnh hưởng trực tiếp đến giá trị cốt lõi Kỷ luật" in answer
         assert told.answer["outcome"] in ("answered", "conflict")
 
-    @pytest.mark.xfail(reason="the handbook's sentence is the twelfth or thirteenth, and twelve are read", strict=False)
     async def test_what_the_handbook_says_otherwise_is_a_note(self, told: Told) -> None:
         answer, note = told.answer["answer"].split("Lưu ý:", 1)
         assert "không bị trừ tiền" not in answer

@@ -29,7 +29,7 @@ from app.reasoning.local.rivals import BESIDE, RIVAL, RIVALS, figures_of, words_
 from app.reasoning.local.terms import bag_of
 from app.reasoning.reader import Piece, Reading, ReadRequest, Says
 
-COMPARED = 12
+COMPARED = 16
 """Pieces read together with the question; the model's layers read each of them once, 25 ms of a core."""
 _REMEMBERED = 1_000
 """Pieces kept as they were read, 45 kB each."""
