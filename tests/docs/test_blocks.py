@@ -14,6 +14,14 @@ README_REASONS = {
 }
 
 
+class TestVietnamesePages:
+    @each_case("page", [page for page in PAGES if "vi" in page.parts])
+    def test_show_the_commands_and_files_of_the_english_ones(self, page: Path) -> None:
+        english = page.parents[1] / page.name
+        assert blocks_of(page) == blocks_of(english)
+        assert f"](../{page.name})" in page.read_text("utf-8") and f"](vi/{page.name})" in english.read_text("utf-8")
+
+
 class TestBlocks:
     @each_case("page", PAGES, ids=[name_of(page) for page in PAGES])
     def test_every_fence_is_read(self, page: Path) -> None:

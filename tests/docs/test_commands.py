@@ -23,8 +23,11 @@ DOCUMENTS = {
     "globex": ("hr/lateness-and-attendance.md",),
 }  # fmt: skip
 FOLLOWED = [
-    page for page in PAGES if name_of(page) not in FOLLOWED_ELSEWHERE and any(one.is_run for one in blocks_of(page))
+    page
+    for page in PAGES
+    if name_of(page) not in FOLLOWED_ELSEWHERE and "vi" not in page.parts and any(one.is_run for one in blocks_of(page))
 ]
+"""Those in Vietnamese show the commands of the English ones."""
 ALONE = [page for page in FOLLOWED if "CONCLAVE_AGENTS_DIR" in page.read_text("utf-8")]
 """Pages that change what the house knows; their commands bring the house along instead of asking a server."""
 
