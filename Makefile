@@ -14,7 +14,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no
 export Q ASKER
 
 .DEFAULT_GOAL := help
-.PHONY: chromium nginx tesseract help run ask test test-fast test-browser screenshots mutate-guards trust check lint format docs reference bench eval chaos lock clean
+.PHONY: chromium nginx tesseract dovecot help run ask test test-fast test-browser screenshots mutate-guards trust check lint format docs reference bench eval chaos lock clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -62,7 +62,15 @@ tesseract: chromium
 			for one in *.deb; do dpkg -x $$one . || exit 1; done' >/dev/null 2>&1 \
 		|| echo "no Tesseract on this machine, and none could be fetched: the tests of scans are skipped"; }
 
-installed: $(VENV)/.dev chromium nginx tesseract
+# Unpacked too: the tests start its one program for a connection, and no service.
+dovecot: tesseract
+	@test -x /usr/lib/dovecot/imap || test -d $(VENV)/dovecot/usr || { \
+		mkdir -p $(VENV)/dovecot && cd $(VENV)/dovecot && echo "fetching Dovecot for the tests of mailboxes (only where it is missing)" && \
+		timeout 120 sh -c 'apt-get $(APT) download dovecot-core dovecot-imapd && \
+			for one in *.deb; do dpkg -x $$one . || exit 1; done' >/dev/null 2>&1 \
+		|| echo "no Dovecot on this machine, and none could be fetched: the tests of mailboxes are skipped"; }
+
+installed: $(VENV)/.dev chromium nginx tesseract dovecot
 
 # Packages and browser are fetched side by side: neither needs the other.
 test: ## install what tests need and run all of them

@@ -21,7 +21,7 @@ def read_mail(content: bytes, draft: Draft) -> None:
     fields = ((name, _field(message, name)) for name in _FIELDS)
     draft.paragraph("\n".join(f"{name}: {value}" for name, value in fields if value))
     _body(message, draft)
-    names = [one_line(part.get_filename() or part.get_content_type())[:200] for part in _attachments(message)]
+    names = [one_line(part.get_filename() or part.get_content_type())[:200] for part in attachments_of(message)]
     draft.warn(WarningCode.ATTACHMENTS_NOT_READ, len(names))
     if names:
         draft.paragraph("Attachments: " + ", ".join(names[:_MAX_NAMES]))
@@ -49,7 +49,8 @@ def _field(message: EmailMessage, name: str) -> str:
     return one_line(str(message.get(name, "")))[:_MAX_FIELD_CHARS]
 
 
-def _attachments(message: EmailMessage) -> list[EmailMessage]:
+def attachments_of(message: EmailMessage) -> list[EmailMessage]:
+    """The parts of a message that are files beside its text."""
     bodies = {id(part) for kind in ("plain", "html") if (part := message.get_body((kind,))) is not None}
     leaves = (part for part in message.walk() if isinstance(part, EmailMessage) and not part.is_multipart())
     return [part for part in leaves if id(part) not in bodies and (part.get_filename() or part.is_attachment())]

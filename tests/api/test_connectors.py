@@ -36,7 +36,7 @@ def places(tmp_path: Path) -> Iterator[Places]:
             made[-1].write("policies/leave.md" if kind == "git" else "leave.md", HELD.format(kind))
         made[0].share("leave.md", "hr")
         made[1].share("leave.md", "everybody")
-        yield tuple(made)  # type: ignore[misc]
+        yield tuple(made)
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from wsgidav.fs_dav_provider import FilesystemProvider
 from wsgidav.wsgidav_app import WsgiDAVApp
 
 from app.connectors.definition import Grant
+from tests.postgres.mail_place import HAS_DOVECOT, Mailbox
 
 Application = Callable[[dict[str, Any], Callable[..., Any]], Iterable[bytes]]
 _USER, _PASSWORD = "reader", "a secret of the source"
@@ -286,14 +287,16 @@ class Site(Served):
         return [content]
 
 
-KINDS = {"git": Git, "s3": S3, "webdav": Webdav, "sitemap": Site}
+KINDS: dict[str, Callable[[Path], Any]] = {"git": Git, "s3": S3, "webdav": Webdav, "sitemap": Site}
+if HAS_DOVECOT:
+    KINDS["imap"] = lambda folder: Mailbox(folder, tls=Served.tls)
 
 
 @contextmanager
-def served(kind: str, folder: Path) -> Iterator[Git | S3 | Webdav | Site]:
+def served(kind: str, folder: Path) -> Iterator[Any]:
     """A server of this kind for the time of the context."""
     place = KINDS[kind](folder)
     try:
-        yield place  # type: ignore[misc]
+        yield place
     finally:
         place.close()

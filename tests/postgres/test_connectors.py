@@ -111,7 +111,7 @@ class TestEverySource:
         assert (row.last_error, row.may_withdraw_all, await ground.stored()) == ("", False, {})
 
     async def test_gives_its_rights(self, ground: Ground) -> None:
-        place, label = ground.place, ground.place.label
+        place, label, named = ground.place, ground.place.label, ground.place.named
         rules = [
             {"lists": [label("hr")], "department": "hr", "scope": "private"},
             {"lists": [label("everybody")], "scope": "public"},
@@ -124,7 +124,7 @@ class TestEverySource:
         place.share("it/rota.md", "strangers")
         row = await ground.sync(await ground.add(rules))
         assert await ground.stored() == {
-            "hr/leave.md": ("general", "public", 1), "hr/salary/grades.md": ("hr", "private", 1)
+            named("hr/leave.md"): ("general", "public", 1), named("hr/salary/grades.md"): ("hr", "private", 1)
         }  # fmt: skip
         assert row.report["unmapped"] == 2
         fetches = place.fetches
@@ -133,10 +133,10 @@ class TestEverySource:
         row = await ground.sync(row, work=False)
         assert (row.report["rights_changed"], row.report["hidden"], place.fetches) == (1, 1, fetches)
         assert await ground.reads("it", *SCOPES, query=QUERY) == set()
-        assert await ground.reads("hr", *SCOPES, query=QUERY) == {"hr/leave.md"}
+        assert await ground.reads("hr", *SCOPES, query=QUERY) == {named("hr/leave.md")}
         place.share("hr/salary/grades.md", "hr")
         await ground.sync(row, work=False)
-        assert await ground.reads("hr", *SCOPES, query=QUERY) == {"hr/leave.md", "hr/salary/grades.md"}
+        assert await ground.reads("hr", *SCOPES, query=QUERY) == {named("hr/leave.md"), named("hr/salary/grades.md")}
         assert place.fetches == fetches
 
 
