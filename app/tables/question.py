@@ -125,8 +125,6 @@ class _Shape:
     def _measure(self, *, needed: bool = True) -> tuple[Column, ...]:
         """The column that is computed with. Raises `Unclear` where several fit, and where none does but one must."""
         named = list(dict.fromkeys(c for one in self.measures for c in one.numeric))
-        best = [c for c in self.reader.best_named(named) if all(c in one.columns for one in self.measures)]
-        named = best if len(best) == 1 else named
         if len(named) > 1 and (chosen := self._quantity()):
             return chosen
         # Worth is asked for, and the table has prices of one and how many there are.

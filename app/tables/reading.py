@@ -7,10 +7,9 @@ from datetime import date
 from app.domain.knowledge import Language
 from app.tables.query import Filter, Unclear
 from app.tables.sheet import Column, Sheet, plain
-from app.tables.spans import GAP_END, MONTHS_OF, NEAR, Bound, Spans, Times, tells, time_values
-from app.tables.words import Lexicon, Mention, is_flag, keys, language_data, names_of, one_owner
+from app.tables.spans import MONTHS_OF, NEAR, Bound, Spans, Times, tells, time_values
+from app.tables.words import Lexicon, Mention, is_flag, keys, language_data, one_owner
 
-_GAP_WORDS = 5
 _YES_NO = ("did", "is", "was", "ha", "has", "have", "are", "were", "doe", "does", "do", "can")
 
 
@@ -22,15 +21,13 @@ class Reader(Spans):
         self.sheet, self.lexicon = sheet, Lexicon(sheet, names)
         first = self.lexicon.read(self.said)
         known = [one for one in first if one.kind in ("value", "column") and len(one.places) > 1]
-        fixed = {at for one in known for at in one.places} | set(self._named(names))
+        fixed = {at for one in known for at in one.places}
         self.times = self.times_in(fixed)
         taken = {at for one in self.times for at in range(one.start, one.end)}
         fixed |= {at for one in first if one.kind == "value" and one.name != "part" for at in one.places} - taken
         self.bounds = self.bounds_in(fixed | taken, first)
         taken |= {at for bound in self.bounds for at in range(bound.start, bound.end)}
-        gaps = self._gaps(taken)
-        taken |= {at for one in gaps for at in one.places}
-        self.mentions = sorted([*self.lexicon.read(self.said, taken), *gaps], key=lambda one: one.start)
+        self.mentions = self.lexicon.read(self.said, taken)
         self.explained = taken | {at for one in self.mentions for at in one.places} | self._purpose()
         self.used: set[Mention] = set()
         self.sides: list[Filter] = []
@@ -40,24 +37,6 @@ class Reader(Spans):
         self.used.update(last)
         asks = self.cues("howmuch", "count", "which", "who", "when", "where", "sum", "average", "list")
         self.is_yes_no = not asks and bool(last or self.key(0) in _YES_NO)
-
-    def _named(self, names: Sequence[str]) -> Iterator[int]:
-        """The places where the file or a sheet is called by name."""
-        said = [token.key for token in self.said]
-        for words in map(keys, names):
-            for at in range(len(said) - len(words) + 1):
-                if said[at : at + len(words)] == list(words):
-                    yield from range(at, at + len(words))
-
-    def _gaps(self, taken: set[int]) -> list[Mention]:
-        """“nhiều tiền nhất”: the two halves of one word, with what stands between them."""
-        found: list[Mention] = []
-        for at, token in enumerate(self.said):
-            end = next((to for to in range(at + 2, at + _GAP_WORDS + 1) if self.key(to) == GAP_END), 0)
-            names = names_of("cues", [token, self.said[end]]) if end else ()
-            if names and at not in taken and not any(one.end == end + 1 for one in found):
-                found += [Mention(at, at + 1, "cue", names[0]), Mention(end, end + 1, "harmless")]
-        return found
 
     def _purpose(self) -> set[int]:
         """The places behind “để …”, “so that …”, where no condition stands there."""
@@ -75,12 +54,6 @@ class Reader(Spans):
         """The mentions of columns that no condition has taken."""
         return [one for one in self.mentions if one.kind in ("column", "concept") and one not in self.used]
 
-    def best_named(self, columns: Sequence[Column]) -> list[Column]:
-        """Of several columns the one whose whole name is said, with other words between or in another order."""
-        said = {token.key for token in self.said}
-        whole = [column for column in columns if len(keys(column.label)) > 1 and said.issuperset(keys(column.label))]
-        return whole if len(columns) > 1 and len(whole) == 1 else list(columns)
-
     def is_asked(self, one: Mention) -> bool:
         """Whether a column is what is asked for: “which department”, “phòng nào”, “theo phòng”."""
         behind = [c for c in self.cues("which") if 0 <= c.start - one.end <= 1]
@@ -92,7 +65,6 @@ class Reader(Spans):
         found = [self._by_time(self.times)] if self.times else []
         found += [self._by_bound(bound) for bound in self.bounds if bound.sign not in ("limit", "one")]
         found += self._by_values()
-        found += self._by_columns()
         found += self._by_emptiness()
         found += self._by_flags()
         lost = [token.written for at, token in enumerate(self.said) if at not in self.explained]
@@ -144,7 +116,7 @@ class Reader(Spans):
         inside = [one for one in numeric if bound.start <= one.start < bound.end]
         before = [one for one in numeric if 0 <= bound.start - one.end <= NEAR + 2][-1:]
         near = inside or before or [one for one in numeric if 0 <= one.start - bound.end <= 1][:1]
-        columns = self.best_named(near[0].numeric) if near else self._only_numeric(numeric)
+        columns = list(near[0].numeric) if near else self._only_numeric(numeric)
         if len(columns) != 1:
             raise Unclear("columns" if columns else "column", *(column.label for column in columns))
         self.used.update(near)
@@ -186,27 +158,6 @@ class Reader(Spans):
         if owner is None:
             raise Unclear("value", self._text(one), *(column.label for column in one.columns))
         return owner
-
-    def _by_columns(self) -> list[Filter]:
-        """“spent more than their budget”: two columns of the same row compared."""
-        numeric = [one for one in self.free() if one.numeric]
-        for at in range(len(self.said)):
-            for size in (3, 2, 1):
-                sign = next((one for one in names_of("signs", self.said[at : at + size]) if one in ("<", ">")), "")
-                right = [one for one in numeric if at + size <= one.start <= at + size + 2]
-                left = [one for one in numeric if one.end <= at]
-                if sign and right and (found := self._compared(left, right[0], sign)):
-                    self.explained.update(range(at, at + size))
-                    return [found]
-        return []
-
-    def _compared(self, left: Sequence[Mention], right: Mention, sign: str) -> Filter | None:
-        other = [one for one in self.sheet.columns if one.kind == "number" and one not in right.numeric]
-        one = left[-1].numeric if left else tuple(other) if len(other) == 1 else ()
-        if len(one) != 1 or len(right.numeric) != 1 or one == right.numeric:
-            return None
-        self.used.update((*left[-1:], right))
-        return Filter(one[0], sign, other=right.numeric[0])
 
     def _by_emptiness(self) -> Iterator[Filter]:
         for one in self.free():
