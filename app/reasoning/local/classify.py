@@ -7,24 +7,18 @@ from datetime import date, timedelta
 from typing import NamedTuple
 
 from app.domain.knowledge import Language
-from app.domain.plan import CHANGES_TOOL
+from app.domain.plan import CHANGES_TOOL, LOG_TOOL
 from app.domain.tasks import Message
 from app.embedding import Embedder
 from app.reasoning import AgentOffer, AsOf, Classification
-from app.reasoning.local.chitchat import Talk, is_remark, reply, spelt_talk, talk_in
+from app.reasoning.local.chitchat import is_remark, reply, talk_in
 from app.reasoning.local.follow_up import own_words, resolve, standing_question
-from app.reasoning.local.intents import Intent, intents_of, sub_queries_of, wants_tool
+from app.reasoning.local.intents import intents_of, sub_queries_of, wants_tool
 from app.reasoning.local.sums import reckoning_asked, sums_in
 from app.reasoning.local.terms import Part
 from app.reasoning.local.wording import alternatives, spelt_out, tidy
 from app.text.dates import Mention, dates_in, flat_of
 from app.text.language import guess_language, normalise
-
-_CLAUSE_END = re.compile(r"(?<=[.!?])\s+|,\s+|\s+[–-]\s+|\n+")
-_COURTEOUS: tuple[Talk, ...] = ("greeting", "thanks", "agreement")
-"""Kinds that may stand in front of a question; what else is told there may bear on it."""
-_SHORT_CLAUSE_WORDS = 10
-_MAX_CLAUSES = 3
 
 
 async def classify(
@@ -32,7 +26,7 @@ async def classify(
 ) -> Classification:
     """Classify one utterance; embeds it. Without `today` no day is read in it."""
     text = spelt_out(normalise(query))
-    language = _language_of(text, history)
+    language = guess_language(text)
     if sums := sums_in(text) or ((text,) if reckoning_asked(text) else ()):
         return Classification(kind="task", language=language, refined_query=text, sub_queries=sums, confidence=0.9)
     standing = standing_question(history)
@@ -44,24 +38,7 @@ async def classify(
             kind="chitchat", language=language, refined_query="", sub_queries=(),
             chitchat_response=reply(talk, language, agents), confidence=0.95,
         )  # fmt: skip
-    return _question(await _without_courtesies(text, embedder), language, standing, today)
-
-
-async def _without_courtesies(text: str, embedder: Embedder) -> str:
-    """The question without greetings and remarks in front of it."""
-    rest = text
-    for _ in range(_MAX_CLAUSES):
-        mark = _CLAUSE_END.search(rest)
-        if mark is None or len(rest[: mark.start()].split()) > _SHORT_CLAUSE_WORDS:
-            return rest
-        if not await _is_courtesy(rest[: mark.start()], embedder) or not rest[mark.end() :].strip(" ?!."):
-            return rest
-        rest = rest[mark.end() :]
-    return rest
-
-
-async def _is_courtesy(clause: str, embedder: Embedder) -> bool:
-    return not Part.of(clause).asks and await talk_in(clause, embedder) in _COURTEOUS
+    return _question(text, language, standing, today)
 
 
 def _question(text: str, language: Language, standing: str, today: date | None) -> Classification:
@@ -89,21 +66,10 @@ def _dated(text: str, today: date | None) -> tuple[str, AsOf | None]:
     return (without(text, as_of), as_of) if as_of else (text, None)
 
 
-def _language_of(text: str, history: Sequence[Message]) -> Language:
-    """The language of the text; of the conversation when the text is too short to tell."""
-    words = text.split()
-    if len(words) <= 2 and text.isascii() and not spelt_talk(text):
-        earlier = [message.content for message in history if message.role == "user"]
-        if earlier:
-            return guess_language(earlier[-1])
-    return guess_language(text)
-
-
 _MAX_CHARS = 2_000
 _SUBJECT = 1.0
 """Weight of what a question names; one that names less is asked about what was spoken of before."""
 _DAY = timedelta(days=1)
-_OTHER_WORK: frozenset[Intent] = frozenset({"comparison", "log"})
 _GRAINS = ("day", "month", "quarter", "year")
 _YEAR = re.compile(r"(?<![\d/.,-])(?:19|20)\d\d(?![\d/]|[.,-]\d)")
 _RULE, _OWED, _TWO_STATES = (
@@ -112,9 +78,6 @@ _RULE, _OWED, _TWO_STATES = (
 """Words of rules, of what they give and demand, and of states of rules that are compared."""
 _RULE_BEFORE = re.compile(rf"\b(?:{alternatives('as_of.rule')})\b(?: \w+){{0,3}}$")
 _RULE_AFTER = re.compile(rf"^ (?:\w+ ){{0,3}}?\b(?:{alternatives('as_of.rule_after')})\b")
-_VALID_BEFORE = re.compile(rf"\b(?:{alternatives('as_of.validity')})\b(?: \w+){{0,3}}$")
-_DEED = re.compile(rf"\b(?:{alternatives('as_of.deed')})\b$")
-"""Deeds and things that have a date of their own; they stand right before it."""
 _RELATION = re.compile(
     r"(?:(?:(?P<before>\b(?:truoc|before|prior to))|(?P<after>\b(?:sau|after))|"
     r"(?P<since>\b(?:(?:ke |tinh |bat dau )?tu|as from|starting(?: from)?|from|since|with effect from|effective))|"
@@ -142,14 +105,14 @@ def as_of_in(query: str, today: date) -> AsOf | None:
     """
     text = normalise(query[:_MAX_CHARS])
     placed = _placed(text, today)
-    if (
-        placed is None
-        or not _is_of_rules(placed, today)
-        or wants_tool(CHANGES_TOOL, text)
-        or intents_of(text) & _OTHER_WORK
-    ):
+    if placed is None or not _is_of_rules(placed, today) or _is_of_times(text):
         return None
     return _as_of(placed, text, today)
+
+
+def _is_of_times(text: str) -> bool:
+    """Whether it asks what changed, or for logs: the times of these are no days of rules."""
+    return wants_tool(CHANGES_TOOL, text) or wants_tool(LOG_TOOL, text)
 
 
 def moved_to(text: str, standing: str, today: date) -> tuple[str, AsOf] | None:
@@ -162,12 +125,8 @@ def moved_to(text: str, standing: str, today: date) -> tuple[str, AsOf] | None:
     found = _as_of(placed, spelt, today) if placed else None
     if found is None or Part.of(without(spelt, found)).weight >= _SUBJECT:
         return None
-    earlier = as_of_in(standing, today)
-    question = without(standing, earlier) if earlier else standing
-    names_a_time = bool(dates_in(normalise(question), today) or _YEAR.search(question))
-    if names_a_time or intents_of(question) & _OTHER_WORK or wants_tool(CHANGES_TOOL, question):
-        return None
-    return question, found
+    question, _ = _dated(standing, today)
+    return None if dates_in(question, today) or _YEAR.search(question) or _is_of_times(question) else (question, found)
 
 
 def without(query: str, as_of: AsOf) -> str:
@@ -209,11 +168,8 @@ def _as_of(placed: _Placed, text: str, today: date) -> AsOf:
 def _is_of_rules(placed: _Placed, today: date) -> bool:
     """Whether a time says which rules are meant; most only say when something happens (“tôi nghỉ từ 1/3 đến 5/3”).
 
-    It does
-
-    * beside a word of rules (“the 2024 policy”) or, in a question about rules, of their being in force,
-    * at the edge of a question about rules,
-    * for a past month or year, at the edge of a question for what one was entitled to or had to do.
+    It does beside a word of rules (“the 2024 policy”), and at the edge of a question that holds one; a month or year
+    that is over does so at the edge of a question for what one was entitled to or had to do, too.
     """
     flat, time = placed.flat, placed.time
     before, after = flat[: placed.start].rstrip(), flat[time.end :]
@@ -221,8 +177,6 @@ def _is_of_rules(placed: _Placed, today: date) -> bool:
         return False
     if _RULE_AFTER.search(after) or (time.grain != "day" and _RULE_BEFORE.search(before)):
         return True
-    speaks_of_rules, is_deed = bool(_RULE.search(flat)), bool(_DEED.search(before))
     is_at_edge = bool(_EDGE_BEFORE.search(before) or _EDGE_AFTER.match(after))
     is_over = time.grain != "day" and time.last < today
-    is_meant = is_at_edge and (speaks_of_rules or (is_over and bool(_OWED.search(flat))))
-    return not is_deed and (is_meant or (speaks_of_rules and bool(_VALID_BEFORE.search(before))))
+    return is_at_edge and bool(_RULE.search(flat) or (is_over and _OWED.search(flat)))

@@ -23,7 +23,7 @@ from app.reasoning.deep import (
     ToolOffer,
     ToolWish,
 )
-from app.reasoning.local.intents import intents_of, named_places, sub_queries_of, wants_log
+from app.reasoning.local.intents import intents_of, named_places, sub_queries_of, wants_tool
 from app.reasoning.local.numbers import amounts_in
 from app.reasoning.local.rendering import further_questions
 from app.reasoning.local.sums import reckoning_asked
@@ -88,7 +88,7 @@ class LocalDeepReasoner:
 
 def _search_tools(task: str, offered: Sequence[ToolOffer], *, files: bool) -> list[str]:
     """The tools on offer that may hold what a task asks for, the fittest first."""
-    wanted = [*named_places(normalise(task)), *([LOG_TOOL] if wants_log(task) else [])]
+    wanted = [*named_places(normalise(task)), *([LOG_TOOL] if wants_tool(LOG_TOOL, task) else [])]
     wanted += [*([FILES_TOOL] if files else []), RAG_TOOL]
     names = {tool.name for tool in offered}
     return [tool for tool in dict.fromkeys(wanted) if tool in names]

@@ -1,5 +1,5 @@
 """What an utterance wants: the separate questions in it, and what each wants done besides looking something up:
-calculating, comparing, summarising, reading logs."""
+calculating, summarising, reading logs."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,31 +9,21 @@ from itertools import islice
 from typing import Literal
 
 from app.domain.knowledge import Language
-from app.domain.plan import CHANGES_TOOL, FILES_TOOL, LOG_TOOL, TRANSCRIPT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
+from app.domain.plan import FILES_TOOL, LOG_TOOL, TRANSCRIPT_TOOL, WEB_TOOL, WIKIPEDIA_TOOL
 from app.plugins import WANTED, entries_of
 from app.reasoning import AgentOffer
 from app.reasoning.local.numbers import amounts_in
 from app.reasoning.local.sums import reckoning_asked
 from app.reasoning.local.terms import Part, bag_of
-from app.reasoning.local.wording import alternatives, compares, tidy
+from app.reasoning.local.wording import alternatives, tidy
 from app.text.language import fold, guess_language, normalise
 
-Intent = Literal["calculation", "comparison", "summary", "log"]
+Intent = Literal["calculation", "summary", "log"]
 
 _ORDERED = rf"(?:^|[,;.:]\s*|\b(?:{alternatives('intents.before_order')})\s+)"
 _CALCULATE = re.compile(rf"{_ORDERED}(?:{alternatives('intents.calculate')})\b|\btinh toan\b")
-_HOW_CALCULATED = re.compile(alternatives("intents.how_calculated"))
 _MONEY_ASKED = re.compile(alternatives("intents.money_asked"))
 _SUMMARISE = re.compile(alternatives("intents.summarise"))
-_LOG_WORD = re.compile(r"\b(?:logs?|nhat ky(?: he thong| may chu| truy cap| dang nhap)?|log file|event log)\b")
-_HOST = re.compile(r"\b[a-z]{2,}(?:-[a-z]+)*-\d{1,3}\b")
-_EVENT = re.compile(rf"\b(?:{alternatives('intents.event')})\b")
-_MACHINE = re.compile(rf"\b(?:{alternatives('intents.machine')})\b")
-_PERIOD = re.compile(rf"\b(?:{alternatives('intents.period')})\b")
-_POLICY = re.compile(rf"\b(?:{alternatives('intents.policy')})\b")
-_RANKING = re.compile(rf"\b(?:{alternatives('intents.ranking')})\b")
-_IN_LOGS = re.compile(r"\b(?:according to|in|from|trong|theo) (?:the |system |our )?(?:logs?|nhat ky)\b")
-_LOG_EVIDENCE = 3
 CURRENCIES = frozenset(("VND", "GBP", "USD", "EUR", "CAD"))
 
 
@@ -42,9 +32,8 @@ def intents_of(query: str) -> frozenset[Intent]:
     bare = fold(normalise(query)).lower()
     checks: tuple[tuple[Intent, bool], ...] = (
         ("calculation", _wants_calculation(query, bare)),
-        ("comparison", compares(query) and not wants_tool(CHANGES_TOOL, query)),
         ("summary", bool(_SUMMARISE.search(bare))),
-        ("log", wants_log(query)),
+        ("log", wants_tool(LOG_TOOL, query)),
     )
     return frozenset(intent for intent, wanted in checks if wanted)
 
@@ -57,25 +46,11 @@ def wants_tool(tool: str, query: str) -> bool:
 
 @cache
 def _readers() -> Mapping[str, Callable[[str], bool]]:
-    return {LOG_TOOL: wants_log, **{entry.name: entry.load() for entry in entries_of(WANTED)}}
-
-
-def wants_log(query: str) -> bool:
-    """Whether the answer stands in the system logs rather than in a document about them."""
-    bare = fold(normalise(query)).lower()
-    if _POLICY.search(bare):
-        return False
-    if _IN_LOGS.search(bare):
-        return True
-    recorded = 2 * bool(_LOG_WORD.search(bare)) + bool(_PERIOD.search(bare)) + bool(_RANKING.search(bare))
-    named = bool(_HOST.search(bare)) + bool(_MACHINE.search(bare)) + bool(_EVENT.search(bare))
-    return recorded >= 1 and recorded + named >= _LOG_EVIDENCE
+    return {entry.name: entry.load() for entry in entries_of(WANTED)}
 
 
 def _wants_calculation(query: str, bare: str) -> bool:
     """An order to calculate, or an amount asked for from stated figures of which one is money."""
-    if _HOW_CALCULATED.search(bare):
-        return False
     if _CALCULATE.search(bare):
         return True
     stated = amounts_in(query, guess_language(query))
@@ -133,7 +108,7 @@ def _wanted(query: str, files: int) -> Iterator[str]:
         yield from asked.types
     if files:
         yield FILES_TOOL
-    if wants_log(query):
+    if wants_tool(LOG_TOOL, query):
         yield LOG_TOOL
     yield from named_places(normalise(query))
 
@@ -160,7 +135,7 @@ def _offered(wanted: str, offers: Sequence[AgentOffer]) -> Choice | None:
 def needs_steps(query: str, language: Language) -> bool:
     """Whether a question gives figures and asks for an amount that rules have to be found for: it names a total, or
     counts of several kinds. A sum of its own figures is none, nor is anything about logs."""
-    if len(query) > _MOST_CHARS or reckoning_asked(query) or wants_log(query):
+    if len(query) > _MOST_CHARS or reckoning_asked(query) or wants_tool(LOG_TOOL, query):
         return False
     flat = fold(normalise(query)).lower()
     counted = {amount.unit for amount in amounts_in(query, language)} & _COUNTED
@@ -171,11 +146,9 @@ _SENTENCE_END = re.compile(r"(?<=[?!;\n])\s+|(?<=[^\W\d_]{2}[.:])\s+(?=[^\W\d_])
 _JOINTS = re.compile(
     r"\s*,\s*(?:và|va|and|còn|con|đồng thời|also)?\s+|\s+(?:và|va|and|đồng thời|cũng như|as well as)\s+", re.IGNORECASE
 )
-_ASKS_FIRST = re.compile(rf"^(?:{alternatives('decompose.asks_first')})\b", re.IGNORECASE)
 _LEANS = re.compile(rf"\b(?:{alternatives('decompose.leans')})\b", re.IGNORECASE)
-_OTHER_THING = re.compile(r"\b(?:the|an?|our|my|your)\s+\w", re.IGNORECASE)
-_NAMED, _PHRASE, _ASKED = 1.0, 1.3, 0.8
-"""Weight of one thing named, of one named by a phrase, and of what a question in front is about."""
+_ASKED = 0.8
+"""Weight of what a question in front is about."""
 _SHORT_TOPIC_WORDS = 5
 _WHAT_IS_IT = " của công ty là gì"
 """Behind a Vietnamese topic that is asked about by itself, which asks nothing as it stands: the only words added."""
@@ -212,8 +185,7 @@ def _sentences(query: str) -> list[str]:
 
 def _belongs_to(before: str, piece: str) -> bool:
     """Whether a sentence asks nothing by itself after one that asks."""
-    asks_alone = _asks(piece) and Part.of(piece).weight >= _NAMED and not _LEANS.search(piece)
-    return not (asks_alone and "?" in piece) if "?" in before else _asks(before) and not asks_alone
+    return ("?" in before or _asks(before)) and not _stands_alone(piece)
 
 
 def _told_and_asked(sentences: list[str]) -> tuple[str, list[str]]:
@@ -229,7 +201,7 @@ def _clauses(sentence: str, language: Language) -> list[str]:
     clauses, at, before = [""], 0, ""
     for mark in (*islice(_JOINTS.finditer(sentence), _MOST_PIECES), None):
         text = sentence[at : mark.start() if mark else len(sentence)]
-        if clauses[-1] and _begins_question(clauses[-1][-_LOOKED_BACK:], before, text, language):
+        if clauses[-1] and _stands_alone(text) and _is_asked(clauses[-1][-_LOOKED_BACK:], before, text):
             if language == "vi" and not _asks(clauses[-1]):
                 clauses[-1] += _WHAT_IS_IT
             clauses.append(text)
@@ -239,35 +211,19 @@ def _clauses(sentence: str, language: Language) -> list[str]:
     return [clause for clause in clauses if clause.strip(" ?")]
 
 
-def _begins_question(before: str, joint: str, text: str, language: Language) -> bool:
-    """Whether `text` is a question of its own after `before`, which is one too or names a topic."""
-    if not _stands_alone(text, language) or _goes_on_about_logs(text, before):
-        return False
-    if reckoning_asked(before):
-        return True
-    return Part.of(before).weight >= _ASKED if _asks(before) else "," in joint and _is_named_again(before, text)
-
-
-def _goes_on_about_logs(text: str, before: str) -> bool:
-    """Whether it asks what is most frequent of what `before` asks the logs: “…, which error was most frequent?”"""
-    bare = fold(normalise(text)).lower()
-    return bool(_RANKING.search(bare)) and not _POLICY.search(bare) and wants_log(f"{before} {text}")
+def _is_asked(before: str, joint: str, question: str) -> bool:
+    """Whether something asks by itself, or is a short topic that the question behind its comma names again."""
+    if _asks(before) or reckoning_asked(before):
+        return bool(reckoning_asked(before)) or Part.of(before).weight >= _ASKED
+    is_short = "," in joint and len(before.split()) <= _SHORT_TOPIC_WORDS
+    return is_short and bool(bag_of(before).pairs & bag_of(question).pairs)
 
 
 def _asks(text: str) -> bool:
     return Part.of(text).asks
 
 
-def _stands_alone(text: str, language: Language) -> bool:
-    """Whether it can be asked by itself: names enough, or one thing that cannot be the one spoken of before."""
-    own, asks_first = Part.of(text), bool(_ASKS_FIRST.match(text))
-    if not (asks_first if language == "en" else own.asks) or _LEANS.search(text):
-        return False
-    if language == "en":
-        return own.stands_alone or (own.weight >= _NAMED and bool(_OTHER_THING.search(text)))
-    return own.stands_alone or (own.weight >= _PHRASE and asks_first)
-
-
-def _is_named_again(topic: str, question: str) -> bool:
-    """Whether a short topic is named by the question after it too, and so asked about by itself."""
-    return len(topic.split()) <= _SHORT_TOPIC_WORDS and bool(bag_of(topic).pairs & bag_of(question).pairs)
+def _stands_alone(text: str) -> bool:
+    """Whether it asks and names enough to be asked by itself."""
+    own = Part.of(text)
+    return own.asks and own.stands_alone and not _LEANS.search(text)

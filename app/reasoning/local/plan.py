@@ -205,7 +205,7 @@ def _tiers(
     calculator = next((a for a in asked if MATH_TOOL in a.agent.tools), None) if calculates else None
     if calculator:
         tiers.append([worded_step(calculator.agent.name, MATH_TOOL, calculator.queries[-1], language)])
-    if not calculates and (many or "comparison" in wanted or tiers[1]):
+    if not calculates and (many or tiers[1]):
         tiers.append([worded_step(ORCHESTRATOR, SUMMARY_TOOL, refined, language)])
     return [tier for tier in tiers if tier]
 

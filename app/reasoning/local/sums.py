@@ -34,10 +34,6 @@ _SIGNS = "".join(rf"|(?P<op{at}>{pattern})(?![a-z])" for at, (pattern, _) in enu
 _TOKEN = re.compile(
     rf"\s*(?:(?P<number>\x00\d+\x00){_SIGNS}|(?:{alternatives('pure_arithmetic.filler')})(?![a-z])|[=?.,!;:]+)"
 )
-_TURNED = (
-    (re.compile(r"\b(?:add|cong|them)\s+(\x00\d+\x00)\s+(?:to|vao|voi|va|and)\s+(\x00\d+\x00)"), r"\1 + \2"),
-    (re.compile(r"\bsubtract\s+(\x00\d+\x00)\s+from\s+(\x00\d+\x00)"), r"\2 - \1"),
-)
 _VALID = re.compile(r"[\d.+*/()% -]+")
 _MORE_OR_LESS = re.compile(r"^(?P<whole>[\d.]+) (?P<sign>[+-]) (?P<share>[\d.]+) %$")
 _PERCENT_LAST = re.compile(r"(?<!%) [+-] [\d.]+ %(?! \*)")
@@ -168,10 +164,7 @@ def _with_placeholders(text: str, figures: Sequence[_Figure]) -> str:
     for index, figure in enumerate(figures):
         parts += [text[at : figure.start], f" \x00{index}\x00", "% " if figure.unit == "%" else " "]
         at = figure.end
-    bare = fold("".join([*parts, text[at:]])).lower()
-    for order, signs in _TURNED:
-        bare = order.sub(signs, bare)
-    return bare.rstrip()
+    return fold("".join([*parts, text[at:]])).lower().rstrip()
 
 
 def _translated(text: str, figures: Sequence[_Figure]) -> list[str]:

@@ -131,7 +131,7 @@ def spelt_out(text: str) -> str:
     return _TOKEN.sub(lambda mark: fold(_WORDS[mark[0]]) if plain else _WORDS[mark[0]], text)
 
 
-_COMPARES, _OTHERS = cue("question.compare"), cue("question.other")
+_ASKS = cue("question.asks")
 
 
 def asks(text: str) -> bool:
@@ -141,16 +141,8 @@ def asks(text: str) -> bool:
     if "?" in spelt:
         return True
     folded = is_unaccented_vietnamese(spelt)
-    marks = (mark[0] for pattern in (_COMPARES, _OTHERS) for mark in pattern[folded].finditer(spelt))
+    marks = (mark[0] for mark in _ASKS[folded].finditer(spelt))
     return any(" " in mark or not folded for mark in marks)
-
-
-def compares(text: str) -> bool:
-    """Whether what is asked behind any “scene: ” is how things differ."""
-    spelt = normalise(text)
-    frame, colon, rest = spelt.partition(": ")
-    asked = rest if colon and rest and not asks(frame) else spelt
-    return bool(_COMPARES[is_unaccented_vietnamese(spelt)].search(asked))
 
 
 def listed(items: Sequence[str], language: Language) -> str:

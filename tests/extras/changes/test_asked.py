@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.reasoning.local.classify import as_of_in
-from app.reasoning.local.intents import intents_of
 from app.text.language import fold
 from extras.changes.asked import asks_changes, changes_asked
 from extras.changes.questions import changes_arguments
@@ -91,7 +90,6 @@ class TestChangesAsked:
 
     def test_is_no_comparison_and_means_no_other_day(self) -> None:
         for query, *_ in ASKED:
-            assert "comparison" not in intents_of(query)
             assert as_of_in(query, TODAY) is None
 
 

@@ -54,7 +54,6 @@ class TestOneQuestion:
         [
             (QUESTIONS[0][0], "vi"),
             (fold(QUESTIONS[0][0]), "vi"),
-            (QUESTIONS[1][0], "en"),
             ("How many errors did the VPN have yesterday, which was the most frequent?", "en"),
         ],
     )

@@ -17,11 +17,6 @@ class TestSubQueries:
                 ["Giá trị cốt lõi của công ty là gì?", "Đi muộn có ảnh hưởng đến giá trị nào không?"],
             ),
             (
-                "How are visitors announced and where is the reception?",
-                "en",
-                ["How are visitors announced?", "Where is the reception?"],
-            ),
-            (
                 "Ai mở kho buổi sáng, còn hạn mức xuất kho là bao nhiêu?",
                 "vi",
                 ["Ai mở kho buổi sáng?", "Hạn mức xuất kho là bao nhiêu?"],

@@ -86,7 +86,7 @@ class TestCalculation:
         [
             ("2+4 = ?", "math.mcp_sum"),
             ("tính 15% của 20 triệu", "math.mcp_percent"),
-            ("add 45 to 87 plus 54", "math.mcp_evaluate"),
+            ("45 plus 87 plus 54", "math.mcp_evaluate"),
         ],
     )
     async def test_a_bare_sum_needs_one_agent_type_of_the_math_pool(

@@ -1,8 +1,8 @@
-"""Whether a text asks, and whether it compares."""
+"""Whether a text asks."""
 
 import pytest
 
-from app.reasoning.local.wording import asks, compares
+from app.reasoning.local.wording import asks
 
 
 @pytest.mark.parametrize(
@@ -11,11 +11,3 @@ from app.reasoning.local.wording import asks, compares
 )
 def test_asks(text: str, *, expected: bool) -> None:
     assert asks(text) is expected
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [("What is the difference between sick leave and annual leave?", True), ("How many days of leave?", False)],
-)
-def test_compares(text: str, *, expected: bool) -> None:
-    assert compares(text) is expected
