@@ -12,7 +12,7 @@ from opentelemetry import propagate
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
-from opentelemetry.trace import StatusCode, Tracer
+from opentelemetry.trace import StatusCode, Tracer, set_span_in_context
 
 import extras.telemetry
 from app.reasoning.llm.endpoint import Endpoint
@@ -129,8 +129,8 @@ def test_a_callers_baggage_is_not_handed_on(tracer: Tracer, monkeypatch: pytest.
     carry_context_alone()
     try:
         came = propagate.extract({"traceparent": f"00-{'a' * 32}-{'b' * 16}-01", "baggage": "said=hello"})
-        with tracer.start_as_current_span("GET /x", context=came):
-            propagate.inject(carried)
+        with tracer.start_as_current_span("GET /x", context=came) as span:
+            propagate.inject(carried, set_span_in_context(span, came))
     finally:
         propagate.set_global_textmap(before)
     assert [*carried] == ["traceparent"] and carried["traceparent"].startswith(f"00-{'a' * 32}-")
