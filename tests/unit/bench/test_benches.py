@@ -39,7 +39,7 @@ OWN: dict[str, tuple[str, str]] = {
     "bench.ceiling": ("demo --folder {blind} --data-dir {data} --seed {seed}", "right of those"),
     "bench.scans": ("--documents {companies} --pages 1", "errors in 1,000"),
     "bench.size": ("--sizes 3000 --rounds 1 --seconds 0.05 --questions 2 --recall 1 --pairs 2", "recall@10"),
-    "bench.telemetry": ("--rounds 1 --questions 1 --data-dir {data} --seed {seed}", "spans a question"),
+    "bench.telemetry": ("--rounds 1 --questions 1 --no-left-out --data-dir {data} --seed {seed}", "spans a question"),
     "bench.verdicts": ("--rows 200 --rounds 3", "an answer"),
     "bench.flow": ("--rounds 1 --data-dir {data} --seed {seed}", "total / floor"),
 }
