@@ -89,7 +89,7 @@ screenshots: $(VENV)/.dev ## the pictures of docs/screenshots, chat and admin pa
 mutate-guards: $(VENV)/.dev ## take one guard away at a time in a copy and expect its test to fail (half an hour)
 	@$(BIN)/python -m tests.mutation -j 2
 
-trust: $(VENV)/.dev ## the 23 goals of trust: limit, measured, pass (some minutes; NIGHTLY=1 tries all there is, for hours)
+trust: $(VENV)/.dev ## the 23 goals of trust: limit, measured, pass (half an hour and more; NIGHTLY=1 tries all there is, for hours)
 	@$(BIN)/python -m bench.trust $(if $(NIGHTLY),--nightly)
 
 lint: $(VENV)/.dev ## format check, lint, types, import contract
