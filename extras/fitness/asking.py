@@ -42,12 +42,17 @@ _ROOMY: dict[str, object] = {
 async def served(settings: Settings, model: LocalModel) -> AsyncIterator[Settings]:
     """Serve a model, and give settings that ask it and no other. Raises `AppError` where it does not start."""
     check_installed()
-    at: dict[str, object] = {"llm_model": model.name, "llm_small_model": ""}
+    at = {"llm_model": model.name, "llm_small_model": "", **profile_of(settings)}
     async with model.running(lambda address, key: at.update(llm_base_url=address, llm_api_key=SecretStr(key))):
         await model.settled()
         if model.state == "failed":
             raise AppError(ErrorCode.LLM_UNAVAILABLE, f"llama.cpp cannot serve {model.name}.", status=503)
         yield settings.model_copy(update=at)
+
+
+def profile_of(settings: Settings) -> dict[str, object]:
+    """The profile a model of this machine is asked in, as the service does it: the small one unless another was set."""
+    return {} if "llm_profile" in settings.model_fields_set else {"llm_profile": "small"}
 
 
 class _Heard(LocalApp):

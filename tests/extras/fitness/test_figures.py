@@ -1,5 +1,7 @@
 """What rules did for a model is not its own, and a model that is not good enough is told so."""
 
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -10,7 +12,8 @@ from app.evaluation.observed import Observation
 from app.evaluation.question import Question
 from app.evaluation.report import Asked
 from app.reasoning.budget import Spent
-from extras.fitness.asking import fitness_of, questions_of
+from app.settings import Settings
+from extras.fitness.asking import fitness_of, questions_of, served
 from extras.fitness.figures import LEAST_RIGHT, MOST_LEFT_TO_RULES, MOST_WRONG_ANSWERED, Fitness
 
 USED = {"model_usage": {"calls": 2}}
@@ -85,3 +88,25 @@ class TestFigures:
     @pytest.mark.parametrize("most", [1, 7, 60])
     def test_questions_are_spread(self, most: int) -> None:
         assert sum(len(one.cases) for one in questions_of(most)) == most
+
+
+class Started:
+    """A model of this machine that is served already."""
+
+    name, state = "some-model", "ready"
+
+    @asynccontextmanager
+    async def running(self, tell: Callable[[str, str], object]) -> AsyncIterator[None]:
+        tell("http://127.0.0.1:1/v1", "key")
+        yield
+
+    async def settled(self) -> None: ...
+
+
+@pytest.mark.parametrize(("own", "asked_in"), [({}, "small"), ({"llm_profile": "full"}, "full")])
+async def test_a_model_of_this_machine_is_checked_in_the_profile_it_is_used_in(
+    own: dict[str, Any], asked_in: str
+) -> None:
+    model: Any = Started()
+    async with served(Settings(**own), model) as settings:
+        assert (settings.llm_profile, settings.llm_model) == (asked_in, "some-model")
