@@ -197,7 +197,10 @@ def _told_and_asked(sentences: list[str]) -> tuple[str, list[str]]:
 
 
 def _clauses(sentence: str, language: Language) -> list[str]:
-    """The questions of one sentence; neighbours that do not stand alone are put together again."""
+    """The questions of one sentence; neighbours that do not stand alone, and what the logs are asked at once (“how many
+    …, and which most often?”), are put together again."""
+    if wants_tool(LOG_TOOL, sentence):
+        return [sentence]
     clauses, at, before = [""], 0, ""
     for mark in (*islice(_JOINTS.finditer(sentence), _MOST_PIECES), None):
         text = sentence[at : mark.start() if mark else len(sentence)]
