@@ -12,10 +12,14 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.api.middleware import cut_off_endless
+from app.trust.admission import Turns
 
 _SECONDS = 0.5
 """For so long a refusal is repeated; less than anybody is told to wait."""
 _CALLERS = 10_000
+_FURTHER = 8
+"""Requests of one caller to one address that go further at a time, beside the questions that may be open: a crowd that
+comes at once waits for the first refusal instead of holding up the event loop."""
 
 
 class RepeatedRefusals:
@@ -24,9 +28,11 @@ class RepeatedRefusals:
     Requests with an ``Idempotency-Key`` pass: they may have been taken in before. Nobody without credentials is known.
     """
 
-    def __init__(self, app: ASGIApp, clock: Callable[[], float] = time.monotonic):
+    def __init__(self, app: ASGIApp, *, open_runs: int, clock: Callable[[], float] = time.monotonic):
+        """`open_runs`: questions of one person that may be open at a time, whose requests wait for their answers."""
         self.app = app
         self._refused: TTLCache[tuple[bytes, str], tuple[Message, bytes]] = TTLCache(_CALLERS, _SECONDS, clock)
+        self._turns = Turns(open_runs + _FURTHER)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -36,12 +42,18 @@ class RepeatedRefusals:
         if not (is_json and credentials and scope["method"] == "POST") or b"idempotency-key" in headers:
             await self.app(scope, receive, send)
             return
-        if (known := self._refused.get(key := (sha256(credentials).digest(), scope["path"]))) is not None:
-            start = {**known[0], "headers": [*known[0]["headers"]]}
-            cut_off_endless(scope, MutableHeaders(scope=start))
-            await send(start)
-            await send({"type": "http.response.body", "body": known[1]})
-            return
+        key = sha256(credentials).digest(), scope["path"]
+        async with self._turns.of(*key):
+            if (known := self._refused.get(key)) is None:
+                await self._passed(key, scope, receive, send)
+                return
+        start = {**known[0], "headers": [*known[0]["headers"]]}
+        cut_off_endless(scope, MutableHeaders(scope=start))
+        await send(start)
+        await send({"type": "http.response.body", "body": known[1]})
+
+    async def _passed(self, key: tuple[bytes, str], scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request through, and keep the answer where it is a refusal."""
         refusals: list[Message] = []
 
         async def noted(message: Message) -> None:

@@ -122,7 +122,7 @@ def create_app(
         middleware=[
             Middleware(RefusalMiddleware, faces=faces),
             Middleware(RequestMiddleware, observe=observe),
-            Middleware(RepeatedRefusals),
+            Middleware(RepeatedRefusals, open_runs=settings.max_open_runs_per_user),
             Middleware(AuthenticationMiddleware, authenticate=authenticate, roots=roots),
             _body_limits(settings, faces),
         ],

@@ -100,7 +100,7 @@ def retention_loops(settings: Settings, open_operator: Callable[[], Awaitable[Da
 
 def _handlers(rooms: AppServices, ingestion: Ingestion, turns: Turns) -> dict[TaskKind, Handler]:
     async def run_chat(run: TaskRun) -> None:
-        async with turns.of(run.principal):
+        async with turns.of(run.principal.tenant_id, run.principal.user_id):
             with log_context(task_id=run.task.task_id, session_id=run.task.session_id, attempt=run.attempt):
                 # Asked of the deep flow, or gone there by itself in an earlier attempt.
                 is_deep = run.task.request.get("mode") == "deep" or await rooms.deep.has_begun(run)

@@ -8,7 +8,7 @@ commit. Those of the whole service are counted without one: as many more may com
 import asyncio
 import math
 import time
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Hashable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -93,7 +93,7 @@ class Admission:
     def turn(self, principal: Principal) -> AbstractAsyncContextManager[None]:
         """Wait until few enough registrations of this person hold a connection, so that one person's crowd does not
         take all of them from the others."""
-        return self._turns.of(principal)
+        return self._turns.of(principal.tenant_id, principal.user_id)
 
     async def place(self, tx: Transaction, deadline_at: datetime | None, now: datetime) -> int:
         """Where one more question of the caller stands in the line: 0 is the front. Nothing may be written before.
@@ -147,16 +147,15 @@ class Turns:
     def __init__(self, most: int):
         """`most`: of each person, at least 1."""
         self.most = most
-        self._people: dict[tuple[UUID, UUID], tuple[asyncio.Semaphore, int]] = {}
+        self._people: dict[tuple[Hashable, ...], tuple[asyncio.Semaphore, int]] = {}
 
     def __len__(self) -> int:
         """How many people have something going on or waiting; nobody else is remembered."""
         return len(self._people)
 
     @asynccontextmanager
-    async def of(self, principal: Principal) -> AsyncIterator[None]:
-        """Wait for this person's turn, and hold it inside."""
-        whose = principal.tenant_id, principal.user_id
+    async def of(self, *whose: Hashable) -> AsyncIterator[None]:
+        """Wait for this person's turn, by whatever tells people apart, and hold it inside."""
         turns, users = self._people.get(whose) or (asyncio.Semaphore(self.most), 0)
         self._people[whose] = turns, users + 1
         try:

@@ -49,7 +49,8 @@ class TestTurns:
         lan, jane, leave = principal(user="lan"), principal("globex", "jane"), asyncio.Event()
 
         async def one(name: str, who: str) -> None:
-            async with turns.of(lan if who == "lan" else jane):
+            whose = lan if who == "lan" else jane
+            async with turns.of(whose.tenant_id, whose.user_id):
                 done.append(name)
                 await leave.wait()
 

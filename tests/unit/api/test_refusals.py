@@ -1,5 +1,6 @@
 """A refusal is repeated to whoever got it, for half a second, and to nobody else."""
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -17,10 +18,13 @@ class House:
 
     def __init__(self) -> None:
         self.now, self.status, self.asked = 0.0, 429, 0
-        self.door = RepeatedRefusals(self._app, clock=lambda: self.now)
+        self.leave = asyncio.Event()
+        self.leave.set()
+        self.door = RepeatedRefusals(self._app, open_runs=2, clock=lambda: self.now)
 
     async def _app(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.asked += 1
+        await self.leave.wait()
         detail = f"{self.asked} of your questions are still being answered."
         await problem(ErrorCode.RATE_LIMITED, detail, self.status)(scope, receive, send)
 
@@ -88,6 +92,19 @@ async def test_of_another_kind_is_not_repeated(house: House) -> None:
     await house.post(LAN)
     await house.post(LAN)
     assert house.asked == 2
+
+
+async def test_of_one_is_told_to_a_crowd_that_came_with_it(house: House) -> None:
+    house.leave.clear()
+    crowd = [asyncio.create_task(house.post(LAN)) for _ in range(100)]
+    other = asyncio.create_task(house.post({**LAN, "authorization": "Bearer hoa"}))
+    await asyncio.sleep(0)
+    assert house.asked == 2 + 8 + 1
+    crowd[-1].cancel()
+    house.leave.set()
+    answers = await asyncio.gather(*crowd[:-1], other)
+    assert {answer[0]["status"] for answer in answers} == {429}
+    assert house.asked == 2 + 8 + 1 and not len(house.door._turns)
 
 
 async def test_of_a_body_that_may_never_end_closes_the_line(house: House) -> None:
