@@ -113,6 +113,7 @@ def fitness_of(
         right=sum(one.right and own for one, own in zip(asked, by_itself, strict=True)) / whole,
         wrong_answered=sum(one.grade == "wrong_answered" for one in asked) / whole,
         refused=sum(one.grade in ("wrongly_refused", "rightly_refused") for one in asked) / whole,
+        wrongly_refused=sum(one.grade == "wrongly_refused" for one in asked) / whole,
         left_to_rules=sum(left) / whole, unsupported=kinds.count("unsupported") / max(len(kinds), 1),
         other_language=sum(strange) / whole, plan_repairs=max(len(plans) - sum(by_itself), 0),
         prompt_tokens=sum(call.prompt_tokens for call in calls), completion_tokens=written,

@@ -4,7 +4,7 @@ from pydantic import computed_field
 
 from app.domain.record import Moment, Record
 
-MOST_WRONG_ANSWERED, LEAST_RIGHT, MOST_LEFT_TO_RULES = 0.15, 0.5, 0.1
+MOST_WRONG_ANSWERED, LEAST_RIGHT, MOST_LEFT_TO_RULES, MOST_WRONGLY_REFUSED = 0.15, 0.5, 0.1, 0.25
 
 
 class Fitness(Record):
@@ -17,6 +17,8 @@ class Fitness(Record):
     """Answered right by the model itself: where rules had to step in for it, nothing counts as its own."""
     wrong_answered: float
     refused: float
+    wrongly_refused: float = 0.0
+    """What the documents answer and it did not; a model that refuses everything is right where nothing answers."""
     left_to_rules: float
     """Of which some part was done by rules because the model failed."""
     failures: dict[str, int]
@@ -43,6 +45,8 @@ class Fitness(Record):
             f"{self.right:.0%} right by itself, not {LEAST_RIGHT:.0%}": self.right >= LEAST_RIGHT,
             f"{self.wrong_answered:.0%} wrong and answered, more than {MOST_WRONG_ANSWERED:.0%}":
                 self.wrong_answered <= MOST_WRONG_ANSWERED,
+            f"{self.wrongly_refused:.0%} refused though the documents answer, more than {MOST_WRONGLY_REFUSED:.0%}":
+                self.wrongly_refused <= MOST_WRONGLY_REFUSED,
             f"{self.left_to_rules:.0%} left to the rules, more than {MOST_LEFT_TO_RULES:.0%}":
                 self.left_to_rules <= MOST_LEFT_TO_RULES,
         }  # fmt: skip

@@ -14,7 +14,7 @@ from app.evaluation.report import Asked
 from app.reasoning.budget import Spent
 from app.settings import Settings
 from extras.fitness.asking import fitness_of, questions_of, served
-from extras.fitness.figures import LEAST_RIGHT, MOST_LEFT_TO_RULES, MOST_WRONG_ANSWERED, Fitness
+from extras.fitness.figures import LEAST_RIGHT, MOST_LEFT_TO_RULES, MOST_WRONG_ANSWERED, MOST_WRONGLY_REFUSED, Fitness
 
 USED = {"model_usage": {"calls": 2}}
 
@@ -61,6 +61,12 @@ class TestFigures:
         assert (found.other_language, found.plan_repairs, found.unsupported) == (0.25, 1, 0.0)
         assert (found.completion_tokens, found.tokens_per_second, found.slowest_call_seconds) == (40, 5.71, 4.0)
 
+    def test_who_refuses_everything_is_below_the_floor(self) -> None:
+        refused = [asked("rightly_refused")] * 3 + [asked("wrongly_refused")] * 2
+        found = fitness_of("m", refused, [answer(**USED)] * 5, [])
+        assert (found.refused, found.wrongly_refused) == (1.0, 0.4)
+        assert any("refused though the documents answer" in reason for reason in found.below_floor)
+
     def test_a_run_that_told_nothing_was_not_the_models(self) -> None:
         found = fitness_of("m", [asked("failed")], [{}], [])
         assert (found.right, found.left_to_rules, found.tokens_per_second) == (0.0, 1.0, 0.0)
@@ -71,6 +77,7 @@ class TestFigures:
             {"right": LEAST_RIGHT - 0.01},
             {"wrong_answered": MOST_WRONG_ANSWERED + 0.01},
             {"left_to_rules": MOST_LEFT_TO_RULES + 0.01},
+            {"wrongly_refused": MOST_WRONGLY_REFUSED + 0.01},
         ],
     )
     def test_the_floor(self, bad: dict[str, float]) -> None:
