@@ -10,4 +10,10 @@ Rooms, from the roof down (each imports only what stands below it; `pyproject.to
 ``claims | links`` → ``text`` → ``events`` → ``domain`` → ``errors``.
 """
 
+import os
+
+# Read by numpy's library when it is loaded. Its threads spin while other threads of the service have work for the same
+# cores: a question costs nearly twice the processor's time with two of them, and is answered no sooner.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 __version__ = "0.1.0"
