@@ -25,7 +25,9 @@ comes at once waits for the first refusal instead of holding up the event loop."
 class RepeatedRefusals:
     """Answers 429 again to a POST of JSON to the address that gave the same credentials a 429 within half a second.
 
-    Requests with an ``Idempotency-Key`` pass: they may have been taken in before. Nobody without credentials is known.
+    Of a crowd that comes at once so many go further as may be open, and some more; the others wait for the first
+    refusal. Requests with an ``Idempotency-Key`` pass: they may have been taken in before. So do those without
+    credentials.
     """
 
     def __init__(self, app: ASGIApp, *, open_runs: int, clock: Callable[[], float] = time.monotonic):
@@ -45,22 +47,24 @@ class RepeatedRefusals:
         key = sha256(credentials).digest(), scope["path"]
         async with self._turns.of(*key):
             if (known := self._refused.get(key)) is None:
-                await self._passed(key, scope, receive, send)
+                await self._forward(key, scope, receive, send)
                 return
         start = {**known[0], "headers": [*known[0]["headers"]]}
         cut_off_endless(scope, MutableHeaders(scope=start))
         await send(start)
         await send({"type": "http.response.body", "body": known[1]})
 
-    async def _passed(self, key: tuple[bytes, str], scope: Scope, receive: Receive, send: Send) -> None:
-        """Let a request through, and keep the answer where it is a refusal."""
+    async def _forward(self, key: tuple[bytes, str], scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request through, and keep the answer where it is a refusal that comes as a whole."""
         refusals: list[Message] = []
 
-        async def noted(message: Message) -> None:
+        async def send_and_keep(message: Message) -> None:
             if message["type"] == "http.response.start" and message["status"] == 429:
                 refusals.append({**message, "headers": [*message["headers"]]})
-            elif refusals and not message.get("more_body"):
-                self._refused[key] = refusals.pop(), message.get("body", b"")
+            elif refusals:
+                start = refusals.pop()
+                if not message.get("more_body"):
+                    self._refused[key] = start, message.get("body", b"")
             await send(message)
 
-        await self.app(scope, receive, noted)
+        await self.app(scope, receive, send_and_keep)

@@ -18,6 +18,7 @@ class House:
 
     def __init__(self) -> None:
         self.now, self.status, self.asked = 0.0, 429, 0
+        self.pieces = False
         self.leave = asyncio.Event()
         self.leave.set()
         self.door = RepeatedRefusals(self._app, open_runs=2, clock=lambda: self.now)
@@ -25,6 +26,11 @@ class House:
     async def _app(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.asked += 1
         await self.leave.wait()
+        if self.pieces:
+            await send({"type": "http.response.start", "status": 429, "headers": [(b"content-length", b"2")]})
+            await send({"type": "http.response.body", "body": b"a", "more_body": True})
+            await send({"type": "http.response.body", "body": b"b"})
+            return
         detail = f"{self.asked} of your questions are still being answered."
         await problem(ErrorCode.RATE_LIMITED, detail, self.status)(scope, receive, send)
 
@@ -85,6 +91,13 @@ async def test_is_repeated_whatever_cookies_come_with_a_token(house: House) -> N
     await house.post(LAN)
     await house.post({**LAN, "cookie": "another=1"})
     assert house.asked == 1
+
+
+async def test_that_comes_in_pieces_is_not_repeated(house: House) -> None:
+    house.pieces = True
+    for _ in range(2):
+        assert b"".join(one["body"] for one in (await house.post(LAN))[1:]) == b"ab"
+    assert house.asked == 2
 
 
 async def test_of_another_kind_is_not_repeated(house: House) -> None:
