@@ -194,8 +194,8 @@ class Database:
 
 @lru_cache(maxsize=4_096)
 def _opening(principal: Principal, durable: bool) -> str:
-    """What begins a transaction of somebody, in one message to the server: values are written as hexadecimal digits,
-    which no text can leave."""
+    """Write what begins a transaction of somebody, as one message to the server: values are hexadecimal digits, which
+    end no literal, whatever they say."""
     texts = {
         "app.tenant_id": _literal(str(principal.tenant_id)), "app.user_id": _literal(str(principal.user_id)),
         "app.scopes": _array(principal.scopes), "app.departments": _array(principal.departments),
@@ -206,7 +206,7 @@ def _opening(principal: Principal, durable: bool) -> str:
 
 
 def _literal(text: str) -> str:
-    return f"convert_from('\\x{text.encode().hex()}', 'utf8')"
+    return f"convert_from(decode('{text.encode().hex()}', 'hex'), 'utf8')"
 
 
 def _array(texts: Iterable[str]) -> str:

@@ -143,6 +143,25 @@ class TestUnsetAndEmptySettings:
             await database.dispose()
 
 
+HOSTILE = (
+    "x', true), set_config('app.tenant_id', '', true) --",
+    "x'; rollback; begin; select set_config('app.roles', '{admin}",
+    "\\x27", "\\", '"quy hoạch", {x}', "{}", "x\u2019y", "$1", "a\nb",
+)  # fmt: skip
+
+
+class TestWhoAsks:
+    @pytest.mark.parametrize("name", HOSTILE)
+    async def test_is_told_to_the_database_as_it_is_whatever_a_department_is_called(
+        self, database: Database, name: str
+    ) -> None:
+        who = principal(department=name)
+        async with database.principal_scope(who) as tx:
+            assert await tx.driver.fetchval("select app_departments()") == [name]
+            assert await tx.driver.fetchval("select current_setting('app.tenant_id')") == str(who.tenant_id)
+            assert not await tx.driver.fetchval("select app_is_admin()")
+
+
 class TestRandomCallers:
     async def test_see_exactly_what_the_rules_say(
         self, database: Database, world: World, callers: Sequence[Principal]
