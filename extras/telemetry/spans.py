@@ -24,13 +24,13 @@ from app.reasoning.llm.request import ModelFailed
 from extras.telemetry.wrapping import Undo, wrapped_as
 
 Attributes = dict[str, str | int]
-Told = Callable[[Any, tuple[Any, ...], Mapping[str, Any]], tuple[str, Attributes]]
+Naming = Callable[[Any, tuple[Any, ...], Mapping[str, Any]], tuple[str, Attributes]]
 """Name and attributes of a call's span, from whose method it is and what it was given."""
 
 
 def wrap_service(tracer: Tracer) -> list[Undo]:
     """Trace the service's own functions from now on; graphs that are built already are not."""
-    methods: list[tuple[type, str, Told]] = [
+    methods: list[tuple[type, str, Naming]] = [
         (Flow, "run", _run),
         (Ingestion, "process", lambda *_: _operation("invoke_workflow", "gen_ai.workflow.name", "ingestion")),
         (StepRunner, "run", _step),
@@ -44,15 +44,15 @@ def wrap_service(tracer: Tracer) -> list[Undo]:
     return [*(_trace(tracer, *one) for one in methods), _trace_nodes(tracer), _trace_models(tracer)]
 
 
-def _trace(tracer: Tracer, owner: type, method: str, told: Told) -> Undo:
+def _trace(tracer: Tracer, owner: type, method: str, naming: Naming) -> Undo:
     """Put a span around every call of an async method."""
 
     async def traced(
         wrapped: Callable[..., Awaitable[Any]], instance: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> Any:
-        if told is _embedding and not trace.get_current_span().get_span_context().is_valid:
+        if naming is _embedding and not trace.get_current_span().get_span_context().is_valid:
             return await wrapped(*args, **kwargs)  # at the start, for nobody's question
-        name, attributes = told(instance, args, kwargs)
+        name, attributes = naming(instance, args, kwargs)
         with span_of(tracer, name, attributes):
             return await wrapped(*args, **kwargs)
 

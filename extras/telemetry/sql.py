@@ -22,8 +22,8 @@ _READS = re.compile(r"\bfrom\s+(?!unnest\b|lateral\b)([a-z_][a-z_0-9.]*)\b(?!\s*
 _CALLS = re.compile(r"\bselect\s+([a-z_][a-z_0-9.]*)\s*\(", re.IGNORECASE)
 _KNOWN = 1_000
 """Statements whose names are kept; the service has some hundreds."""
-_UNTOLD = frozenset({"BEGIN", "SELECT set_config"})
-"""Every transaction begins with these two; nothing is read or changed by them."""
+_OPENING = "begin"
+"""Every transaction begins with it, and with whose it is: nothing is read or changed, and every person's is another."""
 
 
 class Summary(NamedTuple):
@@ -58,7 +58,7 @@ def trace_statements(tracer: Tracer) -> Undo:
     queue, which asks all day whether there is work, is left alone."""
 
     async def tells(init: Callable[[Any], Awaitable[None]], driver: Any) -> None:
-        driver.add_query_logger(partial(_told, tracer))
+        driver.add_query_logger(partial(_add_span, tracer))
         await init(driver)
 
     def create_pool(wrapped: Callable[..., Any], _: object, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -68,19 +68,17 @@ def trace_statements(tracer: Tracer) -> Undo:
     return wrapped_as(asyncpg, "create_pool", create_pool)
 
 
-def _told(tracer: Tracer, record: asyncpg.connection.LoggedQuery) -> None:
+def _add_span(tracer: Tracer, record: asyncpg.connection.LoggedQuery) -> None:
     """Make the span of a statement that has just ended; called by the event loop in the context it was sent in."""
-    if not trace.get_current_span().is_recording():
+    if not trace.get_current_span().is_recording() or record.query.startswith(_OPENING):
         return
-    told = summary_of(record.query)
-    if told.name in _UNTOLD:
-        return
+    does = summary_of(record.query)
     ended = time.time_ns()
-    attributes = {"db.system.name": "postgresql", "db.operation.name": told.operation, "db.query.summary": told.name}
-    if told.table:
-        attributes["db.collection.name"] = told.table
+    attributes = {"db.system.name": "postgresql", "db.operation.name": does.operation, "db.query.summary": does.name}
+    if does.table:
+        attributes["db.collection.name"] = does.table
     started = ended - round(record.elapsed * 1e9)
-    span = tracer.start_span(told.name, kind=SpanKind.CLIENT, attributes=attributes, start_time=started)
+    span = tracer.start_span(does.name, kind=SpanKind.CLIENT, attributes=attributes, start_time=started)
     if record.exception is not None:
         span.set_attribute("error.type", type(record.exception).__qualname__)
         span.set_status(Status(StatusCode.ERROR))
