@@ -97,6 +97,8 @@ class MailboxSource:
         self._turn = asyncio.Lock()
         self._parts = Isolated("extras.connectors.mail_parts:attached_to", _PARTS, processes=1)
         self._mails: dict[str, _Mail] = {}
+        self._opened_mail: tuple[str, Sequence[tuple[str, bytes]]] = "", ()
+        """The tag of the mail that was taken apart last, and what is attached to it: its files are fetched in turn."""
         self._validity = ""
 
     async def changes(self) -> str:
@@ -110,7 +112,7 @@ class MailboxSource:
         seen: dict[str, Sequence[Sequence[Any]]] = {}
         for mail in _named(rows):
             self._mails[mail.name] = mail
-            tag = f"{self._validity}.{mail.uid}"
+            tag = self._tag(mail)
             yield Item(mail.name, tag, mail.size)
             attached = known.get(str(mail.uid))
             if attached is None:
@@ -154,10 +156,15 @@ class MailboxSource:
             raise ItemRefused("it was not listed")
         return mail, attached
 
+    def _tag(self, mail: _Mail) -> str:
+        return f"{self._validity}.{mail.uid}"
+
     async def _attached(self, mail: _Mail) -> Sequence[tuple[str, bytes]]:
         """(name, content) of what is attached. A mail that cannot be taken apart has nothing attached."""
         if mail.is_one_text or mail.size > _MOST_MAIL_BYTES:
             return []
+        if self._tag(mail) == self._opened_mail[0]:
+            return self._opened_mail[1]
         try:
             answer = await self._parts(await self._content(mail, _MOST_MAIL_BYTES))
             head, _, contents = answer.partition(b"\n")
@@ -167,6 +174,7 @@ class MailboxSource:
                 at += int(size)
         except (ItemRefused, IsolationFailed, ValueError):
             return []
+        self._opened_mail = self._tag(mail), found
         return found
 
     async def _content(self, mail: _Mail, most_bytes: int) -> bytes:

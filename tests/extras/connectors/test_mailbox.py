@@ -46,6 +46,7 @@ class TestMailbox:
         place.append("a", "See the rules.", {"rules.md": b"# Rules", "../x/.hidden": b"y"}, subject="Rules")
         place.append("b", "Nothing more.", {})
         found = await read(place, tmp_path)
+        assert place.fetches == 3  # "a" for the listing and all its files, "a" and "b" as they came
         assert list(found) == [
             "a@example.com.eml",
             "a@example.com/1-rules.md",
