@@ -10,15 +10,15 @@ from PIL import Image, ImageOps
 from app.ingestion.parsing.draft import Draft
 from app.ingestion.parsing.outcome import ParseFailed, ParseFailure, WarningCode
 from app.ingestion.parsing.pdf import ReadPage, write_pages
-from extras.readers.tesseract import Raster
+from extras.readers.tesseract import DPI, MOST_PIXELS, Raster
 
 _FORMATS = ("PNG", "JPEG", "TIFF")
 # Pillow loads its formats when the first file comes; in the reading process nothing can be opened then.
 Image.init()
-_MOST_DECODED, _MOST_PIXELS = 64_000_000, 12_000_000
-"""Pixels of a picture as it comes (A4 at 800 dpi), and as its letters are recognised."""
+_MOST_DECODED = 64_000_000
+"""Pixels of a picture as it comes: A4 at 800 dpi."""
 _MOST_SIDE = 32_000
-_TRUSTED_DPI, _FINE_DPI, _WANTED_DPI, _SCREEN_DPI = (100, 1_200), 250, 300, 100
+_TRUSTED_DPI, _FINE_DPI, _SCREEN_DPI = (100, 1_200), 250, 100
 _LONG_SIDE, _PAGE_INCHES = 2_200, 11.7
 """In pixels: what does not say how fine it is and is shorter is taken for a screen, else for a page of A4."""
 _CPU_SHARE = 0.7
@@ -26,11 +26,11 @@ _CPU_SHARE = 0.7
 
 def read_picture(content: bytes, draft: Draft) -> None:
     """Fill the draft from a picture, of a TIFF with each of its pages. Raises `ParseFailed`, and what Pillow raises."""
-    if draft.see is None:
+    if draft.recognise is None:
         raise ParseFailed(ParseFailure.NO_RECOGNITION)
     try:
         with warnings.catch_warnings(action="ignore"), Image.open(io.BytesIO(content), formats=_FORMATS) as image:
-            pages = [ReadPage(draft.see(raster), []) for raster in _rasters(image, draft)]
+            pages = [ReadPage(draft.recognise(raster), []) for raster in _rasters(image, draft)]
     except Image.DecompressionBombError as error:
         raise ParseFailed(ParseFailure.MEMORY_LIMIT, "too many pixels") from error
     write_pages(pages, {}, draft)
@@ -62,8 +62,8 @@ def _raster(image: Image.Image) -> Raster:
     if image.width * image.height > _MOST_DECODED or max(image.size) > _MOST_SIDE:
         raise ParseFailed(ParseFailure.MEMORY_LIMIT, "too many pixels")
     dpi = _dpi(image)
-    wanted = _WANTED_DPI / dpi if dpi < _FINE_DPI else 1.0
-    scale = min(wanted, (_MOST_PIXELS / (image.width * image.height)) ** 0.5)
+    wanted = DPI / dpi if dpi < _FINE_DPI else 1.0
+    scale = min(wanted, (MOST_PIXELS / (image.width * image.height)) ** 0.5)
     grey = _grey(image)
     if scale != 1.0:
         size = (max(1, round(grey.width * scale)), max(1, round(grey.height * scale)))

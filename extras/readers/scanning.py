@@ -13,11 +13,8 @@ from app.ingestion.parsing.outcome import ParseFailed, ParseFailure, WarningCode
 from app.ingestion.parsing.pdf_marks import Box
 from app.ingestion.parsing.pdf_page import Line
 from app.ingestion.parsing.reading import read_request
-from extras.readers.tesseract import Raster, SeenLine, Tesseract
+from extras.readers.tesseract import DPI, MOST_PIXELS, Raster, SeenLine, Tesseract
 
-_DPI = 300
-_MOST_PIXELS = 12_000_000
-"""Of a page as it is recognised: A4 at 350 dpi. A larger one is made smaller."""
 _SURE_PAGE, _SURE_WORD = 80.0, 60.0
 """A page whose words are less sure on average is left out; a word becomes a sign for what could not be read."""
 _UNREAD = "\ufffd"
@@ -35,9 +32,9 @@ def read_scan(request: bytes) -> bytes:
     return read_request(request)
 
 
-def see(draft: Draft, page: Any) -> list[Line]:
-    """The lines of a page of a PDF as it is shown, or of a `Raster`, in points; none when it is too unclear. Raises
-    `ParseFailed` where nothing can recognise letters."""
+def recognise(draft: Draft, page: Any) -> list[Line]:
+    """Read the lines, in points, of a page of a PDF as it is shown, or of a `Raster`; none when it is too unclear.
+    Raises `ParseFailed` where nothing can recognise letters."""
     if _ENGINE is None:
         raise ParseFailed(ParseFailure.NO_RECOGNITION)
     raster = page if isinstance(page, Raster) else _rendered(page)
@@ -48,21 +45,21 @@ def see(draft: Draft, page: Any) -> list[Line]:
         draft.warn(WarningCode.PAGES_UNCLEAR)
         return []
     draft.warn(WarningCode.PAGES_RECOGNISED if words else WarningCode.PAGES_WITHOUT_TEXT)
-    return _set(seen, raster)
+    return _lines_in_points(seen, raster)
 
 
 def _rendered(page: Any) -> Raster:
     width, height = page.get_size()
-    scale = min(_DPI / _POINTS, (_MOST_PIXELS / max(width * height, 1)) ** 0.5)
+    scale = min(DPI / _POINTS, (MOST_PIXELS / max(width * height, 1)) ** 0.5)
     bitmap = page.render(scale=scale, grayscale=True, may_draw_forms=False)
     raster = Raster(bytes(bitmap.buffer), bitmap.width, bitmap.height, bitmap.stride, round(scale * _POINTS))
     bitmap.close()
     return raster
 
 
-def _set(seen: Sequence[SeenLine], raster: Raster) -> list[Line]:
-    """Lines as those of a page with letters. Sizes of letters are measured roughly: what is about as large as the
-    running text is of its size."""
+def _lines_in_points(seen: Sequence[SeenLine], raster: Raster) -> list[Line]:
+    """Measure lines as those of a page with letters are. Sizes of letters are known roughly: what is about as large as
+    the running text is of its size."""
     points = _POINTS / raster.dpi
     sizes = [line.size for line in seen for word in line.words for _ in word.text]
     body = median(sizes) if sizes else 0.0
@@ -70,18 +67,18 @@ def _set(seen: Sequence[SeenLine], raster: Raster) -> list[Line]:
     for at, line in enumerate(seen):
         box = Box(line.left, raster.height - line.bottom, line.right, raster.height - line.top)
         size = body if line.size < body * _SAME_SIZE else line.size
-        lines.append(Line(_told(line), Box(*(side * points for side in box)), size * points, False, at, at))
+        lines.append(Line(_text_of(line), Box(*(side * points for side in box)), size * points, False, at, at))
     return lines
 
 
-def _told(line: SeenLine) -> str:
-    """Its words; those next to one another that are not sure as one sign."""
-    told: list[str] = []
+def _text_of(line: SeenLine) -> str:
+    """Join the words; those next to one another that are not sure are one sign."""
+    words: list[str] = []
     for word in line.words:
         text = word.text if word.confidence >= _SURE_WORD else _UNREAD
-        if text != _UNREAD or told[-1:] != [_UNREAD]:
-            told.append(text)
-    return " ".join(told)
+        if text != _UNREAD or words[-1:] != [_UNREAD]:
+            words.append(text)
+    return " ".join(words)
 
 
-Draft.see = see
+Draft.recognise = recognise

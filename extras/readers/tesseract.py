@@ -32,6 +32,10 @@ _NUMBERS = re.compile(r"(bbox|x_size|x_wconf) ([-\d. ]+)")
 _LINES = "ocr_line ocr_header ocr_caption ocr_textfloat"
 
 
+DPI, MOST_PIXELS = 300, 12_000_000
+"""How fine pages are recognised, and of how many pixels one is at most: A4 at 350 dpi."""
+
+
 class Raster(NamedTuple):
     """A grey picture: one byte a pixel, `stride` bytes a row."""
 

@@ -34,7 +34,7 @@ _FILLED_IN = re.compile(
 class Draft:
     """Collects what a reader finds. Raises `ParseFailed` (TOO_MUCH_TEXT) when the limit is passed."""
 
-    see: ClassVar[Callable[["Draft", Any], list[Any]] | None] = None
+    recognise: ClassVar[Callable[["Draft", Any], list[Any]] | None] = None
     """Gives the lines of a picture, or a page of a PDF that is one; set in the process that recognises letters."""
 
     def __init__(self, limits: ParseLimits):

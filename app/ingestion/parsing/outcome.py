@@ -2,9 +2,10 @@
 
 import json
 import tomllib
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from pathlib import Path
+from typing import Self
 
 from app.domain.attachments import AttachedTable
 from app.domain.documents import ParseNote
@@ -135,13 +136,15 @@ class ParseLimits:
     table_cells: int = 0
     """Cells kept beside the text, all tables together; 0 = none are."""
 
+    def for_scans(self) -> Self:
+        """The same limits with time and memory for recognising letters in pictures: a page costs seconds."""
+        return replace(self, cpu_seconds=600, wall_seconds=900.0, memory_bytes=768 * MEBIBYTE)
+
     def as_request(self, kind: FileKind | DescribedKind) -> bytes:
         """What stands in front of the bytes of a file on its way to the process that reads it: one line."""
         return json.dumps([kind, asdict(self)]).encode() + b"\n"
 
 
-SCAN_LIMITS = ParseLimits(cpu_seconds=600, wall_seconds=900.0, memory_bytes=768 * MEBIBYTE)
-"""Of files whose letters are recognised in pictures of them: a page costs seconds."""
 _ADVICE: dict[str, dict[str, str]] = tomllib.loads(Path(__file__).with_name("advice.toml").read_text("utf-8"))
 
 

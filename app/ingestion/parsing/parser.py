@@ -9,7 +9,6 @@ from pydantic import ValidationError
 from app.confinement.processes import Isolated, IsolationEnd, IsolationFailed, ProcessLimits
 from app.ingestion.parsing.outcome import (
     PARTIAL,
-    SCAN_LIMITS,
     DescribedFile,
     DescribedKind,
     FileKind,
@@ -64,7 +63,7 @@ class Parser:
             reader, allowed, processes=processes, hidden_modules=_HIDDEN_MODULES, environment=_ENVIRONMENT
         )
         scans = entries_of(SCANS) if reader == _READER else []
-        self._scans = Parser(SCAN_LIMITS, 1, scans[0].value) if scans else self
+        self._scans = Parser(self.limits.for_scans(), 1, scans[0].value) if scans else self
         """Reads what is in pictures, where that is installed."""
 
     async def parse(self, content: bytes, file_name: str) -> ParsedFile:

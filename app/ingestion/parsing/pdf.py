@@ -80,8 +80,8 @@ class _Reader:
         if self._chars > self._draft.limits.output_chars:
             raise ParseFailed(ParseFailure.TOO_MUCH_TEXT)
         is_picture = not any(map(str.isalnum, shown)) and marks.picture_share > 0.05
-        if self._draft.see and (is_picture or (shown.strip() and is_garbled(shown))):
-            return ReadPage(self._draft.see(page), [])
+        if self._draft.recognise and (is_picture or (shown.strip() and is_garbled(shown))):
+            return ReadPage(self._draft.recognise(page), [])
         if is_picture:
             self._draft.warn(WarningCode.PAGES_WITHOUT_TEXT)
         elif shown.strip() and is_garbled(shown):
