@@ -61,8 +61,8 @@ class Journal:
                     if entry.is_terminal:
                         return
                 patience = _AWAY_POLL_SECONDS if self.outage.is_away else POLL_SECONDS
-                told = await _told_behind(hints, after, patience)
-                entries = [told] if told else await self._visible(principal, task_id, after)
+                heard = await _next_entry(hints, after, patience)
+                entries = [heard] if heard else await self._visible(principal, task_id, after)
 
     async def resting(self, principal: Principal, task_id: UUID) -> Event:
         """The terminal event, or the one with which the run waits for a person, waited for. Raises `AppError` (404) as
@@ -135,9 +135,9 @@ def not_found() -> AppError:
     return AppError(ErrorCode.NOT_FOUND, "There is no such task.", status=404)
 
 
-async def _told_behind(hints: Subscription, after: int, patience_seconds: float) -> JournalEntry | None:
-    """Wait for the entry behind `after`: as the process that committed it told it here, in the words of the table; None
-    where the table must be looked at, because only a number came or none did in time."""
+async def _next_entry(hints: Subscription, after: int, patience_seconds: float) -> JournalEntry | None:
+    """Wait for the entry behind `after`, as it was committed in this process; None where the table must be looked at,
+    because only a number came or none did in time."""
     clock = asyncio.get_running_loop()
     until = clock.time() + patience_seconds
     while (left := until - clock.time()) > 0:

@@ -216,8 +216,10 @@ def _clauses(sentence: str, language: Language) -> list[str]:
 
 def _is_asked(before: str, joint: str, question: str) -> bool:
     """Whether something asks by itself, or is a short topic that the question behind its comma names again."""
-    if _asks(before) or reckoning_asked(before):
-        return bool(reckoning_asked(before)) or Part.of(before).weight >= _ASKED
+    if reckoning_asked(before):
+        return True
+    if _asks(before):
+        return Part.of(before).weight >= _ASKED
     is_short = "," in joint and len(before.split()) <= _SHORT_TOPIC_WORDS
     return is_short and bool(bag_of(before).pairs & bag_of(question).pairs)
 
