@@ -82,7 +82,7 @@ class TestScriptedServer:
         scripted.respond = lambda asked: Reply("abc", piece_chars=1, first_token_seconds=0.1, between_seconds=0.1)
         began = time.monotonic()
         assert is_whole(await stream(client), "abc")
-        assert time.monotonic() - began >= 0.3
+        assert time.monotonic() - began >= 0.27  # three timers, each of which may fire a millisecond early
 
     async def test_fails_the_calls_it_is_told_to(self, client: AsyncOpenAI, scripted: ModelServer) -> None:
         scripted.fail(Fault.SERVER_ERROR, after=1, times=2, when=lambda asked: asked.stream)
