@@ -150,6 +150,12 @@ class Settings(BaseSettings):
     """Whether people whom nobody added come in with what their tokens say; else they are refused."""
     oidc_file: Path | None = None
     """A YAML file of the identity providers people may sign in at from the pages."""
+    auth_local_accounts: bool | None = None
+    """Whether people sign in with passwords kept here; unset = those of your own companies do, where neither
+    ``oidc_file`` nor ``auth_jwks_url`` names a provider; true = those of the demo's, too."""
+    auth_address: str = ""
+    """Where people find the pages, ``https://ask.company.com``: cookies of accounts are then for https and that name
+    alone; empty = under any name, and over http. An ``oidc_file`` says it itself."""
     auth_dev_login: bool = True
     """Sign-in links for the demo users; only with the embedded database, and only until there is another company."""
 
@@ -263,6 +269,12 @@ class Settings(BaseSettings):
     def is_embedded(self) -> bool:
         """Whether the service brings its own PostgreSQL."""
         return not self.database_url.get_secret_value()
+
+    @property
+    def has_accounts(self) -> bool:
+        """Whether people sign in with passwords kept here."""
+        is_alone = self.oidc_file is None and not self.auth_jwks_url
+        return is_alone if self.auth_local_accounts is None else self.auth_local_accounts
 
     @property
     def has_model(self) -> bool:

@@ -237,7 +237,7 @@ class DevLogin:
     """By ``tenant/user``."""
     key: str
     """What the sign-in links carry."""
-    is_over: Callable[[], Awaitable[bool]]
+    is_over: Callable[[], Awaitable[object]]
     """Whether there is somebody to protect by now: a company beside the demo's."""
     secret: SharedSecret
     issuer: str

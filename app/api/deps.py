@@ -17,6 +17,7 @@ from app.embedding import Embedder
 from app.errors import AppError, ErrorCode
 from app.flow.deep.graph import DeepFlow
 from app.flow.graph import DepartmentFlow
+from app.identity.accounts import Accounts
 from app.identity.sign_ins import SignIns
 from app.ingestion.attached import Attachments
 from app.ingestion.catalogue import Catalogue
@@ -57,6 +58,8 @@ class AppServices:
     database: Database
     """For routes of plug-ins: every statement is under the rights of a principal."""
     authenticator: Authenticator
+    accounts: Accounts | None
+    """None = nobody has a password here."""
     dev_login: DevLogin | None
     """None = nobody may sign in without a token of their own."""
     registry: TaskRegistry

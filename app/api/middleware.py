@@ -23,7 +23,7 @@ from app.errors import AppError, ErrorCode
 from app.telemetry import log_context
 
 API_ROOT = "/api"
-OPEN_PATHS = re.compile(r"/api/v1/auth/(dev|providers|[a-z0-9-]{1,32}/(start|callback))")
+OPEN_PATHS = re.compile(r"/api/v1/auth/(dev|providers|local|link|[a-z0-9-]{1,32}/(start|callback))")
 """Paths below the closed roots that need no token."""
 SECURITY_HEADERS = {
     "Content-Security-Policy": (

@@ -6,9 +6,9 @@ from typing import Annotated
 from fastapi import APIRouter, Path, Query, Request, Response
 from starlette.responses import RedirectResponse
 
-from app.api.deps import Caller, Services
+from app.api.deps import AppServices, Caller, Services
 from app.api.schemas import Problem, View
-from app.domain.principal import Visit
+from app.domain.principal import Principal, Visit
 from app.errors import AppError, ErrorCode
 from app.identity.openid import START_SECONDS
 from app.identity.sign_ins import SESSION_SECONDS, NotSignedIn, Reason, SignIns
@@ -87,10 +87,8 @@ async def come_back(
     except NotSignedIn as none:
         answer = _refusal(none.reason)
     else:
-        await own.replace(_visit(request))
-        services.authenticator.known.pop((person.tenant_id, person.user_id), None)
         answer = RedirectResponse(back if _OWN_PATH.fullmatch(back) else "/", 303)
-        _set(own, answer, own.session_cookie, cookie, SESSION_SECONDS)
+        await keep_cookie(answer, own, request, services, person, cookie)
     answer.delete_cookie(own.start_cookie, secure=own.is_secure, httponly=True, samesite="lax")
     return answer
 
@@ -99,7 +97,7 @@ async def come_back(
 async def signed_in(request: Request, services: Services, caller: Caller) -> SignedInAs:
     """Who is signed in in this browser, and what its page has to send along with changes."""
     is_by_cookie = services.sign_ins is not None and "authorization" not in request.headers
-    csrf = services.sign_ins.csrf(_visit(request)) if services.sign_ins is not None and is_by_cookie else ""
+    csrf = services.sign_ins.csrf(visit_of(request)) if services.sign_ins is not None and is_by_cookie else ""
     return SignedInAs(user=caller.name, csrf=csrf, roles=tuple(sorted(caller.roles)))
 
 
@@ -107,13 +105,23 @@ async def signed_in(request: Request, services: Services, caller: Caller) -> Sig
 async def log_out(request: Request, response: Response, services: Services, caller: Caller) -> SignedOut:
     """End the sign-in of this browser at once, and tell where the provider ends its own."""
     own = _sign_ins(services)
-    location = await own.end(_visit(request))
+    location = await own.end(visit_of(request))
     response.delete_cookie(own.session_cookie, secure=own.is_secure, httponly=True, samesite="lax")
     return SignedOut(location=location or "/")
 
 
-def _visit(request: Request) -> Visit:
+def visit_of(request: Request) -> Visit:
+    """What a request says about where it comes from."""
     return Visit(request.method, request.headers)
+
+
+async def keep_cookie(
+    answer: Response, own: SignIns, request: Request, services: AppServices, person: Principal, cookie: str
+) -> None:
+    """Give the browser the cookie of a new sign-in, end the one it had, and ask anew what the person may do."""
+    await own.replace(visit_of(request))
+    services.authenticator.known.pop((person.tenant_id, person.user_id), None)
+    _set(own, answer, own.session_cookie, cookie, SESSION_SECONDS)
 
 
 def _refusal(reason: Reason) -> RedirectResponse:

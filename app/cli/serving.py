@@ -19,7 +19,7 @@ from app import main, telemetry
 from app.agents.spec import ALL_QUEUES
 from app.cli.connecting import opened
 from app.cli.output import FAILED, OK, UNAVAILABLE, StageLines, names, run_async
-from app.client.local import DEMO_KEY_FILE, demo_key
+from app.client.local import DEMO_KEY_FILE, FIRST_FILE, FIRST_SECONDS, demo_key, kept_key
 from app.ingestion.seed import read_demo
 from app.settings import Settings
 from app.tasks.queue import IN_PROCESS
@@ -64,7 +64,8 @@ def _serve(settings: Settings, host: str, port: int, workers: int) -> int:
         return UNAVAILABLE
     # SIGTERM ends the process through the usual exits, so that the embedded database is let go of properly.
     signal.signal(signal.SIGTERM, _exit)
-    (settings.data_dir / DEMO_KEY_FILE).unlink(missing_ok=True)  # the links of an earlier start end with it
+    for name in (DEMO_KEY_FILE, FIRST_FILE):  # the links of an earlier start end with it
+        (settings.data_dir / name).unlink(missing_ok=True)
     address = f"http://{'127.0.0.1' if host in ('0.0.0.0', '::') else host}:{port}"
     os.environ["CONCLAVE_SERVE_ADDRESS"] = address  # the processes of several workers read their own settings
     settings = settings.model_copy(update={"serve_address": address})
@@ -143,6 +144,9 @@ async def _prepare(settings: Settings, console: Console) -> None:
 def _announce(settings: Settings, console: Console, address: str) -> None:
     """Print the address, and sign-in links where whoever has one may be a demo user."""
     console.print(f"[bold]Conclave[/] {address} · API documentation {address}/docs", highlight=False)
+    if first := kept_key(settings.data_dir / FIRST_FILE, FIRST_SECONDS):
+        link = f"{settings.auth_address.rstrip('/') or address}/#first={first}"
+        console.print(f"  your company   {link} (for an hour)", highlight=False, soft_wrap=True)
     key = demo_key(settings.data_dir)
     for user in read_demo(settings.seed_dir).users if key else ():
         name = f"{user.tenant}/{user.name}"

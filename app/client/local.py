@@ -4,8 +4,10 @@ Apart from `connection`, whose library takes half a second to import: a server o
 """
 
 import json
+import math
 import os
 import socket
+import time
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,6 +21,8 @@ WHO_PATH = "/api/v1/who"
 """On the private socket: which tenant and user that is."""
 DEMO_KEY_FILE = "demo-key"
 """In the data directory, for its owner: what the sign-in links of the server that was started last carry."""
+FIRST_FILE, FIRST_SECONDS = "first-administrator", 3_600
+"""The same for the link of a company's first administrator; and for how long that is taken."""
 DEMO_KEY_HEADER = "Conclave-Demo-Key"
 """Carries it, on requests for and of demo users."""
 
@@ -34,8 +38,13 @@ class LocalServer(NamedTuple):
 
 def demo_key(data_dir: Path) -> str:
     """Read what lets demo users sign in on the server of `data_dir`; empty where it has no demo sign-in."""
+    return kept_key(data_dir / DEMO_KEY_FILE)
+
+
+def kept_key(path: Path, most_seconds: float = math.inf) -> str:
+    """Read what links carry that a server printed; empty where there is none, or it is older than `most_seconds`."""
     try:
-        return (data_dir / DEMO_KEY_FILE).read_text("ascii").strip()
+        return path.read_text("ascii").strip() if time.time() - path.stat().st_mtime < most_seconds else ""
     except OSError:
         return ""
 

@@ -55,7 +55,7 @@ class People:
         Raises `AppError`: 403; 409 when there is such a user, or the name of a program is that of somebody who asked
         questions already; 422 for a department or role nobody knows.
         """
-        _demand_administrator(caller)
+        demand_administrator(caller)
         user_id = user_id_of(caller.tenant_id, values["name"])
         async with self._database.principal_scope(caller) as tx:
             await _check(tx, values, offered, frozenset())
@@ -78,7 +78,7 @@ class People:
         Raises `AppError`: 403; 404 for unknown and foreign ids; 409 where the tenant would lose its last administrator,
         or the caller the own role; 422 for a department or role nobody knows.
         """
-        _demand_administrator(caller)
+        demand_administrator(caller)
         async with self._database.principal_scope(caller) as tx:
             before = await people.lock(tx, user_id)
             if before is None:
@@ -122,7 +122,8 @@ async def _check(tx: Transaction, values: Mapping[str, Any], offered: frozenset[
         raise AppError(ErrorCode.PAYLOAD_INVALID, detail, status=422)
 
 
-def _demand_administrator(caller: Principal) -> None:
+def demand_administrator(caller: Principal) -> None:
+    """Raise `AppError` (403) for all but administrators."""
     if not caller.is_admin:
         detail = "Only administrators of the company change people: ask with a token that carries the role admin."
         raise AppError(ErrorCode.PERMISSION_DENIED, detail, status=403)

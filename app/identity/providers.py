@@ -40,7 +40,9 @@ def _own_roles(roles: tuple[str, ...]) -> tuple[str, ...]:
     return roles
 
 
-def _bare_address(address: str) -> str:
+def bare_address(address: str) -> str:
+    """Where a service is found, without a slash at the end. Raises `ValueError` for more than a host, and for http to
+    another machine."""
     if urlsplit(address := _checked_address(address).rstrip("/")).path:
         raise ValueError("must have no path")
     return address
@@ -126,7 +128,7 @@ class Provider(Record):
 class Providers(Record):
     """What the file says."""
 
-    address: Annotated[str, AfterValidator(_bare_address)]
+    address: Annotated[str, AfterValidator(bare_address)]
     """Where people find this service, ``https://ask.company.com``."""
     providers: dict[_Name, Provider] = Field(min_length=1)
     """By the name in addresses, in the order of the buttons."""

@@ -1,4 +1,5 @@
-"""Sign people in at the provider of their company: the cookie they get for it, and who comes with one.
+"""Sign people in at the provider of their company: the cookie they get for it, and who comes with one. People with an
+account of this service (`app.identity.accounts`) get the same cookie.
 
 The cookie is a value by chance, in the database as its hash alone. It counts as its user only where the page of this
 service asks: requests that change something bring a second value, which other pages cannot read (CSRF).
@@ -10,7 +11,7 @@ import hmac
 import secrets
 from collections.abc import Mapping
 from typing import Literal
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import structlog
 
@@ -20,7 +21,7 @@ from app.identity import RightsToday, speaking_as
 from app.identity.openid import OpenId, ProviderAway, Refused, Start
 from app.identity.providers import Mapped, NotMapped, Provider, Providers
 from app.storage import sign_ins, tenants
-from app.storage.database import Database
+from app.storage.database import Database, Transaction
 from app.storage.documents import note
 from app.storage.sign_ins import SignedIn
 
@@ -48,16 +49,22 @@ class NotSignedIn(Exception):
 class SignIns:
     """The sign-ins of an installation."""
 
-    def __init__(self, database: Database, providers: Providers, secrets_of: Mapping[str, str], *, makes_users: bool):
-        """`secrets_of`: the client's secret by provider. `makes_users`: whether people whom nobody added come in."""
-        self._database, self._makes_users, self.address = database, makes_users, providers.address
-        self.is_secure = providers.address.startswith("https://")
+    def __init__(
+        self, database: Database, providers: Providers | None, secrets_of: Mapping[str, str], *, makes_users: bool,
+        address: str = "",
+    ):  # fmt: skip
+        """`secrets_of`: the client's secret by provider. `makes_users`: whether people whom nobody added come in.
+        `address`: where people find the service, where there are no providers that say it; empty = under any name."""
+        self._database, self._makes_users, self.address = database, makes_users, address
+        if providers is not None:
+            self.address = address = providers.address
+        self.is_secure = address.startswith("https://")
         self.session_cookie, self.start_cookie = ("conclave-session", "conclave-start")
         if self.is_secure:  # then no other host of the domain can have set them
             self.session_cookie, self.start_cookie = f"__Host-{self.session_cookie}", f"__Host-{self.start_cookie}"
         self.known = {
-            name: OpenId(one, secrets_of.get(name, ""), providers.address + CALLBACK.format(name=name))
-            for name, one in providers.providers.items()
+            name: OpenId(one, secrets_of.get(name, ""), address + CALLBACK.format(name=name))
+            for name, one in ({} if providers is None else providers.providers).items()
         }
 
     async def begin(self, name: str, back: str) -> tuple[str, str]:
@@ -94,8 +101,7 @@ class SignIns:
         except NotMapped as refused:
             _log.warning("sign_in_refused", provider=name, reason=str(refused))
             raise NotSignedIn("nothing") from None
-        value = secrets.token_urlsafe(32)
-        return await self._enter(name, openid.provider, mapped, value), value, start.back
+        return *await self._enter(name, openid.provider, mapped), start.back
 
     async def caller(self, visit: Visit, rights_today: RightsToday) -> Principal | None:
         """Find who comes with a cookie, with the rights of now (`speaking_as`); None for a cookie that is no good.
@@ -107,13 +113,17 @@ class SignIns:
         found = await self._found(value)
         if found is None:
             return None
-        self._check_origin(visit, value)
+        self.check_page(visit, value)
         return await speaking_as(found, rights_today)
 
     def csrf(self, visit: Visit) -> str:
         """What the page of this browser has to send as `CSRF_HEADER`; empty without a cookie."""
-        value = self._cookie(visit)
-        return _csrf(value) if value else ""
+        return csrf_of(self._cookie(visit))
+
+    async def id_of(self, visit: Visit) -> UUID | None:
+        """The sign-in of this browser."""
+        found = await self._found(self._cookie(visit))
+        return None if found is None else found.sign_in_id
 
     async def end(self, visit: Visit) -> str:
         """End the sign-in of a request at once, and give where the person is signed out at the provider, too; empty
@@ -122,7 +132,7 @@ class SignIns:
         found = await self._found(value)
         if found is None:
             return ""
-        self._check_origin(visit, value)
+        self.check_page(visit, value)
         await self._remove(found)
         try:
             openid = self.known.get(found.provider)
@@ -140,7 +150,7 @@ class SignIns:
             raise AppError(ErrorCode.NOT_FOUND, "There is no such provider.", status=404)
         return found
 
-    async def _enter(self, name: str, provider: Provider, mapped: Mapped, value: str) -> Principal:
+    async def _enter(self, name: str, provider: Provider, mapped: Mapped) -> tuple[Principal, str]:
         tenant_id = tenant_id_of(provider.tenant)
         user_id = user_id_of(tenant_id, mapped.user)
         most = Principal(
@@ -153,10 +163,7 @@ class SignIns:
             found = await tenants.user(tx, tenant_id, user_id)
             if found is None or found.disabled_at is not None or "service" in found.roles:
                 raise NotSignedIn("unknown")
-            sign_in_id = uuid4()
-            await sign_ins.add(tx, sign_in_id, _hash(value), name, most, SESSION_SECONDS)
-            await note(tx, "signed_in", str(user_id), {"provider": name, "groups": mapped.groups})
-        return most
+            return most, await begun(tx, name, most, {"groups": mapped.groups})
 
     async def _keep_user(self, name: str, most: Principal, user: str) -> None:
         clerk = most.model_copy(update={"roles": frozenset({"admin"}), "scopes": frozenset()})
@@ -171,7 +178,7 @@ class SignIns:
                 await note(tx, "signed_out", str(found.user_id), {"provider": found.provider})
 
     async def _found(self, value: str) -> SignedIn | None:
-        return await sign_ins.use(self._database, _hash(value)) if value else None
+        return await sign_ins.use(self._database, hash_of(value)) if value else None
 
     def _cookie(self, visit: Visit) -> str:
         """The value of the one cookie of a sign-in; empty for none, several, and what none can be."""
@@ -179,24 +186,38 @@ class SignIns:
         values = [value for name, _, value in told if name == self.session_cookie]
         return values[0] if len(values) == 1 and len(values[0]) == _VALUE_CHARS else ""
 
-    def _check_origin(self, visit: Visit, value: str) -> None:
-        """Raise `AppError` (403) unless the page of this service asks, or a person follows a link."""
+    def check_page(self, visit: Visit, value: str = "") -> None:
+        """Raise `AppError` (403) unless the page of this service asks, with what belongs to the cookie `value` where
+        there is one, or a person follows a link."""
         headers = visit.headers
-        is_own = headers.get("origin", self.address) == self.address
+        # Where nobody said how the service is called, it is called as the browser calls it.
+        own = [self.address] if self.address else [f"{one}://{headers.get('host')}" for one in ("http", "https")]
+        is_own = headers.get("origin", own[0]) in own
         site = headers.get("sec-fetch-site", "same-origin")
         is_link = visit.method in _SAFE and headers.get("sec-fetch-mode") == "navigate"
         told = headers.get(CSRF_HEADER.lower(), "").encode()
-        is_page = visit.method in _SAFE or hmac.compare_digest(told, _csrf(value).encode())
+        is_page = visit.method in _SAFE or not value or hmac.compare_digest(told, csrf_of(value).encode())
         if not is_own or not (site in ("same-origin", "none") or is_link) or not is_page:
             detail = (
-                f"A cookie counts only on the pages of this service, with the header {CSRF_HEADER}: reload the page."
+                f"A cookie counts on the pages of this service alone, with the header {CSRF_HEADER}: reload the page."
             )
             raise AppError(ErrorCode.PERMISSION_DENIED, detail, status=403)
 
 
-def _hash(value: str) -> bytes:
+async def begun(tx: Transaction, provider: str, most: Principal, told: Mapping[str, object]) -> str:
+    """Write down a sign-in of the caller that gives at most the rights of `most`, with what the audit is `told` of it;
+    gives the cookie, by chance."""
+    value = secrets.token_urlsafe(32)
+    await sign_ins.add(tx, uuid4(), hash_of(value), provider, most, SESSION_SECONDS)
+    await note(tx, "signed_in", str(most.user_id), {"provider": provider, **told})
+    return value
+
+
+def hash_of(value: str) -> bytes:
+    """What is kept of a value by chance."""
     return hashlib.sha256(value.encode()).digest()
 
 
-def _csrf(value: str) -> str:
-    return base64.urlsafe_b64encode(hmac.digest(value.encode(), b"csrf", hashlib.sha256)).decode().rstrip("=")
+def csrf_of(value: str) -> str:
+    """The second value of a cookie; empty for none."""
+    return value and base64.urlsafe_b64encode(hmac.digest(value.encode(), b"csrf", hashlib.sha256)).decode().rstrip("=")

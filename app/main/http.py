@@ -107,9 +107,8 @@ def create_app(
                 await stack.enter_async_context(_reachable_here(app, opened))
             yield
 
-    authenticate = Refusals(lambda: app.state.services.database).noting(
-        lambda: app.state.services.authenticator.authenticate
-    )
+    refusals = Refusals(lambda: app.state.services.database)
+    authenticate = refusals.noting(lambda: app.state.services.authenticator.authenticate)
 
     def observe(*seen: Any) -> None:
         if (opened := getattr(app.state, "services", None)) is not None:
@@ -127,6 +126,7 @@ def create_app(
             _body_limits(settings, faces),
         ],
     )  # fmt: skip
+    app.state.refusals = refusals
     if services is not None:
         app.state.services = services.rooms
     install_error_handlers(app)

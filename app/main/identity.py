@@ -22,19 +22,22 @@ def key_source(settings: Settings) -> KeySource:
 
 
 def shared_secret(settings: Settings) -> SharedSecret:
-    """The HS256 secret: the configured one, or one made once beside the embedded database, readable by its owner only.
-
-    Raises `AppError` when there is none for an external database, or it is too short.
-    """
-    secret = settings.auth_jwt_secret.get_secret_value()
-    if not secret and settings.is_embedded:
-        secret = _kept_secret(settings.data_dir / "jwt-secret")
-    if not secret:
-        raise _unsafe("Set CONCLAVE_AUTH_JWT_SECRET or CONCLAVE_AUTH_JWKS_URL when CONCLAVE_DATABASE_URL is set")
+    """The HS256 secret. Raises `AppError` as `secret_text`, and when it is too short."""
     try:
-        return SharedSecret(secret)
+        return SharedSecret(secret_text(settings))
     except ValueError as error:
         raise _unsafe(f"CONCLAVE_AUTH_JWT_SECRET cannot be used: {error}") from error
+
+
+def secret_text(settings: Settings) -> str:
+    """The installation's secret: the configured one, or one made once beside the embedded database, readable by its
+    owner only. Raises `AppError` when there is none for an external database."""
+    secret = settings.auth_jwt_secret.get_secret_value()
+    if not secret and settings.is_embedded:
+        secret = kept_secret(settings.data_dir / "jwt-secret")
+    if not secret:
+        raise _unsafe("Set CONCLAVE_AUTH_JWT_SECRET or CONCLAVE_AUTH_JWKS_URL when CONCLAVE_DATABASE_URL is set")
+    return secret
 
 
 def sign_token(settings: Settings, claims: Claims, ttl_seconds: int) -> str:
@@ -50,7 +53,8 @@ def sign_token(settings: Settings, claims: Claims, ttl_seconds: int) -> str:
     )
 
 
-def _kept_secret(path: Path) -> str:
+def kept_secret(path: Path) -> str:
+    """The text of a file that its owner alone may read; made by chance where there is none."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = path.with_name(f"{path.name}.{os.getpid()}")
     with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
@@ -65,14 +69,14 @@ def _kept_secret(path: Path) -> str:
     return path.read_text().strip()
 
 
-async def dev_login(settings: Settings, keys: KeySource, is_over: Callable[[], Awaitable[bool]]) -> DevLogin | None:
+async def dev_login(settings: Settings, keys: KeySource, is_over: Callable[[], Awaitable[object]]) -> DevLogin | None:
     """Sign-in as a demo user, where it is on, not over, and this service signs its own tokens. Its key is in the data
     directory: of several processes the first one makes it."""
     if not settings.dev_login or not isinstance(keys, SharedSecret) or await is_over():
         return None
     users = {f"{user.tenant}/{user.name}": demo_claims(user) for user in read_demo(settings.seed_dir).users}
     return DevLogin(
-        users=users, key=_kept_secret(settings.data_dir / DEMO_KEY_FILE), is_over=is_over, secret=keys,
+        users=users, key=kept_secret(settings.data_dir / DEMO_KEY_FILE), is_over=is_over, secret=keys,
         issuer=settings.auth_issuer, audience=settings.auth_audience,
         ttl_seconds=min(_DEV_TOKEN_SECONDS, settings.auth_token_max_seconds),
     )  # fmt: skip

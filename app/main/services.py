@@ -45,7 +45,7 @@ from app.main.adapters import (
     spending_limits,
 )
 from app.main.identity import dev_login, key_source, trusted_hosts
-from app.main.oidc import open_sign_ins
+from app.main.oidc import open_accounts, open_sign_ins
 from app.main.seeding import SeedReport, Seen, keep_up, plant_once, plant_seed
 from app.main.storage import Readiness, Storage
 from app.main.working import Balancing, worker_of
@@ -179,8 +179,7 @@ class Services:
     async def seed(self, on_progress: Seen | None = None) -> SeedReport:
         """Bring the demo companies in."""
         operator = await self.storage.open_operator()
-        source = self.settings.seed_dir
-        return await plant_seed(source, operator, self.database, self.ingestion, now(), on_progress)
+        return await plant_seed(self.settings.seed_dir, operator, self.database, self.ingestion, now(), on_progress)
 
     async def _warm_up(self) -> None:
         """Have the vectors ready that every question is compared with; made once, then read from the data folder."""
@@ -235,7 +234,8 @@ class Services:
         self.rooms = AppServices(
             database=self.database,
             authenticator=replace(self.storage.authenticator(keys), sign_ins=open_sign_ins(settings, self.database)),
-            dev_login=await dev_login(settings, keys, self.storage.has_own_company),
+            accounts=await open_accounts(settings, self.storage),
+            dev_login=await dev_login(settings, keys, self.storage.own_companies),
             registry=registry,
             approvals=Approvals(self.database, journal, JobQueue(), decided),
             journal=journal,

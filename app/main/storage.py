@@ -3,8 +3,8 @@
 import asyncio
 import shutil
 import time
-from collections.abc import Callable, Mapping
-from contextlib import AsyncExitStack, suppress
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 
 import structlog
@@ -16,7 +16,7 @@ from app.identity.keys import ApiKeys
 from app.ingestion.seed import read_demo
 from app.settings import Settings
 from app.storage import migrate, tenants
-from app.storage.database import Database
+from app.storage.database import Database, OperatorTransaction
 from app.storage.embedded import EmbeddedServer, start_embedded
 from app.storage.tenants import User
 
@@ -164,15 +164,28 @@ class Storage:
                 for tenant in await tenants.tenants(tx)
             ]
 
-    async def has_own_company(self) -> bool:
-        """Whether there is a tenant beside those of the seed folder. Raises `AppError` (503) when the database is
-        away."""
-        folder = self.settings.seed_dir
-        of_demo = {*read_demo(folder).companies, *(path.name for path in folder.glob("*/"))}
-        async with AsyncExitStack() as stack:
-            operator = await replace(self, stack=stack).open_operator()
-            async with operator.operator_scope() as tx:
-                return any(tenant.name not in of_demo for tenant in await tenants.tenants(tx))
+    @asynccontextmanager
+    async def as_operator(self) -> AsyncIterator[OperatorTransaction]:
+        """A transaction of the operator's role, on connections that are closed behind it. Raises `AppError` when its
+        address is not known (403), or the database is away (503)."""
+        async with AsyncExitStack() as stack, (await replace(self, stack=stack).open_operator()).operator_scope() as tx:
+            yield tx
+
+    def demo_companies(self) -> frozenset[str]:
+        """The names of the seed folder's tenants. Reads it."""
+        of_demo = read_demo(folder := self.settings.seed_dir).companies
+        return frozenset({*of_demo, *(path.name for path in folder.glob("*/"))})
+
+    async def own_companies(self) -> list[str]:
+        """The tenants beside those of the seed folder. Raises `AppError` as `as_operator`."""
+        of_demo = self.demo_companies()
+        async with self.as_operator() as tx:
+            return [tenant.name for tenant in await tenants.tenants(tx) if tenant.name not in of_demo]
+
+    async def home(self) -> str:
+        """The tenant of who names none at the sign-in: the default one, or the only own one; else empty."""
+        own = [] if self.settings.default_tenant else await self.own_companies()
+        return self.settings.default_tenant or (own[0] if len(own) == 1 else "")
 
     async def _demo_asker(self) -> str:
         """``tenant/user`` of the demo companies, where anybody may be one of their people; else empty."""

@@ -1,5 +1,5 @@
-"""Rows of ``sign_ins``: who came in through a provider, until when. The app's role writes hashes of cookies and never
-reads one; `use` finds a row by the hash of the whole cookie, whosever it is."""
+"""Rows of ``sign_ins``: who came in through a provider or an account, until when. The app's role writes hashes of
+cookies and never reads one; `use` finds a row by the hash of the whole cookie, whosever it is."""
 
 from datetime import datetime
 from uuid import UUID
@@ -7,6 +7,9 @@ from uuid import UUID
 from app.domain.principal import Principal, Scope
 from app.domain.record import Record
 from app.storage.database import Database, Transaction
+
+LOCAL = "local account"
+"""No provider's name has a space in it."""
 
 
 class SignedIn(Record):
@@ -16,14 +19,16 @@ class SignedIn(Record):
     sign_in_id: UUID
     user_id: UUID
     provider: str
-    """Name in the file of providers."""
+    """Name in the file of providers, or `LOCAL`."""
     scopes: frozenset[Scope]
     departments: frozenset[str]
     roles: frozenset[str]
     expires_at: datetime
 
     def principal(self, today: Principal) -> Principal:
-        """The user with those of today's rights that the provider gave, too."""
+        """The user with those of today's rights that the provider gave, too; an account gives all of them."""
+        if self.provider == LOCAL:
+            return today
         given = {"scopes": self.scopes, "departments": self.departments, "roles": self.roles}
         return today.model_copy(update=given).limited_to(today)
 
@@ -68,6 +73,13 @@ async def end(tx: Transaction, sign_in_id: UUID) -> bool:
         sign_in_id,
     )
     return found is not None
+
+
+async def end_all(tx: Transaction, but: UUID | None = None) -> None:
+    """Remove every sign-in of the caller, or all but one."""
+    await tx.driver.execute(
+        "delete from sign_ins where tenant_id = $1 and user_id = $2 and sign_in_id is distinct from $3", *tx.whose, but
+    )
 
 
 async def keep_user(tx: Transaction, provider: str, one: Principal, name: str) -> None:

@@ -71,8 +71,11 @@ class Refusals:
         """Write a row, unless one of this company and address class was written within the minute, or too many were.
         What names no company of this service leaves none; nor does what cannot be written now."""
         token = (authorization or "").partition(" ")[2]
-        if refused.status not in (401, 403) or len(token) > 8_192 or (named := named_in(token)) is None:
-            return
+        if refused.status in (401, 403) and len(token) <= 8_192 and (named := named_in(token)) is not None:
+            await self.note_named(named, address, refused)
+
+    async def note_named(self, named: tuple[UUID, UUID], address: str, refused: AppError) -> None:
+        """Write a row as `note` does, about this company and person."""
         key, now = (named[0], address_class(address)), self._clock()
         self._noted = {one: since for one, since in self._noted.items() if now - since < _PAUSE_SECONDS}
         if key in self._noted or len(self._noted) >= _MOST_A_MINUTE:

@@ -138,6 +138,14 @@ BODIES: list[tuple[str, str, Any]] = [
         "weights": {"domain": 1, "scope": 1, "recency": 1, "relevance": 1}, "threshold": 0.5,
     }),
     ("POST", "/api/v1/auth/dev", {"user": "acme/lan"}),
+    ("POST", "/api/v1/auth/local", {"user": "acme/lan", "password": "x", "code": "123456"}),
+    ("POST", "/api/v1/auth/link", {"link": "x" * 43}),
+    ("PUT", "/api/v1/auth/link", {
+        "link": "x" * 43, "password": "x" * 12, "company": "x", "user": "x", "name": "x", "language": "vi",
+    }),
+    ("PUT", "/api/v1/account/password", {"password": "x", "new_password": "x"}),
+    ("POST", "/api/v1/account/codes", {"password": "x"}),
+    ("PUT", "/api/v1/account/codes", {"password": "x", "code": "123456", "asked": True}),
     ("POST", "/api/v1/users", {
         "name": "hostile", "display_name": "x", "department": "hr", "departments": ["it"], "scopes": ["public"],
         "roles": ["reader"], "service": False,

@@ -37,7 +37,8 @@ WHO: dict[frozenset[str], str] = {
         get /api/v1/logs · get /api/v1/performance · get /api/v1/keys · post /api/v1/keys/{key_id}/rotate
         delete /api/v1/keys/{key_id} · get /v1/models · get /v1/models/{model} · post /v1/chat/completions
         post /v1/embeddings · post /v1/responses · post /a2a · post /ag-ui · post /ui/chat
-        get /ui/chat/{chat_id}/stream
+        get /ui/chat/{chat_id}/stream · get /api/v1/account · put /api/v1/account/password
+        post /api/v1/account/codes · put /api/v1/account/codes
     """,
     OWNERS: """
         get /api/v1/desk/items · patch /api/v1/desk/items/{item_id} · post /api/v1/desk/items/{item_id}/ask
@@ -55,6 +56,7 @@ WHO: dict[frozenset[str], str] = {
         patch /api/v1/users/{user_id} · delete /api/v1/users/{user_id}/data · get /api/v1/connectors
         post /api/v1/connectors · get /api/v1/connectors/{connector_id}
         delete /api/v1/connectors/{connector_id} · post /api/v1/connectors/{connector_id}/sync
+        post /api/v1/account/invitations/{user_id}
     """,
 }
 """Who is not refused by their role. `POST /keys` for somebody else and what a person owns are judged by the id."""

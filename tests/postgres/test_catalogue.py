@@ -14,7 +14,8 @@ TABLES = {
     "document_versions", "chunks", "chunk_vectors", "embedding_cache", "conflicts", "feedback", "system_logs", "audit",
     "idempotency_keys", "document_originals", "document_findings", "document_examinations", "model_calls",
     "model_usage", "attachments", "handoffs", "deep_states", "api_keys", "audit_heads", "sign_ins",
-    "connectors", "connector_documents", "desk_items", "desk_tellings",
+    "connectors", "connector_documents", "desk_items", "desk_tellings", "accounts", "invitations",
+    "sign_in_tries",
 }  # fmt: skip
 _OWN_TENANT = re.compile(r"tenant_id = (app_tenant\(\)|\( SELECT app_tenant\(\) AS app_tenant\))")
 FOREIGN = {"pgqueuer", "pgqueuer_log", "pgqueuer_statistics", "pgqueuer_schedules", "alembic_version"}

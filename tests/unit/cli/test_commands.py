@@ -64,7 +64,7 @@ class TestTable:
 
     def test_lists_every_command(self, group: Commands) -> None:
         told = CliRunner().invoke(command_line, ["--help"]).output
-        assert group.list_commands(typer.Context(group)) == [*PLACES, "connector", "logs"]
+        assert group.list_commands(typer.Context(group)) == [*PLACES, "account", "connector", "logs"]
         assert [name for name in PLACES if f" {name} " not in told] == []
 
     def test_a_group_has_its_own_commands(self) -> None:
