@@ -37,6 +37,8 @@ CONCLAVE = "app.cli"
 _MOST_BYTES = 1 << 20
 _ALSO = ("uvicorn.lifespan.on", "uvicorn.loops.auto", "uvicorn.protocols.http.auto", "uvicorn.protocols.http.h11_impl")
 """What a server imports when it starts."""
+_ROOTS = ("app.", "extras.")
+"""What lies below the second is imported by what lies below the first."""
 _KEEPS_THREADS = "app.tables.engine"
 """Its database must not be open when a process is forked."""
 _WIDE = {"COLUMNS": "160"}
@@ -260,10 +262,11 @@ def make_ready() -> None:
     """Make what every process makes once: the bundled model, plug-ins, patterns, tables of words."""
     OnnxEmbedder.open(warm(KEPT / "nursery") / "models")
     load_faces()
-    for module in [found for name, found in sys.modules.items() if name.startswith("app.") and name != _KEEPS_THREADS]:
-        for made in [*vars(module).values()]:
-            if hasattr(made, "cache_info") and not inspect.signature(made).parameters:
-                made()
+    for root in _ROOTS:
+        for name, module in [*sys.modules.items()]:
+            for made in [*vars(module).values()] if name.startswith(root) and name != _KEEPS_THREADS else ():
+                if hasattr(made, "cache_info") and not inspect.signature(made).parameters:
+                    made()
     gc.collect()
     gc.freeze()
 
