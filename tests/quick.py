@@ -3,16 +3,21 @@ HTTP clients share the machine's certificates.
 
 What fails on purpose here is well again at once, what is stored dies with the tests, and making an empty cluster or
 reading all certificates takes longer than most of what they are made for.
+
+The programs of PostgreSQL are started without copying the tables of the memory of the process that starts them, a
+gigabyte here, which Python does wherever a program is to run as somebody else. Processes that are started from nothing
+(tests/api/test_process.py) start them as the service does.
 """
 
 import fcntl
 import shutil
 import ssl
 import subprocess
+from collections.abc import Sequence
 from functools import cache
 from importlib.metadata import version
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import httpx._transports.default
@@ -43,7 +48,18 @@ def be_quick() -> None:
     for library in (httpx._transports.default, httpx2._transports.default):
         _read_certificates_once(library)
     start_embedded.__kwdefaults__ = {"durable": False}
-    vars(embedded)["_create_cluster"] = _copy_cluster
+    vars(embedded).update(_create_cluster=_copy_cluster, subprocess=SimpleNamespace(run=_run))
+
+
+def _run(
+    command: Sequence[str], *, check: bool, user: int | None = None, group: int | None = None, extra_groups: Any = None,
+    **how: Any,
+) -> "subprocess.CompletedProcess[str]":  # fmt: skip
+    """`subprocess.run`; another program changes the user, where the machine has it."""
+    if user is None or (changer := shutil.which("setpriv")) is None:
+        return subprocess.run(command, user=user, group=group, extra_groups=extra_groups, check=check, **how)
+    as_user = (changer, f"--reuid={user}", f"--regid={group}", "--clear-groups")
+    return subprocess.run((*as_user, *command), check=check, **how)
 
 
 _create_cluster = embedded._create_cluster
