@@ -55,12 +55,14 @@ async def _make_cluster(template: Path, seed_dir: Path) -> None:
         shutil.rmtree(old)
     folder = Path(tempfile.mkdtemp(prefix="conclave-seed-"))  # a short path: the server's socket lies in it
     try:
+        server = await asyncio.to_thread(start_embedded, folder)
         services = await Services.open(Settings(_env_file=None, data_dir=warm(folder), seed_dir=seed_dir), work=False)
         await services.aclose()
-        await asyncio.to_thread(lambda: start_embedded(folder, durable=True).stop())  # nothing is left to replay
+        server.durable = True  # it ends in order: nothing is left to replay
+        await asyncio.to_thread(server.stop)
         draft = template.with_suffix(".new")
         shutil.rmtree(draft, ignore_errors=True)
-        await asyncio.to_thread(_copy, folder / "postgres", draft)
+        await asyncio.to_thread(shutil.move, folder / "postgres", draft)
         draft.rename(template)
     finally:
         shutil.rmtree(folder, ignore_errors=True)

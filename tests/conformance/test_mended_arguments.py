@@ -2,17 +2,17 @@
 
 import json
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
-from typing import Any
+from typing import Any, TypeAlias
 
 import pytest
 
-from app.agents.mcp_servers import McpServers, McpTools
+from app.agents.mcp_servers import McpServers
 from app.errors import ToolFailed, ToolRetry
 from app.reasoning import Reasoner
 from app.reasoning.local import LocalReasoner
 from app.tools.base import Tool
 from app.tools.mcp.adapter import MCPToolAdapter
+from app.tools.mcp.connections import Connections
 from app.tools.typed import ArgumentsRefused
 from tests.conformance.asking_models import paid, reasoner_to
 from tests.factories import finding, passage
@@ -33,6 +33,7 @@ EMPTY = {
     "missing": [],
     "grounds": [],
 }
+Divide: TypeAlias = Callable[[Reasoner], Tool]
 SECRET = finding(passage("Lương của Lan là 18.000.000 đồng.", document="pay"))
 
 
@@ -46,22 +47,29 @@ def mending(*replies: Reply) -> Callable[[Asked], Reply]:
     return lambda _: left.pop(0) if len(left) > 1 else left[0]
 
 
-@asynccontextmanager
-async def divide(mind: Reasoner) -> AsyncIterator[Tool]:
+@pytest.fixture(scope="module")
+async def connections() -> AsyncIterator[Connections]:
+    """To our own servers, once for all tests: what a mind does with what one says is none of the server's."""
+    opened = McpServers.load(None).connections()
+    yield opened
+    await opened.aclose()
+
+
+@pytest.fixture
+def divide(connections: Connections) -> Divide:
     """A tool of our own server, which refuses to divide by zero."""
-    tools = McpTools(McpServers.load(None), mind)
-    try:
-        yield next(tool for tool in tools.all if tool.name == "math.mcp_divide")
-    finally:
-        await tools.aclose()
+    spec, tool = next(one for one in McpServers.load(None).offered() if one[1].name == "mcp_divide")
+    return lambda mind: MCPToolAdapter(spec, tool, connections, mind)
 
 
 class TestOnceMore:
-    async def test_with_what_the_server_said(self, scripted: ModelServer, reasoner: LocalReasoner) -> None:
+    async def test_with_what_the_server_said(
+        self, scripted: ModelServer, reasoner: LocalReasoner, divide: Divide
+    ) -> None:
         scripted.respond = mending(read(a="1", b="0"), read(a="1", b="4"))
-        async with reasoner_to(reasoner, (scripted.base_url, "m")) as mind, divide(mind) as tool:
+        async with reasoner_to(reasoner, (scripted.base_url, "m")) as mind:
             with paid() as account:
-                result = await tool(call(QUERY, findings=(SECRET,)))
+                result = await divide(mind)(call(QUERY, findings=(SECRET,)))
         assert result.value == {"result": "0.25"}
         assert account.doings.downgrades == ["math.mcp_divide: arguments were refused, read once more"]
         first, second = (lines_of(asked) for asked in scripted.requests)
@@ -70,21 +78,25 @@ class TestOnceMore:
         assert second[-1]["refused"].startswith('{"a": "1", "b": "0"}\n')
         assert "math.mcp_divide" in second[-1]["refused"]
 
-    async def test_where_they_do_not_fit_the_schema(self, scripted: ModelServer, reasoner: LocalReasoner) -> None:
+    async def test_where_they_do_not_fit_the_schema(
+        self, scripted: ModelServer, reasoner: LocalReasoner, divide: Divide
+    ) -> None:
         scripted.respond = mending(read(a="one", b="4"), read(a="1", b="4"))
-        async with reasoner_to(reasoner, (scripted.base_url, "m")) as mind, divide(mind) as tool:
+        async with reasoner_to(reasoner, (scripted.base_url, "m")) as mind:
             with paid():
-                assert (await tool(call(QUERY))).value == {"result": "0.25"}
+                assert (await divide(mind)(call(QUERY))).value == {"result": "0.25"}
         assert len(scripted.requests) == 2
 
 
 class TestNeverTwice:
     @pytest.mark.parametrize("again", [{"a": "2", "b": "0"}, {"a": "1", "b": "0"}, {"a": "2"}, {}])
-    async def test_it_gives_up(self, scripted: ModelServer, reasoner: LocalReasoner, again: dict[str, str]) -> None:
+    async def test_it_gives_up(
+        self, scripted: ModelServer, reasoner: LocalReasoner, divide: Divide, again: dict[str, str]
+    ) -> None:
         scripted.respond = mending(read(a="1", b="0"), read(**again))
-        async with reasoner_to(reasoner, (scripted.base_url, "m")) as mind, divide(mind) as tool:
+        async with reasoner_to(reasoner, (scripted.base_url, "m")) as mind:
             with paid(), pytest.raises(ToolFailed):
-                await tool(call(QUERY))
+                await divide(mind)(call(QUERY))
         assert len(scripted.requests) == 2
 
     async def test_nor_where_the_server_is_away_the_second_time(
@@ -101,24 +113,25 @@ class TestNeverTwice:
         assert not isinstance(caught.value, ToolRetry)
         assert (tool.sent, len(scripted.requests)) == (2, 1), "the first ones were the rules'"
 
-    async def test_without_a_model_nobody_is_asked_again(self, reasoner: LocalReasoner) -> None:
-        async with divide(reasoner) as tool:
-            with paid() as account, pytest.raises(ToolFailed):
-                await tool(call("1 / 0"))
+    async def test_without_a_model_nobody_is_asked_again(self, reasoner: LocalReasoner, divide: Divide) -> None:
+        with paid() as account, pytest.raises(ToolFailed):
+            await divide(reasoner)(call("1 / 0"))
         assert account.doings.downgrades == []
 
-    async def test_a_model_that_fails_leaves_it_refused(self, scripted: ModelServer, reasoner: LocalReasoner) -> None:
+    async def test_a_model_that_fails_leaves_it_refused(
+        self, scripted: ModelServer, reasoner: LocalReasoner, divide: Divide
+    ) -> None:
         scripted.respond = mending(read(a="1", b="0"), Reply(fault=Fault.UNAUTHORIZED))
-        async with reasoner_to(reasoner, (scripted.base_url, "m")) as mind, divide(mind) as tool:
+        async with reasoner_to(reasoner, (scripted.base_url, "m")) as mind:
             with paid(), pytest.raises(ToolFailed):
-                await tool(call(QUERY))
+                await divide(mind)(call(QUERY))
 
     async def test_a_mind_that_chose_them_itself_is_told_at_once(
-        self, scripted: ModelServer, reasoner: LocalReasoner
+        self, scripted: ModelServer, reasoner: LocalReasoner, divide: Divide
     ) -> None:
-        async with reasoner_to(reasoner, (scripted.base_url, "m")) as mind, divide(mind) as tool:
+        async with reasoner_to(reasoner, (scripted.base_url, "m")) as mind:
             with paid(), pytest.raises(ToolFailed):
-                await tool(call(QUERY).model_copy(update={"given": {"a": "1", "b": "0"}}))
+                await divide(mind)(call(QUERY).model_copy(update={"given": {"a": "1", "b": "0"}}))
         assert scripted.requests == []
 
 

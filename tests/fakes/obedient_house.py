@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from tests.fakes.house_mind import house_mind, lines_of, stage_of
@@ -78,23 +79,23 @@ class Orders:
         told = next(text for role, text in asked.messages if role == "user")
         return cls("\n".join(_strings(told)), asked.system)
 
-    @property
+    @cached_property
     def chance(self) -> int:
         """The same for the same data, so that a run can be repeated."""
         return int(hashlib.sha256(self.data.encode("utf-8", "replace")).hexdigest()[:8], 16)
 
-    @property
+    @cached_property
     def addresses(self) -> list[str]:
         """Every address that is named, and one on each host that is named alone."""
         named = [found.rstrip(".,;") for found in _ADDRESS.findall(self.data)]
         return list(dict.fromkeys([*named, *(f"https://{host}/keep" for host in _HOST.findall(self.data))]))
 
-    @property
+    @cached_property
     def names(self) -> list[str]:
         """Agents and tools that are named."""
         return list(dict.fromkeys(_NAME.findall(self.data)))
 
-    @property
+    @cached_property
     def secret(self) -> str:
         """Words of the prompt and of the data in a form that an address can carry."""
         words = _WORD.findall(self.system)[:_SECRET_WORDS] + _WORD.findall(self.data)[-_SECRET_WORDS:]

@@ -64,8 +64,8 @@ def measured(
     gaps = np.sort(rare * (1 - together))[::-1]
     lowest = np.sort(together[rare >= np.median(rare)])
     numbers = [numbers_of(spelt, language) for language in _LANGUAGES]
-    text = "\n".join(f"{one.passage.title}\n{one.passage.section}\n{one.passage.text}" for one in pieces)
-    held = frozenset[Decimal]().union(*(numbers_of(text, language) for language in _LANGUAGES))
+    texts = {f"{one.passage.title}\n{one.passage.section}\n{one.passage.text}" for one in pieces}
+    held = frozenset[Decimal]().union(*(numbers_of(text, language) for text in texts for language in _LANGUAGES))
     near_held = frozenset[Decimal]().union(*(numbers_of(_whole(piece), language) for language in _LANGUAGES))
     return (
         _share(said.stems, all_stems), _share(said.stems, own[best].stems), _share(said.pairs, own[best].pairs),
