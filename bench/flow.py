@@ -36,7 +36,7 @@ from bench.recording import Recorder, record_connections, replay
 
 QUESTION = "giá trị cốt lõi, muộn có ảnh hưởng đến giá trị nào không"
 ASKER = "acme/lan"
-MOST_TRIPS = {"xin chào": 32, "Công ty có những giá trị cốt lõi nào?": 65, QUESTION: 120}
+MOST_TRIPS = {"xin chào": 17, "Công ty có những giá trị cốt lõi nào?": 29, QUESTION: 50}
 """Wanted are 5 for small talk and 12 for a simple question."""
 
 
@@ -154,8 +154,8 @@ class Bench:
         return Round(total, *await self._floor(ids), steps, trips)
 
     async def _floor(self, ids: set[UUID]) -> tuple[float, float]:
-        batches, statements = list(self._embedder.batches), list(self._recorder.statements)
-        if not statements:
+        batches, transactions = list(self._embedder.batches), self._recorder.transactions
+        if not transactions:
             raise RuntimeError("no statement was recorded: the floor would be nothing")
         connection = await open_driver(self._services.storage.addresses.app)
         try:
@@ -163,7 +163,7 @@ class Bench:
             for batch in batches:
                 await self._embedder.embed_queries(batch)
             embedding = time.perf_counter() - clock
-            return embedding, await replay(connection, statements, ids)
+            return embedding, await replay(connection, transactions, ids)
         finally:
             await connection.close()
 

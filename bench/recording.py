@@ -1,24 +1,32 @@
 """Recording a run's statements and replaying them on a bare asyncpg connection: the floor of the same work.
 
-Every statement the service sends on its own connections is kept with its arguments. A replay sends the same
-transactions, each as a whole and with the settings of its principal, in the order in which they ended, with the run's
-ids replaced by fresh ones, so that inserts insert and updates update.
+Every statement the service sends on its own connections is kept with its arguments, and what goes before it. A replay
+sends the same transactions, each as a whole and as its principal, in the order in which they ended, with the run's ids
+replaced by fresh ones, so that inserts insert and updates update.
 """
 
 import time
-from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 from uuid import UUID, uuid4
 
-import asyncpg
-
 from app.storage import database
+from app.storage.connection import Connection
 
-Connection = "asyncpg.Connection[asyncpg.Record]"
 Statement = tuple[str, tuple[Any, ...]]
+
+
+@dataclass
+class Sent:
+    """What was sent between two openings of a connection."""
+
+    opening: bytes
+    """Whose it is."""
+    is_each: bool
+    """Every statement is a transaction by itself."""
+    statements: list[Statement] = field(default_factory=list)
 
 
 @dataclass
@@ -26,66 +34,75 @@ class Recorder:
     """Keeps what is sent while it is recording."""
 
     is_recording: bool = False
-    sent: list[tuple[int, Statement]] = field(default_factory=list)
-    """By connection, in the order of their answers."""
+    ended: list[Sent] = field(default_factory=list)
+    open_ones: dict[int, Sent] = field(default_factory=dict)
 
-    def watch(self, connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+    def watch(self, connection: Connection) -> None:
         """Listen to one connection for good."""
+        opened = connection.open
+
+        def watched(opening: bytes, *, is_each: bool = False) -> None:
+            opened(opening, is_each=is_each)
+            self._open(id(connection), Sent(opening, is_each))
+
+        vars(connection)["open"] = watched
         connection.add_query_logger(partial(self._keep, id(connection)))
 
+    def _open(self, connection: int, sent: Sent) -> None:
+        if sent.opening:
+            self.open_ones[connection] = sent
+        elif (ended := self.open_ones.get(connection)) is not None and self.is_recording:
+            self.ended.append(ended)
+
     def _keep(self, connection: int, logged: Any) -> None:
-        if self.is_recording and logged.exception is None:
-            self.sent.append((connection, (logged.query, tuple(logged.args or ()))))
+        """Called a little later than `open`: the last statement comes behind the end."""
+        if self.is_recording and logged.exception is None and connection in self.open_ones:
+            self.open_ones[connection].statements.append((logged.query, tuple(logged.args or ())))
 
     def start(self) -> None:
         """Forget what was kept and begin."""
-        self.sent, self.is_recording = [], True
+        self.ended, self.open_ones, self.is_recording = [], {}, True
 
     def stop(self) -> None:
         """Keep nothing more."""
         self.is_recording = False
 
     @property
-    def statements(self) -> list[Statement]:
-        """What one connection can send again: transactions that were committed, as they ended; the others alone."""
-        return [statement for ended in self._ended() if ended[-1][0] != "rollback" for statement in ended]
+    def transactions(self) -> list[Sent]:
+        """What one connection can send again: what was not undone, as it ended."""
+        return [sent for sent in self.ended if sent.statements and sent.statements[-1][0] != "rollback"]
 
     def trips_of(self, user_id: UUID) -> int:
         """How often the transactions of one person waited for the server."""
-        whose = str(user_id).encode().hex()
-        return sum(len(ended) for ended in self._ended() if whose in ended[0][0])
-
-    def _ended(self) -> Iterator[list[Statement]]:
-        open_ones: dict[int, list[Statement]] = defaultdict(list)
-        for connection, statement in self.sent:
-            open_ones[connection].append(statement)
-            if statement[0] in ("commit", "rollback") or not open_ones[connection][0][0].startswith("begin"):
-                yield open_ones.pop(connection)
+        whose = str(user_id).encode()
+        return sum(len(sent.statements) for sent in self.ended if whose in sent.opening)
 
 
 def record_connections(recorder: Recorder) -> None:
     """Make every connection of the pools that the service opens from now on tell `recorder`."""
     prepare = vars(database)["_prepare"]
 
-    async def watched(connection: "asyncpg.Connection[asyncpg.Record]") -> None:
+    async def watched(connection: Connection) -> None:
         await prepare(connection)
         recorder.watch(connection)
 
     vars(database)["_prepare"] = watched
 
 
-async def replay(
-    connection: "asyncpg.Connection[asyncpg.Record]", statements: Sequence[Statement], ids: set[UUID]
-) -> float:
-    """Send the statements again, one after the other, with fresh ids; seconds taken."""
+async def replay(connection: Connection, transactions: Sequence[Sent], ids: set[UUID]) -> float:
+    """Send the transactions again, one after the other, with fresh ids; seconds taken."""
     fresh = {known: uuid4() for known in ids}
-    renewed = [(query, tuple(_renewed(argument, fresh) for argument in arguments)) for query, arguments in statements]
+    renewed = [
+        (sent, [(query, tuple(_renewed(argument, fresh) for argument in given)) for query, given in sent.statements])
+        for sent in transactions
+    ]
+    await connection.prepare_openings()
     clock = time.perf_counter()
-    for query, arguments in renewed:
-        if arguments:
+    for sent, statements in renewed:
+        connection.open(sent.opening, is_each=sent.is_each)
+        for query, arguments in statements:
             await connection.fetch(query, *arguments)
-        else:
-            await connection.execute(query)
+        connection.open(b"")
     return time.perf_counter() - clock
 
 

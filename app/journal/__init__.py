@@ -39,7 +39,7 @@ class Journal:
         """The entries behind `after`, in order. Raises `AppError` (404) for unknown and foreign tasks alike."""
         entries: list[JournalEntry] = []
         while True:
-            async with self._database.principal_scope(principal) as tx:
+            async with self._database.statements_scope(principal) as tx:
                 page = await rows.read(tx, task_id, after, _PAGE)
             if page is None:
                 raise not_found()
@@ -82,7 +82,7 @@ class Journal:
         if run is not None and self.outage.is_away:
             return None
         try:
-            async with self._database.principal_scope(principal) as tx:
+            async with self._database.statements_scope(principal) as tx:
                 is_known, event = await rows.last_of(tx, task_id, RESTING_EVENTS)
         except AppError as error:
             if error.code is ErrorCode.DATABASE_UNAVAILABLE and run is not None:
@@ -113,7 +113,7 @@ class Journal:
     async def writer(self, principal: Principal, task_id: UUID, attempt: int) -> "JournalWriter":
         """The writer of a claimed run; it goes on behind what earlier attempts wrote. Raises `StaleAttempt` when the
         run was erased."""
-        async with self._database.principal_scope(principal) as tx:
+        async with self._database.statements_scope(principal) as tx:
             found = await rows.end_of(tx, task_id)
         if found is None:
             raise StaleAttempt(f"task {task_id} was erased")

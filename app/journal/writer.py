@@ -18,6 +18,8 @@ from app.storage.database import Database, Transaction
 FLUSH_SECONDS: Final = 0.025
 """Events are committed in batches about this often."""
 _RETRY_SECONDS = 0.5
+Rows = Sequence[tuple[int, str, str]]
+"""Entries as they are stored: (seq, type, JSON)."""
 _log = structlog.get_logger(__name__)
 
 
@@ -104,7 +106,8 @@ class JournalWriter:
 
         async def directly() -> None:
             # Durable: followers are shown what is committed, and a crash must not take back what somebody was shown.
-            async with self._database.principal_scope(self._principal) as tx:
+            scope = self._database.statements_scope if within is None else self._database.principal_scope
+            async with scope(self._principal) as tx:
                 if batch:
                     await self._append(tx, batch)
                 if within is not None:
@@ -123,15 +126,21 @@ class JournalWriter:
         return EventsAppended.of(batch if self.run.has_events else [*self._told, *batch])
 
     async def end(
-        self, event: FinalReport | TaskFailed, conclude: Callable[[Transaction], Awaitable[None]], ended: RunEnded
+        self, event: FinalReport | TaskFailed, conclude: Callable[[Transaction, Rows], Awaitable[bool]], ended: RunEnded
     ) -> None:
         """End the run: waiting events, terminal event and what `conclude` does in one durable transaction; or spool all
         of it, as `ended` says. Raises `StaleAttempt`, or `AppError` (503)."""
 
         async def directly() -> None:
-            async with self._database.principal_scope(self._principal) as tx:
-                await self.append_in(tx, event)
-                await conclude(tx)
+            self._last = [JournalEntry(seq=self._last_seq + 1, event=event)]
+            entries = [row_of(entry) for entry in (*self._waiting, *self._last)]
+            async with self._database.statements_scope(self._principal) as tx:
+                is_done = await conclude(tx, entries)
+            if not is_done:  # the run was lost, or events of it by a crash of the server
+                async with self._database.principal_scope(self._principal) as tx:
+                    await self._fill(tx, entries)
+                    if not await conclude(tx, ()):
+                        raise StaleAttempt(f"attempt {self.attempt} no longer holds task {self.task_id}")
 
         async with self.ending():
             if self.run is None:
@@ -166,10 +175,14 @@ class JournalWriter:
 
     async def _append(self, tx: Transaction, batch: Sequence[JournalEntry]) -> None:
         """Write events behind the others of this attempt, and again those that a crash of the server lost."""
+        entries = [row_of(entry) for entry in batch]
         try:
-            await rows.append(tx, self.task_id, self.attempt, [row_of(entry) for entry in batch])
+            await rows.append(tx, self.task_id, self.attempt, entries)
         except StaleAttempt:
-            await rows.fill(tx, self.task_id, self.attempt, [row_of(entry) for entry in (*self._told, *batch)])
+            await self._fill(tx, entries)
+
+    async def _fill(self, tx: Transaction, entries: Rows) -> None:
+        await rows.fill(tx, self.task_id, self.attempt, [*map(row_of, self._told), *entries])
 
     async def aclose(self) -> None:
         """Commit what is waiting, if it still can be, and stop. Never raises."""

@@ -94,7 +94,7 @@ class Storage:
         is away.
         """
         whose = principal.tenant_id, principal.user_id
-        async with self.database.principal_scope(Principal.without_rights(*whose), durable=False) as tx:
+        async with self.database.statements_scope(Principal.without_rights(*whose), durable=False) as tx:
             if not await tenants.tenants(tx):
                 raise unauthenticated()
             found = await tenants.user(tx, *whose)
@@ -110,7 +110,7 @@ class Storage:
         tenant, _, name = user.partition("/")
         tenant_id = tenant_id_of(tenant)
         nobody = Principal.without_rights(tenant_id, user_id_of(tenant_id, name))
-        async with self.database.principal_scope(nobody, durable=False) as tx:
+        async with self.database.statements_scope(nobody, durable=False) as tx:
             found = await tenants.user(tx, tenant_id, nobody.user_id)
         if found is None:
             raise AppError(ErrorCode.NOT_FOUND, f"There is no user {user[:100]!r}; write tenant/user.", status=404)
@@ -127,7 +127,7 @@ class Storage:
         Raises `AppError` NOT_FOUND when there is no such tenant.
         """
         claims = operator_claims(tenant, departments)
-        async with self.database.principal_scope(claims.principal(), durable=False) as tx:
+        async with self.database.statements_scope(claims.principal(), durable=False) as tx:
             is_known = bool(await tenants.tenants(tx))
         if not is_known:
             raise AppError(ErrorCode.NOT_FOUND, f"There is no tenant {tenant[:100]!r}.", status=404)

@@ -17,7 +17,7 @@ from app.domain.principal import Principal
 from app.retrieval.text import TermStatistics
 from app.storage.conflicts import known_contradictions
 from app.storage.database import Database, Transaction
-from app.storage.search import SearchState, corpus_version, count_visible, count_words, words_are_indexed
+from app.storage.search import SearchState, count_visible, count_words, search_state, words_are_indexed
 from app.telemetry import count_lookups
 
 
@@ -47,12 +47,12 @@ class Corpus:
     async def version(self, principal: Principal) -> int | None:
         """The present state of the caller's tenant, read from the database each time: a change is seen by the next
         question in every process. None when the tenant is not registered."""
-        async with self._database.principal_scope(principal, durable=False) as tx:
-            return await corpus_version(tx)
+        async with self._database.statements_scope(principal, durable=False) as tx:
+            return (await search_state(tx, self.space)).corpus_version
 
     async def known(self, who: Principal, chunks: Collection[UUID], today: date, as_of: date | None) -> list[Known]:
         """What documents are known to say otherwise than these chunks, as far as the caller may read them."""
-        async with self._database.principal_scope(who, durable=False) as tx:
+        async with self._database.statements_scope(who, durable=False) as tx:
             return await known_contradictions(tx, chunks, today, as_of)
 
 

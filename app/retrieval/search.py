@@ -104,7 +104,7 @@ class Retriever:
         `EmbeddingUnavailable`."""
         started = time.perf_counter()
         asked = (await self._read([query]))[0]
-        async with self._database.principal_scope(principal, durable=False) as tx:
+        async with self._database.statements_scope(principal, durable=False) as tx:
             state = await search_state(tx, self._calibration.space)
             chosen = departments and tuple(sorted(departments))
             area = Area(chosen, as_of or self._day(state), as_of is not None, when)
@@ -141,7 +141,7 @@ class Retriever:
         """For each query the best relevance among the visible passages of each department; reads no document text."""
         prepared = await self._read(queries)
         found: list[dict[str, float]] = []
-        async with self._database.principal_scope(principal, durable=False) as tx:
+        async with self._database.statements_scope(principal, durable=False) as tx:
             state = await search_state(tx, self._calibration.space)
             area = Area(None, as_of or self._day(state), as_of is not None)
             visible = await self._view.visible(tx, state, area)

@@ -34,7 +34,7 @@ class SessionStore:
 
     async def get(self, principal: Principal, session_id: UUID) -> Session:
         """A session with its messages. Raises `AppError` (404) for unknown and foreign ids alike."""
-        async with self._database.principal_scope(principal) as tx:
+        async with self._database.statements_scope(principal) as tx:
             found = await sessions.find(tx, session_id)
             messages = await sessions.history(tx, session_id, _MAX_TURNS, whole=True)
             speaking = await sessions.speaking(tx, session_id)
@@ -44,7 +44,7 @@ class SessionStore:
 
     async def running(self, principal: Principal, session_id: UUID) -> UUID | None:
         """The last run of a session that has not ended; None when there is none, or no such session."""
-        async with self._database.principal_scope(principal) as tx:
+        async with self._database.statements_scope(principal) as tx:
             return await sessions.running(tx, session_id)
 
     async def delete(self, principal: Principal, session_id: UUID) -> None:
@@ -90,7 +90,7 @@ class TenantClock:
         if own is not None and time.monotonic() < until:
             return own
         try:
-            async with self._database.principal_scope(principal, durable=False) as tx:
+            async with self._database.statements_scope(principal, durable=False) as tx:
                 own = await tenants.own(tx)
         except AppError as away:
             if own is None or away.code is not ErrorCode.DATABASE_UNAVAILABLE:
@@ -144,7 +144,7 @@ class SessionMemory:
     ) -> Recollection:
         """The conversation a question stands in: its last turns (or those `given`), and of a longer one the summary and
         the nearest earlier turns; nothing that was answered with wider rights than the caller has now. Does I/O."""
-        async with self._database.principal_scope(principal, durable=False) as tx:
+        async with self._database.statements_scope(principal, durable=False) as tx:
             history = given or await sessions.history(tx, session_id, HISTORY_TURNS)
             session = await sessions.find(tx, session_id) if history else None
         if session is None or given:
@@ -161,7 +161,7 @@ class SessionMemory:
             [vector] = await self._embedder.embed_queries([normalise(question[:_MAX_QUESTION_CHARS])])
         except EmbeddingUnavailable:
             return told
-        async with self._database.principal_scope(principal, durable=False) as tx:
+        async with self._database.statements_scope(principal, durable=False) as tx:
             nearest = await sessions.nearest(
                 tx, session_id, self._embedder.model, vector, beyond=HISTORY_TURNS, limit=_RECALLED_TURNS
             )

@@ -18,12 +18,6 @@ from app.storage.sessions import may_read
 Place = tuple[datetime, UUID, int]
 """Where a conflict stands in a listing: when its run ended, the run, and its number within the run."""
 
-_KEEP = """
-insert into conflicts (tenant_id, user_id, root_task_id, topic, details)
-select $1, $2, $3, said.topic, said.details
-from unnest($4::text[], $5::jsonb[]) with ordinality said (topic, details, number) order by said.number
-"""
-
 
 def _is_readable(side: str) -> str:
     """The condition that the caller may read a side's source now: the document as it is filed today, or an own file."""
@@ -84,11 +78,10 @@ class Feedback(Record):
     """When it last changed."""
 
 
-async def store(tx: Transaction, root_task_id: UUID, conflicts: Sequence[Conflict]) -> None:
-    """Write what a run weighed, in the order it was told. The caller knows that the run has not ended before."""
+def columns(conflicts: Sequence[Conflict]) -> tuple[list[str], list[str]]:
+    """Topics and details (JSON) of what a run weighed, in the order it was told, as they are stored."""
     details = [dump({"number": number, **conflict.entry()}) for number, conflict in enumerate(conflicts, 1)]
-    topics = [conflict.subject.replace("\x00", "") for conflict in conflicts]
-    await tx.driver.execute(_KEEP, *tx.whose, root_task_id, topics, details)
+    return [conflict.subject.replace("\x00", "") for conflict in conflicts], details
 
 
 async def of_run(tx: Transaction, root_task_id: UUID) -> list[Conflict]:

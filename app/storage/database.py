@@ -10,11 +10,10 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 import asyncpg
@@ -22,11 +21,14 @@ from pgvector.asyncpg import register_vector
 
 from app.domain.principal import Principal, Scope
 from app.errors import AppError, ErrorCode
+from app.storage.connection import Connection, opening_of
 
 _CONNECT_SECONDS = 10
 _POOL_WAIT_SECONDS = 15
 _FAREWELL_SECONDS = 1
 _SETTINGS = {"application_name": "conclave"}
+_WALK = "set hnsw.ef_search = 200; set hnsw.iterative_scan = 'relaxed_order'; set hnsw.max_scan_tuples = 6000"
+"""More neighbours than that find no more (docs/decisions/0013); beyond so many rows reading all of them is cheaper."""
 _ROLE_PROBLEM = """
 with may_be as (select * from pg_roles where pg_has_role(session_user, oid, 'MEMBER'))
 select case
@@ -116,7 +118,7 @@ class Database:
         try:
             pool = await asyncpg.create_pool(
                 url, min_size=1, max_size=pool_size, timeout=_CONNECT_SECONDS, server_settings=_SETTINGS,
-                max_inactive_connection_lifetime=0, init=_prepare, reset=_keep_as_it_is,
+                max_inactive_connection_lifetime=0, init=_prepare, reset=_keep_as_it_is, connection_class=Connection,
             )  # fmt: skip
         except _LOSSES as error:
             raise _away(error) from error
@@ -131,18 +133,25 @@ class Database:
         when the database is away, the pool stays empty, or the server cannot do it now (`_PASSING`); when the
         connection broke while the commit was on its way, nobody knows whether it was done.
         """
-        async with self._begun(_opening(principal, durable)) as driver:
+        async with self._begun(opening_of(principal, durable)) as driver:
+            yield Transaction(driver, principal)
+
+    @asynccontextmanager
+    async def statements_scope(self, principal: Principal, *, durable: bool = True) -> AsyncIterator[Transaction]:
+        """Statements as `principal`, each a transaction by itself in one message to the server: what one has done stays
+        done, and no lock outlives it. Else see `principal_scope`."""
+        async with self._begun(opening_of(principal, durable, True), is_each=True) as driver:
             yield Transaction(driver, principal)
 
     @asynccontextmanager
     async def operator_scope(self) -> AsyncIterator[OperatorTransaction]:
         """One transaction as nobody. Only the maintenance role can see or change anything in it."""
-        async with self._begun() as driver:
+        async with self._begun(opening_of(None)) as driver:
             yield OperatorTransaction(driver)
 
     async def check_row_security(self) -> None:
         """Raise `AppError` (503) when this pool's role would not be bound by the row policies."""
-        async with self._begun() as driver:
+        async with self._begun(opening_of(None)) as driver:
             problem = await driver.fetchval(_ROLE_PROBLEM)
             role = await driver.fetchval("select session_user")
         if problem is not None:
@@ -157,7 +166,9 @@ class Database:
     async def open_driver_pool(self, size: int) -> "asyncpg.Pool[asyncpg.Record]":
         """A pool of bare asyncpg connections of the same role, for the job queue; close it before `dispose`."""
         try:
-            return await asyncpg.create_pool(self._url, min_size=1, max_size=size, timeout=_CONNECT_SECONDS)
+            return await asyncpg.create_pool(
+                self._url, min_size=1, max_size=size, timeout=_CONNECT_SECONDS, reset=_keep_as_it_is
+            )
         except (OSError, asyncpg.PostgresError) as error:
             raise _away(error) from error
 
@@ -169,7 +180,7 @@ class Database:
             closing.exception()  # of a server that is gone: then they are closed all the same
 
     @asynccontextmanager
-    async def _begun(self, opening: str = "begin") -> AsyncIterator["asyncpg.Connection[asyncpg.Record]"]:
+    async def _begun(self, opening: bytes, *, is_each: bool = False) -> AsyncIterator[Connection]:
         started = time.perf_counter()
         try:
             driver: Any = await self._pool.acquire(timeout=_POOL_WAIT_SECONDS)
@@ -178,11 +189,12 @@ class Database:
         finally:
             self._acquires, self._wait_seconds = self._acquires + 1, self._wait_seconds + time.perf_counter() - started
         try:
-            await driver.execute(opening)
+            driver.open(opening, is_each=is_each)
             yield driver
             # An aborted transaction answers COMMIT with ROLLBACK instead of an error.
-            if await driver.execute("commit") != "COMMIT":
+            if not is_each and await driver.execute("commit") != "COMMIT":
                 raise RuntimeError("a failed statement was ignored; the transaction was rolled back")
+            driver.open(b"")
         except BaseException as error:
             await _abandon(driver)
             if isinstance(error, _PASSING) or (_is_lost(driver) and isinstance(error, _LOSSES)):
@@ -192,31 +204,10 @@ class Database:
             await self._pool.release(driver)
 
 
-@lru_cache(maxsize=4_096)
-def _opening(principal: Principal, durable: bool) -> str:
-    """Write what begins a transaction of somebody, as one message to the server: values are hexadecimal digits, which
-    end no literal, whatever they say."""
-    texts = {
-        "app.tenant_id": _literal(str(principal.tenant_id)), "app.user_id": _literal(str(principal.user_id)),
-        "app.scopes": _array(principal.scopes), "app.departments": _array(principal.departments),
-        "app.roles": _array(principal.roles), "synchronous_commit": "'on'" if durable else "'off'",
-        "plan_cache_mode": "'force_custom_plan'", "jit": "'off'",
-    }  # fmt: skip
-    return "begin; select " + ", ".join(f"set_config('{name}', {text}, true)" for name, text in texts.items())
-
-
-def _literal(text: str) -> str:
-    return f"convert_from(decode('{text.encode().hex()}', 'hex'), 'utf8')"
-
-
-def _array(texts: Iterable[str]) -> str:
-    return f"(array[{', '.join(map(_literal, sorted(texts)))}]::text[])::text"
-
-
-async def open_driver(url: str) -> "asyncpg.Connection[asyncpg.Record]":
+async def open_driver(url: str) -> Connection:
     """One bare asyncpg connection that understands vectors (once the extension is there)."""
-    driver: asyncpg.Connection[asyncpg.Record] = await asyncpg.connect(
-        url, timeout=_CONNECT_SECONDS, server_settings=_SETTINGS
+    driver = await asyncpg.connect(
+        url, timeout=_CONNECT_SECONDS, server_settings=_SETTINGS, connection_class=Connection
     )
     try:
         await _understand_vectors(driver)
@@ -233,6 +224,8 @@ async def _understand_vectors(driver: "asyncpg.Connection[asyncpg.Record]") -> N
 
 async def _prepare(driver: "asyncpg.Connection[asyncpg.Record]") -> None:
     await _understand_vectors(driver)
+    await driver.execute(f"{_WALK}; set jit = off")
+    await cast(Connection, driver).prepare_openings()
     await driver.set_type_codec("jsonb", schema="pg_catalog", encoder=lambda text: text, decoder=json.loads)
 
 
@@ -247,11 +240,12 @@ def _is_lost(driver: "asyncpg.Connection[asyncpg.Record]") -> bool:
         return True
 
 
-async def _abandon(driver: "asyncpg.Connection[asyncpg.Record]") -> None:
+async def _abandon(driver: Connection) -> None:
     """Roll back, or close the connection when even that is not possible: it must never go back with its settings."""
     if _is_lost(driver):
         return
     try:
+        driver.open(b"")
         await driver.execute("rollback")
     except Exception:
         driver.terminate()

@@ -17,26 +17,17 @@ with holder as materialized (
     select from tasks
     where tenant_id = $1 and user_id = $2 and task_id = $3 and attempt = $4 and status = 'in_progress'
     for share
-)
-insert into events (tenant_id, user_id, root_task_id, attempt, seq, type, event)
-select $1, $2, $3, $4, written.seq, written.type, written.event
-from holder, unnest($5::integer[], $6::text[], $7::jsonb[]) written (seq, type, event)
-where $8 <= 1 or exists (
-    select from events e where e.tenant_id = $1 and e.user_id = $2 and e.root_task_id = $3 and e.seq = $8 - 1
-)
-"""
-_FILL = """
-with holder as materialized (
-    select from tasks
-    where tenant_id = $1 and user_id = $2 and task_id = $3 and attempt = $4 and status = 'in_progress'
-    for share
-), filled as (
+), appended as (
     insert into events (tenant_id, user_id, root_task_id, attempt, seq, type, event)
     select $1, $2, $3, $4, written.seq, written.type, written.event
     from holder, unnest($5::integer[], $6::text[], $7::jsonb[]) written (seq, type, event)
+    where $8 <= 1 or exists (
+        select from events e where e.tenant_id = $1 and e.user_id = $2 and e.root_task_id = $3 and e.seq = $8 - 1
+    )
     on conflict do nothing
+    returning true
 )
-select exists (select from holder)
+select exists (select from holder), (select count(*) from appended)
 """
 _APPEND_NEXT = """
 insert into events (tenant_id, user_id, root_task_id, attempt, seq, type, event)
@@ -72,21 +63,25 @@ where t.tenant_id = $1 and t.user_id = $2 and t.task_id = $3 and t.parent_task_i
 async def append(tx: Transaction, root_task_id: UUID, attempt: int, entries: Sequence[tuple[int, str, str]]) -> None:
     """Append (seq, type, JSON) entries of the attempt that holds the task. Raises `StaleAttempt` when it does not, or
     when the entry before them is missing: the server crashed and lost what it had not written to the disk."""
-    done = await tx.driver.execute(_APPEND, *_columns(tx, root_task_id, attempt, entries), entries[0][0])
-    if done != f"INSERT 0 {len(entries)}":
+    if await _append(tx, root_task_id, attempt, entries, entries[0][0]) != (True, len(entries)):
         raise StaleAttempt(f"attempt {attempt} no longer holds task {root_task_id}")
 
 
 async def fill(tx: Transaction, root_task_id: UUID, attempt: int, entries: Sequence[tuple[int, str, str]]) -> None:
     """Write those entries of the attempt that holds the task which are not there yet. Raises `StaleAttempt`."""
-    if not await tx.driver.fetchval(_FILL, *_columns(tx, root_task_id, attempt, entries)):
+    if not (await _append(tx, root_task_id, attempt, entries, 0))[0]:
         raise StaleAttempt(f"attempt {attempt} no longer holds task {root_task_id}")
 
 
-def _columns(
-    tx: Transaction, root_task_id: UUID, attempt: int, entries: Sequence[tuple[int, str, str]]
-) -> tuple[object, ...]:
-    return *tx.whose, root_task_id, attempt, *([entry[at] for entry in entries] for at in range(3))
+async def _append(
+    tx: Transaction, root_task_id: UUID, attempt: int, entries: Sequence[tuple[int, str, str]], behind: int
+) -> tuple[bool, int]:
+    columns = ([entry[at] for entry in entries] for at in range(3))
+    is_held, written = await tx.driver.fetchrow(_APPEND, *tx.whose, root_task_id, attempt, *columns, behind) or (
+        False,
+        0,
+    )
+    return is_held, written
 
 
 async def append_next(tx: Transaction, root_task_id: UUID, attempt: int, kind: str, event: str) -> int:

@@ -1,21 +1,43 @@
-"""Rows of steps: claimed in the leader's process, or handed out to a remote agent through ``handoffs``.
+"""Rows of steps: claimed in the leader's process, or handed out to a remote agent through ``handoffs``, and ended with
+their run.
 
 A handed out step is worked on only while the attempt at the run that handed it out holds the run: claiming, renewing
 and writing look at the root's row too. Times are the database's.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
-from app.domain.tasks import ClaimedStep, HandedStep, PrivateContext, StepSight, TaskStatus
+from app.domain.tasks import ClaimedStep, HandedStep, NewTask, PrivateContext, StepSight, TaskStatus
 from app.storage.database import Transaction, dump
-from app.storage.tasks import COLUMNS, task_of
+from app.storage.tasks import COLUMNS, ROWS, json_of, row_columns, task_of
 
 _CONTEXT = """(
     select c.context_data -> (t.request ->> 'context_hash') -> 'context' from agent_contexts c
     where c.tenant_id = t.tenant_id and c.user_id = t.user_id and c.session_id = t.session_id
         and c.agent_id = t.assignee_agent_id
 ) as context"""
+_REGISTER = f"""
+with leader as (
+    update tasks set plan = coalesce($17::jsonb, plan), updated_at = clock_timestamp()
+    where tenant_id = $1 and user_id = $2 and task_id = $15 and attempt = $16 and status = 'in_progress'
+    returning session_id
+), steps as ({ROWS.format(source="leader,")}), contexts as (
+    insert into agent_contexts as known (tenant_id, user_id, session_id, agent_id, context_data)
+    select $1, $2, leader.session_id, given.* from leader, unnest($18::text[], $19::jsonb[]) given
+    on conflict (tenant_id, user_id, session_id, agent_id) do update set
+        updated_at = clock_timestamp(),
+        context_data = excluded.context_data || coalesce((
+            select jsonb_object_agg(kept.key, kept.value) from (
+                select key, value from jsonb_each(known.context_data) order by value ->> 'at' desc limit $20
+            ) kept where not excluded.context_data ? kept.key
+        ), '{{}}')
+)
+select true from leader
+"""
+_KEPT = 20
+"""Contexts of one agent in one session; the oldest go first."""
 _CLAIM = f"""
 update tasks t set status = 'in_progress', attempt = attempt + 1, claimed_by = $4,
     lease_until = clock_timestamp() + make_interval(secs => $5), updated_at = clock_timestamp()
@@ -68,7 +90,79 @@ update tasks set metadata = jsonb_set(metadata, '{late_results}',
     to_jsonb(coalesce((metadata ->> 'late_results')::integer, 0) + 1))
 where tenant_id = $1 and user_id = $2 and task_id = $3
 """
+# The count comes first, so steps are locked before what was handed out for them, as whoever finishes a step does.
+_LEFT = """
+stopped as (
+    update tasks set status = 'cancelled', lease_until = null, updated_at = clock_timestamp(),
+        completed_at = clock_timestamp()
+    where tenant_id = $1 and user_id = $2 and root_task_id = $3 and parent_task_id is not null
+        and status in ('pending', 'in_progress') and exists (select from ended)
+    returning task_id
+), forgotten as (
+    delete from handoffs
+    where (select count(*) from stopped) >= 0 and tenant_id = $1 and user_id = $2 and task_id in (
+        select task_id from tasks
+        where tenant_id = $1 and user_id = $2 and root_task_id = $3 and parent_task_id is not null
+    ) and exists (select from ended)
+)
+"""
+_END = f"""
+with ended as (
+    update tasks set status = $5, result = $6, error_message = $7, flow_action = coalesce($8::jsonb, flow_action),
+        metadata = metadata || coalesce($9::jsonb, '{{}}'), plan = coalesce($10::jsonb, plan), lease_until = null,
+        updated_at = clock_timestamp(), completed_at = clock_timestamp()
+    where tenant_id = $1 and user_id = $2 and task_id = $3 and attempt = $4 and status = 'in_progress'
+        and ($11::integer <= 1 or exists (
+            select from events e where e.tenant_id = $1 and e.user_id = $2 and e.root_task_id = $3 and e.seq = $11 - 1))
+    returning session_id
+), told as (
+    insert into events (tenant_id, user_id, root_task_id, attempt, seq, type, event)
+    select $1, $2, $3, $4, written.* from ended, unnest($12::integer[], $13::text[], $14::jsonb[]) written
+), closed as (
+    update sessions s set status = $5, final_output = coalesce($15, final_output),
+        active_agent = coalesce($16, active_agent), updated_at = clock_timestamp(), completed_at = clock_timestamp()
+    from ended where s.tenant_id = $1 and s.user_id = $2 and s.session_id = ended.session_id
+), weighed as (
+    insert into conflicts (tenant_id, user_id, root_task_id, topic, details)
+    select $1, $2, $3, kept.* from ended, unnest($17::text[], $18::jsonb[]) kept
+), {_LEFT}
+select true from ended
+"""
 _PAGE = 500
+
+
+async def register(
+    tx: Transaction, root_task_id: UUID, attempt: int, new_tasks: Sequence[NewTask], plan: Mapping[str, Any] | None,
+    contexts: Mapping[str, list[PrivateContext]], at: str,
+) -> bool:  # fmt: skip
+    """Write pending rows of steps in one statement, with what each agent will need, and keep the run's plan unless it
+    is None; False, and nothing changed, when the attempt no longer holds the run. `at` is an ISO time in UTC."""
+    given = {
+        agent: dump({one.context_hash: {"at": at, "context": one.model_dump(mode="json")} for one in own})
+        for agent, own in sorted(contexts.items())
+    }
+    run = root_task_id, attempt, json_of(plan), list(given), list(given.values()), _KEPT
+    return await tx.driver.fetchval(_REGISTER, *tx.whose, *row_columns(tx, new_tasks), *run) is not None
+
+
+async def end_run(
+    tx: Transaction, task_id: UUID, attempt: int, ended: Sequence[object], turn: tuple[str | None, str | None],
+    entries: Sequence[tuple[int, str, str]], weighed: tuple[list[str], list[str]],
+) -> bool:  # fmt: skip
+    """End a root task with its last events (seq, type, JSON), the steps that were never finished, its session's turn
+    and what it weighed; False, and nothing changed, when the attempt no longer holds it or the event before is missing.
+
+    `ended`: status, result, error, flow action, metadata and plan; `turn`: answer and agent; None keeps what was there.
+    """
+    status, result, error, *others = ended
+    told = status, json_of(result), error, *map(json_of, others), entries[0][0] if entries else 0
+    columns = ([entry[at] for entry in entries] for at in range(3))
+    return await tx.driver.fetchval(_END, *tx.whose, task_id, attempt, *told, *columns, *turn, *weighed) is not None
+
+
+async def stop_children(tx: Transaction, root_task_id: UUID) -> None:
+    """Cancel the steps of a run that were never finished, and forget what was handed out for any of them."""
+    await tx.driver.execute(f"with ended as (select), {_LEFT} select", *tx.whose, root_task_id)
 
 
 async def claim(tx: Transaction, task_id: UUID, claimant: str, lease_seconds: float) -> ClaimedStep | None:
@@ -149,33 +243,3 @@ async def count_late(tx: Transaction, task_id: UUID) -> None:
 
 def _context(value: object) -> PrivateContext | None:
     return None if value is None else PrivateContext.model_validate(value)
-
-
-_KEPT = 20
-"""Contexts of one agent in one session; the oldest go first."""
-_KEEP = """
-insert into agent_contexts as known (tenant_id, user_id, session_id, agent_id, context_data)
-select $1, $2, $3, * from unnest($4::text[], $5::jsonb[])
-on conflict (tenant_id, user_id, session_id, agent_id) do update set
-    updated_at = clock_timestamp(),
-    context_data = excluded.context_data || coalesce((
-        select jsonb_object_agg(kept.key, kept.value) from (
-            select key, value from jsonb_each(known.context_data) order by value ->> 'at' desc limit $6
-        ) kept where not excluded.context_data ? kept.key
-    ), '{}')
-"""
-
-
-async def store_contexts(
-    tx: Transaction, session_id: UUID, contexts: Mapping[str, list[PrivateContext]], at: str
-) -> None:
-    """Remember what each agent will need; one statement. `at` is an ISO time in UTC."""
-    rows = {
-        agent: {one.context_hash: {"at": at, "context": one.model_dump(mode="json")} for one in given}
-        for agent, given in sorted(contexts.items())
-    }
-    if rows:
-        await tx.driver.execute(
-            _KEEP, *tx.whose, session_id, list(rows),
-            [dump(one) for one in rows.values()], _KEPT,
-        )  # fmt: skip

@@ -21,14 +21,14 @@ COLUMNS = (
 )  # fmt: skip
 """Of a `Task`, but for the principal."""
 _COLUMNS = ", ".join(COLUMNS)
-_INSERT = """
+ROWS = """
 insert into tasks (tenant_id, user_id, task_id, session_id, parent_task_id, root_task_id, kind, title, description,
                    assignee_agent_id, request, deadline, principal, token_limit)
-select $1, $2, * from unnest($3::uuid[], $4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::text[], $9::text[],
-                             $10::text[], $11::jsonb[], $12::timestamptz[], $13::jsonb[], $14::integer[])
+select $1, $2, rows.* from {source} unnest($3::uuid[], $4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::text[],
+    $9::text[], $10::text[], $11::jsonb[], $12::timestamptz[], $13::jsonb[], $14::integer[]) rows
 on conflict do nothing
-returning task_id
 """
+_INSERT = ROWS.format(source="") + "returning task_id"
 _CLAIM = f"""
 update tasks set status = 'in_progress', attempt = attempt + 1, claimed_by = $4,
     lease_until = clock_timestamp() + make_interval(secs => $5), updated_at = clock_timestamp()
@@ -54,37 +54,16 @@ with held as (
 )
 select true from held
 """
-_KEEP_HELD = """
-select true from tasks
-where tenant_id = $1 and user_id = $2 and task_id = $3 and attempt = $4 and status = 'in_progress'
-for share
-"""
 _RELEASE = """
 update tasks set lease_until = clock_timestamp()
 where tenant_id = $1 and user_id = $2 and task_id = $3 and attempt = $4 and status = 'in_progress'
 """
 _CONCLUDE = """
-update tasks set status = $5, result = $6, error_message = $7, flow_action = coalesce($8::jsonb, flow_action),
-    metadata = metadata || coalesce($9::jsonb, '{}'), plan = coalesce($10::jsonb, plan), lease_until = null,
-    updated_at = clock_timestamp(), completed_at = clock_timestamp()
+update tasks set status = $5, result = $6, error_message = $7, lease_until = null, updated_at = clock_timestamp(),
+    completed_at = clock_timestamp()
 where tenant_id = $1 and user_id = $2 and task_id = $3 and attempt = $4 and status = 'in_progress'
-returning session_id
+returning true
 """
-_STOP_CHILDREN = """
-with stopped as (
-    update tasks set status = 'cancelled', lease_until = null, updated_at = clock_timestamp(),
-        completed_at = clock_timestamp()
-    where tenant_id = $1 and user_id = $2 and root_task_id = $3 and parent_task_id is not null
-        and status in ('pending', 'in_progress')
-    returning task_id
-)
-delete from handoffs
-where (select count(*) from stopped) >= 0 and tenant_id = $1 and user_id = $2 and task_id in (
-    select task_id from tasks
-    where tenant_id = $1 and user_id = $2 and root_task_id = $3 and parent_task_id is not null
-)
-"""
-# The count comes first, so steps are locked before what was handed out for them, as whoever finishes a step does.
 _CANCEL = """
 update tasks set status = 'cancelled', error_message = $4, lease_until = null, waiting_for = null,
     updated_at = clock_timestamp(), completed_at = clock_timestamp()
@@ -92,15 +71,15 @@ where tenant_id = $1 and user_id = $2 and task_id = $3 and parent_task_id is nul
     and status in ('pending', 'in_progress')
 returning attempt, session_id
 """
-_SAVE_PLAN = """
-update tasks set plan = $5, updated_at = clock_timestamp()
-where tenant_id = $1 and user_id = $2 and task_id = $3 and attempt = $4 and status = 'in_progress'
-returning true
-"""
 
 
-async def insert(tx: Transaction, tasks: Sequence[NewTask]) -> int:
-    """Write pending rows in one statement; how many were new. A root row keeps the principal it will run as."""
+async def insert(tx: Transaction, root: NewTask) -> bool:
+    """Write the pending row of a root task, which keeps the principal it will run as; False when its id is taken."""
+    return await tx.driver.fetchval(_INSERT, *tx.whose, *row_columns(tx, [root])) is not None
+
+
+def row_columns(tx: Transaction, tasks: Sequence[NewTask]) -> tuple[list[object], ...]:
+    """The parameters $3 to $14 of `ROWS`."""
     whose = tx.principal.model_dump_json()
     rows = [
         (
@@ -110,7 +89,7 @@ async def insert(tx: Transaction, tasks: Sequence[NewTask]) -> int:
         )
         for one in tasks
     ]  # fmt: skip
-    return len(await tx.driver.fetch(_INSERT, *tx.whose, *map(list, zip(*rows, strict=True))))
+    return tuple(map(list, zip(*rows, strict=True))) or ([],) * 12
 
 
 async def claim(tx: Transaction, task_id: UUID, claimant: str, lease_seconds: float) -> Task | None:
@@ -126,50 +105,24 @@ async def renew(tx: Transaction, task_id: UUID, attempt: int, lease_seconds: flo
     return await tx.driver.fetchval(_RENEW, *tx.whose, task_id, attempt, lease_seconds) is not None
 
 
-async def lock_leased(tx: Transaction, task_id: UUID, attempt: int) -> bool:
-    """See to it that a task stays as it is until the transaction ends; False when the attempt no longer holds it."""
-    return await tx.driver.fetchval(_KEEP_HELD, *tx.whose, task_id, attempt) is not None
-
-
 async def release(tx: Transaction, task_id: UUID, attempt: int) -> None:
     """Let the lease run out now, so that the next claimant need not wait."""
     await tx.driver.execute(_RELEASE, *tx.whose, task_id, attempt)
 
 
 async def conclude(
-    tx: Transaction,
-    task_id: UUID,
-    attempt: int,
-    status: TaskStatus,
-    *,
-    result: Mapping[str, Any] | None,
+    tx: Transaction, task_id: UUID, attempt: int, status: TaskStatus, *, result: Mapping[str, Any] | None,
     error_message: str | None,
-    flow_action: Sequence[Mapping[str, Any]] | None = None,
-    metadata: Mapping[str, Any] | None = None,
-    plan: Mapping[str, Any] | None = None,
-) -> bool:
-    """End a task; False, and nothing changed, when the attempt no longer holds it."""
-    found = await tx.driver.fetchval(
-        _CONCLUDE, *tx.whose, task_id, attempt, status.value, _json(result), error_message, _json(flow_action),
-        _json(metadata), _json(plan),
-    )  # fmt: skip
-    return found is not None
-
-
-async def stop_children(tx: Transaction, root_task_id: UUID) -> None:
-    """Cancel the steps of a run that were never finished, and forget what was handed out for any of them."""
-    await tx.driver.execute(_STOP_CHILDREN, *tx.whose, root_task_id)
+) -> bool:  # fmt: skip
+    """End a step; False, and nothing changed, when the attempt no longer holds it."""
+    told = status.value, json_of(result), error_message
+    return await tx.driver.fetchval(_CONCLUDE, *tx.whose, task_id, attempt, *told) is not None
 
 
 async def cancel(tx: Transaction, task_id: UUID, reason: str) -> tuple[int, UUID] | None:
     """Stop a root task that has not ended; its attempt and session, or None when it has ended or is somebody else's."""
     row = await tx.driver.fetchrow(_CANCEL, *tx.whose, task_id, reason)
     return None if row is None else (row["attempt"], row["session_id"])
-
-
-async def save_plan(tx: Transaction, task_id: UUID, attempt: int, plan: Mapping[str, Any]) -> bool:
-    """Keep the plan of a running attempt; False when the attempt no longer holds the task."""
-    return await tx.driver.fetchval(_SAVE_PLAN, *tx.whose, task_id, attempt, _json(plan)) is not None
 
 
 async def find(tx: Transaction, task_id: UUID) -> Task | None:
@@ -230,7 +183,8 @@ async def take_key(tx: Transaction, key: str, request_hash: str, task_id: UUID) 
     return row["request_hash"], row["task_id"]
 
 
-def _json(value: object) -> str | None:
+def json_of(value: object) -> str | None:
+    """See `dump`; None stays None."""
     return None if value is None else dump(value)
 
 

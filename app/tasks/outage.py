@@ -29,7 +29,7 @@ from app.storage import events, replay, steps, tasks
 from app.storage.database import Database, Transaction
 from app.storage.replay import RootState
 from app.storage.spool import SpooledRun
-from app.tasks.steps import conclude_run
+from app.tasks.steps import conclude_run, demand
 
 
 class SpooledWrites:
@@ -145,11 +145,10 @@ async def _make(tx: Transaction, read: _Spooled, attempt: int) -> None:
     for write in read.writes:
         match write:
             case PlanSaved(plan=plan):
-                await tasks.save_plan(tx, held.task_id, attempt, plan)
+                await steps.register(tx, held.task_id, attempt, (), plan, {}, "")
             case StepsRegistered(new_tasks=new_tasks, agent_contexts=needs, at=at):
-                await tasks.insert(tx, new_tasks)
-                if at is not None:
-                    await steps.store_contexts(tx, held.session_id, needs, at.isoformat())
+                given = (needs, at.isoformat()) if at else ({}, "")
+                await steps.register(tx, held.task_id, attempt, new_tasks, None, *given)
             case StepClaimed(task_id=step_id, attempt=number, agent_id=agent):
                 await replay.claim_step(tx, step_id, number, agent)
             case StepEnded():
@@ -158,6 +157,6 @@ async def _make(tx: Transaction, read: _Spooled, attempt: int) -> None:
                     error_message=write.error_message,
                 )  # fmt: skip
             case RunEnded():
-                await conclude_run(tx, held.session_id, held.task_id, attempt, write)
+                demand(await conclude_run(tx, held.task_id, attempt, write), held.task_id, attempt)
             case _:
                 pass

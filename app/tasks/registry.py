@@ -20,6 +20,7 @@ from app.errors import AppError, ErrorCode
 from app.events import FinalReport, TaskAvailable, TaskFailed
 from app.journal import Journal, not_found
 from app.journal.spool_records import RunEnded, StepEnded, json_of
+from app.journal.writer import Rows
 from app.storage import documents, events, sessions, tasks
 from app.storage.database import Database, Transaction, dump
 from app.tasks.queue import CHAT, INGESTION, JobQueue
@@ -102,7 +103,7 @@ class TaskRegistry:
         question = str(new_task.request.get("query") or new_task.title)
         kind = "" if new_task.kind == "chat" else new_task.kind
         await sessions.open_session(tx, new_task.session_id, question, kind)
-        if not await tasks.insert(tx, [new_task]):
+        if not await tasks.insert(tx, new_task):
             raise _TaskIdTaken
         first = TaskAvailable(task_id=new_task.task_id, session_id=new_task.session_id, query=question)
         seq = await events.append_next(tx, new_task.task_id, 0, first.type, json_of(first))
@@ -122,7 +123,7 @@ class TaskRegistry:
     async def claim_task(self, principal: Principal, task_id: UUID, agent_id: str) -> Task | None:
         """Take a task under the next attempt number, durably: a lost claim would give the number out twice; None when
         somebody holds it or it has ended."""
-        async with self._database.principal_scope(principal) as tx:
+        async with self._database.statements_scope(principal) as tx:
             return await tasks.claim(tx, task_id, agent_id, self.lease_seconds)
 
     def is_overdue(self, task: Task) -> bool:
@@ -131,17 +132,17 @@ class TaskRegistry:
 
     async def renew_lease(self, principal: Principal, task_id: UUID, attempt: int) -> bool:
         """Hold a task longer; False when the attempt does not hold it any more (taken over, cancelled, erased)."""
-        async with self._database.principal_scope(principal, durable=False) as tx:
+        async with self._database.statements_scope(principal, durable=False) as tx:
             return await tasks.renew(tx, task_id, attempt, self.lease_seconds)
 
     async def release_lease(self, principal: Principal, task_id: UUID, attempt: int) -> None:
         """Give a task back unfinished; the next claim takes it at once."""
-        async with self._database.principal_scope(principal) as tx:
+        async with self._database.statements_scope(principal) as tx:
             await tasks.release(tx, task_id, attempt)
 
     async def lease_remaining(self, principal: Principal, task_id: UUID) -> float | None:
         """Seconds until a task can be claimed again, 0 = now; None when it has ended."""
-        async with self._database.principal_scope(principal) as tx:
+        async with self._database.statements_scope(principal) as tx:
             return await tasks.lease_remaining(tx, task_id)
 
     async def update_status(
@@ -157,7 +158,7 @@ class TaskRegistry:
         """End a step as completed, failed or cancelled. Raises `StaleAttempt`."""
 
         async def directly() -> None:
-            async with self._database.principal_scope(principal, durable=False) as tx:
+            async with self._database.statements_scope(principal, durable=False) as tx:
                 done = await tasks.conclude(tx, task_id, attempt, status, result=result, error_message=error_message)
             demand(done, task_id, attempt)
 
@@ -168,7 +169,7 @@ class TaskRegistry:
 
     async def get_task(self, principal: Principal, task_id: UUID) -> Task:
         """A task the caller may see. Raises `AppError` (404) for unknown and foreign ids alike."""
-        async with self._database.principal_scope(principal) as tx:
+        async with self._database.statements_scope(principal) as tx:
             task = await tasks.find(tx, task_id)
         if task is None:
             raise not_found()
@@ -189,7 +190,7 @@ class TaskRegistry:
 
     async def children(self, principal: Principal, task_id: UUID) -> list[Task]:
         """The steps of a task, oldest first; those of earlier attempts are among them."""
-        async with self._database.principal_scope(principal) as tx:
+        async with self._database.statements_scope(principal) as tx:
             return await tasks.children_of(tx, task_id)
 
     async def finish(
@@ -207,14 +208,13 @@ class TaskRegistry:
     ) -> None:
         """End a run with its events, steps, session and conflicts in one durable transaction, or in the spool. Raises
         `StaleAttempt`, and nothing changes, when the attempt no longer holds it."""
-        task = run.task
         ended = RunEnded(
             status=status, result=result, flow_action=flow_action, metadata=metadata, error_message=error_message,
             plan=plan, conflicts=conflicts,
         )  # fmt: skip
 
-        async def conclude(tx: Transaction) -> None:
-            await conclude_run(tx, task.session_id, task.task_id, run.attempt, ended)
+        def conclude(tx: Transaction, entries: Rows) -> Awaitable[bool]:
+            return conclude_run(tx, run.task.task_id, run.attempt, ended, entries)
 
         await run.writer.end(event, conclude, ended)
         self.on_end(run, status, metadata or {})

@@ -55,16 +55,9 @@ class StepRegistry:
         needs, at = {agent: list(given) for agent, given in (agent_contexts or {}).items()}, self._clock()
 
         async def directly() -> None:
-            async with self._database.principal_scope(leader.principal, durable=False) as tx:
-                if plan is None:
-                    is_held = await tasks.lock_leased(tx, root_task_id, leader.attempt)
-                else:
-                    is_held = await tasks.save_plan(tx, root_task_id, leader.attempt, plan)
-                demand(is_held, root_task_id, leader.attempt)
-                if new_tasks:
-                    await tasks.insert(tx, new_tasks)
-                if needs:
-                    await steps.store_contexts(tx, new_tasks[0].session_id, needs, at.isoformat())
+            async with self._database.statements_scope(leader.principal, durable=False) as tx:
+                done = await steps.register(tx, root_task_id, leader.attempt, new_tasks, plan, needs, at.isoformat())
+            demand(done, root_task_id, leader.attempt)
 
         kept: list[Write] = [] if plan is None else [PlanSaved(plan=plan)]
         kept.append(StepsRegistered(new_tasks=tuple(new_tasks), agent_contexts=needs, at=at))
@@ -80,7 +73,7 @@ class StepRegistry:
 
         async def directly() -> None:
             nonlocal claimed
-            async with self._database.principal_scope(principal, durable=False) as tx:
+            async with self._database.statements_scope(principal, durable=False) as tx:
                 claimed = await steps.claim(tx, task_id, agent_id, self._lease_seconds)
 
         known = self._outage.active_step(task_id)
@@ -108,12 +101,12 @@ class StepRegistry:
     async def take_up(self, owner: Principal, task_id: UUID, worker_id: str) -> HandedStep | None:
         """Take a handed out step for a worker; None when it cannot be had (see the table's statement). Durable, as the
         claim of a run is."""
-        async with self._database.principal_scope(owner) as tx:
+        async with self._database.statements_scope(owner) as tx:
             return await steps.take_up(tx, task_id, worker_id, self._lease_seconds, self.max_redispatches)
 
     async def look(self, leader: TaskRun, task_id: UUID, after: int) -> StepSight:
         """How a handed out step stands, with its events behind `after`. Raises `StaleAttempt` when it was erased."""
-        async with self._database.principal_scope(leader.principal, durable=False) as tx:
+        async with self._database.statements_scope(leader.principal, durable=False) as tx:
             sight = await steps.look(tx, task_id, after)
         if sight is None:
             raise StaleAttempt(f"step {task_id} was erased")
@@ -121,7 +114,7 @@ class StepRegistry:
 
     async def collect(self, leader: TaskRun, task_id: UUID) -> str | None:
         """Take the outcome of an ended step; nothing of it but the step's own result stays in the database."""
-        async with self._database.principal_scope(leader.principal, durable=False) as tx:
+        async with self._database.statements_scope(leader.principal, durable=False) as tx:
             return await steps.collect(tx, task_id)
 
     async def give_up(self, leader: TaskRun, task_id: UUID, job_ids: Sequence[int], reason: str) -> bool:
@@ -161,19 +154,14 @@ def demand(done: bool, task_id: UUID, attempt: int) -> None:
         raise StaleAttempt(f"attempt {attempt} no longer holds task {task_id}")
 
 
-async def conclude_run(tx: Transaction, session_id: UUID, task_id: UUID, attempt: int, ended: RunEnded) -> None:
-    """Write task row, leftover steps, session and conflicts. Raises `StaleAttempt` when the attempt no longer holds the
-    task."""
-    done = await tasks.conclude(
-        tx, task_id, attempt, ended.status, result=ended.result, error_message=ended.error_message,
-        flow_action=ended.flow_action, metadata=ended.metadata, plan=ended.plan,
-    )  # fmt: skip
-    demand(done, task_id, attempt)
-    await tasks.stop_children(tx, task_id)
-    text, agent = _text_of(ended.result), _agent_of(ended.result, ended.metadata)
-    await sessions.close_turn(tx, session_id, ended.status.value, text, agent)
-    if ended.conflicts:
-        await conflicts.store(tx, task_id, ended.conflicts)
+async def conclude_run(
+    tx: Transaction, task_id: UUID, attempt: int, ended: RunEnded, entries: Sequence[tuple[int, str, str]] = ()
+) -> bool:
+    """Write task row, last events, leftover steps, session and conflicts, in one statement; False, and nothing changed,
+    when the attempt no longer holds the task or the event before is missing."""
+    told = ended.status.value, ended.result, ended.error_message, ended.flow_action, ended.metadata, ended.plan
+    turn = _text_of(ended.result), _agent_of(ended.result, ended.metadata)
+    return await steps.end_run(tx, task_id, attempt, told, turn, entries, conflicts.columns(ended.conflicts))
 
 
 async def stop_run(tx: Transaction, root_task_id: UUID, reason: str) -> tuple[Place, int, TaskCancelled] | None:
@@ -185,7 +173,7 @@ async def stop_run(tx: Transaction, root_task_id: UUID, reason: str) -> tuple[Pl
     attempt, session_id = stopped
     event = TaskCancelled(reason=reason)
     seq = await events.append_next(tx, root_task_id, attempt, event.type, json_of(event))
-    await tasks.stop_children(tx, root_task_id)
+    await steps.stop_children(tx, root_task_id)
     await sessions.close_turn(tx, session_id, TaskStatus.CANCELLED.value, None, None)
     return Place.of(tx.principal, session_id, root_task_id, attempt), seq, event
 

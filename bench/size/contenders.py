@@ -161,7 +161,7 @@ class _Bare:
 
     @classmethod
     async def _connect(cls, address: str) -> "list[asyncpg.Connection[asyncpg.Record]]":
-        connections = [await open_driver(address) for _ in range(CLIENTS)]
+        connections: list[asyncpg.Connection[asyncpg.Record]] = [await open_driver(address) for _ in range(CLIENTS)]
         for connection in connections:
             await connection.execute(
                 "set hnsw.ef_search = 200; set hnsw.iterative_scan = relaxed_order; set hnsw.max_scan_tuples = 6000;"

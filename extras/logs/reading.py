@@ -194,6 +194,7 @@ async def read_logs(
     tx: Transaction, wanted: LogFilter, *, size: int, before: LogPosition | None = None
 ) -> AsyncGenerator[list[StoredLine], None]:
     """Matching lines, newest first, `size` at a time, read from the server as they are taken."""
+    await tx.driver.execute("set transaction read only")  # a cursor needs a transaction that has begun
     cursor = await tx.driver.cursor(_PAGE, *_page_arguments(tx, wanted, before))
     while rows := await cursor.fetch(size):
         yield [StoredLine(*row) for row in rows]

@@ -16,6 +16,8 @@ from app.storage.migrate import upgrade
 
 _SOCKET = ".s.PGSQL.5432"
 _COMMIT = b"Q\x00\x00\x00\x0bcommit\x00"
+_WHOSE, _BEGIN = b"\x00conclave_whose\x00\x00\x06", b"\x00conclave_begin\x00\x00\x00"
+_SYNC = b"S\x00\x00\x00\x04"
 
 
 @dataclass
@@ -124,7 +126,9 @@ class LosingRelay:
         answers = asyncio.create_task(_carry(inner_reader, writer))
         try:
             while said := await reader.read(65_536):
-                if self._lose and _COMMIT in said:
+                if self._lose and _is_commit(said):
+                    while not said.endswith((_COMMIT, _SYNC)):
+                        said += await reader.read(65_536)
                     self._lose -= 1
                     self.lost += 1
                     answers.cancel()
@@ -140,6 +144,11 @@ class LosingRelay:
             answers.cancel()
             inner_writer.close()
             writer.close()
+
+
+def _is_commit(said: bytes) -> bool:
+    """The word itself, or a statement that is a transaction by itself."""
+    return _COMMIT in said or (_WHOSE in said and _BEGIN not in said)
 
 
 async def _carry(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:

@@ -5,6 +5,7 @@ import os
 import random
 import sys
 from collections.abc import AsyncIterator, Sequence
+from itertools import product
 from uuid import uuid4
 
 import asyncpg
@@ -139,12 +140,14 @@ class TestUnsetAndEmptySettings:
     ) -> None:
         database = await Database.connect(app_url, pool_size=1)
         try:
-            async with database.principal_scope(callers[0]) as tx:
-                assert await _visible(tx.driver, "users")
-            async with database.operator_scope() as bare:
-                assert {await bare.driver.fetchval("select current_setting($1, true)", s) for s in _SETTINGS} == {""}
-                for table in TABLES:
-                    assert await _visible(bare.driver, table) == set(), table
+            for scope in (database.principal_scope, database.statements_scope):
+                async with scope(callers[0]) as tx:
+                    assert await _visible(tx.driver, "users")
+                async with database.operator_scope() as bare:
+                    left = {await bare.driver.fetchval("select current_setting($1, true)", name) for name in _SETTINGS}
+                    assert left == {""}
+                    for table in TABLES:
+                        assert await _visible(bare.driver, table) == set(), table
         finally:
             await database.dispose()
 
@@ -162,10 +165,35 @@ class TestWhoAsks:
         self, database: Database, name: str
     ) -> None:
         who = principal(department=name)
-        async with database.principal_scope(who) as tx:
-            assert await tx.driver.fetchval("select app_departments()") == [name]
-            assert await tx.driver.fetchval("select current_setting('app.tenant_id')") == str(who.tenant_id)
-            assert not await tx.driver.fetchval("select app_is_admin()")
+        for scope in (database.principal_scope, database.statements_scope):
+            async with scope(who) as tx:
+                assert await tx.driver.fetchval("select app_departments()") == [name]
+                assert await tx.driver.fetchval("select current_setting('app.tenant_id')") == str(who.tenant_id)
+                assert not await tx.driver.fetchval("select app_is_admin()")
+
+    async def test_is_forgotten_when_the_statement_behind_it_could_not_be_sent(
+        self, app_url: str, callers: Sequence[Principal]
+    ) -> None:
+        database = await Database.connect(app_url, pool_size=1)
+        try:
+            async with database.statements_scope(callers[0]) as tx:
+                with pytest.raises(asyncpg.DataError):
+                    await tx.driver.fetchval("select $1::integer", "one")
+            async with database.operator_scope() as bare:
+                assert {await bare.driver.fetchval("select current_setting($1, true)", s) for s in _SETTINGS} == {""}
+        finally:
+            await database.dispose()
+
+    async def test_is_nobody_where_text_without_values_cannot_carry_it(self, database: Database) -> None:
+        async with database.statements_scope(principal()) as tx:
+            with pytest.raises(asyncpg.InterfaceError):
+                await tx.driver.execute("select 1; select 2")
+
+    async def test_says_whether_a_commit_waits_for_the_disk(self, database: Database) -> None:
+        for scope, durable in product((database.principal_scope, database.statements_scope), (True, False)):
+            async with scope(principal(), durable=durable) as tx:
+                waits = await tx.driver.fetchval("select current_setting('synchronous_commit')")
+                assert waits == ("on" if durable else "off")
 
 
 class TestRandomCallers:
@@ -339,10 +367,11 @@ class TestCancelStorm:
         failures: list[str] = []
 
         async def request(caller: Principal) -> None:
-            async with database.principal_scope(caller, durable=rng.random() < 0.5) as tx:
+            scope = rng.choice((database.principal_scope, database.statements_scope))
+            async with scope(caller, durable=rng.random() < 0.5) as tx:
                 seen = await tx.driver.fetch("select tenant_id, pg_sleep(0.0005) from users limit 2")
                 failures.extend("foreign" for row in seen if row["tenant_id"] != caller.tenant_id)
-                await tx.driver.execute("select count(*) from tasks")
+                await tx.driver.fetchval("select count(*) from tasks")
 
         try:
             for _ in range(CANCELLED // 10):

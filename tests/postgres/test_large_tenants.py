@@ -194,13 +194,17 @@ class TestFinding:
         assert list(ways.values()) == ["ann", "exact", "exact"]
 
     async def test_a_walk_that_ends_early_is_made_good(
-        self, corpus: Corpus, retriever: Retriever, questions: KnownQuestions, monkeypatch: pytest.MonkeyPatch
+        self, corpus: Corpus, app_url: str, questions: KnownQuestions, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr("app.retrieval.search.vector_leg", lambda *_: "ann")
-        monkeypatch.setattr("app.storage.search._MAX_SCAN_TUPLES", 300)
+        monkeypatch.setattr("app.storage.database._WALK", "set hnsw.max_scan_tuples = 300")
         ask = corpus.ask(LARGEST, reader(LARGEST, "general", ("private",)))
         assert ask.visible > 50
-        assert await recall(retriever, questions, [ask]) == 1
+        database = await Database.connect(app_url, pool_size=1)
+        try:
+            assert await recall(retriever_of(database, questions), questions, [ask]) == 1
+        finally:
+            await database.dispose()
 
     async def test_words_are_found_alike_with_and_without_an_index(self, corpus: Corpus, database: Database) -> None:
         for tenant in (LARGEST, MIDDLE, SMALLEST):

@@ -19,8 +19,6 @@ from app.domain.knowledge import When
 from app.domain.principal import Scope
 from app.storage.database import Transaction
 from app.storage.search.statements import (
-    BEFORE_A_WALK,
-    CORPUS_VERSION,
     COUNT_VISIBLE,
     STATE,
     WORDS_ARE_INDEXED,
@@ -32,11 +30,6 @@ from app.storage.search.statements import (
 )
 from app.telemetry import TALLY
 from app.text.dates import HOME
-
-_EF_SEARCH = 200
-"""Neighbours kept while an index is walked; more finds no more, see docs/decisions/0013."""
-_MAX_SCAN_TUPLES = 6_000
-"""Rows an index walk looks at before it gives up; reading every visible row is cheaper then."""
 
 
 class SearchState(NamedTuple):
@@ -137,8 +130,6 @@ async def search_departments(tx: Transaction, query: ChunkQuery) -> list[Departm
 
 async def _found(tx: Transaction, query: ChunkQuery, columns: tuple[str, ...]) -> "list[asyncpg.Record]":
     TALLY["search_vectors", query.vector_leg] += 1
-    if query.vector_leg == "ann":
-        await tx.driver.fetchval(BEFORE_A_WALK, str(_EF_SEARCH), str(_MAX_SCAN_TUPLES))
     return await tx.driver.fetch(statement(query, columns), *arguments(tx, query))
 
 
@@ -168,12 +159,6 @@ async def search_state(tx: Transaction, space: str) -> SearchState:
 async def words_are_indexed(tx: Transaction) -> bool:
     """Whether this database lets words be looked up in an index under row policies."""
     return bool(await tx.driver.fetchval(WORDS_ARE_INDEXED))
-
-
-async def corpus_version(tx: Transaction) -> int | None:
-    """A number that changes whenever a document of the tenant does; None when the tenant is not registered."""
-    version: int | None = await tx.driver.fetchval(CORPUS_VERSION, tx.tenant_id)
-    return version
 
 
 def statement(query: ChunkQuery, columns: tuple[str, ...] = Hit._fields) -> str:

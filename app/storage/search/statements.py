@@ -178,8 +178,3 @@ WORDS_ARE_INDEXED = """
 select bool_and(proleakproof) from pg_proc where oid in (
     'ts_match_vq(tsvector, tsquery)'::regprocedure, 'word_lookup.of_tenant(uuid, tsvector)'::regprocedure)
 """
-BEFORE_A_WALK = """
-select set_config('hnsw.ef_search', $1, true), set_config('hnsw.iterative_scan', 'relaxed_order', true),
-    set_config('hnsw.max_scan_tuples', $2, true)
-"""
-CORPUS_VERSION = "select corpus_version from tenants where tenant_id = $1"
