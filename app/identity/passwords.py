@@ -15,7 +15,8 @@ from cryptography.hazmat.primitives.kdf.argon2 import Argon2id
 
 from app.errors import AppError, ErrorCode
 
-LEAST_CHARS, MOST_CHARS = 12, 200
+LEAST_CHARS, MOST_CHARS, MEMORY_KIB = 12, 200, 19_456
+"""The last is OWASP's, with two passes and one lane."""
 _MOST_WAITING = 20
 """Passwords of a process that wait to be hashed; further ones are refused."""
 _ENDS = "0123456789 .!?*#@"
@@ -69,8 +70,7 @@ def check_password(password: str, names: Iterable[str]) -> None:
 
 
 def _hashed(password: str) -> str:
-    # OWASP's: 19 MiB, two passes, one lane.
-    kept = Argon2id(salt=secrets.token_bytes(16), length=32, iterations=2, lanes=1, memory_cost=19_456)
+    kept = Argon2id(salt=secrets.token_bytes(16), length=32, iterations=2, lanes=1, memory_cost=MEMORY_KIB)
     return kept.derive_phc_encoded(password.encode())
 
 

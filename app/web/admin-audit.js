@@ -9,7 +9,7 @@ import { currentLanguage } from "./words.js";
 const PAGE = 50;
 const PAUSE_MS = 300; // a name that is still being written asks nothing
 const ACTS = [
-  "question_asked", "question_ended", "read_task", "stop_task", "retry_task", "approve_plan", "refuse_plan", "signed_in", "signed_out", "sign_in_refused",
+  "question_asked", "question_ended", "read_task", "stop_task", "retry_task", "approve_plan", "refuse_plan", "signed_in", "signed_out", "sign_in_refused", "invited", "password_set", "codes_on", "codes_off",
   "user_added", "user_changed", "user_removed", "data_erased", "key_made", "key_rotated", "key_revoked",
   "document_brought_in", "document_changed", "document_deleted", "audit_removed",
 ];

@@ -18,6 +18,7 @@ const PARTS = {
   usage: async (room) => (await import("./admin-usage.js")).showUsage(room),
   performance: async (room) => (await import("./admin-performance.js")).showPerformance(room),
   evaluations: async (room) => (await import("./admin-evaluations.js")).showEvaluations(room),
+  people: async (room) => (await import("./admin-people.js")).showPeople(room),
   agents: async (room) => (await import("./admin-agents.js")).showAgents(room),
   audit: async (room) => (await import("./admin-audit.js")).showAudit(room),
 };

@@ -29,6 +29,7 @@ function start() {
   $("language").addEventListener("click", changeLanguage);
   $("menu").addEventListener("click", () => showSide(!$("side").classList.contains("open")));
   $("sign-out").addEventListener("click", signOut);
+  $("account").addEventListener("click", async () => (await import("./account.js")).openAccount().catch(problem));
   $("erase").addEventListener("click", async () => (await import("./erasure.js")).openErasure(forgetAll));
   $("new-session").addEventListener("click", () => { if (!state.turn) { openNew(); showSide(false); $("question").focus(); } });
   addEventListener("keydown", (event) => { if (event.key === "Escape") showSide(false); });
@@ -76,6 +77,7 @@ async function showWho() {
   const { agents, permissions, roles } = await call("GET", "/agents");
   $("administration").hidden = !roles.includes("admin") && !roles.includes("auditor");
   $("desk").hidden = !roles.includes("admin") && !roles.includes("owner");
+  $("account").hidden = !session.isByCookie;
   setAgents(agents);
   const held = SCOPES.filter((scope) => permissions.includes(scope));
   $("who").textContent = [session.user, held.map((scope) => wordIn("scope", scope)).join(", ")].filter(Boolean).join(" · ");

@@ -34,6 +34,15 @@ const KNOWN = [
   [/^file: has more than (\d+) bytes/, "Tệp lớn hơn {0} byte. Hãy đính kèm tệp nhỏ hơn."],
   [/^You have (\d+) files attached/, "Bạn đã đính kèm {0} tệp, nhiều nhất có thể. Hãy bỏ bớt một tệp."],
   [/^Your attached files would have more than (\d+) bytes/, "Các tệp đính kèm sẽ vượt quá {0} byte. Hãy bỏ bớt."],
+  [/^The name, the password or the code is wrong/, "Tên, mật khẩu hoặc mã xác thực không đúng."],
+  [/^Too many tries\. Wait (\d+) seconds/, "Thử quá nhiều lần. Hãy chờ {0} giây, hoặc xin quản trị viên đường dẫn mới."],
+  [/^This link was used already/, "Đường dẫn này đã dùng hoặc đã quá hạn. Hãy xin quản trị viên đường dẫn mới."],
+  [/^There is an administrator already/, "Đã có quản trị viên: hãy đăng nhập, hoặc xin một đường dẫn."],
+  [/^The password needs (\d+)/, "Mật khẩu cần ít nhất {0} ký tự; tốt nhất là vài từ liền nhau."],
+  [/^This password is among the first/, "Mật khẩu này quá dễ đoán. Hãy chọn mật khẩu khác."],
+  [/^A password must not be the name/, "Mật khẩu không được là tên người hay tên công ty."],
+  [/^company: must not be a company of the demo/, "Tên này là của công ty mẫu. Hãy chọn tên khác."],
+  [/^There is a user of this name already/, "Đã có người dùng tên này."],
   [/^There is no (?:demo )?user/i, "Không có người dùng này."],
 ];
 

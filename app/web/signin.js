@@ -1,4 +1,4 @@
-// Signing in: at one's company, as a demo user with one click, with an access token otherwise.
+// Signing in: at one's company, with a password, as a demo user with one click, with an access token otherwise.
 
 import { ApiProblem, call, session } from "./client.js";
 import { companyButtons, refusal, signInByCookie } from "./company.js";
@@ -6,7 +6,9 @@ import { el } from "./dom.js";
 import { problemWords } from "./problems.js";
 import { departmentWords, word, wordIn } from "./words.js";
 
+const LINK = /^#(?:link|first)=([\w-]{20,})$/; // with which somebody sets a password
 let notIn = ""; // why a sign-in link did not let in
+addEventListener("hashchange", () => { if (LINK.test(location.hash)) location.reload(); });
 const $ = (id) => document.getElementById(id);
 
 // Show the sign-in page; `onEntered()` is called with a token kept.
@@ -23,7 +25,9 @@ export async function showSignIn(onEntered, message = "") {
     $("token").value = "";
     onEntered();
   };
-  $("providers").replaceChildren(...await companyButtons().catch(() => []));
+  const buttons = companyButtons().catch(() => []);
+  const form = await import("./local.js").then(({ passwordForm }) => passwordForm(onEntered)).catch(() => null);
+  $("providers").replaceChildren(...(form ? [form] : []), ...await buttons);
   try {
     const users = await call("GET", "/auth/dev", undefined, withKey());
     $("demo-users").replaceChildren(...users.map((user) => personNode(user, onEntered)));
@@ -43,6 +47,12 @@ const withKey = () => ({ "Conclave-Demo-Key": session.key });
 
 // Follow a sign-in link, if the page was opened by one; its key leaves the address at once. Else a cookie may do.
 export async function signInByLink() {
+  const link = LINK.exec(location.hash)?.[1];
+  if (link) {
+    history.replaceState(null, "", location.pathname);
+    notIn = await (await import("./local.js")).followLink(link);
+    return;
+  }
   const asked = new URLSearchParams(location.search);
   if (!asked.has("as") && !asked.has("key")) { await signInByCookie(); return; }
   history.replaceState(null, "", location.pathname + location.hash);

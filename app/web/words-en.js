@@ -1,8 +1,8 @@
 // English.
 
 export const EN = {
-  skip: "Go to the question box", sessions: "Conversations", administration: "Administration", signOut: "Sign out", switchLanguage: "Chuyển sang tiếng Việt",
-  theme: "Light or dark", signIn: "Sign in", signInHint: "Choose a demo user, or paste your access token.",
+  skip: "Go to the question box", sessions: "Conversations", administration: "Administration", account: "My account", signOut: "Sign out", switchLanguage: "Chuyển sang tiếng Việt",
+  theme: "Light or dark", signIn: "Sign in", signInHint: "Sign in as you do in your company, choose a demo user, or paste an access token.",
   noDemo: "Open one of the sign-in links that the server printed when it started, or paste your access token.", pasteToken: "Access token (JWT)",
   useToken: "Use this token", newSession: "+ New conversation", more: "More", apiDocs: "API documentation",
   welcome: "What would you like to know?", welcomeHint: "The departments answer from documents you may read, with their evidence.",

@@ -1,8 +1,8 @@
 // Vietnamese.
 
 export const VI = {
-  skip: "Tới ô đặt câu hỏi", sessions: "Hội thoại", administration: "Quản trị", signOut: "Đăng xuất", switchLanguage: "Switch to English",
-  theme: "Đổi nền sáng/tối", signIn: "Đăng nhập", signInHint: "Chọn một người dùng mẫu, hoặc dán mã truy cập của bạn.",
+  skip: "Tới ô đặt câu hỏi", sessions: "Hội thoại", administration: "Quản trị", account: "Tài khoản của tôi", signOut: "Đăng xuất", switchLanguage: "Switch to English",
+  theme: "Đổi nền sáng/tối", signIn: "Đăng nhập", signInHint: "Đăng nhập như ở công ty bạn, chọn một người dùng mẫu, hoặc dán mã truy cập.",
   noDemo: "Hãy mở một đường dẫn đăng nhập mà máy chủ đã in ra khi khởi động, hoặc dán mã truy cập của bạn.", pasteToken: "Mã truy cập (JWT)",
   useToken: "Dùng mã này", newSession: "+ Hội thoại mới", more: "Xem thêm", apiDocs: "Tài liệu API",
   welcome: "Bạn muốn hỏi gì?", welcomeHint: "Các phòng ban trả lời từ những tài liệu mà bạn được phép đọc, kèm bằng chứng.",

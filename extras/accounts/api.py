@@ -26,6 +26,7 @@ from app.storage import accounts as rows
 from app.trust.refusals import Refusals, address_class
 from extras.accounts.codes import Codes
 from extras.accounts.first import First, Founder
+from extras.accounts.states import AccountState, states
 
 _ROOT, _LOCAL, _LINK = "/api/v1/account", "/api/v1/auth/local", "/api/v1/auth/link"
 _ENTERING: list[str | Enum] = ["sign-in"]
@@ -127,6 +128,10 @@ class SecretView(View):
     """To be typed into the app."""
     address: str
     """The same as an address that the app opens."""
+
+
+class StateView(AccountState, View):
+    """Somebody's account."""
 
 
 class InvitationView(View):
@@ -244,6 +249,12 @@ async def _let_in(
     person, cookie = entered
     await keep_cookie(response, own, request, services, person, cookie)
     return SignedInAs(user=person.name, csrf=csrf_of(cookie), roles=tuple(sorted(person.roles)))
+
+
+@router.get(f"{_ROOT}/invitations", tags=["users"], summary="Who has an account", responses={403: {"model": Problem}})
+async def listing(caller: Caller, accounts: Here) -> list[StateView]:
+    """For administrators and auditors: who of the company has a password or a link for one. No secret is in it."""
+    return [StateView(**one.model_dump()) for one in await states(accounts.database, caller)]
 
 
 @asynccontextmanager

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.twofactor.totp import TOTP
 from fastapi import FastAPI
 
 from app.client.local import FIRST_FILE, FIRST_SECONDS
-from app.domain.principal import tenant_id_of, user_id_of
+from app.domain.principal import Principal, tenant_id_of, user_id_of
 from app.errors import AppError, ErrorCode
 from app.identity import accounts as identity_accounts
 from app.identity import passwords
@@ -26,7 +26,7 @@ from app.identity.sign_ins import CSRF_HEADER
 from app.main import Services, create_app
 from app.main.identity import kept_secret
 from app.main.storage import Storage
-from app.storage import tenants
+from app.storage import accounts, tenants
 from app.storage.database import Database
 from app.storage.embedded import EmbeddedServer
 from tests.api.serving import serve
@@ -43,6 +43,7 @@ STAFF: dict[str, dict[str, Any]] = {
 }
 NHI = "nhi@firm.example"
 GOOD, OTHER = "một mật khẩu dài", "another long password"
+PRECIOUS = passwords.MEMORY_KIB
 Client = httpx.AsyncClient
 
 
@@ -90,12 +91,15 @@ async def served(house: Services, embedded_server: EmbeddedServer) -> AsyncItera
     app, rooms = create_app(services=house), house.rooms
     assert rooms.accounts is not None and rooms.sign_ins is not None
     closed = frozenset({tenant_id_of("acme")})
+    cheap = pytest.MonkeyPatch()
+    cheap.setattr(passwords, "MEMORY_KIB", 64)  # what a hash costs is looked at in one test
     made = Accounts(house.database, OwnHouse(house.storage), rooms.accounts.secret, closed)
-    app.state.services = replace(rooms, accounts=made)
     superuser = await asyncpg.connect(embedded_server.url("postgres", "test_api"))
     async with serve(app) as url:
+        app.state.services = replace(rooms, accounts=made)
         yield Gate(url, house, app, superuser)
     await superuser.close()
+    cheap.undo()
 
 
 @pytest.fixture
@@ -193,6 +197,14 @@ class TestLinks:
         await gate.asked("patch", f"/users/{user_id_of(FIRM_ID, NHI)}", json={"disabled": True})
         assert (await gate.asked("post", path)).status_code == 409
 
+    async def test_are_listed_without_what_is_secret(self, gate: Gate) -> None:
+        await gate.link()
+        answer = await gate.asked("get", "/account/invitations")
+        [one] = answer.json()
+        assert one["user_id"] == str(user_id_of(FIRM_ID, NHI)) and one["invited_until"] and one["set_at"] is None
+        assert one.keys() == {"user_id", "set_at", "has_codes", "invited_until"}
+        assert (await gate.asked("get", "/account/invitations", by="globex/admin")).json() == []
+
     async def test_do_nothing_for_who_is_shut_out_meanwhile(self, gate: Gate) -> None:
         link = await gate.link()
         await gate.asked("patch", f"/users/{user_id_of(FIRM_ID, NHI)}", json={"disabled": True})
@@ -214,7 +226,14 @@ class TestLinks:
         told = capsys.readouterr()
         assert link not in told.out + told.err and GOOD not in told.out + told.err
         kept = await gate.superuser.fetchval("select password from accounts where tenant_id = $1", FIRM_ID)
-        assert kept.startswith("$argon2id$v=19$m=19456,t=2,p=1$")
+        assert kept.startswith("$argon2id$v=19$m=64,t=2,p=1$") and len(set(kept)) > 20
+
+    async def test_are_hashed_as_dearly_as_owasp_says(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(passwords, "MEMORY_KIB", PRECIOUS)
+        made = Passwords()
+        kept = [await made.hashed(GOOD) for _ in range(2)]
+        assert kept[0] != kept[1] and all(one.startswith("$argon2id$v=19$m=19456,t=2,p=1$") for one in kept)
+        assert await made.is_right(GOOD, kept[0]) and not await made.is_right(OTHER, kept[0])
 
     @pytest.mark.parametrize(
         "poor", ["short", "matkhau12345", "x" * 12, NHI, NHI.upper() + "1", FIRM + "!!", "a" * 201]
@@ -266,7 +285,7 @@ class TestSigningIn:
                 for one in [await enter(browser, user, password)]
             ]  # fmt: skip
         assert said == [said[0]] * 5 and said[0][0] == 401
-        assert len(checked) == 5 and all(kept.startswith("$argon2id$v=19$m=19456,t=2,p=1$") for kept in checked)
+        assert len(checked) == 5 and all(kept.startswith("$argon2id$v=19$m=64,t=2,p=1$") for kept in checked)
 
     async def test_waits_longer_from_try_to_try_but_never_for_ever(self, gate: Gate) -> None:
         gate.app.state.refusals._noted.clear()  # of one company and network one row a minute is written
@@ -398,6 +417,34 @@ class TestAnOwnAccount:
             assert not await is_in(browser)
 
 
+class TestTheTables:
+    async def test_give_the_service_no_secret_and_no_account_without_a_link(self, gate: Gate) -> None:
+        async with gate.browser() as browser:
+            await redeemed(browser, await gate.link())
+        boss, nhi = [
+            Principal.without_rights(FIRM_ID, user_id_of(FIRM_ID, name)).model_copy(update={"roles": roles})
+            for name, roles in (("boss", frozenset({"admin"})), (NHI, frozenset[str]()))
+        ]
+        for statement in (
+            "select password from accounts",
+            "select totp from accounts",
+            "select hash from invitations",
+            "insert into accounts (tenant_id, user_id, password) values (app_tenant(), app_user(), '$argon2id$')",
+            "update sign_in_tries set tries = 0",
+        ):
+            with pytest.raises(asyncpg.InsufficientPrivilegeError):
+                async with gate.house.database.principal_scope(boss) as tx:
+                    await tx.driver.execute(statement)
+        with pytest.raises(asyncpg.InsufficientPrivilegeError):
+            async with gate.house.database.principal_scope(nhi) as tx:
+                await accounts.invite(tx, boss.user_id, bytes(32), 60)
+        async with gate.house.database.principal_scope(boss) as tx:
+            assert await accounts.own(tx) is None and await tx.driver.fetchval("select count(*) from accounts") == 1
+            assert await tx.driver.execute("update accounts set password = '$argon2id$'") == "UPDATE 0"
+        async with gate.house.database.principal_scope(nhi) as tx:
+            assert (await accounts.own(tx)) is not None
+
+
 class TestTheFirstAdministrator:
     @pytest.fixture
     async def link(self, served: Gate, operator: Database) -> AsyncIterator[str]:
@@ -432,6 +479,9 @@ class TestTheFirstAdministrator:
             kept_secret(served.house.settings.data_dir / FIRST_FILE)  # though a file were there again
             again = (served.house.settings.data_dir / FIRST_FILE).read_text()
             assert (await browser.post("/auth/link", json={"link": again})).status_code == 404
+            kept_secret(served.house.settings.data_dir / FIRST_FILE)
+            again = (served.house.settings.data_dir / FIRST_FILE).read_text()
+            assert (await browser.put("/auth/link", json=self.wanted(again, user="y"))).status_code == 404
 
     async def test_comes_to_a_company_that_has_none(self, served: Gate, link: str, operator: Database) -> None:
         async with operator.operator_scope() as tx:

@@ -45,7 +45,7 @@ WHO: dict[frozenset[str], str] = {
         post /api/v1/desk/items/{item_id}/answer
         patch /api/v1/contradictions/{finding_id}
     """,
-    AUDITORS: "get /api/v1/audit · get /api/v1/audit/chain · get /api/v1/users",
+    AUDITORS: "get /api/v1/audit · get /api/v1/audit/chain · get /api/v1/users · get /api/v1/account/invitations",
     ADMINS: """
         post /api/v1/documents · get /api/v1/documents/health · patch /api/v1/documents/{document_id}
         delete /api/v1/documents/{document_id} · get /api/v1/contradictions

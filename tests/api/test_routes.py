@@ -111,6 +111,7 @@ class TestEveryRoute:
             ("put", "/api/v1/account/password"),
             ("post", "/api/v1/account/codes"),
             ("put", "/api/v1/account/codes"),
+            ("get", "/api/v1/account/invitations"),
             ("post", "/api/v1/account/invitations/{user_id}"),
             ("get", "/api/v1/agents"),
             ("post", "/api/v1/files"),

@@ -16,7 +16,9 @@ from tests.browser.visitor import Visitor
 
 Enter = Callable[..., Awaitable[Page]]
 Visit = Callable[..., Awaitable[Visitor]]
-PARTS = ("documents", "health", "conflicts", "tasks", "usage", "performance", "evaluations", "agents", "audit")
+PARTS = (
+    "documents", "health", "conflicts", "tasks", "usage", "performance", "evaluations", "people", "agents", "audit",
+)  # fmt: skip
 CANTEEN = "# Canteen\n\n## Lunch\n\nLunch costs {price} VND and begins at {hour} o'clock.\n"
 DROP = """([text, name]) => {
   const carried = new DataTransfer();
