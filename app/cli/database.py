@@ -42,7 +42,8 @@ def db_upgrade() -> None:
     with _database(Settings()) as (_, owner):
         if not owner:
             raise typer.BadParameter("set CONCLAVE_DATABASE_OWNER_URL to the address of the role that owns the tables")
-        migrate.upgrade(owner)
+        if not asyncio.run(migrate.is_current(owner)):
+            migrate.upgrade(owner)
         typer.echo(asyncio.run(migrate.current(owner)))
 
 
@@ -55,7 +56,7 @@ def db_current() -> None:
 
 @db_commands.command("check")
 def db_check() -> None:
-    """Exit 0 when the schema is this version's, else 1."""
+    """Exit 0 when the schema is this version's or a newer one's, else 1."""
     with _database(Settings()) as (app, owner):
         is_current = asyncio.run(migrate.is_current(owner or app))
     typer.echo("current" if is_current else "not current")

@@ -38,8 +38,8 @@ async def current(url: str) -> str | None:
 
 
 async def is_current(url: str) -> bool:
-    """Whether the database is at this version's newest revision."""
-    return await current(url) == max(revisions())
+    """Whether the database is at this version's newest revision, or at a later one's: machines are replaced in turn."""
+    return (await current(url) or "") >= max(revisions())
 
 
 def revisions() -> dict[str, Path]:

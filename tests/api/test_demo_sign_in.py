@@ -3,7 +3,6 @@ there is nobody but the demo companies. Every condition is broken alone."""
 
 import asyncio
 import os
-import shutil
 import socket
 import stat
 from collections.abc import AsyncIterator
@@ -20,13 +19,13 @@ from app.client.local import DEMO_KEY_FILE, DEMO_KEY_HEADER, demo_key
 from app.main import Services, create_app
 from app.settings import Settings
 from app.storage import tenants
+from bench.rolling import nginx
 from tests.api.conftest import SECRET
 from tests.api.serving import serve
 from tests.warm import planted
 
 DEV = "/api/v1/auth/dev"
 LAN = {"user": "acme/lan"}
-ROOT = Path(__file__).parents[2]
 STOCK = ""
 """What nginx forwards where nobody says anything: the upstream's own name, and nobody's address."""
 USUAL = "proxy_set_header X-Real-IP $remote_addr; proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;"
@@ -86,7 +85,7 @@ async def raw(url: str, head: str, **peer: Any) -> bytes:
 @asynccontextmanager
 async def nginx_before(url: str, folder: Path, forwarding: str) -> AsyncIterator[httpx.AsyncClient]:
     """Debian's nginx in front of `url`; skips where there is none."""
-    program = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin:{ROOT / '.venv/nginx/usr/sbin'}")
+    program = nginx()
     if program is None:
         pytest.skip("no nginx on this machine, and none could be fetched: make nginx")
     with socket.socket() as probe:

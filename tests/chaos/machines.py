@@ -73,6 +73,10 @@ class Machine:
         lines = (line for text in texts for line in text.splitlines() if line.startswith("{"))
         return [entry for line in lines if (entry := _json(line)) is not None]
 
+    def comes_from(self, nursery: Nursery) -> None:
+        """Have its next process made there."""
+        self._nursery = nursery
+
     async def start(self) -> None:
         """Begin, without waiting until it is ready."""
         assert not self.is_up
@@ -86,12 +90,13 @@ class Machine:
     async def ready(self) -> None:
         """Wait until it takes work."""
         give_up = time.monotonic() + READY_SECONDS
-        while not await self._is_ready():
+        while not await self.is_ready():
             assert self.is_up, f"{self.name} ended with {self.process.returncode}:\n{self.log[-4000:]}"
             assert time.monotonic() < give_up, f"{self.name} does not get ready:\n{self.log[-4000:]}"
             await asyncio.sleep(_POLL_SECONDS)
 
-    async def _is_ready(self) -> bool:
+    async def is_ready(self) -> bool:
+        """Whether it says that it takes work."""
         raise NotImplementedError
 
     def pause(self) -> None:
@@ -133,7 +138,7 @@ class Api(Machine):
     def address(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
-    async def _is_ready(self) -> bool:
+    async def is_ready(self) -> bool:
         try:
             reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
         except OSError:
@@ -161,7 +166,7 @@ class Worker(Machine):
         found = _WORKER_ID.search(self.log)
         return found[1] if found else ""
 
-    async def _is_ready(self) -> bool:
+    async def is_ready(self) -> bool:
         return bool(self.worker_id)
 
 

@@ -22,11 +22,14 @@ from app.storage import tenants
 from app.storage.database import Database
 from app.storage.embedded import EmbeddedServer, start_embedded
 from app.storage.migrate import current, downgrade, is_current, upgrade
+from tests.chaos.machines import until
 from tests.factories import principal
+from tests.limits import limit
 from tests.postgres.running import LAN, rooms_on
 from tests.postgres.test_health import LEAVE_12, LEAVE_14, SPACE, TODAY, Shelf
 
 ROOT = Path(__file__).parents[2]
+_WAITS = "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')"
 
 
 @pytest.fixture
@@ -76,6 +79,34 @@ class TestMigrations:
         await asyncio.gather(*(asyncio.to_thread(upgrade, owner) for _ in range(3)))
         upgrade(owner)
         assert await is_current(owner)
+
+    async def test_let_an_older_version_go_on(self, embedded_server: EmbeddedServer, empty: str) -> None:
+        """While machines are replaced one by one, those not yet replaced stand on the new version's schema."""
+        owner = embedded_server.url("conclave_owner", empty)
+        await asyncio.to_thread(upgrade, owner)
+        connection = await asyncpg.connect(owner)
+        await connection.execute("update alembic_version set version_num = '9999'")
+        assert await is_current(owner)
+        await connection.execute("update alembic_version set version_num = '0001'")
+        assert not await is_current(owner)
+        await connection.close()
+
+    async def test_step_back_from_a_table_in_use(self, embedded_server: EmbeddedServer, empty: str) -> None:
+        """While somebody holds a table that a migration wants, those it has are given back to who waits for them."""
+        owner = embedded_server.url("conclave_owner", empty)
+        await asyncio.to_thread(upgrade, owner, "0024")
+        holding, asking = await asyncio.gather(asyncpg.connect(owner), asyncpg.connect(owner))
+        try:
+            async with asyncio.timeout(limit(20)), holding.transaction():
+                await holding.execute("lock table feedback in row exclusive mode")
+                migrating = asyncio.ensure_future(asyncio.to_thread(upgrade, owner))
+                await until(lambda: asking.fetchval(_WAITS), limit(20))
+                async with asking.transaction():
+                    await asking.execute("lock table tasks in row exclusive mode")
+            await migrating
+            assert await is_current(owner)
+        finally:
+            await asyncio.gather(holding.close(), asking.close())
 
     async def test_run_from_a_shell(self, embedded_server: EmbeddedServer, empty: str) -> None:
         owner = embedded_server.url("conclave_owner", empty)
