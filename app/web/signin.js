@@ -32,7 +32,7 @@ export async function showSignIn(onEntered, message = "") {
     const users = await call("GET", "/auth/dev", undefined, withKey());
     $("demo-users").replaceChildren(...users.map((user) => personNode(user, onEntered)));
   } catch (error) {
-    $("demo-users").replaceChildren(el("p", {}, error instanceof ApiProblem ? word("noDemo") : word("offline")));
+    $("demo-users").replaceChildren(el("p", { class: "fact" }, error instanceof ApiProblem ? word("noDemo") : word("offline")));
   }
 }
 
