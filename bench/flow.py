@@ -36,7 +36,7 @@ from bench.recording import Recorder, record_connections, replay
 
 QUESTION = "giá trị cốt lõi, muộn có ảnh hưởng đến giá trị nào không"
 ASKER = "acme/lan"
-MOST_TRIPS = {"xin chào": 17, "Công ty có những giá trị cốt lõi nào?": 29, QUESTION: 50}
+MOST_TRIPS = {"xin chào": 10, "Công ty có những giá trị cốt lõi nào?": 21, QUESTION: 39}
 """Wanted are 5 for small talk and 12 for a simple question."""
 
 

@@ -18,7 +18,6 @@ from app.domain.principal import Principal
 from app.domain.tasks import ChatRequest, NewTask, Origin, Task
 from app.errors import AppError, ErrorCode
 from app.events import Event, FinalReport, Interrupt, TaskCancelled, TaskFailed
-from app.storage import sessions
 from app.storage.database import Transaction
 
 _PATIENCE_SECONDS = 15
@@ -89,11 +88,9 @@ async def start_run(
     async def note_made(tx: Transaction) -> None:
         """Done in the transaction that makes a task, and in no other."""
         made.append(tx)
-        if origin != "page":
-            await sessions.note_origin(tx, session_id, origin)
 
     task = await services.registry.register_task(
-        principal, new_task, idempotency_key=idempotency_key, request_hash=request_hash, within=note_made
+        principal, new_task, idempotency_key=idempotency_key, request_hash=request_hash, within=note_made, origin=origin
     )
     return StartedRun(
         principal,

@@ -118,6 +118,8 @@ class Task(TaskState):
     """The attempt that parked the run last; 0 = none did."""
     principal: Principal | None
     """The caller a root task runs as; None on rows where it was not asked for."""
+    first_event: dict[str, Any] | None = None
+    """Of its journal; known where it was claimed."""
 
 
 class HandedStep(ClaimedStep):

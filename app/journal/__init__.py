@@ -12,6 +12,7 @@ from uuid import UUID
 
 from app.bus import PATIENCE_SECONDS, Bus, Place, Subscription, Wanted, message_of
 from app.domain.principal import Principal
+from app.domain.tasks import Task
 from app.errors import AppError, ErrorCode, StaleAttempt
 from app.events import RESTING_EVENTS, Event, JournalEntry, read_event
 from app.journal.outage import Outage
@@ -110,11 +111,17 @@ class Journal:
                 return ()
             raise
 
-    async def writer(self, principal: Principal, task_id: UUID, attempt: int) -> "JournalWriter":
-        """The writer of a claimed run; it goes on behind what earlier attempts wrote. Raises `StaleAttempt` when the
-        run was erased."""
+    async def writer(
+        self, principal: Principal, task_id: UUID, attempt: int, claimed: Task | None = None
+    ) -> "JournalWriter":
+        """The writer of a claimed run; it goes on behind what earlier attempts wrote. Where a root task was `claimed`
+        for the first time that is known. Raises `StaleAttempt` when the run was erased."""
+        first = claimed.first_event if claimed and attempt == 1 else None
         async with self._database.statements_scope(principal) as tx:
-            found = await rows.end_of(tx, task_id)
+            if claimed and first:
+                found: rows.JournalEnd | None = rows.JournalEnd(claimed.session_id, True, claimed.claimed_by, 1, first)
+            else:
+                found = await rows.end_of(tx, task_id)
         if found is None:
             raise StaleAttempt(f"task {task_id} was erased")
         held = ClaimedRun(

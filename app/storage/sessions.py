@@ -13,7 +13,7 @@ import asyncpg
 import numpy as np
 import numpy.typing as npt
 
-from app.domain.tasks import Message, Origin, RememberedTurn, Session
+from app.domain.tasks import Message, RememberedTurn, Session
 from app.storage.database import Transaction, dump
 
 
@@ -30,17 +30,6 @@ def columns(scopes: int, departments: int) -> str:
     return f"session_id, title, status, active_agent, {summary}, created_at, updated_at, pinned, archived, origin"
 
 
-_OPEN = """
-insert into sessions (tenant_id, user_id, session_id, title, user_input, metadata)
-values ($1, $2, $3, $4, $5, case when $6 = '' then '{}' else jsonb_build_object('kind', $6::text) end)
-on conflict (tenant_id, user_id, session_id) do update
-    set user_input = excluded.user_input, status = 'running', completed_at = null, updated_at = clock_timestamp()
-"""
-# `created_at` is the transaction's own moment: of a session that was there before it is another one.
-_NOTE = """
-update sessions set origin = $4
-where tenant_id = $1 and user_id = $2 and session_id = $3 and created_at = now()
-"""
 _CLOSE = """
 update sessions set status = $4, final_output = coalesce($5, final_output), active_agent = coalesce($6, active_agent),
     updated_at = clock_timestamp(), completed_at = clock_timestamp()
@@ -75,19 +64,6 @@ where tenant_id = $1 and user_id = $2 and session_id = $3 and parent_task_id is 
     and status in ('pending', 'in_progress')
 order by created_at desc limit 1
 """
-
-
-async def open_session(tx: Transaction, session_id: UUID, question: str, kind: str = "") -> None:
-    """Make the session or note its next question; the first question, cut to 200 characters, names it.
-
-    A session with a `kind` is no conversation and is not listed.
-    """
-    await tx.driver.execute(_OPEN, *tx.whose, session_id, question[:200], question, kind)
-
-
-async def note_origin(tx: Transaction, session_id: UUID, origin: Origin) -> None:
-    """Note who made a session, in the transaction that made it; one that was there before keeps its own."""
-    await tx.driver.execute(_NOTE, *tx.whose, session_id, origin)
 
 
 async def close_turn(

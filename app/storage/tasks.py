@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from uuid import UUID
 
 from app.domain.principal import Principal
-from app.domain.tasks import NewTask, Task, TaskStatus
+from app.domain.tasks import NewTask, Origin, Task, TaskStatus
 from app.storage.database import OperatorTransaction, Transaction, dump
 
 COLUMNS = (
@@ -28,14 +28,27 @@ select $1, $2, rows.* from {source} unnest($3::uuid[], $4::uuid[], $5::uuid[], $
     $9::text[], $10::text[], $11::jsonb[], $12::timestamptz[], $13::jsonb[], $14::integer[]) rows
 on conflict do nothing
 """
-_INSERT = ROWS.format(source="") + "returning task_id"
+_REGISTER = f"""
+with opened as (
+    insert into sessions (tenant_id, user_id, session_id, title, user_input, metadata, origin)
+    values ($1, $2, $15, $16, $17, case when $18 = '' then '{{}}' else jsonb_build_object('kind', $18::text) end, $19)
+    on conflict (tenant_id, user_id, session_id) do update
+        set user_input = excluded.user_input, status = 'running', completed_at = null, updated_at = clock_timestamp()
+), root as ({ROWS.format(source="")} returning {_COLUMNS}, principal), told as (
+    insert into events (tenant_id, user_id, root_task_id, attempt, seq, type, event)
+    select $1, $2, task_id, 0, 1, $20, $21 from root
+)
+select * from root
+"""
 _CLAIM = f"""
 update tasks set status = 'in_progress', attempt = attempt + 1, claimed_by = $4,
     lease_until = clock_timestamp() + make_interval(secs => $5), updated_at = clock_timestamp()
 where tenant_id = $1 and user_id = $2 and task_id = $3
     and ((status = 'pending' and waiting_for is null)
         or (status = 'in_progress' and lease_until < clock_timestamp()))
-returning {_COLUMNS}, principal
+returning {_COLUMNS}, principal, (
+    select event from events where tenant_id = $1 and user_id = $2 and root_task_id = $3 and seq = 1
+) as first_event
 """
 _RENEW = """
 with held as (
@@ -73,9 +86,18 @@ returning attempt, session_id
 """
 
 
-async def insert(tx: Transaction, root: NewTask) -> bool:
-    """Write the pending row of a root task, which keeps the principal it will run as; False when its id is taken."""
-    return await tx.driver.fetchval(_INSERT, *tx.whose, *row_columns(tx, [root])) is not None
+async def register(
+    tx: Transaction, root: NewTask, question: str, kind: str, origin: Origin, first: tuple[str, str]
+) -> Task | None:
+    """Write the pending row of a root task, which keeps the principal it will run as, with its `first` event (type,
+    JSON), and make its session or note its next question; None when the id is taken: the transaction must be undone.
+
+    The first question, cut to 200 characters, names a session; one with a `kind` is no conversation and is not listed.
+    `origin` is that of a session that is made.
+    """
+    session = root.session_id, question[:200], question, kind, origin
+    row = await tx.driver.fetchrow(_REGISTER, *tx.whose, *row_columns(tx, [root]), *session, *first)
+    return None if row is None else task_of(dict(row))
 
 
 def row_columns(tx: Transaction, tasks: Sequence[NewTask]) -> tuple[list[object], ...]:

@@ -15,13 +15,13 @@ from app.bus import Place
 from app.domain.conflicts import Conflict
 from app.domain.oversight import OWNER_STOPPED
 from app.domain.principal import Principal
-from app.domain.tasks import NewTask, Task, TaskStatus
+from app.domain.tasks import NewTask, Origin, Task, TaskStatus
 from app.errors import AppError, ErrorCode
 from app.events import FinalReport, TaskAvailable, TaskFailed
 from app.journal import Journal, not_found
 from app.journal.spool_records import RunEnded, StepEnded, json_of
 from app.journal.writer import Rows
-from app.storage import documents, events, sessions, tasks
+from app.storage import documents, tasks
 from app.storage.database import Database, Transaction, dump
 from app.tasks.queue import CHAT, INGESTION, JobQueue
 from app.tasks.run import TaskRun
@@ -73,6 +73,7 @@ class TaskRegistry:
         idempotency_key: str | None = None,
         request_hash: str = "",
         within: Callable[[Transaction], Awaitable[object]] | None = None,
+        origin: Origin = "page",
     ) -> Task:
         """Register a root task, its session, first event and job, and do what is `within`, once, in one transaction.
         The same key and hash, or id and request, give the task registered first. Raises `AppError`: 422 for a key used
@@ -83,35 +84,32 @@ class TaskRegistry:
                     taken = await tasks.take_key(tx, idempotency_key, request_hash, new_task.task_id)
                     if taken is not None:
                         return await _repeated(tx, taken, request_hash)
-                seq, first = await self._insert_root(tx, new_task)
+                registered, first = await self._insert_root(tx, new_task, origin)
                 if within is not None:
                     await within(tx)
-                registered = await tasks.find(tx, new_task.task_id)
-                assert registered is not None
         except _TaskIdTaken:
             return await self._same_as(principal, new_task)
-        await self._journal.publish(Place.of(principal, new_task.session_id, new_task.task_id), seq, first)
+        await self._journal.publish(Place.of(principal, new_task.session_id, new_task.task_id), 1, first)
         return registered
 
     def _turn(self, principal: Principal) -> AbstractAsyncContextManager[None]:
         return nullcontext() if self._admission is None else self._admission.turn(principal)
 
-    async def _insert_root(self, tx: Transaction, new_task: NewTask) -> tuple[int, TaskAvailable]:
+    async def _insert_root(self, tx: Transaction, new_task: NewTask, origin: Origin) -> tuple[Task, TaskAvailable]:
         place = 0
         if self._admission is not None and new_task.kind != "ingest":
             place = await self._admission.place(tx, new_task.deadline, self._clock())
         question = str(new_task.request.get("query") or new_task.title)
         kind = "" if new_task.kind == "chat" else new_task.kind
-        await sessions.open_session(tx, new_task.session_id, question, kind)
-        if not await tasks.insert(tx, new_task):
-            raise _TaskIdTaken
         first = TaskAvailable(task_id=new_task.task_id, session_id=new_task.session_id, query=question)
-        seq = await events.append_next(tx, new_task.task_id, 0, first.type, json_of(first))
+        registered = await tasks.register(tx, new_task, question, kind, origin, (first.type, json_of(first)))
+        if registered is None:
+            raise _TaskIdTaken
         if new_task.kind == "ingest":
             await self._queue.enqueue(tx, new_task.task_id, INGESTION)
         else:
             await self._queue.enqueue(tx, new_task.task_id, CHAT, place)
-        return seq, first
+        return registered, first
 
     async def _same_as(self, principal: Principal, new_task: NewTask) -> Task:
         """The task that has the id of `new_task`, if it is the same request."""

@@ -28,18 +28,20 @@ _MOST_WAIT_SECONDS = 60
 _AT_ONCE = 2
 """Registrations of one person that hold a connection of this process at a time; the next ones wait without one."""
 _ONE_AT_A_TIME = "select pg_advisory_xact_lock(hashtextextended('runs ' || $1::uuid::text, 0))"
-_OF_PERSON = """select count(*) from tasks where tenant_id = $1 and user_id = $2 and parent_task_id is null
-    and kind <> 'ingest' and status in ('pending', 'in_progress') and waiting_for is null"""
 # The queue's table has no row security: it holds ids alone. A tenant's id is looked for as bytes, because a job that
 # cannot be read must not keep everybody out.
 _LINE = """
 with jobs as materialized (
     select status, priority, position(convert_to($1::uuid::text, 'UTF8') in payload) > 0 as is_own
-    from pgqueuer where entrypoint = $2 and status in ('queued', 'picked')
-), own as (select count(*) filter (where is_own) as jobs from jobs)
-select own.jobs as of_tenant, count(*) as of_all, count(*) filter (where status = 'picked') as running,
-    count(*) filter (where status = 'queued' and priority >= -($3 + least(own.jobs / $4, $5))) as ahead
-from own left join jobs on true group by own.jobs
+    from pgqueuer where entrypoint = $3 and status in ('queued', 'picked')
+), person as (
+    select count(*) as runs from tasks where tenant_id = $1 and user_id = $2 and parent_task_id is null
+        and kind <> 'ingest' and status in ('pending', 'in_progress') and waiting_for is null
+), own as (select person.runs, count(*) filter (where is_own) as jobs from person left join jobs on true group by runs)
+select own.runs as of_person, own.jobs as of_tenant, count(jobs.status) as of_all,
+    count(*) filter (where status = 'picked') as running,
+    count(*) filter (where status = 'queued' and priority >= -(own.runs * $6 + least(own.jobs / $4, $5))) as ahead
+from own left join jobs on true group by own.runs, own.jobs
 """
 # The log is read through its index on `created`, a few rows of it.
 _PACE = """
@@ -71,6 +73,7 @@ class RunLimits:
 class _Line(NamedTuple):
     """The queue as it stands for one more question."""
 
+    of_person: int
     of_tenant: int
     of_all: int
     running: int
@@ -102,16 +105,13 @@ class Admission:
         runs, 503 when the service has, or when the question would not begin in time.
         """
         await tx.driver.execute(_ONE_AT_A_TIME, tx.tenant_id)
-        of_person = int(await tx.driver.fetchval(_OF_PERSON, *tx.whose))
-        pace = await self._measured_pace(tx)
-        if of_person >= self.limits.per_person:
-            detail = f"{of_person} of your questions are still being answered; ask again when one of them is."
-            raise self._refusal("person", ErrorCode.RATE_LIMITED, detail, pace)
         weight = self.limits.weights.get(tx.tenant_id, 1)
-        behind = of_person * _TENANT_STEPS
-        line = _Line(
-            *(await tx.driver.fetchrow(_LINE, tx.tenant_id, self._line, behind, weight, _TENANT_STEPS - 1) or ())
-        )
+        steps = _TENANT_STEPS - 1, _TENANT_STEPS
+        line = _Line(*(await tx.driver.fetchrow(_LINE, *tx.whose, self._line, weight, *steps) or ()))
+        pace = await self._measured_pace(tx)
+        if line.of_person >= self.limits.per_person:
+            detail = f"{line.of_person} of your questions are still being answered; ask again when one of them is."
+            raise self._refusal("person", ErrorCode.RATE_LIMITED, detail, pace)
         if line.of_tenant >= self.limits.per_tenant:
             detail = f"{line.of_tenant} questions of your organisation are still being answered; ask again shortly."
             raise self._refusal("tenant", ErrorCode.RATE_LIMITED, detail, pace)
@@ -121,7 +121,7 @@ class Admission:
         if wait > (most := self._longest_wait(deadline_at, now)) >= 0:
             detail = f"A question would wait about {wait:.0f} seconds before it begins; ask again later."
             raise self._refusal("wait", ErrorCode.OVERLOADED, detail, wait - most)
-        return behind + min(line.of_tenant // weight, _TENANT_STEPS - 1)
+        return line.of_person * _TENANT_STEPS + min(line.of_tenant // weight, _TENANT_STEPS - 1)
 
     def _longest_wait(self, deadline_at: datetime | None, now: datetime) -> float:
         left = math.inf if deadline_at is None else (deadline_at - now).total_seconds()

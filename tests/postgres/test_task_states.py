@@ -71,7 +71,7 @@ class Story:
         root = await self.rooms.registry.register_task(LAN, new_task())
         step = step_of(root)
         async with self.rooms.database.principal_scope(LAN) as tx:
-            await tasks.insert(tx, step)
+            await tx.driver.execute(tasks.ROWS.format(source=""), *tx.whose, *tasks.row_columns(tx, [step]))
         self.run_id, self.step_id = root.task_id, step.task_id
         self.root = root
 

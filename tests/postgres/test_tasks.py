@@ -135,7 +135,9 @@ class TestRegister:
             await rooms.registry.steps.register(foreign, [step_of(run.task)])
         with pytest.raises(asyncpg.ForeignKeyViolationError):
             async with rooms.database.principal_scope(MINH) as tx:
-                await task_rows.insert(tx, step_of(run.task))
+                await tx.driver.execute(
+                    task_rows.ROWS.format(source=""), *tx.whose, *task_rows.row_columns(tx, [step_of(run.task)])
+                )
 
     async def test_registers_no_steps_of_a_run_that_was_lost(self, rooms: Rooms) -> None:
         late = await rooms.begin()
