@@ -1,8 +1,8 @@
 """A company without a provider: its first administrator comes by a printed link and invites a colleague, who asks."""
 
-import time
 from base64 import b32decode
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,9 @@ from app.domain.principal import tenant_id_of
 from app.main import Services
 from app.main.identity import kept_secret
 from app.storage import tenants
+from extras.accounts import api
+from extras.accounts.codes import Codes
+from tests.api.test_accounts import MOMENT
 from tests.browser.conftest import ADMIN_LOADED, PHONE
 from tests.browser.test_admin import bring_in
 from tests.browser.test_page import TOO_SMALL, TOO_WIDE, serious_in_any_colours
@@ -91,8 +94,9 @@ async def enter(page: Page, password: str, code: str = "", user: str = "nhi") ->
 
 class TestACompanyWithoutAProvider:
     async def test_begins_with_a_link_and_goes_on_with_passwords(
-        self, open_page: Open, link: str, house: Services, address: str, shots: Path | None
+        self, open_page: Open, link: str, address: str, shots: Path | None, monkeypatch: pytest.MonkeyPatch
     ) -> None:
+        monkeypatch.setattr(api, "Codes", partial(Codes, clock=lambda: MOMENT))
         boss = await founded(open_page, link, shots)
         await open_page(link, "#sign-in-error:not(:empty)")  # it counted once
         await boss.goto(f"{address}/admin#documents")
@@ -114,6 +118,7 @@ class TestACompanyWithoutAProvider:
         await expect(page.locator("#who")).to_contain_text("nhi")
 
         await page.reload()
+        await expect(page.locator(".turn .answer")).to_contain_text("35.000")  # what is opened closes the side
         await page.locator("#menu").click()
         secret = await with_codes(page)
         await page.get_by_role("button", name="Đóng").click()
@@ -147,7 +152,7 @@ async def with_codes(page: Page) -> str:
 
 
 def code_of(secret: str, steps_ago: int = 0) -> str:
-    return TOTP(b32decode(secret), 6, SHA1(), 30).generate(int(time.time()) - 30 * steps_ago).decode()
+    return TOTP(b32decode(secret), 6, SHA1(), 30).generate(MOMENT - 30 * steps_ago).decode()
 
 
 class TestWords:
