@@ -193,13 +193,13 @@ class TestRightsToday:
         self, desk: Desk, house: Services, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         looked: list[Principal] = []
-        really = house.database.principal_scope
+        really = house.database.statements_scope
 
         def counted(principal: Principal, **how: Any) -> Any:
             looked.append(principal)
             return really(principal, **how)
 
-        monkeypatch.setattr(house.database, "principal_scope", counted)
+        monkeypatch.setattr(house.database, "statements_scope", counted)
         for name in ("first", "second"):
             await desk.write_down(name)
             for _ in range(20):
