@@ -1,7 +1,7 @@
 """Passwords: which ones are taken, how they are kept, and whether one is right.
 
-Hashing takes 20 MB and a tenth of a second, so one thread of the process does it, off the event loop; it lets go of the
-interpreter while it computes. A crowd of sign-ins waits for it and holds up nobody else.
+Hashing takes 20 MB and some hundredths of a second, so one thread of the process does it, off the event loop; it lets
+go of the interpreter while it computes. A crowd of sign-ins waits for it and holds up nobody else.
 """
 
 import asyncio
