@@ -473,22 +473,32 @@ class TestTheFirstAdministrator:
     def wanted(self, link: str, **told: str) -> dict[str, str]:
         return {"link": link, "password": GOOD, "company": NEW, "user": "founder", "name": "Lê An", **told}
 
-    async def test_makes_the_company_and_comes_in_once(self, served: Gate, link: str) -> None:
+    async def test_makes_the_company_and_comes_in_once(
+        self, served: Gate, link: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         async with served.browser() as browser, served.browser() as late:
             assert (await browser.post("/auth/link", json={"link": link[:-1] + "_"})).status_code == 404
             told = (await browser.post("/auth/link", json={"link": link})).json()
             assert told == {"is_first": True, "companies": [], "user": "", "name": ""}
             for wrong in ({"company": "acme"}, {"password": "short"}, {"user": "a/b"}, {"company": "Nhà"}):
                 assert (await browser.put("/auth/link", json=self.wanted(link, **wrong))).status_code == 422
-            both = [
-                browser.put("/auth/link", json=self.wanted(link)),
-                late.put("/auth/link", json=self.wanted(link, user="x")),
-            ]
-            first, second = await asyncio.gather(*both)
-            assert sorted((first.status_code, second.status_code)) == [200, 404]
-            winner = browser if first.status_code == 200 else late
-            assert (await winner.get("/agents")).json()["roles"] == ["admin"]
-            listed = (await winner.get("/users")).json()["users"]
+            # Another one comes while the first has the company and no password yet.
+            reached, released, really = asyncio.Event(), asyncio.Event(), Accounts.redeem
+
+            async def held_up(self: Accounts, link: str, password: str) -> Any:
+                if not reached.is_set():
+                    reached.set()
+                    await released.wait()
+                return await really(self, link, password)
+
+            monkeypatch.setattr(Accounts, "redeem", held_up)
+            first = asyncio.create_task(browser.put("/auth/link", json=self.wanted(link)))
+            await reached.wait()
+            second = await late.put("/auth/link", json=self.wanted(link, user="x"))
+            released.set()
+            assert ((await first).status_code, second.status_code) == (200, 404)
+            assert (await browser.get("/agents")).json()["roles"] == ["admin"]
+            listed = (await browser.get("/users")).json()["users"]
             assert len(listed) == 1
             kept_secret(served.house.settings.data_dir / FIRST_FILE)  # though a file were there again
             again = (served.house.settings.data_dir / FIRST_FILE).read_text()
