@@ -25,6 +25,7 @@ from app.storage.migrate import upgrade
 from extras.logs.reading import SUMMARISE, LogCounts, LogFilter, filter_arguments, summarise_logs
 from extras.logs.regex import compile_regex
 from extras.logs.search import summarise_by_regex
+from tests.databases import create_database
 
 END = datetime(2026, 11, 20, tzinfo=UTC)
 BEGIN = END - timedelta(days=90)
@@ -97,7 +98,7 @@ def bare(wanted: LogFilter) -> str:
 
 async def prepare(server: EmbeddedServer, lines: int) -> tuple[Database, "asyncpg.Connection[asyncpg.Record]"]:
     """A database with the lines; the service's door to it, and a superuser's, whom no policy binds."""
-    server.create_database("logs")
+    create_database(server, "logs")
     await asyncio.to_thread(upgrade, server.url("conclave_owner", "logs"))
     superuser = await asyncpg.connect(server.url("postgres", "logs"))
     await superuser.execute("select set_config('app.roles', '{admin}', false)")

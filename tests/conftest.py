@@ -23,6 +23,7 @@ from app.storage.database import Database
 from app.storage.embedded import EmbeddedServer, start_embedded
 from app.storage.migrate import upgrade
 from tests import factories
+from tests.databases import create_database
 from tests.nursery import Nursery, open_nursery
 from tests.quick import KEPT, be_quick
 from tests.samples import TOLD, size
@@ -177,7 +178,7 @@ def embedded_server() -> Iterator[EmbeddedServer]:
     folder = Path(tempfile.mkdtemp(prefix="conclave-test-"))
     server = start_embedded(folder, durable=False)
     try:
-        server.create_database(_TEMPLATE)
+        create_database(server, _TEMPLATE)
         upgrade(server.url("conclave_owner", _TEMPLATE))
         yield server
     finally:
@@ -189,7 +190,7 @@ def embedded_server() -> Iterator[EmbeddedServer]:
 def database_name(embedded_server: EmbeddedServer) -> str:
     """A fresh database with every table and no row."""
     name = f"test_{next(_numbers)}"
-    embedded_server.create_database(name, _TEMPLATE)
+    create_database(embedded_server, name, _TEMPLATE)
     return name
 
 

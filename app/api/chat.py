@@ -2,8 +2,10 @@
 
 import json
 from typing import Annotated, Any
+from uuid import UUID
 
 from fastapi import APIRouter, Header, Request
+from pydantic import create_model
 from starlette.responses import JSONResponse, Response
 
 from app.api.deps import Caller, Services, check_question
@@ -11,7 +13,7 @@ from app.api.history import OriginOfCall
 from app.api.runs import as_asked, start_run, wait_for_end
 from app.api.schemas import EXAMPLES, ChatBody, PlanView, Problem, WaitingView
 from app.api.sse import EventStream, JournalStream
-from app.domain.answer import ErrorAnswer, FinalAnswer
+from app.domain.answer import ErrorAnswer, FinalAnswer, Outcome
 from app.domain.plan import ChitchatPlan, Plan
 
 router = APIRouter(tags=["chat"])
@@ -28,6 +30,9 @@ _TOKENS_PER_PASSAGE_SET = 2_000
 """What one retrieval step gives a model to read: eight passages of about 250 tokens."""
 _CHARS_PER_TOKEN = 3
 """Vietnamese and English text, rounded down so that the estimate errs high."""
+_KEPT: dict[str, Any] = {"outcome": (Outcome, ...), "session_id": (UUID, ...), "task_id": (UUID, ...)}
+_ANSWER = create_model("RunAnswer", __base__=FinalAnswer, **_KEPT)
+_FAILURE = create_model("RunFailure", __base__=ErrorAnswer, **_KEPT)
 
 
 def _example(name: str) -> dict[str, Any]:
@@ -39,11 +44,11 @@ def _example(name: str) -> dict[str, Any]:
     summary="Ask and wait for the answer",
     response_model=None,
     responses={
-        200: {"model": FinalAnswer, "description": "The answer (§5), with session_id, task_id, outcome"}
+        200: {"model": _ANSWER, "description": "The answer (§5), with session_id, task_id, outcome"}
         | _example("answer"),
         202: {"model": WaitingView, "description": "The run waits until its plan was approved"},
-        502: {"model": ErrorAnswer, "description": "The run failed (§6)"} | _example("error_answer"),
-        504: {"model": ErrorAnswer, "description": "The run took too long (§6)"},
+        502: {"model": _FAILURE, "description": "The run failed (§6)"} | _example("error_answer"),
+        504: {"model": _FAILURE, "description": "The run took too long (§6)"},
     },
 )
 async def chat(

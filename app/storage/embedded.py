@@ -100,11 +100,6 @@ class EmbeddedServer:
         """A libpq URL over the unix socket, for one of the three roles or ``postgres``, the superuser."""
         return f"postgresql://{role}@/{database}?host={quote(str(self.socket_dir))}"
 
-    def create_database(self, database: str, template: str = "template1") -> None:
-        """Make a further database with the same roles, empty or a copy of `template` (each test module has one)."""
-        if not _provision(self.socket_dir, self._account, database, template):
-            raise _unavailable("it does not answer")
-
     def revive(self) -> bool:
         """Start the server if its process is gone and nobody else has; whether it was. Blocks. Raises `AppError`."""
         if _is_running(self.data_dir):

@@ -31,6 +31,7 @@ from app.storage.search import arguments, search_chunks, statement
 from bench.size.contenders import TOP, Contender, Framework, Nearest, Round, SameStatement, Storage, Whole
 from bench.size.corpus import DEPARTMENTS, TENANTS, Ask, Corpus, make_corpus, reader
 from bench.size.loading import load
+from tests.databases import create_database
 
 LARGE, SMALL = range(3), range(8, TENANTS)
 Asks = dict[str, list[Ask]]
@@ -60,7 +61,7 @@ class Bench:
 
     async def prepare(self, asks: Asks) -> None:
         """Make the database and give large tenants their indexes."""
-        self._server.create_database(self._name)
+        create_database(self._server, self._name)
         owner = self._server.url("conclave_owner", self._name)
         await asyncio.to_thread(upgrade, owner)
         superuser = await open_driver(self._superuser)

@@ -28,6 +28,7 @@ from app.storage.spool import Entry, SpoolFile, SpoolLimits
 from tests.api.serving import serve
 from tests.api.test_files import COSTS
 from tests.cases import each_case
+from tests.databases import create_database
 from tests.factories import demo_token, stable_id
 from tests.warm import planted, warm
 
@@ -206,7 +207,7 @@ class TestExternalDatabase:
         monkeypatch.setenv("PATH", str(binary("pg_dump").parent))
         monkeypatch.chdir(tmp_path)
         file, steps = tmp_path / "one.backup", [one for one in migrate.revisions() if one > "0020"]
-        embedded_server.create_database("backup_old")
+        create_database(embedded_server, "backup_old")
         await asyncio.to_thread(migrate.upgrade, embedded_server.url("conclave_owner", "backup_old"), "0020")
         point_to("backup_old")
         code, said = await run(upgrade, "--check")
@@ -226,18 +227,18 @@ class TestExternalDatabase:
 
         code, said = await run(restore, str(file))
         assert code == 1 and "not empty" in said
-        embedded_server.create_database("backup_unsafe")
+        create_database(embedded_server, "backup_unsafe")
         point_to("backup_unsafe")
         monkeypatch.setenv("CONCLAVE_DATABASE_URL", embedded_server.url("conclave_owner", "backup_unsafe"))
         code, said = await run(restore, str(file))
         assert code == 1 and "row-level security would not hold" in said
-        embedded_server.create_database("backup_wrong")
+        create_database(embedded_server, "backup_wrong")
         urls = [embedded_server.url(role, "backup_wrong") for role in ("postgres", "conclave_owner", "conclave_app")]
         manifest = check_backup(file, None, lambda *_: None)
         other = manifest.model_copy(update={"counts": {**manifest.counts, "public.tenants": 7}})
         with pytest.raises(AppError, match=r"public\.tenants has another number of rows"):
             await restore_external(file, None, other, tmp_path, (urls[0], urls[1], urls[2]), Programs(None))
-        embedded_server.create_database("backup_new")
+        create_database(embedded_server, "backup_new")
         point_to("backup_new")
         code, said = await run(backup, str(tmp_path / "two"), "--unencrypted")
         assert code == 1 and "never migrated" in said

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import httpx
+import jsonschema
 import pytest
 
 from app.main import Services, create_app
 from app.main.storage import Readiness
 from app.settings import Settings
+from tests.chaos.chats import frames_of
 
 PUBLIC = {
     ("get", "/live"),
@@ -156,7 +158,7 @@ class TestEveryRoute:
         assert set(routes(openapi)) == expected | PUBLIC
         for method, path in routes(openapi):
             assert openapi["paths"][path][method]["summary"]
-            assert ("security" in openapi["paths"][path][method]) == ((method, path) not in PUBLIC)
+            assert bool(openapi["paths"][path][method]["security"]) == ((method, path) not in PUBLIC)
 
     async def test_gives_nobody_401_unless_it_is_public(
         self, openapi: dict[str, Any], address: str, nobody: httpx.AsyncClient
@@ -239,6 +241,19 @@ class TestOpenApi:
         assert answers["502"]["content"]["application/json"]["example"]["error_code"] == "AGENT_EXECUTION_FAILED"
         stream = openapi["paths"]["/api/v1/chat/stream"]["post"]["responses"]["200"]["content"]
         assert list(stream) == ["text/event-stream"]
+
+    async def test_says_what_is_sent(self, openapi: dict[str, Any]) -> None:
+        """The examples are what the API sends (other tests hold that), so they fit what is said of it."""
+        paths, known = openapi["paths"], {"components": openapi["components"]}
+        for status in ("200", "502"):
+            content = paths["/api/v1/chat"]["post"]["responses"][status]["content"]["application/json"]
+            jsonschema.validate(content["example"], content["schema"] | known)
+        stream = paths["/api/v1/chat/stream"]["post"]["responses"]["200"]["content"]["text/event-stream"]
+        told = stream["schema"]["properties"]["data"]["contentSchema"] | known
+        frames = frames_of(stream["example"])
+        assert frames
+        for frame in frames:
+            jsonschema.validate(frame.data, told)
 
 
 class TestPages:

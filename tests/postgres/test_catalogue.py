@@ -8,6 +8,7 @@ import pytest
 from app.errors import AppError, ErrorCode
 from app.storage.database import Database
 from app.storage.embedded import EmbeddedServer
+from tests.databases import create_database
 
 TABLES = {
     "tenants", "users", "sessions", "tasks", "events", "agent_contexts", "semantic_vectors", "documents",
@@ -194,7 +195,7 @@ class TestStartUpCheck:
             await owner.close()
 
     async def test_refuses_a_database_that_was_never_migrated(self, embedded_server: EmbeddedServer) -> None:
-        embedded_server.create_database("never_migrated")
+        create_database(embedded_server, "never_migrated")
         empty = await Database.connect(embedded_server.url("conclave_app", "never_migrated"))
         try:
             with pytest.raises(AppError, match="migrations have not run"):

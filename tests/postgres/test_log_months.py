@@ -12,6 +12,7 @@ from app.storage.embedded import EmbeddedServer
 from app.storage.migrate import downgrade, upgrade
 from extras.logs.lines import LogLine, insert_logs, make_months, store_logs
 from extras.logs.reading import LogFilter, count_logs, count_older, prune_logs, search_logs
+from tests.databases import create_database
 from tests.factories import principal
 
 NOW = datetime.now(UTC)
@@ -97,7 +98,7 @@ class TestMonths:
         assert month_of(NOW) in await parts(superuser)
 
     async def test_lines_survive_the_way_down_and_up(self, embedded_server: EmbeddedServer) -> None:
-        embedded_server.create_database("logs_by_month")
+        create_database(embedded_server, "logs_by_month")
         owner = embedded_server.url("conclave_owner", "logs_by_month")
         await asyncio.to_thread(upgrade, owner, "0005")
         service = await Database.connect(embedded_server.url("conclave_app", "logs_by_month"))

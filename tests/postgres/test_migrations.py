@@ -23,6 +23,7 @@ from app.storage.database import Database
 from app.storage.embedded import EmbeddedServer, start_embedded
 from app.storage.migrate import current, downgrade, is_current, upgrade
 from tests.chaos.machines import until
+from tests.databases import create_database
 from tests.factories import principal
 from tests.limits import limit
 from tests.postgres.running import LAN, rooms_on
@@ -36,7 +37,7 @@ _WAITS = "select exists (select from pg_stat_activity where datname = current_da
 def empty(embedded_server: EmbeddedServer, request: pytest.FixtureRequest) -> str:
     """The name of a database nobody migrated yet."""
     name = f"empty_{abs(hash(request.node.name))}"
-    embedded_server.create_database(name)
+    create_database(embedded_server, name)
     return name
 
 

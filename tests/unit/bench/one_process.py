@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from app.embedding.onnx import OnnxEmbedder
 from app.storage import embedded
 from app.storage.migrate import upgrade
+from tests.databases import create_database
 from tests.quick import KEPT
 from tests.vectors import remember_vectors
 
@@ -40,7 +41,7 @@ class OwnDatabase(embedded.EmbeddedServer):
     def __init__(self, server: embedded.EmbeddedServer, name: str):
         super().__init__(server.data_dir, server.socket_dir, server.durable, server._account, server._share)
         self._name = name
-        server.create_database(name, embedded.DATABASE)
+        create_database(server, name, embedded.DATABASE)
 
     def url(self, role: str, database: str = embedded.DATABASE) -> str:
         return super().url(role, self._name if database == embedded.DATABASE else database)
