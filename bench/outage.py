@@ -66,7 +66,7 @@ class Rooms:
         task = None
         while task is None:
             task = await self.registry.claim_task(WHO, await self.register(), "bench")
-        return TaskRun(WHO, task, task.attempt, await self.journal.writer(WHO, task.task_id, task.attempt))
+        return TaskRun(WHO, task, task.attempt, await self.journal.writer(WHO, task))
 
     async def complete(self, run: TaskRun) -> None:
         """End a run."""

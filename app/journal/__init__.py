@@ -111,26 +111,22 @@ class Journal:
                 return ()
             raise
 
-    async def writer(
-        self, principal: Principal, task_id: UUID, attempt: int, claimed: Task | None = None
-    ) -> "JournalWriter":
-        """The writer of a claimed run; it goes on behind what earlier attempts wrote. Where a root task was `claimed`
-        for the first time that is known. Raises `StaleAttempt` when the run was erased."""
-        first = claimed.first_event if claimed and attempt == 1 else None
+    async def writer(self, principal: Principal, task: Task) -> "JournalWriter":
+        """The writer of a claimed task; it goes on behind what earlier attempts wrote. Raises `StaleAttempt` when the
+        task was erased."""
         async with self._database.statements_scope(principal) as tx:
-            if claimed and first:
-                found: rows.JournalEnd | None = rows.JournalEnd(claimed.session_id, True, claimed.claimed_by, 1, first)
-            else:
-                found = await rows.end_of(tx, task_id)
-        if found is None:
-            raise StaleAttempt(f"task {task_id} was erased")
+            is_new = task.attempt == 1 and task.first_event is not None  # nobody wrote since it was registered
+            end = (1, task.first_event) if is_new else await rows.end_of(tx, task.task_id)
+        if end is None:
+            raise StaleAttempt(f"task {task.task_id} was erased")
+        last_seq, first = end
         held = ClaimedRun(
-            principal=principal, session_id=found.session_id, task_id=task_id, attempt=attempt,
-            claimed_by=found.claimed_by or "",
+            principal=principal, session_id=task.session_id, task_id=task.task_id, attempt=task.attempt,
+            claimed_by=task.claimed_by or "",
         )  # fmt: skip
-        run = self.outage.hold(held) if found.is_root else None
-        before = [JournalEntry(seq=1, event=read_event(found.first))] if found.first and found.last_seq == 1 else []
-        return JournalWriter(self._database, self.wake, self.outage, held, run, found.last_seq, before)
+        run = self.outage.hold(held) if task.parent_task_id is None else None
+        before = [JournalEntry(seq=1, event=read_event(first))] if first and last_seq == 1 else []
+        return JournalWriter(self._database, self.wake, self.outage, held, run, last_seq, before)
 
     async def publish(self, place: Place, seq: int, event: Event) -> None:
         """Publish an event that was committed elsewhere than by a writer."""

@@ -5,7 +5,7 @@ is locked against a new claim until the events are committed.
 """
 
 from collections.abc import Collection, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 from uuid import UUID
 
 from app.errors import StaleAttempt
@@ -44,10 +44,10 @@ order by e.seq limit $5
 """
 
 _END = """
-select t.session_id, t.parent_task_id is null as is_root, t.claimed_by, (
+select (
     select coalesce(max(seq), 0) from events where tenant_id = $1 and user_id = $2 and root_task_id = $3
 ) as seq, (select event from events where tenant_id = $1 and user_id = $2 and root_task_id = $3 and seq = 1) as first
-from tasks t where t.tenant_id = $1 and t.user_id = $2 and t.task_id = $3
+from tasks where tenant_id = $1 and user_id = $2 and task_id = $3
 """
 
 _LAST = """
@@ -90,22 +90,11 @@ async def append_next(tx: Transaction, root_task_id: UUID, attempt: int, kind: s
     return seq
 
 
-class JournalEnd(NamedTuple):
-    """How far a journal has come."""
-
-    session_id: UUID
-    is_root: bool
-    claimed_by: str | None
-    last_seq: int
-    """0 = empty."""
-    first: dict[str, Any] | None
-    """The event with seq 1."""
-
-
-async def end_of(tx: Transaction, root_task_id: UUID) -> JournalEnd | None:
-    """How far the journal of a task has come; None when the caller has no such task."""
+async def end_of(tx: Transaction, root_task_id: UUID) -> tuple[int, dict[str, Any] | None] | None:
+    """How far the journal of a task has come, 0 = it is empty, and its first event; None when the caller has no such
+    task."""
     row = await tx.driver.fetchrow(_END, *tx.whose, root_task_id)
-    return None if row is None else JournalEnd(*row)
+    return None if row is None else (row["seq"], row["first"])
 
 
 async def last_of(

@@ -148,14 +148,15 @@ Rights = tuple[list[str], list[str]]
 _MAY_READ = may_read("t.principal", 4, 5)
 _LOCK = "select 1 from sessions where tenant_id = $1 and user_id = $2 and session_id = $3 for update"
 _KEEP = """
-insert into semantic_vectors (tenant_id, user_id, session_id, task_id, agent_id, content, embedding_model, embedding,
-                              metadata)
-values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (tenant_id, task_id, user_id) do nothing
-"""
-_TRIM = """
+with kept as (
+    insert into semantic_vectors
+        (tenant_id, user_id, session_id, task_id, agent_id, content, embedding_model, embedding, metadata)
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (tenant_id, task_id, user_id) do nothing
+    returning true
+)
 delete from semantic_vectors where tenant_id = $1 and user_id = $2 and session_id = $3 and id not in (
     select id from semantic_vectors where tenant_id = $1 and user_id = $2 and session_id = $3
-    order by id desc limit $4)
+    order by id desc limit $10 - (select count(*) from kept))
 """
 _TURNS = f"""
 select v.task_id, v.agent_id, v.metadata, t.principal -> 'scopes' as scopes, t.principal -> 'departments' as departments
@@ -193,10 +194,8 @@ async def store_turn(
 ) -> None:  # fmt: skip
     """Remember a turn by the vector of `content`; of a session the last `max_turns` are kept."""
     told = dump({"question": turn.question, "gist": turn.gist})
-    await tx.driver.execute(
-        _KEEP, *tx.whose, session_id, turn.task_id, turn.agent, content, embedding_model, embedding, told
-    )
-    await tx.driver.execute(_TRIM, *tx.whose, session_id, max_turns)
+    known = turn.task_id, turn.agent, content, embedding_model, embedding, told
+    await tx.driver.execute(_KEEP, *tx.whose, session_id, *known, max_turns)
 
 
 async def turns(tx: Transaction, session_id: UUID, limit: int) -> list[tuple[RememberedTurn, Rights]]:

@@ -191,7 +191,7 @@ class Worker:
         return run.writer.has_ended
 
     async def _begun(self, journal: Journal, principal: Principal, task: Task) -> TaskRun:
-        writer = await journal.writer(principal, task.task_id, task.attempt, task)
+        writer = await journal.writer(principal, task)
         self._holdings.attach(task.task_id, task.attempt, writer)
         check = partial(self._holdings.check, task.task_id, task.attempt)
         return TaskRun(principal, task, task.attempt, writer, check)

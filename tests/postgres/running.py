@@ -44,7 +44,7 @@ class Rooms:
     async def resume(self, task_id: UUID, who: Principal = LAN) -> TaskRun:
         claimed = await self.registry.claim_task(who, task_id, "test")
         assert claimed is not None
-        writer = await self.journal.writer(who, task_id, claimed.attempt)
+        writer = await self.journal.writer(who, claimed)
         return TaskRun(principal=who, task=claimed, attempt=claimed.attempt, writer=writer)
 
     async def expire(self, run: TaskRun) -> None:

@@ -111,7 +111,7 @@ class TestAParkedRun:
         assert await rooms.registry.claim_task(LAN, task_id, "somebody") is None
         assert await rooms.registry.lease_remaining(LAN, task_id) is None
         assert not await rooms.registry.renew_lease(LAN, task_id, 1)
-        writer = await rooms.journal.writer(LAN, task_id, 1)
+        writer = await rooms.journal.writer(LAN, run.task)
         writer.append(TextDelta(text="late"))
         with pytest.raises(StaleAttempt):
             await writer.flush()

@@ -103,7 +103,7 @@ class TestFence:
         await rooms.complete(run)
         with pytest.raises(StaleAttempt):
             say(run, "more")
-        late = await rooms.journal.writer(LAN, run.task.task_id, run.attempt)
+        late = await rooms.journal.writer(LAN, run.task)
         late.append(TextDelta(text="more"))
         with pytest.raises(StaleAttempt):
             await late.flush()

@@ -79,7 +79,7 @@ class TestPublishing:
     async def test_tells_nothing_of_what_was_not_committed(self, rooms: Rooms) -> None:
         run = await rooms.begin()
         await rooms.expire(run)
-        late = await rooms.journal.writer(LAN, run.task.task_id, run.attempt)
+        late = await rooms.journal.writer(LAN, run.task)
         again = await rooms.resume(run.task.task_id)
         async with rooms.bus.subscribe(Wanted(root_task_id=run.task.task_id)) as ear:
             late.append(TextDelta(text="late"))

@@ -50,7 +50,7 @@ async def taken(rooms: Rooms, step_id: UUID) -> HandedStep:
 
 async def begun(rooms: Rooms, step: HandedStep) -> TaskRun:
     journal = Journal(rooms.database, StepNotifications(rooms.bus))
-    writer = await journal.writer(LAN, step.task.task_id, step.attempt)
+    writer = await journal.writer(LAN, step.task)
     return TaskRun(LAN, step.task, step.attempt, writer)
 
 

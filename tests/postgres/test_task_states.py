@@ -138,7 +138,8 @@ class Story:
 
     async def _hand_out(self, ago: int) -> None:
         attempt = max(self.run.attempt - ago, 0)
-        leader = TaskRun(LAN, self.root, attempt, await self.rooms.journal.writer(LAN, self.run_id, attempt))
+        root = self.root.model_copy(update={"attempt": attempt})
+        leader = TaskRun(LAN, self.root, attempt, await self.rooms.journal.writer(LAN, root))
         is_right = self.run.is_held_by(attempt) and self.step.status is TaskStatus.PENDING
         is_new = self.step.handed_out_by is None
         if not is_new:
