@@ -1,5 +1,4 @@
 import gc
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
@@ -10,12 +9,10 @@ settings.load_profile("conclave")
 
 
 @pytest.fixture(scope="module")
-def settled_heap() -> Iterator[None]:
+def settled_heap() -> None:
     """Keeps the garbage of a test process out of what is measured.
 
-    Going through all that it has loaded holds it up for most of a second; here only what is new is looked at.
+    Going through all that it has loaded holds it up for most of a second; from here on only what is new is looked at.
     """
     gc.collect()
     gc.freeze()
-    yield
-    gc.unfreeze()
