@@ -41,7 +41,7 @@ class Verdict(NamedTuple):
 
 class _Forker:
     def __init__(self, control: socket.socket, function: Callable[[bytes], bytes], limits: dict[str, Any]):
-        self._control, self._function, self._limits = control, function, limits
+        self._own, self._control, self._function, self._limits = os.getpid(), control, function, limits
         self._libraries_bytes = resident_bytes()
         self._lives: dict[int, socket.socket] = {}
         """Of the calls under way, by the id of their process."""
@@ -97,6 +97,8 @@ class _Forker:
         status = BROKEN
         try:
             die_with_parent()
+            if os.getppid() != self._own:  # it was killed before that, and nobody would end this one
+                return
             signal.set_wakeup_fd(-1)
             for one in (self._control, self._wake, self._waker, life, *self._lives.values()):
                 one.close()

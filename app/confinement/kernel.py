@@ -99,9 +99,7 @@ def _limit(kind: int, soft: int, hard: int | None = None) -> None:
 
 
 def _mapped_bytes() -> int:
-    if sys.platform != "linux":
-        return 1 << 33
-    return _pages()[0] * resource.getpagesize()
+    return 1 << 33 if sys.platform != "linux" else _pages()[0] * resource.getpagesize()
 
 
 def _pages() -> tuple[int, int]:

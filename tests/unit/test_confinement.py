@@ -1,15 +1,19 @@
 """What a confined process cannot do, whatever the bytes make it try."""
 
+import os
 import platform
 import re
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from app.confinement import forking
 from app.confinement.kernel import _ARCHITECTURES, _GRANTED, granted_numbers
+from tests.limits import limit
 
 pytestmark = pytest.mark.slow
 
@@ -162,3 +166,29 @@ class TestGrantedCalls:
         for machine in _ARCHITECTURES:
             numbers = granted_numbers(machine)
             assert len(set(numbers)) == len(numbers)
+
+
+@on_linux
+def test_who_is_forked_while_the_forking_process_is_killed_ends_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel is asked too late then: it ends only those whose maker is there when it is asked."""
+    (ours, theirs), ends = socket.socketpair(), [*socket.socketpair(), *socket.socketpair()]
+    (told, tell), (wait, go) = os.pipe(), os.pipe()
+    late = lambda: os.write(tell, b"%d" % os.getpid()) and os.read(wait, 1)  # noqa: E731
+    monkeypatch.setattr(forking, "die_with_parent", late)
+    if (forker := os.fork()) == 0:
+        limits = {"wall_seconds": 30, "cpu_seconds": 10, "memory_bytes": 1 << 30}
+        forking._Forker(theirs, bytes, limits).serve()
+        os._exit(0)
+    socket.send_fds(ours, [b"+"], [ends[1].fileno(), ends[3].fileno()])
+    forked = int(os.read(told, 20))
+    os.kill(forker, signal.SIGKILL)
+    os.waitpid(forker, 0)
+    os.write(go, b"x")
+    for one in (ends[1], ends[3]):
+        one.close()
+    ends[0].settimeout(limit(1))
+    assert ends[0].recv(1) == b"", f"{forked} waits for its orders"
+    for end in (ours, theirs, ends[0], ends[2]):
+        end.close()
+    for descriptor in (told, tell, wait, go):
+        os.close(descriptor)
