@@ -2,13 +2,12 @@
 rot."""
 
 import json
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from tests.warm import warm
-from training.tables import __main__ as tables
-from training.tables import fit, words
 from training.tables.data import HERE
 
 pytestmark = pytest.mark.slow
@@ -33,6 +32,8 @@ def questions(tmp_path: Path) -> Path:
 @pytest.fixture
 def brief(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is fitted is fitted a little."""
+    # Not above: every process that collects the tests would load the library that fits.
+    tables, fit, words = (import_module(f"training.tables.{name}") for name in ("__main__", "fit", "words"))
     for module, name, few in (
         (tables, "FOLDS", len(FILES)),
         (tables, "RANKER_TREES", TREES),
@@ -54,7 +55,7 @@ def test_every_file_is_held_out_once(
 ) -> None:
     models = warm(tmp_path / "data") / "models"
     monkeypatch.setattr("sys.argv", ["training.tables", "--questions", str(questions), "--models", str(models)])
-    tables.main()
+    import_module("training.tables.__main__").main()
     printed = capsys.readouterr().out
     assert "wrong and answered" in printed
     assert f" {len(FILES) * QUESTIONS} " in printed.split("│ all")[1].splitlines()[0]

@@ -1,7 +1,9 @@
 """Trees and network as they are read say what the libraries that fitted them say; a fit goes through from examples to
 weight files."""
 
+from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,12 +17,16 @@ from app.reasoning.local.plain_reader import Trees
 from app.reasoning.local.rivals import COLUMNS
 from bench.cases import Case
 from tests.unit.reasoning.local.conftest import seed_passages
-from training.reader import mixing, rivals
-from training.reader import trees as fitting
 from training.reader.data import Example, TokensOnDisk, examples_of, only_checks
 
 WIDE = 6
 QUIET = Console(quiet=True)
+
+
+def training(name: str) -> Any:
+    """A module of the training: not imported above, else every process that collects the tests loads the library that
+    fits."""
+    return import_module(f"training.reader.{name}")
 
 
 def tokens(chance: np.random.Generator, kinds: list[int]) -> Tokens:
@@ -55,23 +61,25 @@ def rows() -> np.ndarray:
 class TestTrees:
     def test_score_as_the_library_that_fitted_them(self, rows: np.ndarray) -> None:
         labels = (np.nan_to_num(rows[:, 0]) + np.nan_to_num(rows[:, 3]) * np.isnan(rows[:, 1]) > 0.2).astype(float)
-        fitted = fitting.grown([rows], [labels], [1.0], 30)
-        trees = fitting.trees_of(fitted.dump_model()["tree_info"])
+        fitted = training("trees").grown([rows], [labels], [1.0], 30)
+        trees = training("trees").trees_of(fitted.dump_model()["tree_info"])
         assert trees.score(rows) == pytest.approx(fitted.predict(rows, raw_score=True))
         assert trees.score(rows[:0]).shape == (0,)
 
     def test_a_single_leaf_is_a_constant(self) -> None:
-        trees = fitting.trees_of([{"tree_structure": {"leaf_value": 0.25}}] * 2)
+        trees = training("trees").trees_of([{"tree_structure": {"leaf_value": 0.25}}] * 2)
         assert trees.score(np.zeros((3, 1))).tolist() == [0.5] * 3
 
     def test_a_fit_writes_weights_that_know_what_answers(self, tmp_path: Path) -> None:
         chance = np.random.default_rng(11)
         examples = [example(number, chance) for number in range(160)]
         own = [one for one in examples if one.case.group != "company 3"]
-        trees = fitting.fit_trees(own, 40)
+        trees = training("trees").fit_trees(own, 40)
         checks = [one for one in examples if one.case.group == "company 3"]
         path = tmp_path / "trees.npz"
-        mixing.finish(checks, trees, lambda _, chosen: [np.zeros(len(at)) for at in chosen], "model", path, QUIET)
+        training("mixing").finish(
+            checks, trees, lambda _, chosen: [np.zeros(len(at)) for at in chosen], "model", path, QUIET
+        )
         with np.load(path) as held:
             read = Trees.read(held)
             assert held["with_vectors"][1] > 0 < held["words_alone"][1]
@@ -130,6 +138,7 @@ class TestRivals:
         pytest.importorskip("lightgbm")
         companies = Path(__file__).parents[4] / "bench" / "companies"
         read = TokensOnDisk(bundled, tmp_path / "tokens.pkl")
+        rivals = training("rivals")
         held = rivals.held_of("bank", companies, bundled.count_tokens)
         assert {"superseded", "agreement", "other_case", ""} <= {one.kind for one in held}
         assert all(one.one.passage.document_id != one.other.passage.document_id for one in held)
@@ -141,4 +150,4 @@ class TestRivals:
         rows, differs = np.array([one.row for one in pairs]), np.array([one.differs for one in pairs])
         assert 0 < differs.sum() < len(differs)
         assert trees.score(rows)[differs].mean() > trees.score(rows)[~differs].mean() + 1
-        assert Trees.read(fitting.stored(trees)).score(rows) == pytest.approx(trees.score(rows))
+        assert Trees.read(training("trees").stored(trees)).score(rows) == pytest.approx(trees.score(rows))
