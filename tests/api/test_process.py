@@ -22,6 +22,7 @@ import httpx
 import pytest
 
 from app.client.local import DEMO_KEY_HEADER, demo_key
+from app.storage.embedded import start_embedded
 from tests.api.sse_reader import TERMINAL, Seen, events_of
 from tests.limits import limit
 from tests.nursery import Child, Nursery, Terminal
@@ -235,6 +236,15 @@ class TestWorker:
         assert told.startswith("worker ") and "Traceback" not in told
 
 
+@pytest.fixture(scope="class")
+def running_database(terminal: Terminal) -> Iterator[None]:
+    """The database runs already, as it does beside a server: commands that start and stop it stand above."""
+    server = start_embedded(Path(terminal.settings["CONCLAVE_DATA_DIR"]))
+    yield
+    server.stop()
+
+
+@pytest.mark.usefixtures("running_database")
 class TestOperator:
     async def test_token_prints_the_token_alone(self, terminal: Terminal) -> None:
         arguments = ("--tenant", "acme", "--user", "lan", "--department", "hr", "--permissions", "public,internal")
