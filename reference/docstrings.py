@@ -37,7 +37,10 @@ def _below(owner: type) -> list[tuple[str, str]]:
 
 
 def _body(owner: type) -> list[ast.stmt]:
-    [tree] = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
+    try:
+        [tree] = ast.parse(textwrap.dedent(inspect.getsource(owner))).body
+    except OSError:  # made by a function: only what it inherits is written anywhere
+        return []
     assert isinstance(tree, ast.ClassDef)
     return [one for one in tree.body if not isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)]
 

@@ -10,6 +10,7 @@ from starlette.responses import JSONResponse, Response
 
 from app.api.deps import Caller, Services, check_question
 from app.api.history import OriginOfCall
+from app.api.problem import MEDIA_TYPE
 from app.api.runs import as_asked, start_run, wait_for_end
 from app.api.schemas import EXAMPLES, ChatBody, PlanView, Problem, WaitingView
 from app.api.sse import EventStream, JournalStream
@@ -33,6 +34,7 @@ _CHARS_PER_TOKEN = 3
 _KEPT: dict[str, Any] = {"outcome": (Outcome, ...), "session_id": (UUID, ...), "task_id": (UUID, ...)}
 _ANSWER = create_model("RunAnswer", __base__=FinalAnswer, **_KEPT)
 _FAILURE = create_model("RunFailure", __base__=ErrorAnswer, **_KEPT)
+_EITHER = {"model": _FAILURE, "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}}}
 
 
 def _example(name: str) -> dict[str, Any]:
@@ -47,8 +49,9 @@ def _example(name: str) -> dict[str, Any]:
         200: {"model": _ANSWER, "description": "The answer (§5), with session_id, task_id, outcome"}
         | _example("answer"),
         202: {"model": WaitingView, "description": "The run waits until its plan was approved"},
+        409: _EITHER | {"description": "The run was stopped (§6), or one with the same key still runs"},
         502: {"model": _FAILURE, "description": "The run failed (§6)"} | _example("error_answer"),
-        504: {"model": _FAILURE, "description": "The run took too long (§6)"},
+        504: _EITHER | {"description": "The run took too long (§6), or goes on"},
     },
 )
 async def chat(
